@@ -1,0 +1,480 @@
+/* priorboost/core.h — the algorithms of priorboost, as a C library.
+ *
+ * A label holder answers only with the mean response of bags of at least k rows, each row once.
+ * A learner has the features of those rows and wants a model of individuals.  This header has both
+ * sides: an oracle that enforces the rules and a trainer that chooses the bags.
+ *
+ * Conventions
+ *   - Every call that can fail returns pboost_status and takes a caller-owned pboost_error last,
+ *     which may be NULL.  On failure outputs are empty and safe to free.
+ *   - Options and rules are plain structs that start from their _INIT macro.
+ *   - The library never prints, exits, or reads the environment.  Progress is a callback.
+ *   - Argument order: out, object, inputs, options, error.
+ *   - threads: 0 means one per core.  Results have the same bits for any number of threads.
+ */
+#ifndef PRIORBOOST_CORE_H
+#define PRIORBOOST_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define PBOOST_API __attribute__((visibility("default")))
+#define PBOOST_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#else
+#define PBOOST_API
+#define PBOOST_PRINTF(fmt, first)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of the library that is loaded, such as "0.1.0". */
+PBOOST_API const char *pboost_version(void);
+
+/* ---- Status and error ------------------------------------------------------------------------ */
+
+typedef enum pboost_status {
+    PBOOST_OK = 0,
+    PBOOST_INVALID,   /* an argument or option makes no sense */
+    PBOOST_BAD_DATA,  /* the input is missing, unreadable or wrong, or too small for the request */
+    PBOOST_NO_MEMORY, /* an allocation failed */
+    PBOOST_OUTPUT,    /* an output could not be written */
+    PBOOST_ORACLE,    /* the oracle or the way to it failed */
+    PBOOST_REFUSED,   /* a privacy rule forbids the question */
+    PBOOST_CANCELLED, /* a callback asked to stop */
+    PBOOST_INTERNAL   /* a bug in priorboost */
+} pboost_status;
+
+typedef struct pboost_error {
+    pboost_status status;
+    char message[512]; /* what was wrong, the value seen, and what would be right */
+} pboost_error;
+
+/* What a status is called and how each front reports it. */
+typedef struct pboost_status_info {
+    pboost_status status;
+    const char *name;
+    int exit_code;
+    int http_status;
+    const char *python_exception;
+} pboost_status_info;
+
+PBOOST_API const pboost_status_info *pboost_status_describe(pboost_status status);
+
+/* Fills err (if not NULL) and returns status, so that a user's own oracle or learner can write
+ * `return pboost_fail(err, PBOOST_ORACLE, "no answer from %s", url);`. */
+PBOOST_API pboost_status pboost_fail(pboost_error *err, pboost_status status, const char *format,
+                                     ...) PBOOST_PRINTF(3, 4);
+
+/* ---- Data ------------------------------------------------------------------------------------ */
+
+typedef enum pboost_type { PBOOST_F64, PBOOST_F32 } pboost_type;
+
+/* A borrowed matrix of features; strides count elements. */
+typedef struct pboost_matrix {
+    const void *data;
+    pboost_type type;
+    size_t rows, cols;
+    ptrdiff_t row_stride, col_stride;
+} pboost_matrix;
+
+/* A contiguous row-major matrix of doubles. */
+PBOOST_API pboost_matrix pboost_matrix_f64(const double *data, size_t rows, size_t cols);
+
+/* Some rows of a table.  Sample i is row row[i] of x, or row i where row is NULL. */
+typedef struct pboost_samples {
+    const pboost_matrix *x;
+    const size_t *row;
+    size_t n;
+    const double *target; /* by sample */
+    const double *weight; /* by row of x; NULL: 1 */
+    const double *offset; /* by row of x, added to the linear predictor; NULL: 0 */
+} pboost_samples;
+
+/* ---- Bags ------------------------------------------------------------------------------------ */
+
+/* A partition of rows into bags (B_1 .. B_m): the rows of bag b are row[start[b] .. start[b+1]). */
+typedef struct pboost_bags {
+    size_t n_rows, n_bags;
+    size_t *row, *start;
+} pboost_bags;
+
+PBOOST_API void pboost_bags_free(pboost_bags *bags);
+
+/* The bags of least total within-bag sum of squares among all partitions of score[0 .. n) into bags
+ * of at least min_bag (paper, eq. 1dimKmeans): bags of k to 2k-1 rows, contiguous in the order of
+ * score; equal scores keep their order of input.  Rows are numbered 0 .. n-1. */
+PBOOST_API pboost_status pboost_bags_optimal(pboost_bags *out, const double *score, size_t n,
+                                             size_t min_bag, int threads, pboost_error *err);
+
+/* Bags of min_bag rows or a few more: a seeded shuffle of 0 .. n-1 cut into floor(n/k) parts. */
+PBOOST_API pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t min_bag,
+                                            uint64_t seed, pboost_error *err);
+
+/* The k-means objective: sum over bags of the squared distances of score to the bag's mean. */
+PBOOST_API double pboost_bags_cost(const pboost_bags *bags, const double *score);
+
+/* Replaces each row number r by row[r]: from positions in a slice to rows of the full table. */
+PBOOST_API void pboost_bags_renumber(pboost_bags *bags, const size_t *row);
+
+/* Refuses bags that are malformed, that name a row outside a table of table_rows or twice, or that
+ * hold fewer than min_bag rows. */
+PBOOST_API pboost_status pboost_bags_check(const pboost_bags *bags, size_t table_rows,
+                                           size_t min_bag, pboost_error *err);
+
+/* ---- Families -------------------------------------------------------------------------------- */
+
+typedef enum pboost_family { PBOOST_LINEAR, PBOOST_LOGISTIC, PBOOST_POISSON } pboost_family;
+
+PBOOST_API const char *pboost_family_name(pboost_family family);
+PBOOST_API pboost_status pboost_family_parse(pboost_family *out, const char *name,
+                                             pboost_error *err);
+
+/* The model's parameter theta: one weight per feature column, and an intercept. */
+typedef struct pboost_coef {
+    size_t n;
+    double *theta;
+    double intercept;
+} pboost_coef;
+
+PBOOST_API pboost_status pboost_coef_init(pboost_coef *out, size_t n, pboost_error *err);
+PBOOST_API void pboost_coef_free(pboost_coef *coef);
+
+/* mean[i] = b'(x_i theta + intercept + offset_i), the predicted response of sample i. */
+PBOOST_API pboost_status pboost_predict(double *mean, pboost_family family,
+                                        const pboost_samples *samples, const pboost_coef *coef,
+                                        int threads, pboost_error *err);
+
+/* ---- Fitting: the event-level estimator ------------------------------------------------------ */
+
+typedef struct pboost_fit_options {
+    size_t struct_size;
+    pboost_family family;
+    double l2;             /* lambda: adds (lambda/2) |theta|^2 to the sum of losses */
+    bool intercept;        /* fit one, unpenalised */
+    int threads;           /* 0: one per core */
+    size_t max_iterations; /* of Newton's method */
+    double tolerance;      /* on the Newton decrement relative to the objective */
+} pboost_fit_options;
+
+#define PBOOST_FIT_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(pboost_fit_options), PBOOST_LINEAR, 1.0, true, 1, 100, 1e-14                        \
+    }
+
+typedef struct pboost_fit_report {
+    bool converged;
+    size_t iterations;
+    double objective;     /* sum of losses plus penalty, at the result */
+    double gradient_norm; /* largest absolute entry of its gradient */
+    size_t rank;          /* directions of theta that the data and the penalty determine */
+    size_t first_dropped; /* first column that adds nothing to those before it; SIZE_MAX: none */
+} pboost_fit_report;
+
+/* Minimises sum_i weight_i * loss(target_i, x_i theta + intercept + offset_i) + (l2/2) |theta|^2,
+ * starting from coef (paper, eq. 1).  Logistic targets may be anything between 0 and 1, or outside
+ * when noise put them there.  A column that adds nothing gets weight 0 and is reported. */
+PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
+                                          const pboost_samples *samples,
+                                          const pboost_fit_options *options, pboost_error *err);
+
+/* ---- Evaluation ------------------------------------------------------------------------------ */
+
+/* loss[j] = mean loss of coef[j] on the samples: squared error, log loss, or mu - y log mu.
+ * One pass over the samples serves all models. */
+PBOOST_API pboost_status pboost_losses(double *loss, pboost_family family,
+                                       const pboost_samples *samples, const pboost_coef *coef,
+                                       size_t n_coef, int threads, pboost_error *err);
+
+typedef struct pboost_measure {
+    const char *name; /* such as "r2" or "auc" */
+    double value;     /* NaN where it is not defined */
+} pboost_measure;
+
+#define PBOOST_MAX_MEASURES 8
+
+/* How well predicted means fit labels: `loss` first, then the family's usual measures. */
+typedef struct pboost_evaluation {
+    size_t rows, n_measures;
+    pboost_measure measure[PBOOST_MAX_MEASURES];
+} pboost_evaluation;
+
+PBOOST_API pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
+                                         const pboost_samples *samples, const pboost_coef *coef,
+                                         int threads, pboost_error *err);
+
+/* ---- Rules, mechanism, oracle ---------------------------------------------------------------- */
+
+/* An exact fraction; den == 0 means "none". */
+typedef struct pboost_rational {
+    uint64_t num, den;
+} pboost_rational;
+
+/* Reads decimal text such as "0.1" or "1e-2" exactly; refuses zero, negatives and what does not fit. */
+PBOOST_API pboost_status pboost_rational_parse(pboost_rational *out, const char *text,
+                                               pboost_error *err);
+PBOOST_API double pboost_rational_value(pboost_rational r); /* infinity for "none" */
+
+/* What the label holder will answer; fixed before the first question. */
+typedef struct pboost_rules {
+    size_t struct_size;
+    size_t min_bag;          /* k, the least rows in a bag */
+    pboost_rational epsilon; /* of label differential privacy per row; none: no noise */
+    bool bounded;            /* labels lie in the public [lower, upper] */
+    double lower, upper;
+    double
+        step;   /* q: labels are integer multiples of it; 0: largest power of two <= (hi-lo)/2^20 */
+    bool round; /* answer 0 or 1, whichever is nearer to the noisy mean; a coin at 1/2 */
+} pboost_rules;
+
+#define PBOOST_RULES_INIT                                                                          \
+    {                                                                                              \
+        sizeof(pboost_rules), 1, {0, 0}, false, 0.0, 0.0, 0.0, false                               \
+    }
+
+/* Refuses rules that contradict themselves and fills in the default step. */
+PBOOST_API pboost_status pboost_rules_check(pboost_rules *rules, pboost_error *err);
+
+/* c_B: the variance that the mechanism adds to the mean of a bag of `size` rows. */
+PBOOST_API double pboost_rules_noise_variance(const pboost_rules *rules, size_t size);
+
+/* The interface through which every label is reached: in memory, remote, or a user's own. */
+typedef struct pboost_oracle {
+    pboost_rules rules;
+    void *self;
+    /* answer[b] = the (noisy) mean label of bag b.  All bags are answered or none. */
+    pboost_status (*ask)(void *self, size_t round, const pboost_bags *bags, double *answer,
+                         pboost_error *err);
+} pboost_oracle;
+
+/* The in-memory oracle: holds the labels, checks every question, remembers which rows are spent. */
+typedef struct pboost_memory_oracle pboost_memory_oracle;
+
+typedef struct pboost_memory_oracle_options {
+    size_t struct_size;
+    bool clamp;     /* move labels outside the bounds to the nearest bound instead of refusing */
+    bool simulated; /* noise and coins from `seed` rather than from the operating system */
+    uint64_t seed;
+} pboost_memory_oracle_options;
+
+#define PBOOST_MEMORY_ORACLE_OPTIONS_INIT                                                          \
+    {                                                                                              \
+        sizeof(pboost_memory_oracle_options), false, false, 0                                      \
+    }
+
+PBOOST_API pboost_status pboost_memory_oracle_create(pboost_memory_oracle **out,
+                                                     const double *label, size_t n,
+                                                     const pboost_rules *rules,
+                                                     const pboost_memory_oracle_options *options,
+                                                     pboost_error *err);
+PBOOST_API void pboost_memory_oracle_free(pboost_memory_oracle *oracle);
+
+/* The interface to it; valid as long as the oracle. */
+PBOOST_API pboost_oracle pboost_memory_oracle_interface(pboost_memory_oracle *oracle);
+
+PBOOST_API size_t pboost_memory_oracle_rows_spent(const pboost_memory_oracle *oracle);
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+/* The append-only log of bags asked and answers received.  Bags are numbered across rounds: round t
+ * holds bags round_start[t] .. round_start[t+1], bag b the rows row[start[b] .. start[b+1]). */
+typedef struct pboost_answers {
+    size_t n_rounds, n_bags, n_rows;
+    size_t *round_start, *start, *row;
+    double *mean;           /* by bag: what the oracle said */
+    double *noise_variance; /* by bag: c_B of the mechanism */
+    size_t round_capacity, bag_capacity, row_capacity;
+} pboost_answers;
+
+PBOOST_API void pboost_answers_free(pboost_answers *answers);
+
+/* Asks the oracle about the bags as the next round and appends its answers. */
+PBOOST_API pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *oracle,
+                                            const pboost_bags *bags, pboost_error *err);
+
+/* ---- Learners -------------------------------------------------------------------------------- */
+
+/* A model under training.  It owns or borrows the features and sees labels only as answers. */
+typedef struct pboost_learner {
+    void *self;
+    /* score[i] = predicted mean response of row[i], on the response scale */
+    pboost_status (*score)(void *self, const size_t *row, size_t n, double *score,
+                           pboost_error *err);
+    /* refit on the answers from bag first_bag to the last */
+    pboost_status (*fit)(void *self, const pboost_answers *answers, size_t first_bag,
+                         pboost_error *err);
+} pboost_learner;
+
+/* The generalised linear model as a learner. */
+typedef struct pboost_glm pboost_glm;
+
+/* x, weight and offset (by row, NULL for none) are borrowed.  prior (NULL for none) is copied. */
+PBOOST_API pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x,
+                                           const double *weight, const double *offset,
+                                           const pboost_coef *prior,
+                                           const pboost_fit_options *options, pboost_error *err);
+PBOOST_API void pboost_glm_free(pboost_glm *glm);
+PBOOST_API pboost_learner pboost_glm_learner(pboost_glm *glm);
+PBOOST_API const pboost_coef *pboost_glm_coef(const pboost_glm *glm);
+PBOOST_API const pboost_fit_report *pboost_glm_report(const pboost_glm *glm);
+
+/* ---- Trainer --------------------------------------------------------------------------------- */
+
+typedef enum pboost_algorithm {
+    PBOOST_PRIORBOOST, /* each round trains on its own slice alone */
+    PBOOST_ONESHOT,    /* one round of random bags */
+    PBOOST_PBPREFIX    /* each round trains on all slices so far */
+} pboost_algorithm;
+
+typedef enum pboost_schedule {
+    PBOOST_EQUAL,    /* slices differ by at most one row */
+    PBOOST_GEOMETRIC /* slices grow in geometric progression; the last is 16 times the first */
+} pboost_schedule;
+
+typedef enum pboost_strategy {
+    PBOOST_BAGS_PRIOR, /* optimal for the last model's scores; random where there is no model yet */
+    PBOOST_BAGS_RANDOM
+} pboost_strategy;
+
+PBOOST_API const char *pboost_algorithm_name(pboost_algorithm algorithm);
+PBOOST_API const char *pboost_schedule_name(pboost_schedule schedule);
+PBOOST_API const char *pboost_strategy_name(pboost_strategy strategy);
+PBOOST_API pboost_status pboost_algorithm_parse(pboost_algorithm *out, const char *name,
+                                                pboost_error *err);
+PBOOST_API pboost_status pboost_schedule_parse(pboost_schedule *out, const char *name,
+                                               pboost_error *err);
+PBOOST_API pboost_status pboost_strategy_parse(pboost_strategy *out, const char *name,
+                                               pboost_error *err);
+
+/* What one round did. */
+typedef struct pboost_round {
+    size_t round, rounds; /* 1 .. T, and T */
+    size_t rows, bags;
+    double within;    /* within-bag sum of squares of the scores; NaN where nothing was scored */
+    double test_loss; /* what on_round stored there; NaN otherwise */
+} pboost_round;
+
+typedef struct pboost_trainer_options {
+    size_t struct_size;
+    pboost_algorithm algorithm;
+    pboost_strategy bags;
+    pboost_schedule schedule;
+    size_t rounds;           /* T */
+    size_t bag_size;         /* least rows in a bag, >= the oracle's min_bag; 0: min_bag */
+    bool has_prior;          /* the learner can score before its first fit (warm start) */
+    uint64_t seed;           /* of slices, random bags and ties */
+    const uint64_t *row_key; /* what stands for a row in the shuffle; NULL: its number */
+    int threads;
+    /* Called after every round; may set test_loss; false stops the training (PBOOST_CANCELLED). */
+    bool (*on_round)(void *user, pboost_round *round);
+    void *user;
+} pboost_trainer_options;
+
+#define PBOOST_TRAINER_OPTIONS_INIT                                                                \
+    {                                                                                              \
+        sizeof(pboost_trainer_options), PBOOST_PRIORBOOST, PBOOST_BAGS_PRIOR, PBOOST_EQUAL, 1, 0,  \
+            false, 0, NULL, 0, NULL, NULL                                                          \
+    }
+
+/* The default number of rounds for n rows, d features, bags of k: the largest power of two <= 16
+ * that leaves max(k, 20 d) rows a slice, else 1. */
+PBOOST_API size_t pboost_rounds_default(size_t rows, size_t features, size_t min_bag);
+
+typedef struct pboost_trainer pboost_trainer;
+
+/* oracle and learner are copied (as interfaces) and must outlive the trainer. */
+PBOOST_API pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows,
+                                               const pboost_oracle *oracle,
+                                               const pboost_learner *learner,
+                                               const pboost_trainer_options *options,
+                                               pboost_error *err);
+PBOOST_API void pboost_trainer_free(pboost_trainer *trainer);
+PBOOST_API pboost_status pboost_trainer_step(pboost_trainer *trainer, pboost_error *err);
+PBOOST_API pboost_status pboost_trainer_run(pboost_trainer *trainer, pboost_error *err);
+PBOOST_API bool pboost_trainer_done(const pboost_trainer *trainer);
+PBOOST_API size_t pboost_trainer_rounds_done(const pboost_trainer *trainer);
+PBOOST_API const pboost_round *pboost_trainer_history(const pboost_trainer *trainer);
+PBOOST_API const pboost_answers *pboost_trainer_answers(const pboost_trainer *trainer);
+
+/* ---- Theory ---------------------------------------------------------------------------------- */
+
+/* In all of these, bags name rows of x, and m = bags->n_bags. */
+
+typedef struct pboost_risk {
+    double bias, variance; /* the risk is their sum */
+} pboost_risk;
+
+/* Theorem "linear regression": E|theta^ - theta*|^2 of the event-level least squares fit (no ridge,
+ * no intercept, no noise by the mechanism), exactly. */
+PBOOST_API pboost_status pboost_risk_linear(pboost_risk *out, const pboost_matrix *x,
+                                            const pboost_bags *bags, const double *theta,
+                                            double sigma2, pboost_error *err);
+
+/* Its corollary: |(X'X)^-1 X'|^2 (k-means objective + sigma^2 min(m, d)) bounds that risk. */
+PBOOST_API pboost_status pboost_risk_linear_bound(double *out, const pboost_matrix *x,
+                                                  const pboost_bags *bags, const double *theta,
+                                                  double sigma2, pboost_error *err);
+
+/* Theorem "GLM": E|gradient of the mean event-level loss at theta*|^2, the 1/n^2 included; phi is
+ * the dispersion a(phi), the same for all rows. */
+PBOOST_API pboost_status pboost_gradient_norm(pboost_risk *out, pboost_family family,
+                                              const pboost_matrix *x, const pboost_bags *bags,
+                                              const double *theta, double phi, pboost_error *err);
+
+/* Its corollary, an upper bound on that norm. */
+PBOOST_API pboost_status pboost_gradient_bound(double *out, pboost_family family,
+                                               const pboost_matrix *x, const pboost_bags *bags,
+                                               const double *theta, double phi, pboost_error *err);
+
+/* Whether the variance term of the GLM bound does not depend on the bags: m/d >= max v / min v. */
+typedef struct pboost_variance_check {
+    double bags_per_feature; /* m/d */
+    double variance_ratio;   /* max v / min v */
+    bool droppable;
+} pboost_variance_check;
+
+PBOOST_API pboost_status pboost_variance_ratio(pboost_variance_check *out, pboost_family family,
+                                               const pboost_matrix *x, const pboost_bags *bags,
+                                               const double *theta, pboost_error *err);
+
+/* (1 - 1/k)^2 |theta*|^2: the bias that random bags of k never lose (Theorem "lower bound"). */
+PBOOST_API double pboost_random_bags_bound(size_t min_bag, const double *theta, size_t n);
+
+/* |S'S - S~'S~| in operator norm: how far two partitions of the same rows are apart. */
+PBOOST_API pboost_status pboost_bags_mismatch(double *out, const pboost_bags *a,
+                                              const pboost_bags *b, pboost_error *err);
+
+/* ---- The paper's data ------------------------------------------------------------------------ */
+
+typedef struct pboost_synthetic {
+    size_t struct_size;
+    pboost_family family;
+    size_t features;
+    double noise;      /* sigma of the Gaussian added to x theta* */
+    bool round_labels; /* logistic: y = round(sigmoid(x theta* + e)) as in the paper, not a coin */
+    uint64_t seed;
+} pboost_synthetic;
+
+#define PBOOST_SYNTHETIC_INIT                                                                      \
+    {                                                                                              \
+        sizeof(pboost_synthetic), PBOOST_LINEAR, 8, 0.1, false, 0                                  \
+    }
+
+/* theta* ~ N(0, I); for Poisson scaled to norm 1/2. */
+PBOOST_API pboost_status pboost_synthetic_theta(double *theta, const pboost_synthetic *s,
+                                                pboost_error *err);
+
+/* Rows first .. first+n of an endless table: x ~ N(0, I) row-major, y from the family.  Each stream
+ * (0 for training, 1 for test, ...) is an independent table with the same theta*. */
+PBOOST_API pboost_status pboost_synthetic_rows(double *x, double *y, const pboost_synthetic *s,
+                                               const double *theta, uint64_t stream, size_t first,
+                                               size_t n, int threads, pboost_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,146 @@
+/* priorboost/io.h — tables from files, features from tables, models to and from files.
+ *
+ * A table is what a CSV or NPY file holds.  An encoding is how its columns become features; it is
+ * learnt on the training table and stored in the model, so that prediction sees the same features.
+ */
+#ifndef PRIORBOOST_IO_H
+#define PRIORBOOST_IO_H
+
+#include <stdio.h>
+
+#include <priorboost/core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+typedef struct pboost_table pboost_table;
+
+typedef struct pboost_table_options {
+    size_t struct_size;
+    const char *const *text; /* names of columns to read as text even if they look like numbers */
+    size_t n_text;
+} pboost_table_options;
+
+#define PBOOST_TABLE_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(pboost_table_options), NULL, 0                                                      \
+    }
+
+/* Reads a CSV (RFC 4180 with a header, UTF-8; comma, semicolon or tab, whichever the header has) or
+ * an NPY file, told apart by their first bytes.  "-" is standard input.  options may be NULL.
+ * A column is text if its first cell that is not missing is no number. */
+PBOOST_API pboost_status pboost_table_read(pboost_table **out, const char *path,
+                                           const pboost_table_options *options, pboost_error *err);
+PBOOST_API void pboost_table_free(pboost_table *table);
+
+PBOOST_API size_t pboost_table_rows(const pboost_table *table);
+PBOOST_API size_t pboost_table_cols(const pboost_table *table);
+PBOOST_API const char *pboost_table_name(const pboost_table *table, size_t col);
+PBOOST_API const char *pboost_table_path(const pboost_table *table);
+/* The line of the file that row stands on, for messages (NPY: the row, from 1). */
+PBOOST_API size_t pboost_table_line(const pboost_table *table, size_t row);
+
+/* The number of a column; a missing name is an error that lists what there is. */
+PBOOST_API pboost_status pboost_table_find(size_t *col, const pboost_table *table, const char *name,
+                                           pboost_error *err);
+
+PBOOST_API bool pboost_table_is_text(const pboost_table *table, size_t col);
+
+/* The cells of a number column, NaN where missing (only with allow_missing).  Text, "nan", "inf" and
+ * missing cells are errors that name file, line and column. */
+PBOOST_API pboost_status pboost_table_numbers(const double **out, const pboost_table *table,
+                                              size_t col, bool allow_missing, pboost_error *err);
+
+/* A text column is a dictionary: cell (row, col) is level code[row], UINT32_MAX where missing.
+ * Levels are numbered in order of appearance. */
+PBOOST_API const uint32_t *pboost_table_codes(const pboost_table *table, size_t col);
+PBOOST_API size_t pboost_table_n_levels(const pboost_table *table, size_t col);
+PBOOST_API const char *pboost_table_level(const pboost_table *table, size_t col, uint32_t code);
+
+/* ---- Encodings ------------------------------------------------------------------------------- */
+
+/* One source column and how it becomes features. */
+typedef struct pboost_feature {
+    char *name;
+    size_t n_levels; /* 0: a number; otherwise a category with these levels, sorted by bytes */
+    char **level;    /* the first is the reference and gets no column of its own */
+    bool impute;     /* missing numbers become `fill`, missing categories the reference level */
+    double fill;     /* the mean of the training table */
+} pboost_feature;
+
+typedef struct pboost_encoding {
+    size_t n_features, n_columns;
+    pboost_feature *feature;
+    char **column; /* names of the encoded columns: "age", "sex=Male" */
+} pboost_encoding;
+
+PBOOST_API void pboost_encoding_free(pboost_encoding *encoding);
+
+/* Learns how the columns with use[col] become features: numbers as they are, text one-hot with the
+ * first level dropped.  Missing cells are errors unless impute. */
+PBOOST_API pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *table,
+                                               const bool *use, bool impute, pboost_error *err);
+
+/* x (rows of the table by n_columns, row-major) = the table's features.  A column that is missing,
+ * a category never seen in training and a cell that is no number are errors. */
+PBOOST_API pboost_status pboost_encoding_apply(double *x, const pboost_encoding *encoding,
+                                               const pboost_table *table, pboost_error *err);
+
+/* ---- Models ---------------------------------------------------------------------------------- */
+
+/* How a model came about; strings are owned and may be NULL where unknown. */
+typedef struct pboost_training {
+    char *algorithm, *estimator, *bags;
+    size_t min_bag, rounds, rows_spent;
+    pboost_rational epsilon; /* none: no noise */
+    double l2;
+    bool simulated;
+    bool has_seed;
+    uint64_t seed;
+} pboost_training;
+
+typedef struct pboost_model {
+    pboost_family family;
+    pboost_encoding encoding;
+    pboost_coef coef;   /* in the units of the encoded columns */
+    char *label;        /* name of the response; NULL where unknown */
+    char *positive;     /* logistic: the text level that counts as 1; NULL: labels are 0 and 1 */
+    char *offset;       /* name of the offset column; NULL: none */
+    double *covariance; /* (n+1) x (n+1), the intercept last; NULL where unknown */
+    pboost_training training;
+} pboost_model;
+
+PBOOST_API void pboost_model_free(pboost_model *model);
+
+/* Versioned JSON, numbers in 17 digits.  Saving is atomic: the file is whole or not there. */
+PBOOST_API pboost_status pboost_model_save(const pboost_model *model, const char *path,
+                                           pboost_error *err);
+PBOOST_API pboost_status pboost_model_load(pboost_model *out, const char *path, pboost_error *err);
+/* The same from and to memory; free the text with free(). */
+PBOOST_API pboost_status pboost_model_parse(pboost_model *out, const char *text, size_t length,
+                                            const char *name, pboost_error *err);
+PBOOST_API pboost_status pboost_model_print(char **out, const pboost_model *model,
+                                            pboost_error *err);
+
+/* ---- Output files ---------------------------------------------------------------------------- */
+
+/* A file that appears under its name only when it is complete.  "-" is standard output; a device or
+ * pipe is written as it is. */
+typedef struct pboost_output pboost_output;
+
+PBOOST_API pboost_status pboost_output_open(pboost_output **out, const char *path,
+                                            pboost_error *err);
+PBOOST_API FILE *pboost_output_stream(pboost_output *output);
+/* Flushes, syncs and gives the file its name; frees output in any case. */
+PBOOST_API pboost_status pboost_output_commit(pboost_output *output, pboost_error *err);
+/* Leaves no trace; NULL is fine. */
+PBOOST_API void pboost_output_discard(pboost_output *output);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,52 @@
+/* Random words: a counter-based generator for everything that must be reproducible, and the
+ * operating system for noise that must not be.
+ *
+ * The seeded generator is Philox 4x32-10 (Salmon et al. 2011).  Its output for (seed, stream, index)
+ * depends on nothing else, so draws do not depend on threads, partitions or order. */
+#ifndef PBOOST_RNG_H
+#define PBOOST_RNG_H
+
+#include <stdint.h>
+
+#include <priorboost/core.h>
+
+/* What a draw is for; no two purposes share random words. */
+typedef enum {
+    RNG_SHUFFLE,
+    RNG_NOISE,
+    RNG_COIN,
+    RNG_THETA,
+    RNG_FEATURES,
+    RNG_LABELS,
+    RNG_PURPOSES
+} rng_purpose;
+
+/* Two words for (seed, purpose, stream, index). */
+void pboost_rng_words(uint64_t out[2], uint64_t seed, rng_purpose purpose, uint64_t stream,
+                      uint64_t index);
+
+/* The key by which a row takes its place in a shuffle. */
+static inline uint64_t pboost_rng_key(uint64_t seed, rng_purpose purpose, uint64_t stream,
+                                      uint64_t index)
+{
+    uint64_t word[2];
+    pboost_rng_words(word, seed, purpose, stream, index);
+    return word[0];
+}
+
+/* A stream of words that may fail: seeded, or from the operating system.  Lives on the stack of one
+ * question, so that a forked child never inherits words it could use again. */
+typedef struct {
+    bool seeded;
+    uint64_t seed, stream, index;
+    rng_purpose purpose;
+    uint64_t buffer[64];
+    unsigned left;
+} rng_source;
+
+void pboost_rng_source_seeded(rng_source *source, uint64_t seed, rng_purpose purpose,
+                              uint64_t stream);
+void pboost_rng_source_system(rng_source *source);
+pboost_status pboost_rng_next(uint64_t *out, rng_source *source, pboost_error *err);
+
+#endif
