@@ -308,13 +308,21 @@ typedef struct pboost_learner {
                          pboost_error *err);
 } pboost_learner;
 
+/* How answers become a model. */
+typedef enum pboost_estimator {
+    PBOOST_EVENT /* eq. (1): every row's target is its bag's answer */
+} pboost_estimator;
+
+PBOOST_API const char *pboost_estimator_name(pboost_estimator estimator);
+PBOOST_API pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name,
+                                                pboost_error *err);
+
 /* The generalised linear model as a learner. */
 typedef struct pboost_glm pboost_glm;
 
-/* x, weight and offset (by row, NULL for none) are borrowed.  prior (NULL for none) is copied. */
+/* x, weight and offset (by row, NULL for none) are borrowed. */
 PBOOST_API pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x,
                                            const double *weight, const double *offset,
-                                           const pboost_coef *prior,
                                            const pboost_fit_options *options, pboost_error *err);
 PBOOST_API void pboost_glm_free(pboost_glm *glm);
 PBOOST_API pboost_learner pboost_glm_learner(pboost_glm *glm);
@@ -362,11 +370,11 @@ typedef struct pboost_trainer_options {
     pboost_algorithm algorithm;
     pboost_strategy bags;
     pboost_schedule schedule;
-    size_t rounds;           /* T */
-    size_t bag_size;         /* least rows in a bag, >= the oracle's min_bag; 0: min_bag */
-    bool has_prior;          /* the learner can score before its first fit (warm start) */
-    uint64_t seed;           /* of slices, random bags and ties */
-    const uint64_t *row_key; /* what stands for a row in the shuffle; NULL: its number */
+    size_t rounds;             /* T */
+    size_t bag_size;           /* least rows in a bag, >= the oracle's min_bag; 0: min_bag */
+    const double *prior_score; /* by row: a prior's scores for round 1 (warm start); NULL: none */
+    uint64_t seed;             /* of slices, random bags and ties */
+    const uint64_t *row_key;   /* what stands for a row in the shuffle; NULL: its number */
     int threads;
     /* Called after every round; may set test_loss; false stops the training (PBOOST_CANCELLED). */
     bool (*on_round)(void *user, pboost_round *round);
@@ -376,12 +384,15 @@ typedef struct pboost_trainer_options {
 #define PBOOST_TRAINER_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(pboost_trainer_options), PBOOST_PRIORBOOST, PBOOST_BAGS_PRIOR, PBOOST_EQUAL, 1, 0,  \
-            false, 0, NULL, 0, NULL, NULL                                                          \
+            NULL, 0, NULL, 0, NULL, NULL                                                           \
     }
 
 /* The default number of rounds for n rows, d features, bags of k: the largest power of two <= 16
  * that leaves max(k, 20 d) rows a slice, else 1. */
 PBOOST_API size_t pboost_rounds_default(size_t rows, size_t features, size_t min_bag);
+
+/* The row_key of a row whose id is this text. */
+PBOOST_API uint64_t pboost_id_key(const char *id);
 
 typedef struct pboost_trainer pboost_trainer;
 

@@ -1,0 +1,108 @@
+/* What the commands share: the command table, options, messages, output. */
+#ifndef PBOOST_CLI_H
+#define PBOOST_CLI_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include <priorboost/priorboost.h>
+
+#include "try.h"
+
+/* ---- Options: one line of a table each --------------------------------------------------------- */
+
+typedef struct cli_list {
+    size_t n;
+    const char **item; /* item[0] owns the text of all */
+} cli_list;
+
+typedef struct cli_bounds {
+    double lower, upper;
+} cli_bounds;
+
+/* How the text after an option is read; each fills *target and may fail with a message that names
+ * the option. */
+typedef pboost_status cli_reader(void *target, const char *option, const char *text,
+                                 pboost_error *err);
+
+cli_reader cli_read_text;     /* const char * */
+cli_reader cli_read_count;    /* size_t, at least 1 */
+cli_reader cli_read_threads;  /* int, at least 0 */
+cli_reader cli_read_seed;     /* uint64_t */
+cli_reader cli_read_number;   /* double, finite */
+cli_reader cli_read_positive; /* double, finite, at least 0 */
+cli_reader cli_read_step;     /* double, finite, more than 0 */
+cli_reader cli_read_list;     /* cli_list: A,B,C */
+cli_reader cli_read_bounds;   /* cli_bounds: LO,HI */
+cli_reader cli_read_epsilon;  /* pboost_rational */
+cli_reader cli_read_family;   /* pboost_family */
+
+typedef struct cli_option {
+    const char *name;  /* "--min-bag" */
+    const char *value; /* "K"; NULL for a flag, whose target is a bool */
+    cli_reader *read;  /* NULL for a flag */
+    void *target;
+    bool *given; /* set to true when the option is present; may be NULL */
+    const char *help;
+} cli_option;
+
+/* ---- Commands ---------------------------------------------------------------------------------- */
+
+typedef struct cli {
+    const char *command;
+    bool json, quiet, help;
+} cli;
+
+typedef struct cli_command {
+    const char *name;
+    const char *summary;
+    pboost_status (*run)(cli *cli, int argc, char **argv, pboost_error *err);
+} cli_command;
+
+/* What --help prints above the options. */
+typedef struct cli_usage {
+    const char *synopsis; /* after "priorboost COMMAND" */
+    const char *text;
+    const char *operand; /* name of the one positional argument; NULL: none is taken */
+} cli_usage;
+
+/* Reads argv into the options' targets; *operand (may be NULL) gets the positional argument.
+ * With --help it prints the page and sets cli->help: the caller returns PBOOST_OK at once. */
+pboost_status cli_parse(cli *cli, const char **operand, int argc, char **argv,
+                        const cli_usage *usage, const cli_option *options, size_t n_options,
+                        pboost_error *err);
+void cli_list_free(cli_list *list);
+
+pboost_status cli_bags(cli *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_evaluate(cli *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_generate(cli *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_predict(cli *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_train(cli *cli, int argc, char **argv, pboost_error *err);
+
+/* ---- Messages and output ----------------------------------------------------------------------- */
+
+/* A message on stderr, unless --quiet. */
+void cli_note(const cli *cli, const char *format, ...) PBOOST_PRINTF(2, 3);
+
+/* A bar on stderr, on a terminal only.  done == total ends it. */
+void cli_progress(const cli *cli, const char *what, size_t done, size_t total);
+
+/* Set once the user asked to stop (SIGINT, SIGTERM). */
+bool cli_interrupted(void);
+
+double cli_seconds(void); /* of a monotonic clock */
+
+/* One JSON object on stdout; takes the reference.  NULL means it could not be built. */
+pboost_status cli_print_json(json_t *object, pboost_error *err);
+json_t *cli_json_number(double value); /* null where not finite */
+json_t *cli_json_numbers(const double *value, size_t n);
+json_t *cli_json_text(const char *text); /* null for NULL */
+json_t *cli_json_epsilon(pboost_rational epsilon);
+
+/* Flushes stdout; an error such as a full disk is one. */
+pboost_status cli_flush(pboost_error *err);
+
+#endif

@@ -1,0 +1,91 @@
+/* priorboost evaluate: how well a model predicts labels that one has. */
+#include <stdio.h>
+
+#include "data.h"
+
+static const cli_usage USAGE = {
+    .synopsis = "--model model.json --data FILE [--label COL]",
+    .text = "Prints the mean loss of a model on labelled data (linear: squared error; logistic: log\n"
+            "loss; poisson: mu - y log mu) and the family's usual measures."};
+
+typedef struct {
+    const char *model, *data, *label, *positive;
+    int threads;
+} arguments;
+
+static pboost_status print_evaluation(cli *cli, const pboost_evaluation *e,
+                                      const pboost_model *model, pboost_error *err)
+{
+    if (!cli->json) {
+        printf("%-10s %zu\n", "rows", e->rows);
+        for (size_t i = 0; i < e->n_measures; i++)
+            printf("%-10s %.6g\n", e->measure[i].name, e->measure[i].value);
+        return cli_flush(err);
+    }
+    json_t *report = json_pack("{s:I, s:s}", "rows", (json_int_t)e->rows, "family",
+                               pboost_family_name(model->family));
+    for (size_t i = 0; report != NULL && i < e->n_measures; i++)
+        json_object_set_new(report, e->measure[i].name, cli_json_number(e->measure[i].value));
+    return cli_print_json(report, err);
+}
+
+static pboost_status evaluate(cli *cli, const arguments *a, const pboost_model *model,
+                              pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    text_columns text = {0};
+    pboost_table *table = NULL;
+    double *x = NULL, *y = NULL, *offset = NULL;
+    pboost_evaluation evaluation;
+    const char *label = a->label != NULL ? a->label : model->label;
+    const char *positive = a->positive != NULL ? a->positive : model->positive;
+
+    if (label == NULL)
+        FAIL(err, PBOOST_INVALID, "--label is required: the model does not name its response");
+    TRY(text_columns_add_encoding(&text, &model->encoding, err));
+    if (positive != NULL)
+        TRY(text_columns_add(&text, label, err));
+    TRY(text_columns_read(&table, &text, a->data, err));
+    TRY(data_labels(&y, table, label, positive, model->family, err));
+    TRY(data_features(&x, &model->encoding, table, err));
+    TRY(data_numbers(&offset, table, model->offset, err));
+    size_t n = pboost_table_rows(table);
+    pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
+    pboost_samples samples = {.x = &matrix, .n = n, .target = y, .offset = offset};
+    TRY(pboost_evaluate(&evaluation, model->family, &samples, &model->coef, a->threads, err));
+    TRY(print_evaluation(cli, &evaluation, model, err));
+done:
+    free(text.name);
+    pboost_table_free(table);
+    free(x);
+    free(y);
+    free(offset);
+    return st;
+}
+
+pboost_status cli_evaluate(cli *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    arguments a = {0};
+    pboost_model model = {0};
+    const cli_option options[] = {
+        {"--model", "FILE", cli_read_text, &a.model, NULL, "the model, from train"},
+        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
+        {"--label", "COL", cli_read_text, &a.label, NULL,
+         "the column of labels; default: the one it was trained on"},
+        {"--positive", "VALUE", cli_read_text, &a.positive, NULL,
+         "the label that counts as 1; default: as in training"},
+        {"--threads", "N", cli_read_threads, &a.threads, NULL, "default: all cores"},
+    };
+
+    TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
+    if (cli->help)
+        return PBOOST_OK;
+    if (a.model == NULL || a.data == NULL)
+        FAIL(err, PBOOST_INVALID, "--model and --data are required; see 'priorboost evaluate --help'");
+    TRY(pboost_model_load(&model, a.model, err));
+    TRY(evaluate(cli, &a, &model, err));
+done:
+    pboost_model_free(&model);
+    return st;
+}

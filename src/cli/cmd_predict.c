@@ -1,0 +1,125 @@
+/* priorboost predict: a model's predictions for the rows of a table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "data.h"
+
+static const cli_usage USAGE = {
+    .synopsis = "--model model.json --data FILE [--id COL] [--out preds.csv]",
+    .text = "Predicts the mean response of every row: a CSV with the column 'prediction', and the\n"
+            "ids before it with --id."};
+
+typedef struct {
+    const char *model, *data, *id, *out;
+    int threads;
+} arguments;
+
+static bool needs_quotes(const char *text)
+{
+    return strpbrk(text, ",;\t\"\n\r") != NULL;
+}
+
+static void print_cell(FILE *stream, const char *text)
+{
+    if (!needs_quotes(text)) {
+        fputs(text, stream);
+        return;
+    }
+    fputc('"', stream);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            fputc('"', stream);
+        fputc(*text, stream);
+    }
+    fputc('"', stream);
+}
+
+static pboost_status write_csv(const char *path, const pboost_table *table, const char *id,
+                               const double *mean, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_output *output = NULL;
+    size_t col = 0;
+
+    if (id != NULL)
+        TRY(pboost_table_find(&col, table, id, err));
+    TRY(pboost_output_open(&output, path, err));
+    FILE *stream = pboost_output_stream(output);
+    if (id != NULL) {
+        print_cell(stream, id);
+        fputc(',', stream);
+    }
+    fprintf(stream, "prediction\n");
+    for (size_t i = 0; i < pboost_table_rows(table); i++) {
+        if (id != NULL) {
+            print_cell(stream,
+                       pboost_table_level(table, col, pboost_table_codes(table, col)[i]));
+            fputc(',', stream);
+        }
+        fprintf(stream, "%.17g\n", mean[i]);
+    }
+    st = pboost_output_commit(output, err);
+    output = NULL;
+done:
+    pboost_output_discard(output);
+    return st;
+}
+
+static pboost_status predict(cli *cli, const arguments *a, const pboost_model *model,
+                             pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    text_columns text = {0};
+    pboost_table *table = NULL;
+    uint64_t *key = NULL;
+    double *mean = NULL;
+
+    TRY(text_columns_add_encoding(&text, &model->encoding, err));
+    if (a->id != NULL)
+        TRY(text_columns_add(&text, a->id, err));
+    TRY(text_columns_read(&table, &text, a->data, err));
+    TRY(data_row_keys(&key, table, a->id, err)); /* ids must name rows */
+    TRY(data_predict(&mean, model, table, a->threads, err));
+    if (a->out != NULL || !cli->json)
+        TRY(write_csv(a->out != NULL ? a->out : "-", table, a->id, mean, err));
+    if (cli->json) {
+        size_t n = pboost_table_rows(table);
+        json_t *report = json_pack("{s:I, s:s, s:o}", "rows", (json_int_t)n, "family",
+                                   pboost_family_name(model->family), "out",
+                                   cli_json_text(a->out));
+        if (report != NULL && a->out == NULL)
+            json_object_set_new(report, "prediction", cli_json_numbers(mean, n));
+        TRY(cli_print_json(report, err));
+    }
+done:
+    free(text.name);
+    pboost_table_free(table);
+    free(key);
+    free(mean);
+    return st;
+}
+
+pboost_status cli_predict(cli *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    arguments a = {0};
+    pboost_model model = {0};
+    const cli_option options[] = {
+        {"--model", "FILE", cli_read_text, &a.model, NULL, "the model, from train"},
+        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
+        {"--id", "COL", cli_read_text, &a.id, NULL, "write this column before the predictions"},
+        {"--out", "FILE", cli_read_text, &a.out, NULL, "the predictions; default: stdout"},
+        {"--threads", "N", cli_read_threads, &a.threads, NULL, "default: all cores"},
+    };
+
+    TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
+    if (cli->help)
+        return PBOOST_OK;
+    if (a.model == NULL || a.data == NULL)
+        FAIL(err, PBOOST_INVALID, "--model and --data are required; see 'priorboost predict --help'");
+    TRY(pboost_model_load(&model, a.model, err));
+    TRY(predict(cli, &a, &model, err));
+done:
+    pboost_model_free(&model);
+    return st;
+}

@@ -1,0 +1,118 @@
+/* What the commands say: notes and a progress bar on stderr, JSON on stdout. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+void cli_note(const cli *cli, const char *format, ...)
+{
+    if (cli->quiet)
+        return;
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "priorboost %s: ", cli->command);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+double cli_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void cli_progress(const cli *cli, const char *what, size_t done, size_t total)
+{
+    static double last_shown;
+    enum { WIDTH = 32 };
+
+    if (cli->quiet || !isatty(STDERR_FILENO))
+        return;
+    double now = cli_seconds();
+    if (done < total && now - last_shown < 0.1)
+        return;
+    last_shown = now;
+    if (done == total) {
+        fprintf(stderr, "\r\033[K");
+        return;
+    }
+    int filled = (int)((double)WIDTH * (double)done / (double)total);
+    fprintf(stderr, "\r%s [%.*s%*s] %zu/%zu", what, filled, "################################",
+            WIDTH - filled, "", done, total);
+}
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+/* The first call starts to listen. */
+bool cli_interrupted(void)
+{
+    static bool listening;
+    if (!listening) {
+        struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_RESETHAND};
+        sigaction(SIGINT, &action, NULL);
+        sigaction(SIGTERM, &action, NULL);
+        listening = true;
+    }
+    return interrupted != 0;
+}
+
+pboost_status cli_flush(pboost_error *err)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return pboost_fail(err, PBOOST_OUTPUT, "standard output: %s", strerror(errno));
+    return PBOOST_OK;
+}
+
+pboost_status cli_print_json(json_t *object, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    NEED(object, err);
+    if (json_dumpf(object, stdout, JSON_REAL_PRECISION(17) | JSON_COMPACT) != 0 ||
+        fputc('\n', stdout) == EOF)
+        FAIL(err, PBOOST_OUTPUT, "standard output: %s", strerror(errno));
+    TRY(cli_flush(err));
+done:
+    json_decref(object);
+    return st;
+}
+
+json_t *cli_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *cli_json_numbers(const double *value, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array != NULL && i < n; i++) {
+        if (json_array_append_new(array, cli_json_number(value[i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+json_t *cli_json_text(const char *text)
+{
+    return text != NULL ? json_string(text) : json_null();
+}
+
+json_t *cli_json_epsilon(pboost_rational epsilon)
+{
+    return cli_json_number(pboost_rational_value(epsilon));
+}

@@ -1,0 +1,262 @@
+/* From a file to what a command works on. */
+#include "data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+pboost_status text_columns_add(text_columns *t, const char *name, pboost_error *err)
+{
+    if (t->n == t->capacity) {
+        size_t capacity = 2 * t->capacity + 8;
+        const char **grown = realloc(t->name, capacity * sizeof *grown);
+        if (grown == NULL)
+            return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
+        t->name = grown;
+        t->capacity = capacity;
+    }
+    t->name[t->n++] = name;
+    return PBOOST_OK;
+}
+
+pboost_status text_columns_add_encoding(text_columns *t, const pboost_encoding *encoding,
+                                        pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    for (size_t i = 0; i < encoding->n_features; i++)
+        if (encoding->feature[i].n_levels > 0)
+            TRY(text_columns_add(t, encoding->feature[i].name, err));
+done:
+    return st;
+}
+
+pboost_status text_columns_read(pboost_table **out, text_columns *t, const char *path,
+                                pboost_error *err)
+{
+    pboost_table_options options = PBOOST_TABLE_OPTIONS_INIT;
+    options.text = t->name;
+    options.n_text = t->n;
+    return pboost_table_read(out, path, &options, err);
+}
+
+pboost_status data_features(double **out, const pboost_encoding *encoding,
+                            const pboost_table *table, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double *x = NULL;
+    size_t cells;
+
+    *out = NULL;
+    if (__builtin_mul_overflow(pboost_table_rows(table), encoding->n_columns, &cells))
+        cells = SIZE_MAX;
+    NEED(x = pboost_alloc(cells, sizeof *x), err);
+    TRY(pboost_encoding_apply(x, encoding, table, err));
+    *out = x;
+    x = NULL;
+done:
+    free(x);
+    return st;
+}
+
+/* "'a', 'b', ..." for messages. */
+static void list_levels(char *out, size_t size, const pboost_table *table, size_t col)
+{
+    size_t used = 0, n = pboost_table_n_levels(table, col), shown = n < 5 ? n : 5;
+    *out = '\0';
+    for (size_t i = 0; i < shown && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s'%s'", i > 0 ? ", " : "",
+                                 pboost_table_level(table, col, (uint32_t)i));
+    if (n > shown && used < size)
+        snprintf(out + used, size - used, ", ...");
+}
+
+static pboost_status positive_labels(double *y, const pboost_table *table, size_t col,
+                                     const char *positive, pboost_error *err)
+{
+    const uint32_t *code = pboost_table_codes(table, col);
+    uint32_t wanted = UINT32_MAX;
+    char levels[200];
+
+    for (size_t i = 0; i < pboost_table_n_levels(table, col); i++)
+        if (strcmp(pboost_table_level(table, col, (uint32_t)i), positive) == 0)
+            wanted = (uint32_t)i;
+    list_levels(levels, sizeof levels, table, col);
+    if (wanted == UINT32_MAX)
+        return pboost_fail(err, PBOOST_BAD_DATA,
+                           "%s: label '%s' never is '%s', the value that counts as 1; it is %s",
+                           pboost_table_path(table), pboost_table_name(table, col), positive,
+                           levels);
+    for (size_t i = 0; i < pboost_table_rows(table); i++) {
+        if (code[i] == UINT32_MAX)
+            return pboost_fail(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is missing",
+                               pboost_table_path(table), pboost_table_line(table, i),
+                               pboost_table_name(table, col));
+        y[i] = code[i] == wanted;
+    }
+    return PBOOST_OK;
+}
+
+/* What a family's labels may be. */
+static bool label_fits(pboost_family family, double y)
+{
+    return family == PBOOST_LOGISTIC  ? y == 0.0 || y == 1.0
+           : family == PBOOST_POISSON ? y >= 0.0
+                                      : true;
+}
+
+static pboost_status number_labels(double *y, const pboost_table *table, size_t col,
+                                   pboost_family family, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const double *number;
+    char levels[200];
+
+    if (pboost_table_is_text(table, col)) {
+        list_levels(levels, sizeof levels, table, col);
+        FAIL(err, PBOOST_BAD_DATA, "%s: label '%s' is text (%s), but %s needs numbers%s",
+             pboost_table_path(table), pboost_table_name(table, col), levels,
+             pboost_family_name(family),
+             family == PBOOST_LOGISTIC ? "; say with --positive VALUE which value counts as 1"
+                                       : "");
+    }
+    TRY(pboost_table_numbers(&number, table, col, false, err));
+    for (size_t i = 0; i < pboost_table_rows(table); i++) {
+        if (!label_fits(family, number[i]))
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is %.17g; %s labels must be %s",
+                 pboost_table_path(table), pboost_table_line(table, i),
+                 pboost_table_name(table, col), number[i], pboost_family_name(family),
+                 family == PBOOST_LOGISTIC ? "0 or 1, or use --positive VALUE"
+                                           : "numbers of at least 0");
+        y[i] = number[i];
+    }
+done:
+    return st;
+}
+
+pboost_status data_labels(double **out, const pboost_table *table, const char *name,
+                          const char *positive, pboost_family family, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double *y = NULL;
+    size_t col;
+
+    *out = NULL;
+    TRY(pboost_table_find(&col, table, name, err));
+    NEED(y = pboost_alloc(pboost_table_rows(table), sizeof *y), err);
+    if (positive != NULL)
+        TRY(positive_labels(y, table, col, positive, err));
+    else
+        TRY(number_labels(y, table, col, family, err));
+    *out = y;
+    y = NULL;
+done:
+    free(y);
+    return st;
+}
+
+pboost_status data_numbers(double **out, const pboost_table *table, const char *name,
+                           pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const double *number;
+    size_t col, n = pboost_table_rows(table);
+
+    *out = NULL;
+    if (name == NULL)
+        return PBOOST_OK;
+    TRY(pboost_table_find(&col, table, name, err));
+    TRY(pboost_table_numbers(&number, table, col, false, err));
+    NEED(*out = pboost_alloc(n, sizeof **out), err);
+    memcpy(*out, number, n * sizeof **out);
+done:
+    return st;
+}
+
+pboost_status data_weights(double **out, const pboost_table *table, const char *name,
+                           pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(data_numbers(out, table, name, err));
+    for (size_t i = 0; *out != NULL && i < pboost_table_rows(table); i++)
+        if ((*out)[i] < 0.0)
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: weight '%s' is %.17g; it must be at least 0",
+                 pboost_table_path(table), pboost_table_line(table, i), name, (*out)[i]);
+    return PBOOST_OK;
+done:
+    free(*out);
+    *out = NULL;
+    return st;
+}
+
+/* The first row whose id another row before it has; rows and levels are in order of appearance, so
+ * a row that repeats is one whose code is not new. */
+static bool find_repeat(size_t *row, size_t *earlier, const uint32_t *code, size_t n)
+{
+    uint32_t next = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (code[i] == next) {
+            next++;
+            continue;
+        }
+        *row = i;
+        for (*earlier = 0; code[*earlier] != code[i];)
+            ++*earlier;
+        return true;
+    }
+    return false;
+}
+
+pboost_status data_row_keys(uint64_t **out, const pboost_table *table, const char *name,
+                            pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint64_t *key = NULL;
+    size_t col, row, earlier, n = pboost_table_rows(table);
+
+    *out = NULL;
+    if (name == NULL)
+        return PBOOST_OK;
+    TRY(pboost_table_find(&col, table, name, err));
+    const uint32_t *code = pboost_table_codes(table, col);
+    for (size_t i = 0; i < n; i++)
+        if (code[i] == UINT32_MAX)
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' is missing", pboost_table_path(table),
+                 pboost_table_line(table, i), name);
+    if (find_repeat(&row, &earlier, code, n))
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s:%zu: id '%s' is '%s', as on line %zu; every row needs an id of its own",
+             pboost_table_path(table), pboost_table_line(table, row), name,
+             pboost_table_level(table, col, code[row]), pboost_table_line(table, earlier));
+    NEED(key = pboost_alloc(n, sizeof *key), err);
+    for (size_t i = 0; i < n; i++)
+        key[i] = pboost_id_key(pboost_table_level(table, col, code[i]));
+    *out = key;
+    key = NULL;
+done:
+    free(key);
+    return st;
+}
+
+pboost_status data_predict(double **out, const pboost_model *model, const pboost_table *table,
+                           int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double *x = NULL, *offset = NULL, *mean = NULL;
+    size_t n = pboost_table_rows(table);
+
+    *out = NULL;
+    TRY(data_features(&x, &model->encoding, table, err));
+    TRY(data_numbers(&offset, table, model->offset, err));
+    NEED(mean = pboost_alloc(n, sizeof *mean), err);
+    pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
+    pboost_samples samples = {.x = &matrix, .n = n, .offset = offset};
+    TRY(pboost_predict(mean, model->family, &samples, &model->coef, threads, err));
+    *out = mean;
+    mean = NULL;
+done:
+    free(x);
+    free(offset);
+    free(mean);
+    return st;
+}

@@ -1,0 +1,46 @@
+/* From a file to what a command works on: features, labels, keys. */
+#ifndef PBOOST_CLI_DATA_H
+#define PBOOST_CLI_DATA_H
+
+#include "cli.h"
+
+/* Names of columns to be read as text; grows. */
+typedef struct text_columns {
+    size_t n, capacity;
+    const char **name;
+} text_columns;
+
+pboost_status text_columns_add(text_columns *t, const char *name, pboost_error *err);
+/* The categorical columns of an encoding. */
+pboost_status text_columns_add_encoding(text_columns *t, const pboost_encoding *encoding,
+                                        pboost_error *err);
+pboost_status text_columns_read(pboost_table **out, text_columns *t, const char *path,
+                                pboost_error *err);
+
+/* Everything below is allocated for the caller, one entry per row of the table. */
+
+/* Features, rows by n_columns. */
+pboost_status data_features(double **out, const pboost_encoding *encoding,
+                            const pboost_table *table, pboost_error *err);
+
+/* Labels that are right for the family; with positive, 1 where the text is that level. */
+pboost_status data_labels(double **out, const pboost_table *table, const char *name,
+                          const char *positive, pboost_family family, pboost_error *err);
+
+/* A column of numbers; name NULL gives NULL. */
+pboost_status data_numbers(double **out, const pboost_table *table, const char *name,
+                           pboost_error *err);
+
+/* Weights: numbers of at least 0. */
+pboost_status data_weights(double **out, const pboost_table *table, const char *name,
+                           pboost_error *err);
+
+/* Keys that stand for the ids, which must all differ; name NULL gives NULL. */
+pboost_status data_row_keys(uint64_t **out, const pboost_table *table, const char *name,
+                            pboost_error *err);
+
+/* The model's prediction for each row of the table. */
+pboost_status data_predict(double **out, const pboost_model *model, const pboost_table *table,
+                           int threads, pboost_error *err);
+
+#endif

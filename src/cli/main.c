@@ -1,0 +1,61 @@
+/* priorboost: the command table. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const cli_command COMMANDS[] = {
+    {"generate", "make data as in the paper", cli_generate},
+    {"train", "train a model from aggregate answers", cli_train},
+    {"predict", "predict with a model", cli_predict},
+    {"evaluate", "measure a model on labelled data", cli_evaluate},
+    {"bags", "cut scores into optimal bags", cli_bags},
+};
+#define N_COMMANDS (sizeof COMMANDS / sizeof *COMMANDS)
+
+static void print_commands(FILE *stream)
+{
+    fprintf(stream,
+            "priorboost %s: learn a model of individuals from the means of bags of rows\n\n"
+            "Usage: priorboost COMMAND [OPTION...]\n\nCommands:\n",
+            pboost_version());
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(stream, "  %-10s %s\n", COMMANDS[i].name, COMMANDS[i].summary);
+    fprintf(stream, "\n'priorboost COMMAND --help' tells the options of a command.\n");
+}
+
+static const cli_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(COMMANDS[i].name, name) == 0)
+            return &COMMANDS[i];
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    pboost_error err = {0};
+
+    if (argc < 2) {
+        print_commands(stderr);
+        return pboost_status_describe(PBOOST_INVALID)->exit_code;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        print_commands(stdout);
+        return pboost_status_describe(cli_flush(&err))->exit_code;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("priorboost %s\n", pboost_version());
+        return pboost_status_describe(cli_flush(&err))->exit_code;
+    }
+    const cli_command *command = find_command(argv[1]);
+    if (command == NULL) {
+        fprintf(stderr, "priorboost: command '%s' is unknown; see 'priorboost --help'\n", argv[1]);
+        return pboost_status_describe(PBOOST_INVALID)->exit_code;
+    }
+    cli cli = {.command = command->name};
+    pboost_status status = command->run(&cli, argc - 1, argv + 1, &err);
+    if (status != PBOOST_OK)
+        fprintf(stderr, "priorboost %s: %s\n", command->name, err.message);
+    return pboost_status_describe(status)->exit_code;
+}

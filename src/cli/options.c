@@ -1,0 +1,271 @@
+/* Options: a table per command, one reader per kind of value. */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+pboost_status cli_read_text(void *target, const char *option, const char *text, pboost_error *err)
+{
+    if (*text == '\0')
+        return pboost_fail(err, PBOOST_INVALID, "%s is empty", option);
+    *(const char **)target = text;
+    return PBOOST_OK;
+}
+
+/* A whole number in decimal digits that is at most `most`. */
+static bool read_whole(uint64_t *out, const char *text, uint64_t most)
+{
+    if (*text < '0' || *text > '9')
+        return false;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    *out = value;
+    return errno == 0 && *end == '\0' && value <= most;
+}
+
+pboost_status cli_read_count(void *target, const char *option, const char *text, pboost_error *err)
+{
+    uint64_t value;
+    if (!read_whole(&value, text, SIZE_MAX / 2) || value == 0)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "%s is '%s'; it must be a whole number of at least 1", option, text);
+    *(size_t *)target = (size_t)value;
+    return PBOOST_OK;
+}
+
+pboost_status cli_read_threads(void *target, const char *option, const char *text,
+                               pboost_error *err)
+{
+    uint64_t value;
+    if (!read_whole(&value, text, 1024))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "%s is '%s'; it must be a whole number from 0 (all cores) to 1024",
+                           option, text);
+    *(int *)target = (int)value;
+    return PBOOST_OK;
+}
+
+pboost_status cli_read_seed(void *target, const char *option, const char *text, pboost_error *err)
+{
+    uint64_t value;
+    if (!read_whole(&value, text, UINT64_MAX))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "%s is '%s'; it must be a whole number from 0 to 2^64-1", option, text);
+    *(uint64_t *)target = value;
+    return PBOOST_OK;
+}
+
+static bool read_double(double *out, const char *text)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*out);
+}
+
+pboost_status cli_read_number(void *target, const char *option, const char *text, pboost_error *err)
+{
+    if (!read_double(target, text))
+        return pboost_fail(err, PBOOST_INVALID, "%s is '%s'; it must be a finite number", option,
+                           text);
+    return PBOOST_OK;
+}
+
+pboost_status cli_read_positive(void *target, const char *option, const char *text,
+                                pboost_error *err)
+{
+    double value;
+    if (!read_double(&value, text) || value < 0.0)
+        return pboost_fail(err, PBOOST_INVALID, "%s is '%s'; it must be a number of at least 0",
+                           option, text);
+    *(double *)target = value;
+    return PBOOST_OK;
+}
+
+pboost_status cli_read_step(void *target, const char *option, const char *text, pboost_error *err)
+{
+    double value;
+    if (!read_double(&value, text) || value <= 0.0)
+        return pboost_fail(err, PBOOST_INVALID, "%s is '%s'; it must be a number greater than 0",
+                           option, text);
+    *(double *)target = value;
+    return PBOOST_OK;
+}
+
+void cli_list_free(cli_list *list)
+{
+    if (list->item != NULL)
+        free((void *)(uintptr_t)list->item[0]);
+    free(list->item);
+    *list = (cli_list){0};
+}
+
+pboost_status cli_read_list(void *target, const char *option, const char *text, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    cli_list list = {0};
+    char *copy = NULL;
+    size_t n = 1;
+
+    for (const char *c = text; *c != '\0'; c++)
+        n += *c == ',';
+    NEED(copy = strdup(text), err);
+    NEED(list.item = pboost_alloc(n, sizeof *list.item), err);
+    list.item[0] = copy;
+    for (char *rest = copy; rest != NULL;) {
+        char *comma = strchr(rest, ',');
+        if (comma != NULL)
+            *comma = '\0';
+        if (*rest == '\0')
+            FAIL(err, PBOOST_INVALID, "%s is '%s'; it must be names with commas between them",
+                 option, text);
+        list.item[list.n++] = rest;
+        rest = comma != NULL ? comma + 1 : NULL;
+    }
+    cli_list_free(target); /* the last of a repeated option counts */
+    *(cli_list *)target = list;
+    return PBOOST_OK;
+done:
+    free(list.item);
+    free(copy);
+    return st;
+}
+
+pboost_status cli_read_bounds(void *target, const char *option, const char *text, pboost_error *err)
+{
+    cli_bounds *bounds = target;
+    char *end;
+    bounds->lower = strtod(text, &end);
+    if (end == text || *end != ',' || !read_double(&bounds->upper, end + 1) ||
+        !isfinite(bounds->lower) || !(bounds->lower < bounds->upper))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "%s is '%s'; it must be LO,HI with LO < HI, such as 0,1 or -15,15",
+                           option, text);
+    return PBOOST_OK;
+}
+
+pboost_status cli_read_epsilon(void *target, const char *option, const char *text,
+                               pboost_error *err)
+{
+    (void)option;
+    return pboost_rational_parse(target, text, err);
+}
+
+pboost_status cli_read_family(void *target, const char *option, const char *text, pboost_error *err)
+{
+    (void)option;
+    return pboost_family_parse(target, text, err);
+}
+
+/* ---- Help -------------------------------------------------------------------------------------- */
+
+static void print_option(const char *name, const char *value, const char *help)
+{
+    char left[64];
+    snprintf(left, sizeof left, "%s%s%s", name, value != NULL ? " " : "",
+             value != NULL ? value : "");
+    int width = 26;
+    printf("  %-*s", width, left);
+    if (strlen(left) > (size_t)width)
+        printf("\n  %*s", width, "");
+    /* Lines of the help text after the first are indented below it. */
+    for (const char *c = help; *c != '\0'; c++) {
+        putchar(*c);
+        if (*c == '\n')
+            printf("  %*s", width, "");
+    }
+    putchar('\n');
+}
+
+static void print_help(const cli *cli, const cli_usage *usage, const cli_option *options, size_t n)
+{
+    printf("Usage: priorboost %s %s\n\n%s\n\nOptions:\n", cli->command, usage->synopsis,
+           usage->text);
+    for (size_t i = 0; i < n; i++)
+        print_option(options[i].name, options[i].value, options[i].help);
+    print_option("--json", NULL, "print one JSON object on standard output");
+    print_option("--quiet", NULL, "print no messages");
+    print_option("--help", NULL, "print this page");
+    printf("\nExit codes: 0 done; 1 internal error, or output that cannot be written; 2 usage;\n"
+           "3 bad input; 4 oracle or network; 5 refused by a privacy rule.\n");
+}
+
+/* ---- Parsing ----------------------------------------------------------------------------------- */
+
+static const cli_option *find_option(const cli_option *options, size_t n, const char *name,
+                                     size_t length)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strlen(options[i].name) == length && memcmp(options[i].name, name, length) == 0)
+            return &options[i];
+    return NULL;
+}
+
+/* Takes argv[*i] (and the value after it) as an option. */
+static pboost_status take_option(cli *cli, int *i, int argc, char **argv, const cli_option *options,
+                                 size_t n, pboost_error *err)
+{
+    const cli_option common[] = {{"--json", NULL, NULL, &cli->json, NULL, NULL},
+                                 {"--quiet", NULL, NULL, &cli->quiet, NULL, NULL},
+                                 {"--help", NULL, NULL, &cli->help, NULL, NULL}};
+    const char *name = argv[*i];
+    const char *equals = strchr(name, '=');
+    size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
+    const cli_option *option = find_option(options, n, name, length);
+
+    if (option == NULL)
+        option = find_option(common, sizeof common / sizeof *common, name, length);
+    if (option == NULL)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "option '%.*s' is unknown; see 'priorboost %s --help'", (int)length,
+                           name, cli->command);
+    if (option->given != NULL)
+        *option->given = true;
+    if (option->read == NULL) {
+        if (equals != NULL)
+            return pboost_fail(err, PBOOST_INVALID, "%s takes no value", option->name);
+        *(bool *)option->target = true;
+        return PBOOST_OK;
+    }
+    const char *value = equals != NULL ? equals + 1 : NULL;
+    if (value == NULL) {
+        if (*i + 1 >= argc)
+            return pboost_fail(err, PBOOST_INVALID, "%s needs a value: %s %s", option->name,
+                               option->name, option->value);
+        value = argv[++*i];
+    }
+    return option->read(option->target, option->name, value, err);
+}
+
+pboost_status cli_parse(cli *cli, const char **operand, int argc, char **argv,
+                        const cli_usage *usage, const cli_option *options, size_t n_options,
+                        pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool taken = false;
+
+    for (int i = 1; i < argc; i++) { /* help wins over everything else on the line */
+        if (strcmp(argv[i], "--help") == 0) {
+            cli->help = true;
+            print_help(cli, usage, options, n_options);
+            return cli_flush(err);
+        }
+    }
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '-' && argv[i][1] != '\0') {
+            TRY(take_option(cli, &i, argc, argv, options, n_options, err));
+        } else if (usage->operand == NULL || taken) {
+            FAIL(err, PBOOST_INVALID, "argument '%s' is not expected; see 'priorboost %s --help'",
+                 argv[i], cli->command);
+        } else {
+            *operand = argv[i];
+            taken = true;
+        }
+    }
+done:
+    return st;
+}

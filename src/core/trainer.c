@@ -1,0 +1,284 @@
+/* The adaptive loop of the paper (Algorithm PriorBoost) and its two relatives.
+ *
+ * The rows are put in an order that depends on the seed and on what stands for each row alone, and
+ * cut into T slices.  Each round scores its slice with the last model, bags it, asks, and refits.
+ * Within a slice the rows keep that random order, so a stable sort by score breaks ties at random.
+ *
+ * The trainer holds no features and no labels: it knows rows by number, the model through the
+ * learner interface and the labels through the oracle interface. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "names.h"
+#include "rng.h"
+#include "schedule.h"
+#include "sort.h"
+#include "try.h"
+
+struct pboost_trainer {
+    pboost_oracle oracle;
+    pboost_learner learner;
+    pboost_trainer_options options;
+    size_t n_rows;
+    size_t *order;       /* the table's rows, shuffled */
+    size_t *slice_start; /* in `order`, by round */
+    double *score;       /* of the current slice */
+    pboost_answers answers;
+    pboost_round *history;
+    size_t round; /* rounds done so far */
+};
+
+/* The rows of one round; score is NULL where there is no model to score them. */
+typedef struct {
+    const size_t *row;
+    size_t n;
+    const double *score;
+    size_t bag_size;
+    uint64_t seed;
+    int threads;
+} slice;
+
+/* ---- Algorithms -------------------------------------------------------------------------------- */
+
+static const char *const ALGORITHMS[] = {"priorboost", "oneshot", "pbprefix"};
+#define N_ALGORITHMS (sizeof ALGORITHMS / sizeof *ALGORITHMS)
+
+const char *pboost_algorithm_name(pboost_algorithm algorithm)
+{
+    return pboost_name_of(ALGORITHMS, N_ALGORITHMS, (size_t)algorithm);
+}
+
+pboost_status pboost_algorithm_parse(pboost_algorithm *out, const char *name, pboost_error *err)
+{
+    size_t i = 0;
+    pboost_status st = pboost_name_parse(&i, ALGORITHMS, N_ALGORITHMS, "algorithm", name, err);
+    *out = (pboost_algorithm)i;
+    return st;
+}
+
+/* PriorBoost forgets the answers of earlier rounds, whose bags were worse; PBPrefix keeps them. */
+static size_t first_bag_to_use(const pboost_trainer *t)
+{
+    return t->options.algorithm == PBOOST_PBPREFIX ? 0 : t->answers.round_start[t->round];
+}
+
+/* ---- Bag strategies ---------------------------------------------------------------------------- */
+
+static pboost_status random_bags(pboost_bags *out, const slice *s, pboost_error *err)
+{
+    return pboost_bags_random(out, s->n, s->bag_size, s->seed, err);
+}
+
+static pboost_status prior_bags(pboost_bags *out, const slice *s, pboost_error *err)
+{
+    if (s->score == NULL)
+        return random_bags(out, s, err);
+    return pboost_bags_optimal(out, s->score, s->n, s->bag_size, s->threads, err);
+}
+
+static const char *const STRATEGIES[] = {"prior", "random"};
+static pboost_status (*const BUILD[])(pboost_bags *out, const slice *s,
+                                      pboost_error *err) = {prior_bags, random_bags};
+#define N_STRATEGIES (sizeof STRATEGIES / sizeof *STRATEGIES)
+
+const char *pboost_strategy_name(pboost_strategy strategy)
+{
+    return pboost_name_of(STRATEGIES, N_STRATEGIES, (size_t)strategy);
+}
+
+pboost_status pboost_strategy_parse(pboost_strategy *out, const char *name, pboost_error *err)
+{
+    size_t i = 0;
+    pboost_status st = pboost_name_parse(&i, STRATEGIES, N_STRATEGIES, "bags", name, err);
+    *out = (pboost_strategy)i;
+    return st;
+}
+
+/* ---- The loop ---------------------------------------------------------------------------------- */
+
+/* y~ of the slice: from the last round's model, or in round 1 from the user's prior if any. */
+static pboost_status score_slice(pboost_trainer *t, slice *s, pboost_error *err)
+{
+    const double *prior = t->options.prior_score;
+
+    s->score = NULL;
+    if (t->round == 0 && prior == NULL)
+        return PBOOST_OK;
+    s->score = t->score;
+    if (t->round > 0)
+        return t->learner.score(t->learner.self, s->row, s->n, t->score, err);
+    for (size_t i = 0; i < s->n; i++)
+        t->score[i] = prior[s->row[i]];
+    return PBOOST_OK;
+}
+
+static slice next_slice(const pboost_trainer *t)
+{
+    size_t first = t->slice_start[t->round];
+    return (slice){.row = t->order + first,
+                   .n = t->slice_start[t->round + 1] - first,
+                   .bag_size = t->options.bag_size,
+                   .seed = pboost_rng_key(t->options.seed, RNG_SHUFFLE, 1, t->round),
+                   .threads = t->options.threads};
+}
+
+/* Writes the round into the history and tells the caller, who may stop the training. */
+static pboost_status report_round(pboost_trainer *t, const slice *s, size_t n_bags, double within,
+                                  pboost_error *err)
+{
+    pboost_round *record = &t->history[t->round];
+    *record = (pboost_round){.round = t->round + 1,
+                             .rounds = t->options.rounds,
+                             .rows = s->n,
+                             .bags = n_bags,
+                             .within = within,
+                             .test_loss = NAN};
+    t->round++;
+    if (t->options.on_round != NULL && !t->options.on_round(t->options.user, record))
+        return pboost_fail(err, PBOOST_CANCELLED, "stopped after round %zu of %zu", record->round,
+                           record->rounds);
+    return PBOOST_OK;
+}
+
+/* One round: score the next slice with the prior, bag it, buy the answers, refit.
+ * A row is in exactly one slice, so its label is paid for once. */
+pboost_status pboost_trainer_step(pboost_trainer *t, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_bags bags = {0};
+    slice s = {0};
+
+    if (pboost_trainer_done(t))
+        FAIL(err, PBOOST_INVALID, "all %zu rounds are done", t->options.rounds);
+    s = next_slice(t);
+    TRY(score_slice(t, &s, err));
+    TRY(BUILD[t->options.bags](&bags, &s, err));
+    double within = s.score != NULL ? pboost_bags_cost(&bags, s.score) : NAN;
+    pboost_bags_renumber(&bags, s.row);
+    TRY(pboost_answers_ask(&t->answers, &t->oracle, &bags, err));
+    TRY(t->learner.fit(t->learner.self, &t->answers, first_bag_to_use(t), err));
+    TRY(report_round(t, &s, bags.n_bags, within, err));
+done:
+    pboost_bags_free(&bags);
+    return st;
+}
+
+pboost_status pboost_trainer_run(pboost_trainer *t, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    while (!pboost_trainer_done(t))
+        TRY(pboost_trainer_step(t, err));
+done:
+    return st;
+}
+
+/* ---- Setting up -------------------------------------------------------------------------------- */
+
+static pboost_status check_options(pboost_trainer_options *o, const pboost_rules *rules,
+                                   pboost_error *err)
+{
+    if ((size_t)o->algorithm >= N_ALGORITHMS || (size_t)o->bags >= N_STRATEGIES)
+        return pboost_fail(err, PBOOST_INVALID, "algorithm %d or bags %d is unknown",
+                           (int)o->algorithm, (int)o->bags);
+    if (o->algorithm == PBOOST_ONESHOT) {
+        if (o->rounds != 1)
+            return pboost_fail(err, PBOOST_INVALID,
+                               "rounds is %zu, but oneshot has one round by definition", o->rounds);
+        o->bags = PBOOST_BAGS_RANDOM;
+    }
+    if (o->bag_size == 0)
+        o->bag_size = rules->min_bag;
+    if (o->bag_size < rules->min_bag)
+        return pboost_fail(err, PBOOST_REFUSED,
+                           "bag_size is %zu, but the oracle answers no bag of fewer than %zu rows",
+                           o->bag_size, rules->min_bag);
+    return PBOOST_OK;
+}
+
+/* The rows in the order of a key that depends on the seed and the row alone. */
+static pboost_status shuffle_rows(size_t *order, size_t n, const pboost_trainer_options *o,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint64_t *key = NULL;
+
+    NEED(key = pboost_alloc(n, sizeof *key), err);
+    for (size_t i = 0; i < n; i++)
+        key[i] = pboost_rng_key(o->seed, RNG_SHUFFLE, 0, o->row_key != NULL ? o->row_key[i] : i);
+    TRY(pboost_sort_keys(order, key, n, err));
+done:
+    free(key);
+    return st;
+}
+
+static size_t longest_slice(const size_t *start, size_t rounds)
+{
+    size_t longest = 0;
+    for (size_t t = 0; t < rounds; t++)
+        longest = start[t + 1] - start[t] > longest ? start[t + 1] - start[t] : longest;
+    return longest;
+}
+
+pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pboost_oracle *oracle,
+                                    const pboost_learner *learner,
+                                    const pboost_trainer_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_trainer *t = NULL;
+
+    *out = NULL;
+    NEED(t = calloc(1, sizeof *t), err);
+    t->oracle = *oracle;
+    t->learner = *learner;
+    t->options = *options;
+    t->n_rows = rows;
+    TRY(check_options(&t->options, &oracle->rules, err));
+
+    size_t rounds = t->options.rounds;
+    if (rounds > rows) /* before anything of that size is allocated */
+        rounds = rows + 1;
+    NEED(t->slice_start = pboost_alloc(rounds + 1, sizeof *t->slice_start), err);
+    TRY(pboost_schedule_slices(t->slice_start, t->options.schedule, rows, t->options.rounds,
+                               t->options.bag_size, err));
+    NEED(t->history = pboost_alloc(rounds, sizeof *t->history), err);
+    NEED(t->order = pboost_alloc(rows, sizeof *t->order), err);
+    NEED(t->score = pboost_alloc(longest_slice(t->slice_start, rounds), sizeof *t->score), err);
+    TRY(shuffle_rows(t->order, rows, &t->options, err));
+    *out = t;
+    t = NULL;
+done:
+    pboost_trainer_free(t);
+    return st;
+}
+
+void pboost_trainer_free(pboost_trainer *t)
+{
+    if (t == NULL)
+        return;
+    pboost_answers_free(&t->answers);
+    free(t->order);
+    free(t->slice_start);
+    free(t->score);
+    free(t->history);
+    free(t);
+}
+
+bool pboost_trainer_done(const pboost_trainer *t)
+{
+    return t->round == t->options.rounds;
+}
+
+size_t pboost_trainer_rounds_done(const pboost_trainer *t)
+{
+    return t->round;
+}
+
+const pboost_round *pboost_trainer_history(const pboost_trainer *t)
+{
+    return t->history;
+}
+
+const pboost_answers *pboost_trainer_answers(const pboost_trainer *t)
+{
+    return &t->answers;
+}
