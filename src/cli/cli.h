@@ -51,15 +51,15 @@ typedef struct cli_option {
 
 /* ---- Commands ---------------------------------------------------------------------------------- */
 
-typedef struct cli {
+typedef struct cli_context {
     const char *command;
     bool json, quiet, help;
-} cli;
+} cli_context;
 
 typedef struct cli_command {
     const char *name;
     const char *summary;
-    pboost_status (*run)(cli *cli, int argc, char **argv, pboost_error *err);
+    pboost_status (*run)(cli_context *cli, int argc, char **argv, pboost_error *err);
 } cli_command;
 
 /* What --help prints above the options. */
@@ -71,24 +71,24 @@ typedef struct cli_usage {
 
 /* Reads argv into the options' targets; *operand (may be NULL) gets the positional argument.
  * With --help it prints the page and sets cli->help: the caller returns PBOOST_OK at once. */
-pboost_status cli_parse(cli *cli, const char **operand, int argc, char **argv,
+pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char **argv,
                         const cli_usage *usage, const cli_option *options, size_t n_options,
                         pboost_error *err);
 void cli_list_free(cli_list *list);
 
-pboost_status cli_bags(cli *cli, int argc, char **argv, pboost_error *err);
-pboost_status cli_evaluate(cli *cli, int argc, char **argv, pboost_error *err);
-pboost_status cli_generate(cli *cli, int argc, char **argv, pboost_error *err);
-pboost_status cli_predict(cli *cli, int argc, char **argv, pboost_error *err);
-pboost_status cli_train(cli *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_bags(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err);
 
 /* ---- Messages and output ----------------------------------------------------------------------- */
 
 /* A message on stderr, unless --quiet. */
-void cli_note(const cli *cli, const char *format, ...) PBOOST_PRINTF(2, 3);
+void cli_note(const cli_context *cli, const char *format, ...) PBOOST_PRINTF(2, 3);
 
 /* A bar on stderr, on a terminal only.  done == total ends it. */
-void cli_progress(const cli *cli, const char *what, size_t done, size_t total);
+void cli_progress(const cli_context *cli, const char *what, size_t done, size_t total);
 
 /* Set once the user asked to stop (SIGINT, SIGTERM). */
 bool cli_interrupted(void);

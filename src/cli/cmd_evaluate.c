@@ -5,15 +5,16 @@
 
 static const cli_usage USAGE = {
     .synopsis = "--model model.json --data FILE [--label COL]",
-    .text = "Prints the mean loss of a model on labelled data (linear: squared error; logistic: log\n"
-            "loss; poisson: mu - y log mu) and the family's usual measures."};
+    .text =
+        "Prints the mean loss of a model on labelled data (linear: squared error; logistic: log\n"
+        "loss; poisson: mu - y log mu) and the family's usual measures."};
 
 typedef struct {
     const char *model, *data, *label, *positive;
     int threads;
 } arguments;
 
-static pboost_status print_evaluation(cli *cli, const pboost_evaluation *e,
+static pboost_status print_evaluation(cli_context *cli, const pboost_evaluation *e,
                                       const pboost_model *model, pboost_error *err)
 {
     if (!cli->json) {
@@ -29,7 +30,7 @@ static pboost_status print_evaluation(cli *cli, const pboost_evaluation *e,
     return cli_print_json(report, err);
 }
 
-static pboost_status evaluate(cli *cli, const arguments *a, const pboost_model *model,
+static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost_model *model,
                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -63,7 +64,7 @@ done:
     return st;
 }
 
-pboost_status cli_evaluate(cli *cli, int argc, char **argv, pboost_error *err)
+pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     arguments a = {0};
@@ -82,7 +83,8 @@ pboost_status cli_evaluate(cli *cli, int argc, char **argv, pboost_error *err)
     if (cli->help)
         return PBOOST_OK;
     if (a.model == NULL || a.data == NULL)
-        FAIL(err, PBOOST_INVALID, "--model and --data are required; see 'priorboost evaluate --help'");
+        FAIL(err, PBOOST_INVALID,
+             "--model and --data are required; see 'priorboost evaluate --help'");
     TRY(pboost_model_load(&model, a.model, err));
     TRY(evaluate(cli, &a, &model, err));
 done:

@@ -52,8 +52,7 @@ static pboost_status write_csv(const char *path, const pboost_table *table, cons
     fprintf(stream, "prediction\n");
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
         if (id != NULL) {
-            print_cell(stream,
-                       pboost_table_level(table, col, pboost_table_codes(table, col)[i]));
+            print_cell(stream, pboost_table_level(table, col, pboost_table_codes(table, col)[i]));
             fputc(',', stream);
         }
         fprintf(stream, "%.17g\n", mean[i]);
@@ -65,7 +64,7 @@ done:
     return st;
 }
 
-static pboost_status predict(cli *cli, const arguments *a, const pboost_model *model,
+static pboost_status predict(cli_context *cli, const arguments *a, const pboost_model *model,
                              pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -85,8 +84,7 @@ static pboost_status predict(cli *cli, const arguments *a, const pboost_model *m
     if (cli->json) {
         size_t n = pboost_table_rows(table);
         json_t *report = json_pack("{s:I, s:s, s:o}", "rows", (json_int_t)n, "family",
-                                   pboost_family_name(model->family), "out",
-                                   cli_json_text(a->out));
+                                   pboost_family_name(model->family), "out", cli_json_text(a->out));
         if (report != NULL && a->out == NULL)
             json_object_set_new(report, "prediction", cli_json_numbers(mean, n));
         TRY(cli_print_json(report, err));
@@ -99,7 +97,7 @@ done:
     return st;
 }
 
-pboost_status cli_predict(cli *cli, int argc, char **argv, pboost_error *err)
+pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     arguments a = {0};
@@ -116,7 +114,8 @@ pboost_status cli_predict(cli *cli, int argc, char **argv, pboost_error *err)
     if (cli->help)
         return PBOOST_OK;
     if (a.model == NULL || a.data == NULL)
-        FAIL(err, PBOOST_INVALID, "--model and --data are required; see 'priorboost predict --help'");
+        FAIL(err, PBOOST_INVALID,
+             "--model and --data are required; see 'priorboost predict --help'");
     TRY(pboost_model_load(&model, a.model, err));
     TRY(predict(cli, &a, &model, err));
 done:

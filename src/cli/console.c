@@ -9,7 +9,7 @@
 
 #include "cli.h"
 
-void cli_note(const cli *cli, const char *format, ...)
+void cli_note(const cli_context *cli, const char *format, ...)
 {
     if (cli->quiet)
         return;
@@ -28,7 +28,7 @@ double cli_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void cli_progress(const cli *cli, const char *what, size_t done, size_t total)
+void cli_progress(const cli_context *cli, const char *what, size_t done, size_t total)
 {
     static double last_shown;
     enum { WIDTH = 32 };

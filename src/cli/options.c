@@ -181,7 +181,8 @@ static void print_option(const char *name, const char *value, const char *help)
     putchar('\n');
 }
 
-static void print_help(const cli *cli, const cli_usage *usage, const cli_option *options, size_t n)
+static void print_help(const cli_context *cli, const cli_usage *usage, const cli_option *options,
+                       size_t n)
 {
     printf("Usage: priorboost %s %s\n\n%s\n\nOptions:\n", cli->command, usage->synopsis,
            usage->text);
@@ -206,8 +207,8 @@ static const cli_option *find_option(const cli_option *options, size_t n, const 
 }
 
 /* Takes argv[*i] (and the value after it) as an option. */
-static pboost_status take_option(cli *cli, int *i, int argc, char **argv, const cli_option *options,
-                                 size_t n, pboost_error *err)
+static pboost_status take_option(cli_context *cli, int *i, int argc, char **argv,
+                                 const cli_option *options, size_t n, pboost_error *err)
 {
     const cli_option common[] = {{"--json", NULL, NULL, &cli->json, NULL, NULL},
                                  {"--quiet", NULL, NULL, &cli->quiet, NULL, NULL},
@@ -241,7 +242,7 @@ static pboost_status take_option(cli *cli, int *i, int argc, char **argv, const 
     return option->read(option->target, option->name, value, err);
 }
 
-pboost_status cli_parse(cli *cli, const char **operand, int argc, char **argv,
+pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char **argv,
                         const cli_usage *usage, const cli_option *options, size_t n_options,
                         pboost_error *err)
 {

@@ -1,0 +1,63 @@
+/* Train, predict and evaluate in C: both parties in one process.
+ * Build: cc train.c $(pkg-config --cflags --libs priorboost) */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <priorboost/priorboost.h>
+
+enum { ROWS = 20000, TEST_ROWS = 5000, FEATURES = 4 };
+
+static void check(pboost_status status, const pboost_error *err)
+{
+    if (status != PBOOST_OK) {
+        fprintf(stderr, "%s: %s\n", pboost_status_describe(status)->name, err->message);
+        exit(pboost_status_describe(status)->exit_code);
+    }
+}
+
+int main(void)
+{
+    static double x[ROWS * FEATURES], y[ROWS], test_x[TEST_ROWS * FEATURES], test_y[TEST_ROWS];
+    double theta[FEATURES];
+    pboost_error err;
+
+    /* Somebody's table: features for the learner, labels for the label holder. */
+    pboost_synthetic data = PBOOST_SYNTHETIC_INIT;
+    data.features = FEATURES;
+    check(pboost_synthetic_theta(theta, &data, &err), &err);
+    check(pboost_synthetic_rows(x, y, &data, theta, 0, 0, ROWS, 0, &err), &err);
+    check(pboost_synthetic_rows(test_x, test_y, &data, theta, 1, 0, TEST_ROWS, 0, &err), &err);
+
+    /* The label holder: means of at least 16 rows, each row once. */
+    pboost_rules rules = PBOOST_RULES_INIT;
+    rules.min_bag = 16;
+    pboost_memory_oracle *holder;
+    check(pboost_memory_oracle_create(&holder, y, ROWS, &rules, NULL, &err), &err);
+    pboost_oracle oracle = pboost_memory_oracle_interface(holder);
+
+    /* The learner: a linear model, and the trainer that chooses the bags. */
+    pboost_matrix features = pboost_matrix_f64(x, ROWS, FEATURES);
+    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
+    pboost_glm *glm;
+    check(pboost_glm_create(&glm, &features, NULL, NULL, &fit, &err), &err);
+    pboost_learner learner = pboost_glm_learner(glm);
+    pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
+    options.rounds = 32;
+    pboost_trainer *trainer;
+    check(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &options, &err), &err);
+    check(pboost_trainer_run(trainer, &err), &err);
+
+    /* How good is it on rows whose labels we have? */
+    pboost_matrix test = pboost_matrix_f64(test_x, TEST_ROWS, FEATURES);
+    pboost_samples samples = {&test, NULL, TEST_ROWS, test_y, NULL, NULL};
+    pboost_evaluation evaluation;
+    check(pboost_evaluate(&evaluation, PBOOST_LINEAR, &samples, pboost_glm_coef(glm), 0, &err),
+          &err);
+    for (size_t i = 0; i < evaluation.n_measures; i++)
+        printf("%-6s %.5f\n", evaluation.measure[i].name, evaluation.measure[i].value);
+
+    pboost_trainer_free(trainer);
+    pboost_glm_free(glm);
+    pboost_memory_oracle_free(holder);
+    return evaluation.measure[0].value < 0.02 ? 0 : 1;
+}

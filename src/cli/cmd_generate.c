@@ -1,0 +1,212 @@
+/* priorboost generate: the paper's data as a CSV. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+static const cli_usage USAGE = {
+    .synopsis =
+        "--family F --rows N --features D [--noise S] [--round-labels] --seed S\n"
+        "           --out data.csv [--test-rows M --test-out test.csv] [--truth truth.json]",
+    .text =
+        "Draws theta* ~ N(0, I) (poisson: scaled to norm 1/2) and rows x ~ N(0, I) with labels y\n"
+        "of the family, and writes columns x1 .. xD, y with 9 decimals.  The test rows share\n"
+        "theta*."};
+
+enum { TRAIN_STREAM, TEST_STREAM };
+enum { ROWS_AT_ONCE = 8192 };
+
+typedef struct {
+    pboost_synthetic synthetic;
+    bool has_family, has_noise, has_seed, with_ids;
+    size_t rows, test_rows;
+    const char *out, *test_out, *truth;
+    int threads;
+} arguments;
+
+/* value with 9 decimals, without trailing zeros; returns the end. */
+static char *print_decimal(char *out, double value)
+{
+    if (!(fabs(value) < 9e8))
+        return out + sprintf(out, "%.17g", value);
+    long long scaled = llround(value * 1e9);
+    if (scaled < 0) {
+        *out++ = '-';
+        scaled = -scaled;
+    }
+    unsigned long long whole = (unsigned long long)scaled / 1000000000ULL;
+    unsigned fraction = (unsigned)((unsigned long long)scaled % 1000000000ULL);
+    char digits[20];
+    int n = 0;
+    do
+        digits[n++] = (char)('0' + whole % 10);
+    while ((whole /= 10) > 0);
+    while (n > 0)
+        *out++ = digits[--n];
+    if (fraction > 0) {
+        *out++ = '.';
+        for (unsigned unit = 100000000; fraction > 0; unit /= 10) {
+            *out++ = (char)('0' + fraction / unit);
+            fraction %= unit;
+        }
+    }
+    return out;
+}
+
+static void print_rows(FILE *stream, const double *x, const double *y, size_t n, size_t d,
+                       size_t first_id, bool with_ids)
+{
+    char cell[64];
+    for (size_t i = 0; i < n; i++) {
+        if (with_ids)
+            fprintf(stream, "%zu,", first_id + i);
+        for (size_t j = 0; j < d; j++) {
+            char *end = print_decimal(cell, x[i * d + j]);
+            *end++ = ',';
+            fwrite(cell, 1, (size_t)(end - cell), stream);
+        }
+        char *end = print_decimal(cell, y[i]);
+        *end++ = '\n';
+        fwrite(cell, 1, (size_t)(end - cell), stream);
+    }
+}
+
+static pboost_status write_table(cli_context *cli, const arguments *a, const double *theta,
+                                 const char *path, size_t rows, uint64_t stream_number,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_output *output = NULL;
+    size_t d = a->synthetic.features;
+    double *x = NULL, *y = NULL;
+
+    NEED(x = pboost_alloc(ROWS_AT_ONCE * d, sizeof *x), err);
+    NEED(y = pboost_alloc(ROWS_AT_ONCE, sizeof *y), err);
+    TRY(pboost_output_open(&output, path, err));
+    FILE *stream = pboost_output_stream(output);
+    if (a->with_ids)
+        fputs("id,", stream);
+    for (size_t j = 1; j <= d; j++)
+        fprintf(stream, "x%zu,", j);
+    fputs("y\n", stream);
+    for (size_t first = 0; first < rows; first += ROWS_AT_ONCE) {
+        size_t n = rows - first < ROWS_AT_ONCE ? rows - first : ROWS_AT_ONCE;
+        TRY(pboost_synthetic_rows(x, y, &a->synthetic, theta, stream_number, first, n, a->threads,
+                                  err));
+        print_rows(stream, x, y, n, d, first + 1, a->with_ids);
+        if (ferror(stream)) /* such as a full disk: commit says what */
+            break;
+        if (cli_interrupted())
+            FAIL(err, PBOOST_CANCELLED, "stopped by the user");
+        cli_progress(cli, path, first + n, rows);
+    }
+    st = pboost_output_commit(output, err);
+    output = NULL;
+done:
+    pboost_output_discard(output);
+    free(x);
+    free(y);
+    return st;
+}
+
+static json_t *describe(const arguments *a, const double *theta)
+{
+    double norm2 = 0.0;
+    for (size_t j = 0; j < a->synthetic.features; j++)
+        norm2 += theta[j] * theta[j];
+    return json_pack("{s:s, s:I, s:I, s:I, s:f, s:b, s:I, s:o, s:f}", "family",
+                     pboost_family_name(a->synthetic.family), "rows", (json_int_t)a->rows,
+                     "test_rows", (json_int_t)a->test_rows, "features",
+                     (json_int_t)a->synthetic.features, "noise", a->synthetic.noise, "round_labels",
+                     (int)a->synthetic.round_labels, "seed", (json_int_t)a->synthetic.seed, "theta",
+                     cli_json_numbers(theta, a->synthetic.features), "norm2", norm2);
+}
+
+static pboost_status write_truth(const arguments *a, const double *theta, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_output *output = NULL;
+    json_t *truth = NULL;
+
+    NEED(truth = describe(a, theta), err);
+    TRY(pboost_output_open(&output, a->truth, err));
+    json_dumpf(truth, pboost_output_stream(output), JSON_REAL_PRECISION(17) | JSON_INDENT(2));
+    fputc('\n', pboost_output_stream(output));
+    st = pboost_output_commit(output, err);
+done:
+    json_decref(truth);
+    return st;
+}
+
+static pboost_status check(arguments *a, pboost_error *err)
+{
+    if (!a->has_family || a->rows == 0 || a->synthetic.features == 0 || a->out == NULL ||
+        !a->has_seed)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--family, --rows, --features, --seed and --out are required; see "
+                           "'priorboost generate --help'");
+    if ((a->test_rows > 0) != (a->test_out != NULL))
+        return pboost_fail(err, PBOOST_INVALID, "--test-rows and --test-out go together");
+    if (a->synthetic.round_labels && a->synthetic.family != PBOOST_LOGISTIC)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--round-labels is for the logistic family, not for %s",
+                           pboost_family_name(a->synthetic.family));
+    if (!a->has_noise) /* the paper's, where its data have any */
+        a->synthetic.noise =
+            a->synthetic.family == PBOOST_LINEAR || a->synthetic.round_labels ? 0.1 : 0.0;
+    return PBOOST_OK;
+}
+
+static pboost_status generate(cli_context *cli, const arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double *theta = NULL;
+
+    NEED(theta = pboost_alloc(a->synthetic.features, sizeof *theta), err);
+    TRY(pboost_synthetic_theta(theta, &a->synthetic, err));
+    TRY(write_table(cli, a, theta, a->out, a->rows, TRAIN_STREAM, err));
+    if (a->test_out != NULL)
+        TRY(write_table(cli, a, theta, a->test_out, a->test_rows, TEST_STREAM, err));
+    if (a->truth != NULL)
+        TRY(write_truth(a, theta, err));
+    if (cli->json)
+        TRY(cli_print_json(describe(a, theta), err));
+done:
+    free(theta);
+    return st;
+}
+
+pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    arguments a = {.synthetic = PBOOST_SYNTHETIC_INIT};
+    a.synthetic.features = 0;
+    const cli_option options[] = {
+        {"--family", "F", cli_read_family, &a.synthetic.family, &a.has_family,
+         "linear, logistic or poisson"},
+        {"--rows", "N", cli_read_count, &a.rows, NULL, "rows to write"},
+        {"--features", "D", cli_read_count, &a.synthetic.features, NULL, "feature columns"},
+        {"--noise", "S", cli_read_positive, &a.synthetic.noise, &a.has_noise,
+         "standard deviation of the noise added to x theta*;\n"
+         "default 0.1 for linear and --round-labels, else 0"},
+        {"--round-labels", NULL, NULL, &a.synthetic.round_labels, NULL,
+         "logistic: y = round(sigmoid(x theta* + noise)), as in the\n"
+         "paper, instead of a coin with that probability"},
+        {"--ids", NULL, NULL, &a.with_ids, NULL, "write a column 'id' first: 1, 2, ..."},
+        {"--seed", "S", cli_read_seed, &a.synthetic.seed, &a.has_seed, "of all draws"},
+        {"--out", "FILE", cli_read_text, &a.out, NULL, "the table"},
+        {"--test-rows", "M", cli_read_count, &a.test_rows, NULL, "rows of a test table"},
+        {"--test-out", "FILE", cli_read_text, &a.test_out, NULL, "the test table"},
+        {"--truth", "FILE", cli_read_text, &a.truth, NULL, "write theta* and the options as JSON"},
+        {"--threads", "N", cli_read_threads, &a.threads, NULL, "default: all cores"},
+    };
+
+    TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
+    if (cli->help)
+        return PBOOST_OK;
+    TRY(check(&a, err));
+    TRY(generate(cli, &a, err));
+done:
+    return st;
+}

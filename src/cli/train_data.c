@@ -1,0 +1,174 @@
+/* priorboost train: reading its files. */
+#include <math.h>
+#include <string.h>
+
+#include "train.h"
+
+/* Which columns are features: all but those with another role. */
+static pboost_status choose_features(bool *use, const pboost_table *table, const train_arguments *a,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const char *role[] = {a->label, a->id, a->weight, a->offset};
+    size_t n = pboost_table_cols(table), n_used = 0, col;
+
+    for (size_t j = 0; j < n; j++)
+        use[j] = true;
+    for (size_t i = 0; i < sizeof role / sizeof *role; i++) {
+        if (role[i] != NULL) {
+            TRY(pboost_table_find(&col, table, role[i], err));
+            use[col] = false;
+        }
+    }
+    for (size_t i = 0; i < a->exclude.n; i++) {
+        TRY(pboost_table_find(&col, table, a->exclude.item[i], err));
+        use[col] = false;
+    }
+    for (size_t j = 0; j < n; j++)
+        n_used += use[j];
+    if (n_used == 0)
+        FAIL(err, PBOOST_BAD_DATA, "%s: no column is left to learn from", pboost_table_path(table));
+    for (size_t i = 0; i < a->categorical.n; i++)
+        TRY(pboost_table_find(&col, table, a->categorical.item[i], err));
+done:
+    return st;
+}
+
+static pboost_status learn_encoding(train_data *out, const pboost_table *table,
+                                    const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool *use = NULL;
+
+    NEED(use = pboost_alloc(pboost_table_cols(table), sizeof *use), err);
+    TRY(choose_features(use, table, a, err));
+    TRY(pboost_encoding_learn(&out->encoding, table, use, a->impute != NULL, err));
+    out->cols = out->encoding.n_columns;
+    if (out->cols == 0)
+        FAIL(err, PBOOST_BAD_DATA, "%s: every feature is constant", pboost_table_path(table));
+done:
+    free(use);
+    return st;
+}
+
+/* Brings every column to mean 0 (only if there is an intercept to absorb it) and variance 1. */
+static pboost_status standardize(train_data *data, bool center, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = data->rows, d = data->cols;
+
+    NEED(data->mean = calloc(d, sizeof *data->mean), err);
+    NEED(data->scale = calloc(d, sizeof *data->scale), err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < d; j++)
+            data->mean[j] += (data->x[i * d + j] - data->mean[j]) / (double)(i + 1);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < d; j++) {
+            double r = data->x[i * d + j] - data->mean[j];
+            data->scale[j] += r * r / (double)n;
+        }
+    }
+    for (size_t j = 0; j < d; j++) {
+        data->scale[j] = data->scale[j] > 0.0 ? sqrt(data->scale[j]) : 1.0;
+        data->mean[j] = center ? data->mean[j] : 0.0;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < d; j++)
+            data->x[i * d + j] = (data->x[i * d + j] - data->mean[j]) / data->scale[j];
+done:
+    return st;
+}
+
+void train_data_unscale(pboost_coef *coef, const train_data *data)
+{
+    if (data->scale == NULL)
+        return;
+    for (size_t j = 0; j < coef->n; j++) {
+        coef->theta[j] /= data->scale[j];
+        coef->intercept -= coef->theta[j] * data->mean[j];
+    }
+}
+
+static pboost_status load_training(train_data *out, const train_arguments *a,
+                                   const pboost_model *prior, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    text_columns text = {0};
+    pboost_table *table = NULL;
+
+    for (size_t i = 0; i < a->categorical.n; i++)
+        TRY(text_columns_add(&text, a->categorical.item[i], err));
+    if (a->id != NULL)
+        TRY(text_columns_add(&text, a->id, err));
+    if (a->positive != NULL)
+        TRY(text_columns_add(&text, a->label, err));
+    TRY(text_columns_add_encoding(&text, &prior->encoding, err));
+    TRY(text_columns_read(&table, &text, a->data, err));
+    out->rows = pboost_table_rows(table);
+    TRY(data_row_keys(&out->row_key, table, a->id, err));
+    TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
+    TRY(data_weights(&out->weight, table, a->weight, err));
+    TRY(data_numbers(&out->offset, table, a->offset, err));
+    TRY(learn_encoding(out, table, a, err));
+    TRY(data_features(&out->x, &out->encoding, table, err));
+    if (a->prior != NULL)
+        TRY(data_predict(&out->prior_score, prior, table, a->threads, err));
+done:
+    free(text.name);
+    pboost_table_free(table);
+    return st;
+}
+
+static pboost_status load_test(train_data *out, const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    text_columns text = {0};
+    pboost_table *table = NULL;
+
+    TRY(text_columns_add_encoding(&text, &out->encoding, err));
+    if (a->positive != NULL)
+        TRY(text_columns_add(&text, a->label, err));
+    TRY(text_columns_read(&table, &text, a->test, err));
+    out->test_rows = pboost_table_rows(table);
+    TRY(data_labels(&out->test_label, table, a->label, a->positive, a->family, err));
+    TRY(data_numbers(&out->test_offset, table, a->offset, err));
+    TRY(data_features(&out->test_x, &out->encoding, table, err));
+done:
+    free(text.name);
+    pboost_table_free(table);
+    return st;
+}
+
+pboost_status train_data_load(train_data *out, const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_model prior = {0};
+
+    if (a->prior != NULL)
+        TRY(pboost_model_load(&prior, a->prior, err));
+    TRY(load_training(out, a, &prior, err));
+    if (a->test != NULL)
+        TRY(load_test(out, a, err));
+    if (a->standardize)
+        TRY(standardize(out, !a->no_intercept, err));
+done:
+    pboost_model_free(&prior);
+    return st;
+}
+
+void train_data_free(train_data *data)
+{
+    pboost_encoding_free(&data->encoding);
+    free(data->x);
+    free(data->mean);
+    free(data->scale);
+    free(data->weight);
+    free(data->offset);
+    free(data->prior_score);
+    free(data->row_key);
+    free(data->test_x);
+    free(data->test_offset);
+    free(data->label);
+    free(data->test_label);
+    *data = (train_data){0};
+}

@@ -1,0 +1,190 @@
+/* priorboost train: what it prints and the model it writes. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "train.h"
+
+static const pboost_coef *final_coef(const train_result *r)
+{
+    return &r->path[r->rounds - 1];
+}
+
+static const char *strategy_in_use(const train_result *r)
+{
+    return pboost_strategy_name(r->options.algorithm == PBOOST_ONESHOT ? PBOOST_BAGS_RANDOM
+                                                                       : r->options.bags);
+}
+
+/* ---- For people -------------------------------------------------------------------------------- */
+
+/* Rounds worth a line: the first, the last, and the powers of two between. */
+static bool worth_a_line(size_t round, size_t rounds)
+{
+    return round == rounds || (round & (round - 1)) == 0;
+}
+
+static void print_history(const train_result *r)
+{
+    printf("%7s %10s %8s %14s %12s\n", "round", "rows", "bags", "within-bag ss", "test loss");
+    for (size_t t = 0; t < r->rounds; t++) {
+        const pboost_round *h = &r->history[t];
+        if (!worth_a_line(h->round, r->rounds))
+            continue;
+        printf("%7zu %10zu %8zu", h->round, h->rows, h->bags);
+        if (isnan(h->within))
+            printf(" %14s", "-");
+        else
+            printf(" %14.6g", h->within);
+        if (isnan(h->test_loss))
+            printf(" %12s\n", "-");
+        else
+            printf(" %12.6g\n", h->test_loss);
+    }
+}
+
+static void print_coef(const pboost_encoding *encoding, const pboost_coef *coef, bool intercept)
+{
+    printf("\n%-32s %s\n", "column", "weight");
+    for (size_t j = 0; j < coef->n; j++)
+        printf("%-32s % .6g\n", encoding->column[j], coef->theta[j]);
+    if (intercept)
+        printf("%-32s % .6g\n", "(intercept)", coef->intercept);
+}
+
+pboost_status train_print(cli_context *cli, const train_arguments *a, const train_data *data,
+                          const train_result *r, pboost_error *err)
+{
+    if (!r->fit.converged)
+        cli_note(cli, "warning: the last fit did not converge in %zu iterations",
+                 r->fit.iterations);
+    if (r->fit.first_dropped < data->cols)
+        cli_note(cli,
+                 "warning: the features have rank %zu; column '%s' adds nothing to those before it "
+                 "and has weight 0",
+                 r->fit.rank, data->encoding.column[r->fit.first_dropped]);
+    if (cli->quiet)
+        return PBOOST_OK;
+    printf("%s, %s, %s estimator, %s bags of at least %zu, ", pboost_family_name(a->family),
+           pboost_algorithm_name(r->options.algorithm), pboost_estimator_name(r->estimator),
+           strategy_in_use(r), r->options.bag_size > 0 ? r->options.bag_size : r->rules.min_bag);
+    if (r->rules.epsilon.den > 0)
+        printf("epsilon %g%s\n", pboost_rational_value(r->rules.epsilon),
+               r->simulated ? " (simulated noise)" : "");
+    else
+        printf("no noise\n");
+    printf("%zu rows spent in %zu round%s, %.2f s\n\n", r->rows_spent, r->rounds,
+           r->rounds > 1 ? "s" : "", r->seconds);
+    print_history(r);
+    print_coef(&data->encoding, final_coef(r), !a->no_intercept);
+    if (a->out != NULL)
+        printf("\nmodel written to %s\n", a->out);
+    return cli_flush(err);
+}
+
+/* ---- For programs ------------------------------------------------------------------------------ */
+
+static json_t *describe_round(const pboost_round *h)
+{
+    json_t *round = json_pack("{s:I, s:I, s:I, s:o}", "round", (json_int_t)h->round, "rows",
+                              (json_int_t)h->rows, "bags", (json_int_t)h->bags, "within",
+                              cli_json_number(h->within));
+    if (round != NULL && !isnan(h->test_loss))
+        json_object_set_new(round, "test_loss", cli_json_number(h->test_loss));
+    return round;
+}
+
+static json_t *describe_history(const train_result *r)
+{
+    json_t *history = json_array();
+    for (size_t t = 0; history != NULL && t < r->rounds; t++)
+        json_array_append_new(history, describe_round(&r->history[t]));
+    return history;
+}
+
+static json_t *describe_columns(const pboost_encoding *encoding)
+{
+    json_t *columns = json_array();
+    for (size_t j = 0; columns != NULL && j < encoding->n_columns; j++)
+        json_array_append_new(columns, json_string(encoding->column[j]));
+    return columns;
+}
+
+static json_t *describe_run(const train_arguments *a, const train_result *r)
+{
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:f, s:b, s:I}", "family",
+        pboost_family_name(a->family), "algorithm", pboost_algorithm_name(r->options.algorithm),
+        "estimator", pboost_estimator_name(r->estimator), "bags", strategy_in_use(r), "schedule",
+        pboost_schedule_name(r->options.schedule), "min_bag", (json_int_t)r->rules.min_bag,
+        "bag_size", (json_int_t)(r->options.bag_size > 0 ? r->options.bag_size : r->rules.min_bag),
+        "rounds", (json_int_t)r->rounds, "rows_spent", (json_int_t)r->rows_spent, "epsilon",
+        cli_json_epsilon(r->rules.epsilon), "l2", a->l2, "simulated", (int)r->simulated, "seed",
+        (json_int_t)a->seed);
+}
+
+pboost_status train_print_json(const train_arguments *a, const train_data *data,
+                               const train_result *r, pboost_error *err)
+{
+    const pboost_coef *coef = final_coef(r);
+    json_t *report = describe_run(a, r);
+
+    if (report == NULL)
+        return cli_print_json(NULL, err);
+    json_object_set_new(report, "columns", describe_columns(&data->encoding));
+    json_object_set_new(report, "theta", cli_json_numbers(coef->theta, coef->n));
+    json_object_set_new(report, "intercept", cli_json_number(coef->intercept));
+    json_object_set_new(report, "history", describe_history(r));
+    if (a->test != NULL)
+        json_object_set_new(report, "test_loss",
+                            cli_json_number(r->history[r->rounds - 1].test_loss));
+    json_object_set_new(report, "converged", json_boolean(r->fit.converged));
+    json_object_set_new(report, "rank", json_integer((json_int_t)r->fit.rank));
+    json_object_set_new(report, "out", cli_json_text(a->out));
+    json_object_set_new(report, "version", json_string(pboost_version()));
+    json_object_set_new(report, "seconds", cli_json_number(r->seconds));
+    return cli_print_json(report, err);
+}
+
+/* ---- The model --------------------------------------------------------------------------------- */
+
+/* Strings and arrays are lent by the arguments and the result; nothing here is owned. */
+static pboost_model lend_model(const train_arguments *a, const train_data *data,
+                               const train_result *r)
+{
+    pboost_model model = {.family = a->family,
+                          .encoding = data->encoding,
+                          .coef = *final_coef(r),
+                          .label = (char *)(uintptr_t)a->label,
+                          .positive = (char *)(uintptr_t)a->positive,
+                          .offset = (char *)(uintptr_t)a->offset};
+    model.training = (pboost_training){
+        .algorithm = (char *)(uintptr_t)pboost_algorithm_name(r->options.algorithm),
+        .estimator = (char *)(uintptr_t)pboost_estimator_name(r->estimator),
+        .bags = (char *)(uintptr_t)strategy_in_use(r),
+        .min_bag = r->rules.min_bag,
+        .rounds = r->rounds,
+        .rows_spent = r->rows_spent,
+        .epsilon = r->rules.epsilon,
+        .l2 = a->l2,
+        .simulated = r->simulated,
+        .has_seed = a->has_seed,
+        .seed = a->seed};
+    return model;
+}
+
+pboost_status train_write_model(pboost_output *output, const train_arguments *a, train_data *data,
+                                const train_result *r, pboost_error *err)
+{
+    pboost_model model = lend_model(a, data, r);
+    char *text = NULL;
+    pboost_status st = pboost_model_print(&text, &model, err);
+
+    if (st != PBOOST_OK) {
+        pboost_output_discard(output);
+        return st;
+    }
+    fputs(text, pboost_output_stream(output));
+    free(text);
+    return pboost_output_commit(output, err);
+}

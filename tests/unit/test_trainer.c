@@ -1,0 +1,409 @@
+/* The trainer's invariants, seen from both sides of its two interfaces: a learner written here, that
+ * is no GLM, and an oracle in between that writes down every question. */
+#include "testing.h"
+
+enum { ROWS = 4000, FEATURES = 3, MIN_BAG = 5 };
+
+/* ---- A table, an oracle that takes notes, a learner that takes notes --------------------------- */
+
+typedef struct {
+    double x[ROWS * FEATURES], y[ROWS], theta[FEATURES];
+    pboost_memory_oracle *labels;
+    pboost_oracle inner;
+    unsigned times_asked[ROWS];
+    size_t questions, smallest_bag;
+    pboost_status answer_with; /* not PBOOST_OK: fail the next question so */
+} table;
+
+static pboost_status note_and_ask(void *self, size_t round, const pboost_bags *bags, double *answer,
+                                  pboost_error *err)
+{
+    table *t = self;
+    assert_int_equal(round, t->questions);
+    t->questions++;
+    if (t->answer_with != PBOOST_OK)
+        return pboost_fail(err, t->answer_with, "the line is dead");
+    for (size_t b = 0; b < bags->n_bags; b++) {
+        size_t size = bags->start[b + 1] - bags->start[b];
+        t->smallest_bag = size < t->smallest_bag ? size : t->smallest_bag;
+    }
+    for (size_t i = 0; i < bags->n_rows; i++)
+        t->times_asked[bags->row[i]]++;
+    return t->inner.ask(t->inner.self, round, bags, answer, err);
+}
+
+static pboost_oracle table_open(table *t, size_t min_bag)
+{
+    pboost_synthetic s = PBOOST_SYNTHETIC_INIT;
+    pboost_rules rules = PBOOST_RULES_INIT;
+    pboost_error err;
+
+    memset(t, 0, sizeof *t);
+    t->smallest_bag = SIZE_MAX;
+    s.features = FEATURES;
+    s.seed = 11;
+    rules.min_bag = min_bag;
+    assert_ok(pboost_synthetic_theta(t->theta, &s, &err), err);
+    assert_ok(pboost_synthetic_rows(t->x, t->y, &s, t->theta, 0, 0, ROWS, 1, &err), err);
+    assert_ok(pboost_memory_oracle_create(&t->labels, t->y, ROWS, &rules, NULL, &err), err);
+    t->inner = pboost_memory_oracle_interface(t->labels);
+    return (pboost_oracle){.rules = t->inner.rules, .self = t, .ask = note_and_ask};
+}
+
+static void table_close(table *t)
+{
+    pboost_memory_oracle_free(t->labels);
+}
+
+/* Predicts the mean of the answers it was last given, plus the row's first feature: enough to see
+ * that scores come from the last fit and decide the bags. */
+typedef struct {
+    const table *t;
+    double level;
+    size_t fits, first_bag[64], n_bags[64], scored;
+} plain_learner;
+
+static pboost_status plain_score(void *self, const size_t *row, size_t n, double *score,
+                                 pboost_error *err)
+{
+    (void)err;
+    plain_learner *p = self;
+    p->scored += n;
+    for (size_t i = 0; i < n; i++)
+        score[i] = p->level + p->t->x[row[i] * FEATURES];
+    return PBOOST_OK;
+}
+
+static pboost_status plain_fit(void *self, const pboost_answers *answers, size_t first_bag,
+                               pboost_error *err)
+{
+    (void)err;
+    plain_learner *p = self;
+    double sum = 0.0;
+    for (size_t b = first_bag; b < answers->n_bags; b++)
+        sum += answers->mean[b];
+    p->level = sum / (double)(answers->n_bags - first_bag);
+    p->first_bag[p->fits] = first_bag;
+    p->n_bags[p->fits++] = answers->n_bags;
+    return PBOOST_OK;
+}
+
+static pboost_learner plain(plain_learner *p)
+{
+    return (pboost_learner){.self = p, .score = plain_score, .fit = plain_fit};
+}
+
+static pboost_trainer_options options_of(pboost_algorithm algorithm, size_t rounds)
+{
+    pboost_trainer_options o = PBOOST_TRAINER_OPTIONS_INIT;
+    o.algorithm = algorithm;
+    o.rounds = rounds;
+    o.seed = 3;
+    o.threads = 1;
+    return o;
+}
+
+/* ---- Tests ------------------------------------------------------------------------------------- */
+
+static void every_row_is_asked_exactly_once(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    const pboost_schedule schedules[] = {PBOOST_EQUAL, PBOOST_GEOMETRIC};
+    const size_t bag_sizes[] = {0, MIN_BAG, 17};
+    for (int s = 0; s < 2; s++) {
+        for (int b = 0; b < 3; b++) {
+            pboost_oracle oracle = table_open(&t, MIN_BAG);
+            plain_learner p = {.t = &t};
+            pboost_learner learner = plain(&p);
+            pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 13);
+            pboost_trainer *trainer;
+            o.schedule = schedules[s];
+            o.bag_size = bag_sizes[b];
+            assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+            assert_ok(pboost_trainer_run(trainer, &err), err);
+            for (size_t i = 0; i < ROWS; i++)
+                assert_int_equal(t.times_asked[i], 1);
+            assert_int_equal(t.questions, 13);
+            assert_true(t.smallest_bag >= (bag_sizes[b] > 0 ? bag_sizes[b] : MIN_BAG));
+            assert_int_equal(pboost_memory_oracle_rows_spent(t.labels), ROWS);
+            pboost_trainer_free(trainer);
+            table_close(&t);
+        }
+    }
+}
+
+static void priorboost_forgets_and_pbprefix_does_not(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    const pboost_algorithm algorithms[] = {PBOOST_PRIORBOOST, PBOOST_PBPREFIX};
+    for (int a = 0; a < 2; a++) {
+        pboost_oracle oracle = table_open(&t, MIN_BAG);
+        plain_learner p = {.t = &t};
+        pboost_learner learner = plain(&p);
+        pboost_trainer_options o = options_of(algorithms[a], 8);
+        pboost_trainer *trainer;
+        assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+        assert_ok(pboost_trainer_run(trainer, &err), err);
+        assert_int_equal(p.fits, 8);
+        for (size_t i = 1; i < 8; i++)
+            assert_int_equal(p.first_bag[i],
+                             algorithms[a] == PBOOST_PBPREFIX ? 0 : p.n_bags[i - 1]);
+        assert_int_equal(p.scored, ROWS - ROWS / 8); /* all slices but the first */
+        assert_int_equal(pboost_trainer_answers(trainer)->n_rounds, 8);
+        pboost_trainer_free(trainer);
+        table_close(&t);
+    }
+}
+
+static void bags_are_optimal_for_the_last_scores(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    pboost_oracle oracle = table_open(&t, MIN_BAG);
+    plain_learner p = {.t = &t};
+    pboost_learner learner = plain(&p);
+    pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 4);
+    pboost_trainer *trainer;
+    assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+    assert_ok(pboost_trainer_run(trainer, &err), err);
+
+    const pboost_answers *answers = pboost_trainer_answers(trainer);
+    const pboost_round *history = pboost_trainer_history(trainer);
+    assert_true(isnan(history[0].within));
+    for (size_t r = 1; r < 4; r++) {
+        size_t first = answers->round_start[r], last = answers->round_start[r + 1];
+        double score[ROWS];
+        size_t n = 0;
+        for (size_t i = answers->start[first]; i < answers->start[last]; i++)
+            score[n++] = t.x[answers->row[i] * FEATURES];
+        pboost_bags best;
+        assert_ok(pboost_bags_optimal(&best, score, n, MIN_BAG, 1, &err), err);
+        assert_close(history[r].within, pboost_bags_cost(&best, score), 1e-9);
+        assert_int_equal(history[r].bags, last - first);
+        assert_int_equal(history[r].rows, n);
+        pboost_bags_free(&best);
+    }
+    pboost_trainer_free(trainer);
+    table_close(&t);
+}
+
+static void a_prior_replaces_the_random_bags_of_round_one(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    double within[2];
+    for (int warm = 0; warm < 2; warm++) {
+        pboost_oracle oracle = table_open(&t, MIN_BAG);
+        plain_learner p = {.t = &t};
+        pboost_learner learner = plain(&p);
+        pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 2);
+        pboost_trainer *trainer;
+        o.prior_score = warm ? t.y : NULL;
+        assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+        assert_ok(pboost_trainer_run(trainer, &err), err);
+        within[warm] = pboost_trainer_history(trainer)[0].within;
+        pboost_trainer_free(trainer);
+        table_close(&t);
+    }
+    assert_true(isnan(within[0]));
+    assert_true(within[1] > 0.0 && within[1] < 0.01 * ROWS);
+}
+
+typedef struct {
+    size_t stop_after, calls;
+} stopper;
+
+static bool stop(void *user, pboost_round *round)
+{
+    stopper *s = user;
+    s->calls++;
+    round->test_loss = (double)round->round;
+    return round->round != s->stop_after;
+}
+
+static void a_callback_sees_each_round_and_can_stop(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    pboost_oracle oracle = table_open(&t, MIN_BAG);
+    plain_learner p = {.t = &t};
+    pboost_learner learner = plain(&p);
+    stopper s = {.stop_after = 3};
+    pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 8);
+    pboost_trainer *trainer;
+    o.on_round = stop;
+    o.user = &s;
+    assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+    assert_fails(pboost_trainer_run(trainer, &err), PBOOST_CANCELLED, err, "round 3 of 8");
+    assert_int_equal(s.calls, 3);
+    assert_int_equal(pboost_trainer_rounds_done(trainer), 3);
+    assert_int_equal(t.questions, 3);
+    assert_true(pboost_trainer_history(trainer)[1].test_loss == 2.0);
+    assert_ok(pboost_trainer_step(trainer, &err), err); /* and can go on */
+    pboost_trainer_free(trainer);
+    table_close(&t);
+}
+
+static void an_oracle_that_fails_stops_the_training(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    pboost_oracle oracle = table_open(&t, MIN_BAG);
+    plain_learner p = {.t = &t};
+    pboost_learner learner = plain(&p);
+    pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 8);
+    pboost_trainer *trainer;
+    assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+    assert_ok(pboost_trainer_step(trainer, &err), err);
+    t.answer_with = PBOOST_ORACLE;
+    assert_fails(pboost_trainer_step(trainer, &err), PBOOST_ORACLE, err, "the line is dead");
+    assert_int_equal(pboost_trainer_rounds_done(trainer), 1);
+    assert_int_equal(pboost_trainer_answers(trainer)->n_rounds, 1);
+    pboost_trainer_free(trainer);
+    table_close(&t);
+}
+
+static void wrong_options_are_refused(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    pboost_oracle oracle = table_open(&t, MIN_BAG);
+    plain_learner p = {.t = &t};
+    pboost_learner learner = plain(&p);
+    pboost_trainer *trainer;
+
+    pboost_trainer_options o = options_of(PBOOST_ONESHOT, 2);
+    assert_fails(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), PBOOST_INVALID,
+                 err, "oneshot has one round");
+    assert_null(trainer);
+    o = options_of(PBOOST_PRIORBOOST, ROWS / MIN_BAG + 1);
+    assert_fails(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err),
+                 PBOOST_BAD_DATA, err, "at most 800 rounds");
+    o = options_of(PBOOST_PRIORBOOST, SIZE_MAX);
+    assert_fails(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err),
+                 PBOOST_BAD_DATA, err, "at most 800 rounds");
+    o = options_of(PBOOST_PRIORBOOST, 2);
+    o.bag_size = MIN_BAG - 1;
+    assert_fails(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), PBOOST_REFUSED,
+                 err, "bag_size is 4");
+    assert_int_equal(t.questions, 0);
+    table_close(&t);
+}
+
+/* ---- With the GLM learner ---------------------------------------------------------------------- */
+
+static void train_glm(double *theta, const table *t, const pboost_oracle *oracle,
+                      const pboost_trainer_options *o)
+{
+    pboost_error err;
+    pboost_matrix x = pboost_matrix_f64(t->x, ROWS, FEATURES);
+    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
+    pboost_glm *glm;
+    pboost_trainer *trainer;
+    fit.threads = o->threads;
+    assert_ok(pboost_glm_create(&glm, &x, NULL, NULL, &fit, &err), err);
+    pboost_learner learner = pboost_glm_learner(glm);
+    assert_ok(pboost_trainer_create(&trainer, ROWS, oracle, &learner, o, &err), err);
+    assert_ok(pboost_trainer_run(trainer, &err), err);
+    memcpy(theta, pboost_glm_coef(glm)->theta, FEATURES * sizeof *theta);
+    pboost_trainer_free(trainer);
+    pboost_glm_free(glm);
+}
+
+static void the_last_bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    static table t;
+    double theta[3][FEATURES];
+    const int threads[] = {1, 2, 4};
+    for (int i = 0; i < 3; i++) {
+        pboost_oracle oracle = table_open(&t, MIN_BAG);
+        pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 4);
+        o.threads = threads[i];
+        train_glm(theta[i], &t, &oracle, &o);
+        table_close(&t);
+    }
+    assert_memory_equal(theta[0], theta[1], sizeof theta[0]);
+    assert_memory_equal(theta[0], theta[2], sizeof theta[0]);
+    assert_close(theta[0][0], t.theta[0], 0.01);
+}
+
+/* With keys that stand for the rows, their order in the table changes nothing but rounding. */
+static void keys_make_the_run_independent_of_row_order(void **state)
+{
+    (void)state;
+    static table t;
+    static uint64_t key[ROWS];
+    double theta[2][FEATURES];
+    for (int reversed = 0; reversed < 2; reversed++) {
+        pboost_oracle oracle = table_open(&t, MIN_BAG);
+        for (size_t i = 0; i < ROWS; i++)
+            key[i] = i;
+        if (reversed) {
+            for (size_t i = 0; i < ROWS / 2; i++) {
+                size_t k = ROWS - 1 - i;
+                for (size_t j = 0; j < FEATURES; j++) {
+                    double swap = t.x[i * FEATURES + j];
+                    t.x[i * FEATURES + j] = t.x[k * FEATURES + j];
+                    t.x[k * FEATURES + j] = swap;
+                }
+                double swap = t.y[i];
+                t.y[i] = t.y[k];
+                t.y[k] = swap;
+            }
+            for (size_t i = 0; i < ROWS; i++)
+                key[i] = ROWS - 1 - i;
+            pboost_error err;
+            pboost_memory_oracle_free(t.labels);
+            assert_ok(pboost_memory_oracle_create(&t.labels, t.y, ROWS, &oracle.rules, NULL, &err),
+                      err);
+            t.inner = pboost_memory_oracle_interface(t.labels);
+        }
+        pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 4);
+        o.row_key = key;
+        train_glm(theta[reversed], &t, &oracle, &o);
+        table_close(&t);
+    }
+    for (size_t j = 0; j < FEATURES; j++)
+        assert_close(theta[0][j], theta[1][j], 1e-12);
+}
+
+static void oneshot_is_one_round_of_random_bags(void **state)
+{
+    (void)state;
+    static table t;
+    double theta[FEATURES];
+    pboost_oracle oracle = table_open(&t, MIN_BAG);
+    pboost_trainer_options o = options_of(PBOOST_ONESHOT, 1);
+    train_glm(theta, &t, &oracle, &o);
+    for (size_t j = 0; j < FEATURES; j++) /* shrunk to 1/k of the truth, as the theory says */
+        assert_close(theta[j], t.theta[j] / MIN_BAG, 0.05);
+    assert_int_equal(t.questions, 1);
+    table_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_asked_exactly_once),
+        cmocka_unit_test(priorboost_forgets_and_pbprefix_does_not),
+        cmocka_unit_test(bags_are_optimal_for_the_last_scores),
+        cmocka_unit_test(a_prior_replaces_the_random_bags_of_round_one),
+        cmocka_unit_test(a_callback_sees_each_round_and_can_stop),
+        cmocka_unit_test(an_oracle_that_fails_stops_the_training),
+        cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(the_last_bits_do_not_depend_on_threads),
+        cmocka_unit_test(keys_make_the_run_independent_of_row_order),
+        cmocka_unit_test(oneshot_is_one_round_of_random_bags),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
