@@ -18,6 +18,7 @@ typedef enum {
     RNG_THETA,
     RNG_FEATURES,
     RNG_LABELS,
+    RNG_RESPONSES,
     RNG_PURPOSES
 } rng_purpose;
 
