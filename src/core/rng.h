@@ -18,10 +18,14 @@ typedef enum {
     RNG_THETA,
     RNG_FEATURES,
     RNG_LABELS,
+    RNG_RESPONSES,
     RNG_PURPOSES
 } rng_purpose;
 
-/* Two words for (seed, purpose, stream, index). */
+/* The generator itself: four words for a counter of four and a key of two. */
+void pboost_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
+
+/* Two words for (seed, purpose, stream, index); index is below 2^56. */
 void pboost_rng_words(uint64_t out[2], uint64_t seed, rng_purpose purpose, uint64_t stream,
                       uint64_t index);
 
@@ -47,6 +51,11 @@ typedef struct {
 void pboost_rng_source_seeded(rng_source *source, uint64_t seed, rng_purpose purpose,
                               uint64_t stream);
 void pboost_rng_source_system(rng_source *source);
+
+/* The next word; PBOOST_ORACLE where the operating system has none to give, never a weaker one. */
 pboost_status pboost_rng_next(uint64_t *out, rng_source *source, pboost_error *err);
+
+/* Forgets the words that are left; called when the question is over. */
+void pboost_rng_source_wipe(rng_source *source);
 
 #endif

@@ -1,0 +1,51 @@
+/* The mechanism: a public grid of labels and exact discrete Laplace noise on it.
+ *
+ * Everything up to the release of S + Z is integer arithmetic: floating-point sums and samplers leak
+ * through their rounding (Mironov 2012; Casacuberta et al. 2022).  The mean is computed from what
+ * was released.  The in-memory oracle and the service use these same functions. */
+#ifndef PBOOST_MECHANISM_H
+#define PBOOST_MECHANISM_H
+
+#include <priorboost/core.h>
+
+#include "rng.h"
+
+__extension__ typedef unsigned __int128 pboost_u128;
+__extension__ typedef __int128 pboost_i128;
+
+/* Labels as integer multiples of step, from lower to upper; |lower|, |upper| <= 2^53. */
+typedef struct {
+    int64_t lower, upper;
+    double step;
+} label_grid;
+
+/* The grid of bounded rules that passed pboost_rules_check. */
+label_grid pboost_grid(const pboost_rules *rules);
+
+/* Refuses a grid on which the labels of n rows could sum to more than 2^62. */
+pboost_status pboost_grid_check_rows(const label_grid *grid, size_t n, pboost_error *err);
+
+/* The point of the grid nearest to a finite label. */
+int64_t pboost_grid_place(const label_grid *grid, double label);
+
+/* total * step / size */
+double pboost_grid_mean(const label_grid *grid, int64_t total, size_t size);
+
+/* The sign of total * step / size - 1/2, exactly: -1, 0 or 1. */
+int pboost_grid_side_of_half(const label_grid *grid, int64_t total, size_t size);
+
+/* num / den: noise z has probability proportional to exp(-|z| den / num).  den is at least 1 and
+ * num / den at most 2^52. */
+typedef struct {
+    pboost_u128 num;
+    uint64_t den;
+} laplace_scale;
+
+/* The sensitivity of a sum on the grid over epsilon, in lowest terms.  One label substituted moves
+ * the sum by at most upper - lower. */
+laplace_scale pboost_laplace_scale(const label_grid *grid, pboost_rational epsilon);
+
+pboost_status pboost_laplace_draw(int64_t *out, const laplace_scale *scale, rng_source *source,
+                                  pboost_error *err);
+
+#endif
