@@ -1,0 +1,266 @@
+/* The inner loops of the partition: the least cost of reaching each of a block of cuts.
+ *
+ * Both kernels add up non-negative terms only, measured from a row inside the bag in question, so
+ * every cost is right to a few units in the last place relative to itself, whatever the offset of
+ * the data and whatever lies next to the bag; a bag of equal rows costs exactly 0.  There is no
+ * cancelling difference of prefix sums, hence nothing to certify and nothing to redo.
+ *
+ * few:  vector lanes are consecutive cuts j.  With d_t = x[j-1] - x[j-t] >= 0 a bag of s rows costs
+ *       sum d^2 - (sum d)^2 / s.  If x[j-1] and x[j-s] differ by R the cost is at least R^2 / 2 and
+ *       the terms at most s R^2, so the relative error is O(s) units: for small k only.
+ *
+ * many: a block has at most k cuts a .. a+k-1, so that every bag [i, j) that ends in it contains or
+ *       touches cut a.  Split there, l = a - i rows on the left and r = j - a on the right:
+ *           cost(i, j) = M(i, a) + M(a, j) + (mean right - mean left)^2 l r / (l + r)
+ *       (Chan's update), where M and the means come from one sweep to each side (Welford's update).
+ *       Distances are taken from x[a-1] to the left and from x[a] to the right, so the difference of
+ *       the means is a sum of three non-negative parts.  The matrix of cost(i, j) has the Monge
+ *       property, also with infinities outside k <= j - i < 2k, so the best i never decreases with
+ *       j: every 8th j is found by bisection, then 8 consecutive j as lanes over the few i left. */
+#include <math.h>
+#include <string.h>
+
+#include "partition.h"
+#include "simd.h"
+
+/* Every function that takes vectors is inlined, so their calling convention does not matter. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#define LANES 8
+typedef double lanes __attribute__((vector_size(8 * LANES)));
+typedef int64_t mask __attribute__((vector_size(8 * LANES)));
+typedef uint32_t words __attribute__((vector_size(4 * LANES)));
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE lanes load(const double *from)
+{
+    lanes v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+INLINE void store(double *to, lanes v)
+{
+    memcpy(to, &v, sizeof v);
+}
+
+INLINE lanes all(double value)
+{
+    return value - (lanes){0};
+}
+
+INLINE lanes choose(mask m, lanes yes, lanes no)
+{
+    return (lanes)((m & (mask)yes) | (~m & (mask)no));
+}
+
+INLINE lanes reverse(lanes v)
+{
+    return __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0);
+}
+
+/* v[i] becomes v[0] + .. + v[i]. */
+INLINE lanes scan(lanes v)
+{
+    const lanes zero = {0};
+    v += __builtin_shufflevector(zero, v, 0, 8, 9, 10, 11, 12, 13, 14);
+    v += __builtin_shufflevector(zero, v, 0, 1, 8, 9, 10, 11, 12, 13);
+    v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 8, 9, 10, 11);
+    return v;
+}
+
+INLINE lanes last(lanes v)
+{
+    return __builtin_shufflevector(v, v, 7, 7, 7, 7, 7, 7, 7, 7);
+}
+
+/* ---- few ------------------------------------------------------------------------------------- */
+
+/* As `few`, for a vector of W <= k lanes and a k that the compiler may know. */
+#define FEW(W)                                                                                     \
+    typedef double lanes##W __attribute__((vector_size(8 * W)));                                   \
+    typedef int64_t mask##W __attribute__((vector_size(8 * W)));                                   \
+    typedef uint32_t words##W __attribute__((vector_size(4 * W)));                                 \
+    INLINE void few##W(double *cost, uint32_t *step, const double *x, size_t rows, size_t k,       \
+                       const double *inverse)                                                      \
+    {                                                                                              \
+        for (size_t j = 0; j < rows; j += W) {                                                     \
+            lanes##W end, before, from, sum = {0}, square = {0}, best, arg = {0};                  \
+            words##W offset;                                                                       \
+            memcpy(&end, x + j - 1, sizeof end);                                                   \
+            best = (double)INFINITY - arg;                                                         \
+            for (size_t t = 2; t < 2 * k; t++) {                                                   \
+                memcpy(&before, x + j - t, sizeof before);                                         \
+                lanes##W d = end - before;                                                         \
+                sum += d;                                                                          \
+                square += d * d;                                                                   \
+                if (t < k)                                                                         \
+                    continue;                                                                      \
+                memcpy(&from, cost + j - t, sizeof from);                                          \
+                lanes##W v = from + (square - sum * sum * inverse[t]);                             \
+                mask##W less = v < best;                                                           \
+                best = (lanes##W)((less & (mask##W)v) | (~less & (mask##W)best));                  \
+                arg = (lanes##W)((less & (mask##W)((double)(t - k) - (lanes##W){0})) |             \
+                                 (~less & (mask##W)arg));                                          \
+            }                                                                                      \
+            memcpy(cost + j, &best, sizeof best);                                                  \
+            offset = __builtin_convertvector(arg, words##W);                                       \
+            memcpy(step + j, &offset, sizeof offset);                                              \
+        }                                                                                          \
+    }
+
+FEW(2)
+FEW(4)
+FEW(8)
+
+void SIMD(pboost_partition_few)(double *cost, uint32_t *step, const double *x, size_t rows,
+                                const partition_table *table, double *scratch)
+{
+    const double *inverse = table->inverse;
+    size_t k = table->min_bag;
+    (void)scratch;
+    switch (k) {
+    case 2:
+        few2(cost, step, x, rows, 2, inverse);
+        break;
+    case 3:
+        few2(cost, step, x, rows, 3, inverse);
+        break;
+    case 4:
+        few4(cost, step, x, rows, 4, inverse);
+        break;
+    case 5:
+        few4(cost, step, x, rows, 5, inverse);
+        break;
+    case 6:
+        few4(cost, step, x, rows, 6, inverse);
+        break;
+    case 7:
+        few4(cost, step, x, rows, 7, inverse);
+        break;
+    case 8:
+        few8(cost, step, x, rows, 8, inverse);
+        break;
+    default:
+        few8(cost, step, x, rows, k, inverse);
+        break;
+    }
+}
+
+/* ---- many ------------------------------------------------------------------------------------ */
+
+/* Running mean and sum of squares about it of the distances d, which never decrease. */
+typedef struct {
+    lanes sum, within;
+} sweep;
+
+/* Takes the next 8 distances, t = number of the first of them, 1 for the first of all. */
+INLINE lanes sweep_next(sweep *s, lanes d, size_t t, const partition_table *table)
+{
+    lanes sum = last(s->sum) + scan(d);
+    lanes mean = sum * load(table->inverse + t);
+    lanes off = d - mean;
+    s->sum = sum;
+    s->within = last(s->within) + scan(off * off * load(table->ratio + t));
+    return mean;
+}
+
+typedef struct {
+    const partition_table *table;
+    double *left_mean, *left_cost;   /* by l: distance of mean; cost up to i plus M(i, a) */
+    double *right_mean, *right_cost; /* by r: distance of mean from x[a-1]; M(a, j) */
+} block;
+
+INLINE void measure(block *b, const double *cost, const double *x, size_t rows)
+{
+    const partition_table *table = b->table;
+    size_t k = table->min_bag;
+    sweep s = {{0}, {0}};
+    lanes origin = all(x[-1]);
+    for (size_t l = 1; l < 2 * k; l += LANES) {
+        lanes d = origin - reverse(load(x - l - (LANES - 1)));
+        lanes before = reverse(load(cost - l - (LANES - 1)));
+        store(b->left_mean + l, sweep_next(&s, d, l, table));
+        store(b->left_cost + l, before + s.within);
+    }
+    s = (sweep){{0}, {0}};
+    origin = all(x[0]);
+    lanes gap = all(x[0] - x[-1]);
+    b->right_mean[0] = b->right_cost[0] = 0;
+    for (size_t r = 1; r < rows; r += LANES) {
+        lanes d = load(x + r - 1) - origin;
+        store(b->right_mean + r, gap + sweep_next(&s, d, r, table));
+        store(b->right_cost + r, s.within);
+    }
+}
+
+/* The best l for r rows on the right, among low .. high and perhaps a few more. */
+INLINE size_t best_left(const block *b, size_t r, size_t low, size_t high)
+{
+    const partition_table *table = b->table;
+    const lanes iota = {0, 1, 2, 3, 4, 5, 6, 7};
+    lanes mean = all(b->right_mean[r]), count = all((double)r);
+    lanes best = all((double)INFINITY), arg = all((double)low);
+    for (size_t l = low; l <= high; l += LANES) {
+        lanes apart = load(b->left_mean + l) + mean;
+        lanes weight = load(table->number + l) * count * load(table->inverse + l + r);
+        lanes v = load(b->left_cost + l) + load(table->allowed + l + r) + apart * apart * weight;
+        mask less = v < best;
+        best = choose(less, v, best);
+        arg = choose(less, iota + (double)l, arg);
+    }
+    double least = best[0], at = arg[0];
+    for (int i = 1; i < LANES; i++)
+        if (best[i] < least || (best[i] == least && arg[i] < at)) {
+            least = best[i];
+            at = arg[i];
+        }
+    return (size_t)at;
+}
+
+/* cost and step of the 8 cuts from r on, whose best l lie in low .. high. */
+INLINE void finish_tile(const block *b, double *cost, uint32_t *step, size_t r, size_t low,
+                        size_t high)
+{
+    const partition_table *table = b->table;
+    lanes mean = load(b->right_mean + r), count = load(table->number + r);
+    lanes best = all((double)INFINITY), arg = all((double)low);
+    for (size_t l = low; l <= high; l++) {
+        lanes apart = b->left_mean[l] + mean;
+        lanes weight = table->number[l] * count * load(table->inverse + l + r);
+        lanes v = b->left_cost[l] + load(table->allowed + l + r) + apart * apart * weight;
+        mask less = v < best;
+        best = choose(less, v, best);
+        arg = choose(less, all((double)l), arg);
+    }
+    store(cost + r, best + load(b->right_cost + r));
+    words offset = __builtin_convertvector(arg + count - (double)table->min_bag, words);
+    memcpy(step + r, &offset, sizeof offset);
+}
+
+void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, size_t rows,
+                                 const partition_table *table, double *scratch)
+{
+    size_t k = table->min_bag, n_tiles = rows / LANES, top = 1;
+    size_t left = 2 * k + PARTITION_PAD, right = k + PARTITION_PAD;
+    block b = {table, scratch, scratch + left, scratch + 2 * left, scratch + 2 * left + right};
+    /* bound[t] is the best l of the last cut of tile t-1: what tile t may not exceed */
+    double *bound = scratch + 2 * left + 2 * right;
+
+    measure(&b, cost, x, rows);
+    while (2 * top <= n_tiles)
+        top *= 2;
+    bound[0] = (double)(2 * k - 1);
+    for (size_t stride = top; stride > 0; stride /= 2)
+        for (size_t t = stride; t <= n_tiles; t += 2 * stride) {
+            size_t r = t * LANES - 1, low = k > r ? k - r : 1, high = (size_t)bound[t - stride];
+            if (t + stride <= n_tiles && (size_t)bound[t + stride] > low)
+                low = (size_t)bound[t + stride];
+            if (high > 2 * k - 1 - r)
+                high = 2 * k - 1 - r;
+            bound[t] = (double)best_left(&b, r, low, high);
+        }
+    for (size_t t = 0; t < n_tiles; t++)
+        finish_tile(&b, cost, step, t * LANES, (size_t)bound[t + 1], (size_t)bound[t]);
+}
