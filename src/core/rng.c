@@ -84,31 +84,18 @@ static pboost_status system_fill(void *buffer, size_t bytes, pboost_error *err)
     return PBOOST_OK;
 }
 
-static pboost_status refill(rng_source *source, pboost_error *err)
+pboost_status pboost_rng_refill(rng_source *source, pboost_error *err)
 {
+    enum { WORDS = sizeof source->buffer / sizeof *source->buffer };
     pboost_status st = PBOOST_OK;
 
-    if (source->seeded) {
-        pboost_rng_words(source->buffer, source->seed, source->purpose, source->stream,
-                         source->index++);
-        source->left = 2;
-    } else {
+    if (source->seeded)
+        for (size_t i = 0; i < WORDS; i += 2)
+            pboost_rng_words(source->buffer + i, source->seed, source->purpose, source->stream,
+                             source->index++);
+    else
         TRY(system_fill(source->buffer, sizeof source->buffer, err));
-        source->left = sizeof source->buffer / sizeof *source->buffer;
-    }
-done:
-    return st;
-}
-
-pboost_status pboost_rng_next(uint64_t *out, rng_source *source, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-
-    *out = 0;
-    if (source->left == 0)
-        TRY(refill(source, err));
-    *out = source->buffer[--source->left];
-    source->buffer[source->left] = 0;
+    source->left = WORDS;
 done:
     return st;
 }

@@ -44,7 +44,7 @@ typedef struct {
     bool seeded;
     uint64_t seed, stream, index;
     rng_purpose purpose;
-    uint64_t buffer[64];
+    uint64_t buffer[256];
     unsigned left;
 } rng_source;
 
@@ -53,7 +53,19 @@ void pboost_rng_source_seeded(rng_source *source, uint64_t seed, rng_purpose pur
 void pboost_rng_source_system(rng_source *source);
 
 /* The next word; PBOOST_ORACLE where the operating system has none to give, never a weaker one. */
-pboost_status pboost_rng_next(uint64_t *out, rng_source *source, pboost_error *err);
+pboost_status pboost_rng_refill(rng_source *source, pboost_error *err);
+static inline pboost_status pboost_rng_next(uint64_t *out, rng_source *source, pboost_error *err)
+{
+    *out = 0;
+    if (source->left == 0) {
+        pboost_status st = pboost_rng_refill(source, err);
+        if (st != PBOOST_OK)
+            return st;
+    }
+    *out = source->buffer[--source->left];
+    source->buffer[source->left] = 0;
+    return PBOOST_OK;
+}
 
 /* Forgets the words that are left; called when the question is over. */
 void pboost_rng_source_wipe(rng_source *source);
