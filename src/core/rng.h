@@ -29,6 +29,14 @@ void pboost_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t ke
 void pboost_rng_words(uint64_t out[2], uint64_t seed, rng_purpose purpose, uint64_t stream,
                       uint64_t index);
 
+/* The same for index, index + 1, ...: out[0 .. 2 n). */
+void pboost_rng_fill(uint64_t *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream,
+                     uint64_t index);
+
+/* Two normal deviates from each of these pairs of words, the same on every machine. */
+void pboost_rng_normals(double *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream,
+                        uint64_t index);
+
 /* The key by which a row takes its place in a shuffle. */
 static inline uint64_t pboost_rng_key(uint64_t seed, rng_purpose purpose, uint64_t stream,
                                       uint64_t index)
