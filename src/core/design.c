@@ -8,7 +8,6 @@
  *     (X'X)^-1 X'(S'S - I) X theta = H^-1 X'r,    |(X'X)^-1 X'S'|_F^2 = tr(H^-1 Z H^-1),
  *     |(X'X)^-1 X'|^2 = the largest eigenvalue of H^-1.
  * Cholesky's factor of H is that of the columns scaled to norm 1, so that units cost no digits. */
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,81 +17,57 @@
 #include "matrix.h"
 #include "try.h"
 
-#define PANEL_ROWS 256
+enum { PANEL_ROWS = 64 };
 
 /* ---- Sums over rows and bags ---- */
 
 typedef struct {
-    const pboost_matrix *x;
     const pboost_bags *bags;
+    pboost_samples samples; /* the rows in the order of the bags */
     size_t n, m, d;
-    double *pull;     /* by place in bags->row: first mu, then the bag's mean less mu */
-    double *variance; /* by place: b'' */
-    double within;    /* the k-means objective: sum of pull^2 */
+    size_t blocks, padded; /* columns as panels have them */
+    double *pull;          /* by place in bags->row: first mu, then the bag's mean less mu */
+    double *variance;      /* by place: b'' */
+    double within;         /* the k-means objective: sum of pull^2 */
 } design;
-
-/* What the second pass adds up; gram and between may be NULL, then they are left out. */
-typedef struct {
-    double *pulled;  /* X'r, d */
-    double *gram;    /* H, d x d, lower triangle */
-    double *between; /* Z, likewise */
-    double spread;   /* sum over bags of (sum of b'') |xbar|^2 */
-} sums;
-
-/* Rows waiting to be added to a d x d matrix by one BLAS call. */
-typedef struct {
-    double *row, *total;
-    size_t n, d;
-} panel;
-
-static void panel_flush(panel *p)
-{
-    if (p->total != NULL && p->n > 0)
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)p->d, (int)p->n, 1.0, p->row,
-                    (int)p->d, 1.0, p->total, (int)p->d);
-    p->n = 0;
-}
-
-/* Where the next row goes; what was handed out before stays valid until the next call. */
-static double *panel_next(panel *p)
-{
-    if (p->n == PANEL_ROWS)
-        panel_flush(p);
-    return p->row + p->d * p->n++;
-}
 
 static double dot(const double *a, const double *b, size_t n)
 {
     return pboost_glm_kernels()->dot(a, b, n);
 }
 
-static void copy_row(double *out, const pboost_matrix *x, size_t row)
+/* The panel of the rows from place `first` on; work holds PANEL_ROWS rows of padded columns. */
+static glm_panel load_panel(double *work, const design *g, size_t first)
 {
-    for (size_t j = 0; j < x->cols; j++)
-        out[j] = pboost_matrix_at(x, row, j);
+    size_t count = g->n - first < PANEL_ROWS ? g->n - first : PANEL_ROWS;
+    const double *x =
+        pboost_panel_gather(work, PANEL_ROWS, &g->samples, (panel_rows){first, count, 1, NULL});
+    return (glm_panel){x, PANEL_ROWS, count, g->blocks};
 }
 
 static pboost_status find_moments(design *g, pboost_family family, const double *theta,
                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    double *row = NULL, *mean = g->pull;
+    double *work = NULL, *weights = NULL, *mean = g->pull;
 
-    NEED(row = pboost_alloc(g->d, sizeof *row), err);
-    for (size_t i = 0; i < g->n; i++) {
-        copy_row(row, g->x, g->bags->row[i]);
-        mean[i] = dot(row, theta, g->d);
+    NEED(work = pboost_alloc(PANEL_ROWS * g->padded, sizeof *work), err);
+    NEED(weights = calloc(g->padded, sizeof *weights), err);
+    memcpy(weights, theta, g->d * sizeof *theta);
+    for (size_t first = 0; first < g->n; first += PANEL_ROWS)
+        pboost_glm_kernels()->eta(mean + first, load_panel(work, g, first), weights, 0.0);
+    for (size_t i = 0; i < g->n; i++)
         if (!isfinite(mean[i]))
             FAIL(err, PBOOST_BAD_DATA, "x theta is %g in row %zu; features must be finite", mean[i],
                  g->bags->row[i]);
-    }
     pboost_family_kernels(family)->moments(mean, g->variance, mean, g->n);
     for (size_t i = 0; i < g->n; i++)
         if (!isfinite(mean[i]))
             FAIL(err, PBOOST_BAD_DATA, "the %s mean of row %zu is %g: x theta is too large there",
                  pboost_family_name(family), g->bags->row[i], mean[i]);
 done:
-    free(row);
+    free(work);
+    free(weights);
     return st;
 }
 
@@ -125,7 +100,10 @@ static pboost_status design_make(design *g, pboost_family family, const pboost_m
 {
     pboost_status st = PBOOST_OK;
 
-    *g = (design){.x = x, .bags = bags, .n = bags->n_rows, .m = bags->n_bags, .d = x->cols};
+    *g = (design){.bags = bags, .n = bags->n_rows, .m = bags->n_bags, .d = x->cols};
+    g->samples = (pboost_samples){.x = x, .row = bags->row, .n = bags->n_rows};
+    g->blocks = pboost_panel_blocks(g->d);
+    g->padded = g->blocks * PANEL_LANES;
     TRY(pboost_family_check(family, err));
     TRY(pboost_bags_check(bags, x->rows, 1, err));
     if (g->n == 0 || g->d == 0)
@@ -144,55 +122,115 @@ done:
     return st;
 }
 
-/* Adds the rows of one bag; total (d) becomes the sum of its rows, the result that of its b''. */
-static double add_bag(sums *s, double *total, const design *g, size_t b, panel *rows)
+/* What the second pass adds up, in one piece of memory. */
+typedef struct {
+    double *pulled;  /* X'r, d */
+    double *gram;    /* H, d x d */
+    double *between; /* Z, likewise */
+    double *scratch; /* 2d */
+    double spread;   /* sum over bags of (sum of b'') |xbar|^2 */
+    double *memory;
+} sums;
+
+static void sums_free(sums *s)
 {
-    double variance = 0.0;
-    memset(total, 0, g->d * sizeof *total);
-    for (size_t i = g->bags->start[b]; i < g->bags->start[b + 1]; i++) {
-        double *row = panel_next(rows);
-        copy_row(row, g->x, g->bags->row[i]);
-        for (size_t j = 0; j < g->d; j++) {
-            s->pulled[j] += g->pull[i] * row[j];
-            total[j] += row[j];
-        }
-        variance += g->variance[i];
-    }
-    return variance;
+    free(s->memory);
+    *s = (sums){0};
 }
 
-static pboost_status add_up(sums *s, const design *g, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    panel rows = {.total = s->gram, .d = g->d}, means = {.total = s->between, .d = g->d};
+/* The bag that is being added up, and the panel of those finished: rows of S X. */
+typedef struct {
+    double *total, variance;
+    size_t bag;
+    double *done;
+    size_t n_done;
+} bag_sums;
 
-    NEED(rows.row = pboost_alloc(PANEL_ROWS * g->d, sizeof *rows.row), err);
-    NEED(means.row = pboost_alloc(PANEL_ROWS * g->d, sizeof *means.row), err);
-    for (size_t b = 0; b < g->m; b++) {
-        double *total = panel_next(&means);
-        double variance = add_bag(s, total, g, b, &rows);
-        double size = (double)(g->bags->start[b + 1] - g->bags->start[b]);
-        for (size_t j = 0; j < g->d; j++)
-            total[j] /= sqrt(size); /* a row of SX */
-        s->spread += variance * (dot(total, total, g->d) / size);
-    }
-    panel_flush(&rows);
-    panel_flush(&means);
-done:
-    free(rows.row);
-    free(means.row);
-    return st;
+static void flush_bags(bag_sums *open, sums *s, const design *g, const double *ones)
+{
+    glm_panel p = {open->done, PANEL_ROWS, open->n_done, g->blocks};
+    pboost_glm_kernels()->gram(s->between, p, ones);
+    open->n_done = 0;
 }
 
-/* The lower triangle of a symmetric matrix, copied to the upper. */
-static void mirror(double *a, size_t d)
+static void close_bag(bag_sums *open, sums *s, const design *g, const double *ones)
 {
+    double size = (double)(g->bags->start[open->bag + 1] - g->bags->start[open->bag]);
+    s->spread += open->variance * (dot(open->total, open->total, g->d) / size / size);
+    for (size_t j = 0; j < g->padded; j++)
+        open->done[((j / PANEL_LANES) * PANEL_ROWS + open->n_done) * PANEL_LANES +
+                   j % PANEL_LANES] = open->total[j] / sqrt(size);
+    if (++open->n_done == PANEL_ROWS)
+        flush_bags(open, s, g, ones);
+    memset(open->total, 0, g->padded * sizeof *open->total);
+    open->variance = 0.0;
+    open->bag++;
+}
+
+static void add_to_bags(bag_sums *open, sums *s, const design *g, glm_panel p, size_t first,
+                        const double *ones)
+{
+    for (size_t r = 0; r < p.count; r++) {
+        for (size_t b = 0; b < g->blocks; b++)
+            for (size_t j = 0; j < PANEL_LANES; j++)
+                open->total[b * PANEL_LANES + j] += p.x[(b * PANEL_ROWS + r) * PANEL_LANES + j];
+        open->variance += g->variance[first + r];
+        if (first + r + 1 == g->bags->start[open->bag + 1])
+            close_bag(open, s, g, ones);
+    }
+}
+
+/* From the padded lower triangle to a full d x d matrix in the same place. */
+static void unpad(double *a, size_t d, size_t padded)
+{
+    for (size_t i = 0; i < d; i++)
+        memmove(a + i * d, a + i * padded, d * sizeof *a);
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < i; j++)
             a[j * d + i] = a[i * d + j];
 }
 
-/* Replaces H (lower triangle) by its inverse. */
+static pboost_status add_up(sums *s, const design *g, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const glm_kernels *kernels = pboost_glm_kernels();
+    size_t padded = g->padded;
+    double *work = NULL, *ones = NULL;
+    bag_sums open = {0};
+
+    *s = (sums){0};
+    NEED(s->memory = calloc(padded * (3 + 2 * padded), sizeof *s->memory), err);
+    s->pulled = s->memory;
+    s->scratch = s->pulled + padded;
+    s->gram = s->scratch + 2 * padded;
+    s->between = s->gram + padded * padded;
+    NEED(work = pboost_alloc(PANEL_ROWS * padded, sizeof *work), err);
+    NEED(open.done = pboost_alloc(PANEL_ROWS * padded, sizeof *open.done), err);
+    NEED(open.total = calloc(padded, sizeof *open.total), err);
+    NEED(ones = pboost_alloc(PANEL_ROWS, sizeof *ones), err);
+    for (size_t r = 0; r < PANEL_ROWS; r++)
+        ones[r] = 1.0;
+
+    for (size_t first = 0; first < g->n; first += PANEL_ROWS) {
+        glm_panel p = load_panel(work, g, first);
+        kernels->gradient(s->pulled, s->scratch, p, g->pull + first, ones);
+        kernels->gram(s->gram, p, ones);
+        add_to_bags(&open, s, g, p, first, ones);
+    }
+    flush_bags(&open, s, g, ones);
+    unpad(s->gram, g->d, padded);
+    unpad(s->between, g->d, padded);
+done:
+    free(work);
+    free(open.done);
+    free(open.total);
+    free(ones);
+    if (st != PBOOST_OK)
+        sums_free(s);
+    return st;
+}
+
+/* Replaces H by its inverse. */
 static pboost_status invert_gram(double *gram, size_t d, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -239,29 +277,25 @@ pboost_status pboost_risk_linear(pboost_risk *out, const pboost_matrix *x, const
 {
     pboost_status st = PBOOST_OK;
     design g = {0};
-    double *work = NULL, bias = 0.0, trace = 0.0;
+    sums s = {0};
+    double bias = 0.0, trace = 0.0;
 
     *out = (pboost_risk){NAN, NAN};
     TRY(check_level("sigma2", sigma2, true, err));
     TRY(design_make(&g, PBOOST_LINEAR, x, bags, theta, err));
-    size_t d = g.d;
-    NEED(work = calloc(2 * d + 2 * d * d, sizeof *work), err);
-    double *product = work + d;
-    sums s = {.pulled = work, .gram = work + 2 * d, .between = work + 2 * d + d * d};
     TRY(add_up(&s, &g, err));
-    TRY(invert_gram(s.gram, d, err));
-    for (size_t j = 0; j < d; j++) {
-        const double *h = s.gram + j * d; /* row j of H^-1 */
-        double entry = dot(h, s.pulled, d);
+    TRY(invert_gram(s.gram, g.d, err));
+    for (size_t i = 0; i < g.d; i++) {
+        const double *h = s.gram + i * g.d; /* row i of H^-1 */
+        double entry = dot(h, s.pulled, g.d);
         bias += entry * entry;
-        cblas_dsymv(CblasRowMajor, CblasLower, (int)d, 1.0, s.between, (int)d, h, 1, 0.0, product,
-                    1);
-        trace += dot(h, product, d);
+        for (size_t j = 0; j < g.d; j++)
+            trace += h[j] * dot(s.between + j * g.d, h, g.d);
     }
     *out = (pboost_risk){bias, sigma2 * trace};
 done:
     design_free(&g);
-    free(work);
+    sums_free(&s);
     return st;
 }
 
@@ -270,21 +304,18 @@ pboost_status pboost_risk_linear_bound(double *out, const pboost_matrix *x, cons
 {
     pboost_status st = PBOOST_OK;
     design g = {0};
-    double *work = NULL;
+    sums s = {0};
 
     *out = NAN;
     TRY(check_level("sigma2", sigma2, true, err));
     TRY(design_make(&g, PBOOST_LINEAR, x, bags, theta, err));
-    size_t d = g.d;
-    NEED(work = calloc(3 * d + d * d, sizeof *work), err);
-    sums s = {.pulled = work, .gram = work + 3 * d};
     TRY(add_up(&s, &g, err));
-    TRY(invert_gram(s.gram, d, err));
-    double norm2 = pboost_eigen_largest(s.gram, d, work + d);
-    *out = norm2 * (g.within + sigma2 * (double)(g.m < d ? g.m : d));
+    TRY(invert_gram(s.gram, g.d, err));
+    double norm2 = pboost_eigen_largest(s.gram, g.d, s.scratch);
+    *out = norm2 * (g.within + sigma2 * (double)(g.m < g.d ? g.m : g.d));
 done:
     design_free(&g);
-    free(work);
+    sums_free(&s);
     return st;
 }
 
@@ -301,7 +332,6 @@ pboost_status pboost_gradient_norm(pboost_risk *out, pboost_family family, const
     *out = (pboost_risk){NAN, NAN};
     TRY(check_level("phi", phi, false, err));
     TRY(design_make(&g, family, x, bags, theta, err));
-    NEED(s.pulled = calloc(g.d, sizeof *s.pulled), err);
     TRY(add_up(&s, &g, err));
     double n = (double)g.n;
     for (size_t j = 0; j < g.d; j++)
@@ -310,7 +340,7 @@ pboost_status pboost_gradient_norm(pboost_risk *out, pboost_family family, const
     out->variance = s.spread / phi / n / n; /* D^-1 twice, D^(1/2) twice: 1/phi is left */
 done:
     design_free(&g);
-    free(s.pulled);
+    sums_free(&s);
     return st;
 }
 
@@ -341,23 +371,19 @@ pboost_status pboost_gradient_bound(double *out, pboost_family family, const pbo
 {
     pboost_status st = PBOOST_OK;
     design g = {0};
-    double *work = NULL;
+    sums s = {0};
 
     *out = NAN;
     TRY(check_level("phi", phi, false, err));
     TRY(design_make(&g, family, x, bags, theta, err));
-    size_t d = g.d;
-    NEED(work = calloc(3 * d + d * d, sizeof *work), err);
-    sums s = {.pulled = work, .gram = work + 3 * d};
     TRY(add_up(&s, &g, err));
-    mirror(s.gram, d);
-    double norm2 = pboost_eigen_largest(s.gram, d, work + d) / phi / phi;
+    double norm2 = pboost_eigen_largest(s.gram, g.d, s.scratch) / phi / phi;
     variances v = variances_of(&g);
-    double variance = phi * fmin(v.bag_means, (double)d * v.largest);
+    double variance = phi * fmin(v.bag_means, (double)g.d * v.largest);
     *out = norm2 * (g.within + variance) / (double)g.n / (double)g.n;
 done:
     design_free(&g);
-    free(work);
+    sums_free(&s);
     return st;
 }
 
