@@ -461,6 +461,10 @@ static void says_where_numbers_overflow(void **state)
     /* A saturated logistic variance underflows; the ratio is then infinite, not an error. */
     must(pboost_variance_ratio(&check, PBOOST_LOGISTIC, &p.matrix, &p.bags, p.theta, &err), &err);
     assert_true(isinf(check.variance_ratio) && !check.droppable);
+    for (size_t i = 0; i < p.table; i++)
+        p.x[i * 3] = 1.0; /* now in every row */
+    must(pboost_variance_ratio(&check, PBOOST_LOGISTIC, &p.matrix, &p.bags, p.theta, &err), &err);
+    assert_true(isinf(check.variance_ratio) && !check.droppable);
     make(&p, 30, 3, 3, 1);
     for (size_t i = 0; i < p.table; i++)
         p.x[i * 3 + 1] = 1e160 * (double)(i + 1);

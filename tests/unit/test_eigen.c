@@ -112,6 +112,56 @@ static void implicit_keeps_its_promise_on_a_dense_spectrum(void **state)
     }
 }
 
+/* A diagonal matrix: one entry of 1, one of 1.001, the others up to 0.1; counts its calls. */
+typedef struct {
+    size_t one, top, *calls;
+} diagonal;
+
+static void apply_diagonal(double *y, const double *u, size_t n, const void *context)
+{
+    const diagonal *m = context;
+    for (size_t i = 0; i < n; i++)
+        y[i] = u[i] * (i == m->one ? 1.0 : i == m->top ? 1.001 : 0.1 * (double)i / (double)n);
+    ++*m->calls;
+}
+
+/* The start vector is nearly blind to the top here, so Lanczos first settles on the second value;
+ * it must not be content with that. */
+static void implicit_is_not_content_too_soon(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    static double work[3 * N + 3 * EIGEN_STEPS];
+    size_t calls = 0;
+    diagonal m = {0, 0, &calls};
+    double least = 1.0, whole;
+    for (size_t i = 0; i < N; i++) {
+        double entry = fabs(modf(0.6180339887498949 * (double)(i + 1), &whole) - 0.45);
+        m.top = entry < least ? i : m.top;
+        least = fmin(least, entry);
+    }
+    assert_close(pboost_eigen_largest_implicit(apply_diagonal, &m, N, work), 1.001, 1e-12);
+}
+
+static void apply_twice(double *y, const double *u, size_t n, const void *context)
+{
+    const diagonal *m = context;
+    for (size_t i = 0; i < n; i++)
+        y[i] = 2.0 * u[i];
+    ++*m->calls;
+}
+
+/* A multiple of the identity: the first step has seen everything, and there is no second vector. */
+static void implicit_stops_at_an_invariant_subspace(void **state)
+{
+    (void)state;
+    static double work[3 * 64 + 3 * EIGEN_STEPS];
+    size_t calls = 0;
+    diagonal m = {0, 0, &calls};
+    assert_close(pboost_eigen_largest_implicit(apply_twice, &m, 64, work), 2.0, 1e-14);
+    assert_true(calls < 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +169,8 @@ int main(void)
         cmocka_unit_test(dense_is_right_for_repeated_zero_and_graded_values),
         cmocka_unit_test(implicit_converges_where_it_has_the_steps),
         cmocka_unit_test(implicit_keeps_its_promise_on_a_dense_spectrum),
+        cmocka_unit_test(implicit_is_not_content_too_soon),
+        cmocka_unit_test(implicit_stops_at_an_invariant_subspace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
