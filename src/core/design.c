@@ -1,8 +1,8 @@
 /* The paper's theory as functions: what given bags will cost before a label is spent.
  *
- * All of it comes from two passes over the rows, in the order of the bags.  The first finds the mean
- * mu_i = b'(x_i theta) and the unit variance b''(x_i theta) of each row; between the passes mu turns
- * into its pull r = (S'S - I) mu, the bag's mean less the row's own.  The second adds up
+ * All of it comes from two passes over the rows, in the order of the bags.  The first finds the
+ * mean mu_i = b'(x_i theta) and the unit variance b''(x_i theta) of each row; between the passes mu
+ * turns into its pull r = (S'S - I) mu, the bag's mean less the row's own.  The second adds up
  *     X'r,   H = X'X,   Z = X'S'S X = sum over bags of |B| xbar xbar',   sum of v |xbar|^2,
  * and then only d x d matrices are left:
  *     (X'X)^-1 X'(S'S - I) X theta = H^-1 X'r,    |(X'X)^-1 X'S'|_F^2 = tr(H^-1 Z H^-1),

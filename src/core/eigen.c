@@ -82,7 +82,7 @@ static double reflect(double *a, size_t n, size_t first, double *p)
 double pboost_eigen_largest(double *a, size_t n, double *work)
 {
     double *diagonal = work, *off = work + n;
-    /* off doubles as scratch: step `first` writes p at first .. n-1 and leaves its entry at first */
+    /* off is also the scratch p: step `first` writes first .. n-1 and leaves its entry at first */
     for (size_t first = 1; first < n; first++)
         off[first] = reflect(a, n, first, off);
     for (size_t i = 0; i < n; i++)

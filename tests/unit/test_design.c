@@ -1,5 +1,5 @@
-/* The theory's quantities against the paper's formulas written out with dense matrices: S is formed,
- * (X'X)^-1 X' is formed, all in long double. */
+/* The theory's quantities against the paper's formulas written out with dense matrices: S'S and
+ * (X'X)^-1 X' are formed, all in long double. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

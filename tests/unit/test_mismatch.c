@@ -106,8 +106,8 @@ static void equals_the_dense_norm(void **state)
     assert_true(between > 30); /* the cases are not all 0 or 1 */
 }
 
-/* A chain of bags of 5, each exchanging a row with the next, is one block of 120 bags: too large for the
- * dense way of the library. */
+/* A chain of bags of 5, each exchanging a row with the next, is one block of 120 bags: too large
+ * for the dense way of the library. */
 static void long_blocks_equal_the_dense_norm(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void known_cases(void **state)
     assert_true(mismatch(&b, &a) == 1.0);
 }
 
-/* As many bags in both, but not block by block: the first bag of one is split, two others joined. */
+/* As many bags in both, but not block by block: one bag is split, two others joined. */
 static void equal_totals_do_not_hide_unequal_blocks(void **state)
 {
     (void)state;
