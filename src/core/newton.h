@@ -23,6 +23,7 @@ typedef struct {
     double tolerance; /* on half the squared Newton decrement, relative to the value */
     bool definite;    /* the Hessian has full rank by construction: drop no column */
     bool quadratic;   /* the Hessian is the same everywhere */
+    double floor;     /* a value below this is compared with the tolerance as if it were this */
     double limit;     /* a start whose value is larger is refused; INFINITY: none */
 } pboost_newton_options;
 
