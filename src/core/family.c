@@ -41,9 +41,10 @@ static double poisson_slope(double y, double v)
 }
 
 static const family_info FAMILIES[] = {
-    {PBOOST_LINEAR, "linear", "finite", "finite", any_finite, false, linear_slope},
-    {PBOOST_LOGISTIC, "logistic", "0 or 1", "between 0 and 1", zero_or_one, true, logistic_slope},
-    {PBOOST_POISSON, "poisson", "finite and not negative", "positive", not_negative, true,
+    {PBOOST_LINEAR, "linear", "finite", "finite", any_finite, false, 1e-12, linear_slope},
+    {PBOOST_LOGISTIC, "logistic", "0 or 1", "between 0 and 1", zero_or_one, true, 1e-9,
+     logistic_slope},
+    {PBOOST_POISSON, "poisson", "finite and not negative", "positive", not_negative, true, 1e-6,
      poisson_slope},
 };
 
