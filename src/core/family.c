@@ -2,9 +2,9 @@
 #include "family.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "matrix.h"
+#include "names.h"
 #include "try.h"
 
 static bool any_finite(double y)
@@ -73,14 +73,13 @@ const char *pboost_family_name(pboost_family family)
 
 pboost_status pboost_family_parse(pboost_family *out, const char *name, pboost_error *err)
 {
-    for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(FAMILIES[i].name, name) == 0) {
-            *out = FAMILIES[i].family;
-            return PBOOST_OK;
-        }
-    *out = PBOOST_LINEAR;
-    return pboost_fail(err, PBOOST_INVALID,
-                       "family is \"%.100s\"; it must be linear, logistic or poisson", name);
+    const char *names[N_FAMILIES];
+    size_t i = 0;
+    for (size_t f = 0; f < N_FAMILIES; f++)
+        names[f] = FAMILIES[f].name;
+    pboost_status st = pboost_name_parse(&i, names, N_FAMILIES, "family", name, err);
+    *out = FAMILIES[i].family;
+    return st;
 }
 
 pboost_status pboost_family_check_labels(pboost_family family, const pboost_samples *samples,
