@@ -529,7 +529,7 @@ static void bad_requests_are_refused(void **state)
     other.weight = t.weight;
     assert_refused(&other, &o, PBOOST_BAD_DATA, "all 50 weights are 0");
     o.l2 = -0.5;
-    assert_refused(&s, &o, PBOOST_INVALID, "l2 is -1");
+    assert_refused(&s, &o, PBOOST_INVALID, "l2 is -0.5");
     o.l2 = NAN;
     assert_refused(&s, &o, PBOOST_INVALID, "l2 is");
     o = options_for((pboost_family)7, 1.0, true);
