@@ -45,6 +45,13 @@ typedef struct {
  * the sum by at most upper - lower. */
 laplace_scale pboost_laplace_scale(const label_grid *grid, pboost_rational epsilon);
 
+/* The two draws that all noise is made of, exact for any words.  Uniform on 0 .. n-1; and true with
+ * probability a/b, 0 <= a < b < 2^118. */
+pboost_status pboost_uniform_below(uint64_t *out, uint64_t n, rng_source *source,
+                                   pboost_error *err);
+pboost_status pboost_coin_ratio(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
+                                pboost_error *err);
+
 /* What the sampler needs to know of a scale; made once for many draws. */
 typedef struct {
     laplace_scale scale;
