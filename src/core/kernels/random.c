@@ -2,19 +2,13 @@
  * vectors.
  *
  * Only integer operations and correctly rounded +, -, *, / and square root are used, and no product
- * is fused with a sum, so every level and every machine gives the same bits. */
+ * is fused with a sum (the file is compiled so), so every level and every machine gives the same bits. */
 #include "kernels/random.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "simd.h"
-
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#else
-#pragma GCC optimize("fp-contract=off")
-#endif
 
 enum { LANES = 32, ROUNDS = 10 };
 
