@@ -1,8 +1,8 @@
 /* Random words and normal deviates, LANES blocks at a time in loops that the compiler turns into
  * vectors.
  *
- * Only integer operations and correctly rounded +, -, *, / and square root are used, and no product
- * is fused with a sum (the file is compiled so), so every level and every machine gives the same bits. */
+ * Only integer operations and correctly rounded +, -, *, / and square root are used, and the file is
+ * compiled with -ffp-contract=off, so every level and every machine gives the same bits. */
 #include "kernels/random.h"
 
 #include <math.h>
