@@ -1,7 +1,7 @@
 /* Rules, the grid of labels, and exact discrete Laplace noise.
  *
- * The sampler is after Canonne, Kamath and Steinke (2020): integers and comparisons only, so that its
- * law is exactly P(z) proportional to exp(-|z|/scale) given uniform words. */
+ * The sampler is after Canonne, Kamath and Steinke (2020): integers and comparisons only, so that
+ * its law is exactly P(z) proportional to exp(-|z|/scale) given uniform words. */
 #include "mechanism.h"
 
 #include <float.h>
@@ -347,9 +347,9 @@ done:
     return st;
 }
 
-/* A word w is the first 64 binary digits of a uniform real,
- * which is below a/b if w b + b <= 2^64 a, and not if w b >= 2^64 a.  In between, which is rare, the
- * rest of its digits must be below (2^64 a - w b) / b. */
+/* A word w is the first 64 binary digits of a uniform real, which is below a/b if w b + b <= 2^64
+ * a, and not if w b >= 2^64 a.  In between, which is rare, the rest of its digits must be below
+ * (2^64 a - w b) / b. */
 pboost_status pboost_coin_ratio(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
                                 pboost_error *err)
 {
@@ -376,7 +376,8 @@ done:
 }
 
 /* True with probability exp(-a/b), 0 <= a <= b: the first j at which a coin of a/(b j) fails is odd
- * with that probability (the alternating series of exp).  That coin is one of 1/j and one of a/b. */
+ * with that probability (the alternating series of exp).  That coin is one of 1/j and one of
+ * a/b. */
 static pboost_status coin_exp(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
                               pboost_error *err)
 {

@@ -1,8 +1,8 @@
 /* The mechanism: a public grid of labels and exact discrete Laplace noise on it.
  *
- * Everything up to the release of S + Z is integer arithmetic: floating-point sums and samplers leak
- * through their rounding (Mironov 2012; Casacuberta et al. 2022).  The mean is computed from what
- * was released.  The in-memory oracle and the service use these same functions. */
+ * Everything up to the release of S + Z is integer arithmetic: floating-point sums and samplers
+ * leak through their rounding (Mironov 2012; Casacuberta et al. 2022).  The mean is computed from
+ * what was released.  The in-memory oracle and the service use these same functions. */
 #ifndef PBOOST_MECHANISM_H
 #define PBOOST_MECHANISM_H
 

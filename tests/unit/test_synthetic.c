@@ -1,5 +1,5 @@
-/* The paper's data: the same rows however they are cut, and the laws they claim to follow.  Seeds are
- * fixed; statistics are allowed 5 standard deviations. */
+/* The paper's data: the same rows however they are cut, and the laws they claim to follow.  Seeds
+ * are fixed; statistics are allowed 5 standard deviations. */
 #include "testing.h"
 
 enum { D = 5, N = 40000 };

@@ -1,8 +1,8 @@
 /* Random words and normal deviates, LANES blocks at a time in loops that the compiler turns into
  * vectors.
  *
- * Only integer operations and correctly rounded +, -, *, / and square root are used, and the file is
- * compiled with -ffp-contract=off, so every level and every machine gives the same bits. */
+ * Only integer operations and correctly rounded +, -, *, / and square root are used, and the file
+ * is compiled with -ffp-contract=off, so every level and every machine gives the same bits. */
 #include "kernels/random.h"
 
 #include <math.h>
@@ -128,8 +128,8 @@ static inline double cos_small(double a)
     return 1 + t * p;
 }
 
-/* Box and Muller: the radius from 52 bits of the first word, the angle from 54 of the second, two of
- * which choose the quadrant.  Deviates reach to 8.49. */
+/* Box and Muller: the radius from 52 bits of the first word, the angle from 54 of the second, two
+ * of which choose the quadrant.  Deviates reach to 8.49. */
 void SIMD(pboost_random_normals)(double *out, size_t blocks, uint64_t seed, uint64_t stream,
                                  uint64_t counter)
 {
