@@ -250,8 +250,8 @@ static pboost_status losses_by_gram(double *loss, const pboost_samples *samples,
     delta = gradient + n;
     theta = delta + n;
     bool shifted = pboost_pass_shift(shift, samples);
-    TRY(pboost_pass_init(&plan, samples, pboost_family_info(PBOOST_LINEAR), 1,
-                         shifted ? shift : NULL, threads, err));
+    TRY(pboost_pass_init(&plan, samples, pboost_family_info(PBOOST_LINEAR), shifted ? shift : NULL,
+                         threads, err));
     sums = pboost_pass_run(&plan, theta, 0.0, true);
     least_squares(anchor, &c, &sums, cols, padded);
     a[0] = sums.curvature;
