@@ -121,12 +121,12 @@ static bool recedes(void *self, const double *p)
 static pboost_status check_intercept(const pboost_samples *s, const family_info *family,
                                      pboost_error *err)
 {
-    double sum = 0.0, total = 0.0;
-    for (size_t i = 0; i < s->n; i++) {
-        double w = s->weight != NULL ? s->weight[pboost_samples_row(s, i)] : 1.0;
-        sum += w * s->target[i];
-        total += w;
-    }
+    double sum = 0.0, total = pboost_samples_total_weight(s);
+    if (s->weight == NULL)
+        sum = pboost_glm_kernels()->sum(s->target, s->n);
+    else
+        for (size_t i = 0; i < s->n; i++)
+            sum += s->weight[pboost_samples_row(s, i)] * s->target[i];
     double mean = sum / total;
     if (isfinite(mean) && (family->slope_at_infinity(mean, 1.0) <= 0.0 ||
                            family->slope_at_infinity(mean, -1.0) <= 0.0))
@@ -137,11 +137,16 @@ static pboost_status check_intercept(const pboost_samples *s, const family_info 
     return PBOOST_OK;
 }
 
-/* The value where all parameters are 0, which needs no features. */
+/* The value where all parameters are 0, which needs no features.  Where b is not quadratic the loss
+ * at eta = 0 is b(0), whatever the target. */
 static double value_at_zero(const pboost_samples *s, pboost_family family)
 {
     double eta[GLM_BLOCK], weight[GLM_BLOCK], value = 0.0;
     const family_kernels *kernels = pboost_family_kernels(family);
+    if (s->offset == NULL && pboost_family_info(family)->curved) {
+        eta[0] = 0.0;
+        return pboost_samples_total_weight(s) * kernels->total(eta, eta, NULL, 1);
+    }
     for (size_t at = 0; at < s->n; at += GLM_BLOCK) {
         size_t count = s->n - at < GLM_BLOCK ? s->n - at : GLM_BLOCK;
         for (size_t i = 0; i < count; i++) {

@@ -17,7 +17,7 @@
 #define SHIFT_RATIO 16.0 /* mean over standard deviation from which it is */
 
 /* The head of a chunk's sums; then gradient, cross and gram. */
-enum { SUM_VALUE, SUM_RESIDUAL, SUM_CURVATURE, SUM_REACH, SUM_SLOPE, SUM_LENGTH, SUM_HEAD = 8 };
+enum { SUM_REACH = EVENT_SUMS, SUM_SLOPE, SUM_LENGTH, SUM_HEAD = 8 };
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -64,7 +64,7 @@ static void plan_chunks(pass_plan *plan)
     plan->chunk_rows = (panels + chunks - 1) / chunks * plan->panel_rows;
     plan->n_chunks = (plan->count + plan->chunk_rows - 1) / plan->chunk_rows;
     plan->n_workers = smaller((size_t)pboost_threads(plan->threads), plan->n_chunks);
-    plan->work_size = plan->pitch * (plan->padded + 5);
+    plan->work_size = plan->pitch * plan->padded + 5 * plan->panel_rows;
 }
 
 pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *samples,
@@ -85,7 +85,10 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
     plan->padded = plan->blocks * PANEL_LANES;
     plan_chunks(plan);
     NEED(plan->sums = pboost_alloc(plan->n_chunks * plan->sums_size, sizeof *plan->sums), err);
-    NEED(plan->work = pboost_alloc(plan->n_workers * plan->work_size, sizeof *plan->work), err);
+    NEED(plan->block =
+             pboost_alloc(plan->n_workers * plan->work_size + PANEL_LANES, sizeof(double)),
+         err);
+    plan->work = pboost_panel_align(plan->block);
 done:
     if (st != PBOOST_OK)
         pboost_pass_free(plan);
@@ -102,8 +105,8 @@ pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
 void pboost_pass_free(pass_plan *plan)
 {
     free(plan->sums);
-    free(plan->work);
-    plan->sums = plan->work = NULL;
+    free(plan->block);
+    plan->sums = plan->block = NULL;
 }
 
 /* One panel of a chunk with what belongs to its rows. */
@@ -143,32 +146,20 @@ static pass_panel load_panel(const pass_task *task, int worker, size_t first, si
                              bool with_offset)
 {
     const pass_plan *plan = task->plan;
-    size_t pitch = plan->pitch;
+    size_t pitch = plan->pitch, length = plan->panel_rows;
     double *work = plan->work + (size_t)worker * plan->work_size;
     double *rest = work + pitch * plan->padded;
     panel_rows rows = {first * plan->stride, count, plan->stride, plan->shift};
-    pass_panel p = {.eta = rest, .residual = rest + pitch, .curvature = rest + 2 * pitch};
+    pass_panel p = {.eta = rest, .residual = rest + length, .curvature = rest + 2 * length};
     /* The offset is needed before residual exists, and shares its place. */
     const double *offset =
-        gather_columns(&p, plan, rows, rest + 3 * pitch, rest + 4 * pitch, p.residual);
+        gather_columns(&p, plan, rows, rest + 3 * length, rest + 4 * length, p.residual);
     const double *x = pboost_panel_gather(work, pitch, plan->samples, rows);
     p.panel = (glm_panel){x, pitch, count, plan->blocks};
     plan->kernels->eta(p.eta, p.panel, task->theta, task->intercept);
     for (size_t r = 0; with_offset && offset != NULL && r < count; r++)
         p.eta[r] += offset[r];
     return p;
-}
-
-static double sum(const double *a, size_t n)
-{
-    double partial[4] = {0};
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        for (size_t k = 0; k < 4; k++)
-            partial[k] += a[i + k];
-    for (; i < n; i++)
-        partial[0] += a[i];
-    return (partial[0] + partial[1]) + (partial[2] + partial[3]);
 }
 
 static void add_chunk(void *context, size_t chunk, int worker)
@@ -185,9 +176,7 @@ static void add_chunk(void *context, size_t chunk, int worker)
     for (size_t at = chunk * plan->chunk_rows; at < end; at += plan->panel_rows) {
         size_t count = smaller(plan->panel_rows, end - at);
         pass_panel p = load_panel(task, worker, at, count, true);
-        head[SUM_VALUE] += family->event(p.residual, p.curvature, p.eta, p.target, p.weight, count);
-        head[SUM_RESIDUAL] += sum(p.residual, count);
-        head[SUM_CURVATURE] += sum(p.curvature, count);
+        family->event(head, p.residual, p.curvature, p.eta, p.target, p.weight, count);
         kernels->gradient(gradient, cross, p.panel, p.residual, p.curvature);
         if (task->gram)
             kernels->gram(gram, p.panel, p.curvature);
@@ -206,8 +195,8 @@ pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept
     for (size_t i = 0; plan->scale != 1.0 && i < used; i++)
         head[i] *= plan->scale;
     double *gradient = head + SUM_HEAD;
-    return (pass_sums){head[SUM_VALUE], head[SUM_RESIDUAL],      head[SUM_CURVATURE],
-                       gradient,        gradient + plan->padded, gradient + 2 * plan->padded};
+    return (pass_sums){head[EVENT_LOSS], head[EVENT_RESIDUAL],    head[EVENT_CURVATURE],
+                       gradient,         gradient + plan->padded, gradient + 2 * plan->padded};
 }
 
 static void direction_chunk(void *context, size_t chunk, int worker)

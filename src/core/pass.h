@@ -25,7 +25,8 @@ typedef struct pass_plan {
     size_t n_chunks, chunk_rows;
     size_t n_workers, sums_size, work_size;
     double *sums; /* by chunk */
-    double *work; /* by worker */
+    double *work; /* by worker; part of block, aligned */
+    double *block;
 } pass_plan;
 
 /* What a pass adds up; gram is padded x padded, the blocks on and below the diagonal. */

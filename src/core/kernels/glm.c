@@ -65,7 +65,7 @@ INLINE vec poisson_loss(vec eta, vec y)
 typedef struct {
     double *out, *out2;
     const double *eta, *y, *weight;
-    vec sum, product;
+    vec sum, product, sum_out, sum_out2;
 } span;
 
 /* Runs `range` over n values: whole vectors first, with a count that the compiler knows, then the
@@ -155,13 +155,25 @@ INLINE double vec_product(vec a)
         OVER(name##_total_range, &b, n);                                                           \
         return vec_sum(b.sum);                                                                     \
     }                                                                                              \
-    static double name##_event(double *residual, double *curvature, const double *eta,             \
-                               const double *y, const double *weight, size_t n)                    \
+    static void name##_event(double sums[EVENT_SUMS], double *residual, double *curvature,         \
+                             const double *eta, const double *y, const double *weight, size_t n)   \
     {                                                                                              \
-        span b = {residual, curvature, eta, y, weight, vec_all(0.0), vec_all(1.0)};                \
+        span b = {.out = residual, .out2 = curvature, .eta = eta, .y = y, .weight = weight};       \
+        b.product = vec_all(1.0);                                                                  \
         OVER(name##_event_range, &b, n);                                                           \
-        return vec_sum(b.sum) + log(vec_product(b.product));                                       \
+        sums[EVENT_LOSS] += vec_sum(b.sum) + log(vec_product(b.product));                          \
+        sums[EVENT_RESIDUAL] += vec_sum(b.sum_out);                                                \
+        sums[EVENT_CURVATURE] += vec_sum(b.sum_out2);                                              \
     }
+
+/* Stores what belongs to a sample; the padding must not count. */
+INLINE void put_event(span *b, vec residual, vec curvature, size_t i, size_t count)
+{
+    put(b->out + i, residual, count);
+    put(b->out2 + i, curvature, count);
+    b->sum_out += residual * present(count);
+    b->sum_out2 += curvature * present(count);
+}
 
 INLINE void linear_event_range(span *b, size_t begin, size_t end, size_t count)
 {
@@ -169,8 +181,7 @@ INLINE void linear_event_range(span *b, size_t begin, size_t end, size_t count)
         vec w = weight_at(b, i, count);
         vec r = get(b->eta + i, count) - get(b->y + i, count);
         b->sum += 0.5 * w * r * r;
-        put(b->out + i, w * r, count);
-        put(b->out2 + i, w, count);
+        put_event(b, w * r, w, i, count);
     }
 }
 
@@ -180,8 +191,7 @@ INLINE void poisson_event_range(span *b, size_t begin, size_t end, size_t count)
         vec w = weight_at(b, i, count);
         vec e = get(b->eta + i, count), t = get(b->y + i, count), mean = vec_exp(e);
         b->sum += w * (mean - t * e);
-        put(b->out + i, w * (mean - t), count);
-        put(b->out2 + i, w * mean, count);
+        put_event(b, w * (mean - t), w * mean, i, count);
     }
 }
 
@@ -206,8 +216,7 @@ INLINE void logistic_event_range(span *b, size_t begin, size_t end, size_t count
             b->sum += line;
             b->product *= 1.0 + u * present(count);
         }
-        put(b->out + i, r, count);
-        put(b->out2 + i, c, count);
+        put_event(b, r, c, i, count);
     }
 }
 
@@ -405,6 +414,20 @@ static double dot(const double *a, const double *b, size_t n)
     return vec_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
+static double sum_of(const double *a, size_t n)
+{
+    vec sum[4] = {vec_all(0.0), vec_all(0.0), vec_all(0.0), vec_all(0.0)};
+    size_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES)
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += vec_load(a + i + k * LANES);
+    for (; i + LANES <= n; i += LANES)
+        sum[0] += vec_load(a + i);
+    if (i < n)
+        sum[1] += vec_load_some(a + i, n - i);
+    return vec_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
 /* x * 0 is 0 for all that is finite and NaN for all that is not. */
 static bool all_finite(const double *a, size_t n)
 {
@@ -431,5 +454,6 @@ const glm_kernels SIMD(pboost_glm_kernels) = {
     transpose_panel,
     eta_columns,
     dot,
+    sum_of,
     all_finite,
 };
