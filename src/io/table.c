@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "copy.h"
 #include "number.h"
 #include "try.h"
 
@@ -49,7 +50,7 @@ pboost_status pboost_table_create(pboost_table **out, const char *path, pboost_e
     pboost_table *table = calloc(1, sizeof *table);
 
     NEED(table, err);
-    NEED(table->path = strdup(path), err);
+    NEED(table->path = pboost_copy(path), err);
 done:
     if (st != PBOOST_OK) {
         pboost_table_free(table);
