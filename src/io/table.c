@@ -119,8 +119,8 @@ pboost_status pboost_table_reserve(pboost_table *table, size_t rows, pboost_erro
 
     if (rows <= capacity)
         goto done;
-    if (capacity < 1024)
-        capacity = 1024;
+    if (capacity == 0) /* a file of one line may have a million columns */
+        capacity = table->cols <= 1000 ? 1024 : 16;
     while (capacity < rows)
         capacity = capacity > SIZE_MAX / 2 ? SIZE_MAX : 2 * capacity;
     for (size_t i = 0; i < table->cols; i++)
