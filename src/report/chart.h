@@ -17,7 +17,8 @@
 
 enum { CHART_COLOURS = 8 }; /* colours of the palette; an index beyond wraps around */
 
-typedef enum { CHART_SOLID, CHART_DOTTED, CHART_DASHED, CHART_DASHDOT } chart_dash;
+/* CHART_NO_LINE: dots alone, such as a simulation beside its formula. */
+typedef enum { CHART_SOLID, CHART_DOTTED, CHART_DASHED, CHART_NO_LINE } chart_dash;
 
 typedef enum {
     CHART_LINEAR,
