@@ -1,6 +1,8 @@
 /* A figure as a file of its own: title, panels side by side, legend below. */
 #include "chart.h"
 
+#include <math.h>
+
 #include "assets.h"
 #include "panel.h"
 
@@ -47,18 +49,17 @@ static void start_group(FILE *out, pen *p, const char *name)
 {
     p->x = p->left;
     p->y += LINE;
-    if (name == NULL)
-        return;
     if (out != NULL)
-        panel_text(out, "t", p->x, p->y, name);
-    p->x += 1.15 * width_of(name) + GAP;
+        panel_text(out, "t", EDGE, p->y, name);
 }
 
 /* Draws the legend below top and returns its foot; with out NULL it only measures. */
 static double add_legend(FILE *out, const chart_figure *f, const legend *l, double right,
                          double top)
 {
-    pen p = {EDGE, right, EDGE, top};
+    double heads = fmax(width_of(f->colour_name), width_of(f->dash_name));
+    double left = heads > 0 ? EDGE + 1.1 * heads + GAP : EDGE;
+    pen p = {left, right, left, top};
     if (l->n_colours > 0)
         start_group(out, &p, f->colour_name);
     for (size_t i = 0; i < l->n_colours; i++)

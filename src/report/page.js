@@ -158,10 +158,9 @@
       button.addEventListener("pointerleave", dim(false));
       button.addEventListener("click", dim(false));
     }
-    if (buttons.length)
-      fig.querySelector(".legend").append(make("p", { className: "hint" },
-        "Press a key to hide or show its curves, twice to see them alone."));
   };
 
   document.querySelectorAll("figure").forEach(figure);
+  document.querySelector("button.key")?.closest(".legend").append(make("p", { className: "hint" },
+    "Press a key to hide or show its curves, twice to see them alone."));
 })();

@@ -320,10 +320,57 @@ static void write_mark(FILE *out, const plot *q, const chart_mark *m)
 static void write_rule(FILE *out, const plot *q, const chart_rule *r)
 {
     double y = scale_position(&q->y, r->y);
-    if (!(y >= q->top - 0.5 && y <= q->bottom + 0.5))
+    if (isfinite(y))
+        fprintf(out, "<path class=\"rule\" d=\"M%.1f %.1fH%.1f\"/>\n", q->left, clamp(y), q->right);
+}
+
+/* How often curves pass through the box, looked at where each is halfway and at its points. */
+static size_t crossings(const plot *q, double left, double right, double top, double bottom)
+{
+    size_t n = 0;
+    for (size_t s = 0; s < q->panel->n_series; s++) {
+        const chart_series *c = &q->panel->series[s];
+        double x0 = NAN, y0 = NAN;
+        for (size_t i = 0; i < c->n; i++) {
+            double x = px(q, c->x[i]), y = py(q, c->y[i]);
+            for (int part = 1; part <= 4; part++) {
+                double w = part / 4.0;
+                double at = isnan(x0) ? x : x0 + w * (x - x0);
+                double height = isnan(y0) ? y : y0 + w * (y - y0);
+                n += at >= left && at <= right && height >= top && height <= bottom;
+            }
+            x0 = x;
+            y0 = y;
+        }
+    }
+    return n;
+}
+
+/* The label stands at the end of the line, and on the side of it, that is least crossed. */
+static void write_rule_label(FILE *out, const plot *q, const chart_rule *r)
+{
+    double y = scale_position(&q->y, r->y), width = digit_width * (double)text_length(r->label);
+    size_t least = (size_t)-1;
+    const char *class = NULL;
+    double at = 0, foot = 0;
+
+    if (r->label == NULL || !(y >= q->top - 0.5 && y <= q->bottom + 0.5))
         return;
-    fprintf(out, "<path class=\"rule\" d=\"M%.1f %.1fH%.1f\"/>\n", q->left, y, q->right);
-    panel_text(out, "e halo", q->right - 3, y - 4 < q->top + 10 ? y + 13 : y - 4, r->label);
+    for (int place = 0; place < 4; place++) {
+        bool left = place & 1, below = place & 2;
+        double base = below ? y + 13 : y - 5, start = left ? q->left + 4 : q->right - 4 - width;
+        if (base - 11 < q->top || base + 3 > q->bottom)
+            continue;
+        size_t n = crossings(q, start - 3, start + width + 3, base - 11, base + 3);
+        if (n < least) {
+            least = n;
+            class = left ? "halo" : "e halo";
+            at = left ? q->left + 4 : q->right - 4;
+            foot = base;
+        }
+    }
+    if (class != NULL)
+        panel_text(out, class, at, foot, r->label);
 }
 
 static void write_data(FILE *out, const plot *q)
@@ -345,6 +392,8 @@ static void write_data(FILE *out, const plot *q)
     for (size_t i = 0; i < p->n_marks; i++)
         write_mark(out, q, &p->marks[i]);
     fputs("</g>\n", out);
+    for (size_t i = 0; i < p->n_rules; i++)
+        write_rule_label(out, q, &p->rules[i]);
     if (shown == 0)
         panel_text(out, "m", (q->left + q->right) / 2, (q->top + q->bottom) / 2, "no data");
 }
