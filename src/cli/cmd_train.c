@@ -10,7 +10,7 @@ static const cli_usage USAGE = {
             "labels of the table are handed to an oracle that answers each row once; the trainer\n"
             "sees the answers alone."};
 
-/* ---- The run ----------------------------------------------------------------------------------- */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 /* What happens after a round: keep its coefficients, show progress, stop if asked. */
 typedef struct {
@@ -104,7 +104,7 @@ static void result_free(train_result *result)
     free(result->history);
 }
 
-/* ---- Options to settings ----------------------------------------------------------------------- */
+/* ---- Options to settings --------------------------------------------------------------------- */
 
 static pboost_status require_options(const train_arguments *a, pboost_error *err)
 {

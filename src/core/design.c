@@ -19,7 +19,7 @@
 
 enum { PANEL_ROWS = 64 };
 
-/* ---- Sums over rows and bags ---- */
+/* ---- Sums over rows and bags ----------------------------------------------------------------- */
 
 typedef struct {
     const pboost_bags *bags;
@@ -261,7 +261,7 @@ done:
     return st;
 }
 
-/* ---- Linear regression ---- */
+/* ---- Linear regression ----------------------------------------------------------------------- */
 
 static pboost_status check_level(const char *name, double value, bool zero_allowed,
                                  pboost_error *err)
@@ -319,7 +319,7 @@ done:
     return st;
 }
 
-/* ---- Generalised linear models ---- */
+/* ---- Generalised linear models --------------------------------------------------------------- */
 
 pboost_status pboost_gradient_norm(pboost_risk *out, pboost_family family, const pboost_matrix *x,
                                    const pboost_bags *bags, const double *theta, double phi,
@@ -405,7 +405,7 @@ done:
     return st;
 }
 
-/* ---- Random bags ---- */
+/* ---- Random bags ----------------------------------------------------------------------------- */
 
 double pboost_random_bags_bound(size_t min_bag, const double *theta, size_t n)
 {

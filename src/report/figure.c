@@ -8,7 +8,7 @@
 #include "page.h"
 #include "panel.h"
 
-/* ---- Legend ------------------------------------------------------------------------------------ */
+/* ---- Legend ---------------------------------------------------------------------------------- */
 
 static void write_entry(FILE *out, char kind, size_t number, legend_entry entry)
 {
@@ -48,7 +48,7 @@ static void write_legend(FILE *out, const chart_figure *figure, const legend *l)
     fputs("</div>\n", out);
 }
 
-/* ---- Numbers ----------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------- */
 
 /* The least x beyond after (NAN: the least of all) in any series; NAN when there is none. */
 static double next_x(const chart_panel *panel, double after)
@@ -116,7 +116,7 @@ static void write_numbers(FILE *out, const chart_panel *panel)
     fputs("</table></div>\n", out);
 }
 
-/* ---- The whole --------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 void page_figure(FILE *out, const chart_figure *figure)
 {

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- Legend ------------------------------------------------------------------------------------ */
+/* ---- Legend ---------------------------------------------------------------------------------- */
 
 static bool same(const char *a, const char *b)
 {
@@ -68,7 +68,7 @@ void panel_series_name(FILE *out, const chart_series *series)
     text_escape(out, series->colour_key);
 }
 
-/* ---- Layout ------------------------------------------------------------------------------------ */
+/* ---- Layout ---------------------------------------------------------------------------------- */
 
 /* The plot's rectangle in the panel, and its two axes. */
 typedef struct {
@@ -161,7 +161,7 @@ static bool drawable(const plot *q, const chart_series *s, size_t i)
     return isfinite(scale_position(&q->x, s->x[i])) && scale_shows(q->y.kind, s->y[i]);
 }
 
-/* ---- Frame ------------------------------------------------------------------------------------- */
+/* ---- Frame ----------------------------------------------------------------------------------- */
 
 static void write_grid(FILE *out, const plot *q)
 {
@@ -222,7 +222,7 @@ static void write_labels(FILE *out, const plot *q)
     fputs("</text>\n", out);
 }
 
-/* ---- Data -------------------------------------------------------------------------------------- */
+/* ---- Data ------------------------------------------------------------------------------------ */
 
 const char *panel_dash(chart_dash dash)
 {
@@ -398,7 +398,7 @@ static void write_data(FILE *out, const plot *q)
         panel_text(out, "m", (q->left + q->right) / 2, (q->top + q->bottom) / 2, "no data");
 }
 
-/* ---- The whole --------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static const char *const scale_name[] = {"linear", "log", "log"};
 

@@ -54,7 +54,7 @@ double scale_position(const scale *s, double value)
     return s->from + (s->to - s->from) * (along(s->kind, value) - lo) / (hi - lo);
 }
 
-/* ---- Range ------------------------------------------------------------------------------------- */
+/* ---- Range ----------------------------------------------------------------------------------- */
 
 static void set_range(scale *s, const chart_axis *axis, const scale_extent *extent, double margin)
 {
@@ -79,7 +79,7 @@ static void set_range(scale *s, const chart_axis *axis, const scale_extent *exte
     s->hi = back(s->kind, fmin(hi + room, logarithmic(s->kind) ? 300 : 1e300));
 }
 
-/* ---- Ticks ------------------------------------------------------------------------------------- */
+/* ---- Ticks ----------------------------------------------------------------------------------- */
 
 static bool within(const scale *s, double value)
 {
