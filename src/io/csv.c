@@ -129,10 +129,8 @@ static record_state take_quoted(reader *r, cell *out, char **p, char *end, bool 
         q = memchr(q, '"', (size_t)(end - q));
         if (q == NULL)
             return eof ? RECORD_OPEN_QUOTE : RECORD_CUT;
-        if (q + 1 == end && !eof)
-            return RECORD_CUT;
         if (q + 1 == end || q[1] != '"')
-            break;
+            break; /* if the window ends here, the record is found to be cut below */
         out->escaped = true;
         q += 2;
     }
