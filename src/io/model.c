@@ -250,7 +250,7 @@ static int append_page(const char *text, size_t n, void *to)
     if (p->failed)
         return -1;
     if (p->capacity - p->n <= n) {
-        size_t capacity = 2 * (p->n + n) + 1024;
+        size_t capacity = 2 * (p->n + n) + 64;
         char *grown = realloc(p->text, capacity);
         p->failed = grown == NULL;
         if (p->failed)
