@@ -1,6 +1,6 @@
 /* Whichever allocation fails while files are read, encoded and written: the call says so, its
- * outputs are empty, no file is left behind, nothing leaks (under the address sanitizer), and the same call
- * succeeds afterwards. */
+ * outputs are empty, no file is left behind, nothing leaks (under the address sanitizer), and the
+ * same call succeeds afterwards. */
 #include "io_testing.h"
 
 #include <jansson.h>
