@@ -72,6 +72,7 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
     memcpy(result->history, pboost_trainer_history(trainer),
            result->rounds * sizeof *result->history);
 done:
+    result->options.user = NULL; /* it watched from this stack */
     pboost_trainer_free(trainer);
     pboost_glm_free(glm);
     return st;
