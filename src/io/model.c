@@ -252,9 +252,10 @@ static int append_page(const char *text, size_t n, void *to)
     if (p->capacity - p->n <= n) {
         size_t capacity = 2 * (p->n + n) + 64;
         char *grown = realloc(p->text, capacity);
-        p->failed = grown == NULL;
-        if (p->failed)
+        if (grown == NULL) {
+            p->failed = true;
             return -1;
+        }
         p->text = grown;
         p->capacity = capacity;
     }

@@ -116,7 +116,7 @@ static void multiply_power_of_5(whole *a, int64_t power)
 {
     for (; power >= COARSE; power -= COARSE - 1)
         multiply_add(a, FINE_POWER[COARSE - 1], 0);
-    if (power > 0)
+    if (power > 0 && power < COARSE)
         multiply_add(a, FINE_POWER[power], 0);
 }
 
