@@ -246,6 +246,27 @@ static double logistic_total_by_product(const double *eta, const double *y, cons
 
 /* ---- Panels ---------------------------------------------------------------------------------- */
 
+/* Rows picked by number lie anywhere: ask for each some time before it is needed. */
+#define ROWS_AHEAD 12
+
+static void gather_rows(double *panel, size_t capacity, glm_rows rows)
+{
+    size_t whole = rows.cols / LANES, rest = rows.cols % LANES;
+    for (size_t r = 0; r < rows.count; r++) {
+        size_t i = rows.first + r * rows.stride;
+        size_t row = rows.row != NULL ? rows.row[i] : i;
+        const double *from = rows.x + (ptrdiff_t)row * rows.row_stride;
+        double *to = panel + r * LANES;
+        if (rows.row != NULL && r + ROWS_AHEAD < rows.count)
+            __builtin_prefetch(rows.x +
+                               (ptrdiff_t)rows.row[i + ROWS_AHEAD * rows.stride] * rows.row_stride);
+        for (size_t b = 0; b < whole; b++)
+            vec_store(to + b * capacity * LANES, vec_load(from + b * LANES));
+        if (rest > 0)
+            vec_store(to + whole * capacity * LANES, vec_load_some(from + whole * LANES, rest));
+    }
+}
+
 INLINE vec row_of(glm_panel p, size_t block, size_t r)
 {
     return vec_load(p.x + (block * p.capacity + r) * LANES);
@@ -448,6 +469,7 @@ static bool all_finite(const double *a, size_t n)
 const glm_kernels SIMD(pboost_glm_kernels) = {
     {KERNELS_OF(linear, linear_total), KERNELS_OF(logistic, logistic_total_by_product),
      KERNELS_OF(poisson, poisson_total)},
+    gather_rows,
     eta_rows,
     gradient_rows,
     gram_rows,
