@@ -165,7 +165,18 @@ static pass_panel load_panel(const pass_task *task, int worker, size_t first, si
     /* The offset is needed before residual exists, and shares its place. */
     const double *offset =
         gather_columns(&p, plan, rows, rest + 3 * length, rest + 4 * length, p.residual);
-    p.panel = (glm_panel){find_panel(plan, work, rows, first), pitch, count, plan->blocks};
+    p.panel = (glm_panel){
+        .x = find_panel(plan, work, rows, first),
+        .capacity = pitch,
+        .count = count,
+        .blocks = plan->blocks,
+    };
+    const pboost_matrix *x = plan->samples->x;
+    if (plan->cache == NULL && plan->samples->row == NULL && x->type == PBOOST_F64 &&
+        x->col_stride == 1 && plan->stride == 1 && first + 2 * plan->panel_rows <= plan->count) {
+        p.panel.ahead = (const double *)x->data + (ptrdiff_t)(first + count) * x->row_stride;
+        p.panel.ahead_stride = x->row_stride;
+    }
     plan->kernels->eta(p.eta, p.panel, task->theta, task->intercept);
     for (size_t r = 0; with_offset && offset != NULL && r < count; r++)
         p.eta[r] += offset[r];

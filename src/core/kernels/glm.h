@@ -11,6 +11,8 @@
 typedef struct {
     const double *x;
     size_t capacity, count, blocks;
+    const double *ahead; /* where the rows of the next panel will be read from; NULL: not known */
+    ptrdiff_t ahead_stride;
 } glm_panel;
 
 enum { EVENT_LOSS, EVENT_RESIDUAL, EVENT_CURVATURE, EVENT_SUMS };
