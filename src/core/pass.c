@@ -86,10 +86,14 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
     plan->padded = plan->blocks * PANEL_LANES;
     plan_chunks(plan);
     NEED(plan->sums = pboost_alloc(plan->n_chunks * plan->sums_size, sizeof *plan->sums), err);
-    NEED(plan->block =
-             pboost_alloc(plan->n_workers * plan->work_size + PANEL_LANES, sizeof(double)),
-         err);
+    size_t work = plan->n_workers * plan->work_size;
+    size_t panels = (plan->count + plan->panel_rows - 1) / plan->panel_rows;
+    size_t cache = panels * plan->pitch * plan->padded;
+    if (cache > CACHE_VALUES || pboost_panel_is_direct(samples, stride, shift))
+        cache = 0;
+    NEED(plan->block = pboost_alloc(work + cache + PANEL_LANES, sizeof *plan->block), err);
     plan->work = pboost_panel_align(plan->block);
+    plan->cache = cache > 0 ? plan->work + work : NULL;
 done:
     if (st != PBOOST_OK)
         pboost_pass_free(plan);

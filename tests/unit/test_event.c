@@ -271,6 +271,11 @@ static void noisy_targets_outside_the_range(void **state)
         t.y[i] = 1.5;
     pboost_fit_options o = options_for(PBOOST_LOGISTIC, 0.0, true);
     assert_no_minimiser(&s, &o);
+    /* The same through a column of ones: the value falls below any bound. */
+    o.intercept = false;
+    for (size_t i = 0; i < t.n; i++)
+        t.x[i * 2] = 1.0;
+    assert_no_minimiser(&s, &o);
     free_table(&t);
 }
 
