@@ -71,6 +71,9 @@ PBOOST_API pboost_status pboost_fail(pboost_error *err, pboost_status status, co
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 
+/* The response's distribution: it fixes b, the mean b' and the variance b''. */
+typedef enum pboost_family { PBOOST_LINEAR, PBOOST_LOGISTIC, PBOOST_POISSON } pboost_family;
+
 typedef enum pboost_type { PBOOST_F64, PBOOST_F32 } pboost_type;
 
 /* A borrowed matrix of features; strides count elements. */
@@ -114,6 +117,18 @@ PBOOST_API pboost_status pboost_bags_optimal(pboost_bags *out, const double *sco
 PBOOST_API pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t min_bag,
                                             uint64_t seed, pboost_error *err);
 
+/* Bags that differ as much as possible in every direction of the features, which is what the
+ * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows.  They need no prior.  Rows
+ * are numbered by sample, 0 .. n-1; weights, targets and offsets are not looked at. */
+PBOOST_API pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples,
+                                              size_t min_bag, int threads, pboost_error *err);
+
+/* The same for a family whose rows do not all tell the same: score (by sample) is a prior's mean,
+ * rows count by the variance there and the score is one more direction. */
+PBOOST_API pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,
+                                            pboost_family family, const double *score,
+                                            size_t min_bag, int threads, pboost_error *err);
+
 /* The k-means objective: sum over bags of the squared distances of score to the bag's mean. */
 PBOOST_API double pboost_bags_cost(const pboost_bags *bags, const double *score);
 
@@ -126,8 +141,6 @@ PBOOST_API pboost_status pboost_bags_check(const pboost_bags *bags, size_t table
                                            size_t min_bag, pboost_error *err);
 
 /* ---- Families -------------------------------------------------------------------------------- */
-
-typedef enum pboost_family { PBOOST_LINEAR, PBOOST_LOGISTIC, PBOOST_POISSON } pboost_family;
 
 PBOOST_API const char *pboost_family_name(pboost_family family);
 PBOOST_API pboost_status pboost_family_parse(pboost_family *out, const char *name,
@@ -426,7 +439,9 @@ typedef enum pboost_schedule {
 
 typedef enum pboost_strategy {
     PBOOST_BAGS_PRIOR, /* optimal for the last model's scores; random where there is no model yet */
-    PBOOST_BAGS_RANDOM
+    PBOOST_BAGS_RANDOM,
+    PBOOST_BAGS_FEATURES, /* apart in every direction of the features (pboost_bags_features) */
+    PBOOST_BAGS_HYBRID    /* with the last model's scores; `features` where there is none yet */
 } pboost_strategy;
 
 PBOOST_API const char *pboost_algorithm_name(pboost_algorithm algorithm);
@@ -458,6 +473,8 @@ typedef struct pboost_trainer_options {
     uint64_t seed;             /* of slices, random bags and ties */
     const uint64_t *row_key;   /* what stands for a row in the shuffle; NULL: its number */
     int threads;
+    const pboost_matrix *x; /* what `features` and `hybrid` bags are made from; else may be NULL */
+    pboost_family family;   /* of the scores, for `hybrid` */
     /* Called after every round; may set test_loss; false stops the training (PBOOST_CANCELLED). */
     bool (*on_round)(void *user, pboost_round *round);
     void *user;
@@ -466,7 +483,7 @@ typedef struct pboost_trainer_options {
 #define PBOOST_TRAINER_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(pboost_trainer_options), PBOOST_PRIORBOOST, PBOOST_BAGS_PRIOR, PBOOST_EQUAL, 1, 0,  \
-            NULL, 0, NULL, 0, NULL, NULL                                                           \
+            NULL, 0, NULL, 0, NULL, PBOOST_LINEAR, NULL, NULL                                      \
     }
 
 /* The default number of rounds for n rows, d features, bags of k: the largest power of two <= 16

@@ -58,6 +58,8 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
     observer watch = {cli, glm, data, result, false};
     result->options.on_round = on_round;
     result->options.user = &watch;
+    result->options.x = &x;
+    result->options.family = a->family;
     result->rules = oracle.rules;
     NEED(result->path = calloc(result->options.rounds, sizeof *result->path), err);
     TRY(pboost_trainer_create(&trainer, data->rows, &oracle, &learner, &result->options, err));
@@ -253,7 +255,9 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--estimator", "E", cli_read_text, &a.estimator, NULL,
          "event (default): every row's target is its bag's answer"},
         {"--bags", "B", cli_read_text, &a.bags, NULL,
-         "prior (default): optimal for the last round's predictions;\nrandom"},
+         "prior (default): optimal for the last round's predictions;\nrandom;\n"
+         "features: apart in every direction of the features;\n"
+         "hybrid: features and the last round's predictions"},
         {"--rounds", "T", cli_read_count, &a.rounds, NULL,
          "default: the largest power of two <= 16 that leaves\nmax(K, 20 features) rows a round"},
         {"--schedule", "S", cli_read_text, &a.schedule, NULL,
