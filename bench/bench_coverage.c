@@ -7,8 +7,10 @@ static const struct {
     pboost_strategy bags;
     size_t rounds;
 } DESIGNS[] = {
-    {"random", PBOOST_BAGS_RANDOM, 1},
+    {"features", PBOOST_BAGS_FEATURES, 1},
     {"prior", PBOOST_BAGS_PRIOR, 8},
+    {"hybrid", PBOOST_BAGS_HYBRID, 4},
+    {"random", PBOOST_BAGS_RANDOM, 1},
 };
 
 int main(int argc, char **argv)

@@ -91,6 +91,8 @@ static inline void coverage_run(coverage_result *r, const coverage_case *c, uint
     TRY_RUN(pboost_synthetic_rows(x, y, &s, theta, 0, 0, n, 1, NULL));
     TRY_RUN(pboost_memory_oracle_create(&labels, y, n, &rules, &holder, NULL));
     pboost_matrix matrix = pboost_matrix_f64(x, n, d);
+    options.x = &matrix;
+    options.family = c->family;
     TRY_RUN(pboost_glm_create(&glm, &matrix, NULL, NULL, &fit, NULL));
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
     pboost_learner learner = pboost_glm_learner(glm);

@@ -143,6 +143,14 @@ static double effective_freedom(aggregate_fit *fit)
     return freedom;
 }
 
+static bool has_noise(const bag_data *data)
+{
+    for (size_t b = 0; b < data->rows.n_bags; b++)
+        if (data->noise[b] > 0.0)
+            return true;
+    return false;
+}
+
 /* Labels of 0 and 1 leave no room for dispersion; counts vary as Poisson's or more. */
 static void refresh_dispersion(aggregate_fit *fit, double freedom)
 {
@@ -155,10 +163,7 @@ static void refresh_dispersion(aggregate_fit *fit, double freedom)
         return;
     fit->phi = pboost_dispersion(&errors, fmax(bags - freedom, 1.0));
     double error = pboost_dispersion_error(&errors, fit->phi);
-    double noise = 0.0;
-    for (size_t b = 0; b < errors.n_bags; b++)
-        noise = fmax(noise, errors.noise[b]);
-    if (noise > 0.0 && fit->phi < error) {
+    if (has_noise(&fit->data) && fit->phi < error) {
         fit->phi = error;
         fit->floored = true;
     }
@@ -457,6 +462,8 @@ pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report,
     pboost_aggregate_solve(&fit, report, coef);
     if (covariance != NULL)
         TRY(pboost_aggregate_covariance(covariance, &fit, err));
+    if (options->family == PBOOST_POISSON && has_noise(&data))
+        TRY(pboost_bags_are_mixed(&report->undercovers, &fit, err));
     pboost_units_leave(coef, &fit.units, fit.parameter, options->intercept);
 done:
     if (st != PBOOST_OK)

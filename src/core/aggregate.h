@@ -49,6 +49,10 @@ void pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report, const
 pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit,
                                           pboost_error *err);
 
+/* Whether the bags are about as mixed as random ones would be: the variance of the features between
+ * bags is less than twice what it is when rows fall into bags by chance. */
+pboost_status pboost_bags_are_mixed(bool *out, const aggregate_fit *fit, pboost_error *err);
+
 /* Sets fit->multiple to that multiple of the default lambda which predicts held-out bags best. */
 pboost_status pboost_aggregate_choose_l2(aggregate_fit *fit, const pboost_coef *coef,
                                          pboost_error *err);
