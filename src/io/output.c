@@ -1,9 +1,9 @@
 /* A file that appears under its name only when it is complete.
  *
- * Bytes go to a file with a random name in the same directory.  Commit flushes it to the disk, then
- * renames it, so at any moment the name stands for the old content or the whole new one.  A symbolic
- * link is followed first, so that the link stays.  A device, a pipe or standard output cannot be
- * replaced and is written as it is. */
+ * Bytes go to a file with a random name in the same directory.  Commit flushes it to the disk,
+ * then renames it, so at any moment the name stands for the old content or the whole new one.  A
+ * symbolic link is followed first, so that the link stays.  A device, a pipe or standard output
+ * cannot be replaced and is written as it is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 
 #include <priorboost/io.h>
 
+#include "copy.h"
 #include "try.h"
 
 enum { MAX_LINKS = 40, MAX_TRIES = 100 };
@@ -74,7 +75,7 @@ static pboost_status resolve(pboost_output *o, struct stat *info, bool *exists, 
 {
     pboost_status st = PBOOST_OK;
 
-    NEED(o->target = strdup(o->name), err);
+    NEED(o->target = pboost_copy(o->name), err);
     for (int links = 0;; links++) {
         *exists = lstat(o->target, info) == 0;
         if (!*exists && errno != ENOENT)
@@ -122,9 +123,7 @@ static pboost_status open_file(pboost_output *o, int *fd, pboost_error *err)
     TRY(resolve(o, &info, &exists, err));
     if (!exists && directory_length(o->target) == strlen(o->target))
         TRY(refuse(o, o->target[0] == '\0' ? ENOENT : EISDIR, err));
-    if (exists && S_ISDIR(info.st_mode))
-        TRY(refuse(o, EISDIR, err));
-    if (exists && !S_ISREG(info.st_mode)) {
+    if (exists && !S_ISREG(info.st_mode)) { /* for a directory this fails as it should */
         *fd = open(o->target, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         if (*fd < 0)
             TRY(refuse(o, errno, err));
@@ -162,7 +161,7 @@ pboost_status pboost_output_open(pboost_output **out, const char *path, pboost_e
     int fd = -1;
 
     NEED(o = calloc(1, sizeof *o), err);
-    NEED(o->name = strdup(standard ? "standard output" : path), err);
+    NEED(o->name = pboost_copy(standard ? "standard output" : path), err);
     if (standard) {
         o->stream = stdout;
     } else {
@@ -191,7 +190,7 @@ FILE *pboost_output_stream(pboost_output *output)
 static void sync_directory(const char *path)
 {
     size_t n = directory_length(path);
-    char *directory = n > 0 ? join(path, n, "") : strdup(".");
+    char *directory = n > 0 ? join(path, n, "") : pboost_copy(".");
     int fd = directory != NULL ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
     if (fd >= 0) {

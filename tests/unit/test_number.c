@@ -89,7 +89,7 @@ static void rounds_half_way_cases(void **unused)
     static char text[1200];
 
     (void)unused;
-    for (int i = 0; i < 30000; i++) {
+    for (int i = 0; i < 10000; i++) {
         double v = fabs(random_double());
         if (i % 3 == 0)
             v = ldexp((double)(next_word() >> 11), -1074); /* no implied one */
@@ -153,6 +153,7 @@ static void rounds_at_the_edges(void **unused)
         "1e-400",
         "1e400",
         "1e999999999999999999999",
+        "1e18446744073709551617",
         "1e-999999999999999999999",
         "0e999999999999",
         "1e23",

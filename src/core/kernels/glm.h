@@ -11,7 +11,11 @@
 typedef struct {
     const double *x;
     size_t capacity, count, blocks;
+    const double *ahead; /* where the rows of the next panel will be read from; NULL: not known */
+    ptrdiff_t ahead_stride;
 } glm_panel;
+
+enum { EVENT_LOSS, EVENT_RESIDUAL, EVENT_CURVATURE, EVENT_SUMS };
 
 /* What one family needs, for n values at once.  Arrays may be of any length; offset, weight may be
  * NULL. */
@@ -19,9 +23,10 @@ typedef struct {
     void (*mean)(double *mean, const double *eta, size_t n);
     void (*moments)(double *mean, double *variance, const double *eta, size_t n);
     void (*loss)(double *loss, const double *eta, const double *y, size_t n);
-    /* Returns sum w * loss; residual = w * (mean - y), curvature = w * b''.  n <= GLM_BLOCK. */
-    double (*event)(double *residual, double *curvature, const double *eta, const double *y,
-                    const double *weight, size_t n);
+    /* residual = w * (mean - y), curvature = w * b''; adds w * loss and both of these up in sums.
+     * n <= GLM_BLOCK. */
+    void (*event)(double sums[EVENT_SUMS], double *residual, double *curvature, const double *eta,
+                  const double *y, const double *weight, size_t n);
     /* Returns sum w * loss alone.  n <= GLM_BLOCK. */
     double (*total)(const double *eta, const double *y, const double *weight, size_t n);
 } family_kernels;
@@ -29,8 +34,19 @@ typedef struct {
 /* 512 factors of at most 2 have a product that does not overflow: one logarithm serves them all. */
 #define GLM_BLOCK 512
 
+/* Rows of adjacent doubles: that of sample i starts at x + row_stride * row[i], or * i where row is
+ * NULL. */
+typedef struct {
+    const double *x;
+    ptrdiff_t row_stride;
+    const size_t *row;
+    size_t cols, first, stride, count; /* samples first, first + stride, ... */
+} glm_rows;
+
 typedef struct {
     family_kernels family[3];
+    /* Copies rows into a panel of that capacity. */
+    void (*gather)(double *panel, size_t capacity, glm_rows rows);
     /* eta[r] = x_r theta + intercept; theta is padded with zeros to whole blocks. */
     void (*eta)(double *eta, glm_panel panel, const double *theta, double intercept);
     /* gradient += sum residual_r x_r; cross += sum curvature_r x_r. */
@@ -48,6 +64,7 @@ typedef struct {
     void (*eta_columns)(double *eta, const double *columns, size_t capacity, size_t count,
                         size_t cols, const double *theta, double intercept);
     double (*dot)(const double *a, const double *b, size_t n);
+    double (*sum)(const double *a, size_t n);
     bool (*all_finite)(const double *a, size_t n);
 } glm_kernels;
 
