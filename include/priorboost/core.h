@@ -161,21 +161,46 @@ PBOOST_API pboost_status pboost_predict(double *mean, pboost_family family,
                                         const pboost_samples *samples, const pboost_coef *coef,
                                         int threads, pboost_error *err);
 
-/* ---- Fitting: the event-level estimator ------------------------------------------------------ */
+/* ---- Fitting --------------------------------------------------------------------------------- */
+
+/* How answers become a model. */
+typedef enum pboost_estimator {
+    PBOOST_EVENT,       /* eq. (1): every row's target is its bag's answer */
+    PBOOST_AGGREGATE,   /* each bag's mean prediction is fitted to its answer; unbiased */
+    PBOOST_INTERPOLATED /* (1 - rho) times the unweighted bag-level loss + rho times event's */
+} pboost_estimator;
+
+/* How the covariance of an aggregate fit is estimated. */
+typedef enum pboost_covariance {
+    PBOOST_COVARIANCE_MODEL,   /* from the model's own variances: right if the model is */
+    PBOOST_COVARIANCE_SANDWICH /* from the residuals (HC2): right also if the variances are not */
+} pboost_covariance;
+
+/* Instead of a value of l2. */
+#define PBOOST_L2_DEFAULT (-1.0) /* event, interpolated: 1; aggregate: by family, see l2 below */
+#define PBOOST_L2_CV (-2.0)      /* aggregate: by cross-validation over bags */
 
 typedef struct pboost_fit_options {
     size_t struct_size;
     pboost_family family;
-    double l2;             /* lambda: adds (lambda/2) |theta|^2 to the sum of losses */
+    /* lambda: adds (lambda/2) |theta|^2 to the sum of losses.  What the aggregate estimator chooses
+     * for itself is on features standardised: dispersion times d/4 (logistic), d/Var(y) (linear) or
+     * d (Poisson), or a multiple of it. */
+    double l2;
     bool intercept;        /* fit one, unpenalised */
     int threads;           /* 0: one per core */
     size_t max_iterations; /* of Newton's method */
     double tolerance;      /* on the Newton decrement relative to the objective */
+    pboost_estimator estimator;
+    double rho; /* interpolated: 0 is the bag-level loss, 1 the event-level loss */
+    pboost_covariance covariance;
+    uint64_t seed; /* of the folds of cross-validation */
 } pboost_fit_options;
 
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(pboost_fit_options), PBOOST_LINEAR, 1.0, true, 1, 100, 1e-14                        \
+        sizeof(pboost_fit_options), PBOOST_LINEAR, PBOOST_L2_DEFAULT, true, 1, 100, 1e-14,         \
+            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0                                          \
     }
 
 typedef struct pboost_fit_report {
@@ -185,6 +210,17 @@ typedef struct pboost_fit_report {
     double gradient_norm; /* largest absolute entry of its gradient */
     size_t rank;          /* directions of theta that the data and the penalty determine */
     size_t first_dropped; /* first column that adds nothing to those before it; SIZE_MAX: none */
+    double l2;            /* lambda in use */
+    bool l2_standardized; /* it is on features standardised */
+    /* Of the aggregate estimator; NaN, 0 or false elsewhere. */
+    size_t bags;
+    double dispersion; /* phi in use: the labels' variance is phi b'' */
+    double pearson;    /* the residuals' mean square over its expectation; 1 where all is right */
+    double freedom;    /* effective degrees of freedom, the intercept's included */
+    double eta_sd;     /* standard deviation of the linear predictor over the rows */
+    bool separable;    /* eta_sd is so large (> 8) that predictions are all but certain */
+    bool dispersion_floored; /* the noise hides the dispersion: its standard error stands for it */
+    bool undercovers; /* Poisson, noise, bags as mixed as random ones: intervals are too short */
 } pboost_fit_report;
 
 /* Minimises sum_i weight_i * loss(target_i, x_i theta + intercept + offset_i) + (l2/2) |theta|^2,
@@ -193,6 +229,8 @@ typedef struct pboost_fit_report {
 PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
                                           const pboost_samples *samples,
                                           const pboost_fit_options *options, pboost_error *err);
+
+/* The aggregate estimator is declared below, with the answers it fits: pboost_aggregate_fit. */
 
 /* ---- Evaluation ------------------------------------------------------------------------------ */
 
@@ -300,6 +338,7 @@ typedef struct pboost_answers {
     double *mean;           /* by bag: what the oracle said */
     double *noise_variance; /* by bag: c_B of the mechanism */
     size_t round_capacity, bag_capacity, row_capacity;
+    bool rounded; /* some answers are means rounded to 0 or 1 */
 } pboost_answers;
 
 PBOOST_API void pboost_answers_free(pboost_answers *answers);
@@ -307,6 +346,52 @@ PBOOST_API void pboost_answers_free(pboost_answers *answers);
 /* Asks the oracle about the bags as the next round and appends its answers. */
 PBOOST_API pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *oracle,
                                             const pboost_bags *bags, pboost_error *err);
+
+/* Appends bags whose means are known already, as the next round: districts, clinics, exports.
+ * noise_variance (by bag) may be NULL: 0. */
+PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *bags,
+                                               const double *mean, const double *noise_variance,
+                                               pboost_error *err);
+
+/* ---- Fitting bags: the aggregate estimator --------------------------------------------------- */
+
+/* Solves sum_B J_B (answer_B - mu_B) / V_B = lambda theta, where mu_B is the bag's mean prediction,
+ * J_B its derivative and V_B its variance, sampling and noise, over the dispersion.  Starts from
+ * coef; uses the bags from first_bag on.  covariance, if not NULL, gets (n+1) x (n+1) entries, those
+ * of the intercept last (0 where there is none).  A weight w (by row, NULL: 1) says that the label's
+ * variance is that of the family divided by w; the oracle's means are plain, so it cannot say that a
+ * row counts more. */
+PBOOST_API pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report,
+                                              double *covariance, const pboost_matrix *x,
+                                              const double *weight, const double *offset,
+                                              const pboost_answers *answers, size_t first_bag,
+                                              const pboost_fit_options *options, pboost_error *err);
+
+/* Minimises (1 - rho) sum_B size_B loss(answer_B, mu_B) + rho sum_i loss(answer_i, mu_i) + penalty:
+ * the unweighted bag-level loss, the event-level loss and what lies between. */
+PBOOST_API pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *report,
+                                                 const pboost_matrix *x, const double *weight,
+                                                 const double *offset,
+                                                 const pboost_answers *answers, size_t first_bag,
+                                                 const pboost_fit_options *options,
+                                                 pboost_error *err);
+
+/* Fits with options->estimator. */
+PBOOST_API pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report,
+                                            double *covariance, const pboost_matrix *x,
+                                            const double *weight, const double *offset,
+                                            const pboost_answers *answers, size_t first_bag,
+                                            const pboost_fit_options *options, pboost_error *err);
+
+/* How well coef explains the answers of bags first_bag .. end_bag-1 without any label: the
+ * dispersion D for which sum_B (answer_B - mu_B)^2 / (D a_B + c_B) is the number of bags.  At best
+ * that of the labels: 1 for logistic, the residual variance for linear. */
+PBOOST_API pboost_status pboost_bag_deviance(double *out, pboost_family family,
+                                             const pboost_matrix *x, const double *weight,
+                                             const double *offset, const pboost_answers *answers,
+                                             size_t first_bag, size_t end_bag,
+                                             const pboost_coef *coef, int threads,
+                                             pboost_error *err);
 
 /* ---- Learners -------------------------------------------------------------------------------- */
 
@@ -320,11 +405,6 @@ typedef struct pboost_learner {
     pboost_status (*fit)(void *self, const pboost_answers *answers, size_t first_bag,
                          pboost_error *err);
 } pboost_learner;
-
-/* How answers become a model. */
-typedef enum pboost_estimator {
-    PBOOST_EVENT /* eq. (1): every row's target is its bag's answer */
-} pboost_estimator;
 
 PBOOST_API const char *pboost_estimator_name(pboost_estimator estimator);
 PBOOST_API pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name,
@@ -341,6 +421,8 @@ PBOOST_API void pboost_glm_free(pboost_glm *glm);
 PBOOST_API pboost_learner pboost_glm_learner(pboost_glm *glm);
 PBOOST_API const pboost_coef *pboost_glm_coef(const pboost_glm *glm);
 PBOOST_API const pboost_fit_report *pboost_glm_report(const pboost_glm *glm);
+/* (n+1) x (n+1), the intercept last; NULL where the estimator has none. */
+PBOOST_API const double *pboost_glm_covariance(const pboost_glm *glm);
 
 /* ---- Trainer --------------------------------------------------------------------------------- */
 
