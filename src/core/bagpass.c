@@ -158,7 +158,7 @@ static glm_panel load_panel(double *eta, const moments_task *task, double *work,
     pboost_samples samples = {.x = p->bags.x, .row = p->bags.row + at, .n = count};
     panel_rows rows = {0, count, 1, p->units.shift};
     const double *x = pboost_panel_gather(work, p->capacity, &samples, rows);
-    glm_panel panel = {x, p->capacity, count, p->blocks};
+    glm_panel panel = {.x = x, .capacity = p->capacity, .count = count, .blocks = p->blocks};
     p->kernels->eta(eta, panel, p->theta, task->intercept);
     for (size_t r = 0; p->bags.offset != NULL && r < count; r++)
         eta[r] += p->bags.offset[samples.row[r]];
@@ -263,7 +263,10 @@ static void gram_chunk(void *context, size_t chunk, int worker)
     for (size_t at = first; at < end; at += p->capacity) {
         panel_rows rows = {at, smaller(p->capacity, end - at), 1, NULL};
         const double *x = pboost_panel_gather(work, p->capacity, &samples, rows);
-        glm_panel panel = {x, p->capacity, rows.count, p->stride / PANEL_LANES};
+        glm_panel panel = {.x = x,
+                           .capacity = p->capacity,
+                           .count = rows.count,
+                           .blocks = p->stride / PANEL_LANES};
         p->kernels->gram(gram, panel, task->weight + at);
         if (task->residual == NULL)
             continue;

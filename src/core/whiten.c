@@ -153,7 +153,8 @@ static void map_chunk(void *context, size_t chunk, int worker)
     const double *x = pboost_panel_gather(work, CHUNK_ROWS, task->samples, rows);
     for (size_t a = 0; a < out->rank; a++) {
         /* The map is triangular: nothing comes from columns after the coordinate's own. */
-        glm_panel panel = {x, CHUNK_ROWS, count, w->kept[a] / PANEL_LANES + 1};
+        glm_panel panel = {
+            .x = x, .capacity = CHUNK_ROWS, .count = count, .blocks = w->kept[a] / PANEL_LANES + 1};
         kernels->eta(value, panel, w->map + a * w->padded, 0.0);
         double *to = pboost_white_coordinate(out, a) + first * PANEL_LANES;
         for (size_t i = 0; i < count; i++)
