@@ -2,6 +2,7 @@
 #include "family.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "matrix.h"
 #include "names.h"

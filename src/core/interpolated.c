@@ -164,7 +164,7 @@ static pboost_status init(interpolated_fit *fit, const bag_data *data,
                                     .n = n,
                                     .target = fit->target,
                                     .offset = rows->offset};
-    TRY(pboost_pass_init(&fit->rows, &fit->samples, fit->family, 1, NULL, options->threads, err));
+    TRY(pboost_pass_init(&fit->rows, &fit->samples, fit->family, NULL, options->threads, err));
     TRY(pboost_bagpass_init(&fit->bags, rows, options->family, options->intercept, NULL,
                             options->threads, err));
     TRY(pboost_bag_moments_init(&fit->point, &fit->bags, err));

@@ -72,13 +72,13 @@ static pboost_status covariance(whitening *w, const pboost_samples *samples, int
 
     s.target = w->target;
     s.offset = NULL;
-    TRY(pboost_pass_init(&plan, &s, linear, 1, NULL, threads, err));
+    TRY(pboost_pass_init(&plan, &s, linear, NULL, threads, err));
     pass_sums sums = pboost_pass_run(&plan, w->theta, 0.0, false);
     for (size_t j = 0; j < w->cols; j++)
         w->mean[j] = sums.cross[j] / sums.curvature;
     pboost_pass_free(&plan);
 
-    TRY(pboost_pass_init(&plan, &s, linear, 1, w->mean, threads, err));
+    TRY(pboost_pass_init(&plan, &s, linear, w->mean, threads, err));
     sums = pboost_pass_run(&plan, w->theta, 0.0, true);
     NEED(w->root.l = calloc(w->cols * w->cols, sizeof *w->root.l), err);
     bool finite = true;
