@@ -92,7 +92,8 @@ static bool is_leaf(const tree *t, tree_node node)
 
 static glm_panel node_panel(const tree *t, size_t first, size_t count)
 {
-    return (glm_panel){t->now.z + first * PANEL_LANES, t->n, count, t->blocks};
+    return (glm_panel){
+        .x = t->now.z + first * PANEL_LANES, .capacity = t->n, .count = count, .blocks = t->blocks};
 }
 
 static void pass_chunk(void *context, size_t chunk, int worker)

@@ -72,13 +72,13 @@ static pboost_status covariance(whitening *w, const pboost_samples *samples, int
 
     s.target = w->target;
     s.offset = NULL;
-    TRY(pboost_pass_init(&plan, &s, linear, 1, NULL, threads, err));
+    TRY(pboost_pass_init(&plan, &s, linear, NULL, threads, err));
     pass_sums sums = pboost_pass_run(&plan, w->theta, 0.0, false);
     for (size_t j = 0; j < w->cols; j++)
         w->mean[j] = sums.cross[j] / sums.curvature;
     pboost_pass_free(&plan);
 
-    TRY(pboost_pass_init(&plan, &s, linear, 1, w->mean, threads, err));
+    TRY(pboost_pass_init(&plan, &s, linear, w->mean, threads, err));
     sums = pboost_pass_run(&plan, w->theta, 0.0, true);
     NEED(w->root.l = calloc(w->cols * w->cols, sizeof *w->root.l), err);
     bool finite = true;
@@ -153,7 +153,8 @@ static void map_chunk(void *context, size_t chunk, int worker)
     const double *x = pboost_panel_gather(work, CHUNK_ROWS, task->samples, rows);
     for (size_t a = 0; a < out->rank; a++) {
         /* The map is triangular: nothing comes from columns after the coordinate's own. */
-        glm_panel panel = {x, CHUNK_ROWS, count, w->kept[a] / PANEL_LANES + 1};
+        glm_panel panel = {
+            .x = x, .capacity = CHUNK_ROWS, .count = count, .blocks = w->kept[a] / PANEL_LANES + 1};
         kernels->eta(value, panel, w->map + a * w->padded, 0.0);
         double *to = pboost_white_coordinate(out, a) + first * PANEL_LANES;
         for (size_t i = 0; i < count; i++)
