@@ -140,10 +140,11 @@ static plot lay_out(const chart_figure *figure, const legend *l, size_t number)
     return q;
 }
 
-/* Far outside the plot is as good as just outside: keeps a given range from making huge numbers. */
+/* Far outside the plot is as good as just outside: keeps a given range from making huge numbers.
+ * NAN stays NAN. */
 static double clamp(double v)
 {
-    return fmin(fmax(v, -2000), 2000);
+    return v < -2000 ? -2000 : v > 2000 ? 2000 : v;
 }
 
 static double px(const plot *q, double value)

@@ -58,11 +58,11 @@ double scale_position(const scale *s, double value)
 
 static void set_range(scale *s, const chart_axis *axis, const scale_extent *extent, double margin)
 {
-    bool given = axis->lo < axis->hi && scale_shows(s->kind, axis->lo) && isfinite(axis->hi);
-    if (given) {
-        s->lo = axis->lo;
-        s->hi = axis->hi;
-        return;
+    scale_extent given = SCALE_EMPTY;
+    if (axis->lo < axis->hi && scale_shows(s->kind, axis->lo) && isfinite(axis->hi)) {
+        given = (scale_extent){axis->lo, axis->hi, false};
+        extent = &given;
+        margin = 0;
     }
     if (extent->lo > extent->hi) { /* nothing to show */
         s->lo = logarithmic(s->kind) ? 0.1 : 0;
@@ -126,7 +126,9 @@ static void linear_ticks(scale *s)
     int factor = step <= unit ? 1 : step <= 2 * unit ? 2 : step <= 5 * unit ? 5 : 10;
     step = factor * unit;
     int decimals = factor == 10 ? -power - 1 : -power;
-    bool plain = fabs(s->lo) < 1e6 && fabs(s->hi) < 1e6 && decimals <= 4;
+    double largest = fmax(fabs(s->lo), fabs(s->hi));
+    bool plain = largest < 1e6 && decimals <= 4;
+    int digits = 1 + (int)fmax(1, ceil(log10(largest / step))); /* neighbours must differ */
 
     s->n_ticks = s->n_minor = 0;
     for (double i = ceil(s->lo / step - slack); i <= s->hi / step + slack; i++) {
@@ -134,7 +136,7 @@ static void linear_ticks(scale *s)
         if (plain)
             snprintf(label, sizeof label, "%.*f", decimals > 0 ? decimals : 0, i * step + 0.0);
         else
-            snprintf(label, sizeof label, "%.4g", i * step + 0.0);
+            snprintf(label, sizeof label, "%.*g", digits, i * step + 0.0);
         add_tick(s, i * step, label);
     }
 }
@@ -200,4 +202,6 @@ void scale_fit(scale *s, const chart_axis *axis, const scale_extent *extent, dou
     }
     if (s->n_ticks < LABELS_LEAST)
         linear_ticks(s);
+    if (s->n_minor == SCALE_MINOR) /* all or none: a part would look like a change of scale */
+        s->n_minor = 0;
 }
