@@ -1,0 +1,325 @@
+/* The inner loops of the partition: the least cost of reaching each of a block of cuts.
+ *
+ * Both kernels add up non-negative terms only, measured from a row inside the bag in question, so
+ * every cost is right to a few units in the last place relative to itself, whatever the offset of
+ * the data and whatever lies next to the bag; a bag of equal rows costs exactly 0.  There is no
+ * cancelling difference of prefix sums, hence nothing to certify and nothing to redo.
+ *
+ * few:  vector lanes are consecutive cuts j.  With d_t = x[j-1] - x[j-t] >= 0 a bag of s rows costs
+ *       sum d^2 - (sum d)^2 / s.  If x[j-1] and x[j-s] differ by R the cost is at least R^2 / 2 and
+ *       the terms at most s R^2, so the relative error is O(s) units: for small k only.
+ *
+ * many: a block has at most k cuts a .. a+k-1, so that every bag [i, j) that ends in it contains or
+ *       touches cut a.  Split there, l = a - i rows on the left and r = j - a on the right:
+ *           cost(i, j) = M(i, a) + M(a, j) + (mean right - mean left)^2 l r / (l + r)
+ *       (Chan's update), where M and the means come from one sweep to each side (Welford's update).
+ *       Distances are taken from x[a-1] to the left and from x[a] to the right, so the difference of
+ *       the means is a sum of three non-negative parts.  The matrix of cost(i, j) has the Monge
+ *       property, also with infinities outside k <= j - i < 2k, so the best i never decreases with
+ *       j: every 8th j is found by bisection, then 8 consecutive j as lanes over the few i left. */
+#include <math.h>
+#include <string.h>
+
+#include "partition.h"
+#include "simd.h"
+
+/* Every function that takes vectors is inlined, so their calling convention does not matter. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#define LANES 8
+typedef double lanes __attribute__((vector_size(8 * LANES)));
+typedef int64_t mask __attribute__((vector_size(8 * LANES)));
+typedef uint32_t words __attribute__((vector_size(4 * LANES)));
+
+#define FIRST ((lanes){0, 1, 2, 3, 4, 5, 6, 7})
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE lanes load(const double *from)
+{
+    lanes v;
+    memcpy(&v, from, sizeof v);
+    return v;
+}
+
+INLINE void store(double *to, lanes v)
+{
+    memcpy(to, &v, sizeof v);
+}
+
+INLINE lanes all(double value)
+{
+    return value - (lanes){0};
+}
+
+INLINE lanes choose(mask m, lanes yes, lanes no)
+{
+    return (lanes)((m & (mask)yes) | (~m & (mask)no));
+}
+
+INLINE lanes reverse(lanes v)
+{
+    return __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0);
+}
+
+/* v[i] becomes v[0] + .. + v[i]. */
+INLINE lanes scan(lanes v)
+{
+    const lanes zero = {0};
+    v += __builtin_shufflevector(zero, v, 0, 8, 9, 10, 11, 12, 13, 14);
+    v += __builtin_shufflevector(zero, v, 0, 1, 8, 9, 10, 11, 12, 13);
+    v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 8, 9, 10, 11);
+    return v;
+}
+
+INLINE lanes last(lanes v)
+{
+    return __builtin_shufflevector(v, v, 7, 7, 7, 7, 7, 7, 7, 7);
+}
+
+/* ---- few ------------------------------------------------------------------------------------- */
+
+/* As `few`, for a vector of W <= k lanes and a k that the compiler may know. */
+#define FEW(W)                                                                                     \
+    typedef double lanes##W __attribute__((vector_size(8 * W)));                                   \
+    typedef int64_t mask##W __attribute__((vector_size(8 * W)));                                   \
+    typedef uint32_t words##W __attribute__((vector_size(4 * W)));                                 \
+    INLINE void few##W(double *cost, uint32_t *step, const double *x, size_t rows, size_t k,       \
+                       const double *inverse)                                                      \
+    {                                                                                              \
+        for (size_t j = 0; j < rows; j += W) {                                                     \
+            lanes##W end, before, from, sum = {0}, square = {0}, best, arg = {0};                  \
+            words##W offset;                                                                       \
+            memcpy(&end, x + j - 1, sizeof end);                                                   \
+            best = (double)INFINITY - arg;                                                         \
+            for (size_t t = 2; t < 2 * k; t++) {                                                   \
+                memcpy(&before, x + j - t, sizeof before);                                         \
+                lanes##W d = end - before;                                                         \
+                sum += d;                                                                          \
+                square += d * d;                                                                   \
+                if (t < k)                                                                         \
+                    continue;                                                                      \
+                memcpy(&from, cost + j - t, sizeof from);                                          \
+                lanes##W v = from + (square - sum * sum * inverse[t]);                             \
+                mask##W less = v < best;                                                           \
+                best = (lanes##W)((less & (mask##W)v) | (~less & (mask##W)best));                  \
+                arg = (lanes##W)((less & (mask##W)((double)(t - k) - (lanes##W){0})) |             \
+                                 (~less & (mask##W)arg));                                          \
+            }                                                                                      \
+            memcpy(cost + j, &best, sizeof best);                                                  \
+            offset = __builtin_convertvector(arg, words##W);                                       \
+            memcpy(step + j, &offset, sizeof offset);                                              \
+        }                                                                                          \
+    }
+
+FEW(2)
+FEW(4)
+FEW(8)
+
+void SIMD(pboost_partition_few)(double *cost, uint32_t *step, const double *x, size_t rows,
+                                const partition_table *table, double *scratch)
+{
+    const double *inverse = table->inverse;
+    size_t k = table->min_bag;
+    (void)scratch;
+    switch (k) {
+    case 2:
+        few2(cost, step, x, rows, 2, inverse);
+        break;
+    case 3:
+        few2(cost, step, x, rows, 3, inverse);
+        break;
+    case 4:
+        few4(cost, step, x, rows, 4, inverse);
+        break;
+    case 5:
+        few4(cost, step, x, rows, 5, inverse);
+        break;
+    case 6:
+        few4(cost, step, x, rows, 6, inverse);
+        break;
+    case 7:
+        few4(cost, step, x, rows, 7, inverse);
+        break;
+    case 8:
+        few8(cost, step, x, rows, 8, inverse);
+        break;
+    default:
+        few8(cost, step, x, rows, k, inverse);
+        break;
+    }
+}
+
+/* ---- many ------------------------------------------------------------------------------------ */
+
+/* Running mean and sum of squares about it of the distances d, which never decrease. */
+typedef struct {
+    lanes sum, within;
+} sweep;
+
+/* Takes the next 8 distances, t = number of the first of them, 1 for the first of all. */
+INLINE lanes sweep_next(sweep *s, lanes d, size_t t, const partition_table *table)
+{
+    lanes sum = last(s->sum) + scan(d);
+    lanes mean = sum * load(table->inverse + t);
+    lanes off = d - mean;
+    s->sum = sum;
+    s->within = last(s->within) + scan(off * off * load(table->ratio + t));
+    return mean;
+}
+
+typedef struct {
+    const partition_table *table;
+    double *left_mean, *left_cost;   /* by l: distance of mean; cost up to i plus M(i, a) */
+    double *right_mean, *right_cost; /* by r: distance of mean from x[a-1]; M(a, j) */
+} block;
+
+INLINE void measure(block *b, const double *cost, const double *x, size_t rows)
+{
+    const partition_table *table = b->table;
+    size_t k = table->min_bag;
+    sweep s = {{0}, {0}};
+    lanes origin = all(x[-1]);
+    for (size_t l = 1; l < 2 * k; l += LANES) {
+        lanes d = origin - reverse(load(x - l - (LANES - 1)));
+        lanes before = reverse(load(cost - l - (LANES - 1)));
+        store(b->left_mean + l, sweep_next(&s, d, l, table));
+        store(b->left_cost + l, before + s.within);
+    }
+    s = (sweep){{0}, {0}};
+    origin = all(x[0]);
+    lanes gap = all(x[0] - x[-1]);
+    b->right_mean[0] = b->right_cost[0] = 0;
+    for (size_t r = 1; r < rows; r += LANES) {
+        lanes d = load(x + r - 1) - origin;
+        store(b->right_mean + r, gap + sweep_next(&s, d, r, table));
+        store(b->right_cost + r, s.within);
+    }
+}
+
+/* The cost of joining l rows on the left, or 8 values of l, to r on the right, without M(a, j).  A
+ * size that is not allowed has weight infinity, so this is infinite or not a number, and never less
+ * than anything. */
+#define JOIN(left_cost, left_mean, left_count, right_mean, right_count, weight)                    \
+    ((left_cost) + ((left_mean) + (right_mean)) * ((left_mean) + (right_mean)) *                   \
+                       ((left_count) * ((right_count) * (weight))))
+
+/* Index of the least value; the least index where equal. */
+INLINE double arg_least(lanes value, lanes arg)
+{
+#define FOLD(...)                                                                                  \
+    do {                                                                                           \
+        lanes v = __builtin_shufflevector(value, value, __VA_ARGS__);                              \
+        lanes a = __builtin_shufflevector(arg, arg, __VA_ARGS__);                                  \
+        mask less = (v < value) | ((v == value) & (a < arg));                                      \
+        value = choose(less, v, value);                                                            \
+        arg = choose(less, a, arg);                                                                \
+    } while (0)
+    FOLD(4, 5, 6, 7, 0, 1, 2, 3);
+    FOLD(2, 3, 0, 1, 6, 7, 4, 5);
+    FOLD(1, 0, 3, 2, 5, 4, 7, 6);
+#undef FOLD
+    return arg[0];
+}
+
+/* The best l for r rows on the right, among low .. high and perhaps a few more. */
+INLINE size_t best_left(const block *b, size_t r, size_t low, size_t high)
+{
+    const partition_table *table = b->table;
+    const double *weight = table->weight + r;
+    lanes mean = all(b->right_mean[r]), count = all((double)r);
+    lanes best = all((double)INFINITY), l_now = table->number[low] + FIRST, arg = l_now;
+    for (size_t l = low; l <= high; l += LANES) {
+        lanes v = JOIN(load(b->left_cost + l), load(b->left_mean + l), l_now, mean, count,
+                       load(weight + l));
+        mask less = v < best;
+        best = choose(less, v, best);
+        arg = choose(less, l_now, arg);
+        l_now += LANES;
+    }
+    return (size_t)arg_least(best, arg);
+}
+
+/* cost and step of the 8 cuts from r on, whose best l lie in low .. high. */
+INLINE void finish_tile(const block *b, double *cost, uint32_t *step, size_t r, size_t low,
+                        size_t high)
+{
+    const partition_table *table = b->table;
+    const double *weight = table->weight + r, *number = table->number;
+    lanes mean = load(b->right_mean + r), count = load(number + r);
+    /* two at a time, so that they need not wait for each other; one l too many does no harm */
+    lanes best = all((double)INFINITY), other = best, arg = all(number[low]), other_arg = arg;
+    for (size_t l = low; l <= high; l += 2) {
+        lanes v = JOIN(b->left_cost[l], b->left_mean[l], number[l], mean, count, load(weight + l));
+        lanes w = JOIN(b->left_cost[l + 1], b->left_mean[l + 1], number[l + 1], mean, count,
+                       load(weight + l + 1));
+        mask less = v < best, other_less = w < other;
+        best = choose(less, v, best);
+        arg = choose(less, all(number[l]), arg);
+        other = choose(other_less, w, other);
+        other_arg = choose(other_less, all(number[l + 1]), other_arg);
+    }
+    arg = choose(other < best, other_arg, arg);
+    best = choose(other < best, other, best);
+    best += load(b->right_cost + r);
+    store(cost + r, best);
+    words offset = __builtin_convertvector(arg + count - (double)table->min_bag, words);
+    memcpy(step + r, &offset, sizeof offset);
+}
+
+/* The cuts of one block: 8 * n_tiles <= k of them. */
+INLINE void solve_block(block *b, double *bound, double *cost, uint32_t *step, const double *x,
+                        size_t n_tiles)
+{
+    size_t k = b->table->min_bag, top = 1;
+
+    measure(b, cost, x, n_tiles * LANES);
+    while (2 * top <= n_tiles)
+        top *= 2;
+    /* bound[t] is the best l of the last cut before tile t: what no later one exceeds */
+    bound[0] = (double)best_left(b, 0, k, 2 * k - 1);
+    for (size_t stride = top; stride > 0; stride /= 2)
+        for (size_t t = stride; t <= n_tiles; t += 2 * stride) {
+            size_t r = t * LANES - 1, low = k - r, high = (size_t)bound[t - stride];
+            if (t + stride <= n_tiles && (size_t)bound[t + stride] > low)
+                low = (size_t)bound[t + stride];
+            if (high > 2 * k - 1 - r)
+                high = 2 * k - 1 - r;
+            bound[t] = (double)best_left(b, r, low, high);
+        }
+    for (size_t t = 0; t < n_tiles; t++)
+        finish_tile(b, cost, step, t * LANES, (size_t)bound[t + 1], (size_t)bound[t]);
+}
+
+void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, size_t rows,
+                                 const partition_table *table, double *scratch)
+{
+    size_t k = table->min_bag, n_tiles = k / LANES;
+    size_t left = 2 * k + PARTITION_PAD, right = k + PARTITION_PAD;
+    block b = {table, scratch, scratch + left, scratch + 2 * left, scratch + 2 * left + right};
+    double *bound = scratch + 2 * left + 2 * right;
+
+    for (size_t a = 0; a < rows; a += n_tiles * LANES)
+        solve_block(&b, bound, cost + a, step + a, x + a, n_tiles);
+}
+
+/* ---- rebase ---------------------------------------------------------------------------------- */
+
+void SIMD(pboost_partition_rebase)(double *cost, size_t n)
+{
+    lanes least = all((double)INFINITY);
+    size_t whole = n / LANES * LANES;
+    for (size_t i = 0; i < whole; i += LANES) {
+        lanes v = load(cost + i);
+        least = choose(v < least, v, least);
+    }
+    double one = cost[n - 1];
+    for (size_t i = whole; i < n; i++)
+        one = cost[i] < one ? cost[i] : one;
+    for (int i = 0; i < LANES; i++)
+        one = least[i] < one ? least[i] : one;
+    for (size_t i = 0; i < whole; i += LANES)
+        store(cost + i, load(cost + i) - one);
+    for (size_t i = whole; i < n; i++)
+        cost[i] -= one;
+}

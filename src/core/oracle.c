@@ -1,0 +1,251 @@
+/* The in-memory oracle: the only file of the library that can reach a label by row.
+ *
+ * A question passes every rule before a label is looked at, so that refusals cannot depend on
+ * labels.  Rows are marked spent only after the last answer is ready, and a question that fails on
+ * the way gives back no answer at all: an answer for a row not yet spent could be had twice. */
+#include <math.h>
+#include <string.h>
+
+#include "mechanism.h"
+#include "rng.h"
+#include "try.h"
+
+struct pboost_memory_oracle {
+    pboost_rules rules;
+    pboost_memory_oracle_options options;
+    size_t n;
+    int64_t *point; /* bounded labels, in steps of the grid */
+    double *value;  /* labels without bounds */
+    label_grid grid;
+    laplace_sampler noise;
+    uint64_t *spent; /* one bit by row */
+    size_t rows_spent;
+    uint64_t questions; /* answered so far: each has its own stream of simulated noise */
+};
+
+/* ---- Labels ---------------------------------------------------------------------------------- */
+
+static pboost_status take_label(pboost_memory_oracle *o, size_t row, double label,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double lower = o->rules.lower, upper = o->rules.upper;
+
+    if (!isfinite(label))
+        FAIL(err, PBOOST_BAD_DATA, "the label of row %zu is %g; it must be a finite number", row,
+             label);
+    if (o->rules.bounded && !o->options.clamp && (label < lower || label > upper))
+        FAIL(err, PBOOST_BAD_DATA,
+             "the label of row %zu is %g; it must lie in the bounds [%g, %g], or be clamped", row,
+             label, lower, upper);
+    if (o->rules.bounded)
+        o->point[row] = pboost_grid_place(&o->grid, label);
+    else
+        o->value[row] = label;
+done:
+    return st;
+}
+
+static pboost_status take_labels(pboost_memory_oracle *o, const double *label, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (o->rules.bounded) {
+        o->grid = pboost_grid(&o->rules);
+        TRY(pboost_grid_check_rows(&o->grid, o->n, err));
+        if (o->rules.epsilon.den != 0)
+            o->noise = pboost_laplace_sampler(pboost_laplace_scale(&o->grid, o->rules.epsilon));
+        NEED(o->point = pboost_alloc(o->n, sizeof *o->point), err);
+    } else {
+        NEED(o->value = pboost_alloc(o->n, sizeof *o->value), err);
+    }
+    for (size_t row = 0; row < o->n; row++)
+        TRY(take_label(o, row, label[row], err));
+done:
+    return st;
+}
+
+void pboost_memory_oracle_free(pboost_memory_oracle *oracle)
+{
+    if (oracle == NULL)
+        return;
+    free(oracle->point);
+    free(oracle->value);
+    free(oracle->spent);
+    free(oracle);
+}
+
+pboost_status pboost_memory_oracle_create(pboost_memory_oracle **out, const double *label, size_t n,
+                                          const pboost_rules *rules,
+                                          const pboost_memory_oracle_options *options,
+                                          pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_memory_oracle_options defaults = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
+    pboost_memory_oracle *o = NULL;
+
+    *out = NULL;
+    if (options == NULL)
+        options = &defaults;
+    if (options->struct_size != sizeof *options)
+        FAIL(err, PBOOST_INVALID,
+             "oracle options: struct_size is %zu, not %zu; start from "
+             "PBOOST_MEMORY_ORACLE_OPTIONS_INIT",
+             options->struct_size, sizeof *options);
+    NEED(o = calloc(1, sizeof *o), err);
+    o->rules = *rules;
+    o->options = *options;
+    o->n = n;
+    TRY(pboost_rules_check(&o->rules, err));
+    if (n < rules->min_bag)
+        FAIL(err, PBOOST_BAD_DATA, "min_bag is %zu, but there are only %zu labels", rules->min_bag,
+             n);
+    TRY(take_labels(o, label, err));
+    NEED(o->spent = calloc(n / 64 + 1, sizeof *o->spent), err);
+    *out = o;
+done:
+    if (st != PBOOST_OK)
+        pboost_memory_oracle_free(o);
+    return st;
+}
+
+/* ---- Which rows may be asked about ----------------------------------------------------------- */
+
+static bool is_spent(const pboost_memory_oracle *o, size_t row)
+{
+    return o->spent[row / 64] >> row % 64 & 1;
+}
+
+/* Whatever is wrong with the bags themselves is told by pboost_bags_check. */
+static pboost_status check_question(const pboost_memory_oracle *o, const pboost_bags *bags,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_bags_check(bags, o->n, o->rules.min_bag, err));
+    for (size_t b = 0; b < bags->n_bags; b++)
+        for (size_t i = bags->start[b]; i < bags->start[b + 1]; i++)
+            if (is_spent(o, bags->row[i]))
+                FAIL(err, PBOOST_REFUSED,
+                     "row %zu in bag %zu is spent; a row is answered for only once", bags->row[i],
+                     b);
+done:
+    return st;
+}
+
+static void spend(pboost_memory_oracle *o, const pboost_bags *bags)
+{
+    for (size_t i = 0; i < bags->n_rows; i++)
+        o->spent[bags->row[i] / 64] |= UINT64_C(1) << bags->row[i] % 64;
+    o->rows_spent += bags->n_rows;
+    o->questions++;
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+/* 0 or 1.  A simulated coin depends on the seed and on which rows are in the bag, not on their
+ * order or on when it is asked about. */
+static pboost_status toss(double *out, const pboost_memory_oracle *o, const size_t *row,
+                          size_t size, rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint64_t word = 0;
+
+    if (o->options.simulated) {
+        uint64_t content = 0;
+        for (size_t i = 0; i < size; i++)
+            content += pboost_rng_key(o->options.seed, RNG_COIN, 0, row[i]);
+        word = pboost_rng_key(o->options.seed, RNG_COIN, content | 1, 0);
+    } else {
+        TRY(pboost_rng_next(&word, source, err));
+    }
+    *out = (double)(word >> 63);
+done:
+    return st;
+}
+
+static pboost_status round_mean(double *answer, int side_of_half, const pboost_memory_oracle *o,
+                                const size_t *row, size_t size, rng_source *source,
+                                pboost_error *err)
+{
+    if (side_of_half == 0)
+        return toss(answer, o, row, size, source, err);
+    *answer = side_of_half > 0 ? 1 : 0;
+    return PBOOST_OK;
+}
+
+static pboost_status answer_on_grid(double *answer, const pboost_memory_oracle *o,
+                                    const size_t *row, size_t size, rng_source *source,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    int64_t total = 0, noise = 0;
+
+    if (o->rules.epsilon.den != 0)
+        TRY(pboost_laplace_draw(&noise, &o->noise, source, err));
+    for (size_t i = 0; i < size; i++)
+        total += o->point[row[i]];
+    total += noise;
+    *answer = pboost_grid_mean(&o->grid, total, size);
+    if (o->rules.round)
+        TRY(round_mean(answer, pboost_grid_side_of_half(&o->grid, total, size), o, row, size,
+                       source, err));
+done:
+    return st;
+}
+
+static pboost_status answer_plain(double *answer, const pboost_memory_oracle *o, const size_t *row,
+                                  size_t size, rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    long double total = 0; /* wider than the labels in digits and in range */
+
+    for (size_t i = 0; i < size; i++)
+        total += (long double)o->value[row[i]];
+    *answer = (double)(total / (long double)size);
+    if (o->rules.round) {
+        long double twice = 2 * total;
+        int side = (twice > (long double)size) - (twice < (long double)size);
+        TRY(round_mean(answer, side, o, row, size, source, err));
+    }
+done:
+    return st;
+}
+
+static pboost_status ask(void *self, size_t round, const pboost_bags *bags, double *answer,
+                         pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_memory_oracle *o = self;
+    rng_source source;
+    (void)round;
+
+    if (o->options.simulated)
+        pboost_rng_source_seeded(&source, o->options.seed, RNG_NOISE, o->questions);
+    else
+        pboost_rng_source_system(&source);
+
+    TRY(check_question(o, bags, err));
+    for (size_t b = 0; b < bags->n_bags; b++) {
+        const size_t *row = bags->row + bags->start[b];
+        size_t size = bags->start[b + 1] - bags->start[b];
+        TRY(o->rules.bounded ? answer_on_grid(&answer[b], o, row, size, &source, err)
+                             : answer_plain(&answer[b], o, row, size, &source, err));
+    }
+    spend(o, bags);
+done:
+    if (st != PBOOST_OK && bags->n_bags > 0)
+        memset(answer, 0, bags->n_bags * sizeof *answer);
+    pboost_rng_source_wipe(&source);
+    return st;
+}
+
+pboost_oracle pboost_memory_oracle_interface(pboost_memory_oracle *oracle)
+{
+    return (pboost_oracle){.rules = oracle->rules, .self = oracle, .ask = ask};
+}
+
+size_t pboost_memory_oracle_rows_spent(const pboost_memory_oracle *oracle)
+{
+    return oracle->rows_spent;
+}

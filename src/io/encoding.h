@@ -1,0 +1,14 @@
+/* What the model file shares with encodings. */
+#ifndef PBOOST_ENCODING_H
+#define PBOOST_ENCODING_H
+
+#include <priorboost/io.h>
+
+enum { MAX_LEVELS = 1000 };
+
+/* Fills n_columns and column from the features.  Two columns of one name are an error, which says
+ * that they are in `where`. */
+pboost_status pboost_encoding_name_columns(pboost_encoding *encoding, const char *where,
+                                           pboost_error *err);
+
+#endif

@@ -1,0 +1,9 @@
+/* What the two halves of the model file agree on. */
+#ifndef PBOOST_MODEL_H
+#define PBOOST_MODEL_H
+
+#define MODEL_FORMAT "priorboost-model"
+
+enum { MODEL_VERSION = 1 };
+
+#endif

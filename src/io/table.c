@@ -1,0 +1,410 @@
+/* Tables: columns of numbers or of dictionary codes, and where their rows stand in the file.
+ *
+ * A column that began with numbers and later has text stays a column of numbers and remembers the
+ * first offending cell.  That is an error only when the column is used as numbers, so columns that
+ * nobody uses may hold anything. */
+#include "table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "copy.h"
+#include "number.h"
+#include "try.h"
+
+/* ---- How values and places are shown --------------------------------------------------------- */
+
+shown pboost_shown(const char *text, size_t n)
+{
+    static const char DOTS[] = "...";
+    shown out;
+    size_t limit = sizeof out.text - sizeof DOTS;
+    bool cut = n > limit;
+
+    if (cut)
+        for (n = limit; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
+            n--;
+    for (size_t i = 0; i < n; i++)
+        out.text[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+    memcpy(out.text + n, cut ? DOTS : "", cut ? sizeof DOTS : 1);
+    return out;
+}
+
+place pboost_place(const pboost_table *table, size_t row)
+{
+    place out;
+    size_t line = pboost_table_line(table, row), n = strlen(table->path), room = PLACE_BYTES - 40;
+    const char *tail = n > room ? table->path + (n - room) : table->path;
+
+    snprintf(out.text, sizeof out.text, "%s%.*s%s%zu", n > room ? "..." : "", (int)room, tail,
+             table->is_array ? ": row " : ":", line);
+    return out;
+}
+
+/* ---- Making a table -------------------------------------------------------------------------- */
+
+pboost_status pboost_table_create(pboost_table **out, const char *path, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_table *table = calloc(1, sizeof *table);
+
+    NEED(table, err);
+    NEED(table->path = pboost_copy(path), err);
+done:
+    if (st != PBOOST_OK) {
+        pboost_table_free(table);
+        table = NULL;
+    }
+    *out = table;
+    return st;
+}
+
+static bool named(const pboost_table_options *options, const char *name)
+{
+    for (size_t i = 0; options != NULL && i < options->n_text; i++)
+        if (strcmp(options->text[i], name) == 0)
+            return true;
+    return false;
+}
+
+pboost_status pboost_table_add_column(pboost_table *table, const char *name, size_t n,
+                                      const pboost_table_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint32_t number;
+    column *c;
+
+    TRY(pboost_dictionary_add(&number, &table->names, name, n, err));
+    if (number < table->cols)
+        FAIL(err, PBOOST_BAD_DATA, "%s: columns %zu and %zu are both named '%s'", table->path,
+             (size_t)number + 1, table->cols + 1, pboost_shown(name, n).text);
+    if (table->cols == table->cols_capacity) {
+        size_t capacity = table->cols_capacity > 0 ? 2 * table->cols_capacity : 16;
+        column *grown = realloc(table->column, capacity * sizeof *grown);
+        NEED(grown, err);
+        table->column = grown;
+        table->cols_capacity = capacity;
+    }
+    c = &table->column[table->cols++];
+    *c = (column){.first_missing = SIZE_MAX, .offender = SIZE_MAX};
+    c->kind =
+        named(options, pboost_dictionary_get(&table->names, number)) ? COLUMN_TEXT : COLUMN_UNKNOWN;
+done:
+    return st;
+}
+
+static pboost_status resize_column(column *c, size_t capacity, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool text = c->kind == COLUMN_TEXT;
+    size_t size = text ? sizeof *c->code : sizeof *c->number, bytes;
+    void *grown = NULL;
+
+    if (!__builtin_mul_overflow(capacity, size, &bytes))
+        grown = realloc(text ? (void *)c->code : (void *)c->number, bytes);
+    NEED(grown, err);
+    if (text)
+        c->code = grown;
+    else
+        c->number = grown;
+done:
+    return st;
+}
+
+pboost_status pboost_table_reserve(pboost_table *table, size_t rows, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t capacity = table->capacity;
+
+    if (rows <= capacity)
+        goto done;
+    if (capacity == 0) /* a file of one line may have a million columns */
+        capacity = table->cols <= 1000 ? 1024 : 16;
+    while (capacity < rows)
+        capacity = capacity > SIZE_MAX / 2 ? SIZE_MAX : 2 * capacity;
+    for (size_t i = 0; i < table->cols; i++)
+        TRY(resize_column(&table->column[i], capacity, err));
+    table->capacity = capacity;
+done:
+    return st;
+}
+
+pboost_status pboost_table_mark_line(pboost_table *table, size_t row, size_t shift,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (table->n_marks == table->marks_capacity) {
+        size_t capacity = table->marks_capacity > 0 ? 2 * table->marks_capacity : 16;
+        line_mark *grown = realloc(table->mark, capacity * sizeof *grown);
+        NEED(grown, err);
+        table->mark = grown;
+        table->marks_capacity = capacity;
+    }
+    table->mark[table->n_marks++] = (line_mark){row, shift};
+done:
+    return st;
+}
+
+void pboost_column_put_missing(column *c, size_t row)
+{
+    if (c->kind == COLUMN_TEXT)
+        c->code[row] = DICTIONARY_NONE;
+    else
+        c->number[row] = NAN;
+    if (c->n_missing++ == 0)
+        c->first_missing = row;
+}
+
+/* The first cell that is not missing is text: the column is text, and all before was missing. */
+static pboost_status become_text(column *c, size_t row, size_t capacity, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint32_t *code = pboost_alloc(capacity, sizeof *code);
+
+    NEED(code, err);
+    memset(code, 0xff, row * sizeof *code);
+    free(c->number);
+    c->number = NULL;
+    c->code = code;
+    c->kind = COLUMN_TEXT;
+done:
+    return st;
+}
+
+static void note_offender(column *c, size_t row, const char *text, size_t n, bool is_text)
+{
+    if (c->offender != SIZE_MAX)
+        return;
+    c->offender = row;
+    c->offender_text = is_text;
+    c->offender_cell = pboost_shown(text, n);
+}
+
+pboost_status pboost_column_put_text(pboost_table *table, column *c, size_t row, const char *text,
+                                     size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (c->kind != COLUMN_TEXT) {
+        switch (pboost_number_parse(&c->number[row], text, n)) {
+        case NUMBER_FINITE:
+            c->kind = COLUMN_NUMBER;
+            goto done;
+        case NUMBER_NOT_FINITE:
+            c->kind = COLUMN_NUMBER;
+            c->number[row] = NAN;
+            note_offender(c, row, text, n, false);
+            goto done;
+        case NUMBER_NONE:
+            break;
+        }
+    }
+    if (n == 0 || (n == 2 && memcmp(text, "NA", 2) == 0)) {
+        pboost_column_put_missing(c, row);
+        goto done;
+    }
+    if (c->kind == COLUMN_NUMBER) {
+        c->number[row] = NAN;
+        note_offender(c, row, text, n, true);
+        goto done;
+    }
+    if (c->kind == COLUMN_UNKNOWN)
+        TRY(become_text(c, row, table->capacity, err));
+    TRY(pboost_dictionary_add(&c->code[row], &c->levels, text, n, err));
+done:
+    return st;
+}
+
+void pboost_table_finish(pboost_table *table, size_t rows)
+{
+    table->rows = rows;
+    for (size_t i = 0; i < table->cols; i++) {
+        column *c = &table->column[i];
+        c->name = pboost_dictionary_get(&table->names, (uint32_t)i);
+        if (rows > 0 && rows < table->capacity)
+            (void)resize_column(c, rows, NULL); /* where that fails the larger block stays */
+    }
+}
+
+pboost_status pboost_table_read_source(pboost_table **out, source *src,
+                                       const pboost_table_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_table *table = NULL;
+    static const char MAGIC[] = "\x93NUMPY";
+
+    if (options != NULL && options->struct_size != sizeof *options)
+        FAIL(err, PBOOST_INVALID,
+             "struct_size of the table options is %zu; it must be %zu, as "
+             "PBOOST_TABLE_OPTIONS_INIT sets it",
+             options->struct_size, sizeof *options);
+    TRY(pboost_table_create(&table, src->name, err));
+    TRY(pboost_source_need(src, sizeof MAGIC - 1, err));
+    if (src->end - src->begin >= sizeof MAGIC - 1 &&
+        memcmp(src->data + src->begin, MAGIC, sizeof MAGIC - 1) == 0)
+        TRY(pboost_npy_read(table, src, options, err));
+    else
+        TRY(pboost_csv_read(table, src, options, err));
+done:
+    if (st != PBOOST_OK) {
+        pboost_table_free(table);
+        table = NULL;
+    }
+    *out = table;
+    return st;
+}
+
+pboost_status pboost_table_read(pboost_table **out, const char *path,
+                                const pboost_table_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    source src;
+
+    *out = NULL;
+    TRY(pboost_source_open(&src, path, err));
+    st = pboost_table_read_source(out, &src, options, err);
+    pboost_source_close(&src);
+done:
+    return st;
+}
+
+void pboost_table_free(pboost_table *table)
+{
+    if (table == NULL)
+        return;
+    for (size_t i = 0; i < table->cols; i++) {
+        free(table->column[i].number);
+        free(table->column[i].code);
+        pboost_dictionary_free(&table->column[i].levels);
+    }
+    free(table->column);
+    pboost_dictionary_free(&table->names);
+    free(table->mark);
+    free(table->path);
+    free(table);
+}
+
+/* ---- Using a table --------------------------------------------------------------------------- */
+
+size_t pboost_table_rows(const pboost_table *table)
+{
+    return table->rows;
+}
+
+size_t pboost_table_cols(const pboost_table *table)
+{
+    return table->cols;
+}
+
+const char *pboost_table_name(const pboost_table *table, size_t col)
+{
+    return table->column[col].name;
+}
+
+const char *pboost_table_path(const pboost_table *table)
+{
+    return table->path;
+}
+
+size_t pboost_table_line(const pboost_table *table, size_t row)
+{
+    size_t low = 0, high = table->n_marks; /* marks before low are at or above row */
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->mark[middle].row <= row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return row + (table->is_array ? 1 : 2) + (low > 0 ? table->mark[low - 1].shift : 0);
+}
+
+pboost_status pboost_table_find(size_t *col, const pboost_table *table, const char *name,
+                                pboost_error *err)
+{
+    uint32_t number = pboost_dictionary_find(&table->names, name, strlen(name));
+    char list[320];
+    size_t used = 0;
+
+    *col = number;
+    if (number != DICTIONARY_NONE)
+        return PBOOST_OK;
+    *col = SIZE_MAX;
+    list[0] = '\0';
+    for (size_t i = 0; i < table->cols; i++) {
+        shown s = pboost_shown(table->column[i].name, strlen(table->column[i].name));
+        if (used + strlen(s.text) + 8 > sizeof list) {
+            snprintf(list + used, sizeof list - used, ", ...");
+            break;
+        }
+        used +=
+            (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", s.text);
+    }
+    return pboost_fail(err, PBOOST_BAD_DATA, "%s has no column '%s'; its columns are %s",
+                       table->path, pboost_shown(name, strlen(name)).text, list);
+}
+
+bool pboost_table_is_text(const pboost_table *table, size_t col)
+{
+    return table->column[col].kind == COLUMN_TEXT;
+}
+
+static pboost_status refuse_text(const pboost_table *table, const column *c, pboost_error *err)
+{
+    size_t row = 0;
+    const char *level;
+
+    while (row < table->rows && c->code[row] == DICTIONARY_NONE)
+        row++;
+    if (row == table->rows)
+        return pboost_fail(err, PBOOST_BAD_DATA, "%s: column '%s' was read as text, not as numbers",
+                           table->path, pboost_shown(c->name, strlen(c->name)).text);
+    level = pboost_dictionary_get(&c->levels, c->code[row]);
+    return pboost_fail(err, PBOOST_BAD_DATA, "%s: column '%s' is '%s'; it must be a number",
+                       pboost_place(table, row).text, pboost_shown(c->name, strlen(c->name)).text,
+                       pboost_shown(level, strlen(level)).text);
+}
+
+pboost_status pboost_table_numbers(const double **out, const pboost_table *table, size_t col,
+                                   bool allow_missing, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const column *c = &table->column[col];
+    shown name = pboost_shown(c->name, strlen(c->name));
+
+    *out = NULL;
+    if (c->kind == COLUMN_TEXT)
+        TRY(refuse_text(table, c, err));
+    if (c->offender != SIZE_MAX && c->offender_text)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s: column '%s' is '%s', but the column began with numbers; correct the cell, or "
+             "read the column as text",
+             pboost_place(table, c->offender).text, name.text, c->offender_cell.text);
+    if (c->offender != SIZE_MAX)
+        FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is '%s'; it must be a finite number",
+             pboost_place(table, c->offender).text, name.text, c->offender_cell.text);
+    if (!allow_missing && c->n_missing > 0)
+        FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is missing; it must be a number",
+             pboost_place(table, c->first_missing).text, name.text);
+    *out = c->number;
+done:
+    return st;
+}
+
+const uint32_t *pboost_table_codes(const pboost_table *table, size_t col)
+{
+    return table->column[col].code;
+}
+
+size_t pboost_table_n_levels(const pboost_table *table, size_t col)
+{
+    return table->column[col].levels.n;
+}
+
+const char *pboost_table_level(const pboost_table *table, size_t col, uint32_t code)
+{
+    return pboost_dictionary_get(&table->column[col].levels, code);
+}

@@ -1,0 +1,92 @@
+/* The inside of a table, for the readers that fill it and the encoding that uses it. */
+#ifndef PBOOST_TABLE_H
+#define PBOOST_TABLE_H
+
+#include <priorboost/io.h>
+
+#include "dictionary.h"
+#include "source.h"
+
+typedef enum {
+    COLUMN_UNKNOWN, /* nothing but missing cells so far; held as numbers */
+    COLUMN_NUMBER,
+    COLUMN_TEXT
+} column_kind;
+
+enum { SHOWN_BYTES = 48, PLACE_BYTES = 224 };
+
+/* A value as messages show it: short, in one line, cut between characters. */
+typedef struct shown {
+    char text[SHOWN_BYTES];
+} shown;
+
+shown pboost_shown(const char *text, size_t n);
+
+typedef struct column {
+    const char *name; /* in the table's dictionary of names; set when the table is finished */
+    column_kind kind;
+    double *number; /* by row; NaN where missing */
+    uint32_t *code; /* by row; DICTIONARY_NONE where missing */
+    dictionary levels;
+    size_t n_missing, first_missing; /* rows */
+    size_t offender;                 /* first row whose cell cannot be a number; SIZE_MAX: none */
+    bool offender_text;              /* it is text, rather than a number that is not finite */
+    shown offender_cell;             /* what it is */
+} column;
+
+/* From row `row` on, a row stands `shift` lines further down than it would without line breaks in
+ * cells and blank lines. */
+typedef struct line_mark {
+    size_t row, shift;
+} line_mark;
+
+struct pboost_table {
+    char *path;
+    bool is_array; /* NPY: places are rows, not lines */
+    size_t rows, cols, capacity, cols_capacity;
+    column *column;
+    dictionary names;
+    line_mark *mark;
+    size_t n_marks, marks_capacity;
+};
+
+/* "data.csv:17", or "data.npy: row 17". */
+typedef struct place {
+    char text[PLACE_BYTES];
+} place;
+
+place pboost_place(const pboost_table *table, size_t row);
+
+pboost_status pboost_table_create(pboost_table **out, const char *path, pboost_error *err);
+
+/* Adds a column, as text if options name it so; the table has no rows yet.  A name that is already
+ * there is an error. */
+pboost_status pboost_table_add_column(pboost_table *table, const char *name, size_t n,
+                                      const pboost_table_options *options, pboost_error *err);
+
+/* Room for `rows` rows in every column. */
+pboost_status pboost_table_reserve(pboost_table *table, size_t rows, pboost_error *err);
+
+/* Says that row stands `shift` lines further down than usual; rows come in order. */
+pboost_status pboost_table_mark_line(pboost_table *table, size_t row, size_t shift,
+                                     pboost_error *err);
+
+/* Set the cell of a row for which there is room. */
+void pboost_column_put_missing(column *c, size_t row);
+pboost_status pboost_column_put_text(pboost_table *table, column *c, size_t row, const char *text,
+                                     size_t n, pboost_error *err);
+
+/* Settles the number of rows and gives back room that was not needed. */
+void pboost_table_finish(pboost_table *table, size_t rows);
+
+/* The two formats; out is filled by the caller's table_read. */
+pboost_status pboost_csv_read(pboost_table *table, source *src, const pboost_table_options *options,
+                              pboost_error *err);
+pboost_status pboost_npy_read(pboost_table *table, source *src, const pboost_table_options *options,
+                              pboost_error *err);
+
+/* pboost_table_read from any source. */
+pboost_status pboost_table_read_source(pboost_table **out, source *src,
+                                       const pboost_table_options *options, pboost_error *err);
+
+#endif

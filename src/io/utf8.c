@@ -1,0 +1,67 @@
+/* UTF-8 as the Unicode standard has it: no overlong forms, no surrogates, nothing above U+10FFFF. */
+#include "utf8.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* The length of the character that byte a begins, and the range of its second byte; 0 if none. */
+static size_t lead(unsigned char a, unsigned char *low, unsigned char *high)
+{
+    *low = 0x80;
+    *high = 0xbf;
+    if (a >= 0xc2 && a <= 0xdf)
+        return 2;
+    if (a >= 0xe0 && a <= 0xef) {
+        if (a == 0xe0)
+            *low = 0xa0;
+        if (a == 0xed)
+            *high = 0x9f;
+        return 3;
+    }
+    if (a >= 0xf0 && a <= 0xf4) {
+        if (a == 0xf0)
+            *low = 0x90;
+        if (a == 0xf4)
+            *high = 0x8f;
+        return 4;
+    }
+    return a >= 0x01 && a <= 0x7f ? 1 : 0;
+}
+
+static bool eight_plain(const char *text)
+{
+    uint64_t v;
+    memcpy(&v, text, sizeof v);
+    /* Where no top bit is set, v - 1 borrows into one exactly below a zero byte. */
+    return ((v | (v - 0x0101010101010101u)) & 0x8080808080808080u) == 0;
+}
+
+bool pboost_utf8_bad(size_t *valid, const char *text, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n) {
+        unsigned char low, high;
+        size_t length;
+
+        while (n - i >= 8 && eight_plain(text + i))
+            i += 8;
+        *valid = i;
+        if (i == n)
+            break;
+        length = lead((unsigned char)text[i], &low, &high);
+        if (length == 0)
+            return true;
+        for (size_t k = 1; k < length; k++) {
+            if (i + k == n)
+                return false;
+            if ((unsigned char)text[i + k] < low || (unsigned char)text[i + k] > high)
+                return true;
+            low = 0x80;
+            high = 0xbf;
+        }
+        i += length;
+    }
+    *valid = i;
+    return false;
+}

@@ -1,0 +1,178 @@
+/* The log of answers: it grows by whole rounds, and not at all when the oracle fails. */
+#include "testing.h"
+
+/* An oracle that answers the first row of each bag, or what it is told to. */
+typedef struct {
+    size_t last_round, asked;
+    pboost_status status;
+    double override; /* answer of the last bag unless 0 */
+} echo;
+
+static pboost_status echo_ask(void *self, size_t round, const pboost_bags *bags, double *answer,
+                              pboost_error *err)
+{
+    echo *e = self;
+    e->last_round = round;
+    e->asked++;
+    for (size_t b = 0; b < bags->n_bags; b++)
+        answer[b] = (double)bags->row[bags->start[b]];
+    if (e->override != 0)
+        answer[bags->n_bags - 1] = e->override;
+    if (e->status != PBOOST_OK)
+        return pboost_fail(err, e->status, "as told");
+    return PBOOST_OK;
+}
+
+static pboost_oracle echo_oracle(echo *e)
+{
+    pboost_oracle oracle = {PBOOST_RULES_INIT, e, echo_ask};
+    oracle.rules.bounded = true;
+    oracle.rules.upper = 1;
+    oracle.rules.epsilon = (pboost_rational){1, 2};
+    return oracle;
+}
+
+/* n bags of sizes 1, 2, 3, 1, 2, ... over rows first, first+1, ... */
+enum { MAX_BAGS = 100 };
+typedef struct {
+    pboost_bags bags;
+    size_t row[3 * MAX_BAGS], start[MAX_BAGS + 1];
+} some_bags;
+
+static const pboost_bags *fill(some_bags *s, size_t n, size_t first)
+{
+    size_t rows = 0;
+    s->start[0] = 0;
+    for (size_t b = 0; b < n; b++)
+        s->start[b + 1] = rows += b % 3 + 1;
+    for (size_t i = 0; i < rows; i++)
+        s->row[i] = first + i;
+    s->bags = (pboost_bags){rows, n, s->row, s->start};
+    return &s->bags;
+}
+
+static void rounds_are_appended(void **state)
+{
+    (void)state;
+    pboost_error err;
+    echo e = {0};
+    pboost_oracle oracle = echo_oracle(&e);
+    pboost_answers log = {0};
+    some_bags s;
+    size_t bags = 0, rows = 0;
+
+    for (size_t round = 0; round < 60; round++) {
+        size_t n = round * 37 % MAX_BAGS;
+        const pboost_bags *asked = fill(&s, n, rows);
+        assert_ok(pboost_answers_ask(&log, &oracle, asked, &err), err);
+        assert_int_equal(e.last_round, round);
+        bags += n;
+        rows += asked->n_rows;
+        assert_int_equal(log.n_rounds, round + 1);
+        assert_int_equal(log.n_bags, bags);
+        assert_int_equal(log.n_rows, rows);
+        assert_int_equal(log.round_start[round + 1], bags);
+        assert_true(log.round_capacity > log.n_rounds && log.bag_capacity > log.n_bags);
+        assert_true(log.row_capacity >= log.n_rows);
+    }
+    assert_int_equal(log.round_start[0], 0);
+    assert_int_equal(log.start[0], 0);
+    assert_int_equal(log.start[bags], rows);
+    for (size_t i = 0; i < rows; i++)
+        assert_int_equal(log.row[i], i);
+    for (size_t b = 0; b < bags; b++) {
+        size_t size = log.start[b + 1] - log.start[b];
+        assert_in_range(size, 1, 3);
+        assert_true(log.mean[b] == (double)log.start[b]);
+        assert_true(log.noise_variance[b] == pboost_rules_noise_variance(&oracle.rules, size));
+        assert_true(log.noise_variance[b] > 0);
+    }
+    pboost_answers_free(&log);
+    assert_null(log.row);
+    assert_int_equal(log.n_bags, 0);
+    pboost_answers_free(&log);
+}
+
+static void capacity_at_least_doubles(void **state)
+{
+    (void)state;
+    pboost_error err;
+    echo e = {0};
+    pboost_oracle oracle = echo_oracle(&e);
+    pboost_answers log = {0};
+    some_bags s;
+    size_t changes = 0, last = 0;
+    for (size_t round = 0; round < 2000; round++) {
+        assert_ok(pboost_answers_ask(&log, &oracle, fill(&s, 1, round), &err), err);
+        changes += log.row_capacity != last;
+        last = log.row_capacity;
+    }
+    assert_true(changes <= 13);
+    assert_true(log.row_capacity <= 4096);
+    pboost_answers_free(&log);
+}
+
+static void a_failed_question_leaves_the_log_as_it_was(void **state)
+{
+    (void)state;
+    pboost_error err;
+    echo e = {0};
+    pboost_oracle oracle = echo_oracle(&e);
+    pboost_answers log = {0};
+    some_bags s;
+    const pboost_bags *asked = fill(&s, 3, 0);
+
+    e.status = PBOOST_REFUSED;
+    assert_fails(pboost_answers_ask(&log, &oracle, asked, &err), PBOOST_REFUSED, err, "as told");
+    assert_int_equal(log.n_rounds, 0);
+    e.status = PBOOST_OK;
+    assert_ok(pboost_answers_ask(&log, &oracle, asked, &err), err);
+    e.status = PBOOST_ORACLE;
+    assert_fails(pboost_answers_ask(&log, &oracle, fill(&s, 90, 6), &err), PBOOST_ORACLE, err,
+                 "as");
+    e.status = PBOOST_OK;
+    e.override = NAN;
+    assert_fails(pboost_answers_ask(&log, &oracle, fill(&s, 4, 6), &err), PBOOST_ORACLE, err,
+                 "answered nan for bag 3");
+    e.override = -INFINITY;
+    assert_fails(pboost_answers_ask(&log, &oracle, fill(&s, 4, 6), &err), PBOOST_ORACLE, err,
+                 "answered -inf for bag 3");
+    assert_int_equal(log.n_rounds, 1);
+    assert_int_equal(log.n_bags, 3);
+    assert_int_equal(log.n_rows, 6);
+    assert_int_equal(log.round_start[1], 3);
+    assert_int_equal(log.start[3], 6);
+    assert_true(log.mean[2] == 3);
+    e.override = 0;
+    assert_ok(pboost_answers_ask(&log, &oracle, fill(&s, 4, 6), &err), err);
+    assert_int_equal(e.last_round, 1);
+    assert_int_equal(log.n_bags, 7);
+    pboost_answers_free(&log);
+}
+
+/* More bags than memory could hold: refused before the oracle is asked, nothing is spent. */
+static void room_is_made_before_the_question(void **state)
+{
+    (void)state;
+    pboost_error err;
+    echo e = {0};
+    pboost_oracle oracle = echo_oracle(&e);
+    pboost_answers log = {0};
+    pboost_bags huge = {SIZE_MAX / 2, 1, NULL, NULL}, many = {1, SIZE_MAX, NULL, NULL};
+    assert_fails(pboost_answers_ask(&log, &oracle, &huge, &err), PBOOST_NO_MEMORY, err, "memory");
+    assert_fails(pboost_answers_ask(&log, &oracle, &many, &err), PBOOST_NO_MEMORY, err, "memory");
+    assert_int_equal(e.asked, 0);
+    assert_int_equal(log.n_rounds, 0);
+    pboost_answers_free(&log);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_are_appended),
+        cmocka_unit_test(capacity_at_least_doubles),
+        cmocka_unit_test(a_failed_question_leaves_the_log_as_it_was),
+        cmocka_unit_test(room_is_made_before_the_question),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

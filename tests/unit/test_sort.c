@@ -1,0 +1,218 @@
+/* Stable order, against a plain stable sort. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <priorboost/core.h>
+
+#include "sort.h"
+
+static uint64_t state;
+
+static uint64_t next(void)
+{
+    state += 0x9e3779b97f4a7c15u;
+    uint64_t z = state;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static double uniform(void)
+{
+    return ((double)(next() >> 11) + 0.5) * 0x1p-53;
+}
+
+typedef double draw(size_t i);
+
+static double flat(size_t i)
+{
+    (void)i;
+    return uniform();
+}
+
+static double gaussian(size_t i)
+{
+    (void)i;
+    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
+}
+
+static double cauchy(size_t i)
+{
+    (void)i;
+    return tan(3.14159265358979 * (uniform() - 0.5));
+}
+
+static double ties(size_t i)
+{
+    (void)i;
+    return (double)(next() % 7);
+}
+
+static double zeros(size_t i)
+{
+    (void)i;
+    return next() % 2 ? 0.0 : -0.0;
+}
+
+static double signed_zeros_and_ones(size_t i)
+{
+    double v = (double)(next() % 2);
+    (void)i;
+    return next() % 2 ? v : -v;
+}
+
+/* Any finite bit pattern: all exponents alike. */
+static double bits(size_t i)
+{
+    double v;
+    do {
+        uint64_t word = next();
+        memcpy(&v, &word, sizeof v);
+    } while (!isfinite(v));
+    (void)i;
+    return v;
+}
+
+static double denormal(size_t i)
+{
+    (void)i;
+    return (double)(next() % 100000) * 0x1p-1074;
+}
+
+static double two_scales(size_t i)
+{
+    return i % 2 ? 1e9 + 1e-3 * gaussian(i) : gaussian(i);
+}
+
+/* Each power of two far from the next: distribution by range does not get on. */
+static double tower(size_t i)
+{
+    (void)i;
+    return ldexp(1 + uniform(), (int)(next() % 2000) - 1000);
+}
+
+static double rising(size_t i)
+{
+    return (double)(i / 3);
+}
+
+static double falling(size_t i)
+{
+    return -(double)(i / 3);
+}
+
+static double almost_equal(size_t i)
+{
+    return i == 777 ? 2.0 : 1.0;
+}
+
+static draw *const DRAWS[] = {flat,      gaussian, cauchy, ties,   zeros,   signed_zeros_and_ones,
+                              bits,      denormal, tower,  rising, falling, almost_equal,
+                              two_scales};
+
+typedef struct {
+    double value;
+    size_t row;
+} pair;
+
+static int by_value_then_row(const void *a, const void *b)
+{
+    const pair *p = a, *q = b;
+    if (p->value != q->value)
+        return p->value < q->value ? -1 : 1;
+    return (p->row > q->row) - (p->row < q->row);
+}
+
+static void check(draw *make, size_t n, int threads)
+{
+    double *value = malloc((n + 1) * sizeof *value), *sorted = malloc((n + 1) * sizeof *sorted);
+    size_t *row = malloc((n + 1) * sizeof *row);
+    pair *expect = malloc((n + 1) * sizeof *expect);
+    assert_true(value && sorted && row && expect);
+    for (size_t i = 0; i < n; i++) {
+        value[i] = make(i);
+        expect[i] = (pair){value[i], i};
+    }
+    qsort(expect, n, sizeof *expect, by_value_then_row);
+    assert_int_equal(pboost_sort_doubles(row, sorted, value, n, threads, NULL), PBOOST_OK);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(row[i], expect[i].row);
+        assert_memory_equal(&sorted[i], &value[row[i]], sizeof *value);
+    }
+    free(expect);
+    free(row);
+    free(sorted);
+    free(value);
+}
+
+static void order_is_stable(void **unused)
+{
+    static const size_t sizes[] = {0, 1, 2, 3, 23, 25, 100, 1000, 4096, 4097, 30000, 200000};
+    (void)unused;
+    state = 1;
+    for (size_t d = 0; d < sizeof DRAWS / sizeof *DRAWS; d++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            check(DRAWS[d], sizes[s], 1 + (int)(s % 2));
+}
+
+static void odd_sizes_are_sorted(void **unused)
+{
+    (void)unused;
+    state = 2;
+    for (size_t n = 0; n < 300; n++)
+        for (size_t d = 0; d < sizeof DRAWS / sizeof *DRAWS; d++)
+            check(DRAWS[d], n, 1);
+}
+
+static void bad_values_are_named(void **unused)
+{
+    static double value[5000];
+    static size_t row[5000];
+    static double sorted[5000];
+    const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    pboost_error err;
+    (void)unused;
+    for (int b = 0; b < 3; b++) {
+        memset(value, 0, sizeof value);
+        value[4321] = bad[b];
+        assert_int_equal(pboost_sort_doubles(row, sorted, value, 5000, 1, &err), PBOOST_BAD_DATA);
+        assert_non_null(strstr(err.message, "4321"));
+        assert_non_null(strstr(err.message, b == 0 ? "nan" : "inf"));
+        assert_int_equal(pboost_sort_doubles(row, sorted, value, 4321, 1, &err), PBOOST_OK);
+    }
+}
+
+static void keys_are_stable(void **unused)
+{
+    static const uint64_t masks[] = {UINT64_MAX, 0xff00, 3, 0, 0xf0000000000000f0u};
+    static uint64_t key[3000];
+    static size_t row[3000];
+    (void)unused;
+    state = 3;
+    for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
+        for (size_t i = 0; i < 3000; i++)
+            key[i] = next() & masks[m];
+        assert_int_equal(pboost_sort_keys(row, key, 3000, NULL), PBOOST_OK);
+        for (size_t i = 1; i < 3000; i++)
+            assert_true(key[row[i - 1]] < key[row[i]] ||
+                        (key[row[i - 1]] == key[row[i]] && row[i - 1] < row[i]));
+    }
+    assert_int_equal(pboost_sort_keys(row, key, 0, NULL), PBOOST_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order_is_stable),
+        cmocka_unit_test(odd_sizes_are_sorted),
+        cmocka_unit_test(bad_values_are_named),
+        cmocka_unit_test(keys_are_stable),
+    };
+    return cmocka_run_group_tests_name("sort", tests, NULL, NULL);
+}
