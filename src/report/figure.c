@@ -110,8 +110,6 @@ static void write_numbers(FILE *out, const chart_panel *panel)
         for (size_t s = 0; s < panel->n_series; s++)
             write_value(out, &panel->series[s], x);
         fputc('\n', out);
-        if (x == INFINITY)
-            break;
     }
     fputs("</table></div>\n", out);
 }

@@ -69,14 +69,18 @@ static void set_range(scale *s, const chart_axis *axis, const scale_extent *exte
         s->hi = 1;
         return;
     }
-    double lo = along(s->kind, extent->lo), hi = along(s->kind, extent->hi);
-    double room = margin * (hi - lo);
+    /* Within these limits differences neither overflow nor vanish; beyond them nothing is seen. */
+    double most = logarithmic(s->kind) ? 270 : 1e300;
+    double lo = fmax(along(s->kind, extent->lo), -most);
+    double hi = fmin(along(s->kind, extent->hi), most);
+    lo = fmin(lo, most);
+    hi = fmax(hi, -most);
+    double size = fmax(fabs(lo), fabs(hi)), room = margin * (hi - lo);
     /* A single value, or one so nearly single that its ticks could not be told apart. */
-    double least = logarithmic(s->kind) ? 0.01 : 1e-9 * fmax(fabs(lo), fabs(hi));
-    if (hi - lo <= least)
-        room = logarithmic(s->kind) ? 0.3 : lo == 0 && hi == 0 ? 1 : 0.5 * fmax(fabs(lo), fabs(hi));
-    s->lo = back(s->kind, fmax(lo - room, logarithmic(s->kind) ? -300 : -1e300));
-    s->hi = back(s->kind, fmin(hi + room, logarithmic(s->kind) ? 300 : 1e300));
+    if (hi - lo <= (logarithmic(s->kind) ? 1e-6 : fmax(1e-9 * size, 1e-300)))
+        room = logarithmic(s->kind) ? 0.3 : size > 1e-300 ? 0.5 * size : 1;
+    s->lo = back(s->kind, lo - room);
+    s->hi = back(s->kind, hi + room);
 }
 
 /* ---- Ticks ------------------------------------------------------------------------------------- */

@@ -183,6 +183,8 @@ static void unusual_ranges(void **state)
     (void)state;
     scale s = fitted(CHART_LOG, 0.5, 0.5, 0.05); /* one value stands in the middle */
     assert_close(scale_position(&s, 0.5), 50, 1e-9);
+    s = fitted(CHART_LOG, 1e10, 1e10 * (1 + 1e-12), 0.05);
+    assert_true(s.hi / s.lo > 1.5);
     s = fitted(CHART_LINEAR, 0, 0, 0.05);
     assert_close(scale_position(&s, 0), 50, 1e-9);
     s = fitted(CHART_LINEAR, -3, -3, 0.05);
@@ -362,6 +364,8 @@ static void error_bars_and_dots(void **state)
     assert_lacks(text, "class=\"l ");
     assert_has(text, "<td>0.1 (0.05 to 0.2)");
     assert_has(text, "<td>1 (-1 to 2)");
+    assert_has(text, "<td>10\n");
+    assert_lacks(text, " data-d="); /* it has no such key */
     free(text);
 }
 
@@ -432,6 +436,7 @@ static void nothing_to_draw(void **state)
     free(text);
     figure.n_panels = 0;
     WRITTEN(none, chart_write_svg(out, &figure));
+    assert_has(none, "viewBox=\"0 0 440 ");
     assert_has(none, "</svg>");
     free(none);
 }
