@@ -116,7 +116,7 @@ static void decimal_label(char out[TEXT_NUMBER], int count, int power, bool plai
     char ten[TEXT_NUMBER];
     text_power(ten, 10, power);
     if (count == 1)
-        strcpy(out, ten);
+        snprintf(out, TEXT_NUMBER, "%s", ten);
     else
         snprintf(out, TEXT_NUMBER, "%d×%.20s", count, ten);
 }
@@ -135,13 +135,17 @@ static void linear_ticks(scale *s)
     int digits = 1 + (int)fmax(1, ceil(log10(largest / step))); /* neighbours must differ */
 
     s->n_ticks = s->n_minor = 0;
-    for (double i = ceil(s->lo / step - slack); i <= s->hi / step + slack; i++) {
+    /* set_range keeps the range above 1e-9 of its ends, so that these are far from overflow. */
+    long long first = (long long)ceil(s->lo / step - slack);
+    long long last = (long long)floor(s->hi / step + slack);
+    for (long long i = first; i <= last; i++) {
         char label[TEXT_NUMBER];
+        double value = (double)i * step;
         if (plain)
-            snprintf(label, sizeof label, "%.*f", decimals > 0 ? decimals : 0, i * step + 0.0);
+            snprintf(label, sizeof label, "%.*f", decimals > 0 ? decimals : 0, value);
         else
-            snprintf(label, sizeof label, "%.*g", digits, i * step + 0.0);
-        add_tick(s, i * step, label);
+            snprintf(label, sizeof label, "%.*g", digits, value);
+        add_tick(s, value, label);
     }
 }
 
