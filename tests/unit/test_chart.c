@@ -266,7 +266,7 @@ static void legend_lists_each_key_once(void **state)
 static void more_keys_than_the_legend_holds(void **state)
 {
     enum { MANY = LEGEND_KEYS + 9 };
-    char key[MANY][8];
+    char key[MANY][16];
     chart_series s[MANY];
     (void)state;
     for (int i = 0; i < MANY; i++) {
