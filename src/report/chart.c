@@ -6,12 +6,12 @@
 #include "assets.h"
 #include "panel.h"
 
-enum { ROW = 3, TITLE_ROOM = 34, LINE = 22, SAMPLE = 26, GAP = 18, EDGE = 12 };
+enum { ROW = 3, TITLE_ROOM = 34, LINE = 22, SAMPLE = 22, GAP = 14, EDGE = 12 };
 
 /* Guessed, a little generous: the file does not know which font will show it. */
 static double width_of(const char *text)
 {
-    return 7.4 * (double)text_length(text);
+    return 7.0 * (double)text_length(text);
 }
 
 /* Where the next legend entry goes; an entry that would not fit starts a new line. */

@@ -128,7 +128,7 @@ static plot lay_out(const chart_figure *figure, const legend *l, size_t number)
         size_t length = text_length(q.y.tick[i].label);
         widest = length > widest ? length : widest;
     }
-    q.left = 30 + digit_width * (double)widest;
+    q.left = 34 + digit_width * (double)widest;
     q.right = PANEL_WIDTH - 12;
     q.top = q.panel->title != NULL ? 32 : 12;
     q.bottom = PANEL_HEIGHT - 46;
