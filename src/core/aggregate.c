@@ -269,8 +269,10 @@ static void fill_report(pboost_fit_report *report, aggregate_fit *fit, const lev
     report->pearson = pearson / fmax(bags - fit->freedom, 1.0);
     report->freedom = fit->freedom;
     report->eta_sd = fit->point.eta_sd;
+    /* Without a ridge a separable fit has no end: wherever it stopped is no solution. */
     report->separable = family->curved && (fit->point.eta_sd > SEPARABLE_SD ||
                                            fabs(fit->point.eta_mean) > SEPARABLE_MEAN);
+    report->converged = report->converged && !(report->separable && fit->options->l2 == 0.0);
     for (size_t i = fit->pass.n_parameters; i-- > fit->options->intercept;)
         if (fit->lm.factor.dropped[i])
             report->first_dropped = i - fit->options->intercept;
@@ -412,9 +414,10 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
                            .options = options,
                            .family = pboost_family_info(options->family),
                            .multiple = 1.0};
-    TRY(pboost_units_init(&out->units, &data->rows, options->intercept, err));
-    TRY(pboost_bagpass_init(&out->pass, &data->rows, options->family, options->intercept,
-                            &out->units.units, options->threads, err));
+    TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
+    TRY(pboost_gather_rows(&out->rows, &data->rows, &out->units, options->threads, err));
+    TRY(pboost_bagpass_init(&out->pass, &out->rows.rows, options->family, options->intercept, NULL,
+                            options->threads, err));
     TRY(pboost_bag_moments_init(&out->point, &out->pass, err));
     TRY(pboost_bag_moments_init(&out->trial, &out->pass, err));
     TRY(pboost_levenberg_init(&out->lm, n, err));
@@ -431,6 +434,7 @@ done:
 void pboost_aggregate_free(aggregate_fit *fit)
 {
     pboost_units_free(&fit->units);
+    pboost_gathered_free(&fit->rows);
     pboost_bagpass_free(&fit->pass);
     pboost_bag_moments_free(&fit->point);
     pboost_bag_moments_free(&fit->trial);

@@ -18,6 +18,7 @@ typedef struct {
     const pboost_fit_options *options;
     const family_info *family;
     standard_units units;
+    gathered_rows rows; /* of data */
     bag_pass pass;
     bag_moments point, trial;
     double *parameter, *penalty; /* lambda by parameter, 0 for the intercept */
@@ -38,6 +39,7 @@ pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *dat
                                     const pboost_answers *answers,
                                     const pboost_fit_options *options, pboost_error *err);
 
+/* out must not move. */
 pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
                                     const pboost_fit_options *options, pboost_error *err);
 void pboost_aggregate_free(aggregate_fit *fit);

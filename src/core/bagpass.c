@@ -155,17 +155,18 @@ static glm_panel load_panel(double *eta, const moments_task *task, double *work,
                             size_t count)
 {
     const bag_pass *p = task->pass;
-    pboost_samples samples = {.x = p->bags.x, .row = p->bags.row + at, .n = count};
-    panel_rows rows = {0, count, 1, p->units.shift};
+    const size_t *row = p->bags.row;
+    pboost_samples samples = {.x = p->bags.x, .row = row, .n = at + count};
+    panel_rows rows = {at, count, 1, p->units.shift};
     const double *x = pboost_panel_gather(work, p->capacity, &samples, rows);
     glm_panel panel = {.x = x, .capacity = p->capacity, .count = count, .blocks = p->blocks};
     p->kernels->eta(eta, panel, p->theta, task->intercept);
     for (size_t r = 0; p->bags.offset != NULL && r < count; r++)
-        eta[r] += p->bags.offset[samples.row[r]];
+        eta[r] += p->bags.offset[row != NULL ? row[at + r] : at + r];
     return panel;
 }
 
-static void add_rows(bag_sums *sums, const bag_pass *p, const size_t *row, const double *mean,
+static void add_rows(bag_sums *sums, const bag_pass *p, size_t at, const double *mean,
                      const double *variance, size_t count)
 {
     double m = 0.0, v = 0.0;
@@ -177,8 +178,10 @@ static void add_rows(bag_sums *sums, const bag_pass *p, const size_t *row, const
     sums->slope += v;
     if (p->bags.weight != NULL) {
         v = 0.0;
-        for (size_t r = 0; r < count; r++)
-            v += p->bags.weight[row[r]] > 0.0 ? variance[r] / p->bags.weight[row[r]] : INFINITY;
+        for (size_t r = 0; r < count; r++) {
+            double w = p->bags.weight[p->bags.row != NULL ? p->bags.row[at + r] : at + r];
+            v += w > 0.0 ? variance[r] / w : INFINITY;
+        }
     }
     sums->variance += v;
 }
@@ -207,7 +210,7 @@ static void moments_chunk(void *context, size_t chunk, int worker)
         }
         for (size_t r = 0; r < count;) {
             size_t last = smaller(start[bag + 1] - at, count);
-            add_rows(&sums, p, p->bags.row + at + r, mean + r, variance + r, last - r);
+            add_rows(&sums, p, at + r, mean + r, variance + r, last - r);
             p->kernels->product(sums.product, panel, variance, r, last);
             r = last;
             if (start[bag + 1] > at + r)

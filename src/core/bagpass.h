@@ -15,7 +15,8 @@
 #include "family.h"
 #include "matrix.h"
 
-/* Bag b is the rows row[start[b] .. start[b+1]) of x, at least one. */
+/* Bag b is the rows row[start[b] .. start[b+1]) of x, at least one; row NULL: those numbers
+ * themselves. */
 typedef struct {
     const pboost_matrix *x;
     const double *weight; /* by row of x: the label's variance is divided by it; NULL: 1 */

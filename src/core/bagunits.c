@@ -7,10 +7,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "large.h"
+#include "parallel.h"
 #include "try.h"
 
-#define SHIFT_RATIO 16.0 /* mean over standard deviation from which a column is shifted */
-#define CONSTANT 1e-13   /* deviation over magnitude that is rounding alone */
+#define SHIFT_RATIO 16.0           /* mean over standard deviation from which a column is shifted */
+#define SUM_ROWS ((size_t)1 << 14) /* of a chunk */
+#define CONSTANT 1e-13             /* deviation over magnitude that is rounding alone */
 
 void pboost_units_free(standard_units *u)
 {
@@ -20,20 +23,52 @@ void pboost_units_free(standard_units *u)
     *u = (standard_units){0};
 }
 
-/* Sums of x - base and of its square, by column; base is the first row. */
-static void sum_columns(double *sum, double *square, double *base, const bag_rows *bags)
+typedef struct {
+    const bag_rows *bags;
+    const double *base;
+    double *sums; /* by chunk: sums, then squares */
+} column_task;
+
+static void sum_chunk(void *context, size_t chunk, int worker)
 {
-    size_t first = bags->start[0], end = bags->start[bags->n_bags], cols = bags->x->cols;
-    for (size_t j = 0; j < cols; j++) {
-        base[j] = pboost_matrix_at(bags->x, bags->row[first], j);
-        sum[j] = square[j] = 0.0;
-    }
+    const column_task *task = context;
+    const bag_rows *bags = task->bags;
+    size_t d = bags->x->cols, first = bags->start[0] + chunk * SUM_ROWS;
+    size_t end =
+        bags->start[bags->n_bags] - first < SUM_ROWS ? bags->start[bags->n_bags] : first + SUM_ROWS;
+    double *sum = task->sums + chunk * 2 * d, *square = sum + d;
+    (void)worker;
+    memset(sum, 0, 2 * d * sizeof *sum);
     for (size_t i = first; i < end; i++)
-        for (size_t j = 0; j < cols; j++) {
-            double v = pboost_matrix_at(bags->x, bags->row[i], j) - base[j];
+        for (size_t j = 0; j < d; j++) {
+            double v = pboost_matrix_at(bags->x, bags->row[i], j) - task->base[j];
             sum[j] += v;
             square[j] += v * v;
         }
+}
+
+/* Sums of x - base and of its square, by column; base is the first row. */
+static pboost_status sum_columns(double *sum, double *square, double *base, const bag_rows *bags,
+                                 int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t d = bags->x->cols, n = bags->start[bags->n_bags] - bags->start[0];
+    size_t chunks = (n + SUM_ROWS - 1) / SUM_ROWS;
+    column_task task = {.bags = bags, .base = base};
+    for (size_t j = 0; j < d; j++)
+        base[j] = pboost_matrix_at(bags->x, bags->row[bags->start[0]], j);
+    NEED(task.sums = pboost_alloc(chunks * 2 * d, sizeof *task.sums), err);
+    pboost_parallel(chunks, threads, sum_chunk, &task);
+    for (size_t j = 0; j < d; j++) {
+        sum[j] = square[j] = 0.0;
+        for (size_t c = 0; c < chunks; c++) {
+            sum[j] += task.sums[c * 2 * d + j];
+            square[j] += task.sums[c * 2 * d + d + j];
+        }
+    }
+done:
+    free(task.sums);
+    return st;
 }
 
 static void set_column(standard_units *u, size_t j, double base, double mean, double square,
@@ -54,7 +89,7 @@ static void set_column(standard_units *u, size_t j, double base, double mean, do
 }
 
 pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool intercept,
-                                pboost_error *err)
+                                int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t cols = bags->x->cols, n = bags->start[bags->n_bags] - bags->start[0];
@@ -66,7 +101,7 @@ pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool 
     NEED(out->scale = pboost_alloc(cols, sizeof(double)), err);
     NEED(work = pboost_alloc(3 * cols, sizeof *work), err);
     double *sum = work, *square = work + cols, *base = work + 2 * cols;
-    sum_columns(sum, square, base, bags);
+    TRY(sum_columns(sum, square, base, bags, threads, err));
     for (size_t j = 0; j < cols; j++) {
         set_column(out, j, base[j], sum[j] / (double)n, square[j] / (double)n, intercept);
         if (!isfinite(square[j]) || !isfinite(out->scale[j])) {
@@ -85,6 +120,75 @@ done:
     if (st != PBOOST_OK)
         pboost_units_free(out);
     return st;
+}
+
+#define GATHER_ROWS ((size_t)1 << 13) /* of a chunk */
+
+typedef struct {
+    gathered_rows *out;
+    const bag_rows *bags;
+    const standard_units *units;
+} gather_task;
+
+static void gather_chunk(void *context, size_t chunk, int worker)
+{
+    const gather_task *task = context;
+    const bag_rows *bags = task->bags;
+    const standard_units *u = task->units;
+    size_t n = task->out->matrix.rows, d = u->cols, first = chunk * GATHER_ROWS;
+    size_t end = n - first < GATHER_ROWS ? n : first + GATHER_ROWS;
+    (void)worker;
+    for (size_t i = first; i < end; i++) {
+        size_t row = bags->row[bags->start[0] + i];
+        double *to = task->out->x + i * d;
+        for (size_t j = 0; j < d; j++) {
+            double v = pboost_matrix_at(bags->x, row, j);
+            to[j] = ((v - u->shift[j]) - u->center[j]) / u->scale[j];
+        }
+        if (bags->weight != NULL)
+            task->out->weight[i] = bags->weight[row];
+        if (bags->offset != NULL)
+            task->out->offset[i] = bags->offset[row];
+    }
+}
+
+pboost_status pboost_gather_rows(gathered_rows *out, const bag_rows *bags, const standard_units *u,
+                                 int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = bags->start[bags->n_bags] - bags->start[0], cells;
+    *out = (gathered_rows){0};
+    if (__builtin_mul_overflow(n, u->cols, &cells))
+        cells = SIZE_MAX;
+    NEED(out->x = pboost_alloc_large(cells, sizeof *out->x), err);
+    NEED(out->start = pboost_alloc(bags->n_bags + 1, sizeof *out->start), err);
+    if (bags->weight != NULL)
+        NEED(out->weight = pboost_alloc(n, sizeof *out->weight), err);
+    if (bags->offset != NULL)
+        NEED(out->offset = pboost_alloc(n, sizeof *out->offset), err);
+    for (size_t b = 0; b <= bags->n_bags; b++)
+        out->start[b] = bags->start[b] - bags->start[0];
+    out->matrix = pboost_matrix_f64(out->x, n, u->cols);
+    gather_task task = {out, bags, u};
+    pboost_parallel((n + GATHER_ROWS - 1) / GATHER_ROWS, threads, gather_chunk, &task);
+    out->rows = (bag_rows){.x = &out->matrix,
+                           .weight = out->weight,
+                           .offset = out->offset,
+                           .n_bags = bags->n_bags,
+                           .start = out->start};
+done:
+    if (st != PBOOST_OK)
+        pboost_gathered_free(out);
+    return st;
+}
+
+void pboost_gathered_free(gathered_rows *gathered)
+{
+    free(gathered->x);
+    free(gathered->weight);
+    free(gathered->offset);
+    free(gathered->start);
+    *gathered = (gathered_rows){0};
 }
 
 void pboost_units_enter(double *parameter, const standard_units *u, const pboost_coef *coef,

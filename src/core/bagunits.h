@@ -14,7 +14,7 @@ typedef struct {
  * column that is constant (with an intercept) or 0 has scale 1.  Features that are not finite are
  * refused by name. */
 pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool intercept,
-                                pboost_error *err);
+                                int threads, pboost_error *err);
 void pboost_units_free(standard_units *units);
 
 /* Between the units of x (theta, intercept) and parameters in standard units, intercept first. */
@@ -22,6 +22,20 @@ void pboost_units_enter(double *parameter, const standard_units *u, const pboost
                         bool intercept);
 void pboost_units_leave(pboost_coef *coef, const standard_units *u, const double *parameter,
                         bool intercept);
+
+/* The rows of bags side by side in the order of the bags, features in standard units: passes over
+ * them read memory as it comes, which rows picked from all over a table do not. */
+typedef struct {
+    bag_rows rows;
+    pboost_matrix matrix;
+    double *x, *weight, *offset;
+    size_t *start;
+} gathered_rows;
+
+/* out must not move: rows points into it. */
+pboost_status pboost_gather_rows(gathered_rows *out, const bag_rows *bags, const standard_units *u,
+                                 int threads, pboost_error *err);
+void pboost_gathered_free(gathered_rows *gathered);
 
 /* covariance ((cols+1) squared, intercept last, in the units of x) from that of the parameters. */
 void pboost_units_covariance(double *covariance, const standard_units *u, const double *standard,
