@@ -5,7 +5,7 @@
 
 #include <priorboost/priorboost.h>
 
-enum { ROWS = 20000, TEST_ROWS = 5000, FEATURES = 4 };
+enum { ROWS = 100000, TEST_ROWS = 5000, FEATURES = 4 };
 
 static void check(pboost_status status, const pboost_error *err)
 {

@@ -1,7 +1,7 @@
 /* Rules, the grid of labels, and exact discrete Laplace noise.
  *
- * The sampler is that of Canonne, Kamath and Steinke (2020): uniform integers and comparisons only,
- * so that its law is exactly P(z) proportional to exp(-|z|/scale) given uniform words. */
+ * The sampler is after Canonne, Kamath and Steinke (2020): integers and comparisons only, so that its
+ * law is exactly P(z) proportional to exp(-|z|/scale) given uniform words. */
 #include "mechanism.h"
 
 #include <float.h>
@@ -331,8 +331,7 @@ laplace_scale pboost_laplace_scale(const label_grid *grid, pboost_rational epsil
 
 /* Uniform on 0 .. n-1: the high half of word * n, without the few low halves that would make some
  * results likelier than others. */
-static pboost_status uniform_below_word(uint64_t *out, uint64_t n, rng_source *source,
-                                        pboost_error *err)
+static pboost_status uniform_below(uint64_t *out, uint64_t n, rng_source *source, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_u128 product;
@@ -348,96 +347,118 @@ done:
     return st;
 }
 
-static pboost_status uniform_below(pboost_u128 *out, pboost_u128 n, rng_source *source,
-                                   pboost_error *err)
+/* True with probability a/b, a < b < 2^118: a word w is the first 64 binary digits of a uniform real,
+ * which is below a/b if w b + b <= 2^64 a, and not if w b >= 2^64 a.  In between, which is rare, the
+ * rest of its digits must be below (2^64 a - w b) / b. */
+static pboost_status coin_ratio(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    uint64_t top = (uint64_t)((n - 1) >> 64), high, low;
+    uint64_t word;
 
-    *out = 0;
-    if (top == 0 && (uint64_t)n != 0) {
-        TRY(uniform_below_word(&low, (uint64_t)n, source, err));
-        *out = low;
-        goto done;
+    *out = false;
+    for (;;) {
+        TRY(pboost_rng_next(&word, source, err));
+        pboost_u128 low = (pboost_u128)word * (uint64_t)b;
+        pboost_u128 high = (pboost_u128)word * (uint64_t)(b >> 64) + (low >> 64);
+        if (high >= a)
+            break;
+        *out = a - high > (pboost_u128)1 << 55; /* then the difference exceeds 2^118 */
+        if (*out)
+            break;
+        a = ((a - high) << 64) - (uint64_t)low;
+        *out = a >= b;
+        if (*out)
+            break;
     }
-    uint64_t mask = top == 0 ? 0 : UINT64_MAX >> __builtin_clzll(top);
-    do {
-        TRY(pboost_rng_next(&high, source, err));
-        TRY(pboost_rng_next(&low, source, err));
-        *out = (pboost_u128)(high & mask) << 64 | low;
-    } while (*out >= n);
 done:
     return st;
 }
 
-/* True with probability exp(-u/t), 0 <= u <= t: the first j at which a coin of u/(t j) fails is odd
- * with that probability (the alternating series of exp).  The coin is one of 1/j and one of u/t. */
-static pboost_status coin_exp(bool *out, pboost_u128 u, pboost_u128 t, rng_source *source,
+/* True with probability exp(-a/b), 0 <= a <= b: the first j at which a coin of a/(b j) fails is odd
+ * with that probability (the alternating series of exp).  That coin is one of 1/j and one of a/b. */
+static pboost_status coin_exp(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    uint64_t j = 1, one_of_j;
-    pboost_u128 x;
+    bool heads = true;
+    uint64_t j = 0, one_of_j;
 
     *out = false;
-    for (;; j++) {
+    while (heads) {
+        j++;
         if (j > 1) {
-            TRY(uniform_below_word(&one_of_j, j, source, err));
-            if (one_of_j != 0)
-                break;
+            TRY(uniform_below(&one_of_j, j, source, err));
+            heads = one_of_j == 0;
         }
-        if (u < t) {
-            TRY(uniform_below(&x, t, source, err));
-            if (x >= u)
-                break;
-        }
+        if (heads && a < b)
+            TRY(coin_ratio(&heads, a, b, source, err));
     }
     *out = j % 2 == 1;
 done:
     return st;
 }
 
-/* The number of successes of a coin of exp(-1) before it fails. */
-static pboost_status geometric(uint64_t *out, rng_source *source, pboost_error *err)
+/* True with probability exp(-block/scale). */
+static pboost_status coin_block(bool *out, const laplace_sampler *sampler, rng_source *source,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bool more;
 
-    *out = 0;
-    for (;;) {
-        TRY(coin_exp(&more, 1, 1, source, err));
-        if (!more)
-            break;
-        ++*out;
-    }
+    *out = true;
+    for (uint64_t i = 0; i < sampler->whole && *out; i++)
+        TRY(coin_exp(out, 1, 1, source, err));
+    if (*out && sampler->rest > 0)
+        TRY(coin_exp(out, sampler->rest, sampler->scale.num, source, err));
 done:
     return st;
 }
 
-/* u + t v, with P(u) proportional to exp(-u/t) on 0 .. t-1 and v geometric, is geometric of scale t;
- * its quotient by den is geometric of scale num/den; a random sign makes it two-sided, 0 being
- * counted once. */
-pboost_status pboost_laplace_draw(int64_t *out, const laplace_scale *scale, rng_source *source,
-                                  pboost_error *err)
+/* P(n) proportional to exp(-n/scale) on n >= 0: n = block v + u, where u is from 0 .. block-1, kept
+ * with probability exp(-u/scale), and v counts how often a coin of exp(-block/scale) succeeds. */
+static pboost_status geometric(uint64_t *out, const laplace_sampler *sampler, rng_source *source,
+                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_u128 u, size;
-    uint64_t v, sign;
-    bool keep;
+    uint64_t u, v = 0;
+    bool more;
 
     *out = 0;
     do {
-        do {
-            TRY(uniform_below(&u, scale->num, source, err));
-            TRY(coin_exp(&keep, u, scale->num, source, err));
-        } while (!keep);
-        TRY(geometric(&v, source, err));
+        TRY(uniform_below(&u, sampler->block, source, err));
+        TRY(coin_exp(&more, (pboost_u128)u * sampler->scale.den, sampler->scale.num, source, err));
+    } while (!more);
+    for (;; v++) {
+        TRY(coin_block(&more, sampler, source, err));
+        if (!more)
+            break;
+    }
+    if (__builtin_mul_overflow(sampler->block, v, out) || __builtin_add_overflow(*out, u, out) ||
+        *out > (uint64_t)SUM_LIMIT)
+        FAIL(err, PBOOST_INTERNAL, "noise beyond 2^62 was drawn"); /* P < exp(-1000) */
+done:
+    return st;
+}
+
+laplace_sampler pboost_laplace_sampler(laplace_scale scale)
+{
+    uint64_t block = scale.num >= scale.den ? (uint64_t)(scale.num / scale.den) : 1;
+    pboost_u128 exponent = (pboost_u128)block * scale.den;
+    return (laplace_sampler){scale, block, (uint64_t)(exponent / scale.num), exponent % scale.num};
+}
+
+/* A random sign makes the geometric size two-sided; 0 is counted for one of them. */
+pboost_status pboost_laplace_draw(int64_t *out, const laplace_sampler *sampler, rng_source *source,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint64_t size, sign;
+
+    *out = 0;
+    do {
+        TRY(geometric(&size, sampler, source, err));
         TRY(pboost_rng_next(&sign, source, err));
         sign >>= 63;
-        if (__builtin_mul_overflow(scale->num, (pboost_u128)v, &size) ||
-            __builtin_add_overflow(size, u, &size) || size / scale->den > (pboost_u128)SUM_LIMIT)
-            FAIL(err, PBOOST_INTERNAL, "noise beyond 2^62 was drawn"); /* P < exp(-500) */
-        size /= scale->den;
     } while (sign == 1 && size == 0);
     *out = sign == 1 ? -(int64_t)size : (int64_t)size;
 done:

@@ -34,8 +34,8 @@ double pboost_grid_mean(const label_grid *grid, int64_t total, size_t size);
 /* The sign of total * step / size - 1/2, exactly: -1, 0 or 1. */
 int pboost_grid_side_of_half(const label_grid *grid, int64_t total, size_t size);
 
-/* num / den: noise z has probability proportional to exp(-|z| den / num).  den is at least 1 and
- * num / den at most 2^52. */
+/* num / den, the scale of noise: z has probability proportional to exp(-|z| den / num).
+ * num is positive and below 2^118, den positive, num / den at most 2^52. */
 typedef struct {
     pboost_u128 num;
     uint64_t den;
@@ -45,7 +45,16 @@ typedef struct {
  * the sum by at most upper - lower. */
 laplace_scale pboost_laplace_scale(const label_grid *grid, pboost_rational epsilon);
 
-pboost_status pboost_laplace_draw(int64_t *out, const laplace_scale *scale, rng_source *source,
+/* What the sampler needs to know of a scale; made once for many draws. */
+typedef struct {
+    laplace_scale scale;
+    uint64_t block; /* floor(num / den), at least 1 */
+    uint64_t whole; /* block * den / num = whole + rest / num */
+    pboost_u128 rest;
+} laplace_sampler;
+
+laplace_sampler pboost_laplace_sampler(laplace_scale scale);
+pboost_status pboost_laplace_draw(int64_t *out, const laplace_sampler *sampler, rng_source *source,
                                   pboost_error *err);
 
 #endif

@@ -17,7 +17,7 @@ struct pboost_memory_oracle {
     int64_t *point; /* bounded labels, in steps of the grid */
     double *value;  /* labels without bounds */
     label_grid grid;
-    laplace_scale scale;
+    laplace_sampler noise;
     uint64_t *spent; /* one bit by row */
     size_t rows_spent;
     uint64_t questions; /* answered so far: each has its own stream of simulated noise */
@@ -54,7 +54,7 @@ static pboost_status take_labels(pboost_memory_oracle *o, const double *label, p
         o->grid = pboost_grid(&o->rules);
         TRY(pboost_grid_check_rows(&o->grid, o->n, err));
         if (o->rules.epsilon.den != 0)
-            o->scale = pboost_laplace_scale(&o->grid, o->rules.epsilon);
+            o->noise = pboost_laplace_sampler(pboost_laplace_scale(&o->grid, o->rules.epsilon));
         NEED(o->point = pboost_alloc(o->n, sizeof *o->point), err);
     } else {
         NEED(o->value = pboost_alloc(o->n, sizeof *o->value), err);
@@ -182,7 +182,7 @@ static pboost_status answer_on_grid(double *answer, const pboost_memory_oracle *
     int64_t total = 0, noise = 0;
 
     if (o->rules.epsilon.den != 0)
-        TRY(pboost_laplace_draw(&noise, &o->scale, source, err));
+        TRY(pboost_laplace_draw(&noise, &o->noise, source, err));
     for (size_t i = 0; i < size; i++)
         total += o->point[row[i]];
     total += noise;

@@ -37,6 +37,14 @@ static partition_kernel *const MANY[SIMD_LEVELS] = {
 #endif
 };
 
+static partition_rebase *const REBASE[SIMD_LEVELS] = {
+    pboost_partition_rebase_plain,
+#ifdef PBOOST_SIMD_X86
+    pboost_partition_rebase_avx2,
+    pboost_partition_rebase_avx512,
+#endif
+};
+
 static size_t block_rows(size_t k)
 {
     return k < MANY_FROM ? FEW_ROWS : k / PARTITION_PAD * PARTITION_PAD;
@@ -61,13 +69,13 @@ pboost_status pboost_partition_table_init(partition_table *out, size_t k, pboost
     NEED(out->number = pboost_alloc(4 * out->length, sizeof(double)), err);
     out->inverse = out->number + out->length;
     out->ratio = out->inverse + out->length;
-    out->allowed = out->ratio + out->length;
+    out->weight = out->ratio + out->length;
     for (size_t t = 0; t < out->length; t++) {
         double number = (double)t;
         out->number[t] = number;
         out->inverse[t] = t > 0 ? 1 / number : 0;
         out->ratio[t] = t > 1 ? number / (number - 1) : 0;
-        out->allowed[t] = t >= k && t < 2 * k ? 0 : (double)INFINITY;
+        out->weight[t] = t >= k && t < 2 * k ? 1 / number : (double)INFINITY;
     }
 done:
     return st;
@@ -128,20 +136,12 @@ static size_t common_cut(partition_work *work, size_t rows, size_t k)
     return cut;
 }
 
-static void rebase(double *cost, size_t n)
-{
-    double least = (double)INFINITY;
-    for (size_t i = 0; i < n; i++)
-        least = cost[i] < least ? cost[i] : least;
-    for (size_t i = 0; i < n; i++)
-        cost[i] -= least;
-}
-
 void pboost_partition_chunk(partition_cuts *out, partition_work *work, const partition_table *table,
                             const double *x, size_t first, size_t last, double scale, int to_end)
 {
     size_t k = table->min_bag, rows = last - first, behind = reach(k), block = block_rows(k);
-    partition_kernel *kernel = (k < MANY_FROM ? FEW : MANY)[pboost_simd_level()];
+    simd_level_t level = pboost_simd_level();
+    partition_kernel *kernel = (k < MANY_FROM ? FEW : MANY)[level];
 
     /* window[behind] is the first cut of the block, and the row after it */
     for (size_t i = 0; i < behind; i++) {
@@ -159,7 +159,7 @@ void pboost_partition_chunk(partition_cuts *out, partition_work *work, const par
                work->scratch);
         memmove(work->x, work->x + block, behind * sizeof *work->x);
         memmove(work->cost, work->cost + block, behind * sizeof *work->cost);
-        rebase(work->cost + behind - (2 * k - 1), 2 * k - 1);
+        REBASE[level](work->cost + behind - (2 * k - 1), 2 * k - 1);
     }
 
     size_t cut = to_end ? rows : common_cut(work, rows, k), n_cuts = 1;

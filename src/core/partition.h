@@ -30,7 +30,7 @@ typedef struct {
     double *number;  /* t */
     double *inverse; /* 1/t */
     double *ratio;   /* t/(t-1), 0 for t < 2 */
-    double *allowed; /* 0 for k <= t < 2k, infinity elsewhere */
+    double *weight;  /* 1/t for k <= t < 2k, infinity elsewhere */
 } partition_table;
 
 pboost_status pboost_partition_table_init(partition_table *out, size_t min_bag, pboost_error *err);

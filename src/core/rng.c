@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "kernels/random.h"
+#include "simd.h"
 #include "try.h"
 
 enum { PHILOX_ROUNDS = 10, INDEX_BITS = 56 };
@@ -36,10 +38,15 @@ void pboost_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t ke
     out[3] = c3;
 }
 
+static uint64_t counter_of(rng_purpose purpose, uint64_t index)
+{
+    return index | (uint64_t)purpose << INDEX_BITS;
+}
+
 void pboost_rng_words(uint64_t out[2], uint64_t seed, rng_purpose purpose, uint64_t stream,
                       uint64_t index)
 {
-    uint64_t low = index | (uint64_t)purpose << INDEX_BITS;
+    uint64_t low = counter_of(purpose, index);
     const uint32_t counter[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)stream,
                                  (uint32_t)(stream >> 32)};
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
@@ -48,6 +55,34 @@ void pboost_rng_words(uint64_t out[2], uint64_t seed, rng_purpose purpose, uint6
     pboost_philox(word, counter, key);
     out[0] = word[0] | (uint64_t)word[1] << 32;
     out[1] = word[2] | (uint64_t)word[3] << 32;
+}
+
+static random_words *const WORDS[SIMD_LEVELS] = {
+    pboost_random_words_plain,
+#ifdef PBOOST_SIMD_X86
+    pboost_random_words_avx2,
+    pboost_random_words_avx512,
+#endif
+};
+
+static random_normals *const NORMALS[SIMD_LEVELS] = {
+    pboost_random_normals_plain,
+#ifdef PBOOST_SIMD_X86
+    pboost_random_normals_avx2,
+    pboost_random_normals_avx512,
+#endif
+};
+
+void pboost_rng_fill(uint64_t *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream,
+                     uint64_t index)
+{
+    WORDS[pboost_simd_level()](out, n, seed, stream, counter_of(purpose, index));
+}
+
+void pboost_rng_normals(double *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream,
+                        uint64_t index)
+{
+    NORMALS[pboost_simd_level()](out, n, seed, stream, counter_of(purpose, index));
 }
 
 void pboost_rng_source_seeded(rng_source *source, uint64_t seed, rng_purpose purpose,
@@ -84,31 +119,19 @@ static pboost_status system_fill(void *buffer, size_t bytes, pboost_error *err)
     return PBOOST_OK;
 }
 
-static pboost_status refill(rng_source *source, pboost_error *err)
+pboost_status pboost_rng_refill(rng_source *source, pboost_error *err)
 {
+    enum { SIZE = sizeof source->buffer / sizeof *source->buffer };
     pboost_status st = PBOOST_OK;
 
     if (source->seeded) {
-        pboost_rng_words(source->buffer, source->seed, source->purpose, source->stream,
-                         source->index++);
-        source->left = 2;
+        pboost_rng_fill(source->buffer, SIZE / 2, source->seed, source->purpose, source->stream,
+                        source->index);
+        source->index += SIZE / 2;
     } else {
         TRY(system_fill(source->buffer, sizeof source->buffer, err));
-        source->left = sizeof source->buffer / sizeof *source->buffer;
     }
-done:
-    return st;
-}
-
-pboost_status pboost_rng_next(uint64_t *out, rng_source *source, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-
-    *out = 0;
-    if (source->left == 0)
-        TRY(refill(source, err));
-    *out = source->buffer[--source->left];
-    source->buffer[source->left] = 0;
+    source->left = SIZE;
 done:
     return st;
 }

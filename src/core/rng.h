@@ -29,6 +29,14 @@ void pboost_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t ke
 void pboost_rng_words(uint64_t out[2], uint64_t seed, rng_purpose purpose, uint64_t stream,
                       uint64_t index);
 
+/* The same for index, index + 1, ...: out[0 .. 2 n). */
+void pboost_rng_fill(uint64_t *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream,
+                     uint64_t index);
+
+/* Two normal deviates from each of these pairs of words, the same on every machine. */
+void pboost_rng_normals(double *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream,
+                        uint64_t index);
+
 /* The key by which a row takes its place in a shuffle. */
 static inline uint64_t pboost_rng_key(uint64_t seed, rng_purpose purpose, uint64_t stream,
                                       uint64_t index)
@@ -44,7 +52,7 @@ typedef struct {
     bool seeded;
     uint64_t seed, stream, index;
     rng_purpose purpose;
-    uint64_t buffer[64];
+    uint64_t buffer[256];
     unsigned left;
 } rng_source;
 
@@ -53,7 +61,19 @@ void pboost_rng_source_seeded(rng_source *source, uint64_t seed, rng_purpose pur
 void pboost_rng_source_system(rng_source *source);
 
 /* The next word; PBOOST_ORACLE where the operating system has none to give, never a weaker one. */
-pboost_status pboost_rng_next(uint64_t *out, rng_source *source, pboost_error *err);
+pboost_status pboost_rng_refill(rng_source *source, pboost_error *err);
+static inline pboost_status pboost_rng_next(uint64_t *out, rng_source *source, pboost_error *err)
+{
+    *out = 0;
+    if (source->left == 0) {
+        pboost_status st = pboost_rng_refill(source, err);
+        if (st != PBOOST_OK)
+            return st;
+    }
+    *out = source->buffer[--source->left];
+    source->buffer[source->left] = 0;
+    return PBOOST_OK;
+}
 
 /* Forgets the words that are left; called when the question is over. */
 void pboost_rng_source_wipe(rng_source *source);

@@ -8,40 +8,31 @@
 #include "rng.h"
 #include "try.h"
 
-enum { CHUNK_ROWS = 2048, ROW_BITS = 40, DRAW_BITS = 16 };
+enum { CHUNK_ROWS = 1024, ROW_BITS = 40, DRAW_BITS = 16 };
 #define POISSON_LIMIT 1e12
 
-/* In (0, 1], and in (0, 1): multiples of 2^-53, and odd multiples of 2^-53. */
-static double unit_closed(uint64_t word)
-{
-    return (double)((word >> 11) + 1) * 0x1p-53;
-}
-
+/* An odd multiple of 2^-53, so neither 0 nor 1. */
 static double unit_open(uint64_t word)
 {
     return (double)(2 * (word >> 12) + 1) * 0x1p-53;
 }
 
-/* Box and Muller's two normal deviates; they reach to 8.5 standard deviations. */
-static void normal_pair(double out[2], const uint64_t word[2])
-{
-    double radius = sqrt(-2 * log(unit_closed(word[0])));
-    double angle = 6.283185307179586477 * unit_closed(word[1]);
-    out[0] = radius * cos(angle);
-    out[1] = radius * sin(angle);
-}
-
+/* Deviates first .. first+n of an endless sequence, of which a pair of words makes two. */
 static void normals(double *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream,
-                    uint64_t index)
+                    uint64_t first)
 {
-    for (size_t i = 0; i < n; i += 2) {
-        uint64_t word[2];
-        double pair[2];
-        pboost_rng_words(word, seed, purpose, stream, index++);
-        normal_pair(pair, word);
-        out[i] = pair[0];
-        if (i + 1 < n)
-            out[i + 1] = pair[1];
+    double pair[2];
+
+    if (first % 2 == 1 && n > 0) {
+        pboost_rng_normals(pair, 1, seed, purpose, stream, first / 2);
+        *out++ = pair[1];
+        first++;
+        n--;
+    }
+    pboost_rng_normals(out, n / 2, seed, purpose, stream, first / 2);
+    if (n % 2 == 1) {
+        pboost_rng_normals(pair, 1, seed, purpose, stream, (first + n) / 2);
+        out[n - 1] = pair[0];
     }
 }
 
@@ -179,28 +170,30 @@ typedef struct {
     size_t first, n;
 } table;
 
-static void make_row(double *x, double *y, const table *t, uint64_t row)
+static double make_label(const double *x, double noise, const table *t, uint64_t row)
 {
     const pboost_synthetic *s = t->s;
-    uint64_t index = row << DRAW_BITS;
-    deviates d = {.seed = s->seed, .stream = t->stream, .index = index};
-    double eta = 0, noise;
+    deviates d = {.seed = s->seed, .stream = t->stream, .index = row << DRAW_BITS};
+    double eta = s->noise * noise;
 
-    normals(x, s->features, s->seed, RNG_FEATURES, t->stream, index);
-    normals(&noise, 1, s->seed, RNG_LABELS, t->stream, index);
     for (size_t j = 0; j < s->features; j++)
         eta += x[j] * t->theta[j];
-    *y = DRAW[s->family](s, eta + s->noise * noise, &d);
+    return DRAW[s->family](s, eta, &d);
 }
 
 static void make_chunk(void *context, size_t chunk, int worker)
 {
     const table *t = context;
-    size_t from = chunk * CHUNK_ROWS, to = from + CHUNK_ROWS < t->n ? from + CHUNK_ROWS : t->n;
+    const pboost_synthetic *s = t->s;
+    size_t from = chunk * CHUNK_ROWS, n = t->n - from < CHUNK_ROWS ? t->n - from : CHUNK_ROWS;
+    double *x = t->x + from * s->features, noise[CHUNK_ROWS];
+    uint64_t row = t->first + from;
     (void)worker;
 
-    for (size_t i = from; i < to; i++)
-        make_row(t->x + i * t->s->features, t->y + i, t, t->first + i);
+    normals(x, n * s->features, s->seed, RNG_FEATURES, t->stream, row * s->features);
+    normals(noise, n, s->seed, RNG_LABELS, t->stream, row);
+    for (size_t i = 0; i < n; i++)
+        t->y[from + i] = make_label(x + i * s->features, noise[i], t, row + i);
 }
 
 pboost_status pboost_synthetic_rows(double *x, double *y, const pboost_synthetic *s,

@@ -124,7 +124,7 @@ with open("adult.csv", "w") as f:
         f.write(f" {random.choice(['Male', 'Female'])},{age}, {'>50K' if random.random() < age / 100 else '<=50K'}\n")
 PY
 expect 0 priorboost train --data adult.csv --label income --positive '>50K' --family logistic --min-bag 4 --out a.json --json
-python3 -c "import sys; sys.exit(not $(field theta.0) > 0)" || fail "the positive level: $(field columns) $(field theta)"
+python3 -c "import sys; sys.exit(not $(field theta.1) > 0)" || fail "the positive level: $(field columns) $(field theta)"
 expect 0 priorboost evaluate --model a.json --data adult.csv --json
 within 0.5 1 "$(field auc)"
 

@@ -27,7 +27,7 @@ static pboost_rules rules_with(pboost_rational epsilon)
 
 /* Fills total[TRIALS] with noisy sums, in steps, of a bag of lower bounds, one label of which is the
  * upper bound if `changed`. */
-typedef void sampler(int64_t *total, bool changed, pboost_rational epsilon);
+typedef void noisy_sums(int64_t *total, bool changed, pboost_rational epsilon);
 
 /* ---- The audit ------------------------------------------------------------------------------- */
 
@@ -40,7 +40,7 @@ static double lower_limit(double a, double b)
 }
 
 /* The most that an observer is shown to gain by events "total >= t" and "total < t". */
-static double audit(sampler *sample, pboost_rational epsilon)
+static double audit(noisy_sums *sample, pboost_rational epsilon)
 {
     pboost_rules rules = rules_with(epsilon);
     label_grid grid = pboost_grid(&rules);
@@ -106,12 +106,13 @@ static void sample_scaled(int64_t *total, bool changed, laplace_scale scale)
     pboost_error err;
     pboost_rules rules = rules_with((pboost_rational){1, 1});
     label_grid grid = pboost_grid(&rules);
+    laplace_sampler sampler = pboost_laplace_sampler(scale);
     rng_source source;
 
     pboost_rng_source_seeded(&source, changed ? 21 : 22, RNG_NOISE, 0);
     for (size_t i = 0; i < TRIALS; i++) {
         int64_t noise;
-        assert_ok(pboost_laplace_draw(&noise, &scale, &source, &err), err);
+        assert_ok(pboost_laplace_draw(&noise, &sampler, &source, &err), err);
         total[i] = BAG * grid.lower + (changed ? grid.upper - grid.lower : 0) + noise;
     }
 }

@@ -95,10 +95,11 @@ static double distance(const int64_t *z, size_t n, double rate)
 static void draw(int64_t *z, size_t n, laplace_scale scale, uint64_t seed)
 {
     pboost_error err;
+    laplace_sampler sampler = pboost_laplace_sampler(scale);
     rng_source source;
     pboost_rng_source_seeded(&source, seed, RNG_NOISE, 0);
     for (size_t i = 0; i < n; i++)
-        assert_ok(pboost_laplace_draw(&z[i], &scale, &source, &err), err);
+        assert_ok(pboost_laplace_draw(&z[i], &sampler, &source, &err), err);
 }
 
 static double deviate(double count, double probability)

@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "rng.h"
+#include "simd.h"
 
 /* Known-answer vectors that Salmon et al. publish with Random123. */
 static void philox_gives_the_published_words(void **state)
@@ -39,6 +40,54 @@ static void every_argument_changes_the_words(void **state)
     assert_memory_not_equal(base, other, sizeof base);
     pboost_rng_words(other, 1, RNG_NOISE, 2, 3 + (UINT64_C(1) << 55));
     assert_memory_not_equal(base, other, sizeof base);
+}
+
+/* Each level of vector instructions, in every length, against the plain definitions. */
+static void all_levels_give_the_same_words_and_normals(void **state)
+{
+    (void)state;
+    enum { MOST = 100 };
+    for (simd_level_t level = SIMD_PLAIN; level < SIMD_LEVELS; level++) {
+        pboost_simd_force(level);
+        for (size_t n = 0; n <= MOST; n++) {
+            uint64_t word[2 * MOST + 1], one[2], index = (UINT64_C(1) << 32) - 40 + 7 * n;
+            double normal[2 * MOST + 1], plain[2 * MOST];
+            word[2 * n] = 77;
+            normal[2 * n] = 77;
+            pboost_rng_fill(word, n, 9, RNG_FEATURES, UINT64_C(5) << 40, index);
+            pboost_rng_normals(normal, n, 9, RNG_FEATURES, UINT64_C(5) << 40, index);
+            assert_true(word[2 * n] == 77 && normal[2 * n] == 77);
+            pboost_simd_force(SIMD_PLAIN);
+            pboost_rng_normals(plain, n, 9, RNG_FEATURES, UINT64_C(5) << 40, index);
+            pboost_simd_force(level);
+            assert_memory_equal(normal, plain, 2 * n * sizeof *plain);
+            for (size_t i = 0; i < n; i++) {
+                pboost_rng_words(one, 9, RNG_FEATURES, UINT64_C(5) << 40, index + i);
+                assert_true(word[2 * i] == one[0] && word[2 * i + 1] == one[1]);
+            }
+        }
+    }
+    pboost_simd_force(SIMD_LEVELS);
+}
+
+/* The normals are those of Box and Muller in long double, to a few units in the last place. */
+static void normals_are_accurate(void **state)
+{
+    (void)state;
+    enum { MANY = 100000 };
+    static uint64_t word[2 * MANY];
+    static double normal[2 * MANY];
+    pboost_rng_fill(word, MANY, 1, RNG_FEATURES, 0, 0);
+    pboost_rng_normals(normal, MANY, 1, RNG_FEATURES, 0, 0);
+    for (size_t i = 0; i < MANY; i++) {
+        long double u = 1 - (long double)(word[2 * i] >> 12) / 0x1p52L;
+        long double t = (long double)(word[2 * i + 1] << 2 >> 12) / 0x1p52L - 0.5L;
+        long double quadrant = (long double)(word[2 * i + 1] >> 62);
+        long double angle = (quadrant + t) * 1.57079632679489661923132169163975L;
+        long double radius = sqrtl(-2 * logl(u));
+        assert_close(normal[2 * i], (double)(radius * cosl(angle)), 2e-15);
+        assert_close(normal[2 * i + 1], (double)(radius * sinl(angle)), 2e-15);
+    }
 }
 
 static void a_seeded_source_repeats(void **state)
@@ -94,6 +143,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_gives_the_published_words),
         cmocka_unit_test(every_argument_changes_the_words),
+        cmocka_unit_test(all_levels_give_the_same_words_and_normals),
+        cmocka_unit_test(normals_are_accurate),
         cmocka_unit_test(a_seeded_source_repeats),
         cmocka_unit_test(system_words_differ),
         cmocka_unit_test(a_wiped_source_holds_no_words),

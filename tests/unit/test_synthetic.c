@@ -41,9 +41,15 @@ static void any_part_and_any_threads_give_the_same_rows(void **state)
         make(all, &s, 1, 0, N, 1);
         make(part, &s, 1, 0, N, 3);
         assert_memory_equal(all, part, sizeof *all);
-        make(part, &s, 1, 12345, 5000, 1);
-        assert_memory_equal(all->x + 12345 * D, part->x, 5000 * D * sizeof(double));
-        assert_memory_equal(all->y + 12345, part->y, 5000 * sizeof(double));
+        static const size_t cut[][2] = {{12345, 5000}, {12344, 4999}, {7, 1}, {8, 1}, {3, 0}};
+        for (size_t c = 0; c < sizeof cut / sizeof *cut; c++) {
+            size_t first = cut[c][0], n = cut[c][1];
+            part->x[n * D] = part->y[n] = 77;
+            make(part, &s, 1, first, n, 1);
+            assert_memory_equal(all->x + first * D, part->x, n * D * sizeof(double));
+            assert_memory_equal(all->y + first, part->y, n * sizeof(double));
+            assert_true(part->x[n * D] == 77 && part->y[n] == 77);
+        }
     }
 }
 

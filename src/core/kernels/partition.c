@@ -31,6 +31,8 @@ typedef double lanes __attribute__((vector_size(8 * LANES)));
 typedef int64_t mask __attribute__((vector_size(8 * LANES)));
 typedef uint32_t words __attribute__((vector_size(4 * LANES)));
 
+#define FIRST ((lanes){0, 1, 2, 3, 4, 5, 6, 7})
+
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE lanes load(const double *from)
@@ -195,28 +197,47 @@ INLINE void measure(block *b, const double *cost, const double *x, size_t rows)
     }
 }
 
+/* The cost of joining l rows on the left, or 8 values of l, to r on the right, without M(a, j).  A
+ * size that is not allowed has weight infinity, so this is infinite or not a number, and never less
+ * than anything. */
+#define JOIN(left_cost, left_mean, left_count, right_mean, right_count, weight)                    \
+    ((left_cost) + ((left_mean) + (right_mean)) * ((left_mean) + (right_mean)) *                   \
+                       ((left_count) * ((right_count) * (weight))))
+
+/* Index of the least value; the least index where equal. */
+INLINE double arg_least(lanes value, lanes arg)
+{
+#define FOLD(...)                                                                                  \
+    do {                                                                                           \
+        lanes v = __builtin_shufflevector(value, value, __VA_ARGS__);                              \
+        lanes a = __builtin_shufflevector(arg, arg, __VA_ARGS__);                                  \
+        mask less = (v < value) | ((v == value) & (a < arg));                                      \
+        value = choose(less, v, value);                                                            \
+        arg = choose(less, a, arg);                                                                \
+    } while (0)
+    FOLD(4, 5, 6, 7, 0, 1, 2, 3);
+    FOLD(2, 3, 0, 1, 6, 7, 4, 5);
+    FOLD(1, 0, 3, 2, 5, 4, 7, 6);
+#undef FOLD
+    return arg[0];
+}
+
 /* The best l for r rows on the right, among low .. high and perhaps a few more. */
 INLINE size_t best_left(const block *b, size_t r, size_t low, size_t high)
 {
     const partition_table *table = b->table;
-    const lanes iota = {0, 1, 2, 3, 4, 5, 6, 7};
+    const double *weight = table->weight + r;
     lanes mean = all(b->right_mean[r]), count = all((double)r);
-    lanes best = all((double)INFINITY), arg = all((double)low);
+    lanes best = all((double)INFINITY), l_now = table->number[low] + FIRST, arg = l_now;
     for (size_t l = low; l <= high; l += LANES) {
-        lanes apart = load(b->left_mean + l) + mean;
-        lanes weight = load(table->number + l) * count * load(table->inverse + l + r);
-        lanes v = load(b->left_cost + l) + load(table->allowed + l + r) + apart * apart * weight;
+        lanes v = JOIN(load(b->left_cost + l), load(b->left_mean + l), l_now, mean, count,
+                       load(weight + l));
         mask less = v < best;
         best = choose(less, v, best);
-        arg = choose(less, iota + (double)l, arg);
+        arg = choose(less, l_now, arg);
+        l_now += LANES;
     }
-    double least = best[0], at = arg[0];
-    for (int i = 1; i < LANES; i++)
-        if (best[i] < least || (best[i] == least && arg[i] < at)) {
-            least = best[i];
-            at = arg[i];
-        }
-    return (size_t)at;
+    return (size_t)arg_least(best, arg);
 }
 
 /* cost and step of the 8 cuts from r on, whose best l lie in low .. high. */
@@ -224,17 +245,17 @@ INLINE void finish_tile(const block *b, double *cost, uint32_t *step, size_t r, 
                         size_t high)
 {
     const partition_table *table = b->table;
-    lanes mean = load(b->right_mean + r), count = load(table->number + r);
-    lanes best = all((double)INFINITY), arg = all((double)low);
+    const double *weight = table->weight + r, *number = table->number;
+    lanes mean = load(b->right_mean + r), count = load(number + r);
+    lanes best = all((double)INFINITY), arg = all(number[low]);
     for (size_t l = low; l <= high; l++) {
-        lanes apart = b->left_mean[l] + mean;
-        lanes weight = table->number[l] * count * load(table->inverse + l + r);
-        lanes v = b->left_cost[l] + load(table->allowed + l + r) + apart * apart * weight;
+        lanes v = JOIN(b->left_cost[l], b->left_mean[l], number[l], mean, count, load(weight + l));
         mask less = v < best;
         best = choose(less, v, best);
-        arg = choose(less, all((double)l), arg);
+        arg = choose(less, all(number[l]), arg);
     }
-    store(cost + r, best + load(b->right_cost + r));
+    best += load(b->right_cost + r);
+    store(cost + r, best);
     words offset = __builtin_convertvector(arg + count - (double)table->min_bag, words);
     memcpy(step + r, &offset, sizeof offset);
 }
@@ -245,16 +266,16 @@ void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, 
     size_t k = table->min_bag, n_tiles = rows / LANES, top = 1;
     size_t left = 2 * k + PARTITION_PAD, right = k + PARTITION_PAD;
     block b = {table, scratch, scratch + left, scratch + 2 * left, scratch + 2 * left + right};
-    /* bound[t] is the best l of the last cut of tile t-1: what tile t may not exceed */
+    /* bound[t] is the best l of the last cut before tile t: what no later one exceeds */
     double *bound = scratch + 2 * left + 2 * right;
 
     measure(&b, cost, x, rows);
     while (2 * top <= n_tiles)
         top *= 2;
-    bound[0] = (double)(2 * k - 1);
+    bound[0] = (double)best_left(&b, 0, k, 2 * k - 1);
     for (size_t stride = top; stride > 0; stride /= 2)
         for (size_t t = stride; t <= n_tiles; t += 2 * stride) {
-            size_t r = t * LANES - 1, low = k > r ? k - r : 1, high = (size_t)bound[t - stride];
+            size_t r = t * LANES - 1, low = k - r, high = (size_t)bound[t - stride];
             if (t + stride <= n_tiles && (size_t)bound[t + stride] > low)
                 low = (size_t)bound[t + stride];
             if (high > 2 * k - 1 - r)
@@ -263,4 +284,25 @@ void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, 
         }
     for (size_t t = 0; t < n_tiles; t++)
         finish_tile(&b, cost, step, t * LANES, (size_t)bound[t + 1], (size_t)bound[t]);
+}
+
+/* ---- rebase ---------------------------------------------------------------------------------- */
+
+void SIMD(pboost_partition_rebase)(double *cost, size_t n)
+{
+    lanes least = all((double)INFINITY);
+    size_t whole = n / LANES * LANES;
+    for (size_t i = 0; i < whole; i += LANES) {
+        lanes v = load(cost + i);
+        least = choose(v < least, v, least);
+    }
+    double one = cost[n - 1];
+    for (size_t i = whole; i < n; i++)
+        one = cost[i] < one ? cost[i] : one;
+    for (int i = 0; i < LANES; i++)
+        one = least[i] < one ? least[i] : one;
+    for (size_t i = 0; i < whole; i += LANES)
+        store(cost + i, load(cost + i) - one);
+    for (size_t i = whole; i < n; i++)
+        cost[i] -= one;
 }

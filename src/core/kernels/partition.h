@@ -19,6 +19,12 @@ partition_kernel pboost_partition_few_plain, pboost_partition_many_plain;
 partition_kernel pboost_partition_few_avx2, pboost_partition_many_avx2;
 partition_kernel pboost_partition_few_avx512, pboost_partition_many_avx512;
 
+/* Subtracts the least of cost[0 .. n) from all of them. */
+typedef void partition_rebase(double *cost, size_t n);
+
+partition_rebase pboost_partition_rebase_plain, pboost_partition_rebase_avx2,
+    pboost_partition_rebase_avx512;
+
 /* Doubles of scratch that a kernel needs. */
 #define PARTITION_SCRATCH(k) (8 * (size_t)(k) + 8 * PARTITION_PAD)
 

@@ -1,0 +1,361 @@
+/* The event-level estimator (paper, eq. 1): every sample's target is its bag's answer.
+ *
+ * The objective becomes callbacks for the minimiser; parameters are ordered intercept first, so that
+ * of an intercept and a constant column it is the column that adds nothing.
+ *
+ * Large tables are fitted on every 64th and every 8th sample first: a full pass is then spent only
+ * where it refines.  With many columns a Gram matrix costs more than several gradients, and that of
+ * every 8th sample serves as a rough Hessian. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "family.h"
+#include "matrix.h"
+#include "newton.h"
+#include "pass.h"
+#include "try.h"
+
+#define COARSE 64 /* strides of the warm-up */
+#define FINE 8
+#define WARM_UP_ROWS 1024 /* least rows of a warm-up, and least rows per parameter */
+#define WARM_UP_ROWS_PER_PARAMETER 40
+#define DEAR_COLUMNS 24     /* from here on a rough Hessian pays */
+#define SLOPE_OF_ZERO 1e-13 /* a relative slope at infinity that rounding may leave of 0 */
+
+typedef struct {
+    const pboost_fit_options *options;
+    const family_info *family;
+    size_t cols, n_parameters;
+    double *theta; /* padded */
+    pass_plan full, rough;
+} event_fit;
+
+/* ---- The objective --------------------------------------------------------------------------- */
+
+static double unpack(event_fit *fit, const double *x)
+{
+    size_t first = fit->options->intercept;
+    memcpy(fit->theta, x + first, fit->cols * sizeof *x);
+    return first ? x[0] : 0.0;
+}
+
+static void fill_hessian(double *hessian, const event_fit *fit, const pass_sums *sums,
+                         size_t padded)
+{
+    size_t first = fit->options->intercept, n = fit->n_parameters;
+    if (first)
+        hessian[0] = sums->curvature;
+    for (size_t j = 0; j < fit->cols; j++) {
+        double *row = hessian + (j + first) * n;
+        if (first)
+            row[0] = sums->cross[j];
+        memcpy(row + first, sums->gram + j * padded, (j + 1) * sizeof *row);
+        row[first + j] += fit->options->l2;
+    }
+}
+
+static double evaluate_pass(event_fit *fit, pass_plan *plan, const double *x, double *gradient,
+                            double *hessian)
+{
+    double l2 = fit->options->l2, penalty = 0.0;
+    size_t first = fit->options->intercept;
+    double intercept = unpack(fit, x);
+    pass_sums sums = pboost_pass_run(plan, fit->theta, intercept, hessian != NULL);
+    if (gradient != NULL) {
+        if (first)
+            gradient[0] = sums.residual;
+        for (size_t j = 0; j < fit->cols; j++) {
+            gradient[first + j] = sums.gradient[j] + l2 * fit->theta[j];
+            penalty += fit->theta[j] * fit->theta[j];
+        }
+    }
+    if (hessian != NULL)
+        fill_hessian(hessian, fit, &sums, plan->padded);
+    return sums.value + (l2 > 0.0 ? 0.5 * l2 * penalty : 0.0);
+}
+
+static double evaluate_full(void *self, const double *x, double *gradient, double *hessian)
+{
+    event_fit *fit = self;
+    return evaluate_pass(fit, &fit->full, x, gradient, hessian);
+}
+
+static double evaluate_rough(void *self, const double *x, double *gradient, double *hessian)
+{
+    event_fit *fit = self;
+    return evaluate_pass(fit, &fit->rough, x, gradient, hessian);
+}
+
+static void rough_hessian(void *self, const double *x, double *hessian)
+{
+    event_fit *fit = self;
+    evaluate_pass(fit, &fit->rough, x, NULL, hessian);
+}
+
+static double reach_full(void *self, const double *p)
+{
+    event_fit *fit = self;
+    double intercept = unpack(fit, p);
+    return pboost_pass_direction(&fit->full, fit->theta, intercept).reach;
+}
+
+static double reach_rough(void *self, const double *p)
+{
+    event_fit *fit = self;
+    double intercept = unpack(fit, p);
+    return pboost_pass_direction(&fit->rough, fit->theta, intercept).reach;
+}
+
+static bool recedes(void *self, const double *p)
+{
+    event_fit *fit = self;
+    double intercept = unpack(fit, p);
+    pass_direction d = pboost_pass_direction(&fit->full, fit->theta, intercept);
+    return d.reach > 0.0 && d.slope <= SLOPE_OF_ZERO;
+}
+
+/* An intercept is not penalised: whatever l2, it runs away from targets whose mean is no mean of the
+ * family. */
+static pboost_status check_intercept(const pboost_samples *s, const family_info *family,
+                                     pboost_error *err)
+{
+    double up = 0.0, down = 0.0, sum = 0.0, total = 0.0;
+    for (size_t i = 0; i < s->n; i++) {
+        double w = s->weight != NULL ? s->weight[pboost_samples_row(s, i)] : 1.0;
+        up += w * family->slope_at_infinity(s->target[i], 1.0);
+        down += w * family->slope_at_infinity(s->target[i], -1.0);
+        sum += w * s->target[i];
+        total += w;
+    }
+    if (isfinite(sum) && (up <= 0.0 || down <= 0.0))
+        return pboost_fail(err, PBOOST_BAD_DATA,
+                           "no finite minimiser: the mean target is %g, and %s means are %s; the "
+                           "intercept is not penalised, so fit without one and with l2 > 0",
+                           sum / total, family->name, family->means);
+    return PBOOST_OK;
+}
+
+/* The value where all parameters are 0, which needs no features. */
+static double value_at_zero(const pboost_samples *s, pboost_family family)
+{
+    double eta[GLM_BLOCK], weight[GLM_BLOCK], unused[GLM_BLOCK], value = 0.0;
+    const family_kernels *kernels = pboost_family_kernels(family);
+    for (size_t at = 0; at < s->n; at += GLM_BLOCK) {
+        size_t count = s->n - at < GLM_BLOCK ? s->n - at : GLM_BLOCK;
+        for (size_t i = 0; i < count; i++) {
+            size_t row = pboost_samples_row(s, at + i);
+            eta[i] = s->offset != NULL ? s->offset[row] : 0.0;
+            weight[i] = s->weight != NULL ? s->weight[row] : 1.0;
+        }
+        value += kernels->event(unused, unused, eta, s->target + at,
+                                s->weight != NULL ? weight : NULL, count);
+    }
+    return value;
+}
+
+/* ---- Fitting --------------------------------------------------------------------------------- */
+
+static pboost_status check(const pboost_coef *coef, const pboost_samples *samples,
+                           const pboost_fit_options *o, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    if (o->struct_size != sizeof *o)
+        FAIL(err, PBOOST_INVALID,
+             "struct_size of the fit options is %zu; start from "
+             "PBOOST_FIT_OPTIONS_INIT, which has %zu",
+             o->struct_size, sizeof *o);
+    TRY(pboost_family_check(o->family, err));
+    if (!(o->l2 >= 0.0) || isinf(o->l2))
+        FAIL(err, PBOOST_INVALID, "l2 is %g; it must be finite and not negative", o->l2);
+    if (!(o->tolerance >= 0.0))
+        FAIL(err, PBOOST_INVALID, "tolerance is %g; it must not be negative", o->tolerance);
+    if (o->threads < 0)
+        FAIL(err, PBOOST_INVALID, "threads is %d; it must not be negative", o->threads);
+    TRY(pboost_samples_check(samples, true, err));
+    if (coef->n != samples->x->cols)
+        FAIL(err, PBOOST_INVALID, "there are %zu coefficients for %zu columns", coef->n,
+             samples->x->cols);
+    for (size_t j = 0; j < coef->n; j++)
+        if (!isfinite(coef->theta[j]))
+            FAIL(err, PBOOST_INVALID, "the start has weight %g at column %zu; it must be finite",
+                 coef->theta[j], j);
+    if (!isfinite(coef->intercept))
+        FAIL(err, PBOOST_INVALID, "the start has intercept %g; it must be finite", coef->intercept);
+    TRY(pboost_samples_check_weights(samples, err));
+done:
+    return st;
+}
+
+/* Why the function is not finite even where all parameters are 0. */
+static pboost_status explain_overflow(const pboost_samples *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    TRY(pboost_samples_find_nonfinite(s, err));
+    for (size_t j = 0; j < s->x->cols; j++)
+        for (size_t i = 0; i < s->n; i++) {
+            size_t row = pboost_samples_row(s, i);
+            double v = pboost_matrix_at(s->x, row, j);
+            if (fabs(v) > 1e150)
+                FAIL(err, PBOOST_BAD_DATA,
+                     "row %zu, column %zu is %g; columns beyond 1e150 must be rescaled", row, j, v);
+        }
+    FAIL(err, PBOOST_BAD_DATA, "the sum of losses overflows: rescale targets, weights or offsets");
+done:
+    return st;
+}
+
+static bool enough_rows(const event_fit *fit, size_t rows)
+{
+    return rows >= WARM_UP_ROWS && rows / WARM_UP_ROWS_PER_PARAMETER >= fit->n_parameters;
+}
+
+/* Fits every `stride`-th sample, roughly.  What it finds is only a place to start. */
+static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *samples,
+                             size_t stride, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_newton_report ignored;
+    pboost_objective f = {
+        .n = fit->n_parameters, .self = fit, .evaluate = evaluate_rough, .reach = reach_rough};
+    pboost_newton_options o = {.max_iterations = 12,
+                               .tolerance = 1e-5,
+                               .definite = fit->options->l2 > 0.0,
+                               .limit = INFINITY};
+    if (!enough_rows(fit, samples->n / stride))
+        return PBOOST_OK;
+    pboost_pass_free(&fit->rough);
+    TRY(pboost_pass_init(&fit->rough, samples, fit->family, stride, fit->full.shift,
+                         fit->options->threads, err));
+    TRY(pboost_newton(x, &ignored, &f, &o, err));
+done:
+    return st;
+}
+
+static pboost_status minimise(double *x, pboost_newton_report *report, event_fit *fit, double limit,
+                              pboost_error *err)
+{
+    const pboost_fit_options *o = fit->options;
+    bool curved = fit->family->curved, definite = o->l2 > 0.0;
+    bool dear = definite && curved && fit->cols >= DEAR_COLUMNS && fit->rough.sums != NULL &&
+                fit->rough.stride == FINE;
+    pboost_objective f = {.n = fit->n_parameters,
+                          .self = fit,
+                          .evaluate = evaluate_full,
+                          .rough_hessian = dear ? rough_hessian : NULL,
+                          .reach = reach_full,
+                          .recedes = curved && !definite ? recedes : NULL};
+    pboost_newton_options newton = {.max_iterations = o->max_iterations,
+                                    .tolerance = o->tolerance,
+                                    .definite = definite,
+                                    .quadratic = !curved,
+                                    .limit = limit};
+    return pboost_newton(x, report, &f, &newton, err);
+}
+
+/* Whether every parameter is 0. */
+static bool is_zero(const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != 0.0)
+            return false;
+    return true;
+}
+
+/* From the caller's start, from a warm-up, or from 0, whichever is the first to be no worse than 0.
+ * A start that makes columns look dependent may owe that to saturated weights: 0 cannot. */
+static pboost_status minimise_from_best(double *x, pboost_newton_report *report, event_fit *fit,
+                                        const pboost_samples *samples, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = fit->n_parameters;
+    double zero = 0.0;
+    bool curved = fit->family->curved, large = curved && enough_rows(fit, samples->n / FINE);
+    bool given = !is_zero(x, n);
+    if (given || large)
+        zero = value_at_zero(samples, fit->options->family);
+    if (given) {
+        TRY(minimise(x, report, fit, zero, err));
+        if (report->started && !(curved && report->rank < n))
+            goto done;
+        memset(x, 0, n * sizeof *x);
+    }
+    if (large) {
+        TRY(warm_up(x, fit, samples, COARSE, err));
+        TRY(warm_up(x, fit, samples, FINE, err));
+        TRY(minimise(x, report, fit, zero, err));
+        if (report->started && report->rank == n)
+            goto done;
+        memset(x, 0, n * sizeof *x);
+    }
+    TRY(minimise(x, report, fit, INFINITY, err));
+done:
+    return st;
+}
+
+static void fill_report(pboost_fit_report *out, const pboost_newton_report *r, bool intercept)
+{
+    *out = (pboost_fit_report){.converged = r->converged,
+                               .iterations = r->iterations,
+                               .objective = r->value,
+                               .gradient_norm = r->gradient_norm,
+                               .rank = r->rank - intercept,
+                               .first_dropped = r->first_dropped};
+    if (intercept && r->first_dropped != SIZE_MAX)
+        out->first_dropped--;
+}
+
+pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
+                               const pboost_samples *samples, const pboost_fit_options *options,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_newton_report newton;
+    event_fit fit = {.options = options};
+    double *shift = NULL, *x = NULL;
+    bool shifted = false;
+    size_t first = options->intercept;
+
+    if (report != NULL)
+        *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
+    TRY(check(coef, samples, options, err));
+    fit.family = pboost_family_info(options->family);
+    fit.cols = coef->n;
+    fit.n_parameters = coef->n + first;
+    NEED(shift = pboost_alloc(coef->n, sizeof *shift), err);
+    NEED(x = pboost_alloc(fit.n_parameters, sizeof *x), err);
+    NEED(fit.theta = calloc(pboost_panel_blocks(coef->n) * PANEL_LANES, sizeof *fit.theta), err);
+    if (options->intercept && fit.family->curved)
+        TRY(check_intercept(samples, fit.family, err));
+    shifted = options->intercept && pboost_pass_shift(shift, samples);
+    TRY(pboost_pass_init(&fit.full, samples, fit.family, 1, shifted ? shift : NULL,
+                         options->threads, err));
+
+    memcpy(x + first, coef->theta, coef->n * sizeof *x);
+    if (first)
+        x[0] = coef->intercept;
+    for (size_t j = 0; shifted && j < coef->n; j++)
+        x[0] += shift[j] * coef->theta[j];
+    TRY(minimise_from_best(x, &newton, &fit, samples, err));
+    if (!newton.started)
+        TRY(explain_overflow(samples, err));
+    if (newton.recedes)
+        FAIL(err, PBOOST_BAD_DATA,
+             "no finite minimiser: the data are separable, the %s loss falls for ever along a "
+             "direction of theta; use l2 > 0",
+             fit.family->name);
+
+    memcpy(coef->theta, x + first, coef->n * sizeof *x);
+    coef->intercept = first ? x[0] : 0.0;
+    for (size_t j = 0; shifted && j < coef->n; j++)
+        coef->intercept -= shift[j] * coef->theta[j];
+    if (report != NULL)
+        fill_report(report, &newton, options->intercept);
+done:
+    pboost_pass_free(&fit.full);
+    pboost_pass_free(&fit.rough);
+    free(fit.theta);
+    free(shift);
+    free(x);
+    return st;
+}

@@ -1,0 +1,127 @@
+/* The table of families. */
+#include "family.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "matrix.h"
+#include "try.h"
+
+static bool any_finite(double y)
+{
+    return isfinite(y);
+}
+
+static bool zero_or_one(double y)
+{
+    return y == 0.0 || y == 1.0;
+}
+
+static bool not_negative(double y)
+{
+    return isfinite(y) && y >= 0.0;
+}
+
+static double linear_slope(double y, double v)
+{
+    (void)y;
+    return v == 0.0 ? 0.0 : INFINITY;
+}
+
+static double logistic_slope(double y, double v)
+{
+    return v > 0.0 ? (1.0 - y) * v : -y * v;
+}
+
+/* exp grows faster than any line; the factor stands for that, but leaves room for a rounding error
+ * in a v that should be 0. */
+static double poisson_slope(double y, double v)
+{
+    return v > 0.0 ? (1e3 + fabs(y)) * v : -y * v;
+}
+
+static const family_info FAMILIES[] = {
+    {PBOOST_LINEAR, "linear", "finite", "finite", any_finite, false, linear_slope},
+    {PBOOST_LOGISTIC, "logistic", "0 or 1", "between 0 and 1", zero_or_one, true, logistic_slope},
+    {PBOOST_POISSON, "poisson", "finite and not negative", "positive", not_negative, true,
+     poisson_slope},
+};
+
+#define N_FAMILIES (sizeof FAMILIES / sizeof *FAMILIES)
+
+const family_info *pboost_family_info(pboost_family family)
+{
+    for (size_t i = 0; i < N_FAMILIES; i++)
+        if (FAMILIES[i].family == family)
+            return &FAMILIES[i];
+    return NULL;
+}
+
+pboost_status pboost_family_check(pboost_family family, pboost_error *err)
+{
+    if (pboost_family_info(family) == NULL)
+        return pboost_fail(err, PBOOST_INVALID, "%d is no family; see pboost_family", (int)family);
+    return PBOOST_OK;
+}
+
+const char *pboost_family_name(pboost_family family)
+{
+    const family_info *info = pboost_family_info(family);
+    return info != NULL ? info->name : "unknown";
+}
+
+pboost_status pboost_family_parse(pboost_family *out, const char *name, pboost_error *err)
+{
+    for (size_t i = 0; i < N_FAMILIES; i++)
+        if (strcmp(FAMILIES[i].name, name) == 0) {
+            *out = FAMILIES[i].family;
+            return PBOOST_OK;
+        }
+    *out = PBOOST_LINEAR;
+    return pboost_fail(err, PBOOST_INVALID,
+                       "family is \"%.100s\"; it must be linear, logistic or poisson", name);
+}
+
+pboost_status pboost_family_check_labels(pboost_family family, const pboost_samples *samples,
+                                         pboost_error *err)
+{
+    const family_info *info = pboost_family_info(family);
+    for (size_t i = 0; i < samples->n; i++)
+        if (!info->label_ok(samples->target[i]))
+            return pboost_fail(err, PBOOST_BAD_DATA,
+                               "the label of sample %zu (row %zu) is %.17g; %s labels are %s", i,
+                               pboost_samples_row(samples, i), samples->target[i], info->name,
+                               info->labels);
+    return PBOOST_OK;
+}
+
+const glm_kernels *pboost_glm_kernels(void)
+{
+#ifdef PBOOST_SIMD_X86
+    static const glm_kernels *const levels[SIMD_LEVELS] = {
+        &pboost_glm_kernels_plain, &pboost_glm_kernels_avx2, &pboost_glm_kernels_avx512};
+    return levels[pboost_simd_level()];
+#else
+    return &pboost_glm_kernels_plain;
+#endif
+}
+
+/* ---- Coefficients ---------------------------------------------------------------------------- */
+
+pboost_status pboost_coef_init(pboost_coef *out, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    *out = (pboost_coef){0};
+    NEED(out->theta = calloc(n > 0 ? n : 1, sizeof *out->theta), err);
+    out->n = n;
+done:
+    return st;
+}
+
+void pboost_coef_free(pboost_coef *coef)
+{
+    if (coef == NULL)
+        return;
+    free(coef->theta);
+    *coef = (pboost_coef){0};
+}

@@ -1,0 +1,36 @@
+/* The families as one table: everything that differs between them stands in its row. */
+#ifndef PBOOST_FAMILY_H
+#define PBOOST_FAMILY_H
+
+#include <priorboost/core.h>
+
+#include "kernels/glm.h"
+
+typedef struct {
+    pboost_family family;
+    const char *name;
+    const char *labels; /* what a label may be, for messages */
+    const char *means;  /* what a mean may be, for messages */
+    bool (*label_ok)(double y);
+    bool curved; /* b'' is not constant: fitting takes more than one Newton step */
+    /* The slope of the loss at infinity along a direction in which eta changes by v: what decides
+     * whether there is a finite minimiser. */
+    double (*slope_at_infinity)(double y, double v);
+} family_info;
+
+/* The row of the table; NULL for a value that is no family. */
+const family_info *pboost_family_info(pboost_family family);
+
+pboost_status pboost_family_check(pboost_family family, pboost_error *err);
+
+/* The block functions of a family at the level of vector instructions in use. */
+static inline const family_kernels *pboost_family_kernels(pboost_family family)
+{
+    return &pboost_glm_kernels()->family[family];
+}
+
+/* Refuses the first label that is not one of the family's, naming its sample and row. */
+pboost_status pboost_family_check_labels(pboost_family family, const pboost_samples *samples,
+                                         pboost_error *err);
+
+#endif

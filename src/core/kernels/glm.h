@@ -1,0 +1,58 @@
+/* The hot loops of fitting and evaluation, one set per level of vector instructions. */
+#ifndef PBOOST_KERNELS_GLM_H
+#define PBOOST_KERNELS_GLM_H
+
+#include <stddef.h>
+
+#include "simd.h"
+
+/* A panel (matrix.h) of `count` rows in `blocks` blocks of columns. */
+typedef struct {
+    const double *x;
+    size_t capacity, count, blocks;
+} glm_panel;
+
+/* What one family needs, for n values at once.  Arrays may be of any length; offset, weight may be
+ * NULL. */
+typedef struct {
+    void (*mean)(double *mean, const double *eta, size_t n);
+    void (*moments)(double *mean, double *variance, const double *eta, size_t n);
+    void (*loss)(double *loss, const double *eta, const double *y, size_t n);
+    /* Returns sum w * loss; residual = w * (mean - y), curvature = w * b''.  n <= GLM_BLOCK. */
+    double (*event)(double *residual, double *curvature, const double *eta, const double *y,
+                    const double *weight, size_t n);
+    /* Returns sum w * loss alone.  n <= GLM_BLOCK. */
+    double (*total)(const double *eta, const double *y, const double *weight, size_t n);
+} family_kernels;
+
+/* 512 factors of at most 2 have a product that does not overflow: one logarithm serves them all. */
+#define GLM_BLOCK 512
+
+typedef struct {
+    family_kernels family[3];
+    /* eta[r] = x_r theta + intercept; theta is padded with zeros to whole blocks. */
+    void (*eta)(double *eta, glm_panel panel, const double *theta, double intercept);
+    /* gradient += sum residual_r x_r; cross += sum curvature_r x_r. */
+    void (*gradient)(double *gradient, double *cross, glm_panel panel, const double *residual,
+                     const double *curvature);
+    /* gram += sum curvature_r x_r x_r', whole blocks on and below the diagonal; row-major with
+     * 8 * blocks columns. */
+    void (*gram)(double *gram, glm_panel panel, const double *curvature);
+    /* columns[j * capacity + r] = x_r[j]; capacity is a multiple of 8 and at least count. */
+    void (*transpose)(double *columns, glm_panel panel);
+    /* eta of many models from such columns. */
+    void (*eta_columns)(double *eta, const double *columns, size_t capacity, size_t count,
+                        size_t cols, const double *theta, double intercept);
+    double (*dot)(const double *a, const double *b, size_t n);
+    double (*largest)(const double *a, size_t n); /* of absolute values */
+} glm_kernels;
+
+extern const glm_kernels pboost_glm_kernels_plain;
+#ifdef PBOOST_SIMD_X86
+extern const glm_kernels pboost_glm_kernels_avx2, pboost_glm_kernels_avx512;
+#endif
+
+/* Those of the level in use. */
+const glm_kernels *pboost_glm_kernels(void);
+
+#endif

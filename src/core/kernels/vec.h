@@ -1,0 +1,148 @@
+/* Vectors of eight doubles and the functions that the kernels need on them.
+ *
+ * The compiler lowers a vector to what the level has: one register, two or four.  Everything is
+ * forced inline, so no vector ever crosses a call and the levels can share names. */
+#ifndef PBOOST_VEC_H
+#define PBOOST_VEC_H
+
+#include <stddef.h>
+#include <string.h>
+
+/* About how vectors cross calls, which they never do. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+#define LANES 8
+#define INLINE static inline __attribute__((always_inline))
+
+typedef double vec __attribute__((vector_size(64)));
+typedef long long vec_mask __attribute__((vector_size(64)));
+typedef double vec_anywhere __attribute__((vector_size(64), aligned(8), may_alias));
+
+INLINE vec vec_load(const double *p)
+{
+    return *(const vec_anywhere *)p;
+}
+
+INLINE void vec_store(double *p, vec v)
+{
+    *(vec_anywhere *)p = v;
+}
+
+INLINE vec vec_all(double a)
+{
+    return (vec){a, a, a, a, a, a, a, a};
+}
+
+/* The first `count` < LANES elements, the others 0. */
+INLINE vec vec_load_some(const double *p, size_t count)
+{
+    double buffer[LANES] = {0};
+    memcpy(buffer, p, count * sizeof *p);
+    return vec_load(buffer);
+}
+
+INLINE void vec_store_some(double *p, vec v, size_t count)
+{
+    double buffer[LANES];
+    vec_store(buffer, v);
+    memcpy(p, buffer, count * sizeof *p);
+}
+
+/* mask ? a : b, where mask comes from a comparison. */
+INLINE vec vec_select(vec_mask mask, vec a, vec b)
+{
+    return (vec)(((vec_mask)a & mask) | ((vec_mask)b & ~mask));
+}
+
+INLINE vec vec_abs(vec a)
+{
+    return (vec)((vec_mask)a & 0x7fffffffffffffffLL);
+}
+
+/* Largest with NaN carried through from a. */
+INLINE vec vec_max(vec a, vec b)
+{
+    return vec_select(a < b, b, a);
+}
+
+INLINE double vec_sum(vec a)
+{
+    return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
+}
+
+/* exp to about one unit in the last place; 0 below -707.7, infinity above 709.78, NaN for NaN.
+ * x = n ln 2 + r with |r| <= ln 2 / 2, where the Taylor series to r^13 is exact to 4e-18; adding
+ * 1.5 * 2^52 rounds to an integer and leaves it in the low bits. */
+INLINE vec vec_exp(vec x)
+{
+    const double magic = 0x1.8p52;
+    vec t = x * 0x1.71547652b82fep0 + magic;
+    vec n = t - magic;
+    vec r = x - n * 0x1.62e42fefa38p-1;
+    r = r - n * 0x1.ef35793c7673p-45;
+    vec p = vec_all(1.0 / 6227020800.0);
+    p = p * r + 1.0 / 479001600.0;
+    p = p * r + 1.0 / 39916800.0;
+    p = p * r + 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    vec half = (vec)(((vec_mask)t << 52) + (1022LL << 52));
+    vec y = p * half * 2.0;
+    y = vec_select(x > 709.782712893384, vec_all(__builtin_inf()), y);
+    return vec_select(x < -707.7, vec_all(0.0), y);
+}
+
+/* log(1 + u) for u in [0, 1]: 2 atanh(u / (2 + u)), a series in s^2 <= 1/9. */
+INLINE vec vec_log1p_unit(vec u)
+{
+    vec s = u / (u + 2.0);
+    vec z = s * s;
+    vec p = vec_all(1.0 / 33.0);
+    for (int k = 31; k >= 1; k -= 2)
+        p = p * z + 1.0 / k;
+    return 2.0 * s * p;
+}
+
+/* Exchanges rows and columns of an 8 x 8 block. */
+INLINE void vec_transpose(vec m[LANES])
+{
+    vec a[LANES], b[LANES];
+    for (int i = 0; i < 4; i++) {
+        a[2 * i] = __builtin_shufflevector(m[2 * i], m[2 * i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        a[2 * i + 1] = __builtin_shufflevector(m[2 * i], m[2 * i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (int h = 0; h < 2; h++)
+        for (int i = 0; i < 2; i++) {
+            vec low = a[4 * h + i], high = a[4 * h + 2 + i];
+            b[4 * h + i] = __builtin_shufflevector(low, high, 0, 1, 8, 9, 4, 5, 12, 13);
+            b[4 * h + 2 + i] = __builtin_shufflevector(low, high, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    for (int i = 0; i < 4; i++) {
+        m[i] = __builtin_shufflevector(b[i], b[4 + i], 0, 1, 2, 3, 8, 9, 10, 11);
+        m[4 + i] = __builtin_shufflevector(b[i], b[4 + i], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
+/* The sums of eight vectors, as one vector. */
+INLINE vec vec_sums(const vec m[LANES])
+{
+    vec a[4], b[2];
+    for (int i = 0; i < 4; i++)
+        a[i] = __builtin_shufflevector(m[2 * i], m[2 * i + 1], 0, 8, 2, 10, 4, 12, 6, 14) +
+               __builtin_shufflevector(m[2 * i], m[2 * i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    for (int i = 0; i < 2; i++)
+        b[i] = __builtin_shufflevector(a[2 * i], a[2 * i + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
+               __builtin_shufflevector(a[2 * i], a[2 * i + 1], 2, 3, 10, 11, 6, 7, 14, 15);
+    return __builtin_shufflevector(b[0], b[1], 0, 1, 2, 3, 8, 9, 10, 11) +
+           __builtin_shufflevector(b[0], b[1], 4, 5, 6, 7, 12, 13, 14, 15);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* Dense kernels for small symmetric systems. */
+#ifndef PBOOST_LINALG_H
+#define PBOOST_LINALG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A Cholesky factor of the matrix scaled to unit diagonal, columns in their given order.  A column
+ * that adds nothing to those before it can be dropped: it then takes no part in solving. */
+typedef struct {
+    size_t n;
+    double *l;              /* n x n, row-major: in: lower triangle of A; out: the factor */
+    double *scale;          /* n */
+    unsigned char *dropped; /* n; those set on entry stay dropped */
+} pboost_cholesky;
+
+/* Factors in place.  A scaled pivot at or below `tolerance` means that the column is, as far as
+ * rounding lets one see, a combination of those before: it is dropped where may_drop, else its
+ * pivot is raised to the tolerance.  Returns the number of columns kept. */
+size_t pboost_cholesky_factor(pboost_cholesky *c, double tolerance, bool may_drop);
+
+/* x = A^-1 b over the columns kept, 0 in the dropped ones; x may be b. */
+void pboost_cholesky_solve(double *x, const pboost_cholesky *c, const double *b);
+
+/* What rounding leaves of a pivot that should be 0, for a Gram matrix of order n. */
+double pboost_rank_tolerance(size_t n);
+
+#endif

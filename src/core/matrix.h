@@ -1,0 +1,55 @@
+/* Reading features: samples of any type and stride become small dense panels of doubles.
+ *
+ * A panel holds up to `capacity` rows in blocks of PANEL_LANES columns, padded with zeros: column j
+ * of row r is panel[((j / LANES) * capacity + r) * LANES + j % LANES].  A block is then what one
+ * vector register can take per row, whatever the number of columns. */
+#ifndef PBOOST_MATRIX_H
+#define PBOOST_MATRIX_H
+
+#include <priorboost/core.h>
+
+#define PANEL_LANES 8
+
+/* The number of column blocks of a panel of `cols` columns. */
+static inline size_t pboost_panel_blocks(size_t cols)
+{
+    return (cols + PANEL_LANES - 1) / PANEL_LANES;
+}
+
+/* One element of x. */
+static inline double pboost_matrix_at(const pboost_matrix *x, size_t row, size_t col)
+{
+    ptrdiff_t at = (ptrdiff_t)row * x->row_stride + (ptrdiff_t)col * x->col_stride;
+    return x->type == PBOOST_F64 ? ((const double *)x->data)[at] : ((const float *)x->data)[at];
+}
+
+static inline size_t pboost_samples_row(const pboost_samples *s, size_t i)
+{
+    return s->row != NULL ? s->row[i] : i;
+}
+
+/* Which samples a panel takes: first, first + stride, ... (`count` of them), less shift[j] in
+ * column j where shift is not NULL. */
+typedef struct {
+    size_t first, count, stride;
+    const double *shift;
+} panel_rows;
+
+/* Returns the panel of those samples: `work`, filled, or the matrix itself where its memory already
+ * is such a panel. */
+const double *pboost_panel_gather(double *work, size_t capacity, const pboost_samples *samples,
+                                  panel_rows rows);
+
+/* Refuses samples that are empty, that have no columns, or that name rows outside the table; with
+ * need_target also those without targets.  Does not read features. */
+pboost_status pboost_samples_check(const pboost_samples *samples, bool need_target,
+                                   pboost_error *err);
+
+/* Refuses weights that are negative or not finite, and weights of which none is positive. */
+pboost_status pboost_samples_check_weights(const pboost_samples *samples, pboost_error *err);
+
+/* Names the first NaN or infinity among features, targets (if any), weights and offsets; PBOOST_OK
+ * if there is none.  Slow: called when a sum has turned out not to be finite. */
+pboost_status pboost_samples_find_nonfinite(const pboost_samples *samples, pboost_error *err);
+
+#endif

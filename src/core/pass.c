@@ -1,0 +1,240 @@
+/* Passes over samples.  See pass.h. */
+#include "pass.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "parallel.h"
+#include "try.h"
+
+#define PANEL_VALUES 4096 /* a panel of few columns stays in the first cache */
+#define MIN_PANEL_ROWS 64 /* and one of many has enough rows to pay for a tile's traffic */
+#define CHUNK_VALUES ((size_t)1 << 16) /* less than this is not worth another thread */
+#define MAX_CHUNKS 64
+#define MAX_SUMS ((size_t)1 << 23) /* values in all chunks' sums together */
+
+#define SHIFT_SAMPLE 256 /* rows that decide whether a column is shifted */
+#define SHIFT_RATIO 16.0 /* mean over standard deviation from which it is */
+
+/* The head of a chunk's sums; then gradient, cross and gram. */
+enum { SUM_VALUE, SUM_RESIDUAL, SUM_CURVATURE, SUM_REACH, SUM_SLOPE, SUM_LENGTH, SUM_HEAD = 8 };
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+bool pboost_pass_shift(double *shift, const pboost_samples *s)
+{
+    bool any = false;
+    size_t count = s->n < SHIFT_SAMPLE ? s->n : SHIFT_SAMPLE, stride = s->n / count;
+    for (size_t j = 0; j < s->x->cols; j++) {
+        double base = pboost_matrix_at(s->x, pboost_samples_row(s, 0), j);
+        double mean = 0.0, square = 0.0;
+        for (size_t i = 0; i < count; i++) {
+            double v = pboost_matrix_at(s->x, pboost_samples_row(s, i * stride), j) - base;
+            mean += v;
+            square += v * v;
+        }
+        mean /= (double)count;
+        double deviation = sqrt(fmax(square / (double)count - mean * mean, 0.0));
+        bool far = isfinite(deviation) && fabs(base + mean) > SHIFT_RATIO * deviation;
+        shift[j] = far ? base : 0.0;
+        any = any || shift[j] != 0.0;
+    }
+    return any;
+}
+
+static void plan_chunks(pass_plan *plan)
+{
+    size_t rows = PANEL_VALUES / plan->padded / PANEL_LANES * PANEL_LANES;
+    plan->capacity = smaller(larger(rows, MIN_PANEL_ROWS), GLM_BLOCK);
+    plan->sums_size = SUM_HEAD + plan->padded * (2 + plan->padded);
+    size_t chunks = plan->count / larger(1, CHUNK_VALUES / plan->padded);
+    chunks = smaller(smaller(chunks, MAX_CHUNKS), MAX_SUMS / plan->sums_size);
+    chunks = larger(chunks, 1);
+    size_t panels = (plan->count + plan->capacity - 1) / plan->capacity;
+    plan->chunk_rows = (panels + chunks - 1) / chunks * plan->capacity;
+    plan->n_chunks = (plan->count + plan->chunk_rows - 1) / plan->chunk_rows;
+    plan->n_workers = smaller((size_t)pboost_threads(plan->threads), plan->n_chunks);
+    plan->work_size = plan->capacity * (plan->padded + 5);
+}
+
+pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
+                               const family_info *family, size_t stride, const double *shift,
+                               int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    *plan = (pass_plan){.samples = samples,
+                        .family = family,
+                        .kernels = pboost_glm_kernels(),
+                        .threads = threads,
+                        .stride = stride,
+                        .count = (samples->n + stride - 1) / stride,
+                        .shift = shift,
+                        .cols = samples->x->cols};
+    plan->blocks = pboost_panel_blocks(plan->cols);
+    plan->padded = plan->blocks * PANEL_LANES;
+    plan_chunks(plan);
+    NEED(plan->sums = pboost_alloc(plan->n_chunks * plan->sums_size, sizeof *plan->sums), err);
+    NEED(plan->work = pboost_alloc(plan->n_workers * plan->work_size, sizeof *plan->work), err);
+done:
+    if (st != PBOOST_OK)
+        pboost_pass_free(plan);
+    return st;
+}
+
+void pboost_pass_free(pass_plan *plan)
+{
+    free(plan->sums);
+    free(plan->work);
+    plan->sums = plan->work = NULL;
+}
+
+/* One panel of a chunk with what belongs to its rows. */
+typedef struct {
+    glm_panel panel;
+    double *eta, *residual, *curvature;
+    const double *target, *weight; /* weight may be NULL */
+} pass_panel;
+
+typedef struct {
+    pass_plan *plan;
+    const double *theta;
+    double intercept;
+    bool gram;
+} pass_task;
+
+/* Fills target, weight and offset of the samples; returns the offsets or NULL. */
+static const double *gather_columns(pass_panel *p, const pass_plan *plan, panel_rows rows,
+                                    double *target, double *weight, double *offset)
+{
+    const pboost_samples *s = plan->samples;
+    p->target = target;
+    if (rows.stride == 1)
+        p->target = s->target + rows.first;
+    else
+        for (size_t r = 0; r < rows.count; r++)
+            target[r] = s->target[rows.first + r * rows.stride];
+    p->weight = s->weight != NULL ? weight : NULL;
+    for (size_t r = 0; s->weight != NULL && r < rows.count; r++)
+        weight[r] = s->weight[pboost_samples_row(s, rows.first + r * rows.stride)];
+    for (size_t r = 0; s->offset != NULL && r < rows.count; r++)
+        offset[r] = s->offset[pboost_samples_row(s, rows.first + r * rows.stride)];
+    return s->offset != NULL ? offset : NULL;
+}
+
+static pass_panel load_panel(const pass_task *task, int worker, size_t first, size_t count,
+                             bool with_offset)
+{
+    const pass_plan *plan = task->plan;
+    size_t capacity = plan->capacity;
+    double *work = plan->work + (size_t)worker * plan->work_size;
+    double *rest = work + capacity * plan->padded;
+    panel_rows rows = {first * plan->stride, count, plan->stride, plan->shift};
+    pass_panel p = {.eta = rest, .residual = rest + capacity, .curvature = rest + 2 * capacity};
+    /* The offset is needed before residual exists, and shares its place. */
+    const double *offset =
+        gather_columns(&p, plan, rows, rest + 3 * capacity, rest + 4 * capacity, p.residual);
+    const double *x = pboost_panel_gather(work, capacity, plan->samples, rows);
+    p.panel = (glm_panel){x, capacity, count, plan->blocks};
+    plan->kernels->eta(p.eta, p.panel, task->theta, task->intercept);
+    for (size_t r = 0; with_offset && offset != NULL && r < count; r++)
+        p.eta[r] += offset[r];
+    return p;
+}
+
+static double sum(const double *a, size_t n)
+{
+    double partial[4] = {0};
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            partial[k] += a[i + k];
+    for (; i < n; i++)
+        partial[0] += a[i];
+    return (partial[0] + partial[1]) + (partial[2] + partial[3]);
+}
+
+static void add_chunk(void *context, size_t chunk, int worker)
+{
+    const pass_task *task = context;
+    const pass_plan *plan = task->plan;
+    const glm_kernels *kernels = plan->kernels;
+    const family_kernels *family = &kernels->family[plan->family->family];
+    double *head = plan->sums + chunk * plan->sums_size, *gradient = head + SUM_HEAD;
+    double *cross = gradient + plan->padded, *gram = cross + plan->padded;
+    memset(head, 0, (task->gram ? plan->sums_size : SUM_HEAD + 2 * plan->padded) * sizeof *head);
+
+    size_t end = smaller((chunk + 1) * plan->chunk_rows, plan->count);
+    for (size_t at = chunk * plan->chunk_rows; at < end; at += plan->capacity) {
+        size_t count = smaller(plan->capacity, end - at);
+        pass_panel p = load_panel(task, worker, at, count, true);
+        head[SUM_VALUE] += family->event(p.residual, p.curvature, p.eta, p.target, p.weight, count);
+        head[SUM_RESIDUAL] += sum(p.residual, count);
+        head[SUM_CURVATURE] += sum(p.curvature, count);
+        kernels->gradient(gradient, cross, p.panel, p.residual, p.curvature);
+        if (task->gram)
+            kernels->gram(gram, p.panel, p.curvature);
+    }
+}
+
+pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept, bool gram)
+{
+    pass_task task = {plan, theta, intercept, gram};
+    size_t used = gram ? plan->sums_size : SUM_HEAD + 2 * plan->padded;
+    pboost_parallel(plan->n_chunks, plan->threads, add_chunk, &task);
+    double *head = plan->sums;
+    for (size_t chunk = 1; chunk < plan->n_chunks; chunk++)
+        for (size_t i = 0; i < used; i++)
+            head[i] += plan->sums[chunk * plan->sums_size + i];
+    /* A sample of every stride-th stands for all. */
+    for (size_t i = 0; plan->stride > 1 && i < used; i++)
+        head[i] *= (double)plan->stride;
+    double *gradient = head + SUM_HEAD;
+    return (pass_sums){head[SUM_VALUE], head[SUM_RESIDUAL],      head[SUM_CURVATURE],
+                       gradient,        gradient + plan->padded, gradient + 2 * plan->padded};
+}
+
+static void direction_chunk(void *context, size_t chunk, int worker)
+{
+    const pass_task *task = context;
+    const pass_plan *plan = task->plan;
+    double *head = plan->sums + chunk * plan->sums_size;
+    double reach = 0.0, slope = 0.0, length = 0.0;
+    size_t end = smaller((chunk + 1) * plan->chunk_rows, plan->count);
+    for (size_t at = chunk * plan->chunk_rows; at < end; at += plan->capacity) {
+        size_t count = smaller(plan->capacity, end - at);
+        pass_panel p = load_panel(task, worker, at, count, false);
+        for (size_t r = 0; r < count; r++) {
+            double w = p.weight != NULL ? p.weight[r] : 1.0, v = p.eta[r];
+            if (w == 0.0)
+                continue;
+            reach = fabs(v) <= reach ? reach : fabs(v);
+            slope += w * plan->family->slope_at_infinity(p.target[r], v);
+            length += w * fabs(v);
+        }
+    }
+    head[SUM_REACH] = reach;
+    head[SUM_SLOPE] = slope;
+    head[SUM_LENGTH] = length;
+}
+
+pass_direction pboost_pass_direction(pass_plan *plan, const double *theta, double intercept)
+{
+    pass_task task = {plan, theta, intercept, false};
+    pboost_parallel(plan->n_chunks, plan->threads, direction_chunk, &task);
+    double reach = 0.0, slope = 0.0, length = 0.0;
+    for (size_t chunk = 0; chunk < plan->n_chunks; chunk++) {
+        const double *head = plan->sums + chunk * plan->sums_size;
+        reach = head[SUM_REACH] <= reach ? reach : head[SUM_REACH];
+        slope += head[SUM_SLOPE];
+        length += head[SUM_LENGTH];
+    }
+    return (pass_direction){reach, length > 0.0 ? slope / length : INFINITY};
+}

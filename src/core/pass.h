@@ -1,0 +1,57 @@
+/* One pass over samples: value, gradient and Hessian of the sum of losses.
+ *
+ * Samples are cut into chunks by the problem alone; each chunk adds up in its own memory and the
+ * chunks are added in order, so the sums have the same bits for any number of threads. */
+#ifndef PBOOST_PASS_H
+#define PBOOST_PASS_H
+
+#include <priorboost/core.h>
+
+#include "family.h"
+#include "matrix.h"
+
+typedef struct pass_plan {
+    const pboost_samples *samples;
+    const family_info *family;
+    const glm_kernels *kernels;
+    int threads;
+    size_t stride;       /* takes samples 0, stride, 2 stride, ... */
+    size_t count;        /* of them */
+    const double *shift; /* of columns; NULL: none */
+    size_t cols, padded, blocks;
+    size_t capacity; /* rows of a panel */
+    size_t n_chunks, chunk_rows;
+    size_t n_workers, sums_size, work_size;
+    double *sums; /* by chunk */
+    double *work; /* by worker */
+} pass_plan;
+
+/* What a pass adds up; gram is padded x padded, the blocks on and below the diagonal. */
+typedef struct {
+    double value, residual, curvature; /* sums over the samples */
+    double *gradient, *cross, *gram;
+} pass_sums;
+
+/* A column whose mean dwarfs its deviation (a year, a time stamp) is all but constant to a Gram
+ * matrix.  With an intercept it may be moved by one of its own values at no other change than that
+ * of the intercept.  Returns whether any column is. */
+bool pboost_pass_shift(double *shift, const pboost_samples *samples);
+
+pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
+                               const family_info *family, size_t stride, const double *shift,
+                               int threads, pboost_error *err);
+void pboost_pass_free(pass_plan *plan);
+
+/* theta has plan->padded entries, zeros after the columns.  The arrays of the result belong to the
+ * plan and last until the next pass; gram is filled where wanted. */
+pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept, bool gram);
+
+/* The largest |x theta + intercept| and, where y decides it, the total slope at infinity along that
+ * direction relative to the total of |v|. */
+typedef struct {
+    double reach, slope;
+} pass_direction;
+
+pass_direction pboost_pass_direction(pass_plan *plan, const double *theta, double intercept);
+
+#endif
