@@ -113,14 +113,17 @@ static pboost_status make_dir(const char *path, pboost_error *err)
     return PBOOST_OK;
 }
 
-static pboost_status is_empty(bool *out, const char *path, pboost_error *err)
+/* Nothing there, or only a `partial` that was stopped before it had settings. */
+static pboost_status is_fresh(bool *out, const repro_store *store, const char *path,
+                              pboost_error *err)
 {
     DIR *dir = opendir(path);
     if (dir == NULL)
         return pboost_fail(err, PBOOST_OUTPUT, "%s: %s", path, strerror(errno));
-    *out = true;
+    *out = access(store->settings, F_OK) != 0;
     for (const struct dirent *entry; *out && (entry = readdir(dir)) != NULL;)
-        *out = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        *out = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+               strcmp(entry->d_name, "partial") == 0;
     closedir(dir);
     return PBOOST_OK;
 }
@@ -218,7 +221,7 @@ pboost_status repro_store_open(repro_store **out, const char *dir, const repro_s
     pboost_status st = PBOOST_OK;
     repro_store *store = NULL;
     char *text = NULL;
-    bool empty = false;
+    bool fresh = false;
 
     *out = NULL;
     *seconds = 0.0;
@@ -229,8 +232,8 @@ pboost_status repro_store_open(repro_store **out, const char *dir, const repro_s
     TRY(join(store->series, store->dir, "series", err));
     TRY(print_settings(&text, settings, err));
     TRY(make_dir(dir, err));
-    TRY(is_empty(&empty, dir, err));
-    TRY(empty ? write_settings(store, text, err) : match_settings(store, dir, text, err));
+    TRY(is_fresh(&fresh, store, dir, err));
+    TRY(fresh ? write_settings(store, text, err) : match_settings(store, dir, text, err));
     TRY(open_series(store, dir, err));
     TRY(load_series(store, plan, seconds, err));
     *out = store;
