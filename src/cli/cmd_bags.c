@@ -54,9 +54,10 @@ static pboost_status read_scores(scores *out, const char *path, pboost_error *er
     while (errno = 0, (length = getline(&line, &size, stream)) >= 0) {
         char *end;
         double value = strtod(line, &end);
+        bool empty = end == line;
         while (*end == ' ' || *end == '\t' || *end == '\r' || *end == '\n')
             end++;
-        if (end == line || *end != '\0' || end != line + length || !isfinite(value)) {
+        if (empty || end != line + length || !isfinite(value)) {
             line[strcspn(line, "\r\n")] = '\0';
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: score is '%.60s'; it must be a finite number", name,
                  out->n + 1, line);

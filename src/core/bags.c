@@ -4,6 +4,7 @@
 
 #include <try.h>
 
+#include "large.h"
 #include "partition.h"
 #include "rng.h"
 #include "sort.h"
@@ -33,8 +34,8 @@ static pboost_status bags_init(pboost_bags *out, size_t n, size_t max_bags, pboo
     pboost_status st = PBOOST_OK;
 
     out->n_rows = n;
-    NEED(out->row = pboost_alloc(n, sizeof *out->row), err);
-    NEED(out->start = pboost_alloc(max_bags + 1, sizeof *out->start), err);
+    NEED(out->row = pboost_alloc_large(n, sizeof *out->row), err);
+    NEED(out->start = pboost_alloc_large(max_bags + 1, sizeof *out->start), err);
 done:
     return st;
 }
@@ -48,7 +49,7 @@ pboost_status pboost_bags_optimal(pboost_bags *out, const double *score, size_t 
     *out = (pboost_bags){0};
     TRY(check_min_bag(n, min_bag, err));
     TRY(bags_init(out, n, n / min_bag, err));
-    NEED(sorted = pboost_alloc(n, sizeof *sorted), err);
+    NEED(sorted = pboost_alloc_large(n, sizeof *sorted), err);
     TRY(pboost_sort_doubles(out->row, sorted, score, n, threads, err));
     TRY(pboost_partition(out->start, &out->n_bags, sorted, n, min_bag, threads, err));
 done:
@@ -68,7 +69,7 @@ pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t min_bag, uin
     TRY(check_min_bag(n, min_bag, err));
     size_t n_bags = n / min_bag, size = n / n_bags, longer = n % n_bags;
     TRY(bags_init(out, n, n_bags, err));
-    NEED(key = pboost_alloc(n, sizeof *key), err);
+    NEED(key = pboost_alloc_large(n, sizeof *key), err);
     for (size_t i = 0; i < n; i++)
         key[i] = pboost_rng_key(seed, RNG_SHUFFLE, 0, i);
     TRY(pboost_sort_keys(out->row, key, n, err));

@@ -57,7 +57,7 @@ static void predict_chunk(void *context, size_t chunk, int worker)
         kernels->eta(eta, (glm_panel){x, t->capacity, count, t->blocks}, t->theta, t->intercept);
         for (size_t i = 0; s->offset != NULL && i < count; i++)
             eta[i] += s->offset[pboost_samples_row(s, at + i)];
-        if (!isfinite(kernels->largest(eta, count)))
+        if (!kernels->all_finite(eta, count))
             atomic_store(&t->bad, true);
         if (t->means)
             kernels->family[t->family].mean(eta, eta, count);

@@ -27,7 +27,8 @@ typedef struct {
     const pboost_fit_options *options;
     const family_info *family;
     size_t cols, n_parameters;
-    double *theta; /* padded */
+    double *theta;         /* padded */
+    double at_zero, floor; /* the value where all parameters are 0; what counts as no loss at all */
     pass_plan full, rough;
 } event_fit;
 
@@ -221,6 +222,7 @@ static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *sa
     pboost_newton_options o = {.max_iterations = 12,
                                .tolerance = 1e-5,
                                .definite = fit->options->l2 > 0.0,
+                               .floor = fit->floor,
                                .limit = INFINITY};
     if (!enough_rows(fit, samples->n / stride))
         return PBOOST_OK;
@@ -249,6 +251,7 @@ static pboost_status minimise(double *x, pboost_newton_report *report, event_fit
                                     .tolerance = o->tolerance,
                                     .definite = definite,
                                     .quadratic = !curved,
+                                    .floor = fit->floor,
                                     .limit = limit};
     return pboost_newton(x, report, &f, &newton, err);
 }
@@ -269,13 +272,10 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
 {
     pboost_status st = PBOOST_OK;
     size_t n = fit->n_parameters;
-    double zero = 0.0;
     bool curved = fit->family->curved, large = curved && enough_rows(fit, samples->n / FINE);
     bool given = !is_zero(x, n);
-    if (given || large)
-        zero = value_at_zero(samples, fit->options->family);
     if (given) {
-        TRY(minimise(x, report, fit, zero, err));
+        TRY(minimise(x, report, fit, fit->at_zero, err));
         if (report->started && !(curved && report->rank < n))
             goto done;
         memset(x, 0, n * sizeof *x);
@@ -283,7 +283,7 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
     if (large) {
         TRY(warm_up(x, fit, samples, COARSE, err));
         TRY(warm_up(x, fit, samples, FINE, err));
-        TRY(minimise(x, report, fit, zero, err));
+        TRY(minimise(x, report, fit, fit->at_zero, err));
         if (report->started && report->rank == n)
             goto done;
         memset(x, 0, n * sizeof *x);
@@ -327,6 +327,8 @@ pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
     NEED(fit.theta = calloc(pboost_panel_blocks(coef->n) * PANEL_LANES, sizeof *fit.theta), err);
     if (options->intercept && fit.family->curved)
         TRY(check_intercept(samples, fit.family, err));
+    fit.at_zero = value_at_zero(samples, options->family);
+    fit.floor = fit.family->no_loss * fabs(fit.at_zero);
     shifted = options->intercept && pboost_pass_shift(shift, samples);
     TRY(pboost_pass_init(&fit.full, samples, fit.family, 1, shifted ? shift : NULL,
                          options->threads, err));

@@ -2,9 +2,9 @@
 #include "family.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "matrix.h"
+#include "names.h"
 #include "try.h"
 
 static bool any_finite(double y)
@@ -41,9 +41,10 @@ static double poisson_slope(double y, double v)
 }
 
 static const family_info FAMILIES[] = {
-    {PBOOST_LINEAR, "linear", "finite", "finite", any_finite, false, linear_slope},
-    {PBOOST_LOGISTIC, "logistic", "0 or 1", "between 0 and 1", zero_or_one, true, logistic_slope},
-    {PBOOST_POISSON, "poisson", "finite and not negative", "positive", not_negative, true,
+    {PBOOST_LINEAR, "linear", "finite", "finite", any_finite, false, 1e-12, linear_slope},
+    {PBOOST_LOGISTIC, "logistic", "0 or 1", "between 0 and 1", zero_or_one, true, 1e-9,
+     logistic_slope},
+    {PBOOST_POISSON, "poisson", "finite and not negative", "positive", not_negative, true, 1e-6,
      poisson_slope},
 };
 
@@ -72,14 +73,13 @@ const char *pboost_family_name(pboost_family family)
 
 pboost_status pboost_family_parse(pboost_family *out, const char *name, pboost_error *err)
 {
-    for (size_t i = 0; i < N_FAMILIES; i++)
-        if (strcmp(FAMILIES[i].name, name) == 0) {
-            *out = FAMILIES[i].family;
-            return PBOOST_OK;
-        }
-    *out = PBOOST_LINEAR;
-    return pboost_fail(err, PBOOST_INVALID,
-                       "family is \"%.100s\"; it must be linear, logistic or poisson", name);
+    const char *names[N_FAMILIES];
+    size_t i = 0;
+    for (size_t f = 0; f < N_FAMILIES; f++)
+        names[f] = FAMILIES[f].name;
+    pboost_status st = pboost_name_parse(&i, names, N_FAMILIES, "family", name, err);
+    *out = FAMILIES[i].family;
+    return st;
 }
 
 pboost_status pboost_family_check_labels(pboost_family family, const pboost_samples *samples,

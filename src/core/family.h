@@ -12,7 +12,8 @@ typedef struct {
     const char *labels; /* what a label may be, for messages */
     const char *means;  /* what a mean may be, for messages */
     bool (*label_ok)(double y);
-    bool curved; /* b'' is not constant: fitting takes more than one Newton step */
+    bool curved;    /* b'' is not constant: fitting takes more than one Newton step */
+    double no_loss; /* a fraction of the loss at theta = 0 that is as good as none */
     /* The slope of the loss at infinity along a direction in which eta changes by v: what decides
      * whether there is a finite minimiser. */
     double (*slope_at_infinity)(double y, double v);

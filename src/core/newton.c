@@ -53,8 +53,16 @@ static double largest(const double *a, size_t n)
 {
     double top = 0.0;
     for (size_t i = 0; i < n; i++)
-        top = fabs(a[i]) <= top ? top : fabs(a[i]);
+        top = fmax(top, fabs(a[i]));
     return top;
+}
+
+static bool all_finite(const double *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(a[i]))
+            return false;
+    return true;
 }
 
 static pboost_status solver_init(solver *s, double *x, const pboost_objective *f,
@@ -93,7 +101,7 @@ static double evaluate(solver *s, const double *at, double *gradient, bool hessi
         s->fresh = true;
         s->stored = 0;
     }
-    return isfinite(value) && isfinite(largest(gradient, s->n)) ? value : INFINITY;
+    return isfinite(value) && all_finite(gradient, s->n) ? value : INFINITY;
 }
 
 /* Factors the Hessian.  Which columns add nothing is decided once: later, weights that have faded
@@ -172,7 +180,7 @@ static bool try_step(solver *s, double t, bool hessian)
     for (size_t i = 0; i < s->n; i++)
         s->trial[i] = s->x[i] + t * s->step[i];
     s->trial_value = evaluate(s, s->trial, s->trial_gradient, hessian);
-    double slack = 16.0 * DBL_EPSILON * fmax(fabs(s->value), 1e-3 * s->scale);
+    double slack = 16.0 * DBL_EPSILON * s->scale;
     return s->trial_value <= s->value - 1e-4 * t * s->decrement + slack;
 }
 
@@ -281,7 +289,6 @@ static bool suspect(solver *s, pboost_newton_report *report, bool small)
 static void iterate(solver *s, pboost_newton_report *report)
 {
     const pboost_newton_options *o = s->options;
-    double first_scale = s->scale;
     size_t stalled = 0;
     for (report->iterations = 0;; report->iterations++) {
         if (s->quasi && report->iterations == QUASI_STEPS) {
@@ -295,9 +302,12 @@ static void iterate(solver *s, pboost_newton_report *report)
         find_step(s);
         if (!(s->decrement >= 0.0) || !isfinite(s->decrement))
             return;
-        s->scale = fmax(fabs(s->value), 1e-12 * first_scale);
+        s->scale = fmax(fabs(s->value), o->floor);
         bool small = 0.5 * s->decrement <= o->tolerance * s->scale || step_is_rounding(s);
         report->converged = suspect(s, report, small);
+        if (report->converged) /* a step not worth an evaluation still adds digits to x */
+            for (size_t i = 0; i < s->n; i++)
+                s->x[i] += s->step[i];
         if (report->converged || report->recedes || report->iterations == o->max_iterations)
             return;
 

@@ -23,6 +23,7 @@ typedef struct {
     double tolerance; /* on half the squared Newton decrement, relative to the value */
     bool definite;    /* the Hessian has full rank by construction: drop no column */
     bool quadratic;   /* the Hessian is the same everywhere */
+    double floor;     /* a value below this is compared with the tolerance as if it were this */
     double limit;     /* a start whose value is larger is refused; INFINITY: none */
 } pboost_newton_options;
 
@@ -36,7 +37,8 @@ typedef struct {
     size_t first_dropped; /* SIZE_MAX: none */
 } pboost_newton_report;
 
-/* Minimises f from x, in place.  Fails only for lack of memory: all else is in the report. */
+/* Minimises f from x, in place.  Fails only for lack of memory: all else is in the report.  Where it
+ * converged, value and gradient are those before a last step within the tolerance. */
 pboost_status pboost_newton(double *x, pboost_newton_report *report, const pboost_objective *f,
                             const pboost_newton_options *options, pboost_error *err);
 

@@ -12,6 +12,7 @@
 #include <try.h>
 
 #include "kernels/partition.h"
+#include "large.h"
 #include "parallel.h"
 #include "simd.h"
 
@@ -97,9 +98,10 @@ pboost_status pboost_partition_work_init(partition_work *out, size_t max_rows, s
     NEED(out->x = pboost_alloc(2 * window + PARTITION_SCRATCH(k), sizeof(double)), err);
     out->cost = out->x + window;
     out->scratch = out->cost + window;
-    NEED(out->step = pboost_alloc(max_rows + 1 + block_rows(k) + PARTITION_PAD, sizeof *out->step),
+    NEED(out->step =
+             pboost_alloc_large(max_rows + 1 + block_rows(k) + PARTITION_PAD, sizeof *out->step),
          err);
-    NEED(out->mark = pboost_alloc(max_rows + 1, 1), err);
+    NEED(out->mark = pboost_alloc_large(max_rows + 1, 1), err);
 done:
     if (st != PBOOST_OK)
         pboost_partition_work_free(out);
@@ -272,7 +274,7 @@ static pboost_status solve(problem *p, partition_cuts *cuts, int threads, pboost
     cap = max_rows / k + 2;
     NEED(p->chunk = calloc(n_chunks, sizeof *p->chunk), err);
     NEED(p->work = calloc(n_workers, sizeof *p->work), err);
-    NEED(cut = pboost_alloc(n_chunks * cap, sizeof *cut), err);
+    NEED(cut = pboost_alloc_large(n_chunks * cap, sizeof *cut), err);
     for (size_t w = 0; w < n_workers; w++)
         TRY(pboost_partition_work_init(&p->work[w], max_rows, k, err));
     for (size_t c = 0; c < n_chunks; c++)

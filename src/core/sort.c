@@ -14,6 +14,7 @@
 
 #include <try.h>
 
+#include "large.h"
 #include "parallel.h"
 
 typedef struct {
@@ -22,7 +23,7 @@ typedef struct {
 } record;
 
 /* Lists up to this long are sorted in the cache. */
-#define SHORT 4096
+#define SHORT 8192
 
 /* Lists up to this long are sorted by insertion. */
 #define TINY 24
@@ -32,8 +33,20 @@ typedef struct {
 
 #define MAX_CELLS 65536
 
+/* A long list is read in tasks of at least so many rows, and so many tasks at most. */
+#define TASK_ROWS 65536
+#define MAX_TASKS 64
+
 /* Distribute at most so often before merging. */
 #define MAX_DEPTH 8
+
+static void write_out(size_t *restrict row, double *restrict sorted, const record *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        row[i] = a[i].row;
+        sorted[i] = a[i].value;
+    }
+}
 
 /* ---- Short lists ----------------------------------------------------------------------------- */
 
@@ -71,31 +84,74 @@ static void merge_sort(record *a, record *b, size_t n)
         memcpy(a, from, n * sizeof *a);
 }
 
-/* Where values of a range fall: cell = (value - low) * scale, less than n_cells. */
+/* Where values of a range fall: cell = (value - low) * scale, at most last. */
 typedef struct {
-    double low, scale;
+    double low, scale, last;
 } cells;
 
 /* False where the range is empty, or so wide or narrow that its size overflows. */
 static bool cells_init(cells *out, double low, double high, size_t n_cells)
 {
     out->low = low;
-    out->scale = ((double)n_cells - 0.5) / (high - low);
+    out->scale = (double)n_cells / (high - low);
+    out->last = (double)(n_cells - 1);
     return high - low < (double)INFINITY && out->scale < (double)INFINITY;
 }
 
 static inline uint32_t cell_of(const cells *c, double value)
 {
-    return (uint32_t)((value - c->low) * c->scale);
+    double cell = (value - c->low) * c->scale;
+    cell = cell > 0 ? cell : 0;
+    return (uint32_t)(cell < c->last ? cell : c->last);
 }
 
+/* What sorting a short list needs besides room for as many records: a word per cell and per record. */
 typedef struct {
-    uint32_t count[SHORT + 1];
-    uint32_t cell[SHORT];
+    uint32_t *count, *cell;
 } short_work;
 
+/* Bytes for a short list, its spare and its words, by record. */
+#define SHORT_BYTES (2 * sizeof(record) + 2 * sizeof(uint32_t))
+
+/* Moves n <= SHORT records from a to b, ordered by cell; the most records in one cell. */
+static uint32_t spread(record *restrict b, const record *restrict a, size_t n, const cells *c,
+                       const short_work *work)
+{
+    uint32_t start = 0, most = 0, n_cells = (uint32_t)c->last + 1;
+    memset(work->count, 0, n_cells * sizeof *work->count);
+    for (size_t i = 0; i < n; i++)
+        work->count[work->cell[i] = cell_of(c, a[i].value)]++;
+    for (size_t i = 0; i < n_cells; i++) {
+        uint32_t count = work->count[i];
+        most = count > most ? count : most;
+        work->count[i] = start;
+        start += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        b[work->count[work->cell[i]]++] = a[i];
+    return most;
+}
+
+static void short_sort(record *a, record *b, size_t n, const short_work *work, int depth);
+
+/* Sorts a, which is ordered by cell, with the help of b. */
+static void sort_cells(record *a, record *b, size_t n, const cells *c, uint32_t most,
+                       const short_work *work, int depth)
+{
+    if (most <= TINY) {
+        insertion_sort(a, n);
+        return;
+    }
+    for (size_t from = 0, to; from < n; from = to) {
+        uint32_t cell = cell_of(c, a[from].value);
+        for (to = from + 1; to < n && cell_of(c, a[to].value) == cell; to++)
+            ;
+        short_sort(a + from, b + from, to - from, work, depth + 1);
+    }
+}
+
 /* Sorts a, n <= SHORT, with the help of b. */
-static void short_sort(record *a, record *b, size_t n, short_work *work, int depth)
+static void short_sort(record *a, record *b, size_t n, const short_work *work, int depth)
 {
     cells c;
     double low = a[0].value, high = low;
@@ -114,90 +170,113 @@ static void short_sort(record *a, record *b, size_t n, short_work *work, int dep
         merge_sort(a, b, n);
         return;
     }
-    memset(work->count, 0, (n + 1) * sizeof *work->count);
-    for (size_t i = 0; i < n; i++)
-        work->count[work->cell[i] = cell_of(&c, a[i].value)]++;
-    uint32_t start = 0, most = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t count = work->count[i];
-        most = count > most ? count : most;
-        work->count[i] = start;
-        start += count;
-    }
-    for (size_t i = 0; i < n; i++)
-        b[work->count[work->cell[i]]++] = a[i];
+    uint32_t most = spread(b, a, n, &c, work);
     memcpy(a, b, n * sizeof *a);
-    if (most <= TINY) {
-        insertion_sort(a, n);
-        return;
-    }
-    /* the counts are about to be used again: find the cells by their values */
-    for (size_t from = 0, to; from < n; from = to) {
-        uint32_t cell = cell_of(&c, a[from].value);
-        for (to = from + 1; to < n && cell_of(&c, a[to].value) == cell; to++)
-            ;
-        short_sort(a + from, b + from, to - from, work, depth + 1);
-    }
+    sort_cells(a, b, n, &c, most, work, depth);
 }
 
 /* ---- Long lists ------------------------------------------------------------------------------ */
-
-/* Rows per task where a long list is read. */
-#define TASK_ROWS 65536
 
 typedef struct {
     const double *value;
     size_t n, n_tasks, n_cells, n_buckets;
     cells cells;
     uint16_t *bucket_of_cell;
-    uint16_t *bucket; /* by row */
-    size_t *offset;   /* by task and bucket: count, then where its next record goes */
+    uint32_t *first_cell; /* by bucket, and n_cells at the end */
+    uint16_t *bucket;     /* by row */
+    size_t *offset;       /* by task and bucket: count, then where its next record goes */
     record *rec;
-    record **spare;    /* by worker, of spare_length */
-    short_work **work; /* by worker */
+    record *spare;  /* by worker, SHORT each */
+    uint32_t *word; /* by worker, 2 * SHORT each */
     size_t *row;
     double *sorted;
 } long_list;
 
-static size_t task_end(const long_list *s, size_t task)
+static size_t task_start(const long_list *s, size_t task)
 {
-    return task + 1 == s->n_tasks ? s->n : (task + 1) * TASK_ROWS;
+    size_t share = s->n / s->n_tasks, longer = s->n % s->n_tasks;
+    return task * share + (task < longer ? task : longer);
 }
 
 static void count_task(void *context, size_t task, int worker)
 {
-    long_list *s = context;
-    size_t *count = s->offset + task * s->n_buckets;
+    const long_list *s = context;
+    const cells c = s->cells;
+    const double *value = s->value;
+    const uint16_t *bucket_of_cell = s->bucket_of_cell;
+    uint16_t *bucket = s->bucket;
+    size_t *restrict count = s->offset + task * s->n_buckets;
     (void)worker;
     memset(count, 0, s->n_buckets * sizeof *count);
-    for (size_t i = task * TASK_ROWS; i < task_end(s, task); i++)
-        count[s->bucket[i] = s->bucket_of_cell[cell_of(&s->cells, s->value[i])]]++;
+    for (size_t i = task_start(s, task), end = task_start(s, task + 1); i < end; i++)
+        count[bucket[i] = bucket_of_cell[cell_of(&c, value[i])]]++;
 }
 
 static void scatter_task(void *context, size_t task, int worker)
 {
-    long_list *s = context;
-    size_t *offset = s->offset + task * s->n_buckets;
+    enum { AHEAD = 24 };
+    const long_list *s = context;
+    const double *value = s->value;
+    const uint16_t *bucket = s->bucket;
+    record *restrict rec = s->rec;
+    size_t *restrict offset = s->offset + task * s->n_buckets;
+    size_t i = task_start(s, task), end = task_start(s, task + 1);
     (void)worker;
-    for (size_t i = task * TASK_ROWS; i < task_end(s, task); i++)
-        s->rec[offset[s->bucket[i]]++] = (record){s->value[i], i};
+    /* a store waits for its line; ask for the lines of later ones */
+    for (; i + AHEAD < end; i++) {
+        __builtin_prefetch(rec + offset[bucket[i + AHEAD]], 1);
+        rec[offset[bucket[i]]++] = (record){value[i], i};
+    }
+    for (; i < end; i++)
+        rec[offset[bucket[i]]++] = (record){value[i], i};
+}
+
+/* The buckets' own cells need no look at the records: the ends of their range are known. */
+static bool bucket_cells(cells *out, const long_list *s, size_t bucket, size_t n)
+{
+    double low = s->cells.low + s->first_cell[bucket] / s->cells.scale;
+    double high = s->cells.low + s->first_cell[bucket + 1] / s->cells.scale;
+    return cells_init(out, low, high, n);
+}
+
+/* As write_out, sorting by insertion. */
+static void insert_out(size_t *restrict row, double *restrict sorted, const record *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double value = a[i].value;
+        size_t j = i;
+        for (; j > 0 && sorted[j - 1] > value; j--) {
+            sorted[j] = sorted[j - 1];
+            row[j] = row[j - 1];
+        }
+        sorted[j] = value;
+        row[j] = a[i].row;
+    }
 }
 
 /* After the scatter the offsets of the last task are the ends of the buckets. */
 static void bucket_task(void *context, size_t bucket, int worker)
 {
-    long_list *s = context;
+    const long_list *s = context;
     const size_t *end = s->offset + (s->n_tasks - 1) * s->n_buckets;
     size_t from = bucket > 0 ? end[bucket - 1] : 0, n = end[bucket] - from;
-    record *a = s->rec + from;
-    if (n == 0)
-        return;
-    if (n <= SHORT)
-        short_sort(a, s->spare[worker], n, s->work[worker], 0);
-    for (size_t i = 0; i < n; i++) {
-        s->row[from + i] = a[i].row;
-        s->sorted[from + i] = a[i].value;
+    record *a = s->rec + from, *b = s->spare + (size_t)worker * SHORT;
+    uint32_t *word = s->word + (size_t)worker * 2 * SHORT;
+    const short_work work = {word, word + SHORT};
+    cells c;
+
+    if (n > TINY && n <= SHORT && bucket_cells(&c, s, bucket, n)) {
+        uint32_t most = spread(b, a, n, &c, &work);
+        if (most <= TINY) {
+            insert_out(s->row + from, s->sorted + from, b, n);
+            return;
+        }
+        sort_cells(b, a, n, &c, most, &work, 0);
+        a = b;
+    } else if (n > 0 && n <= SHORT) {
+        short_sort(a, b, n, &work, 0);
     }
+    write_out(s->row + from, s->sorted + from, a, n);
 }
 
 /* Sorts the few buckets that are too long, one by one: again as a long list, or by merging. */
@@ -212,23 +291,35 @@ static void group_cells(long_list *s, uint32_t *count)
         count[cell_of(&s->cells, s->value[i])]++;
     for (size_t c = 0; c < s->n_cells; c++) {
         if (in_bucket > 0 && (in_bucket + count[c]) * stride > BUCKET && bucket < UINT16_MAX) {
-            bucket++;
+            s->first_cell[++bucket] = (uint32_t)c;
             in_bucket = 0;
         }
         s->bucket_of_cell[c] = (uint16_t)bucket;
         in_bucket += count[c];
     }
     s->n_buckets = bucket + 1;
+    s->first_cell[0] = 0;
+    s->first_cell[s->n_buckets] = (uint32_t)s->n_cells;
 }
 
-static void make_offsets(long_list *s)
+/* Turns counts by task and bucket into the places of their first records. */
+static void make_offsets(long_list *s, size_t *next)
 {
     size_t start = 0;
-    for (size_t b = 0; b < s->n_buckets; b++)
-        for (size_t t = 0; t < s->n_tasks; t++) {
+    memset(next, 0, s->n_buckets * sizeof *next);
+    for (size_t t = 0; t < s->n_tasks; t++)
+        for (size_t b = 0; b < s->n_buckets; b++)
+            next[b] += s->offset[t * s->n_buckets + b];
+    for (size_t b = 0; b < s->n_buckets; b++) {
+        size_t count = next[b];
+        next[b] = start;
+        start += count;
+    }
+    for (size_t t = 0; t < s->n_tasks; t++)
+        for (size_t b = 0; b < s->n_buckets; b++) {
             size_t *at = &s->offset[t * s->n_buckets + b], count = *at;
-            *at = start;
-            start += count;
+            *at = next[b];
+            next[b] += count;
         }
 }
 
@@ -239,47 +330,41 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
     long_list s = {.value = value, .n = n, .row = row, .sorted = sorted};
     uint32_t *count = NULL;
     size_t n_workers = (size_t)pboost_threads(threads);
-    char *memory = NULL;
+    record *spare = NULL;
 
-    s.n_tasks = (n + TASK_ROWS - 1) / TASK_ROWS;
+    s.n_tasks = n / TASK_ROWS < MAX_TASKS ? n / TASK_ROWS + 1 : MAX_TASKS;
     s.n_cells = n / 64 < MAX_CELLS ? n / 64 : MAX_CELLS;
-    NEED(s.rec = pboost_alloc(n, sizeof *s.rec), err);
+    NEED(s.rec = pboost_alloc_large(n, sizeof *s.rec), err);
     if (depth >= MAX_DEPTH || !cells_init(&s.cells, low, high, s.n_cells)) {
-        NEED(memory = pboost_alloc(n, sizeof *s.rec), err);
+        NEED(spare = pboost_alloc_large(n, sizeof *spare), err);
         for (size_t i = 0; i < n; i++)
             s.rec[i] = (record){value[i], i};
-        merge_sort(s.rec, (record *)(void *)memory, n);
-        for (size_t i = 0; i < n; i++) {
-            row[i] = s.rec[i].row;
-            sorted[i] = s.rec[i].value;
-        }
+        merge_sort(s.rec, spare, n);
+        write_out(row, sorted, s.rec, n);
         goto done;
     }
     NEED(count = calloc(s.n_cells, sizeof *count), err);
+    NEED(s.first_cell = pboost_alloc(s.n_cells + 1, sizeof *s.first_cell), err);
     NEED(s.bucket_of_cell = pboost_alloc(s.n_cells, sizeof *s.bucket_of_cell), err);
-    NEED(s.bucket = pboost_alloc(n, sizeof *s.bucket), err);
+    NEED(s.bucket = pboost_alloc_large(n, sizeof *s.bucket), err);
     group_cells(&s, count);
-    NEED(s.offset = pboost_alloc(s.n_tasks * s.n_buckets, sizeof *s.offset), err);
-    NEED(s.spare = calloc(n_workers, sizeof *s.spare), err);
-    NEED(s.work = calloc(n_workers, sizeof *s.work), err);
-    NEED(memory = pboost_alloc(n_workers, sizeof(short_work) + SHORT * sizeof(record)), err);
-    for (size_t w = 0; w < n_workers; w++) {
-        s.spare[w] = (record *)(void *)memory + w * SHORT;
-        s.work[w] = (short_work *)(void *)((record *)(void *)memory + n_workers * SHORT) + w;
-    }
+    NEED(s.offset = pboost_alloc((s.n_tasks + 1) * s.n_buckets, sizeof *s.offset), err);
+    NEED(s.spare = pboost_alloc(n_workers * SHORT, sizeof *s.spare), err);
+    NEED(s.word = pboost_alloc(n_workers * 2 * SHORT, sizeof *s.word), err);
 
     pboost_parallel(s.n_tasks, threads, count_task, &s);
-    make_offsets(&s);
+    make_offsets(&s, s.offset + s.n_tasks * s.n_buckets);
     pboost_parallel(s.n_tasks, threads, scatter_task, &s);
     pboost_parallel(s.n_buckets, threads, bucket_task, &s);
     TRY(sort_rest(&s, threads, depth, err));
 done:
-    free(memory);
-    free(s.work);
+    free(spare);
+    free(s.word);
     free(s.spare);
     free(s.offset);
     free(s.bucket);
     free(s.bucket_of_cell);
+    free(s.first_cell);
     free(count);
     free(s.rec);
     return st;
@@ -298,14 +383,14 @@ static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_erro
         if (n <= SHORT)
             continue;
         double low = a[0].value, high = low;
-        NEED(value = pboost_alloc(n, sizeof *value), err);
+        NEED(value = pboost_alloc_large(n, sizeof *value), err);
         for (size_t i = 0; i < n; i++) {
             value[i] = a[i].value;
             low = value[i] < low ? value[i] : low;
             high = value[i] > high ? value[i] : high;
         }
         if (low < high) {
-            NEED(order = pboost_alloc(n, sizeof *order), err);
+            NEED(order = pboost_alloc_large(n, sizeof *order), err);
             TRY(sort_long(order, s->sorted + from, value, n, low, high, threads, depth + 1, err));
             for (size_t i = 0; i < n; i++)
                 s->row[from + i] = a[order[i]].row;
@@ -328,52 +413,105 @@ static pboost_status sort_few(size_t *row, double *sorted, const double *value, 
 {
     pboost_status st = PBOOST_OK;
     record *rec = NULL;
-    short_work *work = NULL;
 
-    NEED(rec = pboost_alloc(2 * n, sizeof *rec), err);
-    NEED(work = pboost_alloc(1, sizeof *work), err);
+    NEED(rec = pboost_alloc(n, SHORT_BYTES), err);
+    uint32_t *words = (uint32_t *)(void *)(rec + 2 * n);
     for (size_t i = 0; i < n; i++)
         rec[i] = (record){value[i], i};
-    short_sort(rec, rec + n, n, work, 0);
-    for (size_t i = 0; i < n; i++) {
-        row[i] = rec[i].row;
-        sorted[i] = rec[i].value;
-    }
+    short_sort(rec, rec + n, n, &(short_work){words, words + n}, 0);
+    write_out(row, sorted, rec, n);
 done:
-    free(work);
     free(rec);
     return st;
+}
+
+/* The range of a part of the list; not_finite is 0 if all values are finite. */
+typedef struct {
+    double low, high, not_finite;
+} survey;
+
+typedef struct {
+    const double *value;
+    size_t n, n_tasks;
+    survey *part;
+} survey_list;
+
+/* Four lists at a time, as one comparison must wait for the one before. */
+static void survey_task(void *context, size_t task, int worker)
+{
+    enum { WAYS = 4 };
+    survey_list *s = context;
+    size_t i = s->n / s->n_tasks * task;
+    size_t end = task + 1 == s->n_tasks ? s->n : i + s->n / s->n_tasks;
+    double low[WAYS], high[WAYS], zero[WAYS] = {0};
+    survey *part = &s->part[task];
+    (void)worker;
+    for (int w = 0; w < WAYS; w++)
+        low[w] = high[w] = s->value[i];
+    for (; i + WAYS <= end; i += WAYS)
+        for (int w = 0; w < WAYS; w++) {
+            double v = s->value[i + (size_t)w];
+            low[w] = v < low[w] ? v : low[w];
+            high[w] = v > high[w] ? v : high[w];
+            zero[w] += v - v;
+        }
+    for (; i < end; i++) {
+        low[0] = s->value[i] < low[0] ? s->value[i] : low[0];
+        high[0] = s->value[i] > high[0] ? s->value[i] : high[0];
+        zero[0] += s->value[i] - s->value[i];
+    }
+    *part = (survey){low[0], high[0], zero[0]};
+    for (int w = 1; w < WAYS; w++) {
+        part->low = low[w] < part->low ? low[w] : part->low;
+        part->high = high[w] > part->high ? high[w] : part->high;
+        part->not_finite += zero[w];
+    }
+}
+
+static survey survey_all(const double *value, size_t n, int threads)
+{
+    survey part[MAX_TASKS];
+    survey_list s = {value, n, n / TASK_ROWS < MAX_TASKS ? n / TASK_ROWS + 1 : MAX_TASKS, part};
+    pboost_parallel(s.n_tasks, threads, survey_task, &s);
+    for (size_t t = 1; t < s.n_tasks; t++) {
+        part->low = part[t].low < part->low ? part[t].low : part->low;
+        part->high = part[t].high > part->high ? part[t].high : part->high;
+        part->not_finite += part[t].not_finite;
+    }
+    return *part;
+}
+
+static bool in_order(const double *value, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (value[i - 1] > value[i])
+            return false;
+    return true;
 }
 
 pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *value, size_t n,
                                   int threads, pboost_error *err)
 {
-    bool in_order = true, finite = true;
-    double low = n > 0 ? value[0] : 0, high = low, before = low;
+    survey range = {0, 0, 0};
 
-    for (size_t i = 0; i < n; i++) {
-        double v = value[i];
-        finite &= v - v == 0;
-        in_order &= before <= v;
-        before = v;
-        low = v < low ? v : low;
-        high = v > high ? v : high;
-    }
-    if (!finite)
+    if (n > 0)
+        range = survey_all(value, n, threads);
+    if (range.not_finite != 0)
         for (size_t i = 0; i < n; i++)
             if (!isfinite(value[i]))
                 return pboost_fail(err, PBOOST_BAD_DATA,
                                    "score %zu is %g; every score must be a finite number", i,
                                    value[i]);
-    if (in_order) {
+    if (in_order(value, n)) {
         for (size_t i = 0; i < n; i++)
             row[i] = i;
-        memcpy(sorted, value, n * sizeof *value);
+        if (n > 0)
+            memcpy(sorted, value, n * sizeof *value);
         return PBOOST_OK;
     }
     if (n <= SHORT)
         return sort_few(row, sorted, value, n, err);
-    return sort_long(row, sorted, value, n, low, high, threads, 0, err);
+    return sort_long(row, sorted, value, n, range.low, range.high, threads, 0, err);
 }
 
 pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, pboost_error *err)
@@ -386,8 +524,8 @@ pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, pboos
     keyed *from = NULL, *to = NULL;
     size_t count[8][256] = {{0}};
 
-    NEED(from = pboost_alloc(n, sizeof *from), err);
-    NEED(to = pboost_alloc(n, sizeof *to), err);
+    NEED(from = pboost_alloc_large(n, sizeof *from), err);
+    NEED(to = pboost_alloc_large(n, sizeof *to), err);
     for (size_t i = 0; i < n; i++) {
         from[i] = (keyed){key[i], i};
         for (int byte = 0; byte < 8; byte++)

@@ -11,6 +11,7 @@
  * A record is split into cells first and stored only once it is whole, so a record that the window
  * has cut is simply split again after more bytes have come in; the bytes in sight at least double
  * between two tries, so that costs no more than a constant factor. */
+#include <math.h>
 #include <string.h>
 
 #include "table.h"
@@ -342,7 +343,7 @@ static pboost_status store_row(reader *r, size_t row, pboost_error *err)
         if (from->escaped)
             unescape(from);
         TRY(pboost_column_put_text(r->table, c, row, from->text, from->n, err));
-        if (c->kind == COLUMN_TEXT)
+        if (c->kind == COLUMN_TEXT || isnan(c->number[row])) /* no number has one */
             TRY(check_returns(r, from, err));
     }
 done:

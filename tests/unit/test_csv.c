@@ -180,6 +180,7 @@ static void refuses_bad_rows(void **unused)
     bad("a,b\n1,\"open\n", "t.csv:2: cell 2 has a quote that is never closed");
     bad("a,b\n1,\"x\"y\n", "t.csv:2: cell 2 goes on after its closing quote");
     bad("a,b\n1,x\ry\n", "t.csv:2: there is a carriage return");
+    bad("a,b\n1,2\n2,x\n3,x\ry\n", "t.csv:4: there is a carriage return");
     check_bad("a,b\n1,\0\n", 8, "t.csv:2: there is a NUL byte");
     bad("a,b\n1,2\nx\xff,1\n", "t.csv:3: byte 0xff is not UTF-8");
     bad("a,b\n1,2\nx\xc3", "t.csv:3: byte 0xc3 is not UTF-8");

@@ -345,19 +345,13 @@ static double dot(const double *a, const double *b, size_t n)
     return vec_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
-static double largest(const double *a, size_t n)
+/* x * 0 is 0 for all that is finite and NaN for all that is not. */
+static bool all_finite(const double *a, size_t n)
 {
-    vec top = vec_all(0.0);
+    vec sum = vec_all(0.0);
     FOR_VECTORS(i, n)
-    {
-        vec v = vec_abs(GET(a, i, n));
-        top = vec_select(v <= top, top, v);
-    }
-    double result = 0.0;
-    for (int i = 0; i < LANES; i++)
-        if (!(top[i] <= result))
-            result = top[i];
-    return result;
+    sum += GET(a, i, n) * 0.0;
+    return vec_sum(sum) == 0.0;
 }
 
 #define KERNELS_OF(name)                                                                           \
@@ -373,5 +367,5 @@ const glm_kernels SIMD(pboost_glm_kernels) = {
     transpose_panel,
     eta_columns,
     dot,
-    largest,
+    all_finite,
 };

@@ -2,6 +2,7 @@
 #ifndef PBOOST_KERNELS_GLM_H
 #define PBOOST_KERNELS_GLM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "simd.h"
@@ -44,7 +45,7 @@ typedef struct {
     void (*eta_columns)(double *eta, const double *columns, size_t capacity, size_t count,
                         size_t cols, const double *theta, double intercept);
     double (*dot)(const double *a, const double *b, size_t n);
-    double (*largest)(const double *a, size_t n); /* of absolute values */
+    bool (*all_finite)(const double *a, size_t n);
 } glm_kernels;
 
 extern const glm_kernels pboost_glm_kernels_plain;

@@ -16,6 +16,7 @@
 
 typedef double vec __attribute__((vector_size(64)));
 typedef long long vec_mask __attribute__((vector_size(64)));
+typedef unsigned long long vec_bits __attribute__((vector_size(64))); /* wraps round */
 typedef double vec_anywhere __attribute__((vector_size(64), aligned(8), may_alias));
 
 INLINE vec vec_load(const double *p)
@@ -94,7 +95,7 @@ INLINE vec vec_exp(vec x)
     p = p * r + 0.5;
     p = p * r + 1.0;
     p = p * r + 1.0;
-    vec half = (vec)(((vec_mask)t << 52) + (1022LL << 52));
+    vec half = (vec)(((vec_bits)t << 52) + (1022ULL << 52));
     vec y = p * half * 2.0;
     y = vec_select(x > 709.782712893384, vec_all(__builtin_inf()), y);
     return vec_select(x < -707.7, vec_all(0.0), y);
