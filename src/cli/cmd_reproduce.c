@@ -9,10 +9,11 @@
 static const cli_usage USAGE = {
     .synopsis = "[linear|logistic|privacy|bag-size|all] [--scale small|paper]\n"
                 "           [--realizations R] [--seed S] [--threads N] [OPTION...] --out DIR",
-    .text = "Runs the experiments of the paper and writes to DIR: results.json, a CSV and an SVG per\n"
-            "figure, and report.html with the figures, a verdict on each claim, and the theory.\n"
-            "DIR must be empty, or hold an unfinished run with the same settings, which is then\n"
-            "continued.  In results.json an epsilon without noise is \"inf\".",
+    .text =
+        "Runs the experiments of the paper and writes to DIR: results.json, a CSV and an SVG per\n"
+        "figure, and report.html with the figures, a verdict on each claim, and the theory.\n"
+        "DIR must be empty, or hold an unfinished run with the same settings, which is then\n"
+        "continued.  In results.json an epsilon without noise is \"inf\".",
     .operand = "EXPERIMENT",
 };
 

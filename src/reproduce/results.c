@@ -86,8 +86,8 @@ static pboost_status make_result(repro_result *out, const repro_plan *plan,
             if (method->only_bag != 0 && method->only_bag != setup->min_bag[i])
                 continue;
             repro_curve *curve = &out->curves[out->n_curves++];
-            *curve = (repro_curve){method->algorithm, method->penalty, setup->min_bag[i], NULL,
-                                   NULL};
+            *curve =
+                (repro_curve){method->algorithm, method->penalty, setup->min_bag[i], NULL, NULL};
             TRY(average(curve, plan, id, out->n_points, setup->realizations, err));
         }
     }

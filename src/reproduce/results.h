@@ -26,8 +26,7 @@ typedef struct {
 } repro_results;
 
 pboost_status repro_results_make(repro_results *out, const repro_plan *plan,
-                                 const repro_settings *settings, double seconds,
-                                 pboost_error *err);
+                                 const repro_settings *settings, double seconds, pboost_error *err);
 void repro_results_free(repro_results *results);
 
 /* NULL where the run has no such curve. */
