@@ -23,7 +23,8 @@
             fail_msg("%s: %s", pboost_status_describe(assert_ok_status)->name, (err).message);     \
     } while (0)
 
-/* assert_fails(f(..., &err), PBOOST_INVALID, err, "is 0"): the status, and a part of the message. */
+/* assert_fails(f(..., &err), PBOOST_INVALID, err, "is 0"): the status, and a part of the
+ * message. */
 #define assert_fails(call, expected, err, part)                                                    \
     do {                                                                                           \
         memset(&(err), 0, sizeof(err));                                                            \

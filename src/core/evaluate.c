@@ -87,7 +87,7 @@ static pboost_status predict(double *out, pboost_family family, bool means,
                              pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    double *theta = NULL;
+    double *theta = NULL, *work = NULL;
     size_t padded = pboost_panel_blocks(coef->n) * PANEL_LANES;
     size_t n_chunks = (samples->n + CHUNK_ROWS - 1) / CHUNK_ROWS;
     size_t n_workers = smaller((size_t)pboost_threads(threads), n_chunks);
@@ -100,7 +100,8 @@ static pboost_status predict(double *out, pboost_family family, bool means,
                       .means = means};
     t.work_size = t.capacity * padded;
     NEED(theta = calloc(padded, sizeof *theta), err);
-    NEED(t.work = pboost_alloc(n_workers * t.work_size, sizeof *t.work), err);
+    NEED(work = pboost_alloc(n_workers * t.work_size + PANEL_LANES, sizeof *work), err);
+    t.work = pboost_panel_align(work);
     memcpy(theta, coef->theta, coef->n * sizeof *theta);
     t.theta = theta;
     pboost_parallel(n_chunks, threads, predict_chunk, &t);
@@ -111,7 +112,7 @@ static pboost_status predict(double *out, pboost_family family, bool means,
     }
 done:
     free(theta);
-    free(t.work);
+    free(work);
     return st;
 }
 
@@ -174,6 +175,7 @@ static pboost_status losses_by_pass(double *loss, pboost_family family,
                                     size_t n_coef, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    double *work = NULL;
     size_t padded = pboost_panel_blocks(samples->x->cols) * PANEL_LANES;
     size_t n_chunks = (samples->n + CHUNK_ROWS - 1) / CHUNK_ROWS;
     size_t n_workers = smaller((size_t)pboost_threads(threads), n_chunks);
@@ -184,7 +186,8 @@ static pboost_status losses_by_pass(double *loss, pboost_family family,
                      .capacity = panel_rows_for(padded),
                      .family = family};
     t.work_size = t.capacity * (2 * padded + 3);
-    NEED(t.work = pboost_alloc(n_workers * t.work_size, sizeof *t.work), err);
+    NEED(work = pboost_alloc(n_workers * t.work_size + PANEL_LANES, sizeof *work), err);
+    t.work = pboost_panel_align(work);
     NEED(t.sums = pboost_alloc(n_chunks * n_coef, sizeof *t.sums), err);
     pboost_parallel(n_chunks, threads, losses_chunk, &t);
     memset(loss, 0, n_coef * sizeof *loss);
@@ -192,7 +195,7 @@ static pboost_status losses_by_pass(double *loss, pboost_family family,
         for (size_t k = 0; k < n_coef; k++)
             loss[k] += t.sums[chunk * n_coef + k];
 done:
-    free(t.work);
+    free(work);
     free(t.sums);
     return st;
 }
@@ -250,8 +253,8 @@ static pboost_status losses_by_gram(double *loss, const pboost_samples *samples,
     delta = gradient + n;
     theta = delta + n;
     bool shifted = pboost_pass_shift(shift, samples);
-    TRY(pboost_pass_init(&plan, samples, pboost_family_info(PBOOST_LINEAR), 1,
-                         shifted ? shift : NULL, threads, err));
+    TRY(pboost_pass_init(&plan, samples, pboost_family_info(PBOOST_LINEAR), shifted ? shift : NULL,
+                         threads, err));
     sums = pboost_pass_run(&plan, theta, 0.0, true);
     least_squares(anchor, &c, &sums, cols, padded);
     a[0] = sums.curvature;
@@ -278,14 +281,6 @@ done:
     return st;
 }
 
-static double total_weight(const pboost_samples *s)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < s->n; i++)
-        sum += s->weight != NULL ? s->weight[pboost_samples_row(s, i)] : 1.0;
-    return sum;
-}
-
 pboost_status pboost_losses(double *loss, pboost_family family, const pboost_samples *samples,
                             const pboost_coef *coef, size_t n_coef, int threads, pboost_error *err)
 {
@@ -297,7 +292,7 @@ pboost_status pboost_losses(double *loss, pboost_family family, const pboost_sam
         TRY(losses_by_gram(loss, samples, coef, n_coef, threads, err));
     else
         TRY(losses_by_pass(loss, family, samples, coef, n_coef, threads, err));
-    share = (family == PBOOST_LINEAR ? 2.0 : 1.0) / total_weight(samples);
+    share = (family == PBOOST_LINEAR ? 2.0 : 1.0) / pboost_samples_total_weight(samples);
     for (size_t k = 0; k < n_coef; k++) {
         loss[k] *= share;
         if (!isfinite(loss[k]))
@@ -478,7 +473,7 @@ pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
     double *eta = block, *mean = block + n, *weight = block + 2 * n;
     TRY(predict(eta, family, false, samples, coef, threads, err));
     pboost_family_kernels(family)->mean(mean, eta, n);
-    scored s = {n, eta, mean, samples->target, weight, total_weight(samples), 0.0};
+    scored s = {n, eta, mean, samples->target, weight, pboost_samples_total_weight(samples), 0.0};
     for (size_t i = 0; i < n; i++) {
         weight[i] = samples->weight != NULL ? samples->weight[pboost_samples_row(samples, i)] : 1.0;
         s.y_mean += weight[i] * s.y[i] / s.total;

@@ -121,27 +121,32 @@ static bool recedes(void *self, const double *p)
 static pboost_status check_intercept(const pboost_samples *s, const family_info *family,
                                      pboost_error *err)
 {
-    double up = 0.0, down = 0.0, sum = 0.0, total = 0.0;
-    for (size_t i = 0; i < s->n; i++) {
-        double w = s->weight != NULL ? s->weight[pboost_samples_row(s, i)] : 1.0;
-        up += w * family->slope_at_infinity(s->target[i], 1.0);
-        down += w * family->slope_at_infinity(s->target[i], -1.0);
-        sum += w * s->target[i];
-        total += w;
-    }
-    if (isfinite(sum) && (up <= 0.0 || down <= 0.0))
+    double sum = 0.0, total = pboost_samples_total_weight(s);
+    if (s->weight == NULL)
+        sum = pboost_glm_kernels()->sum(s->target, s->n);
+    else
+        for (size_t i = 0; i < s->n; i++)
+            sum += s->weight[pboost_samples_row(s, i)] * s->target[i];
+    double mean = sum / total;
+    if (isfinite(mean) && (family->slope_at_infinity(mean, 1.0) <= 0.0 ||
+                           family->slope_at_infinity(mean, -1.0) <= 0.0))
         return pboost_fail(err, PBOOST_BAD_DATA,
                            "no finite minimiser: the mean target is %g, and %s means are %s; the "
                            "intercept is not penalised, so fit without one and with l2 > 0",
-                           sum / total, family->name, family->means);
+                           mean, family->name, family->means);
     return PBOOST_OK;
 }
 
-/* The value where all parameters are 0, which needs no features. */
+/* The value where all parameters are 0, which needs no features.  Where b is not quadratic the loss
+ * at eta = 0 is b(0), whatever the target. */
 static double value_at_zero(const pboost_samples *s, pboost_family family)
 {
-    double eta[GLM_BLOCK], weight[GLM_BLOCK], unused[GLM_BLOCK], value = 0.0;
+    double eta[GLM_BLOCK], weight[GLM_BLOCK], value = 0.0;
     const family_kernels *kernels = pboost_family_kernels(family);
+    if (s->offset == NULL && pboost_family_info(family)->curved) {
+        eta[0] = 0.0;
+        return pboost_samples_total_weight(s) * kernels->total(eta, eta, NULL, 1);
+    }
     for (size_t at = 0; at < s->n; at += GLM_BLOCK) {
         size_t count = s->n - at < GLM_BLOCK ? s->n - at : GLM_BLOCK;
         for (size_t i = 0; i < count; i++) {
@@ -149,8 +154,7 @@ static double value_at_zero(const pboost_samples *s, pboost_family family)
             eta[i] = s->offset != NULL ? s->offset[row] : 0.0;
             weight[i] = s->weight != NULL ? s->weight[row] : 1.0;
         }
-        value += kernels->event(unused, unused, eta, s->target + at,
-                                s->weight != NULL ? weight : NULL, count);
+        value += kernels->total(eta, s->target + at, s->weight != NULL ? weight : NULL, count);
     }
     return value;
 }
@@ -211,14 +215,53 @@ static bool enough_rows(const event_fit *fit, size_t rows)
     return rows >= WARM_UP_ROWS && rows / WARM_UP_ROWS_PER_PARAMETER >= fit->n_parameters;
 }
 
-/* Fits every `stride`-th sample, roughly.  What it finds is only a place to start. */
+/* A copy of every FINE-th sample in one piece: it is read several times. */
+typedef struct {
+    double *block;
+    pboost_matrix x;
+    pboost_samples samples;
+} part;
+
+static pboost_status copy_part(part *out, const pboost_samples *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t cols = s->x->cols, n = s->n / FINE;
+    NEED(out->block = pboost_alloc(n * (cols + 3), sizeof *out->block), err);
+    double *x = out->block, *target = x + n * cols, *weight = target + n, *offset = weight + n;
+    for (size_t i = 0; i < n; i++) {
+        size_t row = pboost_samples_row(s, i * FINE);
+        for (size_t j = 0; j < cols; j++)
+            x[i * cols + j] = pboost_matrix_at(s->x, row, j);
+        target[i] = s->target[i * FINE];
+        weight[i] = s->weight != NULL ? s->weight[row] : 1.0;
+        offset[i] = s->offset != NULL ? s->offset[row] : 0.0;
+    }
+    out->x = pboost_matrix_f64(x, n, cols);
+    out->samples = (pboost_samples){.x = &out->x,
+                                    .n = n,
+                                    .target = target,
+                                    .weight = s->weight != NULL ? weight : NULL,
+                                    .offset = s->offset != NULL ? offset : NULL};
+done:
+    return st;
+}
+
+static bool dear(const event_fit *fit)
+{
+    return fit->family->curved && fit->options->l2 > 0.0 && fit->cols >= DEAR_COLUMNS;
+}
+
+/* Fits every `stride`-th sample of the part, roughly.  What it finds is only a place to start. */
 static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *samples,
                              size_t stride, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_newton_report ignored;
-    pboost_objective f = {
-        .n = fit->n_parameters, .self = fit, .evaluate = evaluate_rough, .reach = reach_rough};
+    pboost_objective f = {.n = fit->n_parameters,
+                          .self = fit,
+                          .evaluate = evaluate_rough,
+                          .rough_hessian = dear(fit) ? rough_hessian : NULL,
+                          .reach = reach_rough};
     pboost_newton_options o = {.max_iterations = 12,
                                .tolerance = 1e-5,
                                .definite = fit->options->l2 > 0.0,
@@ -227,8 +270,8 @@ static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *sa
     if (!enough_rows(fit, samples->n / stride))
         return PBOOST_OK;
     pboost_pass_free(&fit->rough);
-    TRY(pboost_pass_init(&fit->rough, samples, fit->family, stride, fit->full.shift,
-                         fit->options->threads, err));
+    TRY(pboost_pass_init_part(&fit->rough, samples, fit->family, stride, (double)(FINE * stride),
+                              fit->full.shift, fit->options->threads, err));
     TRY(pboost_newton(x, &ignored, &f, &o, err));
 done:
     return st;
@@ -239,12 +282,11 @@ static pboost_status minimise(double *x, pboost_newton_report *report, event_fit
 {
     const pboost_fit_options *o = fit->options;
     bool curved = fit->family->curved, definite = o->l2 > 0.0;
-    bool dear = definite && curved && fit->cols >= DEAR_COLUMNS && fit->rough.sums != NULL &&
-                fit->rough.stride == FINE;
     pboost_objective f = {.n = fit->n_parameters,
                           .self = fit,
                           .evaluate = evaluate_full,
-                          .rough_hessian = dear ? rough_hessian : NULL,
+                          .rough_hessian =
+                              dear(fit) && fit->rough.sums != NULL ? rough_hessian : NULL,
                           .reach = reach_full,
                           .recedes = curved && !definite ? recedes : NULL};
     pboost_newton_options newton = {.max_iterations = o->max_iterations,
@@ -271,6 +313,7 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
                                         const pboost_samples *samples, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    part copy = {0};
     size_t n = fit->n_parameters;
     bool curved = fit->family->curved, large = curved && enough_rows(fit, samples->n / FINE);
     bool given = !is_zero(x, n);
@@ -281,8 +324,9 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
         memset(x, 0, n * sizeof *x);
     }
     if (large) {
-        TRY(warm_up(x, fit, samples, COARSE, err));
-        TRY(warm_up(x, fit, samples, FINE, err));
+        TRY(copy_part(&copy, samples, err));
+        TRY(warm_up(x, fit, &copy.samples, COARSE / FINE, err));
+        TRY(warm_up(x, fit, &copy.samples, 1, err));
         TRY(minimise(x, report, fit, fit->at_zero, err));
         if (report->started && report->rank == n)
             goto done;
@@ -290,6 +334,8 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
     }
     TRY(minimise(x, report, fit, INFINITY, err));
 done:
+    pboost_pass_free(&fit->rough);
+    free(copy.block);
     return st;
 }
 
@@ -330,8 +376,8 @@ pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
     fit.at_zero = value_at_zero(samples, options->family);
     fit.floor = fit.family->no_loss * fabs(fit.at_zero);
     shifted = options->intercept && pboost_pass_shift(shift, samples);
-    TRY(pboost_pass_init(&fit.full, samples, fit.family, 1, shifted ? shift : NULL,
-                         options->threads, err));
+    TRY(pboost_pass_init(&fit.full, samples, fit.family, shifted ? shift : NULL, options->threads,
+                         err));
 
     memcpy(x + first, coef->theta, coef->n * sizeof *x);
     if (first)
@@ -355,7 +401,6 @@ pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
         fill_report(report, &newton, options->intercept);
 done:
     pboost_pass_free(&fit.full);
-    pboost_pass_free(&fit.rough);
     free(fit.theta);
     free(shift);
     free(x);

@@ -73,7 +73,8 @@ const double *pboost_panel_gather(double *work, size_t capacity, const pboost_sa
     const pboost_matrix *x = s->x;
     bool adjacent = x->col_stride == 1;
     if (adjacent && x->type == PBOOST_F64 && x->cols == PANEL_LANES && s->row == NULL &&
-        x->row_stride == PANEL_LANES && rows.stride == 1 && rows.shift == NULL)
+        x->row_stride == PANEL_LANES && rows.stride == 1 && rows.shift == NULL &&
+        (uintptr_t)x->data % (PANEL_LANES * sizeof *work) == 0)
         return (const double *)x->data + rows.first * PANEL_LANES;
 
     if (adjacent && x->type == PBOOST_F64)
@@ -127,6 +128,16 @@ pboost_status pboost_samples_check_weights(const pboost_samples *s, pboost_error
     if (largest == 0.0)
         return pboost_fail(err, PBOOST_BAD_DATA, "all %zu weights are 0", s->n);
     return PBOOST_OK;
+}
+
+double pboost_samples_total_weight(const pboost_samples *s)
+{
+    double sum = 0.0;
+    if (s->weight == NULL)
+        return (double)s->n;
+    for (size_t i = 0; i < s->n; i++)
+        sum += s->weight[pboost_samples_row(s, i)];
+    return sum;
 }
 
 pboost_status pboost_samples_find_nonfinite(const pboost_samples *s, pboost_error *err)

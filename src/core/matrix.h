@@ -28,6 +28,17 @@ static inline size_t pboost_samples_row(const pboost_samples *s, size_t i)
     return s->row != NULL ? s->row[i] : i;
 }
 
+/* The first place in memory from p on where a row of a block does not cross cache lines; at most
+ * PANEL_LANES doubles further. */
+static inline double *pboost_panel_align(double *p)
+{
+    size_t over = (uintptr_t)p / sizeof *p % PANEL_LANES;
+    return over > 0 ? p + (PANEL_LANES - over) : p;
+}
+
+/* The sum of the samples' weights. */
+double pboost_samples_total_weight(const pboost_samples *samples);
+
 /* Which samples a panel takes: first, first + stride, ... (`count` of them), less shift[j] in
  * column j where shift is not NULL. */
 typedef struct {
@@ -36,7 +47,7 @@ typedef struct {
 } panel_rows;
 
 /* Returns the panel of those samples: `work`, filled, or the matrix itself where its memory already
- * is such a panel. */
+ * is such a panel, and aligned. */
 const double *pboost_panel_gather(double *work, size_t capacity, const pboost_samples *samples,
                                   panel_rows rows);
 

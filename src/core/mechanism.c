@@ -1,7 +1,7 @@
 /* Rules, the grid of labels, and exact discrete Laplace noise.
  *
- * The sampler is after Canonne, Kamath and Steinke (2020): integers and comparisons only, so that its
- * law is exactly P(z) proportional to exp(-|z|/scale) given uniform words. */
+ * The sampler is after Canonne, Kamath and Steinke (2020): integers and comparisons only, so that
+ * its law is exactly P(z) proportional to exp(-|z|/scale) given uniform words. */
 #include "mechanism.h"
 
 #include <float.h>
@@ -329,9 +329,9 @@ laplace_scale pboost_laplace_scale(const label_grid *grid, pboost_rational epsil
     return (laplace_scale){num / common, epsilon.num / common};
 }
 
-/* Uniform on 0 .. n-1: the high half of word * n, without the few low halves that would make some
+/* The high half of word * n, without the few low halves that would make some
  * results likelier than others. */
-static pboost_status uniform_below(uint64_t *out, uint64_t n, rng_source *source, pboost_error *err)
+pboost_status pboost_uniform_below(uint64_t *out, uint64_t n, rng_source *source, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_u128 product;
@@ -347,10 +347,10 @@ done:
     return st;
 }
 
-/* True with probability a/b, a < b < 2^118: a word w is the first 64 binary digits of a uniform real,
- * which is below a/b if w b + b <= 2^64 a, and not if w b >= 2^64 a.  In between, which is rare, the
- * rest of its digits must be below (2^64 a - w b) / b. */
-static pboost_status coin_ratio(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
+/* A word w is the first 64 binary digits of a uniform real, which is below a/b if w b + b <= 2^64
+ * a, and not if w b >= 2^64 a.  In between, which is rare, the rest of its digits must be below
+ * (2^64 a - w b) / b. */
+pboost_status pboost_coin_ratio(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -376,7 +376,8 @@ done:
 }
 
 /* True with probability exp(-a/b), 0 <= a <= b: the first j at which a coin of a/(b j) fails is odd
- * with that probability (the alternating series of exp).  That coin is one of 1/j and one of a/b. */
+ * with that probability (the alternating series of exp).  That coin is one of 1/j and one of
+ * a/b. */
 static pboost_status coin_exp(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
                               pboost_error *err)
 {
@@ -388,11 +389,11 @@ static pboost_status coin_exp(bool *out, pboost_u128 a, pboost_u128 b, rng_sourc
     while (heads) {
         j++;
         if (j > 1) {
-            TRY(uniform_below(&one_of_j, j, source, err));
+            TRY(pboost_uniform_below(&one_of_j, j, source, err));
             heads = one_of_j == 0;
         }
         if (heads && a < b)
-            TRY(coin_ratio(&heads, a, b, source, err));
+            TRY(pboost_coin_ratio(&heads, a, b, source, err));
     }
     *out = j % 2 == 1;
 done:
@@ -425,7 +426,7 @@ static pboost_status geometric(uint64_t *out, const laplace_sampler *sampler, rn
 
     *out = 0;
     do {
-        TRY(uniform_below(&u, sampler->block, source, err));
+        TRY(pboost_uniform_below(&u, sampler->block, source, err));
         TRY(coin_exp(&more, (pboost_u128)u * sampler->scale.den, sampler->scale.num, source, err));
     } while (!more);
     for (;; v++) {

@@ -1,8 +1,8 @@
 /* The mechanism: a public grid of labels and exact discrete Laplace noise on it.
  *
- * Everything up to the release of S + Z is integer arithmetic: floating-point sums and samplers leak
- * through their rounding (Mironov 2012; Casacuberta et al. 2022).  The mean is computed from what
- * was released.  The in-memory oracle and the service use these same functions. */
+ * Everything up to the release of S + Z is integer arithmetic: floating-point sums and samplers
+ * leak through their rounding (Mironov 2012; Casacuberta et al. 2022).  The mean is computed from
+ * what was released.  The in-memory oracle and the service use these same functions. */
 #ifndef PBOOST_MECHANISM_H
 #define PBOOST_MECHANISM_H
 
@@ -44,6 +44,13 @@ typedef struct {
 /* The sensitivity of a sum on the grid over epsilon, in lowest terms.  One label substituted moves
  * the sum by at most upper - lower. */
 laplace_scale pboost_laplace_scale(const label_grid *grid, pboost_rational epsilon);
+
+/* The two draws that all noise is made of, exact for any words.  Uniform on 0 .. n-1; and true with
+ * probability a/b, 0 <= a < b < 2^118. */
+pboost_status pboost_uniform_below(uint64_t *out, uint64_t n, rng_source *source,
+                                   pboost_error *err);
+pboost_status pboost_coin_ratio(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
+                                pboost_error *err);
 
 /* What the sampler needs to know of a scale; made once for many draws. */
 typedef struct {

@@ -1,7 +1,7 @@
-/* The dynamic program over sorted rows, block by block, chunk by chunk.
+/* The dynamic program over sorted rows, window by window, chunk by chunk.
  *
- * Costs are kept less a constant: after each block the least one in reach is subtracted from the
- * 2k-1 that the next block needs.  So a rounding error is relative to the costs of a few bags, not
+ * Costs are kept less a constant: after each window the least one in reach is subtracted from the
+ * 2k-1 that the next window needs.  So a rounding error is relative to the costs of a few bags, not
  * to the sum over all rows, and the cost of a path of a million bags is as good as that of one. */
 #include "partition.h"
 
@@ -19,8 +19,11 @@
 /* From this k on, bisection beats trying every size. */
 #define MANY_FROM 16
 
-/* Cuts per block where a block is not bound to k. */
-#define FEW_ROWS 512
+/* From this many rows on, the path is sought from both ends. */
+#define TWO_ENDS_ROWS 32768
+
+/* A window, within which costs are relative to the same constant, is of so many cuts or more. */
+#define WINDOW_ROWS 512
 
 static partition_kernel *const FEW[SIMD_LEVELS] = {
     pboost_partition_few_plain,
@@ -46,12 +49,14 @@ static partition_rebase *const REBASE[SIMD_LEVELS] = {
 #endif
 };
 
-static size_t block_rows(size_t k)
+/* Whole blocks of the kernel. */
+static size_t window_rows(size_t k)
 {
-    return k < MANY_FROM ? FEW_ROWS : k / PARTITION_PAD * PARTITION_PAD;
+    size_t block = k < MANY_FROM ? WINDOW_ROWS : k / PARTITION_PAD * PARTITION_PAD;
+    return (WINDOW_ROWS + block - 1) / block * block;
 }
 
-/* Items before the first cut of a block that its kernel reads, with room for whole vectors. */
+/* Items before the first cut of a window that its kernel reads, with room for whole vectors. */
 static size_t reach(size_t k)
 {
     return 2 * k + PARTITION_PAD;
@@ -92,14 +97,14 @@ pboost_status pboost_partition_work_init(partition_work *out, size_t max_rows, s
                                          pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t window = reach(k) + block_rows(k) + PARTITION_PAD;
+    size_t window = reach(k) + window_rows(k) + PARTITION_PAD;
 
     *out = (partition_work){.max_rows = max_rows};
     NEED(out->x = pboost_alloc(2 * window + PARTITION_SCRATCH(k), sizeof(double)), err);
     out->cost = out->x + window;
     out->scratch = out->cost + window;
     NEED(out->step =
-             pboost_alloc_large(max_rows + 1 + block_rows(k) + PARTITION_PAD, sizeof *out->step),
+             pboost_alloc_large(max_rows + 1 + window_rows(k) + PARTITION_PAD, sizeof *out->step),
          err);
     NEED(out->mark = pboost_alloc_large(max_rows + 1, 1), err);
 done:
@@ -138,41 +143,83 @@ static size_t common_cut(partition_work *work, size_t rows, size_t k)
     return cut;
 }
 
-void pboost_partition_chunk(partition_cuts *out, partition_work *work, const partition_table *table,
-                            const double *x, size_t first, size_t last, double scale, int to_end)
+/* ahead[0 .. n) = the rows of the piece from number `row` on, padded with the last. */
+static void fetch_rows(double *restrict ahead, size_t n, const partition_piece *p, size_t row)
 {
-    size_t k = table->min_bag, rows = last - first, behind = reach(k), block = block_rows(k);
-    simd_level_t level = pboost_simd_level();
-    partition_kernel *kernel = (k < MANY_FROM ? FEW : MANY)[level];
+    size_t rows = p->last - p->first, have = row >= rows ? 0 : rows - row < n ? rows - row : n;
+    double scale = p->backward ? -p->scale : p->scale;
+    double pad = p->backward ? p->x[p->first] : p->x[p->last - 1];
 
-    /* window[behind] is the first cut of the block, and the row after it */
-    for (size_t i = 0; i < behind; i++) {
-        work->x[i] = x[first] * scale;
-        work->cost[i] = (double)INFINITY;
-    }
-    work->cost[behind - 1] = 0;
-    for (size_t done = 1; done <= rows; done += block) {
-        size_t have = rows - done < block ? rows - done : block;
+    if (have > 0 && p->backward) {
+        const double *from = p->x + (p->last - row - have);
         for (size_t i = 0; i < have; i++)
-            work->x[behind + i] = x[first + done + i] * scale;
-        for (size_t i = have; i < block + PARTITION_PAD; i++)
-            work->x[behind + i] = x[last - 1] * scale;
-        kernel(work->cost + behind, work->step + done, work->x + behind, block, table,
-               work->scratch);
-        memmove(work->x, work->x + block, behind * sizeof *work->x);
-        memmove(work->cost, work->cost + block, behind * sizeof *work->cost);
-        REBASE[level](work->cost + behind - (2 * k - 1), 2 * k - 1);
+            ahead[i] = from[have - 1 - i] * scale;
+    } else if (have > 0) {
+        const double *from = p->x + (p->first + row);
+        for (size_t i = 0; i < have; i++)
+            ahead[i] = from[i] * scale;
     }
-
-    size_t cut = to_end ? rows : common_cut(work, rows, k), n_cuts = 1;
-    for (size_t c = cut; c > 0; c -= k + work->step[c])
-        n_cuts++;
-    out->n_cuts = n_cuts;
-    for (size_t c = cut; n_cuts-- > 0; c -= c > 0 ? k + work->step[c] : 0)
-        out->cut[n_cuts] = first + c;
+    for (size_t i = have; i < n; i++)
+        ahead[i] = pad * scale;
 }
 
-int pboost_partition_splice(partition_cuts *cuts, const partition_cuts *chunk)
+void pboost_partition_sweep(partition_work *work, const partition_table *table,
+                            const partition_piece *piece)
+{
+    size_t k = table->min_bag, rows = piece->last - piece->first;
+    size_t behind = reach(k), window = window_rows(k);
+    simd_level_t level = pboost_simd_level();
+    partition_kernel *kernel = (k < MANY_FROM ? FEW : MANY)[level];
+    double *x = work->x + behind, *cost = work->cost + behind;
+
+    /* x[0] and cost[0] are the first cut of the window and the row after it; before cut 0 lie rows
+     * that no path uses */
+    fetch_rows(x - 1, 1, piece, 0);
+    for (size_t i = 0; i < behind; i++) {
+        work->x[i] = x[-1];
+        work->cost[i] = (double)INFINITY;
+    }
+    cost[-1] = 0;
+    for (size_t cut = 1;; cut += window) {
+        fetch_rows(x, window + PARTITION_PAD, piece, cut);
+        kernel(cost, work->step + cut, x, window, table, work->scratch);
+        if (rows - cut < window) {
+            work->end = cost + (rows - cut);
+            return;
+        }
+        memmove(work->x, work->x + window, behind * sizeof *work->x);
+        memmove(work->cost, work->cost + window, behind * sizeof *work->cost);
+        REBASE[level](cost - (2 * k - 1), 2 * k - 1);
+    }
+}
+
+/* Writes the cuts of the path to `cut`, counted from where the sweep began, in the order of x. */
+static void trace(partition_cuts *out, const partition_work *work, const partition_piece *piece,
+                  size_t k, size_t cut)
+{
+    size_t n = 1;
+    for (size_t c = cut; c > 0; c -= k + work->step[c])
+        n++;
+    out->n_cuts = n;
+    for (size_t i = 0; i < n; i++) {
+        if (piece->backward)
+            out->cut[i] = piece->last - cut;
+        else
+            out->cut[n - 1 - i] = piece->first + cut;
+        if (cut > 0)
+            cut -= k + work->step[cut];
+    }
+}
+
+void pboost_partition_chunk(partition_cuts *out, partition_work *work, const partition_table *table,
+                            const partition_piece *piece, bool to_end)
+{
+    size_t k = table->min_bag, rows = piece->last - piece->first;
+    pboost_partition_sweep(work, table, piece);
+    trace(out, work, piece, k, to_end ? rows : common_cut(work, rows, k));
+}
+
+bool pboost_partition_splice(partition_cuts *cuts, const partition_cuts *chunk)
 {
     size_t at = cuts->cut[cuts->n_cuts - 1], low = 0, high = chunk->n_cuts;
     while (low < high) {
@@ -183,24 +230,23 @@ int pboost_partition_splice(partition_cuts *cuts, const partition_cuts *chunk)
             high = middle;
     }
     if (low == chunk->n_cuts || chunk->cut[low] != at)
-        return 0;
+        return false;
     memmove(cuts->cut + cuts->n_cuts, chunk->cut + low + 1,
             (chunk->n_cuts - low - 1) * sizeof *cuts->cut);
     cuts->n_cuts += chunk->n_cuts - low - 1;
-    return 1;
+    return true;
 }
 
 partition_grid pboost_partition_grid(size_t n, size_t k)
 {
+    const size_t least = (size_t)1 << 17;
     partition_grid grid = {1, 0};
-    size_t least = (size_t)1 << 17;
 
-    if (__builtin_mul_overflow(4 * k, k, &grid.overlap) || grid.overlap > n)
-        return (partition_grid){1, 0};
-    grid.overlap += 64 * k;
-    if (least < 2 * grid.overlap)
-        least = 2 * grid.overlap;
-    while (n / (2 * grid.n_chunks) >= least)
+    /* a common cut was found within 1 k^2 on average and 5 k^2 at most; both chunks need one */
+    if (k > n / k / 6)
+        return grid;
+    grid.overlap = 6 * k * k + 64 * k;
+    while (n / (2 * grid.n_chunks) >= (least > 4 * grid.overlap ? least : 4 * grid.overlap))
         grid.n_chunks *= 2;
     return grid;
 }
@@ -222,9 +268,91 @@ typedef struct {
     double scale;
     partition_grid grid;
     partition_table table;
-    partition_work *work;  /* by worker */
+    partition_work *work;  /* by worker, or by direction */
     partition_cuts *chunk; /* by chunk */
+    size_t *cut;           /* of all chunks */
 } problem;
+
+static partition_piece piece_of(const problem *p, size_t first, size_t last, bool backward)
+{
+    return (partition_piece){p->x, first, last, p->scale, backward};
+}
+
+/* ---- From both ends -------------------------------------------------------------------------- */
+
+typedef struct {
+    const problem *p;
+    partition_work work[2];
+    partition_piece piece[2]; /* forward and backward, both with the 2k-1 cuts in the middle */
+} two_ends;
+
+static void sweep_end(void *context, size_t end, int worker)
+{
+    two_ends *t = context;
+    (void)worker;
+    pboost_partition_sweep(&t->work[end], &t->p->table, &t->piece[end]);
+}
+
+/* Appends the shortest path from the last of cuts to the end. */
+static pboost_status solve_two_ends(const problem *p, partition_cuts *cuts, int threads,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t k = p->table.min_bag, first = cuts->cut[cuts->n_cuts - 1];
+    size_t middle = first + (p->n - first) / 2 + k, best = 0;
+    partition_cuts part = {0, cuts->cut + cuts->n_cuts - 1};
+    two_ends t = {.p = p};
+
+    t.piece[0] = piece_of(p, first, middle, false);
+    t.piece[1] = piece_of(p, middle - (2 * k - 2), p->n, true);
+    for (int end = 0; end < 2; end++)
+        TRY(pboost_partition_work_init(&t.work[end], t.piece[end].last - t.piece[end].first, k,
+                                       err));
+    pboost_parallel(2, threads, sweep_end, &t);
+
+    /* cut middle - i is end[-i] of one sweep and end[-(2k-2-i)] of the other */
+    const double *forward = t.work[0].end, *backward = t.work[1].end - (2 * k - 2);
+    for (size_t i = 1; i < 2 * k - 1; i++)
+        if (*(forward - i) + backward[i] < *(forward - best) + backward[best])
+            best = i;
+    trace(&part, &t.work[0], &t.piece[0], k, middle - best - first);
+    cuts->n_cuts += part.n_cuts - 1;
+    part.cut = cuts->cut + cuts->n_cuts - 1;
+    trace(&part, &t.work[1], &t.piece[1], k, p->n - (middle - best));
+    cuts->n_cuts += part.n_cuts - 1;
+done:
+    pboost_partition_work_free(&t.work[0]);
+    pboost_partition_work_free(&t.work[1]);
+    return st;
+}
+
+/* Appends the common cuts, or with to_end all, of the rows from the last of cuts to `last`. */
+static pboost_status solve_one(const problem *p, partition_cuts *cuts, size_t last, bool to_end,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    partition_work work = {0};
+    partition_piece piece = piece_of(p, cuts->cut[cuts->n_cuts - 1], last, false);
+    partition_cuts part = {0, cuts->cut + cuts->n_cuts - 1};
+
+    TRY(pboost_partition_work_init(&work, last - piece.first, p->table.min_bag, err));
+    pboost_partition_chunk(&part, &work, &p->table, &piece, to_end);
+    cuts->n_cuts += part.n_cuts - 1;
+done:
+    pboost_partition_work_free(&work);
+    return st;
+}
+
+static pboost_status solve_rest(const problem *p, partition_cuts *cuts, int threads,
+                                pboost_error *err)
+{
+    size_t rows = p->n - cuts->cut[cuts->n_cuts - 1];
+    if (rows < TWO_ENDS_ROWS || rows / 8 < p->table.min_bag)
+        return solve_one(p, cuts, p->n, true, err);
+    return solve_two_ends(p, cuts, threads, err);
+}
+
+/* ---- Chunks ---------------------------------------------------------------------------------- */
 
 static size_t chunk_last(const problem *p, size_t c)
 {
@@ -240,59 +368,55 @@ static size_t chunk_first(const problem *p, size_t c)
 static void solve_chunk(void *context, size_t c, int worker)
 {
     problem *p = context;
-    pboost_partition_chunk(&p->chunk[c], &p->work[worker], &p->table, p->x, chunk_first(p, c),
-                           chunk_last(p, c), p->scale, c + 1 == p->grid.n_chunks);
+    partition_piece piece = piece_of(p, chunk_first(p, c), chunk_last(p, c), false);
+    pboost_partition_chunk(&p->chunk[c], &p->work[worker], &p->table, &piece,
+                           c + 1 == p->grid.n_chunks);
 }
 
-/* Solves from the last of cuts to the end, without chunks. */
-static pboost_status solve_rest(problem *p, partition_cuts *cuts, pboost_error *err)
+/* A chunk that does not fit is solved again from where the others end; if that gets no further
+ * either, there are no common cuts to be had. */
+static pboost_status splice_all(const problem *p, partition_cuts *cuts, int threads,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    partition_work work = {0};
-    partition_cuts rest = {0};
-    size_t first = cuts->cut[cuts->n_cuts - 1];
-
-    TRY(pboost_partition_work_init(&work, p->n - first, p->table.min_bag, err));
-    rest.cut = cuts->cut + cuts->n_cuts - 1;
-    pboost_partition_chunk(&rest, &work, &p->table, p->x, first, p->n, p->scale, 1);
-    cuts->n_cuts += rest.n_cuts - 1;
+    for (size_t c = 0; c < p->grid.n_chunks; c++) {
+        size_t n_before = cuts->n_cuts;
+        if (pboost_partition_splice(cuts, &p->chunk[c]))
+            continue;
+        TRY(solve_one(p, cuts, chunk_last(p, c), c + 1 == p->grid.n_chunks, err));
+        if (cuts->n_cuts == n_before)
+            return solve_rest(p, cuts, threads, err);
+    }
 done:
-    pboost_partition_work_free(&work);
     return st;
 }
 
-static pboost_status solve(problem *p, partition_cuts *cuts, int threads, pboost_error *err)
+static pboost_status solve_chunks(problem *p, partition_cuts *cuts, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t n_chunks = p->grid.n_chunks, k = p->table.min_bag, cap, n_workers;
-    size_t *cut = NULL;
+    size_t n_chunks = p->grid.n_chunks, k = p->table.min_bag;
+    size_t max_rows = p->n / n_chunks + n_chunks + p->grid.overlap, max_cuts = max_rows / k + 2;
+    size_t n_workers = (size_t)pboost_threads(threads);
 
-    n_workers = (size_t)pboost_threads(threads);
     if (n_workers > n_chunks)
         n_workers = n_chunks;
-    size_t max_rows = p->n / n_chunks + n_chunks + p->grid.overlap;
-    cap = max_rows / k + 2;
     NEED(p->chunk = calloc(n_chunks, sizeof *p->chunk), err);
     NEED(p->work = calloc(n_workers, sizeof *p->work), err);
-    NEED(cut = pboost_alloc_large(n_chunks * cap, sizeof *cut), err);
+    NEED(p->cut = pboost_alloc_large(n_chunks * max_cuts, sizeof *p->cut), err);
     for (size_t w = 0; w < n_workers; w++)
         TRY(pboost_partition_work_init(&p->work[w], max_rows, k, err));
     for (size_t c = 0; c < n_chunks; c++)
-        p->chunk[c].cut = cut + c * cap;
+        p->chunk[c].cut = p->cut + c * max_cuts;
 
     pboost_parallel(n_chunks, (int)n_workers, solve_chunk, p);
-    for (size_t c = 0; c < n_chunks; c++)
-        if (!pboost_partition_splice(cuts, &p->chunk[c])) {
-            TRY(solve_rest(p, cuts, err));
-            break;
-        }
+    TRY(splice_all(p, cuts, threads, err));
 done:
     if (p->work != NULL)
         for (size_t w = 0; w < n_workers; w++)
             pboost_partition_work_free(&p->work[w]);
     free(p->work);
     free(p->chunk);
-    free(cut);
+    free(p->cut);
     return st;
 }
 
@@ -319,7 +443,10 @@ pboost_status pboost_partition(size_t *start, size_t *n_bags, const double *x, s
     p.scale = safe_scale(x, n);
     p.grid = pboost_partition_grid(n, k);
     TRY(pboost_partition_table_init(&p.table, k, err));
-    TRY(solve(&p, &cuts, threads, err));
+    if (p.grid.n_chunks > 1)
+        TRY(solve_chunks(&p, &cuts, threads, err));
+    else
+        TRY(solve_rest(&p, &cuts, threads, err));
     *n_bags = cuts.n_cuts - 1;
 done:
     pboost_partition_table_free(&p.table);

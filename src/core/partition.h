@@ -12,10 +12,14 @@
  *     path to anywhere beyond, provided that the chunk's first cut is;
  *   - pieces overlap: if the last common cut q of one chunk is among the common cuts of the next,
  *     then all that the next chunk found after q holds as if it had started at q, since parts of
- *     shortest paths are shortest.  Otherwise the next chunk must be solved again, from q. */
+ *     shortest paths are shortest.  Otherwise the next chunk must be solved again, from q.
+ * The last common cut lies about k^2 rows back, so this pays where n is many times k^2.  Where it is
+ * not, the path is sought from both ends at once: among the 2k-1 positions in the middle is the cut
+ * at which the sum of both costs is least. */
 #ifndef PBOOST_PARTITION_H
 #define PBOOST_PARTITION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,31 +43,45 @@ void pboost_partition_table_free(partition_table *table);
 /* Memory for solving chunks of up to max_rows rows; one per thread. */
 typedef struct {
     size_t max_rows;
-    double *x;       /* the rows around the current block */
-    double *cost;    /* least cost up to each cut around the current block, less a constant */
+    double *x;       /* the rows around the current window */
+    double *cost;    /* least cost up to each cut around the current window, less a constant */
     double *scratch; /* of the kernels */
     uint32_t *step;  /* by cut: length of the last step of its path, less k */
     unsigned char *mark;
+    const double *end; /* of the last sweep: end[-t] is the cost of the t-th cut before its last */
 } partition_work;
 
 pboost_status pboost_partition_work_init(partition_work *out, size_t max_rows, size_t min_bag,
                                          pboost_error *err);
 void pboost_partition_work_free(partition_work *work);
 
-/* The common cuts of a chunk, ascending, from its first. */
+/* Rows first .. last-1 of a sorted list, each multiplied by scale. */
+typedef struct {
+    const double *x;
+    size_t first, last;
+    double scale;
+    bool backward; /* from last to first: a shortest path is one in either direction */
+} partition_piece;
+
+/* Finds the shortest paths from the first cut of the piece to all others, or with backward from the
+ * last one. */
+void pboost_partition_sweep(partition_work *work, const partition_table *table,
+                            const partition_piece *piece);
+
+/* Ascending cuts. */
 typedef struct {
     size_t n_cuts;
-    size_t *cut; /* caller's memory, for (last - first) / k + 2 cuts */
+    size_t *cut; /* caller's memory, for rows / k + 2 cuts */
 } partition_cuts;
 
-/* Solves rows first .. last-1 of the sorted list x[0 .. last), each multiplied by scale.  With
- * to_end the cuts are those of the shortest path to last, otherwise the common ones. */
+/* Sweeps forward and gives the common cuts from the first of the piece on, or with to_end those of
+ * the shortest path to its last. */
 void pboost_partition_chunk(partition_cuts *out, partition_work *work, const partition_table *table,
-                            const double *x, size_t first, size_t last, double scale, int to_end);
+                            const partition_piece *piece, bool to_end);
 
-/* Appends to cuts what chunk says beyond the last of cuts; 0 if that is not a cut of the chunk, so
+/* Appends to cuts what chunk says beyond the last of cuts; false if that is not a cut of the chunk, so
  * that the chunk must be solved again from there. */
-int pboost_partition_splice(partition_cuts *cuts, const partition_cuts *chunk);
+bool pboost_partition_splice(partition_cuts *cuts, const partition_cuts *chunk);
 
 /* How a problem is cut into chunks: by its size alone.  Chunk c ends at (c+1)*n/n_chunks and starts
  * `overlap` rows before the end of the one before. */

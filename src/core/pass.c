@@ -17,7 +17,7 @@
 #define SHIFT_RATIO 16.0 /* mean over standard deviation from which it is */
 
 /* The head of a chunk's sums; then gradient, cross and gram. */
-enum { SUM_VALUE, SUM_RESIDUAL, SUM_CURVATURE, SUM_REACH, SUM_SLOPE, SUM_LENGTH, SUM_HEAD = 8 };
+enum { SUM_REACH = EVENT_SUMS, SUM_SLOPE, SUM_LENGTH, SUM_HEAD = 8 };
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -53,21 +53,23 @@ bool pboost_pass_shift(double *shift, const pboost_samples *s)
 static void plan_chunks(pass_plan *plan)
 {
     size_t rows = PANEL_VALUES / plan->padded / PANEL_LANES * PANEL_LANES;
-    plan->capacity = smaller(larger(rows, MIN_PANEL_ROWS), GLM_BLOCK);
+    plan->panel_rows = smaller(larger(rows, MIN_PANEL_ROWS), GLM_BLOCK);
+    /* One row more, or all blocks would fall on the same few cache lines. */
+    plan->pitch = plan->panel_rows + 1;
     plan->sums_size = SUM_HEAD + plan->padded * (2 + plan->padded);
     size_t chunks = plan->count / larger(1, CHUNK_VALUES / plan->padded);
     chunks = smaller(smaller(chunks, MAX_CHUNKS), MAX_SUMS / plan->sums_size);
     chunks = larger(chunks, 1);
-    size_t panels = (plan->count + plan->capacity - 1) / plan->capacity;
-    plan->chunk_rows = (panels + chunks - 1) / chunks * plan->capacity;
+    size_t panels = (plan->count + plan->panel_rows - 1) / plan->panel_rows;
+    plan->chunk_rows = (panels + chunks - 1) / chunks * plan->panel_rows;
     plan->n_chunks = (plan->count + plan->chunk_rows - 1) / plan->chunk_rows;
     plan->n_workers = smaller((size_t)pboost_threads(plan->threads), plan->n_chunks);
-    plan->work_size = plan->capacity * (plan->padded + 5);
+    plan->work_size = plan->pitch * plan->padded + 5 * plan->panel_rows;
 }
 
-pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
-                               const family_info *family, size_t stride, const double *shift,
-                               int threads, pboost_error *err)
+pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *samples,
+                                    const family_info *family, size_t stride, double scale,
+                                    const double *shift, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     *plan = (pass_plan){.samples = samples,
@@ -76,24 +78,35 @@ pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
                         .threads = threads,
                         .stride = stride,
                         .count = (samples->n + stride - 1) / stride,
+                        .scale = scale,
                         .shift = shift,
                         .cols = samples->x->cols};
     plan->blocks = pboost_panel_blocks(plan->cols);
     plan->padded = plan->blocks * PANEL_LANES;
     plan_chunks(plan);
     NEED(plan->sums = pboost_alloc(plan->n_chunks * plan->sums_size, sizeof *plan->sums), err);
-    NEED(plan->work = pboost_alloc(plan->n_workers * plan->work_size, sizeof *plan->work), err);
+    NEED(plan->block =
+             pboost_alloc(plan->n_workers * plan->work_size + PANEL_LANES, sizeof(double)),
+         err);
+    plan->work = pboost_panel_align(plan->block);
 done:
     if (st != PBOOST_OK)
         pboost_pass_free(plan);
     return st;
 }
 
+pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
+                               const family_info *family, const double *shift, int threads,
+                               pboost_error *err)
+{
+    return pboost_pass_init_part(plan, samples, family, 1, 1.0, shift, threads, err);
+}
+
 void pboost_pass_free(pass_plan *plan)
 {
     free(plan->sums);
-    free(plan->work);
-    plan->sums = plan->work = NULL;
+    free(plan->block);
+    plan->sums = plan->block = NULL;
 }
 
 /* One panel of a chunk with what belongs to its rows. */
@@ -133,32 +146,20 @@ static pass_panel load_panel(const pass_task *task, int worker, size_t first, si
                              bool with_offset)
 {
     const pass_plan *plan = task->plan;
-    size_t capacity = plan->capacity;
+    size_t pitch = plan->pitch, length = plan->panel_rows;
     double *work = plan->work + (size_t)worker * plan->work_size;
-    double *rest = work + capacity * plan->padded;
+    double *rest = work + pitch * plan->padded;
     panel_rows rows = {first * plan->stride, count, plan->stride, plan->shift};
-    pass_panel p = {.eta = rest, .residual = rest + capacity, .curvature = rest + 2 * capacity};
+    pass_panel p = {.eta = rest, .residual = rest + length, .curvature = rest + 2 * length};
     /* The offset is needed before residual exists, and shares its place. */
     const double *offset =
-        gather_columns(&p, plan, rows, rest + 3 * capacity, rest + 4 * capacity, p.residual);
-    const double *x = pboost_panel_gather(work, capacity, plan->samples, rows);
-    p.panel = (glm_panel){x, capacity, count, plan->blocks};
+        gather_columns(&p, plan, rows, rest + 3 * length, rest + 4 * length, p.residual);
+    const double *x = pboost_panel_gather(work, pitch, plan->samples, rows);
+    p.panel = (glm_panel){x, pitch, count, plan->blocks};
     plan->kernels->eta(p.eta, p.panel, task->theta, task->intercept);
     for (size_t r = 0; with_offset && offset != NULL && r < count; r++)
         p.eta[r] += offset[r];
     return p;
-}
-
-static double sum(const double *a, size_t n)
-{
-    double partial[4] = {0};
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4)
-        for (size_t k = 0; k < 4; k++)
-            partial[k] += a[i + k];
-    for (; i < n; i++)
-        partial[0] += a[i];
-    return (partial[0] + partial[1]) + (partial[2] + partial[3]);
 }
 
 static void add_chunk(void *context, size_t chunk, int worker)
@@ -172,12 +173,10 @@ static void add_chunk(void *context, size_t chunk, int worker)
     memset(head, 0, (task->gram ? plan->sums_size : SUM_HEAD + 2 * plan->padded) * sizeof *head);
 
     size_t end = smaller((chunk + 1) * plan->chunk_rows, plan->count);
-    for (size_t at = chunk * plan->chunk_rows; at < end; at += plan->capacity) {
-        size_t count = smaller(plan->capacity, end - at);
+    for (size_t at = chunk * plan->chunk_rows; at < end; at += plan->panel_rows) {
+        size_t count = smaller(plan->panel_rows, end - at);
         pass_panel p = load_panel(task, worker, at, count, true);
-        head[SUM_VALUE] += family->event(p.residual, p.curvature, p.eta, p.target, p.weight, count);
-        head[SUM_RESIDUAL] += sum(p.residual, count);
-        head[SUM_CURVATURE] += sum(p.curvature, count);
+        family->event(head, p.residual, p.curvature, p.eta, p.target, p.weight, count);
         kernels->gradient(gradient, cross, p.panel, p.residual, p.curvature);
         if (task->gram)
             kernels->gram(gram, p.panel, p.curvature);
@@ -193,12 +192,11 @@ pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept
     for (size_t chunk = 1; chunk < plan->n_chunks; chunk++)
         for (size_t i = 0; i < used; i++)
             head[i] += plan->sums[chunk * plan->sums_size + i];
-    /* A sample of every stride-th stands for all. */
-    for (size_t i = 0; plan->stride > 1 && i < used; i++)
-        head[i] *= (double)plan->stride;
+    for (size_t i = 0; plan->scale != 1.0 && i < used; i++)
+        head[i] *= plan->scale;
     double *gradient = head + SUM_HEAD;
-    return (pass_sums){head[SUM_VALUE], head[SUM_RESIDUAL],      head[SUM_CURVATURE],
-                       gradient,        gradient + plan->padded, gradient + 2 * plan->padded};
+    return (pass_sums){head[EVENT_LOSS], head[EVENT_RESIDUAL],    head[EVENT_CURVATURE],
+                       gradient,         gradient + plan->padded, gradient + 2 * plan->padded};
 }
 
 static void direction_chunk(void *context, size_t chunk, int worker)
@@ -208,8 +206,8 @@ static void direction_chunk(void *context, size_t chunk, int worker)
     double *head = plan->sums + chunk * plan->sums_size;
     double reach = 0.0, slope = 0.0, length = 0.0;
     size_t end = smaller((chunk + 1) * plan->chunk_rows, plan->count);
-    for (size_t at = chunk * plan->chunk_rows; at < end; at += plan->capacity) {
-        size_t count = smaller(plan->capacity, end - at);
+    for (size_t at = chunk * plan->chunk_rows; at < end; at += plan->panel_rows) {
+        size_t count = smaller(plan->panel_rows, end - at);
         pass_panel p = load_panel(task, worker, at, count, false);
         for (size_t r = 0; r < count; r++) {
             double w = p.weight != NULL ? p.weight[r] : 1.0, v = p.eta[r];

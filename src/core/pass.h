@@ -17,13 +17,16 @@ typedef struct pass_plan {
     int threads;
     size_t stride;       /* takes samples 0, stride, 2 stride, ... */
     size_t count;        /* of them */
+    double scale;        /* what every sum is multiplied by */
     const double *shift; /* of columns; NULL: none */
     size_t cols, padded, blocks;
-    size_t capacity; /* rows of a panel */
+    size_t panel_rows;
+    size_t pitch; /* rows from one block of a panel to the next */
     size_t n_chunks, chunk_rows;
     size_t n_workers, sums_size, work_size;
     double *sums; /* by chunk */
-    double *work; /* by worker */
+    double *work; /* by worker; part of block, aligned */
+    double *block;
 } pass_plan;
 
 /* What a pass adds up; gram is padded x padded, the blocks on and below the diagonal. */
@@ -38,8 +41,12 @@ typedef struct {
 bool pboost_pass_shift(double *shift, const pboost_samples *samples);
 
 pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
-                               const family_info *family, size_t stride, const double *shift,
-                               int threads, pboost_error *err);
+                               const family_info *family, const double *shift, int threads,
+                               pboost_error *err);
+/* The same over samples 0, stride, 2 stride, ..., every sum multiplied by scale. */
+pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *samples,
+                                    const family_info *family, size_t stride, double scale,
+                                    const double *shift, int threads, pboost_error *err);
 void pboost_pass_free(pass_plan *plan);
 
 /* theta has plan->padded entries, zeros after the columns.  The arrays of the result belong to the

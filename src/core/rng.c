@@ -1,7 +1,7 @@
 /* Random words: Philox 4x32-10 for what must be reproducible, getrandom for what must not be.
  *
- * The counter of Philox is (index, purpose, stream) and its key is the seed.  Philox is a bijection of
- * the counter for each key, so distinct (purpose, stream, index) give distinct blocks of words.
+ * The counter of Philox is (index, purpose, stream) and its key is the seed.  Philox is a bijection
+ * of the counter for each key, so distinct (purpose, stream, index) give distinct blocks of words.
  *
  * System words are never made up: if getrandom fails for any reason but an interruption, so does
  * the call, and with it the question. */

@@ -1,8 +1,8 @@
 /* Random words: a counter-based generator for everything that must be reproducible, and the
  * operating system for noise that must not be.
  *
- * The seeded generator is Philox 4x32-10 (Salmon et al. 2011).  Its output for (seed, stream, index)
- * depends on nothing else, so draws do not depend on threads, partitions or order. */
+ * The seeded generator is Philox 4x32-10 (Salmon et al. 2011).  Its output for (seed, stream,
+ * index) depends on nothing else, so draws do not depend on threads, partitions or order. */
 #ifndef PBOOST_RNG_H
 #define PBOOST_RNG_H
 

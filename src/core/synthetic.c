@@ -1,7 +1,7 @@
 /* The paper's data: Gaussian features, and labels from a generalised linear model.
  *
- * Every number is drawn by (seed, purpose, stream, row), so that any part of the endless table can be
- * made by itself, by any number of threads. */
+ * Every number is drawn by (seed, purpose, stream, row), so that any part of the endless table can
+ * be made by itself, by any number of threads. */
 #include <math.h>
 
 #include "parallel.h"

@@ -17,7 +17,8 @@ static uint64_t hash(const char *text, size_t n)
     word = 0;
     memcpy(&word, text, n);
     h = (h ^ word) * 0xff51afd7ed558ccdu;
-    return h ^ h >> 29;
+    h = (h ^ h >> 32) * 0xc4ceb9fe1a85ec53u; /* so that the low bits depend on every byte */
+    return h ^ h >> 32;
 }
 
 static size_t length(const dictionary *d, size_t i)

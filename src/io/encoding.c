@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "copy.h"
 #include "table.h"
 #include "try.h"
 
@@ -101,7 +102,7 @@ static pboost_status learn_category(pboost_feature *out, const pboost_table *tab
     NEED(out->level = calloc(n, sizeof *out->level), err);
     out->n_levels = n;
     for (size_t k = 0; k < n; k++)
-        NEED(out->level[k] = strdup(pboost_dictionary_get(&c->levels, (uint32_t)k)), err);
+        NEED(out->level[k] = pboost_copy(pboost_dictionary_get(&c->levels, (uint32_t)k)), err);
     qsort(out->level, n, sizeof *out->level, by_bytes);
 done:
     return st;
@@ -143,7 +144,7 @@ static pboost_status learn_feature(pboost_feature *out, const pboost_table *tabl
     const column *c = &table->column[col];
 
     out->impute = impute;
-    NEED(out->name = strdup(c->name), err);
+    NEED(out->name = pboost_copy(c->name), err);
     if (c->n_missing > 0 && !impute)
         TRY(refuse_missing(table, c, "fill in the cell, or use --impute mean", err));
     if (c->kind == COLUMN_TEXT)

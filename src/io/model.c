@@ -235,24 +235,53 @@ done:
     return st;
 }
 
+/* Text that grows as jansson writes it.  jansson forgets some of the failures that it is told of,
+ * so they are remembered here. */
+typedef struct {
+    char *text;
+    size_t n, capacity;
+    bool failed;
+} page;
+
+static int append_page(const char *text, size_t n, void *to)
+{
+    page *p = to;
+
+    if (p->capacity - p->n <= n) {
+        size_t capacity = 2 * (p->n + n) + 1024;
+        char *grown = p->failed ? NULL : realloc(p->text, capacity);
+        p->failed = grown == NULL;
+        if (p->failed)
+            return -1;
+        p->text = grown;
+        p->capacity = capacity;
+    }
+    memcpy(p->text + p->n, text, n);
+    p->n += n;
+    p->text[p->n] = '\0';
+    return 0;
+}
+
 pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     json_t *root = json_object();
-    char *text = NULL;
-    size_t n;
+    page p = {0};
+    int failed;
 
-    *out = NULL;
     NEED(root, err);
     TRY(fill_root(root, model, err));
-    NEED(text = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17)), err);
-    n = strlen(text);
-    NEED(*out = malloc(n + 2), err);
-    memcpy(*out, text, n);
-    memcpy(*out + n, "\n", 2);
+    failed = json_dump_callback(root, append_page, &p, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    failed |= append_page("\n", 1, &p);
+    if (failed || p.failed)
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:
-    free(text);
     json_decref(root);
+    if (st != PBOOST_OK) {
+        free(p.text);
+        p.text = NULL;
+    }
+    *out = p.text;
     return st;
 }
 

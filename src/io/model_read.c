@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "copy.h"
 #include "encoding.h"
 #include "model.h"
 #include "source.h"
@@ -36,7 +37,7 @@ static pboost_status get_text(char **out, const json_t *object, const char *key,
         goto done;
     if (!json_is_string(v))
         TRY(refuse_kind(name, key, v, "text", err));
-    NEED(*out = strdup(json_string_value(v)), err);
+    NEED(*out = pboost_copy(json_string_value(v)), err);
 done:
     return st;
 }
@@ -90,7 +91,7 @@ static pboost_status get_levels(pboost_feature *f, const json_t *object, const c
         const json_t *v = json_array_get(levels, k);
         if (!json_is_string(v))
             TRY(refuse_kind(name, "levels", v, "an array of text", err));
-        NEED(f->level[k] = strdup(json_string_value(v)), err);
+        NEED(f->level[k] = pboost_copy(json_string_value(v)), err);
         if (k > 0 && strcmp(f->level[k - 1], f->level[k]) >= 0)
             FAIL(err, PBOOST_BAD_DATA,
                  "%s: the levels of feature '%s' are not sorted or not unique", name,
@@ -325,7 +326,7 @@ pboost_status pboost_model_parse(pboost_model *out, const char *text, size_t len
 
     *out = (pboost_model){0};
     root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
-    if (root == NULL && json_error_code(&why) == json_error_out_of_memory)
+    if (why.text[0] == '\0') /* jansson has nothing to say about a failed allocation */
         NEED(root, err);
     if (root == NULL)
         FAIL(err, PBOOST_BAD_DATA, "%s:%d: not a model file: %s", name, why.line, why.text);

@@ -19,6 +19,9 @@
 
 __extension__ typedef unsigned __int128 u128;
 
+/* Keeps what is rarely needed out of the way of what always is. */
+#define COLD __attribute__((noinline, cold))
+
 enum {
     COARSE = 27,        /* 5^27 < 2^63 */
     COARSE_FIRST = -13, /* the table starts at 5^(27 * -13) */
@@ -174,7 +177,7 @@ static int64_t all_digits(whole *out, const decimal *d)
 
 /* The sign of |value| - half * 2^k.  exponent is what the text says after the e.
  * Both sides have fewer than 3000 bits: 800 digits, or 5^1200 and 54 bits. */
-static int compare_half(const decimal *d, int64_t exponent, uint64_t half, int64_t k)
+static COLD int compare_half(const decimal *d, int64_t exponent, uint64_t half, int64_t k)
 {
     whole text, limit = {.n = 1, .limb = {half}};
     int64_t ten = all_digits(&text, d) + exponent;
@@ -197,10 +200,21 @@ static u128 high_product(u128 a, u128 b)
     return (u128)a1 * b1 + (cross1 >> 64) + (cross0 >> 64) + (low >> 64);
 }
 
-static int leading_zeros(u128 v)
+/* y * 2^e without its last `cut` bits, rounded as |value| is. */
+static inline uint64_t round_at(const decimal *d, int64_t exponent, u128 y, int64_t e, int cut)
 {
-    uint64_t hi = (uint64_t)(v >> 64);
-    return hi != 0 ? __builtin_clzll(hi) : 64 + __builtin_clzll((uint64_t)v);
+    uint64_t m = cut < 128 ? (uint64_t)(y >> cut) : 0;
+    u128 rest = cut < 128 ? y & (((u128)1 << cut) - 1) : y;
+    u128 half = (u128)1 << (cut - 1);
+    /* Digits beyond w add less than one part in 10^18 > 2^59, that is 2^69. */
+    u128 error = d->more ? (u128)1 << 69 : 4;
+    bool up = rest > half;
+
+    if (__builtin_expect(half - rest <= error, 0)) { /* wraps to a huge number where rest > half */
+        int c = compare_half(d, exponent, 2 * m + 1, e + cut - 1);
+        up = c > 0 || (c == 0 && (m & 1) != 0);
+    }
+    return m + up;
 }
 
 /* The bits of the double nearest to |value|. */
@@ -209,33 +223,22 @@ static uint64_t round_product(const decimal *d, int64_t exponent)
     int64_t a = (d->q >= 0 ? d->q : d->q - (COARSE - 1)) / COARSE;
     size_t entry = (size_t)(a - COARSE_FIRST);
     u128 coarse = (u128)COARSE_POWER[entry].hi << 64 | COARSE_POWER[entry].lo;
-    u128 x = (u128)d->w * FINE_POWER[d->q - a * COARSE];
-    int zeros = leading_zeros(x);
-    u128 y = high_product(x << zeros, coarse);
-    int64_t e = 128 - zeros + COARSE_POWER[entry].exponent + d->q; /* |value| ~ y * 2^e */
-    int again = leading_zeros(y);
-    y <<= again;
-    e -= again;
+    uint64_t fine = FINE_POWER[d->q - a * COARSE];
+    int w_zeros = __builtin_clzll(d->w), fine_zeros = __builtin_clzll(fine);
+    u128 x = (u128)(d->w << w_zeros) * (fine << fine_zeros); /* at least 2^126 */
+    unsigned x_zero = (x >> 127) == 0;
+    u128 y = high_product(x << x_zero, coarse); /* at least 2^126 again */
+    unsigned y_zero = (y >> 127) == 0;
+    int64_t e = 128 + COARSE_POWER[entry].exponent + d->q - w_zeros - fine_zeros - x_zero - y_zero;
 
-    /* Of y's 128 bits keep 53, or fewer where the result has no implied leading one. */
-    int64_t keep = e + 127 >= -1022 ? 53 : e + 127 + 1075;
+    y <<= y_zero; /* |value| ~ y * 2^e */
     if (e + 127 > 1023)
         return (uint64_t)0x7ff << 52;
-    if (keep < 0)
+    if (e + 127 >= -1022) /* a carry out of the mantissa is the right next exponent */
+        return ((uint64_t)(e + 127 + 1022) << 52) + round_at(d, exponent, y, e, 128 - 53);
+    if (e + 127 < -1075)
         return 0;
-    int cut = (int)(128 - keep);
-    uint64_t m = cut < 128 ? (uint64_t)(y >> cut) : 0;
-    u128 rest = cut < 128 ? y & (((u128)1 << cut) - 1) : y;
-    u128 half = (u128)1 << (cut - 1);
-    /* Digits beyond w add less than one part in 10^18 > 2^59, that is 2^69. */
-    u128 error = d->more ? (u128)1 << 69 : 4;
-    bool up = rest > half;
-    if (rest <= half && half - rest <= error) {
-        int c = compare_half(d, exponent, 2 * m + 1, e + cut - 1);
-        up = c > 0 || (c == 0 && (m & 1) != 0);
-    }
-    uint64_t bits = keep == 53 ? ((uint64_t)(e + 127 + 1022) << 52) + m : m;
-    return bits + up; /* a carry out of the mantissa is the right next exponent */
+    return round_at(d, exponent, y, e, (int)(-947 - (e + 127)));
 }
 
 /* ---- The text -------------------------------------------------------------------------------- */
@@ -246,42 +249,55 @@ static bool is_digit(char c)
 }
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* Eight digits at once: true if text starts with eight, then *value is theirs. */
-static inline bool eight_digits(const char *text, uint64_t *value)
+/* Reads digits at p into *w, which wraps around after 19 of them, up to eight at a time.  first is
+ * where the text begins: the last bytes of a text of eight or more are loaded together with some
+ * before them, so that nothing outside the text is touched. */
+static inline const char *take_digits(const char *first, const char *p, const char *end,
+                                      uint64_t *w)
 {
-    uint64_t v;
-    memcpy(&v, text, sizeof v);
-    uint64_t digit = v - 0x3030303030303030u; /* a byte that is no digit sets a top bit, here or */
-    if (((v + 0x4646464646464646u) | digit) & 0x8080808080808080u) /* when moved past '9' */
-        return false;
-    digit = (digit * 10 + (digit >> 8)) & 0x00ff00ff00ff00ffu;
-    digit = (digit * 100 + (digit >> 16)) & 0x0000ffff0000ffffu;
-    *value = (digit * 10000 + (digit >> 32)) & 0xffffffffu;
-    return true;
-}
-#else
-static inline bool eight_digits(const char *text, uint64_t *value)
-{
-    (void)text, (void)value;
-    return false;
-}
-#endif
+    static const uint64_t POWER[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
 
-/* Reads digits into *w, which wraps around after 19 of them. */
-static inline const char *take_digits(const char *p, const char *end, uint64_t *w)
-{
-    uint64_t eight;
-    while (end - p >= 8 && eight_digits(p, &eight)) {
-        *w = *w * 100000000 + eight;
-        p += 8;
+    while (end - first >= 8) {
+        uint64_t v, digit, other;
+        unsigned n = 8;
+        if (end - p >= 8) {
+            memcpy(&v, p, sizeof v);
+        } else {
+            memcpy(&v, end - 8, sizeof v);
+            v = v >> (56 - 8 * (end - p)) >> 8; /* in two steps, for it may be by all 64 bits */
+        }
+        /* A byte below '0' gets its top bit here, one above '9' there; the lowest mark is true. */
+        digit = v - 0x3030303030303030u;
+        other = ((v + 0x4646464646464646u) | digit) & 0x8080808080808080u;
+        if (other != 0) { /* the first digit is the lowest byte: zeros go before it */
+            n = (unsigned)__builtin_ctzll(other) / 8;
+            digit = digit << (56 - 8 * n) << 8;
+        }
+        digit = (digit * 10 + (digit >> 8)) & 0x00ff00ff00ff00ffu;
+        digit = (digit * 100 + (digit >> 16)) & 0x0000ffff0000ffffu;
+        digit = (digit * 10000 + (digit >> 32)) & 0xffffffffu;
+        *w = *w * POWER[n] + digit;
+        p += n;
+        if (n < 8)
+            return p;
     }
     for (; p < end && is_digit(*p); p++)
         *w = *w * 10 + (uint64_t)(*p - '0');
     return p;
 }
+#else
+static inline const char *take_digits(const char *first, const char *p, const char *end,
+                                      uint64_t *w)
+{
+    (void)first;
+    for (; p < end && is_digit(*p); p++)
+        *w = *w * 10 + (uint64_t)(*p - '0');
+    return p;
+}
+#endif
 
 /* w and q again, for a mantissa of more than 19 digits, of which leading zeros do not count. */
-static void take_leading(decimal *d, int64_t exponent)
+static COLD void take_leading(decimal *d, int64_t exponent)
 {
     int n = 0;
     bool point = false;
@@ -312,7 +328,7 @@ static bool same_word(const char *text, size_t n, const char *word)
     return true;
 }
 
-static number_kind parse_word(const char *text, size_t n)
+static COLD number_kind parse_word(const char *text, size_t n)
 {
     bool known =
         same_word(text, n, "nan") || same_word(text, n, "inf") || same_word(text, n, "infinity");
@@ -367,14 +383,17 @@ number_kind pboost_number_parse(double *out, const char *text, size_t n)
 
     if (n == 0)
         return NUMBER_NONE;
-    if (*p == '-' || *p == '+')
-        d.negative = *p++ == '-';
+    d.negative = *p == '-';
+    p += (*p == '-') | (*p == '+'); /* no branch: signs are as good as random */
     d.mantissa = p;
-    p = take_digits(p, end, &d.w);
+    if (p < end && is_digit(*p)) /* mostly there is just one before the point */
+        d.w = (uint64_t)(*p++ - '0');
+    if (p < end && is_digit(*p))
+        p = take_digits(text, p, end, &d.w);
     digits = (size_t)(p - d.mantissa);
     if (p < end && *p == '.') {
         point = ++p;
-        p = take_digits(p, end, &d.w);
+        p = take_digits(text, p, end, &d.w);
         digits += (size_t)(p - point);
         d.q = point - p;
     }

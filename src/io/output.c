@@ -13,6 +13,7 @@
 
 #include <priorboost/io.h>
 
+#include "copy.h"
 #include "try.h"
 
 enum { MAX_LINKS = 40, MAX_TRIES = 100 };
@@ -74,7 +75,7 @@ static pboost_status resolve(pboost_output *o, struct stat *info, bool *exists, 
 {
     pboost_status st = PBOOST_OK;
 
-    NEED(o->target = strdup(o->name), err);
+    NEED(o->target = pboost_copy(o->name), err);
     for (int links = 0;; links++) {
         *exists = lstat(o->target, info) == 0;
         if (!*exists && errno != ENOENT)
@@ -162,7 +163,7 @@ pboost_status pboost_output_open(pboost_output **out, const char *path, pboost_e
     int fd = -1;
 
     NEED(o = calloc(1, sizeof *o), err);
-    NEED(o->name = strdup(standard ? "standard output" : path), err);
+    NEED(o->name = pboost_copy(standard ? "standard output" : path), err);
     if (standard) {
         o->stream = stdout;
     } else {
@@ -191,7 +192,7 @@ FILE *pboost_output_stream(pboost_output *output)
 static void sync_directory(const char *path)
 {
     size_t n = directory_length(path);
-    char *directory = n > 0 ? join(path, n, "") : strdup(".");
+    char *directory = n > 0 ? join(path, n, "") : pboost_copy(".");
     int fd = directory != NULL ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
     if (fd >= 0) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "copy.h"
 #include "number.h"
 #include "try.h"
 
@@ -49,7 +50,7 @@ pboost_status pboost_table_create(pboost_table **out, const char *path, pboost_e
     pboost_table *table = calloc(1, sizeof *table);
 
     NEED(table, err);
-    NEED(table->path = strdup(path), err);
+    NEED(table->path = pboost_copy(path), err);
 done:
     if (st != PBOOST_OK) {
         pboost_table_free(table);
@@ -118,8 +119,8 @@ pboost_status pboost_table_reserve(pboost_table *table, size_t rows, pboost_erro
 
     if (rows <= capacity)
         goto done;
-    if (capacity < 1024)
-        capacity = 1024;
+    if (capacity == 0) /* a file of one line may have a million columns */
+        capacity = table->cols <= 1000 ? 1024 : 16;
     while (capacity < rows)
         capacity = capacity > SIZE_MAX / 2 ? SIZE_MAX : 2 * capacity;
     for (size_t i = 0; i < table->cols; i++)

@@ -1,5 +1,6 @@
-/* Without entropy the oracle answers nothing and spends nothing, at whichever call it runs dry; when
- * entropy is back the same question is answered.  Interruptions and short reads are no failure. */
+/* Without entropy the oracle answers nothing and spends nothing, at whichever call it runs dry;
+ * when entropy is back the same question is answered.  Interruptions and short reads are no
+ * failure. */
 #include "testing.h"
 
 #include "fault/inject.h"

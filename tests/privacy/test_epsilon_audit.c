@@ -1,7 +1,7 @@
-/* An attack on the oracle itself: two label sets that differ in one label of every bag, and the best
- * of a few events by which an observer may tell them apart.  The lower confidence limit of what the
- * observer gains must stay below epsilon; the same audit catches a noise scale 10 % too low and a
- * sensitivity of half the range.  Seeds are fixed. */
+/* An attack on the oracle itself: two label sets that differ in one label of every bag, and the
+ * best of a few events by which an observer may tell them apart.  The lower confidence limit of
+ * what the observer gains must stay below epsilon; the same audit catches a noise scale 10 % too
+ * low and a sensitivity of half the range.  Seeds are fixed. */
 #include "testing.h"
 
 #include <sys/wait.h>
@@ -25,8 +25,8 @@ static pboost_rules rules_with(pboost_rational epsilon)
     return rules;
 }
 
-/* Fills total[TRIALS] with noisy sums, in steps, of a bag of lower bounds, one label of which is the
- * upper bound if `changed`. */
+/* Fills total[TRIALS] with noisy sums, in steps, of a bag of lower bounds, one label of which is
+ * the upper bound if `changed`. */
 typedef void noisy_sums(int64_t *total, bool changed, pboost_rational epsilon);
 
 /* ---- The audit ------------------------------------------------------------------------------- */

@@ -189,6 +189,68 @@ static void neighbours_differ_by_one_rate(void **state)
     }
 }
 
+/* Words that chance would bring once in 2^60 draws. */
+static rng_source words(uint64_t first, uint64_t second)
+{
+    rng_source source;
+    pboost_rng_source_seeded(&source, 0, RNG_NOISE, 0);
+    source.buffer[0] = second;
+    source.buffer[1] = first;
+    source.left = 2;
+    return source;
+}
+
+static void a_coin_reads_on_when_a_word_does_not_decide(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t first, second;
+        bool heads;
+        unsigned left;
+    } cases[] = {
+        {0, 0, true, 1},
+        {0x5555555555555554, 0, true, 1},
+        {0x5555555555555555, 0, true, 0},
+        {0x5555555555555555, 0x5555555555555554, true, 0},
+        {0x5555555555555555, 0x5555555555555556, false, 0},
+        {0x5555555555555555, UINT64_MAX, false, 0},
+        {0x5555555555555556, 0, false, 1},
+        {UINT64_MAX, 0, false, 1},
+    };
+    for (int shift = 0; shift <= 116; shift++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            pboost_error err;
+            bool heads;
+            rng_source source = words(cases[i].first, cases[i].second);
+            pboost_u128 third = (pboost_u128)1 << shift;
+            assert_ok(pboost_coin_ratio(&heads, third, 3 * third, &source, &err), err);
+            assert_int_equal(heads, cases[i].heads);
+            assert_int_equal(source.left, cases[i].left);
+        }
+}
+
+/* 2^64 = 1 mod 3: one word too many, and it is 0. */
+static void uniform_draws_skip_the_words_too_many(void **state)
+{
+    (void)state;
+    pboost_error err;
+    uint64_t drawn;
+    rng_source source = words(0, UINT64_MAX);
+    assert_ok(pboost_uniform_below(&drawn, 3, &source, &err), err);
+    assert_int_equal(drawn, 2);
+    assert_int_equal(source.left, 0);
+    source = words(0, UINT64_MAX);
+    assert_ok(pboost_uniform_below(&drawn, 4, &source, &err), err);
+    assert_int_equal(drawn, 0);
+    assert_int_equal(source.left, 1);
+    source = words(0x5555555555555555, 0);
+    assert_ok(pboost_uniform_below(&drawn, 3, &source, &err), err);
+    assert_int_equal(drawn, 0);
+    source = words(0x5555555555555556, 0);
+    assert_ok(pboost_uniform_below(&drawn, 3, &source, &err), err);
+    assert_int_equal(drawn, 1);
+}
+
 static int make_room(void **state)
 {
     return (*state = malloc(DRAWS * sizeof(int64_t))) == NULL;
@@ -208,6 +270,8 @@ int main(void)
         cmocka_unit_test(zero_has_its_mass_and_signs_are_even),
         cmocka_unit_test(tails_are_exponential),
         cmocka_unit_test(neighbours_differ_by_one_rate),
+        cmocka_unit_test(a_coin_reads_on_when_a_word_does_not_decide),
+        cmocka_unit_test(uniform_draws_skip_the_words_too_many),
     };
     return cmocka_run_group_tests(tests, make_room, drop_room);
 }

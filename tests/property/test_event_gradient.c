@@ -20,7 +20,7 @@ static void derivatives_match_differences(void **state)
             s.offset = extras & 2 ? t.offset : NULL;
             pass_plan plan;
             const family_info *family = pboost_family_info(FAMILIES[f]);
-            assert_int_equal(pboost_pass_init(&plan, &s, family, 1, NULL, 1, NULL), PBOOST_OK);
+            assert_int_equal(pboost_pass_init(&plan, &s, family, NULL, 1, NULL), PBOOST_OK);
             double theta[PADDED] = {0}, g[PADDED], cross[PADDED], gram[PADDED * PADDED];
             for (size_t j = 0; j < D; j++)
                 theta[j] = 0.2 * normal(&rng);

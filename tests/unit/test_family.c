@@ -105,7 +105,8 @@ static void saturated_residuals_keep_their_digits(void **state)
     double eta[4] = {40.0, -40.0, 300.0, -300.0}, y[4] = {1.0, 0.0, 1.0, 0.0}, r[4], c[4];
     for (int level = 0; level < SIMD_LEVELS; level++) {
         pboost_simd_force((simd_level_t)level);
-        pboost_family_kernels(PBOOST_LOGISTIC)->event(r, c, eta, y, NULL, 4);
+        double sums[EVENT_SUMS] = {0};
+        pboost_family_kernels(PBOOST_LOGISTIC)->event(sums, r, c, eta, y, NULL, 4);
         for (int i = 0; i < 4; i++) {
             long double expected = expl(-fabsl(eta[i])) / (1.0L + expl(-fabsl(eta[i])));
             assert_true(ulps(fabs(r[i]), expected) < 6.0);
@@ -139,14 +140,19 @@ static void sums_match_single_losses(void **state)
                     const double *weight = weighted ? w : NULL;
                     assert_near(k->total(eta, y, weight, n), (double)expected,
                                 1e-14 * (double)size);
-                    assert_near(k->event(r, c, eta, y, weight, n), (double)expected,
-                                1e-14 * (double)size);
+                    double sums[EVENT_SUMS] = {1.0, 2.0, 3.0}, residuals = 2.0, curvatures = 3.0;
+                    k->event(sums, r, c, eta, y, weight, n);
+                    assert_near(sums[EVENT_LOSS], 1.0 + (double)expected, 1e-14 * (double)size);
                     for (size_t i = 0; i < n; i++) {
                         double u = weighted ? w[i] : 1.0;
                         assert_near(r[i], u * (double)(mean_of((pboost_family)f, eta[i]) - y[i]),
                                     1e-14);
+                        residuals += r[i];
+                        curvatures += c[i];
                         assert_near(c[i], u * (double)variance_of((pboost_family)f, eta[i]), 1e-14);
                     }
+                    assert_near(sums[EVENT_RESIDUAL], residuals, 1e-12);
+                    assert_near(sums[EVENT_CURVATURE], curvatures, 1e-12);
                 }
     pboost_simd_force(SIMD_AVX512);
 }

@@ -89,7 +89,7 @@ static void rounds_half_way_cases(void **unused)
     static char text[1200];
 
     (void)unused;
-    for (int i = 0; i < 30000; i++) {
+    for (int i = 0; i < 10000; i++) {
         double v = fabs(random_double());
         if (i % 3 == 0)
             v = ldexp((double)(next_word() >> 11), -1074); /* no implied one */

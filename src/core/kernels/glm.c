@@ -15,14 +15,6 @@ typedef struct {
     vec mean, variance;
 } vec_moments;
 
-/* For n values at once, `body` with vectors loaded by GET and stored by PUT; the last, partial
- * vector goes through a buffer. */
-#define FOR_VECTORS(i, n) for (size_t i = 0; i < (n); i += LANES)
-#define GET(p, i, n)                                                                               \
-    ((i) + LANES <= (n) ? vec_load((p) + (i)) : vec_load_some((p) + (i), (n) - (i)))
-#define PUT(p, i, n, v)                                                                            \
-    ((i) + LANES <= (n) ? vec_store((p) + (i), (v)) : vec_store_some((p) + (i), (v), (n) - (i)))
-
 INLINE vec identity(vec eta)
 {
     return eta;
@@ -69,66 +61,46 @@ INLINE vec poisson_loss(vec eta, vec y)
     return vec_exp(eta) - y * eta;
 }
 
-#define FAMILY_BLOCKS(name, mean_of)                                                               \
-    static void name##_mean_block(double *mean, const double *eta, size_t n)                       \
-    {                                                                                              \
-        FOR_VECTORS(i, n)                                                                          \
-        PUT(mean, i, n, mean_of(GET(eta, i, n)));                                                  \
-    }                                                                                              \
-    static void name##_moments_block(double *mean, double *variance, const double *eta, size_t n)  \
-    {                                                                                              \
-        FOR_VECTORS(i, n)                                                                          \
-        {                                                                                          \
-            vec_moments m = name##_moments(GET(eta, i, n));                                        \
-            PUT(mean, i, n, m.mean);                                                               \
-            PUT(variance, i, n, m.variance);                                                       \
-        }                                                                                          \
-    }                                                                                              \
-    static void name##_loss_block(double *loss, const double *eta, const double *y, size_t n)      \
-    {                                                                                              \
-        FOR_VECTORS(i, n)                                                                          \
-        PUT(loss, i, n, name##_loss(GET(eta, i, n), GET(y, i, n)));                                \
-    }
+/* What a loop over a block reads, writes and adds up. */
+typedef struct {
+    double *out, *out2;
+    const double *eta, *y, *weight;
+    vec sum, product, sum_out, sum_out2;
+} span;
 
-FAMILY_BLOCKS(linear, identity)
-FAMILY_BLOCKS(logistic, sigmoid)
-FAMILY_BLOCKS(poisson, vec_exp)
+/* Runs `range` over n values: whole vectors first, with a count that the compiler knows, then the
+ * rest, for which get and put go through a buffer. */
+#define OVER(range, b, n)                                                                          \
+    do {                                                                                           \
+        size_t whole_ = (n) / LANES * LANES;                                                       \
+        range(b, 0, whole_, LANES);                                                                \
+        if (whole_ < (n))                                                                          \
+            range(b, whole_, (n), (n)-whole_);                                                     \
+    } while (0)
 
-/* 1 in the lanes that hold one of n values, 0 in the padding. */
-INLINE vec present(size_t i, size_t n)
+INLINE vec get(const double *p, size_t count)
+{
+    return count == LANES ? vec_load(p) : vec_load_some(p, count);
+}
+
+INLINE void put(double *p, vec v, size_t count)
+{
+    if (count == LANES)
+        vec_store(p, v);
+    else
+        vec_store_some(p, v, count);
+}
+
+/* 1 in the lanes that hold a value, 0 in the padding. */
+INLINE vec present(size_t count)
 {
     static const double ones[LANES] = {1, 1, 1, 1, 1, 1, 1, 1};
-    return i + LANES <= n ? vec_all(1.0) : vec_load_some(ones, n - i);
+    return get(ones, count);
 }
 
-static double linear_event(double *residual, double *curvature, const double *eta, const double *y,
-                           const double *weight, size_t n)
+INLINE vec weight_at(const span *b, size_t i, size_t count)
 {
-    vec sum = vec_all(0.0);
-    FOR_VECTORS(i, n)
-    {
-        vec w = weight != NULL ? GET(weight, i, n) : present(i, n);
-        vec r = GET(eta, i, n) - GET(y, i, n);
-        sum += 0.5 * w * r * r;
-        PUT(residual, i, n, w * r);
-        PUT(curvature, i, n, w);
-    }
-    return vec_sum(sum);
-}
-
-static double poisson_event(double *residual, double *curvature, const double *eta, const double *y,
-                            const double *weight, size_t n)
-{
-    vec sum = vec_all(0.0);
-    FOR_VECTORS(i, n)
-    {
-        vec w = weight != NULL ? GET(weight, i, n) : present(i, n);
-        vec e = GET(eta, i, n), t = GET(y, i, n), mean = vec_exp(e);
-        sum += w * (mean - t * e);
-        PUT(residual, i, n, w * (mean - t));
-        PUT(curvature, i, n, w * mean);
-    }
-    return vec_sum(sum);
+    return b->weight != NULL ? get(b->weight + i, count) : present(count);
 }
 
 /* The product of eight numbers. */
@@ -137,72 +109,139 @@ INLINE double vec_product(vec a)
     return ((a[0] * a[4]) * (a[2] * a[6])) * ((a[1] * a[5]) * (a[3] * a[7]));
 }
 
-/* log(1 + e^eta) = max(eta, 0) + log(1 + u) with u = e^-|eta|.  The residual is not mean - y, which
- * loses all digits when both are near 1, but (1 - y) mean - y (1 - mean), each factor exact. */
-static double logistic_event(double *residual, double *curvature, const double *eta,
-                             const double *y, const double *weight, size_t n)
+#define FAMILY_BLOCKS(name, mean_of)                                                               \
+    INLINE void name##_mean_range(span *b, size_t begin, size_t end, size_t count)                 \
+    {                                                                                              \
+        for (size_t i = begin; i < end; i += LANES)                                                \
+            put(b->out + i, mean_of(get(b->eta + i, count)), count);                               \
+    }                                                                                              \
+    static void name##_mean_block(double *mean, const double *eta, size_t n)                       \
+    {                                                                                              \
+        span b = {.out = mean, .eta = eta};                                                        \
+        OVER(name##_mean_range, &b, n);                                                            \
+    }                                                                                              \
+    INLINE void name##_moments_range(span *b, size_t begin, size_t end, size_t count)              \
+    {                                                                                              \
+        for (size_t i = begin; i < end; i += LANES) {                                              \
+            vec_moments m = name##_moments(get(b->eta + i, count));                                \
+            put(b->out + i, m.mean, count);                                                        \
+            put(b->out2 + i, m.variance, count);                                                   \
+        }                                                                                          \
+    }                                                                                              \
+    static void name##_moments_block(double *mean, double *variance, const double *eta, size_t n)  \
+    {                                                                                              \
+        span b = {.out = mean, .out2 = variance, .eta = eta};                                      \
+        OVER(name##_moments_range, &b, n);                                                         \
+    }                                                                                              \
+    INLINE void name##_loss_range(span *b, size_t begin, size_t end, size_t count)                 \
+    {                                                                                              \
+        for (size_t i = begin; i < end; i += LANES)                                                \
+            put(b->out + i, name##_loss(get(b->eta + i, count), get(b->y + i, count)), count);     \
+    }                                                                                              \
+    static void name##_loss_block(double *loss, const double *eta, const double *y, size_t n)      \
+    {                                                                                              \
+        span b = {.out = loss, .eta = eta, .y = y};                                                \
+        OVER(name##_loss_range, &b, n);                                                            \
+    }                                                                                              \
+    INLINE void name##_total_range(span *b, size_t begin, size_t end, size_t count)                \
+    {                                                                                              \
+        for (size_t i = begin; i < end; i += LANES)                                                \
+            b->sum += weight_at(b, i, count) *                                                     \
+                      name##_loss(get(b->eta + i, count), get(b->y + i, count));                   \
+    }                                                                                              \
+    static double name##_total(const double *eta, const double *y, const double *weight, size_t n) \
+    {                                                                                              \
+        span b = {.eta = eta, .y = y, .weight = weight};                                           \
+        OVER(name##_total_range, &b, n);                                                           \
+        return vec_sum(b.sum);                                                                     \
+    }                                                                                              \
+    static void name##_event(double sums[EVENT_SUMS], double *residual, double *curvature,         \
+                             const double *eta, const double *y, const double *weight, size_t n)   \
+    {                                                                                              \
+        span b = {.out = residual, .out2 = curvature, .eta = eta, .y = y, .weight = weight};       \
+        b.product = vec_all(1.0);                                                                  \
+        OVER(name##_event_range, &b, n);                                                           \
+        sums[EVENT_LOSS] += vec_sum(b.sum) + log(vec_product(b.product));                          \
+        sums[EVENT_RESIDUAL] += vec_sum(b.sum_out);                                                \
+        sums[EVENT_CURVATURE] += vec_sum(b.sum_out2);                                              \
+    }
+
+/* Stores what belongs to a sample; the padding must not count. */
+INLINE void put_event(span *b, vec residual, vec curvature, size_t i, size_t count)
 {
-    vec sum = vec_all(0.0), product = vec_all(1.0);
-    FOR_VECTORS(i, n)
-    {
-        vec e = GET(eta, i, n), t = GET(y, i, n);
+    put(b->out + i, residual, count);
+    put(b->out2 + i, curvature, count);
+    b->sum_out += residual * present(count);
+    b->sum_out2 += curvature * present(count);
+}
+
+INLINE void linear_event_range(span *b, size_t begin, size_t end, size_t count)
+{
+    for (size_t i = begin; i < end; i += LANES) {
+        vec w = weight_at(b, i, count);
+        vec r = get(b->eta + i, count) - get(b->y + i, count);
+        b->sum += 0.5 * w * r * r;
+        put_event(b, w * r, w, i, count);
+    }
+}
+
+INLINE void poisson_event_range(span *b, size_t begin, size_t end, size_t count)
+{
+    for (size_t i = begin; i < end; i += LANES) {
+        vec w = weight_at(b, i, count);
+        vec e = get(b->eta + i, count), t = get(b->y + i, count), mean = vec_exp(e);
+        b->sum += w * (mean - t * e);
+        put_event(b, w * (mean - t), w * mean, i, count);
+    }
+}
+
+/* log(1 + e^eta) = max(eta, 0) + log(1 + u) with u = e^-|eta|; without weights the logarithm is left
+ * to the product.  The residual is not mean - y, which loses all digits when both are near 1, but
+ * (1 - y) mean - y (1 - mean), each factor exact. */
+INLINE void logistic_event_range(span *b, size_t begin, size_t end, size_t count)
+{
+    for (size_t i = begin; i < end; i += LANES) {
+        vec e = get(b->eta + i, count), t = get(b->y + i, count);
         vec u = vec_exp(-vec_abs(e));
         vec q = 1.0 / (1.0 + u), uq = u * q;
         vec mean = vec_select(e < 0.0, uq, q), rest = vec_select(e < 0.0, q, uq);
         vec line = vec_max(e, vec_all(0.0)) - t * e;
         vec r = (1.0 - t) * mean - t * rest, c = uq * q;
-        if (weight != NULL) {
-            vec w = GET(weight, i, n);
-            sum += w * (line + vec_log1p_unit(u));
+        if (b->weight != NULL) {
+            vec w = get(b->weight + i, count);
+            b->sum += w * (line + vec_log1p_unit(u));
             r *= w;
             c *= w;
         } else {
-            sum += line;
-            product *= 1.0 + u * present(i, n);
+            b->sum += line;
+            b->product *= 1.0 + u * present(count);
         }
-        PUT(residual, i, n, r);
-        PUT(curvature, i, n, c);
+        put_event(b, r, c, i, count);
     }
-    return vec_sum(sum) + log(vec_product(product));
 }
 
-static double linear_total(const double *eta, const double *y, const double *weight, size_t n)
+FAMILY_BLOCKS(linear, identity)
+FAMILY_BLOCKS(logistic, sigmoid)
+FAMILY_BLOCKS(poisson, vec_exp)
+
+INLINE void product_range(span *b, size_t begin, size_t end, size_t count)
 {
-    vec sum = vec_all(0.0);
-    FOR_VECTORS(i, n)
-    {
-        vec w = weight != NULL ? GET(weight, i, n) : present(i, n);
-        sum += w * linear_loss(GET(eta, i, n), GET(y, i, n));
+    for (size_t i = begin; i < end; i += LANES) {
+        vec e = get(b->eta + i, count);
+        b->sum += vec_max(e, vec_all(0.0)) - get(b->y + i, count) * e;
+        b->product *= 1.0 + vec_exp(-vec_abs(e)) * present(count);
     }
-    return vec_sum(sum);
 }
 
-static double logistic_total(const double *eta, const double *y, const double *weight, size_t n)
+/* The logistic total by one logarithm, where there are no weights. */
+static double logistic_total_by_product(const double *eta, const double *y, const double *weight,
+                                        size_t n)
 {
-    vec sum = vec_all(0.0), product = vec_all(1.0);
-    if (weight != NULL) {
-        FOR_VECTORS(i, n)
-        sum += GET(weight, i, n) * logistic_loss(GET(eta, i, n), GET(y, i, n));
-        return vec_sum(sum);
-    }
-    FOR_VECTORS(i, n)
-    {
-        vec e = GET(eta, i, n);
-        sum += vec_max(e, vec_all(0.0)) - GET(y, i, n) * e;
-        product *= 1.0 + vec_exp(-vec_abs(e)) * present(i, n);
-    }
-    return vec_sum(sum) + log(vec_product(product));
-}
-
-static double poisson_total(const double *eta, const double *y, const double *weight, size_t n)
-{
-    vec sum = vec_all(0.0);
-    FOR_VECTORS(i, n)
-    {
-        vec w = weight != NULL ? GET(weight, i, n) : present(i, n);
-        sum += w * poisson_loss(GET(eta, i, n), GET(y, i, n));
-    }
-    return vec_sum(sum);
+    if (weight != NULL)
+        return logistic_total(eta, y, weight, n);
+    span b = {.eta = eta, .y = y, .product = vec_all(1.0)};
+    OVER(product_range, &b, n);
+    return vec_sum(b.sum) + log(vec_product(b.product));
 }
 
 /* ---- Panels ---------------------------------------------------------------------------------- */
@@ -287,8 +326,36 @@ INLINE void gram_tile(double *gram, glm_panel p, const double *curvature, size_t
             vec_store(gram + (ib * LANES + i) * cols + (jb + j) * LANES, acc[i][j]);
 }
 
+/* A single block: two sets of accumulators, so that one sum does not wait for the last. */
+INLINE void gram_block(double *gram, glm_panel p, const double *curvature)
+{
+    vec even[LANES], odd[LANES];
+    for (size_t i = 0; i < LANES; i++) {
+        even[i] = vec_load(gram + i * LANES);
+        odd[i] = vec_all(0.0);
+    }
+    size_t r = 0;
+    for (; r + 2 <= p.count; r += 2) {
+        const double *x = p.x + r * LANES;
+        vec a = vec_load(x) * curvature[r], b = vec_load(x + LANES) * curvature[r + 1];
+        for (size_t i = 0; i < LANES; i++) {
+            even[i] += a * x[i];
+            odd[i] += b * x[LANES + i];
+        }
+    }
+    for (; r < p.count; r++)
+        for (size_t i = 0; i < LANES; i++)
+            even[i] += vec_load(p.x + r * LANES) * curvature[r] * p.x[r * LANES + i];
+    for (size_t i = 0; i < LANES; i++)
+        vec_store(gram + i * LANES, even[i] + odd[i]);
+}
+
 static void gram_rows(double *gram, glm_panel p, const double *curvature)
 {
+    if (p.blocks == 1) {
+        gram_block(gram, p, curvature);
+        return;
+    }
     for (size_t ib = 0; ib < p.blocks; ib++) {
         size_t jb = 0;
         for (; jb + 3 <= ib + 1; jb += 3)
@@ -340,8 +407,24 @@ static double dot(const double *a, const double *b, size_t n)
     for (; i + 4 * LANES <= n; i += 4 * LANES)
         for (size_t k = 0; k < 4; k++)
             sum[k] += vec_load(a + i + k * LANES) * vec_load(b + i + k * LANES);
-    for (; i < n; i += LANES)
-        sum[0] += GET(a, i, n) * GET(b, i, n);
+    for (; i + LANES <= n; i += LANES)
+        sum[0] += vec_load(a + i) * vec_load(b + i);
+    if (i < n)
+        sum[1] += vec_load_some(a + i, n - i) * vec_load_some(b + i, n - i);
+    return vec_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+static double sum_of(const double *a, size_t n)
+{
+    vec sum[4] = {vec_all(0.0), vec_all(0.0), vec_all(0.0), vec_all(0.0)};
+    size_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES)
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += vec_load(a + i + k * LANES);
+    for (; i + LANES <= n; i += LANES)
+        sum[0] += vec_load(a + i);
+    if (i < n)
+        sum[1] += vec_load_some(a + i, n - i);
     return vec_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
@@ -349,23 +432,28 @@ static double dot(const double *a, const double *b, size_t n)
 static bool all_finite(const double *a, size_t n)
 {
     vec sum = vec_all(0.0);
-    FOR_VECTORS(i, n)
-    sum += GET(a, i, n) * 0.0;
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        sum += vec_load(a + i) * 0.0;
+    if (i < n)
+        sum += vec_load_some(a + i, n - i) * 0.0;
     return vec_sum(sum) == 0.0;
 }
 
-#define KERNELS_OF(name)                                                                           \
+#define KERNELS_OF(name, total)                                                                    \
     {                                                                                              \
-        name##_mean_block, name##_moments_block, name##_loss_block, name##_event, name##_total     \
+        name##_mean_block, name##_moments_block, name##_loss_block, name##_event, total            \
     }
 
 const glm_kernels SIMD(pboost_glm_kernels) = {
-    {KERNELS_OF(linear), KERNELS_OF(logistic), KERNELS_OF(poisson)},
+    {KERNELS_OF(linear, linear_total), KERNELS_OF(logistic, logistic_total_by_product),
+     KERNELS_OF(poisson, poisson_total)},
     eta_rows,
     gradient_rows,
     gram_rows,
     transpose_panel,
     eta_columns,
     dot,
+    sum_of,
     all_finite,
 };

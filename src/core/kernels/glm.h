@@ -13,15 +13,18 @@ typedef struct {
     size_t capacity, count, blocks;
 } glm_panel;
 
+enum { EVENT_LOSS, EVENT_RESIDUAL, EVENT_CURVATURE, EVENT_SUMS };
+
 /* What one family needs, for n values at once.  Arrays may be of any length; offset, weight may be
  * NULL. */
 typedef struct {
     void (*mean)(double *mean, const double *eta, size_t n);
     void (*moments)(double *mean, double *variance, const double *eta, size_t n);
     void (*loss)(double *loss, const double *eta, const double *y, size_t n);
-    /* Returns sum w * loss; residual = w * (mean - y), curvature = w * b''.  n <= GLM_BLOCK. */
-    double (*event)(double *residual, double *curvature, const double *eta, const double *y,
-                    const double *weight, size_t n);
+    /* residual = w * (mean - y), curvature = w * b''; adds w * loss and both of these up in sums.
+     * n <= GLM_BLOCK. */
+    void (*event)(double sums[EVENT_SUMS], double *residual, double *curvature, const double *eta,
+                  const double *y, const double *weight, size_t n);
     /* Returns sum w * loss alone.  n <= GLM_BLOCK. */
     double (*total)(const double *eta, const double *y, const double *weight, size_t n);
 } family_kernels;
@@ -45,6 +48,7 @@ typedef struct {
     void (*eta_columns)(double *eta, const double *columns, size_t capacity, size_t count,
                         size_t cols, const double *theta, double intercept);
     double (*dot)(const double *a, const double *b, size_t n);
+    double (*sum)(const double *a, size_t n);
     bool (*all_finite)(const double *a, size_t n);
 } glm_kernels;
 

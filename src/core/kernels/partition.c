@@ -247,32 +247,37 @@ INLINE void finish_tile(const block *b, double *cost, uint32_t *step, size_t r, 
     const partition_table *table = b->table;
     const double *weight = table->weight + r, *number = table->number;
     lanes mean = load(b->right_mean + r), count = load(number + r);
-    lanes best = all((double)INFINITY), arg = all(number[low]);
-    for (size_t l = low; l <= high; l++) {
+    /* two at a time, so that they need not wait for each other; one l too many does no harm */
+    lanes best = all((double)INFINITY), other = best, arg = all(number[low]), other_arg = arg;
+    for (size_t l = low; l <= high; l += 2) {
         lanes v = JOIN(b->left_cost[l], b->left_mean[l], number[l], mean, count, load(weight + l));
-        mask less = v < best;
+        lanes w = JOIN(b->left_cost[l + 1], b->left_mean[l + 1], number[l + 1], mean, count,
+                       load(weight + l + 1));
+        mask less = v < best, other_less = w < other;
         best = choose(less, v, best);
         arg = choose(less, all(number[l]), arg);
+        other = choose(other_less, w, other);
+        other_arg = choose(other_less, all(number[l + 1]), other_arg);
     }
+    arg = choose(other < best, other_arg, arg);
+    best = choose(other < best, other, best);
     best += load(b->right_cost + r);
     store(cost + r, best);
     words offset = __builtin_convertvector(arg + count - (double)table->min_bag, words);
     memcpy(step + r, &offset, sizeof offset);
 }
 
-void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, size_t rows,
-                                 const partition_table *table, double *scratch)
+/* The cuts of one block: 8 * n_tiles <= k of them. */
+INLINE void solve_block(block *b, double *bound, double *cost, uint32_t *step, const double *x,
+                        size_t n_tiles)
 {
-    size_t k = table->min_bag, n_tiles = rows / LANES, top = 1;
-    size_t left = 2 * k + PARTITION_PAD, right = k + PARTITION_PAD;
-    block b = {table, scratch, scratch + left, scratch + 2 * left, scratch + 2 * left + right};
-    /* bound[t] is the best l of the last cut before tile t: what no later one exceeds */
-    double *bound = scratch + 2 * left + 2 * right;
+    size_t k = b->table->min_bag, top = 1;
 
-    measure(&b, cost, x, rows);
+    measure(b, cost, x, n_tiles * LANES);
     while (2 * top <= n_tiles)
         top *= 2;
-    bound[0] = (double)best_left(&b, 0, k, 2 * k - 1);
+    /* bound[t] is the best l of the last cut before tile t: what no later one exceeds */
+    bound[0] = (double)best_left(b, 0, k, 2 * k - 1);
     for (size_t stride = top; stride > 0; stride /= 2)
         for (size_t t = stride; t <= n_tiles; t += 2 * stride) {
             size_t r = t * LANES - 1, low = k - r, high = (size_t)bound[t - stride];
@@ -280,10 +285,22 @@ void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, 
                 low = (size_t)bound[t + stride];
             if (high > 2 * k - 1 - r)
                 high = 2 * k - 1 - r;
-            bound[t] = (double)best_left(&b, r, low, high);
+            bound[t] = (double)best_left(b, r, low, high);
         }
     for (size_t t = 0; t < n_tiles; t++)
-        finish_tile(&b, cost, step, t * LANES, (size_t)bound[t + 1], (size_t)bound[t]);
+        finish_tile(b, cost, step, t * LANES, (size_t)bound[t + 1], (size_t)bound[t]);
+}
+
+void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, size_t rows,
+                                 const partition_table *table, double *scratch)
+{
+    size_t k = table->min_bag, n_tiles = k / LANES;
+    size_t left = 2 * k + PARTITION_PAD, right = k + PARTITION_PAD;
+    block b = {table, scratch, scratch + left, scratch + 2 * left, scratch + 2 * left + right};
+    double *bound = scratch + 2 * left + 2 * right;
+
+    for (size_t a = 0; a < rows; a += n_tiles * LANES)
+        solve_block(&b, bound, cost + a, step + a, x + a, n_tiles);
 }
 
 /* ---- rebase ---------------------------------------------------------------------------------- */

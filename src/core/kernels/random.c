@@ -1,20 +1,14 @@
 /* Random words and normal deviates, LANES blocks at a time in loops that the compiler turns into
  * vectors.
  *
- * Only integer operations and correctly rounded +, -, *, / and square root are used, and no product
- * is fused with a sum, so every level and every machine gives the same bits. */
+ * Only integer operations and correctly rounded +, -, *, / and square root are used, and the file
+ * is compiled with -ffp-contract=off, so every level and every machine gives the same bits. */
 #include "kernels/random.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "simd.h"
-
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#else
-#pragma GCC optimize("fp-contract=off")
-#endif
 
 enum { LANES = 32, ROUNDS = 10 };
 
@@ -134,8 +128,8 @@ static inline double cos_small(double a)
     return 1 + t * p;
 }
 
-/* Box and Muller: the radius from 52 bits of the first word, the angle from 54 of the second, two of
- * which choose the quadrant.  Deviates reach to 8.49. */
+/* Box and Muller: the radius from 52 bits of the first word, the angle from 54 of the second, two
+ * of which choose the quadrant.  Deviates reach to 8.49. */
 void SIMD(pboost_random_normals)(double *out, size_t blocks, uint64_t seed, uint64_t stream,
                                  uint64_t counter)
 {

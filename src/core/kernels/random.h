@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Philox with the key `seed` on counters (counter + i, stream), i = 0 .. blocks-1: two words each. */
+/* Philox with the key `seed` on counters (counter + i, stream), i = 0 .. blocks-1: two words
+ * each. */
 typedef void random_words(uint64_t *out, size_t blocks, uint64_t seed, uint64_t stream,
                           uint64_t counter);
 

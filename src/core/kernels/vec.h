@@ -16,7 +16,7 @@
 
 typedef double vec __attribute__((vector_size(64)));
 typedef long long vec_mask __attribute__((vector_size(64)));
-typedef unsigned long long vec_bits __attribute__((vector_size(64))); /* wraps round */
+typedef unsigned long long vec_bits __attribute__((vector_size(64)));
 typedef double vec_anywhere __attribute__((vector_size(64), aligned(8), may_alias));
 
 INLINE vec vec_load(const double *p)

@@ -1,0 +1,276 @@
+/* Whichever allocation fails while files are read, encoded and written: the call says so, its outputs
+ * are empty, no file is left behind, nothing leaks (under the address sanitizer), and the same call
+ * succeeds afterwards. */
+#include "io_testing.h"
+
+#include <jansson.h>
+
+#include "fault/inject.h"
+
+/* jansson is a shared library and out of reach of --wrap; it asks here instead. */
+static void *json_malloc(size_t bytes)
+{
+    return malloc(bytes);
+}
+
+static int route_jansson(void **state)
+{
+    (void)state;
+    json_set_alloc_funcs(json_malloc, free);
+    return 0;
+}
+
+/* A failed allocation is reported as such, unless the call could do without it. */
+static void check(pboost_status st, bool spared, const pboost_error *err)
+{
+    if (injected() && spared)
+        return;
+    if (injected()) {
+        assert_int_equal(st, PBOOST_NO_MEMORY);
+        assert_int_equal(err->status, PBOOST_NO_MEMORY);
+        assert_string_equal(err->message, "out of memory");
+    } else {
+        assert_ok(st, *err);
+    }
+}
+
+static const char CSV[] =
+    "\"a\nb\",c,d\n1,x,\n2,\"y \"\"z\",\n\"3\n\",x,late\n,long enough to grow,v\n";
+
+static void reading_csv(void **unused)
+{
+    long n = 1;
+
+    (void)unused;
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        pboost_table *t = (void *)&err;
+        inject_allocation(n);
+        pboost_status st = table_from(&t, CSV, strlen(CSV), 4, NULL, &err);
+        inject_nothing();
+        check(st, t != NULL && pboost_table_rows(t) == 4, &err); /* giving back room may fail */
+        assert_true((st == PBOOST_OK) == (t != NULL));
+        pboost_table_free(t);
+    }
+    assert_true(n > 20);
+}
+
+static void reading_many_levels_and_columns(void **unused)
+{
+    char *text = malloc(60000), *p = text;
+    long n = 1;
+
+    (void)unused;
+    assert_non_null(text);
+    for (int c = 0; c < 20; c++)
+        p += sprintf(p, "%sname%d", c > 0 ? "," : "", c);
+    for (int r = 0; r < 1100; r++) { /* more rows than the first block holds */
+        p += sprintf(p, "\nlevel%d", r % 40);
+        for (int c = 1; c < 20; c++)
+            p += sprintf(p, ",%d", r % 7);
+    }
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        pboost_table *t;
+        inject_allocation(n);
+        pboost_status st = table_from(&t, text, (size_t)(p - text), 64, NULL, &err);
+        inject_nothing();
+        check(st, t != NULL && pboost_table_rows(t) == 1100, &err);
+        pboost_table_free(t);
+    }
+    assert_true(n > 80);
+    free(text);
+}
+
+static void reading_a_file(void **state)
+{
+    char *path = path_in(*state, "t.csv");
+    long n = 1;
+
+    write_file(path, CSV, strlen(CSV));
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        pboost_table *t;
+        inject_allocation(n);
+        pboost_status st = pboost_table_read(&t, path, NULL, &err);
+        inject_nothing();
+        check(st, t != NULL && pboost_table_rows(t) == 4, &err);
+        pboost_table_free(t);
+    }
+    assert_true(n > 10);
+}
+
+static void reading_npy(void **unused)
+{
+    const char header[] = "{'descr': [('a','|u1'),('b','|u1'),('c','|u1'),('d','|u1'),('e','|u1'),"
+                          "('f','|u1'),('g','|u1'),('h','|u1'),('i','|u1')], "
+                          "'fortran_order': False, 'shape': (2,)}";
+    char data[512] = "\x93NUMPY\1\0";
+    size_t size = 10 + strlen(header) + 18;
+    long n = 1;
+
+    (void)unused;
+    data[8] = (char)strlen(header);
+    memcpy(data + 10, header, strlen(header));
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        pboost_table *t;
+        inject_allocation(n);
+        pboost_status st = table_from(&t, data, size, 16, NULL, &err);
+        inject_nothing();
+        check(st, t != NULL && pboost_table_rows(t) == 2, &err);
+        pboost_table_free(t);
+    }
+    assert_true(n > 15);
+}
+
+static void encoding(void **unused)
+{
+    pboost_table *t = table_of("a,b,c\n1,x,p\n2,y,q\n,z,\n");
+    const bool use[] = {true, true, true};
+    double x[12];
+    long n = 1;
+
+    (void)unused;
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        pboost_encoding e;
+        inject_allocation(n);
+        pboost_status st = pboost_encoding_learn(&e, t, use, true, &err);
+        inject_nothing();
+        check(st, false, &err);
+        if (injected())
+            assert_true(e.feature == NULL && e.column == NULL && e.n_features == 0);
+        pboost_encoding_free(&e);
+    }
+    assert_true(n > 15);
+    pboost_encoding e;
+    assert_int_equal(pboost_encoding_learn(&e, t, use, true, NULL), PBOOST_OK);
+    for (n = 1; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        inject_allocation(n);
+        pboost_status st = pboost_encoding_apply(x, &e, t, &err);
+        inject_nothing();
+        check(st, false, &err);
+    }
+    assert_int_equal(n, 5);
+    pboost_encoding_free(&e);
+    pboost_table_free(t);
+}
+
+static const char MODEL[] =
+    "{\"format\": \"priorboost-model\", \"version\": 1, \"family\": \"logistic\", \"label\": \"y\","
+    "\"positive\": \"yes\", \"offset\": \"o\", \"features\": [{\"name\": \"a\", \"fill\": 1.5},"
+    "{\"name\": \"b\", \"levels\": [\"x\", \"z\"], \"fill\": \"x\"}], \"columns\": [\"a\", "
+    "\"b=z\"],"
+    "\"theta\": [1, 2], \"intercept\": 0, \"covariance\": [[1,0,0],[0,1,0],[0,0,1]], \"training\":"
+    "{\"algorithm\": \"priorboost\", \"estimator\": \"event\", \"bags\": \"prior\", \"min_bag\": 2,"
+    "\"rounds\": 3, \"rows_spent\": 4, \"epsilon\": \"0.5\", \"l2\": 1, \"simulated\": true,"
+    "\"seed\": 9}}";
+
+static void reading_models(void **unused)
+{
+    long n = 1;
+
+    (void)unused;
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        pboost_model m;
+        inject_allocation(n);
+        pboost_status st = pboost_model_parse(&m, MODEL, strlen(MODEL), "m.json", &err);
+        inject_nothing();
+        /* jansson takes some failed allocations for errors of syntax */
+        check(st, st == PBOOST_BAD_DATA, &err);
+        if (injected())
+            assert_true(m.coef.theta == NULL && m.encoding.feature == NULL && m.label == NULL);
+        pboost_model_free(&m);
+    }
+    assert_true(n > 60);
+}
+
+static void writing_models(void **state)
+{
+    char *path = path_in(*state, "m.json");
+    char *whole;
+    pboost_model m;
+    long n = 1;
+
+    assert_int_equal(pboost_model_parse(&m, MODEL, strlen(MODEL), "m.json", NULL), PBOOST_OK);
+    assert_int_equal(pboost_model_print(&whole, &m, NULL), PBOOST_OK);
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        char *text;
+        inject_allocation(n);
+        pboost_status st = pboost_model_print(&text, &m, &err);
+        inject_nothing();
+        check(st, text != NULL && strcmp(text, whole) == 0, &err);
+        assert_true((st == PBOOST_OK) == (text != NULL));
+        free(text);
+    }
+    assert_true(n > 60);
+    for (n = 1; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        inject_allocation(n);
+        pboost_status st = pboost_model_save(&m, path, &err);
+        inject_nothing();
+        /* The file may be in place when the sync of its directory finds no memory. */
+        check(st, st == PBOOST_OK && strcmp(read_text(path), whole) == 0, &err);
+        assert_int_equal(count_files(*state), st == PBOOST_OK);
+        unlink(path);
+    }
+    free(whole);
+    pboost_model_free(&m);
+}
+
+static void opening_outputs(void **state)
+{
+    char link[512];
+    long n = 1;
+
+    snprintf(link, sizeof link, "%s", path_in(*state, "link"));
+    assert_int_equal(symlink("file", link), 0);
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        pboost_output *o;
+        inject_allocation(n);
+        pboost_status st = pboost_output_open(&o, link, &err);
+        inject_nothing();
+        check(st, false, &err);
+        assert_true((st == PBOOST_OK) == (o != NULL));
+        pboost_output_discard(o);
+        assert_int_equal(count_files(*state), 1);
+    }
+    assert_true(n > 5);
+}
+
+/* Renaming fails because a directory has taken the name in the meantime. */
+static void naming_an_output_may_fail(void **state)
+{
+    char *path = path_in(*state, "out");
+    pboost_error err = {0};
+    pboost_output *o;
+
+    assert_ok(pboost_output_open(&o, path, &err), err);
+    fputs("text", pboost_output_stream(o));
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_fails(pboost_output_commit(o, &err), PBOOST_OUTPUT, err, "out: Is a directory");
+    assert_int_equal(count_files(*state), 1);
+}
+
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, enter_directory, leave_directory)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reading_csv),
+        cmocka_unit_test(reading_many_levels_and_columns),
+        IN_DIRECTORY(reading_a_file),
+        cmocka_unit_test(reading_npy),
+        cmocka_unit_test(encoding),
+        cmocka_unit_test(reading_models),
+        IN_DIRECTORY(writing_models),
+        IN_DIRECTORY(opening_outputs),
+        IN_DIRECTORY(naming_an_output_may_fail),
+    };
+    return cmocka_run_group_tests(tests, route_jansson, NULL);
+}
