@@ -189,14 +189,32 @@ static void print_table(const repro_results *results, experiment_id id)
     putchar('\n');
 }
 
-static pboost_status print_results(const cli_context *cli, const repro_results *results,
+static void print_claims(const repro_claims *claims)
+{
+    printf("\nThe paper's claims:\n");
+    for (size_t i = 0; i < claims->n; i++)
+        printf("%-24s %s\n", page_verdict_name(claims->claim[i].verdict), claims->claim[i].text);
+}
+
+/* With --json what results.json holds, and where it is. */
+static pboost_status print_outcome(const cli_context *cli, const repro_outcome *outcome,
                                    const char *out, pboost_error *err)
 {
+    const repro_findings findings = repro_outcome_findings(outcome);
+
+    if (cli->json) {
+        json_t *object = repro_results_json(&findings);
+        if (json_object_set_new(object, "out", json_string(out)) != 0) {
+            json_decref(object);
+            object = NULL;
+        }
+        return cli_print_json(object, err);
+    }
     for (experiment_id id = 0; id < N_EXPERIMENTS; id++)
-        if (results->settings.wanted[id])
-            print_table(results, id);
-    printf("\nThe report is %s/report.html (%.1f s).\n", out, results->seconds);
-    (void)cli;
+        if (outcome->results.settings.wanted[id])
+            print_table(&outcome->results, id);
+    print_claims(&outcome->claims);
+    printf("\nThe report is %s/report.html (%.1f s).\n", out, outcome->results.seconds);
     return cli_flush(err);
 }
 
@@ -205,7 +223,7 @@ pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_erro
     pboost_status st = PBOOST_OK;
     arguments a = {.scale = "small"};
     repro_settings settings;
-    repro_results results = {0};
+    repro_outcome outcome = {0};
     const char *experiment = "all";
     const cli_option options[] = {
         {"--scale", "small|paper", cli_read_text, &a.scale, NULL,
@@ -237,14 +255,14 @@ pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_erro
     TRY(make_settings(&settings, &a, experiment, err));
     cli_interrupted(); /* listen from now on */
     const repro_watch watch = {show_progress, is_interrupted, cli_seconds, cli};
-    st = repro_reproduce(&results, &settings, a.out, &watch, err);
+    st = repro_reproduce(&outcome, &settings, a.out, &watch, err);
     if (st == PBOOST_CANCELLED)
         cli_note(cli, "the same command continues from here; what is done is kept in %s/partial",
                  a.out);
     if (st == PBOOST_OK)
-        TRY(print_results(cli, &results, a.out, err));
+        TRY(print_outcome(cli, &outcome, a.out, err));
 done:
-    repro_results_free(&results);
+    repro_outcome_free(&outcome);
     cli_list_free(&a.bags);
     cli_list_free(&a.epsilons);
     cli_list_free(&a.sizes);

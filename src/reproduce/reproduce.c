@@ -6,7 +6,19 @@
 
 #include "try.h"
 
-pboost_status repro_reproduce(repro_results *out, const repro_settings *settings, const char *dir,
+void repro_outcome_free(repro_outcome *outcome)
+{
+    repro_results_free(&outcome->results);
+    repro_claims_free(&outcome->claims);
+    repro_theory_free(&outcome->theory);
+}
+
+repro_findings repro_outcome_findings(const repro_outcome *outcome)
+{
+    return (repro_findings){&outcome->results, &outcome->claims, &outcome->theory};
+}
+
+pboost_status repro_reproduce(repro_outcome *out, const repro_settings *settings, const char *dir,
                               const repro_watch *watch, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -14,17 +26,21 @@ pboost_status repro_reproduce(repro_results *out, const repro_settings *settings
     repro_store *store = NULL;
     double seconds = 0.0;
 
-    *out = (repro_results){0};
+    *out = (repro_outcome){0};
     TRY(repro_settings_check(settings, err));
     TRY(repro_plan_make(&plan, settings, err));
     TRY(repro_store_open(&store, dir, settings, &plan, &seconds, err));
     TRY(repro_run(&plan, settings, store, watch, &seconds, err));
-    TRY(repro_results_make(out, &plan, settings, seconds, err));
+    TRY(repro_theory_make(&out->theory, settings, err));
+    TRY(repro_results_make(&out->results, &plan, settings, seconds, err));
+    TRY(repro_claims_make(&out->claims, &out->results, err));
+    const repro_findings findings = repro_outcome_findings(out);
+    TRY(repro_write_all(dir, &findings, err));
     TRY(repro_store_finish(store, err));
 done:
     repro_store_close(store);
     repro_plan_free(&plan);
     if (st != PBOOST_OK)
-        repro_results_free(out);
+        repro_outcome_free(out);
     return st;
 }
