@@ -13,6 +13,7 @@
 #define NEAR 1.10   /* a loss within 10 % of another is near it */
 #define MATCH 0.05  /* two losses that differ by at most 5 % match */
 #define ERRORS 2.0  /* a difference counts from two standard errors on */
+#define SLACK 0.02  /* and a reversal of a trend if it is also more than 2 % */
 #define FROM_BAG 16 /* the bag size from which the paper says so */
 #define FROM_EPSILON 0.3
 
@@ -51,6 +52,11 @@ static bool exceeds(const view *v, const repro_curve *a, const repro_curve *b, s
     double n = (double)v->setup->realizations;
     double error = sqrt((a->sd[i] * a->sd[i] + b->sd[j] * b->sd[j]) / n);
     return a->mean[i] > b->mean[j] + ERRORS * error;
+}
+
+static bool reverses(const view *v, const repro_curve *a, const repro_curve *b, size_t i, size_t j)
+{
+    return exceeds(v, a, b, i, j) && a->mean[i] > (1.0 + SLACK) * b->mean[j];
 }
 
 static void print_finals(const view *v, pboost_algorithm algorithm, experiment_penalty penalty)
@@ -167,7 +173,8 @@ static void print_step(FILE *out, size_t step)
 static bool prefix_loses(const view *v, experiment_penalty penalty, size_t from)
 {
     double level = NEAR * final(v, PBOOST_PRIORBOOST, PENALTY_SUM, 1);
-    bool all = true, any = false;
+    bool all = true;
+    const char *between = "";
 
     for (size_t i = 0; i < v->setup->n_bags; i++) {
         size_t k = v->setup->min_bag[i];
@@ -179,12 +186,13 @@ static bool prefix_loses(const view *v, experiment_penalty penalty, size_t from)
         double b = repro_curve_last(v->results, v->id, prefix);
         size_t near_a = first_step(v, boost, level), near_b = first_step(v, prefix, level);
         bool later = near_b == 0 || (near_a != 0 && near_b >= near_a);
-        fprintf(v->out, "%sk=%zu: %.4g against %.4g, near at ", any ? "; " : "", k, b, a);
+        fprintf(v->out, "%sk=%zu: %.4g (", between, k, b);
         print_step(v->out, near_b);
-        fputs(" against ", v->out);
+        fprintf(v->out, ") / %.4g (", a);
         print_step(v->out, near_a);
+        fputc(')', v->out);
         all = all && (k < from || (b > a && later));
-        any = true;
+        between = ", ";
     }
     return all;
 }
@@ -193,7 +201,7 @@ static page_verdict linear_prefix(const view *v)
 {
     if (!has_one(v))
         return PAGE_NOT_TESTED;
-    fputs("PBPrefix against PriorBoost, final MSE and first step within 10 % of the k = 1 loss: ",
+    fputs("Final MSE (first step within 10 % of the k = 1 loss) of PBPrefix / PriorBoost: ",
           v->out);
     bool all = prefix_loses(v, PENALTY_SUM, 2);
     fputc('.', v->out);
@@ -204,8 +212,8 @@ static page_verdict logistic_prefix(const view *v)
 {
     if (!has_one(v))
         return PAGE_NOT_TESTED;
-    fputs("PBPrefix against PriorBoost, final log loss and first step within 10 % of PriorBoost's "
-          "k = 1 loss. λ on the sum: ",
+    fputs("Final log loss (first step within 10 % of PriorBoost's k = 1 loss) of PBPrefix / "
+          "PriorBoost. λ on the sum: ",
           v->out);
     bool sum = prefix_loses(v, PENALTY_SUM, FROM_BAG);
     fputs(". λ per row: ", v->out);
@@ -240,7 +248,7 @@ static page_verdict privacy_epsilon(const view *v)
         for (size_t i = 1; v->r->curves[c].penalty == PENALTY_SUM && i < v->r->n_points; i++) {
             const repro_curve *curve = &v->r->curves[c];
             steps++;
-            if (exceeds(v, curve, curve, i, i - 1)) {
+            if (reverses(v, curve, curve, i, i - 1)) {
                 violations++;
                 fprintf(v->out, "%s at k=%zu rises from %.4g to %.4g at ε = ",
                         pboost_algorithm_name(curve->algorithm), curve->min_bag, curve->mean[i - 1],
@@ -255,7 +263,33 @@ static page_verdict privacy_epsilon(const view *v)
     return violations == 0 ? PAGE_HOLDS : PAGE_DOES_NOT_HOLD;
 }
 
-/* The epsilons at which a larger bag is worse (or better, for OneShot) than the next smaller one. */
+static size_t best_bag(const view *v, size_t point)
+{
+    const repro_curve *best = find(v, PBOOST_PRIORBOOST, PENALTY_SUM, v->setup->min_bag[0]);
+    for (size_t b = 1; b < v->setup->n_bags; b++) {
+        const repro_curve *c = find(v, PBOOST_PRIORBOOST, PENALTY_SUM, v->setup->min_bag[b]);
+        best = c->mean[point] < best->mean[point] ? c : best;
+    }
+    return best->min_bag;
+}
+
+/* "64 up to ε = 0.215 (0.36; k = 1: 0.6), 32 up to ...", with PriorBoost's losses there. */
+static void print_best_bags(const view *v)
+{
+    const char *between = "";
+    for (size_t i = 0; i < v->r->n_points; i++) {
+        size_t best = best_bag(v, i);
+        if (i + 1 < v->r->n_points && best_bag(v, i + 1) == best)
+            continue;
+        fprintf(v->out, "%s%zu up to ε = ", between, best);
+        print_epsilon(v->out, v->r->x[i]);
+        fprintf(v->out, " (%.4g; k = 1: %.4g)",
+                find(v, PBOOST_PRIORBOOST, PENALTY_SUM, best)->mean[i],
+                find(v, PBOOST_PRIORBOOST, PENALTY_SUM, v->setup->min_bag[0])->mean[i]);
+        between = ", ";
+    }
+}
+
 static page_verdict privacy_priorboost(const view *v)
 {
     size_t strict_until = 0, n = v->r->n_points, bags = v->setup->n_bags;
@@ -283,20 +317,8 @@ static page_verdict privacy_priorboost(const view *v)
         fputs("for ε up to ", v->out);
         print_epsilon(v->out, v->r->x[strict_until - 1]);
     }
-    fprintf(v->out, ". Loss at k = 1, best k, k = %zu: ", v->setup->min_bag[bags - 1]);
-    for (size_t i = 0; i < n; i++) {
-        size_t best = v->setup->min_bag[0];
-        for (size_t b = 1; b < bags; b++)
-            if (find(v, PBOOST_PRIORBOOST, PENALTY_SUM, v->setup->min_bag[b])->mean[i] <
-                find(v, PBOOST_PRIORBOOST, PENALTY_SUM, best)->mean[i])
-                best = v->setup->min_bag[b];
-        fputs(i > 0 ? "; ε=" : "ε=", v->out);
-        print_epsilon(v->out, v->r->x[i]);
-        fprintf(v->out, ": %.4g, %.4g (k=%zu), %.4g",
-                find(v, PBOOST_PRIORBOOST, PENALTY_SUM, 1)->mean[i],
-                find(v, PBOOST_PRIORBOOST, PENALTY_SUM, best)->mean[i], best,
-                find(v, PBOOST_PRIORBOOST, PENALTY_SUM, v->setup->min_bag[bags - 1])->mean[i]);
-    }
+    fputs(". Best k: ", v->out);
+    print_best_bags(v);
     fprintf(
         v->out,
         ". Read as 'improves until it is within 10 %% of the non-private k = 1 loss (%.4f)' it %s.",
@@ -314,7 +336,7 @@ static page_verdict privacy_oneshot(const view *v)
                 find(v, PBOOST_ONESHOT, PENALTY_SUM, v->setup->min_bag[b - 1]);
             const repro_curve *large = find(v, PBOOST_ONESHOT, PENALTY_SUM, v->setup->min_bag[b]);
             steps++;
-            if (exceeds(v, small, large, i, i)) {
+            if (reverses(v, small, large, i, i)) {
                 violations++;
                 fprintf(v->out, "k=%zu improves on k=%zu at ε = ", v->setup->min_bag[b],
                         v->setup->min_bag[b - 1]);
@@ -336,6 +358,7 @@ static page_verdict privacy_large_bag(const view *v)
     size_t last = v->r->n_points - 1;
     const repro_curve *c = find(v, PBOOST_PRIORBOOST, PENALTY_SUM, k);
     bool all = true;
+    const char *between = "";
 
     if (from >= last || isfinite(v->r->x[last]))
         return PAGE_NOT_TESTED;
@@ -343,35 +366,42 @@ static page_verdict privacy_large_bag(const view *v)
     for (size_t i = from > 0 ? from - 1 : 0; i < last; i++) {
         double ratio = c->mean[i] / c->mean[last];
         all = all && (i < from || ratio <= NEAR);
-        fputs(i + 1 > from && i > 0 && i != from - 1 ? ", ε=" : "ε=", v->out);
+        fprintf(v->out, "%sε=", between);
         print_epsilon(v->out, v->r->x[i]);
         fprintf(v->out, ": %.3f", ratio);
+        between = ", ";
     }
     fputc('.', v->out);
     return all ? PAGE_HOLDS : PAGE_DOES_NOT_HOLD;
 }
 
-/* PriorBoost and OneShot at k = 1 under one reading of the penalty; writes where they differ. */
+/* PriorBoost and OneShot at k = 1 under one reading of the penalty; writes where they part. */
 static bool matches(const view *v, experiment_penalty penalty)
 {
     const repro_curve *boost = find(v, PBOOST_PRIORBOOST, PENALTY_SUM, 1);
     const repro_curve *shot = find(v, PBOOST_ONESHOT, penalty, 1);
-    bool all = true;
+    double gap = 0.0;
+    size_t apart = 0;
 
     for (size_t i = 0; i < v->r->n_points; i++) {
-        all = all && fabs(boost->mean[i] - shot->mean[i]) <= MATCH * shot->mean[i];
-        fputs(i > 0 ? ", ε=" : "ε=", v->out);
+        double here = fabs(boost->mean[i] / shot->mean[i] - 1.0);
+        gap = fmax(gap, here);
+        if (here <= MATCH)
+            continue;
+        fputs(apart++ > 0 ? ", ε=" : "they part at ε=", v->out);
         print_epsilon(v->out, v->r->x[i]);
-        fprintf(v->out, ": %.4g/%.4g", boost->mean[i], shot->mean[i]);
+        fprintf(v->out, ": %.4g / %.4g", boost->mean[i], shot->mean[i]);
     }
-    return all;
+    if (apart == 0)
+        fprintf(v->out, "they match at every ε, within %.1f %%", 100.0 * gap);
+    return apart == 0;
 }
 
 static page_verdict privacy_match(const view *v)
 {
     if (v->setup->min_bag[0] != 1)
         return PAGE_NOT_TESTED;
-    fputs("PriorBoost/OneShot at k = 1. λ on the sum: ", v->out);
+    fputs("PriorBoost / OneShot at k = 1. λ on the sum: ", v->out);
     bool sum = matches(v, PENALTY_SUM);
     fputs(". λ per row: ", v->out);
     bool rows = matches(v, PENALTY_PER_ROW);
@@ -482,14 +512,14 @@ static const claim CLAIMS[] = {
      logistic_prefix},
     {"privacy-epsilon", EXPERIMENT_PRIVACY,
      "As ε increases, the test loss decreases for each value of k.",
-     "No step to a larger ε raises the mean loss by more than two standard errors.",
+     "No step to a larger ε raises the mean loss by more than 2 % and two standard errors.",
      privacy_epsilon},
     {"privacy-priorboost", EXPERIMENT_PRIVACY,
      "For each ε, PriorBoost improves as the bag size k increases.",
      "At no ε does a doubling of k raise the mean loss by more than two standard errors.",
      privacy_priorboost},
     {"privacy-oneshot", EXPERIMENT_PRIVACY, "For each ε, OneShot degrades as k increases.",
-     "At no ε does a doubling of k lower the mean loss by more than two standard errors.",
+     "At no ε does a doubling of k lower the mean loss by more than 2 % and two standard errors.",
      privacy_oneshot},
     {"privacy-large-bags", EXPERIMENT_PRIVACY,
      "With k = 64 PriorBoost already nearly achieves the non-private loss for ε ≥ 0.3.",

@@ -9,6 +9,16 @@
 
 enum { TRAIN_STREAM = 0, TEST_STREAM = 1 };
 
+/* The library reads rows of eight features in place where they start cache lines. */
+static double *alloc_features(size_t n)
+{
+    enum { LINE = 64 };
+    size_t bytes;
+    if (__builtin_mul_overflow(n, sizeof(double), &bytes) || bytes > SIZE_MAX - LINE)
+        return NULL;
+    return aligned_alloc(LINE, (bytes / LINE + 1) * LINE);
+}
+
 static void table_free(data_table *table)
 {
     free(table->x);
@@ -23,7 +33,7 @@ static pboost_status table_make(data_table *out, const pboost_synthetic *s, cons
     pboost_status st = PBOOST_OK;
 
     out->rows = rows;
-    NEED(out->x = pboost_alloc(rows * s->features, sizeof *out->x), err);
+    NEED(out->x = alloc_features(rows * s->features), err);
     NEED(out->y = pboost_alloc(rows, sizeof *out->y), err);
     NEED(out->label = pboost_alloc(rows, sizeof *out->label), err);
     TRY(pboost_synthetic_rows(out->x, out->y, s, theta, stream, 0, rows, threads, err));

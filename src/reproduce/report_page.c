@@ -36,10 +36,8 @@ static void write_facts(FILE *out, const repro_results *results)
 
 static pboost_status write_claims(FILE *out, const repro_claims *claims, pboost_error *err)
 {
-    static const page_column COLUMNS[] = {{"Verdict", false},
-                                          {"The paper says", false},
-                                          {"Counts as true when", false},
-                                          {"Measured", false}};
+    static const page_column COLUMNS[] = {
+        {"Verdict", false}, {"The paper says", false}, {"It counts as true when", false}};
     enum { N = sizeof COLUMNS / sizeof *COLUMNS };
     pboost_status st = PBOOST_OK;
     page_cell *cells = NULL;
@@ -50,9 +48,35 @@ static pboost_status write_claims(FILE *out, const repro_claims *claims, pboost_
         cells[i * N].verdict = c->verdict;
         cells[i * N + 1].text = c->text;
         cells[i * N + 2].text = c->criterion;
-        cells[i * N + 3].text = c->measured;
     }
     page_table(out, NULL, COLUMNS, N, cells, claims->n);
+done:
+    free(cells);
+    return st;
+}
+
+/* The numbers behind the verdicts on one experiment. */
+static pboost_status write_evidence(FILE *out, const repro_claims *claims, experiment_id id,
+                                    pboost_error *err)
+{
+    static const page_column COLUMNS[] = {
+        {"Verdict", false}, {"The paper says", false}, {"Measured", false}};
+    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
+    pboost_status st = PBOOST_OK;
+    page_cell *cells = NULL;
+    size_t n = 0;
+
+    NEED(cells = calloc(claims->n * N, sizeof *cells), err);
+    for (size_t i = 0; i < claims->n; i++) {
+        const repro_claim *c = &claims->claim[i];
+        if (c->experiment != id)
+            continue;
+        cells[n * N].verdict = c->verdict;
+        cells[n * N + 1].text = c->text;
+        cells[n * N + 2].text = c->measured;
+        n++;
+    }
+    page_table(out, "What the verdicts rest on", COLUMNS, N, cells, n);
 done:
     free(cells);
     return st;
@@ -146,7 +170,7 @@ done:
     return st;
 }
 
-static pboost_status write_experiment(FILE *out, const repro_results *results, experiment_id id,
+static pboost_status write_experiment(FILE *out, const repro_findings *f, experiment_id id,
                                       pboost_error *err)
 {
     static const char *const TEXTS[N_EXPERIMENTS] = {
@@ -164,11 +188,12 @@ static pboost_status write_experiment(FILE *out, const repro_results *results, e
     pboost_status st = PBOOST_OK;
     repro_figure figure = {0};
 
-    TRY(repro_figure_make(&figure, results, id, err));
+    TRY(repro_figure_make(&figure, f->results, id, err));
     page_section(out, repro_experiment(id)->name, repro_experiment(id)->title);
     page_paragraph(out, TEXTS[id]);
     page_figure(out, &figure.chart);
-    TRY(write_finals(out, results, id, err));
+    TRY(write_finals(out, f->results, id, err));
+    TRY(write_evidence(out, f->claims, id, err));
 done:
     repro_figure_free(&figure);
     return st;
@@ -298,7 +323,7 @@ pboost_status repro_write_page(FILE *out, const repro_findings *f, pboost_error 
     TRY(write_claims(out, f->claims, err));
     for (experiment_id id = 0; id < N_EXPERIMENTS; id++)
         if (settings->wanted[id])
-            TRY(write_experiment(out, f->results, id, err));
+            TRY(write_experiment(out, f, id, err));
     TRY(write_theory(out, f->theory, err));
     page_end(out);
 done:

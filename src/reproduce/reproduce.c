@@ -31,7 +31,9 @@ pboost_status repro_reproduce(repro_outcome *out, const repro_settings *settings
     TRY(repro_plan_make(&plan, settings, err));
     TRY(repro_store_open(&store, dir, settings, &plan, &seconds, err));
     TRY(repro_run(&plan, settings, store, watch, &seconds, err));
+    double start = watch->seconds();
     TRY(repro_theory_make(&out->theory, settings, err));
+    seconds += watch->seconds() - start;
     TRY(repro_results_make(&out->results, &plan, settings, seconds, err));
     TRY(repro_claims_make(&out->claims, &out->results, err));
     const repro_findings findings = repro_outcome_findings(out);

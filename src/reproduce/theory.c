@@ -10,7 +10,7 @@
 #include "try.h"
 #include "workers.h"
 
-enum { ROWS = 4096, SIMULATIONS = 400, X_STREAM = 2, FIRST_STREAM = 16 };
+enum { ROWS = 4096, SIMULATIONS = 200, X_STREAM = 2, FIRST_STREAM = 16 };
 
 /* What all bag sizes share. */
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
     size_t n, d;
     double sigma;
     uint64_t seed;
-    double *theta, *x, *score; /* score: x theta* */
+    double *theta, *x, *score, *mean; /* score: x theta*; mean: its sigmoid */
     pboost_matrix matrix;
     repro_theory *theory;
 } table;
@@ -122,7 +122,7 @@ static double gradient_square(const table *t, const double *y)
     for (size_t j = 0; j < t->d; j++) {
         double sum = 0.0;
         for (size_t i = 0; i < t->n; i++)
-            sum += t->x[i * t->d + j] * (1.0 / (1.0 + exp(-t->score[i])) - y[i]);
+            sum += t->x[i * t->d + j] * (t->mean[i] - y[i]);
         square += sum * sum;
     }
     return square / (double)t->n / (double)t->n;
@@ -137,7 +137,7 @@ static pboost_status simulate_gradient(theory_row *out, const table *t, const pb
     for (size_t i = 0; i < SIMULATIONS; i++) {
         TRY(gaussians(y, work, t, 1.0, i, err));
         for (size_t row = 0; row < t->n; row++) /* y = 1 where a uniform deviate is below mu */
-            y[row] = 0.5 * erfc(-y[row] / sqrt(2.0)) * (1.0 + exp(-t->score[row])) < 1.0;
+            y[row] = 0.5 * erfc(-y[row] / sqrt(2.0)) < t->mean[row];
         average_bags(y, bags);
         tally_add(&square, gradient_square(t, y));
     }
@@ -191,8 +191,11 @@ static pboost_status make_table(table *t, pboost_error *err)
     NEED(t->theta = pboost_alloc(t->d, sizeof *t->theta), err);
     NEED(t->x = pboost_alloc(t->n * t->d, sizeof *t->x), err);
     NEED(t->score = pboost_alloc(t->n, sizeof *t->score), err);
+    NEED(t->mean = pboost_alloc(t->n, sizeof *t->mean), err);
     TRY(pboost_synthetic_theta(t->theta, &s, err));
     TRY(pboost_synthetic_rows(t->x, t->score, &s, t->theta, X_STREAM, 0, t->n, 1, err));
+    for (size_t i = 0; i < t->n; i++)
+        t->mean[i] = 1.0 / (1.0 + exp(-t->score[i]));
     t->matrix = pboost_matrix_f64(t->x, t->n, t->d);
 done:
     return st;
@@ -226,6 +229,7 @@ done:
     free(t.theta);
     free(t.x);
     free(t.score);
+    free(t.mean);
     if (st != PBOOST_OK)
         repro_theory_free(out);
     return st;
