@@ -12,7 +12,7 @@
 
 #include "try.h"
 
-/* ---- Options: one line of a table each --------------------------------------------------------- */
+/* ---- Options: one line of a table each ------------------------------------------------------- */
 
 typedef struct cli_list {
     size_t n;
@@ -49,7 +49,7 @@ typedef struct cli_option {
     const char *help;
 } cli_option;
 
-/* ---- Commands ---------------------------------------------------------------------------------- */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
 typedef struct cli_context {
     const char *command;
@@ -83,7 +83,7 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
 pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err);
 
-/* ---- Messages and output ----------------------------------------------------------------------- */
+/* ---- Messages and output --------------------------------------------------------------------- */
 
 /* A message on stderr, unless --quiet. */
 void cli_note(const cli_context *cli, const char *format, ...) PBOOST_PRINTF(2, 3);
