@@ -156,8 +156,11 @@ class Logistic:
         self.model = LogisticRegression(C=1.0 / l2, fit_intercept=False, warm_start=True, max_iter=1000)
 
     def fit(self, x, y):
-        self.model.fit(x, y)
-        self.theta = self.model.coef_[0]
+        if y.min() < y.max():  # scikit-learn refuses to fit one class: keep the last model
+            self.model.fit(x, y)
+            self.theta = self.model.coef_[0]
+        elif not hasattr(self, "theta"):
+            self.theta = np.zeros(x.shape[1])
         return self.theta
 
     def score(self, x):

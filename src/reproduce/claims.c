@@ -91,6 +91,14 @@ static bool converges_to(const view *v, double target)
     return all;
 }
 
+static double worst_final(const view *v)
+{
+    double worst = 0.0;
+    for (size_t i = 0; i < v->setup->n_bags; i++)
+        worst = fmax(worst, final(v, PBOOST_PRIORBOOST, PENALTY_SUM, v->setup->min_bag[i]));
+    return worst;
+}
+
 static page_verdict linear_convergence(const view *v)
 {
     double one = final(v, PBOOST_PRIORBOOST, PENALTY_SUM, 1);
@@ -116,13 +124,10 @@ static page_verdict logistic_convergence(const view *v)
         v->out,
         ". Read as the loss of one fit to all labels: with λ on the sum of losses that is "
         "%.4f, and PriorBoost ends at %.2f to %.2f times it; with λ per row it is %.4f, ratios: ",
-        all_labels, one / all_labels,
-        final(v, PBOOST_PRIORBOOST, PENALTY_SUM, v->setup->min_bag[v->setup->n_bags - 1]) /
-            all_labels,
-        per_row);
+        all_labels, one / all_labels, worst_final(v) / all_labels, per_row);
     bool rows = converges_to(v, per_row);
     fputc('.', v->out);
-    return combine(own && rows, one / all_labels <= NEAR);
+    return combine(own && rows, worst_final(v) / all_labels <= NEAR);
 }
 
 static bool increases(const view *v, experiment_penalty penalty)
