@@ -98,7 +98,7 @@ static void test_all_claims_hold_of_ideal_results(void **state)
 }
 
 /* The larger the bag the better OneShot, the worse PriorBoost; PBPrefix better; more rows, smaller
- * bags; more epsilon, more loss. */
+ * bags; more epsilon, more loss, and a bump at epsilon 1. */
 static double contrary(const repro_series *s, double x)
 {
     double k = (double)s->min_bag;
@@ -110,7 +110,7 @@ static double contrary(const repro_series *s, double x)
                                                  : 0.1 * k;
     case EXPERIMENT_PRIVACY: {
         double e = isfinite(x) ? x : 1000.0;
-        return s->algorithm == PBOOST_ONESHOT ? (1.0 + e) / k : 3.0 * k * (1.0 + 1.0 / e + e);
+        return s->algorithm == PBOOST_ONESHOT ? (1.0 + e) / k : 3.0 * k * (e == 1.0 ? 5.0 : 1.0);
     }
     default:
         return 1.0 + pow(log2(x) - (30.0 - 3.0 * log2(k)), 2.0);
