@@ -473,6 +473,7 @@ typedef struct pboost_trainer_options {
     const double *prior_score; /* by row: a prior's scores for round 1 (warm start); NULL: none */
     uint64_t seed;             /* of slices, random bags and ties */
     const uint64_t *row_key;   /* what stands for a row in the shuffle; NULL: its number */
+    bool in_order;             /* no shuffle: the table's rows are in random order already */
     int threads;
     const pboost_matrix *x; /* what `features` and `hybrid` bags are made from; else may be NULL */
     pboost_family family;   /* of the scores, for `hybrid` */
@@ -484,7 +485,7 @@ typedef struct pboost_trainer_options {
 #define PBOOST_TRAINER_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(pboost_trainer_options), PBOOST_PRIORBOOST, PBOOST_BAGS_PRIOR, PBOOST_EQUAL, 1, 0,  \
-            NULL, 0, NULL, 0, NULL, PBOOST_LINEAR, NULL, NULL                                      \
+            NULL, 0, NULL, false, 0, NULL, PBOOST_LINEAR, NULL, NULL                               \
     }
 
 /* The default number of rounds for n rows, d features, bags of k: the largest power of two <= 16
@@ -505,6 +506,9 @@ PBOOST_API pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows
 PBOOST_API void pboost_trainer_free(pboost_trainer *trainer);
 PBOOST_API pboost_status pboost_trainer_step(pboost_trainer *trainer, pboost_error *err);
 PBOOST_API pboost_status pboost_trainer_run(pboost_trainer *trainer, pboost_error *err);
+/* Changes what the rounds to come ask for: a first round can teach what is best for the others. */
+PBOOST_API pboost_status pboost_trainer_ask_for(pboost_trainer *trainer, pboost_strategy bags,
+                                                size_t bag_size, pboost_error *err);
 PBOOST_API bool pboost_trainer_done(const pboost_trainer *trainer);
 PBOOST_API size_t pboost_trainer_rounds_done(const pboost_trainer *trainer);
 PBOOST_API const pboost_round *pboost_trainer_history(const pboost_trainer *trainer);

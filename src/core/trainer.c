@@ -218,13 +218,18 @@ static pboost_status check_options(pboost_trainer_options *o, size_t rows,
     return PBOOST_OK;
 }
 
-/* The rows in the order of a key that depends on the seed and the row alone. */
+/* The rows in the order of a key that depends on the seed and the row alone; or as they are. */
 static pboost_status shuffle_rows(size_t *order, size_t n, const pboost_trainer_options *o,
                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     uint64_t *key = NULL;
 
+    if (o->in_order) {
+        for (size_t i = 0; i < n; i++)
+            order[i] = i;
+        return PBOOST_OK;
+    }
     NEED(key = pboost_alloc(n, sizeof *key), err);
     for (size_t i = 0; i < n; i++)
         key[i] = pboost_rng_key(o->seed, RNG_SHUFFLE, 0, o->row_key != NULL ? o->row_key[i] : i);
@@ -271,6 +276,24 @@ pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pbo
     t = NULL;
 done:
     pboost_trainer_free(t);
+    return st;
+}
+
+pboost_status pboost_trainer_ask_for(pboost_trainer *t, pboost_strategy bags, size_t bag_size,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_trainer_options options = t->options;
+
+    options.bags = bags;
+    options.bag_size = bag_size;
+    TRY(check_options(&options, t->n_rows, &t->oracle.rules, err));
+    for (size_t round = t->round; round < options.rounds; round++)
+        if (t->slice_start[round + 1] - t->slice_start[round] < options.bag_size)
+            FAIL(err, PBOOST_BAD_DATA, "bag_size is %zu, but round %zu has %zu rows",
+                 options.bag_size, round + 1, t->slice_start[round + 1] - t->slice_start[round]);
+    t->options = options;
+done:
     return st;
 }
 
