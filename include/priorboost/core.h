@@ -545,6 +545,7 @@ typedef struct pboost_plan_options {
     double l2; /* as in pboost_fit_options, for the aggregate estimator */
     pboost_belief belief;
     size_t max_rows; /* forecasts are made on so many rows and scaled */
+    bool brief;      /* only ways of asking that are ever recommended: faster */
     uint64_t seed;
     int threads;
 } pboost_plan_options;
@@ -552,7 +553,7 @@ typedef struct pboost_plan_options {
 #define PBOOST_PLAN_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pboost_plan_options), PBOOST_LINEAR, PBOOST_RULES_INIT, NULL, 0, true,              \
-            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, 0, 0                        \
+            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0                 \
     }
 
 /* What stands behind a forecast. */

@@ -51,6 +51,7 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
 
     fit.family = a->family;
     fit.l2 = a->l2;
+    fit.estimator = result->estimator;
     fit.intercept = !a->no_intercept;
     fit.threads = a->threads;
     TRY(pboost_glm_create(&glm, &x, data->weight, data->offset, &fit, err));
@@ -63,7 +64,13 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
     result->rules = oracle.rules;
     NEED(result->path = calloc(result->options.rounds, sizeof *result->path), err);
     TRY(pboost_trainer_create(&trainer, data->rows, &oracle, &learner, &result->options, err));
-    st = pboost_trainer_run(trainer, err);
+    if (a->automatic && result->options.rounds > 1) {
+        st = pboost_trainer_step(trainer, err);
+        if (st == PBOOST_OK)
+            TRY(train_auto_revise(result, trainer, a, data, pboost_glm_coef(glm), err));
+    }
+    if (st == PBOOST_OK)
+        st = pboost_trainer_run(trainer, err);
     if (watch.out_of_memory)
         FAIL(err, PBOOST_NO_MEMORY, "out of memory");
     TRY(st);
@@ -105,6 +112,7 @@ static void result_free(train_result *result)
         pboost_coef_free(&result->path[t]);
     free(result->path);
     free(result->history);
+    pboost_plan_free(&result->plan);
 }
 
 /* ---- Options to settings --------------------------------------------------------------------- */
@@ -137,6 +145,22 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
                            pboost_family_name(a->family));
     if (a->impute != NULL && strcmp(a->impute, "mean") != 0)
         return pboost_fail(err, PBOOST_INVALID, "--impute is '%s'; it must be mean", a->impute);
+    return PBOOST_OK;
+}
+
+/* A run without any choice of how to ask plans for itself.  The paper's rounded answers are not for
+ * the estimator that plans are made for. */
+static pboost_status settle_automatic(train_arguments *a, pboost_error *err)
+{
+    bool chosen = a->algorithm != NULL || a->estimator != NULL || a->bags != NULL || a->rounds > 0;
+    if (a->automatic && (chosen || a->bag_size > 0))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--auto chooses algorithm, estimator, bags, their size and rounds by "
+                           "itself; leave those options out");
+    if (a->automatic && a->round)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--auto cannot be used with --round: the plan is for unrounded means");
+    a->automatic = a->automatic || (!chosen && !a->round && a->bag_size == 0);
     return PBOOST_OK;
 }
 
@@ -195,6 +219,8 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
                                             : pboost_rounds_default(data.rows, data.cols, k);
     result.options.row_key = data.row_key;
     result.options.prior_score = data.prior_score;
+    if (a->automatic)
+        TRY(train_auto_choose(&result, a, &data, err));
     if (a->out != NULL) /* before any label is spent */
         TRY(pboost_output_open(&output, a->out, err));
     pboost_memory_oracle_options holder = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
@@ -224,7 +250,7 @@ done:
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    train_arguments a = {.l2 = 1.0};
+    train_arguments a = {.l2 = PBOOST_L2_DEFAULT};
     const cli_option options[] = {
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the column of labels"},
@@ -248,6 +274,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "least rows in a bag: the label holder's rule"},
         {"--bag-size", "S", cli_read_count, &a.bag_size, NULL,
          "ask for bags of at least S >= K rows; default K"},
+        {"--auto", NULL, NULL, &a.automatic, NULL,
+         "plan (see 'priorboost plan') and run what is recommended;\n"
+         "the default where none of --algorithm, --estimator,\n"
+         "--bags and --rounds is given"},
         {"--algorithm", "A", cli_read_text, &a.algorithm, NULL,
          "priorboost (default): train on the last slice only;\n"
          "oneshot: one round of random bags;\n"
@@ -275,7 +305,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--round", NULL, NULL, &a.round, NULL,
          "logistic: answers are rounded to 0 or 1, as in the paper"},
         {"--l2", "L", cli_read_positive, &a.l2, NULL,
-         "adds (L/2) |theta|^2 to the sum of losses; default 1"},
+         "adds (L/2) |theta|^2 to the sum of losses; default 1,\n"
+         "for the aggregate estimator by family"},
         {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit none"},
         {"--test", "FILE", cli_read_text, &a.test, NULL, "report the loss on it after every round"},
         {"--seed", "S", cli_read_seed, &a.seed, &a.has_seed,
@@ -290,6 +321,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     if (cli->help)
         return PBOOST_OK;
     TRY(require_options(&a, err));
+    TRY(settle_automatic(&a, err));
     TRY(train(cli, &a, err));
 done:
     cli_list_free(&a.exclude);

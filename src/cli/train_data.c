@@ -100,13 +100,14 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
         TRY(text_columns_add(&text, a->categorical.item[i], err));
     if (a->id != NULL)
         TRY(text_columns_add(&text, a->id, err));
-    if (a->positive != NULL)
+    if (a->positive != NULL && a->label != NULL)
         TRY(text_columns_add(&text, a->label, err));
     TRY(text_columns_add_encoding(&text, &prior->encoding, err));
     TRY(text_columns_read(&table, &text, a->data, err));
     out->rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
-    TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
+    if (!a->no_labels)
+        TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
     TRY(learn_encoding(out, table, a, err));

@@ -119,7 +119,7 @@ static json_t *describe_run(const train_arguments *a, const train_result *r)
         pboost_schedule_name(r->options.schedule), "min_bag", (json_int_t)r->rules.min_bag,
         "bag_size", (json_int_t)(r->options.bag_size > 0 ? r->options.bag_size : r->rules.min_bag),
         "rounds", (json_int_t)r->rounds, "rows_spent", (json_int_t)r->rows_spent, "epsilon",
-        cli_json_epsilon(r->rules.epsilon), "l2", a->l2, "simulated", (int)r->simulated, "seed",
+        cli_json_epsilon(r->rules.epsilon), "l2", r->fit.l2, "simulated", (int)r->simulated, "seed",
         (json_int_t)a->seed);
 }
 
@@ -135,6 +135,8 @@ pboost_status train_print_json(const train_arguments *a, const train_data *data,
     json_object_set_new(report, "theta", cli_json_numbers(coef->theta, coef->n));
     json_object_set_new(report, "intercept", cli_json_number(coef->intercept));
     json_object_set_new(report, "history", describe_history(r));
+    if (a->automatic)
+        json_object_set_new(report, "plan", train_describe_plan(r));
     if (a->test != NULL)
         json_object_set_new(report, "test_loss",
                             cli_json_number(r->history[r->rounds - 1].test_loss));
@@ -166,7 +168,7 @@ static pboost_model lend_model(const train_arguments *a, const train_data *data,
         .rounds = r->rounds,
         .rows_spent = r->rows_spent,
         .epsilon = r->rules.epsilon,
-        .l2 = a->l2,
+        .l2 = r->fit.l2,
         .simulated = r->simulated,
         .has_seed = a->has_seed,
         .seed = a->seed};

@@ -56,7 +56,7 @@ pboost_status pboost_population_init(population *p, pboost_family family, const 
                       .loss_scale = family == PBOOST_LINEAR ? 2.0 : 1.0};
     TRY(single_rows(&start, n, err));
     bag_rows rows = {.x = x, .n_bags = n, .start = start, .row = row};
-    TRY(pboost_units_init(&p->units, &rows, intercept, err));
+    TRY(pboost_units_init(&p->units, &rows, intercept, threads, err));
     NEED(p->parameter = calloc(m, sizeof *p->parameter), err);
     NEED(p->penalty = calloc(m, sizeof *p->penalty), err);
     NEED(p->hessian = calloc(m * m, sizeof *p->hessian), err);

@@ -31,15 +31,16 @@ typedef struct {
     pboost_strategy bags;
     size_t rounds; /* 0: the trainer's default */
     bool improves; /* bags are more alike within the larger the table */
+    bool shown;    /* to compare with; never the best */
 } manner;
 
 static const manner MANNERS[] = {
-    {PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, 1, true},
-    {PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, 4, true},
-    {PBOOST_AGGREGATE, PBOOST_BAGS_HYBRID, 2, true},
-    {PBOOST_AGGREGATE, PBOOST_BAGS_PRIOR, 4, false},
-    {PBOOST_AGGREGATE, PBOOST_BAGS_RANDOM, 1, false},
-    {PBOOST_EVENT, PBOOST_BAGS_PRIOR, 0, false},
+    {PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, 1, true, false},
+    {PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, 4, true, true},
+    {PBOOST_AGGREGATE, PBOOST_BAGS_HYBRID, 2, true, false},
+    {PBOOST_AGGREGATE, PBOOST_BAGS_PRIOR, 4, false, true},
+    {PBOOST_AGGREGATE, PBOOST_BAGS_RANDOM, 1, false, true},
+    {PBOOST_EVENT, PBOOST_BAGS_PRIOR, 0, false, true},
 };
 #define N_MANNERS (sizeof MANNERS / sizeof *MANNERS)
 
@@ -227,6 +228,8 @@ static pboost_status add_points(pboost_plan *plan, const planner *p, const manne
     double excess = NAN;
     pboost_forecast forecast = PBOOST_FORECAST_INFORMATION;
 
+    if (m.bags == PBOOST_BAGS_FEATURES && m.rounds > 1 && bag_size > o->rules.min_bag)
+        goto done; /* shown once, to tell that rounds do not help */
     if (m.rounds == 0)
         m.rounds = pboost_rounds_default(p->n, p->x->cols, bag_size);
     if (want > rows)
@@ -334,7 +337,7 @@ static pboost_status judge(pboost_plan *plan, const planner *p, pboost_error *er
     NEED(plan->se = calloc(plan->n_columns, sizeof *plan->se), err);
     if (best->estimator != PBOOST_AGGREGATE)
         goto done;
-    manner how = {best->estimator, best->bags, best->rounds, false};
+    manner how = {best->estimator, best->bags, best->rounds, false, false};
     size_t rows = plan->sample_rows < p->n ? plan->sample_rows : p->n;
     if (rows / best->rounds < best->bag_size)
         rows = p->n;
@@ -408,7 +411,7 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const d
     size_t most = N_MANNERS * n_sizes * (options->n_epsilon + 1);
     NEED(out->point = calloc(most, sizeof *out->point), err);
     for (size_t m = 0; m < N_MANNERS; m++)
-        for (size_t i = 0; i < n_sizes; i++)
+        for (size_t i = 0; i < n_sizes && !(options->brief && MANNERS[m].shown); i++)
             TRY(add_points(out, &p, &MANNERS[m], size[i], err));
     TRY(judge(out, &p, err));
 done:
