@@ -119,8 +119,9 @@ PBOOST_API pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t m
                                             uint64_t seed, pboost_error *err);
 
 /* Bags that differ as much as possible in every direction of the features, which is what the
- * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows.  They need no prior.  Rows
- * are numbered by sample, 0 .. n-1; weights, targets and offsets are not looked at. */
+ * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows (where the features have one
+ * direction alone, the optimal bags along it).  They need no prior.  Rows are numbered by sample,
+ * 0 .. n-1; weights, targets and offsets are not looked at. */
 PBOOST_API pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples,
                                               size_t min_bag, int threads, pboost_error *err);
 

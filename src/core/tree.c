@@ -33,7 +33,7 @@
 #define BLOCK_ROWS 256          /* samples that a kernel takes at once */
 #define CHUNK_BLOCKS 32         /* blocks that a thread takes at once */
 #define LARGE_NODE (1 << 15)    /* rows from which a node is worth several threads by itself */
-#define POWER_STEPS 8           /* of the power method: a direction need not be exact */
+#define POWER_STEPS 12          /* of the power method: a direction need not be exact */
 #define LEVEL_GAIN 0.6366197724 /* 2/pi: of the variance of a normal, what halving it explains */
 #define LEAST_PART 4            /* no side of a cut has less than this part of the node */
 
