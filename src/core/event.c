@@ -20,8 +20,9 @@
 #define FINE 8
 #define WARM_UP_ROWS 1024 /* least rows of a warm-up, and least rows per parameter */
 #define WARM_UP_ROWS_PER_PARAMETER 40
-#define DEAR_COLUMNS 24     /* from here on a rough Hessian pays */
-#define SLOPE_OF_ZERO 1e-13 /* a relative slope at infinity that rounding may leave of 0 */
+#define WARM_UP_TOLERANCE 1e-3 /* the step taken within it leaves about its square */
+#define DEAR_COLUMNS 24        /* from here on a rough Hessian pays */
+#define SLOPE_OF_ZERO 1e-13    /* a relative slope at infinity that rounding may leave of 0 */
 
 typedef struct {
     const pboost_fit_options *options;
@@ -263,7 +264,7 @@ static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *sa
                           .rough_hessian = dear(fit) ? rough_hessian : NULL,
                           .reach = reach_rough};
     pboost_newton_options o = {.max_iterations = 12,
-                               .tolerance = 1e-5,
+                               .tolerance = WARM_UP_TOLERANCE,
                                .definite = fit->options->l2 > 0.0,
                                .floor = fit->floor,
                                .limit = INFINITY};
