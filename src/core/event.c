@@ -228,10 +228,14 @@ static pboost_status copy_part(part *out, const pboost_samples *s, pboost_error 
     pboost_status st = PBOOST_OK;
     size_t cols = s->x->cols, n = s->n / FINE;
     NEED(out->block = pboost_alloc(n * (cols + 3), sizeof *out->block), err);
+    const double *from = s->x->data;
+    bool adjacent = s->x->type == PBOOST_F64 && s->x->col_stride == 1;
     double *x = out->block, *target = x + n * cols, *weight = target + n, *offset = weight + n;
     for (size_t i = 0; i < n; i++) {
         size_t row = pboost_samples_row(s, i * FINE);
-        for (size_t j = 0; j < cols; j++)
+        if (adjacent)
+            memcpy(x + i * cols, from + (ptrdiff_t)row * s->x->row_stride, cols * sizeof *x);
+        for (size_t j = 0; j < cols && !adjacent; j++)
             x[i * cols + j] = pboost_matrix_at(s->x, row, j);
         target[i] = s->target[i * FINE];
         weight[i] = s->weight != NULL ? s->weight[row] : 1.0;
