@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "family.h"
+#include "large.h"
 #include "matrix.h"
 #include "newton.h"
 #include "pass.h"
@@ -227,7 +228,7 @@ static pboost_status copy_part(part *out, const pboost_samples *s, pboost_error 
 {
     pboost_status st = PBOOST_OK;
     size_t cols = s->x->cols, n = s->n / FINE;
-    NEED(out->block = pboost_alloc(n * (cols + 3), sizeof *out->block), err);
+    NEED(out->block = pboost_alloc_large(n * (cols + 3), sizeof *out->block), err);
     const double *from = s->x->data;
     bool adjacent = s->x->type == PBOOST_F64 && s->x->col_stride == 1;
     double *x = out->block, *target = x + n * cols, *weight = target + n, *offset = weight + n;

@@ -101,6 +101,9 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
     NEED(plan->block = pboost_alloc(work + cache + PANEL_LANES, sizeof *plan->block), err);
     plan->work = pboost_panel_align(plan->block);
     plan->cache = cache > 0 ? plan->work + work : NULL;
+    plan->in_place = cache == 0 && plan->cols > PANEL_LANES && samples->row == NULL &&
+                     samples->x->type == PBOOST_F64 && samples->x->col_stride == 1 && stride == 1 &&
+                     shift == NULL;
 done:
     if (st != PBOOST_OK)
         pboost_pass_free(plan);
@@ -124,6 +127,7 @@ void pboost_pass_free(pass_plan *plan)
 /* One panel of a chunk with what belongs to its rows. */
 typedef struct {
     glm_panel panel;
+    glm_table table; /* what takes its place where rows are read in place */
     double *eta, *residual, *curvature;
     const double *target, *weight; /* weight may be NULL */
 } pass_panel;
@@ -202,14 +206,27 @@ static pass_panel load_panel(const pass_task *task, int worker, size_t first, si
     /* The offset is needed before residual exists, and shares its place. */
     const double *offset =
         gather_columns(&p, plan, rows, rest + 3 * length, rest + 4 * length, p.residual);
+    bool in_place = !task->gram && plan->in_place;
     p.panel = (glm_panel){
-        .x = find_panel(plan, work, rows, first),
+        .x = in_place ? NULL : find_panel(plan, work, rows, first),
         .capacity = pitch,
         .count = count,
         .blocks = plan->blocks,
     };
     look_ahead(&p.panel, plan, first);
-    if (plan->turned)
+    if (in_place) {
+        const pboost_matrix *x = plan->samples->x;
+        p.table = (glm_table){
+            .x = (const double *)x->data + (ptrdiff_t)first * x->row_stride,
+            .row_stride = x->row_stride,
+            .count = count,
+            .cols = plan->cols,
+            .ahead = p.panel.ahead,
+        };
+    }
+    if (in_place)
+        plan->kernels->eta_table(p.eta, &p.table, task->theta, task->intercept);
+    else if (plan->turned)
         plan->kernels->eta_columns(p.eta, p.panel.x, pitch, count, plan->cols, task->theta,
                                    task->intercept);
     else
@@ -259,7 +276,10 @@ static void add_chunk(void *context, size_t chunk, int worker)
             add_turned(lanes, plan, &p, task->gram);
             continue;
         }
-        kernels->gradient(gradient, cross, p.panel, p.residual, p.curvature);
+        if (plan->in_place && !task->gram)
+            kernels->gradient_table(gradient, &p.table, p.residual);
+        else
+            kernels->gradient(gradient, cross, p.panel, p.residual, p.curvature);
         if (task->gram)
             kernels->gram(gram, p.panel, p.curvature);
     }

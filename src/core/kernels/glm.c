@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "kernels/columns.h"
+#include "kernels/rows.h"
 #include "kernels/vec.h"
 
 /* ---- Families -------------------------------------------------------------------------------- */
@@ -457,6 +458,8 @@ const glm_kernels SIMD(pboost_glm_kernels) = {
     SIMD(pboost_columns_eta),
     SIMD(pboost_columns_add),
     SIMD(pboost_columns_finish),
+    SIMD(pboost_rows_eta),
+    SIMD(pboost_rows_gradient),
     dot,
     sum_of,
     all_finite,

@@ -25,6 +25,14 @@ typedef struct {
     ptrdiff_t ahead_stride;
 } glm_columns;
 
+/* Rows of adjacent doubles, row_stride apart; at least 8 columns. */
+typedef struct {
+    const double *x;
+    ptrdiff_t row_stride;
+    size_t count, cols;
+    const double *ahead; /* as in glm_panel */
+} glm_table;
+
 #define GLM_COLUMNS_LANES (8 * (8 + 8 + 36))
 
 enum { EVENT_LOSS, EVENT_RESIDUAL, EVENT_CURVATURE, EVENT_SUMS };
@@ -79,6 +87,9 @@ typedef struct {
     /* What was added up: 8 values, 8 values, and the lower triangle of an 8 x 8 matrix. */
     void (*finish_columns)(double *gradient, double *cross, double *gram, const double *lanes,
                            bool with_gram);
+    /* eta and gradient of rows where they lie.  eta has room for whole vectors. */
+    void (*eta_table)(double *eta, const glm_table *table, const double *theta, double intercept);
+    void (*gradient_table)(double *gradient, const glm_table *table, const double *residual);
     double (*dot)(const double *a, const double *b, size_t n);
     double (*sum)(const double *a, size_t n);
     bool (*all_finite)(const double *a, size_t n);
