@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "family.h"
+#include "large.h"
 #include "matrix.h"
 #include "newton.h"
 #include "pass.h"
@@ -21,8 +22,9 @@
 #define FINE 8
 #define WARM_UP_ROWS 1024 /* least rows of a warm-up, and least rows per parameter */
 #define WARM_UP_ROWS_PER_PARAMETER 40
-#define DEAR_COLUMNS 24     /* from here on a rough Hessian pays */
-#define SLOPE_OF_ZERO 1e-13 /* a relative slope at infinity that rounding may leave of 0 */
+#define WARM_UP_TOLERANCE 1e-3 /* the step taken within it leaves about its square */
+#define DEAR_COLUMNS 24        /* from here on a rough Hessian pays */
+#define SLOPE_OF_ZERO 1e-13    /* a relative slope at infinity that rounding may leave of 0 */
 
 typedef struct {
     const pboost_fit_options *options;
@@ -232,11 +234,15 @@ static pboost_status copy_part(part *out, const pboost_samples *s, pboost_error 
 {
     pboost_status st = PBOOST_OK;
     size_t cols = s->x->cols, n = s->n / FINE;
-    NEED(out->block = pboost_alloc(n * (cols + 3), sizeof *out->block), err);
+    NEED(out->block = pboost_alloc_large(n * (cols + 3), sizeof *out->block), err);
+    const double *from = s->x->data;
+    bool adjacent = s->x->type == PBOOST_F64 && s->x->col_stride == 1;
     double *x = out->block, *target = x + n * cols, *weight = target + n, *offset = weight + n;
     for (size_t i = 0; i < n; i++) {
         size_t row = pboost_samples_row(s, i * FINE);
-        for (size_t j = 0; j < cols; j++)
+        if (adjacent)
+            memcpy(x + i * cols, from + (ptrdiff_t)row * s->x->row_stride, cols * sizeof *x);
+        for (size_t j = 0; j < cols && !adjacent; j++)
             x[i * cols + j] = pboost_matrix_at(s->x, row, j);
         target[i] = s->target[i * FINE];
         weight[i] = s->weight != NULL ? s->weight[row] : 1.0;
@@ -269,7 +275,7 @@ static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *sa
                           .rough_hessian = dear(fit) ? rough_hessian : NULL,
                           .reach = reach_rough};
     pboost_newton_options o = {.max_iterations = 12,
-                               .tolerance = 1e-5,
+                               .tolerance = WARM_UP_TOLERANCE,
                                .definite = fit->options->l2 > 0.0,
                                .floor = fit->floor,
                                .limit = INFINITY};
