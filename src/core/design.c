@@ -42,7 +42,7 @@ static glm_panel load_panel(double *work, const design *g, size_t first)
     size_t count = g->n - first < PANEL_ROWS ? g->n - first : PANEL_ROWS;
     const double *x =
         pboost_panel_gather(work, PANEL_ROWS, &g->samples, (panel_rows){first, count, 1, NULL});
-    return (glm_panel){x, PANEL_ROWS, count, g->blocks};
+    return (glm_panel){.x = x, .capacity = PANEL_ROWS, .count = count, .blocks = g->blocks};
 }
 
 static pboost_status find_moments(design *g, pboost_family family, const double *theta,
@@ -148,7 +148,8 @@ typedef struct {
 
 static void flush_bags(bag_sums *open, sums *s, const design *g, const double *ones)
 {
-    glm_panel p = {open->done, PANEL_ROWS, open->n_done, g->blocks};
+    glm_panel p = {
+        .x = open->done, .capacity = PANEL_ROWS, .count = open->n_done, .blocks = g->blocks};
     pboost_glm_kernels()->gram(s->between, p, ones);
     open->n_done = 0;
 }

@@ -103,15 +103,14 @@ static void write_numbers(FILE *out, const chart_panel *panel)
         panel_series_name(out, &panel->series[s]);
     }
     fputs("\n<tbody>\n", out);
-    for (double x = next_x(panel, NAN); !isnan(x); x = next_x(panel, x)) {
+    double x = NAN;
+    while (x = next_x(panel, x), !isnan(x)) {
         char text[TEXT_NUMBER];
         text_value(text, x);
         fprintf(out, "<tr><th scope=\"row\">%s", text);
         for (size_t s = 0; s < panel->n_series; s++)
             write_value(out, &panel->series[s], x);
         fputc('\n', out);
-        if (x == INFINITY)
-            break;
     }
     fputs("</table></div>\n", out);
 }

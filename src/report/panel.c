@@ -128,7 +128,7 @@ static plot lay_out(const chart_figure *figure, const legend *l, size_t number)
         size_t length = text_length(q.y.tick[i].label);
         widest = length > widest ? length : widest;
     }
-    q.left = 30 + digit_width * (double)widest;
+    q.left = 34 + digit_width * (double)widest;
     q.right = PANEL_WIDTH - 12;
     q.top = q.panel->title != NULL ? 32 : 12;
     q.bottom = PANEL_HEIGHT - 46;
@@ -140,10 +140,11 @@ static plot lay_out(const chart_figure *figure, const legend *l, size_t number)
     return q;
 }
 
-/* Far outside the plot is as good as just outside: keeps a given range from making huge numbers. */
+/* Far outside the plot is as good as just outside: keeps a given range from making huge numbers.
+ * NAN stays NAN. */
 static double clamp(double v)
 {
-    return fmin(fmax(v, -2000), 2000);
+    return v < -2000 ? -2000 : v > 2000 ? 2000 : v;
 }
 
 static double px(const plot *q, double value)
