@@ -270,7 +270,7 @@ def paper_section(rows):
         c = whole[0]["case"]
         out += [f"PriorBoost, {c['rows']} rows of 8 features, {c['rounds']} rounds, k = {c['k']}, one "
                 "thread, without evaluation, against the same loop written with NumPy, scikit-learn "
-                "and microagg1d on the same rows:", ""]
+                "and numba on the same rows (the quicker of two runs each):", ""]
         out += table(("family", "ours", "stack", "ratio", "our test loss", "stack's"), lines)
     out += ["Where the time goes.  The limit of a part is the time this machine needs at least for "
             "the bytes and operations the part cannot do without, at the rates measured in the same "
