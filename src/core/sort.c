@@ -2,7 +2,7 @@
  *
  * The range of the values is divided into equal cells; a cell is a monotone function of the value,
  * whatever the rounding, so scattering records to their cells in order of input is one stable step
- * of a sort.  A long list goes to buckets of a thousand records or so, each a run of cells, with the
+ * of a sort.  A long list goes to buckets of two thousand records or so, each a run of cells, with the
  * runs chosen from a sample; a short one goes to as many cells as it has records and is finished by
  * insertion.  What a skewed distribution leaves together is distributed again over its own, smaller
  * range, and merged if that does not help.  The result is unique, so it does not depend on the
@@ -30,7 +30,7 @@ typedef struct {
 #define TINY 24
 
 /* Records per bucket of a long list. */
-#define BUCKET 1024
+#define BUCKET 2048
 
 #define MAX_CELLS 65536
 
@@ -438,9 +438,10 @@ static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_erro
 
     for (size_t b = 0; b < s->n_buckets; b++) {
         size_t from = b > 0 ? end[b - 1] : 0, n = end[b] - from, *row = s->row + from;
-        double *sorted = s->sorted + from, low = sorted[0], high = low;
+        double *sorted = s->sorted + from;
         if (n <= SHORT)
             continue;
+        double low = sorted[0], high = low;
         for (size_t i = 1; i < n; i++) {
             low = sorted[i] < low ? sorted[i] : low;
             high = sorted[i] > high ? sorted[i] : high;
@@ -598,7 +599,8 @@ done:
 }
 
 /* As doubles, by as many bits as a double holds; among keys that agree in these, by the others. */
-pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, pboost_error *err)
+pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, int threads,
+                               pboost_error *err)
 {
     const int low = 64 - DBL_MANT_DIG;
     pboost_status st = PBOOST_OK;
@@ -608,7 +610,7 @@ pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, pboos
     NEED(sorted = pboost_alloc_large(n, sizeof *sorted), err);
     for (size_t i = 0; i < n; i++)
         high[i] = (double)(key[i] >> low);
-    TRY(pboost_sort_doubles(row, sorted, high, n, 1, err));
+    TRY(pboost_sort_doubles(row, sorted, high, n, threads, err));
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && sorted[to] == sorted[from];)
             to++;
