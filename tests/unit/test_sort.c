@@ -204,12 +204,12 @@ static void keys_are_stable(void **unused)
     for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
         for (size_t i = 0; i < 3000; i++)
             key[i] = next() & masks[m];
-        assert_int_equal(pboost_sort_keys(row, key, 3000, NULL), PBOOST_OK);
+        assert_int_equal(pboost_sort_keys(row, key, 3000, 1, NULL), PBOOST_OK);
         for (size_t i = 1; i < 3000; i++)
             assert_true(key[row[i - 1]] < key[row[i]] ||
                         (key[row[i - 1]] == key[row[i]] && row[i - 1] < row[i]));
     }
-    assert_int_equal(pboost_sort_keys(row, key, 0, NULL), PBOOST_OK);
+    assert_int_equal(pboost_sort_keys(row, key, 0, 1, NULL), PBOOST_OK);
 }
 
 int main(void)
