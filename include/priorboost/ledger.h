@@ -282,18 +282,24 @@ typedef struct pboost_ledger_entry {
     const unsigned char *seal; /* 32 bytes: hash of the reply's body */
 } pboost_ledger_entry;
 
-/* Visits entries in order, from number `first`; false ends the visit. */
+/* Visits entries in order, from number `first`; false ends the visit.  Visitors must not call the
+ * ledger. */
 typedef bool pboost_entry_visit(void *user, const pboost_ledger_entry *entry);
 pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first,
                                     pboost_entry_visit *visit, void *user, pboost_error *err);
 
-/* Visits claimed rows in order of import: by which entry, and in which bag (-1: forgotten). */
-typedef bool pboost_claim_visit(void *user, const char *id, uint64_t entry, int64_t bag);
+/* Visits claimed rows in order of import, with the entry that claimed each. */
+typedef bool pboost_claim_visit(void *user, const char *id, uint64_t entry);
 pboost_status pboost_ledger_claims(pboost_ledger *ledger, pboost_claim_visit *visit, void *user,
                                    pboost_error *err);
 
+/* Whether the chain has ever had this head (in hex), such as one that a learner was given. */
+pboost_status pboost_ledger_knows(bool *out, pboost_ledger *ledger, const char *head,
+                                  pboost_error *err);
+
 typedef struct pboost_audit {
     uint64_t entries, answers, rows, bags; /* that were checked */
+    uint64_t rows_imported;                /* that are there as they came, labels aside */
     uint64_t sums;     /* bags whose sum could be computed again: no noise, nothing forgotten */
     uint64_t problems; /* found */
     char first_problem[256];
