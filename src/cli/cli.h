@@ -80,6 +80,7 @@ pboost_status cli_bags(cli_context *cli, int argc, char **argv, pboost_error *er
 pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err);
 
 /* ---- Messages and output ----------------------------------------------------------------------- */
