@@ -1,6 +1,8 @@
 /* How fast is a table of numbers read and encoded?
  *
- *     bench_csv [ROWS [COLUMNS]]       one thread; best and median of the runs, in MB of the file per second of processor time
+ *     bench_csv [ROWS [COLUMNS]]
+ *
+ * One thread; best and median of the runs, in MB of the file per second of processor time.
  *
  * The peer in the same run is the C library: strtod over the same bytes in memory. */
 #include <math.h>

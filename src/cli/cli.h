@@ -12,7 +12,7 @@
 
 #include "try.h"
 
-/* ---- Options: one line of a table each --------------------------------------------------------- */
+/* ---- Options: one line of a table each ------------------------------------------------------- */
 
 typedef struct cli_list {
     size_t n;
@@ -49,7 +49,7 @@ typedef struct cli_option {
     const char *help;
 } cli_option;
 
-/* ---- Commands ---------------------------------------------------------------------------------- */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
 typedef struct cli_context {
     const char *command;
@@ -81,15 +81,20 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
 pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err);
 
-/* ---- Messages and output ----------------------------------------------------------------------- */
+/* ---- Messages and output --------------------------------------------------------------------- */
 
 /* A message on stderr, unless --quiet. */
 void cli_note(const cli_context *cli, const char *format, ...) PBOOST_PRINTF(2, 3);
 
 /* A bar on stderr, on a terminal only.  done == total ends it. */
 void cli_progress(const cli_context *cli, const char *what, size_t done, size_t total);
+
+/* The same for work in units of its own, with an estimate of the time left. */
+void cli_progress_left(const cli_context *cli, const char *what, double done, double total,
+                       double seconds_left);
 
 /* Set once the user asked to stop (SIGINT, SIGTERM). */
 bool cli_interrupted(void);

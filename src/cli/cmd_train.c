@@ -10,7 +10,7 @@ static const cli_usage USAGE = {
             "labels of the table are handed to an oracle that answers each row once; the trainer\n"
             "sees the answers alone."};
 
-/* ---- The run ----------------------------------------------------------------------------------- */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 /* What happens after a round: keep its coefficients, show progress, stop if asked. */
 typedef struct {
@@ -72,6 +72,7 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
     memcpy(result->history, pboost_trainer_history(trainer),
            result->rounds * sizeof *result->history);
 done:
+    result->options.user = NULL; /* it watched from this stack */
     pboost_trainer_free(trainer);
     pboost_glm_free(glm);
     return st;
@@ -104,7 +105,7 @@ static void result_free(train_result *result)
     free(result->history);
 }
 
-/* ---- Options to settings ----------------------------------------------------------------------- */
+/* ---- Options to settings --------------------------------------------------------------------- */
 
 static pboost_status require_options(const train_arguments *a, pboost_error *err)
 {

@@ -161,7 +161,7 @@ pboost_status cli_read_family(void *target, const char *option, const char *text
     return pboost_family_parse(target, text, err);
 }
 
-/* ---- Help -------------------------------------------------------------------------------------- */
+/* ---- Help ------------------------------------------------------------------------------------ */
 
 static void print_option(const char *name, const char *value, const char *help)
 {
@@ -195,7 +195,7 @@ static void print_help(const cli_context *cli, const cli_usage *usage, const cli
            "3 bad input; 4 oracle or network; 5 refused by a privacy rule.\n");
 }
 
-/* ---- Parsing ----------------------------------------------------------------------------------- */
+/* ---- Parsing --------------------------------------------------------------------------------- */
 
 static const cli_option *find_option(const cli_option *options, size_t n, const char *name,
                                      size_t length)

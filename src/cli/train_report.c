@@ -16,7 +16,7 @@ static const char *strategy_in_use(const train_result *r)
                                                                        : r->options.bags);
 }
 
-/* ---- For people -------------------------------------------------------------------------------- */
+/* ---- For people ------------------------------------------------------------------------------ */
 
 /* Rounds worth a line: the first, the last, and the powers of two between. */
 static bool worth_a_line(size_t round, size_t rounds)
@@ -82,7 +82,7 @@ pboost_status train_print(cli_context *cli, const train_arguments *a, const trai
     return cli_flush(err);
 }
 
-/* ---- For programs ------------------------------------------------------------------------------ */
+/* ---- For programs ---------------------------------------------------------------------------- */
 
 static json_t *describe_round(const pboost_round *h)
 {
@@ -146,7 +146,7 @@ pboost_status train_print_json(const train_arguments *a, const train_data *data,
     return cli_print_json(report, err);
 }
 
-/* ---- The model --------------------------------------------------------------------------------- */
+/* ---- The model ------------------------------------------------------------------------------- */
 
 /* Strings and arrays are lent by the arguments and the result; nothing here is owned. */
 static pboost_model lend_model(const train_arguments *a, const train_data *data,

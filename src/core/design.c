@@ -19,7 +19,7 @@
 
 enum { PANEL_ROWS = 64 };
 
-/* ---- Sums over rows and bags ---- */
+/* ---- Sums over rows and bags ----------------------------------------------------------------- */
 
 typedef struct {
     const pboost_bags *bags;
@@ -42,7 +42,7 @@ static glm_panel load_panel(double *work, const design *g, size_t first)
     size_t count = g->n - first < PANEL_ROWS ? g->n - first : PANEL_ROWS;
     const double *x =
         pboost_panel_gather(work, PANEL_ROWS, &g->samples, (panel_rows){first, count, 1, NULL});
-    return (glm_panel){x, PANEL_ROWS, count, g->blocks};
+    return (glm_panel){.x = x, .capacity = PANEL_ROWS, .count = count, .blocks = g->blocks};
 }
 
 static pboost_status find_moments(design *g, pboost_family family, const double *theta,
@@ -148,7 +148,8 @@ typedef struct {
 
 static void flush_bags(bag_sums *open, sums *s, const design *g, const double *ones)
 {
-    glm_panel p = {open->done, PANEL_ROWS, open->n_done, g->blocks};
+    glm_panel p = {
+        .x = open->done, .capacity = PANEL_ROWS, .count = open->n_done, .blocks = g->blocks};
     pboost_glm_kernels()->gram(s->between, p, ones);
     open->n_done = 0;
 }
@@ -261,7 +262,7 @@ done:
     return st;
 }
 
-/* ---- Linear regression ---- */
+/* ---- Linear regression ----------------------------------------------------------------------- */
 
 static pboost_status check_level(const char *name, double value, bool zero_allowed,
                                  pboost_error *err)
@@ -319,7 +320,7 @@ done:
     return st;
 }
 
-/* ---- Generalised linear models ---- */
+/* ---- Generalised linear models --------------------------------------------------------------- */
 
 pboost_status pboost_gradient_norm(pboost_risk *out, pboost_family family, const pboost_matrix *x,
                                    const pboost_bags *bags, const double *theta, double phi,
@@ -405,7 +406,7 @@ done:
     return st;
 }
 
-/* ---- Random bags ---- */
+/* ---- Random bags ----------------------------------------------------------------------------- */
 
 double pboost_random_bags_bound(size_t min_bag, const double *theta, size_t n)
 {

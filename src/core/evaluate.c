@@ -54,7 +54,9 @@ static void predict_chunk(void *context, size_t chunk, int worker)
         const double *x =
             pboost_panel_gather(t->work + (size_t)worker * t->work_size, t->capacity, s, rows);
         double *eta = t->eta + at;
-        kernels->eta(eta, (glm_panel){x, t->capacity, count, t->blocks}, t->theta, t->intercept);
+        kernels->eta(
+            eta, (glm_panel){.x = x, .capacity = t->capacity, .count = count, .blocks = t->blocks},
+            t->theta, t->intercept);
         for (size_t i = 0; s->offset != NULL && i < count; i++)
             eta[i] += s->offset[pboost_samples_row(s, at + i)];
         if (!kernels->all_finite(eta, count))
@@ -153,7 +155,10 @@ static void losses_chunk(void *context, size_t chunk, int worker)
         size_t count = smaller(capacity, end - at);
         panel_rows rows = {at, count, 1, NULL};
         const double *x = pboost_panel_gather(panel, capacity, s, rows);
-        kernels->transpose(columns, (glm_panel){x, capacity, count, t->padded / PANEL_LANES});
+        kernels->transpose(columns, (glm_panel){.x = x,
+                                                .capacity = capacity,
+                                                .count = count,
+                                                .blocks = t->padded / PANEL_LANES});
         for (size_t i = 0; i < count; i++) {
             size_t row = pboost_samples_row(s, at + i);
             weight[i] = s->weight != NULL ? s->weight[row] : 1.0;

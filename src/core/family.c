@@ -2,6 +2,7 @@
 #include "family.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "matrix.h"
 #include "names.h"
@@ -112,7 +113,8 @@ pboost_status pboost_coef_init(pboost_coef *out, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     *out = (pboost_coef){0};
-    NEED(out->theta = calloc(n > 0 ? n : 1, sizeof *out->theta), err);
+    NEED(out->theta = pboost_alloc(n, sizeof *out->theta), err);
+    memset(out->theta, 0, n * sizeof *out->theta);
     out->n = n;
 done:
     return st;

@@ -2,30 +2,12 @@
 #include "matrix.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "try.h"
+#include "kernels/glm.h"
 
 pboost_matrix pboost_matrix_f64(const double *data, size_t rows, size_t cols)
 {
     return (pboost_matrix){data, PBOOST_F64, rows, cols, (ptrdiff_t)cols, 1};
-}
-
-/* Rows whose columns are adjacent doubles: whole blocks are copied. */
-static void gather_f64(double *panel, size_t capacity, const pboost_samples *s, panel_rows rows)
-{
-    const pboost_matrix *x = s->x;
-    size_t whole = x->cols / PANEL_LANES, rest = x->cols % PANEL_LANES;
-    for (size_t r = 0; r < rows.count; r++) {
-        size_t row = pboost_samples_row(s, rows.first + r * rows.stride);
-        const double *from = (const double *)x->data + (ptrdiff_t)row * x->row_stride;
-        double *to = panel + r * PANEL_LANES;
-        for (size_t b = 0; b < whole; b++)
-            memcpy(to + b * capacity * PANEL_LANES, from + b * PANEL_LANES,
-                   PANEL_LANES * sizeof *to);
-        for (size_t j = 0; rest > 0 && j < PANEL_LANES; j++)
-            to[whole * capacity * PANEL_LANES + j] = j < rest ? from[whole * PANEL_LANES + j] : 0.0;
-    }
 }
 
 static void gather_f32(double *panel, size_t capacity, const pboost_samples *s, panel_rows rows)
@@ -67,22 +49,29 @@ static void subtract_shift(double *panel, size_t capacity, size_t cols, panel_ro
     }
 }
 
+bool pboost_panel_is_direct(const pboost_samples *s, size_t stride, const double *shift)
+{
+    const pboost_matrix *x = s->x;
+    return x->type == PBOOST_F64 && x->cols == PANEL_LANES && x->col_stride == 1 &&
+           x->row_stride == PANEL_LANES && s->row == NULL && stride == 1 && shift == NULL &&
+           (uintptr_t)x->data % (PANEL_LANES * sizeof(double)) == 0;
+}
+
 const double *pboost_panel_gather(double *work, size_t capacity, const pboost_samples *s,
                                   panel_rows rows)
 {
     const pboost_matrix *x = s->x;
-    bool adjacent = x->col_stride == 1;
-    if (adjacent && x->type == PBOOST_F64 && x->cols == PANEL_LANES && s->row == NULL &&
-        x->row_stride == PANEL_LANES && rows.stride == 1 && rows.shift == NULL &&
-        (uintptr_t)x->data % (PANEL_LANES * sizeof *work) == 0)
+    if (pboost_panel_is_direct(s, rows.stride, rows.shift))
         return (const double *)x->data + rows.first * PANEL_LANES;
 
-    if (adjacent && x->type == PBOOST_F64)
-        gather_f64(work, capacity, s, rows);
-    else if (adjacent)
+    if (x->col_stride != 1)
+        gather_strided(work, capacity, s, rows);
+    else if (x->type == PBOOST_F32)
         gather_f32(work, capacity, s, rows);
     else
-        gather_strided(work, capacity, s, rows);
+        pboost_glm_kernels()->gather(work, capacity,
+                                     (glm_rows){x->data, x->row_stride, s->row, x->cols, rows.first,
+                                                rows.stride, rows.count});
     if (rows.shift != NULL)
         subtract_shift(work, capacity, x->cols, rows);
     return work;

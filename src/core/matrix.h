@@ -46,6 +46,9 @@ typedef struct {
     const double *shift;
 } panel_rows;
 
+/* Whether the matrix itself can serve as panels. */
+bool pboost_panel_is_direct(const pboost_samples *samples, size_t stride, const double *shift);
+
 /* Returns the panel of those samples: `work`, filled, or the matrix itself where its memory already
  * is such a panel, and aligned. */
 const double *pboost_panel_gather(double *work, size_t capacity, const pboost_samples *samples,

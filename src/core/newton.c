@@ -34,6 +34,7 @@ typedef struct {
     pboost_cholesky factor;
     bool fresh;    /* factor.l holds a Hessian that is not factored yet */
     bool ranked;   /* the columns to drop have been found */
+    bool lost;     /* curvature has vanished altogether: no step can be trusted */
     bool quasi;    /* the factor is a rough one */
     bool stale;    /* the factor is not that of the Hessian at x */
     size_t stored; /* steps remembered so far */
@@ -112,6 +113,7 @@ static bool factorise(solver *s, pboost_newton_report *report)
     bool may_drop = !s->options->definite && !s->ranked, moved = false;
     size_t rank = pboost_cholesky_factor(&s->factor, pboost_rank_tolerance(s->n), may_drop);
     s->fresh = false;
+    s->lost = s->ranked && rank < report->rank;
     if (s->ranked || s->quasi)
         return false;
     s->ranked = true;
@@ -299,6 +301,8 @@ static void iterate(solver *s, pboost_newton_report *report)
             s->value = evaluate(s, s->x, s->gradient, true);
             factorise(s, report);
         }
+        if (s->lost)
+            return;
         find_step(s);
         if (!(s->decrement >= 0.0) || !isfinite(s->decrement))
             return;

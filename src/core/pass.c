@@ -13,8 +13,9 @@
 #define MAX_CHUNKS 64
 #define MAX_SUMS ((size_t)1 << 23) /* values in all chunks' sums together */
 
-#define SHIFT_SAMPLE 256 /* rows that decide whether a column is shifted */
-#define SHIFT_RATIO 16.0 /* mean over standard deviation from which it is */
+#define CACHE_VALUES ((size_t)1 << 17) /* all panels together, kept between passes */
+#define SHIFT_SAMPLE 256               /* rows that decide whether a column is shifted */
+#define SHIFT_RATIO 16.0               /* mean over standard deviation from which it is */
 
 /* The head of a chunk's sums; then gradient, cross and gram. */
 enum { SUM_REACH = EVENT_SUMS, SUM_SLOPE, SUM_LENGTH, SUM_HEAD = 8 };
@@ -85,10 +86,14 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
     plan->padded = plan->blocks * PANEL_LANES;
     plan_chunks(plan);
     NEED(plan->sums = pboost_alloc(plan->n_chunks * plan->sums_size, sizeof *plan->sums), err);
-    NEED(plan->block =
-             pboost_alloc(plan->n_workers * plan->work_size + PANEL_LANES, sizeof(double)),
-         err);
+    size_t work = plan->n_workers * plan->work_size;
+    size_t panels = (plan->count + plan->panel_rows - 1) / plan->panel_rows;
+    size_t cache = panels * plan->pitch * plan->padded;
+    if (cache > CACHE_VALUES || pboost_panel_is_direct(samples, stride, shift))
+        cache = 0;
+    NEED(plan->block = pboost_alloc(work + cache + PANEL_LANES, sizeof *plan->block), err);
     plan->work = pboost_panel_align(plan->block);
+    plan->cache = cache > 0 ? plan->work + work : NULL;
 done:
     if (st != PBOOST_OK)
         pboost_pass_free(plan);
@@ -142,6 +147,16 @@ static const double *gather_columns(pass_panel *p, const pass_plan *plan, panel_
     return s->offset != NULL ? offset : NULL;
 }
 
+/* The panel from row `first` of the plan on. */
+static const double *find_panel(const pass_plan *plan, double *work, panel_rows rows, size_t first)
+{
+    if (plan->cache != NULL)
+        work = plan->cache + first / plan->panel_rows * plan->pitch * plan->padded;
+    if (plan->cached)
+        return work;
+    return pboost_panel_gather(work, plan->pitch, plan->samples, rows);
+}
+
 static pass_panel load_panel(const pass_task *task, int worker, size_t first, size_t count,
                              bool with_offset)
 {
@@ -154,8 +169,18 @@ static pass_panel load_panel(const pass_task *task, int worker, size_t first, si
     /* The offset is needed before residual exists, and shares its place. */
     const double *offset =
         gather_columns(&p, plan, rows, rest + 3 * length, rest + 4 * length, p.residual);
-    const double *x = pboost_panel_gather(work, pitch, plan->samples, rows);
-    p.panel = (glm_panel){x, pitch, count, plan->blocks};
+    p.panel = (glm_panel){
+        .x = find_panel(plan, work, rows, first),
+        .capacity = pitch,
+        .count = count,
+        .blocks = plan->blocks,
+    };
+    const pboost_matrix *x = plan->samples->x;
+    if (plan->cache == NULL && plan->samples->row == NULL && x->type == PBOOST_F64 &&
+        x->col_stride == 1 && plan->stride == 1 && first + 2 * plan->panel_rows <= plan->count) {
+        p.panel.ahead = (const double *)x->data + (ptrdiff_t)(first + count) * x->row_stride;
+        p.panel.ahead_stride = x->row_stride;
+    }
     plan->kernels->eta(p.eta, p.panel, task->theta, task->intercept);
     for (size_t r = 0; with_offset && offset != NULL && r < count; r++)
         p.eta[r] += offset[r];
@@ -188,6 +213,7 @@ pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept
     pass_task task = {plan, theta, intercept, gram};
     size_t used = gram ? plan->sums_size : SUM_HEAD + 2 * plan->padded;
     pboost_parallel(plan->n_chunks, plan->threads, add_chunk, &task);
+    plan->cached = plan->cache != NULL;
     double *head = plan->sums;
     for (size_t chunk = 1; chunk < plan->n_chunks; chunk++)
         for (size_t i = 0; i < used; i++)

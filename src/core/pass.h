@@ -27,6 +27,8 @@ typedef struct pass_plan {
     double *sums; /* by chunk */
     double *work; /* by worker; part of block, aligned */
     double *block;
+    double *cache; /* the panels of a small problem, kept from the first pass on; NULL: none */
+    bool cached;
 } pass_plan;
 
 /* What a pass adds up; gram is padded x padded, the blocks on and below the diagonal. */

@@ -175,6 +175,34 @@ static void short_sort(record *a, record *b, size_t n, const short_work *work, i
     sort_cells(a, b, n, &c, most, work, depth);
 }
 
+/* As write_out, sorting by insertion. */
+static void insert_out(size_t *restrict row, double *restrict sorted, const record *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double value = a[i].value;
+        size_t j = i;
+        for (; j > 0 && sorted[j - 1] > value; j--) {
+            sorted[j] = sorted[j - 1];
+            row[j] = row[j - 1];
+        }
+        sorted[j] = value;
+        row[j] = a[i].row;
+    }
+}
+
+/* Sorts a, n <= SHORT, with the help of b, into row and sorted; c is where its values may lie. */
+static void sort_out(size_t *row, double *sorted, record *a, record *b, size_t n, const cells *c,
+                     const short_work *work)
+{
+    uint32_t most = spread(b, a, n, c, work);
+    if (most <= TINY) {
+        insert_out(row, sorted, b, n);
+        return;
+    }
+    sort_cells(b, a, n, c, most, work, 0);
+    write_out(row, sorted, b, n);
+}
+
 /* ---- Long lists ------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -239,21 +267,6 @@ static bool bucket_cells(cells *out, const long_list *s, size_t bucket, size_t n
     return cells_init(out, low, high, n);
 }
 
-/* As write_out, sorting by insertion. */
-static void insert_out(size_t *restrict row, double *restrict sorted, const record *a, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double value = a[i].value;
-        size_t j = i;
-        for (; j > 0 && sorted[j - 1] > value; j--) {
-            sorted[j] = sorted[j - 1];
-            row[j] = row[j - 1];
-        }
-        sorted[j] = value;
-        row[j] = a[i].row;
-    }
-}
-
 /* After the scatter the offsets of the last task are the ends of the buckets. */
 static void bucket_task(void *context, size_t bucket, int worker)
 {
@@ -266,16 +279,11 @@ static void bucket_task(void *context, size_t bucket, int worker)
     cells c;
 
     if (n > TINY && n <= SHORT && bucket_cells(&c, s, bucket, n)) {
-        uint32_t most = spread(b, a, n, &c, &work);
-        if (most <= TINY) {
-            insert_out(s->row + from, s->sorted + from, b, n);
-            return;
-        }
-        sort_cells(b, a, n, &c, most, &work, 0);
-        a = b;
-    } else if (n > 0 && n <= SHORT) {
-        short_sort(a, b, n, &work, 0);
+        sort_out(s->row + from, s->sorted + from, a, b, n, &c, &work);
+        return;
     }
+    if (n > 0 && n <= SHORT)
+        short_sort(a, b, n, &work, 0);
     write_out(s->row + from, s->sorted + from, a, n);
 }
 
@@ -409,17 +417,23 @@ done:
 /* ---- Entry ----------------------------------------------------------------------------------- */
 
 static pboost_status sort_few(size_t *row, double *sorted, const double *value, size_t n,
-                              pboost_error *err)
+                              double low, double high, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     record *rec = NULL;
+    cells c;
 
     NEED(rec = pboost_alloc(n, SHORT_BYTES), err);
     uint32_t *words = (uint32_t *)(void *)(rec + 2 * n);
     for (size_t i = 0; i < n; i++)
         rec[i] = (record){value[i], i};
-    short_sort(rec, rec + n, n, &(short_work){words, words + n}, 0);
-    write_out(row, sorted, rec, n);
+    const short_work work = {words, words + n};
+    if (cells_init(&c, low, high, n)) {
+        sort_out(row, sorted, rec, rec + n, n, &c, &work);
+    } else {
+        short_sort(rec, rec + n, n, &work, 0);
+        write_out(row, sorted, rec, n);
+    }
 done:
     free(rec);
     return st;
@@ -510,7 +524,7 @@ pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *val
         return PBOOST_OK;
     }
     if (n <= SHORT)
-        return sort_few(row, sorted, value, n, err);
+        return sort_few(row, sorted, value, n, range.low, range.high, err);
     return sort_long(row, sorted, value, n, range.low, range.high, threads, 0, err);
 }
 

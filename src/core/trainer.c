@@ -38,7 +38,7 @@ typedef struct {
     int threads;
 } slice;
 
-/* ---- Algorithms -------------------------------------------------------------------------------- */
+/* ---- Algorithms ------------------------------------------------------------------------------ */
 
 static const char *const ALGORITHMS[] = {"priorboost", "oneshot", "pbprefix"};
 #define N_ALGORITHMS (sizeof ALGORITHMS / sizeof *ALGORITHMS)
@@ -62,7 +62,7 @@ static size_t first_bag_to_use(const pboost_trainer *t)
     return t->options.algorithm == PBOOST_PBPREFIX ? 0 : t->answers.round_start[t->round];
 }
 
-/* ---- Bag strategies ---------------------------------------------------------------------------- */
+/* ---- Bag strategies -------------------------------------------------------------------------- */
 
 static pboost_status random_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
@@ -94,7 +94,7 @@ pboost_status pboost_strategy_parse(pboost_strategy *out, const char *name, pboo
     return st;
 }
 
-/* ---- The loop ---------------------------------------------------------------------------------- */
+/* ---- The loop -------------------------------------------------------------------------------- */
 
 /* y~ of the slice: from the last round's model, or in round 1 from the user's prior if any. */
 static pboost_status score_slice(pboost_trainer *t, slice *s, pboost_error *err)
@@ -172,7 +172,7 @@ done:
     return st;
 }
 
-/* ---- Setting up -------------------------------------------------------------------------------- */
+/* ---- Setting up ------------------------------------------------------------------------------ */
 
 static pboost_status check_options(pboost_trainer_options *o, const pboost_rules *rules,
                                    pboost_error *err)
@@ -195,13 +195,18 @@ static pboost_status check_options(pboost_trainer_options *o, const pboost_rules
     return PBOOST_OK;
 }
 
-/* The rows in the order of a key that depends on the seed and the row alone. */
+/* The rows in the order of a key that depends on the seed and the row alone; or as they are. */
 static pboost_status shuffle_rows(size_t *order, size_t n, const pboost_trainer_options *o,
                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     uint64_t *key = NULL;
 
+    if (o->in_order) {
+        for (size_t i = 0; i < n; i++)
+            order[i] = i;
+        return PBOOST_OK;
+    }
     NEED(key = pboost_alloc(n, sizeof *key), err);
     for (size_t i = 0; i < n; i++)
         key[i] = pboost_rng_key(o->seed, RNG_SHUFFLE, 0, o->row_key != NULL ? o->row_key[i] : i);

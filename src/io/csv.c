@@ -1,7 +1,7 @@
 /* Comma-separated values: RFC 4180 with a header, in UTF-8.
  *
  * What the standard leaves open is decided so:
- *   - The separator is whichever of comma, semicolon and tab the header has most of, outside quotes.
+ *   - The separator is the one of comma, semicolon, tab that the header has most of, unquoted.
  *   - Blanks (spaces, tabs) around a cell do not belong to it, nor do those around its quotes.
  *   - Empty and NA are missing, quoted or not.  A quote inside an unquoted cell is a character.
  *   - Blank lines at the end are ignored.  A blank line between rows is a missing cell if there is
@@ -129,10 +129,8 @@ static record_state take_quoted(reader *r, cell *out, char **p, char *end, bool 
         q = memchr(q, '"', (size_t)(end - q));
         if (q == NULL)
             return eof ? RECORD_OPEN_QUOTE : RECORD_CUT;
-        if (q + 1 == end && !eof)
-            return RECORD_CUT;
         if (q + 1 == end || q[1] != '"')
-            break;
+            break; /* if the window ends here, the record is found to be cut below */
         out->escaped = true;
         q += 2;
     }

@@ -236,7 +236,7 @@ done:
 }
 
 /* Text that grows as jansson writes it.  jansson forgets some of the failures that it is told of,
- * so they are remembered here. */
+ * so after the first nothing more is taken, and the last byte tells. */
 typedef struct {
     char *text;
     size_t n, capacity;
@@ -247,12 +247,15 @@ static int append_page(const char *text, size_t n, void *to)
 {
     page *p = to;
 
+    if (p->failed)
+        return -1;
     if (p->capacity - p->n <= n) {
-        size_t capacity = 2 * (p->n + n) + 1024;
-        char *grown = p->failed ? NULL : realloc(p->text, capacity);
-        p->failed = grown == NULL;
-        if (p->failed)
+        size_t capacity = 2 * (p->n + n) + 64;
+        char *grown = realloc(p->text, capacity);
+        if (grown == NULL) {
+            p->failed = true;
             return -1;
+        }
         p->text = grown;
         p->capacity = capacity;
     }
@@ -273,7 +276,7 @@ pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_e
     TRY(fill_root(root, model, err));
     failed = json_dump_callback(root, append_page, &p, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     failed |= append_page("\n", 1, &p);
-    if (failed || p.failed)
+    if (failed != 0)
         FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:
     json_decref(root);

@@ -1,8 +1,8 @@
 /* NumPy's NPY format, versions 1 to 3: a vector, a matrix, or records of named numbers.
  *
- * The header is a Python literal.  It is believed only as far as the bytes behind it bear out: sizes
- * are multiplied with overflow checks and compared with what the file holds before anything is
- * allocated for them. */
+ * The header is a Python literal.  It is believed only as far as the bytes behind it bear out:
+ * sizes are multiplied with overflow checks and compared with what the file holds before anything
+ * is allocated for them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Decimal text to the nearest double, correctly rounded.
  *
- * Text is w * 10^q with w of up to 19 digits (and perhaps more digits behind them).  Three ways, each
- * exact or aware that it is not:
+ * Text is w * 10^q with w of up to 19 digits (and perhaps more digits behind them).  Three ways,
+ * each exact or aware that it is not:
  *
  *   1. w < 2^53 and |q| <= 22: w and 10^|q| are doubles, so one multiplication or division rounds
  *      once and rightly.
@@ -116,7 +116,7 @@ static void multiply_power_of_5(whole *a, int64_t power)
 {
     for (; power >= COARSE; power -= COARSE - 1)
         multiply_add(a, FINE_POWER[COARSE - 1], 0);
-    if (power > 0)
+    if (power > 0 && power < COARSE)
         multiply_add(a, FINE_POWER[power], 0);
 }
 
@@ -335,8 +335,8 @@ static COLD number_kind parse_word(const char *text, size_t n)
     return known ? NUMBER_NOT_FINITE : NUMBER_NONE;
 }
 
-/* Reads "e-12"; false if it is no exponent.  Digits that would overflow are dropped: what is left is
- * still far beyond anything that the zeros of a text in memory could make up for. */
+/* Reads "e-12"; false if it is no exponent.  Digits that would overflow are dropped: what is left
+ * is still far beyond anything that the zeros of a text in memory could make up for. */
 static bool take_exponent(const char *p, const char *end, int64_t *out)
 {
     bool negative = false;

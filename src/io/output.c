@@ -1,9 +1,9 @@
 /* A file that appears under its name only when it is complete.
  *
- * Bytes go to a file with a random name in the same directory.  Commit flushes it to the disk, then
- * renames it, so at any moment the name stands for the old content or the whole new one.  A symbolic
- * link is followed first, so that the link stays.  A device, a pipe or standard output cannot be
- * replaced and is written as it is. */
+ * Bytes go to a file with a random name in the same directory.  Commit flushes it to the disk,
+ * then renames it, so at any moment the name stands for the old content or the whole new one.  A
+ * symbolic link is followed first, so that the link stays.  A device, a pipe or standard output
+ * cannot be replaced and is written as it is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -123,9 +123,7 @@ static pboost_status open_file(pboost_output *o, int *fd, pboost_error *err)
     TRY(resolve(o, &info, &exists, err));
     if (!exists && directory_length(o->target) == strlen(o->target))
         TRY(refuse(o, o->target[0] == '\0' ? ENOENT : EISDIR, err));
-    if (exists && S_ISDIR(info.st_mode))
-        TRY(refuse(o, EISDIR, err));
-    if (exists && !S_ISREG(info.st_mode)) {
+    if (exists && !S_ISREG(info.st_mode)) { /* for a directory this fails as it should */
         *fd = open(o->target, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         if (*fd < 0)
             TRY(refuse(o, errno, err));

@@ -38,8 +38,6 @@ pboost_status pboost_source_open(source *out, const char *path, pboost_error *er
     }
     if (fstat(out->fd, &info) != 0)
         FAIL(err, PBOOST_BAD_DATA, "cannot read %s: %s", out->name, strerror(errno));
-    if (S_ISDIR(info.st_mode))
-        FAIL(err, PBOOST_BAD_DATA, "cannot read %s: %s", out->name, strerror(EISDIR));
     if (S_ISREG(info.st_mode)) {
         off_t at = lseek(out->fd, 0, SEEK_CUR);
         out->sized = at >= 0;

@@ -1,4 +1,4 @@
-/* UTF-8 as the Unicode standard has it: no overlong forms, no surrogates, nothing above U+10FFFF. */
+/* UTF-8 as Unicode has it: no overlong forms, no surrogates, nothing above U+10FFFF. */
 #include "utf8.h"
 
 #include <stdint.h>

@@ -6,12 +6,12 @@
 #include "assets.h"
 #include "panel.h"
 
-enum { ROW = 3, TITLE_ROOM = 34, LINE = 22, SAMPLE = 26, GAP = 18, EDGE = 12 };
+enum { ROW = 3, TITLE_ROOM = 34, LINE = 22, SAMPLE = 22, GAP = 14, EDGE = 12 };
 
 /* Guessed, a little generous: the file does not know which font will show it. */
 static double width_of(const char *text)
 {
-    return 7.4 * (double)text_length(text);
+    return 7.0 * (double)text_length(text);
 }
 
 /* Where the next legend entry goes; an entry that would not fit starts a new line. */
@@ -24,7 +24,7 @@ static void draw_entry(FILE *out, const pen *p, legend_entry entry)
     double y = p->y - 4.5;
     fprintf(out, "<g class=\"c%d\">", panel_colour(entry.colour));
     if (entry.dash == CHART_NO_LINE)
-        fprintf(out, "<path class=\"p\" d=\"M%.1f %.1fh0\"/></g>", p->x + SAMPLE / 2, y);
+        fprintf(out, "<path class=\"p\" d=\"M%.1f %.1fh0\"/></g>", p->x + 0.5 * SAMPLE, y);
     else
         fprintf(out, "<path class=\"l %s\" d=\"M%.1f %.1fh%d\"/></g>", panel_dash(entry.dash), p->x,
                 y, SAMPLE);
@@ -92,9 +92,11 @@ void chart_write_svg(FILE *out, const chart_figure *figure)
     fprintf(out, "</desc>\n<style>\n%s%s</style>\n", asset_chart_css, asset_light_css);
     fputs("<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", out);
     panel_text(out, "title", EDGE, 22, figure->title);
-    for (size_t i = 0; i < figure->n_panels; i++)
-        panel_write(out, figure, &l, i, PANEL_WIDTH * (double)(i % ROW),
-                    top + PANEL_HEIGHT * (double)(i / ROW));
+    for (size_t i = 0; i < figure->n_panels; i++) {
+        size_t row = i / ROW, column = i % ROW;
+        panel_write(out, figure, &l, i, PANEL_WIDTH * (double)column,
+                    top + PANEL_HEIGHT * (double)row);
+    }
     add_legend(out, figure, &l, width - EDGE, legend_top);
     fputs("</svg>\n", out);
 }

@@ -8,7 +8,7 @@
 #include "page.h"
 #include "panel.h"
 
-/* ---- Legend ------------------------------------------------------------------------------------ */
+/* ---- Legend ---------------------------------------------------------------------------------- */
 
 static void write_entry(FILE *out, char kind, size_t number, legend_entry entry)
 {
@@ -48,7 +48,7 @@ static void write_legend(FILE *out, const chart_figure *figure, const legend *l)
     fputs("</div>\n", out);
 }
 
-/* ---- Numbers ----------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------- */
 
 /* The least x beyond after (NAN: the least of all) in any series; NAN when there is none. */
 static double next_x(const chart_panel *panel, double after)
@@ -103,20 +103,19 @@ static void write_numbers(FILE *out, const chart_panel *panel)
         panel_series_name(out, &panel->series[s]);
     }
     fputs("\n<tbody>\n", out);
-    for (double x = next_x(panel, NAN); !isnan(x); x = next_x(panel, x)) {
+    double x = NAN;
+    while (x = next_x(panel, x), !isnan(x)) {
         char text[TEXT_NUMBER];
         text_value(text, x);
         fprintf(out, "<tr><th scope=\"row\">%s", text);
         for (size_t s = 0; s < panel->n_series; s++)
             write_value(out, &panel->series[s], x);
         fputc('\n', out);
-        if (x == INFINITY)
-            break;
     }
     fputs("</table></div>\n", out);
 }
 
-/* ---- The whole --------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 void page_figure(FILE *out, const chart_figure *figure)
 {

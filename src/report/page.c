@@ -77,7 +77,7 @@ void page_facts(FILE *out, const page_fact *facts, size_t n)
     fputs("</dl>\n", out);
 }
 
-/* ---- Tables ------------------------------------------------------------------------------------ */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *sign, *class;

@@ -42,6 +42,7 @@
   const panel = (svg, table) => {
     const box = svg.parentNode, { width, height } = svg.viewBox.baseVal;
     const xName = table.tHead.rows[0].cells[0].textContent.trim() || "x";
+    const yName = svg.querySelector("text[transform]")?.textContent ?? "";
     const tip = make("div", { className: "tip", hidden: true });
     tip.setAttribute("role", "status");
     const ring = document.createElementNS(svg.namespaceURI, "circle");
@@ -73,8 +74,8 @@
       ring.setAttribute("cx", p.x);
       ring.setAttribute("cy", p.y);
       svg.append(ring);
-      tip.replaceChildren(make("b", {}, p.series), make("br"), `${xName} ${p.at}`, make("br"),
-        make("span", { className: "value" }, p.value),
+      tip.replaceChildren(make("b", {}, p.series), make("br"), `${xName}: ${p.at}`, make("br"),
+        yName && `${yName}: `, make("span", { className: "value" }, p.value),
         ...labelAt(p).flatMap((text) => [make("br"), text]));
       tip.hidden = false;
       const left = p.x / width * box.clientWidth, top = p.y / height * box.clientHeight;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- Legend ------------------------------------------------------------------------------------ */
+/* ---- Legend ---------------------------------------------------------------------------------- */
 
 static bool same(const char *a, const char *b)
 {
@@ -68,7 +68,7 @@ void panel_series_name(FILE *out, const chart_series *series)
     text_escape(out, series->colour_key);
 }
 
-/* ---- Layout ------------------------------------------------------------------------------------ */
+/* ---- Layout ---------------------------------------------------------------------------------- */
 
 /* The plot's rectangle in the panel, and its two axes. */
 typedef struct {
@@ -128,7 +128,7 @@ static plot lay_out(const chart_figure *figure, const legend *l, size_t number)
         size_t length = text_length(q.y.tick[i].label);
         widest = length > widest ? length : widest;
     }
-    q.left = 30 + digit_width * (double)widest;
+    q.left = 34 + digit_width * (double)widest;
     q.right = PANEL_WIDTH - 12;
     q.top = q.panel->title != NULL ? 32 : 12;
     q.bottom = PANEL_HEIGHT - 46;
@@ -140,10 +140,11 @@ static plot lay_out(const chart_figure *figure, const legend *l, size_t number)
     return q;
 }
 
-/* Far outside the plot is as good as just outside: keeps a given range from making huge numbers. */
+/* Far outside the plot is as good as just outside: keeps a given range from making huge numbers.
+ * NAN stays NAN. */
 static double clamp(double v)
 {
-    return fmin(fmax(v, -2000), 2000);
+    return v < -2000 ? -2000 : v > 2000 ? 2000 : v;
 }
 
 static double px(const plot *q, double value)
@@ -161,7 +162,7 @@ static bool drawable(const plot *q, const chart_series *s, size_t i)
     return isfinite(scale_position(&q->x, s->x[i])) && scale_shows(q->y.kind, s->y[i]);
 }
 
-/* ---- Frame ------------------------------------------------------------------------------------- */
+/* ---- Frame ----------------------------------------------------------------------------------- */
 
 static void write_grid(FILE *out, const plot *q)
 {
@@ -222,7 +223,7 @@ static void write_labels(FILE *out, const plot *q)
     fputs("</text>\n", out);
 }
 
-/* ---- Data -------------------------------------------------------------------------------------- */
+/* ---- Data ------------------------------------------------------------------------------------ */
 
 const char *panel_dash(chart_dash dash)
 {
@@ -398,7 +399,7 @@ static void write_data(FILE *out, const plot *q)
         panel_text(out, "m", (q->left + q->right) / 2, (q->top + q->bottom) / 2, "no data");
 }
 
-/* ---- The whole --------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static const char *const scale_name[] = {"linear", "log", "log"};
 

@@ -54,32 +54,36 @@ double scale_position(const scale *s, double value)
     return s->from + (s->to - s->from) * (along(s->kind, value) - lo) / (hi - lo);
 }
 
-/* ---- Range ------------------------------------------------------------------------------------- */
+/* ---- Range ----------------------------------------------------------------------------------- */
 
 static void set_range(scale *s, const chart_axis *axis, const scale_extent *extent, double margin)
 {
-    bool given = axis->lo < axis->hi && scale_shows(s->kind, axis->lo) && isfinite(axis->hi);
-    if (given) {
-        s->lo = axis->lo;
-        s->hi = axis->hi;
-        return;
+    scale_extent given = SCALE_EMPTY;
+    if (axis->lo < axis->hi && scale_shows(s->kind, axis->lo) && isfinite(axis->hi)) {
+        given = (scale_extent){axis->lo, axis->hi, false};
+        extent = &given;
+        margin = 0;
     }
     if (extent->lo > extent->hi) { /* nothing to show */
         s->lo = logarithmic(s->kind) ? 0.1 : 0;
         s->hi = 1;
         return;
     }
-    double lo = along(s->kind, extent->lo), hi = along(s->kind, extent->hi);
-    double room = margin * (hi - lo);
+    /* Within these limits differences neither overflow nor vanish; beyond them nothing is seen. */
+    double most = logarithmic(s->kind) ? 270 : 1e300;
+    double lo = fmax(along(s->kind, extent->lo), -most);
+    double hi = fmin(along(s->kind, extent->hi), most);
+    lo = fmin(lo, most);
+    hi = fmax(hi, -most);
+    double size = fmax(fabs(lo), fabs(hi)), room = margin * (hi - lo);
     /* A single value, or one so nearly single that its ticks could not be told apart. */
-    double least = logarithmic(s->kind) ? 0.01 : 1e-9 * fmax(fabs(lo), fabs(hi));
-    if (hi - lo <= least)
-        room = logarithmic(s->kind) ? 0.3 : lo == 0 && hi == 0 ? 1 : 0.5 * fmax(fabs(lo), fabs(hi));
-    s->lo = back(s->kind, fmax(lo - room, logarithmic(s->kind) ? -300 : -1e300));
-    s->hi = back(s->kind, fmin(hi + room, logarithmic(s->kind) ? 300 : 1e300));
+    if (hi - lo <= (logarithmic(s->kind) ? 1e-6 : fmax(1e-9 * size, 1e-300)))
+        room = logarithmic(s->kind) ? 0.3 : size > 1e-300 ? 0.5 * size : 1;
+    s->lo = back(s->kind, lo - room);
+    s->hi = back(s->kind, hi + room);
 }
 
-/* ---- Ticks ------------------------------------------------------------------------------------- */
+/* ---- Ticks ----------------------------------------------------------------------------------- */
 
 static bool within(const scale *s, double value)
 {
@@ -112,7 +116,7 @@ static void decimal_label(char out[TEXT_NUMBER], int count, int power, bool plai
     char ten[TEXT_NUMBER];
     text_power(ten, 10, power);
     if (count == 1)
-        strcpy(out, ten);
+        snprintf(out, TEXT_NUMBER, "%s", ten);
     else
         snprintf(out, TEXT_NUMBER, "%d×%.20s", count, ten);
 }
@@ -126,16 +130,22 @@ static void linear_ticks(scale *s)
     int factor = step <= unit ? 1 : step <= 2 * unit ? 2 : step <= 5 * unit ? 5 : 10;
     step = factor * unit;
     int decimals = factor == 10 ? -power - 1 : -power;
-    bool plain = fabs(s->lo) < 1e6 && fabs(s->hi) < 1e6 && decimals <= 4;
+    double largest = fmax(fabs(s->lo), fabs(s->hi));
+    bool plain = largest < 1e6 && decimals <= 4;
+    int digits = 1 + (int)fmax(1, ceil(log10(largest / step))); /* neighbours must differ */
 
     s->n_ticks = s->n_minor = 0;
-    for (double i = ceil(s->lo / step - slack); i <= s->hi / step + slack; i++) {
+    /* set_range keeps the range above 1e-9 of its ends, so that these are far from overflow. */
+    long long first = (long long)ceil(s->lo / step - slack);
+    long long last = (long long)floor(s->hi / step + slack);
+    for (long long i = first; i <= last; i++) {
         char label[TEXT_NUMBER];
+        double value = (double)i * step;
         if (plain)
-            snprintf(label, sizeof label, "%.*f", decimals > 0 ? decimals : 0, i * step + 0.0);
+            snprintf(label, sizeof label, "%.*f", decimals > 0 ? decimals : 0, value);
         else
-            snprintf(label, sizeof label, "%.4g", i * step + 0.0);
-        add_tick(s, i * step, label);
+            snprintf(label, sizeof label, "%.*g", digits, value);
+        add_tick(s, value, label);
     }
 }
 
@@ -200,4 +210,6 @@ void scale_fit(scale *s, const chart_axis *axis, const scale_extent *extent, dou
     }
     if (s->n_ticks < LABELS_LEAST)
         linear_ticks(s);
+    if (s->n_minor == SCALE_MINOR) /* all or none: a part would look like a change of scale */
+        s->n_minor = 0;
 }

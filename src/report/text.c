@@ -82,7 +82,7 @@ void text_value(char out[TEXT_NUMBER], double value)
     if (isnan(value))
         out[0] = '\0';
     else if (isinf(value))
-        strcpy(out, value > 0 ? "∞" : "−∞");
+        snprintf(out, TEXT_NUMBER, "%s", value > 0 ? "∞" : "−∞");
     else if (value == floor(value) && fabs(value) < 1e15)
         snprintf(out, TEXT_NUMBER, "%.0f", value);
     else
@@ -93,8 +93,8 @@ void text_power(char out[TEXT_NUMBER], int base, int power)
 {
     static const char *const superscript[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
     char digits[16];
-    snprintf(out, TEXT_NUMBER, "%d%s", base, power < 0 ? "⁻" : "");
+    int n = snprintf(out, TEXT_NUMBER, "%d%s", base, power < 0 ? "⁻" : "");
     snprintf(digits, sizeof digits, "%d", power < 0 ? -power : power);
-    for (const char *d = digits; *d != '\0'; d++)
-        strcat(out, superscript[*d - '0']);
+    for (const char *d = digits; *d != '\0' && n < TEXT_NUMBER; d++)
+        n += snprintf(out + n, (size_t)(TEXT_NUMBER - n), "%s", superscript[*d - '0']);
 }

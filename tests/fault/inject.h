@@ -20,10 +20,12 @@
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
 void *__real_realloc(void *old, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
 ssize_t __real_getrandom(void *buffer, size_t bytes, unsigned flags);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_realloc(void *old, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 ssize_t __wrap_getrandom(void *buffer, size_t bytes, unsigned flags);
 
 static struct {
@@ -86,6 +88,11 @@ void *__wrap_calloc(size_t n, size_t bytes)
 void *__wrap_realloc(void *old, size_t bytes)
 {
     return allocation_fails() ? NULL : __real_realloc(old, bytes);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+    return allocation_fails() ? NULL : __real_aligned_alloc(alignment, bytes);
 }
 
 ssize_t __wrap_getrandom(void *buffer, size_t bytes, unsigned flags)

@@ -1,6 +1,6 @@
-/* Whichever allocation fails while files are read, encoded and written: the call says so, its outputs
- * are empty, no file is left behind, nothing leaks (under the address sanitizer), and the same call
- * succeeds afterwards. */
+/* Whichever allocation fails while files are read, encoded and written: the call says so, its
+ * outputs are empty, no file is left behind, nothing leaks (under the address sanitizer), and the
+ * same call succeeds afterwards. */
 #include "io_testing.h"
 
 #include <jansson.h>
@@ -188,6 +188,35 @@ static void reading_models(void **unused)
     assert_true(n > 60);
 }
 
+/* Labels of many lengths, so that the text runs out of room at many places. */
+static void printing_models(void **unused)
+{
+    char label[] = "0123456789012345678901234567890123456789", *whole, *own;
+    pboost_model m;
+
+    (void)unused;
+    assert_int_equal(pboost_model_parse(&m, MODEL, strlen(MODEL), "m.json", NULL), PBOOST_OK);
+    own = m.label;
+    for (m.label = label; *m.label != '\0'; m.label++) {
+        long n = 1;
+        assert_int_equal(pboost_model_print(&whole, &m, NULL), PBOOST_OK);
+        for (; n == 1 || injected(); n++) {
+            pboost_error err = {0};
+            char *text;
+            inject_allocation(n);
+            pboost_status st = pboost_model_print(&text, &m, &err);
+            inject_nothing();
+            check(st, text != NULL && strcmp(text, whole) == 0, &err);
+            assert_true((st == PBOOST_OK) == (text != NULL));
+            free(text);
+        }
+        assert_true(n > 60);
+        free(whole);
+    }
+    m.label = own;
+    pboost_model_free(&m);
+}
+
 static void writing_models(void **state)
 {
     char *path = path_in(*state, "m.json");
@@ -198,17 +227,6 @@ static void writing_models(void **state)
     assert_int_equal(pboost_model_parse(&m, MODEL, strlen(MODEL), "m.json", NULL), PBOOST_OK);
     assert_int_equal(pboost_model_print(&whole, &m, NULL), PBOOST_OK);
     for (; n == 1 || injected(); n++) {
-        pboost_error err = {0};
-        char *text;
-        inject_allocation(n);
-        pboost_status st = pboost_model_print(&text, &m, &err);
-        inject_nothing();
-        check(st, text != NULL && strcmp(text, whole) == 0, &err);
-        assert_true((st == PBOOST_OK) == (text != NULL));
-        free(text);
-    }
-    assert_true(n > 60);
-    for (n = 1; n == 1 || injected(); n++) {
         pboost_error err = {0};
         inject_allocation(n);
         pboost_status st = pboost_model_save(&m, path, &err);
@@ -262,15 +280,11 @@ static void naming_an_output_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reading_csv),
-        cmocka_unit_test(reading_many_levels_and_columns),
-        IN_DIRECTORY(reading_a_file),
-        cmocka_unit_test(reading_npy),
-        cmocka_unit_test(encoding),
-        cmocka_unit_test(reading_models),
-        IN_DIRECTORY(writing_models),
-        IN_DIRECTORY(opening_outputs),
-        IN_DIRECTORY(naming_an_output_may_fail),
+        cmocka_unit_test(reading_csv),     cmocka_unit_test(reading_many_levels_and_columns),
+        IN_DIRECTORY(reading_a_file),      cmocka_unit_test(reading_npy),
+        cmocka_unit_test(encoding),        cmocka_unit_test(reading_models),
+        cmocka_unit_test(printing_models), IN_DIRECTORY(writing_models),
+        IN_DIRECTORY(opening_outputs),     IN_DIRECTORY(naming_an_output_may_fail),
     };
     return cmocka_run_group_tests(tests, route_jansson, NULL);
 }

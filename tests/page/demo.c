@@ -33,7 +33,7 @@ static chart_series series(int bag, int algorithm, size_t n, const double *x, co
                           .y = y};
 }
 
-/* ---- Files ------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static FILE *create(const char *directory, const char *name, const char *ending)
 {
@@ -63,7 +63,7 @@ static void write_figure(FILE *page, const char *directory, const chart_figure *
     page_figure(page, figure);
 }
 
-/* ---- Steps: two panels of 14 curves ------------------------------------------------------------ */
+/* ---- Steps: two panels of 14 curves ---------------------------------------------------------- */
 
 typedef struct {
     double x[STEPS], y[BAGS][ALGORITHMS][STEPS];
@@ -106,7 +106,7 @@ static void write_steps(FILE *page, const char *directory, const char *id, const
     write_figure(page, directory, &figure);
 }
 
-/* ---- Privacy: error bars and infinity ---------------------------------------------------------- */
+/* ---- Privacy: error bars and infinity -------------------------------------------------------- */
 
 static void write_privacy(FILE *page, const char *directory)
 {
@@ -144,7 +144,7 @@ static void write_privacy(FILE *page, const char *directory)
     write_figure(page, directory, &figure);
 }
 
-/* ---- Bag size: powers of two and rings --------------------------------------------------------- */
+/* ---- Bag size: powers of two and rings ------------------------------------------------------- */
 
 static void write_bag_size(FILE *page, const char *directory)
 {
@@ -192,7 +192,7 @@ static void write_bag_size(FILE *page, const char *directory)
     write_figure(page, directory, &figure);
 }
 
-/* ---- Theory: formula, bound, simulation -------------------------------------------------------- */
+/* ---- Theory: formula, bound, simulation ------------------------------------------------------ */
 
 static void write_theory(FILE *page, const char *directory)
 {
@@ -226,7 +226,7 @@ static void write_theory(FILE *page, const char *directory)
     write_figure(page, directory, &figure);
 }
 
-/* ---- The page ---------------------------------------------------------------------------------- */
+/* ---- The page -------------------------------------------------------------------------------- */
 
 static void write_claims(FILE *page)
 {

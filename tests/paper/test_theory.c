@@ -40,7 +40,7 @@ static void assert_at_most(double small, double large)
         fail_msg("%.17g should be at most %.17g", small, large);
 }
 
-/* ---- Data ---- */
+/* ---- Data ------------------------------------------------------------------------------------ */
 
 typedef struct {
     size_t n, d;
@@ -107,7 +107,7 @@ static double distance2(const double *a, const double *b, size_t n)
     return sum;
 }
 
-/* ---- Bags ---- */
+/* ---- Bags ------------------------------------------------------------------------------------ */
 
 typedef enum { OPTIMAL, RANDOM, ADVERSARIAL, KINDS } kind;
 
@@ -154,7 +154,7 @@ static void average(double *target, const pboost_bags *bags, const double *y)
     }
 }
 
-/* ---- Labels, drawn afresh over the same rows ---- */
+/* ---- Labels, drawn afresh over the same rows ------------------------------------------------- */
 
 static double uniform(uint64_t *state)
 {
@@ -258,7 +258,7 @@ static void gram_range(double *least, double *most, const table *t)
     free(gram);
 }
 
-/* ---- Section 2: linear regression ---- */
+/* ---- Section 2: linear regression ------------------------------------------------------------ */
 
 static void theorem_linear_regression(void **state)
 {
@@ -394,7 +394,7 @@ static void lemma_sorting_structure(void **state)
     table_free(&t);
 }
 
-/* ---- Section 3: generalised linear models ---- */
+/* ---- Section 3: generalised linear models ---------------------------------------------------- */
 
 static void theorem_glm(void **state)
 {
@@ -528,7 +528,7 @@ static void lemma_taylor(void **state)
     table_free(&t);
 }
 
-/* ---- Section 4: curated against random bags ---- */
+/* ---- Section 4: curated against random bags -------------------------------------------------- */
 
 static void theorem_upper_bound_for_optimal_bags(void **state)
 {
@@ -710,7 +710,7 @@ static void mismatch_does_not_see_the_order_of_bags(void **state)
     table_free(&t);
 }
 
-/* ---- Section 5: the dynamic program ---- */
+/* ---- Section 5: the dynamic program ---------------------------------------------------------- */
 
 static int ascending(const void *left, const void *right)
 {

@@ -376,12 +376,24 @@ static void splice_refuses_strangers(void **unused)
     assert_int_equal(have[4], 13);
 }
 
+static void too_large_bags_are_refused(void **unused)
+{
+    partition_table table;
+    pboost_error err;
+    (void)unused;
+    assert_int_equal(pboost_partition_table_init(&table, PARTITION_MAX_MIN_BAG + 1, &err),
+                     PBOOST_INVALID);
+    assert_non_null(strstr(err.message, "2147483649"));
+    pboost_partition_table_free(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_cases_are_optimal), cmocka_unit_test(large_cases_are_optimal),
-        cmocka_unit_test(every_level_is_optimal),  cmocka_unit_test(runs_of_ties_cost_nothing),
-        cmocka_unit_test(parts_equal_the_whole),   cmocka_unit_test(splice_refuses_strangers),
+        cmocka_unit_test(small_cases_are_optimal),    cmocka_unit_test(large_cases_are_optimal),
+        cmocka_unit_test(every_level_is_optimal),     cmocka_unit_test(runs_of_ties_cost_nothing),
+        cmocka_unit_test(parts_equal_the_whole),      cmocka_unit_test(splice_refuses_strangers),
+        cmocka_unit_test(too_large_bags_are_refused),
     };
     return cmocka_run_group_tests_name("partition", tests, NULL, NULL);
 }

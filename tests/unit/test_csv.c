@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-static const size_t WINDOWS[] = {1, 2, 3, 5, 8, 13, 64, 1 << 16};
-enum { N_WINDOWS = sizeof WINDOWS / sizeof *WINDOWS };
+/* Every window from 1 byte on, so that every place is once the last in sight. */
+enum { N_WINDOWS = 40 };
 
 /* One cell as text: numbers as %g, "-" where missing. */
 static const char *cell(const pboost_table *t, size_t row, size_t col)
@@ -32,7 +32,7 @@ static void check_with(const char *text, size_t n, const char *expected,
         size_t used = 0;
         pboost_error err = {0};
         pboost_table *t;
-        assert_ok(table_from(&t, text, n, WINDOWS[w], options, &err), err);
+        assert_ok(table_from(&t, text, n, w + 1, options, &err), err);
         for (size_t c = 0; c < pboost_table_cols(t); c++)
             used += (size_t)snprintf(got + used, sizeof got - used, "%s%s", c > 0 ? "," : "",
                                      pboost_table_name(t, c));
@@ -56,7 +56,7 @@ static void check_bad(const char *text, size_t n, const char *part)
     for (size_t w = 0; w < N_WINDOWS; w++) {
         pboost_error err = {0};
         pboost_table *t;
-        assert_fails(table_from(&t, text, n, WINDOWS[w], NULL, &err), PBOOST_BAD_DATA, err, part);
+        assert_fails(table_from(&t, text, n, w + 1, NULL, &err), PBOOST_BAD_DATA, err, part);
         assert_null(t);
     }
 }
@@ -196,7 +196,7 @@ static void refuses_bad_rows(void **unused)
 
 static void says_where_a_number_is_none(void **unused)
 {
-    pboost_table *t = table_of("x,y,z,w\n1,a,\"q\nr\",1\n2,b,s,\nabc,c,t,nan\n4,d,u,2\n");
+    pboost_table *t = table_of("x,y,z,w\n1,a,\"q\nr\",1\n2,b,s,\nabc,c,t,nan\ndef,d,u,inf\n");
     pboost_error err;
     const double *x;
 

@@ -343,7 +343,7 @@ static void random_bags_bound(void **state)
     assert_true(isnan(pboost_random_bags_bound(0, theta, 3)));
 }
 
-/* ---- What is refused ---- */
+/* ---- What is refused ------------------------------------------------------------------------- */
 
 static void assert_said(pboost_status got, pboost_status want, const pboost_error *err,
                         const char *part)

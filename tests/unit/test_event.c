@@ -115,6 +115,28 @@ static void strides_types_and_rows_agree(void **state)
     free_table(&t);
 }
 
+/* A table that is its own panel, and the same one off the alignment that this takes. */
+static void aligned_tables_are_read_in_place(void **state)
+{
+    (void)state;
+    for (size_t n = 100; n <= 30000; n *= 300) {
+        test_table t = make_table(PBOOST_LOGISTIC, n, 8, 9);
+        double *block = calloc(n * 8 + 16, sizeof *block);
+        pboost_fit_options o = options_for(PBOOST_LOGISTIC, 1.0, true);
+        for (size_t off = 0; off < 2; off++) {
+            double *x = block + off;
+            while ((uintptr_t)(x - off) % 64 != 0)
+                x++;
+            memcpy(x, t.x, n * 8 * sizeof *x);
+            t.matrix.data = x;
+            pboost_samples s = samples_of(&t);
+            assert_fits(&s, &o, 1e-12);
+        }
+        free(block);
+        free_table(&t);
+    }
+}
+
 static void threads_change_no_bit(void **state)
 {
     (void)state;
@@ -248,6 +270,11 @@ static void noisy_targets_outside_the_range(void **state)
     for (size_t i = 0; i < t.n; i++)
         t.y[i] = 1.5;
     pboost_fit_options o = options_for(PBOOST_LOGISTIC, 0.0, true);
+    assert_no_minimiser(&s, &o);
+    /* The same through a column of ones: the value falls below any bound. */
+    o.intercept = false;
+    for (size_t i = 0; i < t.n; i++)
+        t.x[i * 2] = 1.0;
     assert_no_minimiser(&s, &o);
     free_table(&t);
 }
@@ -573,6 +600,7 @@ int main(void)
         cmocka_unit_test(every_level_reaches_the_minimum),
         cmocka_unit_test(warm_up_and_rough_hessian_reach_the_minimum),
         cmocka_unit_test(strides_types_and_rows_agree),
+        cmocka_unit_test(aligned_tables_are_read_in_place),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(separable_data_have_no_minimiser),
         cmocka_unit_test(poisson_without_minimiser),

@@ -177,7 +177,7 @@ static void coefficients(void **state)
     assert_null(coef.theta);
     pboost_coef_free(&coef);
     pboost_coef_free(NULL);
-    assert_int_equal(pboost_coef_init(&coef, SIZE_MAX / 4, NULL), PBOOST_NO_MEMORY);
+    assert_int_equal(pboost_coef_init(&coef, SIZE_MAX / 2, NULL), PBOOST_NO_MEMORY);
     assert_null(coef.theta);
 }
 

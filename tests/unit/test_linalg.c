@@ -140,7 +140,7 @@ static void kernels_match_plain_sums(void **state)
                 memset(g, 0, sizeof g);
                 memset(cross, 0, sizeof cross);
                 memset(gram, 0, sizeof gram);
-                glm_panel p = {panel, CAP, count, blocks};
+                glm_panel p = {.x = panel, .capacity = CAP, .count = count, .blocks = blocks};
                 k->eta(eta, p, theta, 0.5);
                 k->gradient(g, cross, p, r, w);
                 k->gram(gram, p, w);

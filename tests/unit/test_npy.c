@@ -283,6 +283,24 @@ static void refuses_sizes_that_lie(void **state)
     bad(plain("<f8", "(2305843009213693952, 1)", data, 32), "no file can hold");
 }
 
+static void notices_a_file_that_shrinks(void **unused)
+{
+    const double data[4] = {0};
+    file f = plain("<f8", "(4,)", data, 32);
+    pboost_error err = {0};
+    pboost_table *t;
+    source src;
+
+    (void)unused;
+    assert_ok(pboost_source_memory(&src, "t.npy", f.bytes, f.n - 8, 64, &err), err);
+    src.sized = true; /* as if there had been more when it was opened */
+    src.size = f.n;
+    assert_fails(pboost_table_read_source(&t, &src, NULL, &err), PBOOST_BAD_DATA, err,
+                 "t.npy became shorter while it was read");
+    assert_null(t);
+    pboost_source_close(&src);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +311,7 @@ int main(void)
         cmocka_unit_test(says_which_value_is_not_finite),
         cmocka_unit_test(refuses_other_types_and_shapes),
         cmocka_unit_test(refuses_broken_headers),
+        cmocka_unit_test(notices_a_file_that_shrinks),
         cmocka_unit_test_setup_teardown(refuses_sizes_that_lie, enter_directory, leave_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,6 +90,12 @@ static double two_scales(size_t i)
     return i % 2 ? 1e9 + 1e-3 * gaussian(i) : gaussian(i);
 }
 
+/* Fewer steps of the last place in a bucket than records. */
+static double offset(size_t i)
+{
+    return 1e9 + 1e-3 * gaussian(i);
+}
+
 /* Each power of two far from the next: distribution by range does not get on. */
 static double tower(size_t i)
 {
@@ -112,9 +118,9 @@ static double almost_equal(size_t i)
     return i == 777 ? 2.0 : 1.0;
 }
 
-static draw *const DRAWS[] = {flat,      gaussian, cauchy, ties,   zeros,   signed_zeros_and_ones,
-                              bits,      denormal, tower,  rising, falling, almost_equal,
-                              two_scales};
+static draw *const DRAWS[] = {flat,       gaussian, cauchy, ties,   zeros,   signed_zeros_and_ones,
+                              bits,       denormal, tower,  rising, falling, almost_equal,
+                              two_scales, offset};
 
 typedef struct {
     double value;

@@ -4,7 +4,7 @@
 
 enum { ROWS = 4000, FEATURES = 3, MIN_BAG = 5 };
 
-/* ---- A table, an oracle that takes notes, a learner that takes notes --------------------------- */
+/* ---- A table, an oracle that takes notes, a learner that takes notes ------------------------- */
 
 typedef struct {
     double x[ROWS * FEATURES], y[ROWS], theta[FEATURES];
@@ -103,7 +103,7 @@ static pboost_trainer_options options_of(pboost_algorithm algorithm, size_t roun
     return o;
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 static void every_row_is_asked_exactly_once(void **state)
 {
@@ -299,7 +299,7 @@ static void wrong_options_are_refused(void **state)
     table_close(&t);
 }
 
-/* ---- With the GLM learner ---------------------------------------------------------------------- */
+/* ---- With the GLM learner -------------------------------------------------------------------- */
 
 static void train_glm(double *theta, const table *t, const pboost_oracle *oracle,
                       const pboost_trainer_options *o)

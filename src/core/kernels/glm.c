@@ -246,6 +246,35 @@ static double logistic_total_by_product(const double *eta, const double *y, cons
 
 /* ---- Panels ---------------------------------------------------------------------------------- */
 
+/* Rows picked by number lie anywhere: ask for each some time before it is needed. */
+#define ROWS_AHEAD 12
+
+static void gather_rows(double *panel, size_t capacity, glm_rows rows)
+{
+    size_t whole = rows.cols / LANES, rest = rows.cols % LANES;
+    for (size_t r = 0; r < rows.count; r++) {
+        size_t i = rows.first + r * rows.stride;
+        size_t row = rows.row != NULL ? rows.row[i] : i;
+        const double *from = rows.x + (ptrdiff_t)row * rows.row_stride;
+        double *to = panel + r * LANES;
+        if (rows.row != NULL && r + ROWS_AHEAD < rows.count)
+            __builtin_prefetch(rows.x +
+                               (ptrdiff_t)rows.row[i + ROWS_AHEAD * rows.stride] * rows.row_stride);
+        for (size_t b = 0; b < whole; b++)
+            vec_store(to + b * capacity * LANES, vec_load(from + b * LANES));
+        if (rest > 0)
+            vec_store(to + whole * capacity * LANES, vec_load_some(from + whole * LANES, rest));
+    }
+}
+
+/* Asks for block b of row r of the next panel, while there is arithmetic to do: a pass over a large
+ * table would else wait for memory and compute in turn. */
+INLINE void ask_ahead(glm_panel p, size_t b, size_t r)
+{
+    if (p.ahead != NULL)
+        __builtin_prefetch(p.ahead + (ptrdiff_t)r * p.ahead_stride + b * LANES, 0, 2);
+}
+
 INLINE vec row_of(glm_panel p, size_t block, size_t r)
 {
     return vec_load(p.x + (block * p.capacity + r) * LANES);
@@ -314,6 +343,8 @@ INLINE void gram_tile(double *gram, glm_panel p, const double *curvature, size_t
             acc[i][j] = vec_load(gram + (ib * LANES + i) * cols + (jb + j) * LANES);
     const double *left = p.x + ib * p.capacity * LANES;
     for (size_t r = 0; r < p.count; r++) {
+        if (jb == 0)
+            ask_ahead(p, ib, r);
         vec x[3];
         for (size_t j = 0; j < width; j++)
             x[j] = row_of(p, jb + j, r) * curvature[r];
@@ -337,6 +368,8 @@ INLINE void gram_block(double *gram, glm_panel p, const double *curvature)
     size_t r = 0;
     for (; r + 2 <= p.count; r += 2) {
         const double *x = p.x + r * LANES;
+        ask_ahead(p, 0, r);
+        ask_ahead(p, 0, r + 1);
         vec a = vec_load(x) * curvature[r], b = vec_load(x + LANES) * curvature[r + 1];
         for (size_t i = 0; i < LANES; i++) {
             even[i] += a * x[i];
@@ -448,6 +481,7 @@ static bool all_finite(const double *a, size_t n)
 const glm_kernels SIMD(pboost_glm_kernels) = {
     {KERNELS_OF(linear, linear_total), KERNELS_OF(logistic, logistic_total_by_product),
      KERNELS_OF(poisson, poisson_total)},
+    gather_rows,
     eta_rows,
     gradient_rows,
     gram_rows,

@@ -11,6 +11,8 @@
 typedef struct {
     const double *x;
     size_t capacity, count, blocks;
+    const double *ahead; /* where the rows of the next panel will be read from; NULL: not known */
+    ptrdiff_t ahead_stride;
 } glm_panel;
 
 enum { EVENT_LOSS, EVENT_RESIDUAL, EVENT_CURVATURE, EVENT_SUMS };
@@ -32,8 +34,19 @@ typedef struct {
 /* 512 factors of at most 2 have a product that does not overflow: one logarithm serves them all. */
 #define GLM_BLOCK 512
 
+/* Rows of adjacent doubles: that of sample i starts at x + row_stride * row[i], or * i where row is
+ * NULL. */
+typedef struct {
+    const double *x;
+    ptrdiff_t row_stride;
+    const size_t *row;
+    size_t cols, first, stride, count; /* samples first, first + stride, ... */
+} glm_rows;
+
 typedef struct {
     family_kernels family[3];
+    /* Copies rows into a panel of that capacity. */
+    void (*gather)(double *panel, size_t capacity, glm_rows rows);
     /* eta[r] = x_r theta + intercept; theta is padded with zeros to whole blocks. */
     void (*eta)(double *eta, glm_panel panel, const double *theta, double intercept);
     /* gradient += sum residual_r x_r; cross += sum curvature_r x_r. */
