@@ -174,7 +174,7 @@ pboost_status pboost_ids_reserve(id_map *map, size_t n, pboost_error *err)
         memset(is_text + old_words, 0, (words - old_words) * sizeof *is_text);
         map->capacity = n;
     }
-    while (buckets / 4 * 3 < n)
+    while (buckets / 2 < n)
         buckets *= 2;
     if (buckets > map->buckets)
         TRY(grow_buckets(map, buckets, err));

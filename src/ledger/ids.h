@@ -1,7 +1,7 @@
 /* Ids and their numbers 0, 1, 2, ... in order of arrival: a hash map in memory.
  *
  * An id is a 64-bit integer or text; text that is the usual way to write such an integer is that
- * integer.  An integer takes 8 bytes and about 7 of table, text its own length more. */
+ * integer.  An integer takes 8 bytes and 8 to 16 of table, text its own length more. */
 #ifndef PBOOST_IDS_H
 #define PBOOST_IDS_H
 
@@ -18,7 +18,7 @@ typedef struct {
     char *text;
     size_t text_used, text_capacity;
     uint32_t *bucket; /* number + 1; 0: empty */
-    size_t buckets;   /* a power of two, at least 4/3 of the ids */
+    size_t buckets;   /* a power of two, at least twice the ids */
 } id_map;
 
 void pboost_ids_free(id_map *map);

@@ -303,7 +303,7 @@ pboost_status pboost_sqlite_open(store **out, const char *path, bool create, pbo
     pboost_status st = PBOOST_OK;
     sqlite_store *s = NULL;
     bool made = false;
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX; /* its side has one */
 
     *out = NULL;
     NEED(s = calloc(1, sizeof *s), err);
