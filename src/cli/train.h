@@ -2,12 +2,14 @@
 #ifndef PBOOST_CLI_TRAIN_H
 #define PBOOST_CLI_TRAIN_H
 
+#include <priorboost/ledger.h>
+
 #include "data.h"
 
 /* The command line, read. */
 typedef struct train_arguments {
     const char *data, *test, *out, *prior;
-    const char *label, *positive, *id, *weight, *offset;
+    const char *label, *positive, *id, *unit, *weight, *offset;
     cli_list exclude, categorical;
     const char *impute;
     bool standardize;
@@ -24,6 +26,10 @@ typedef struct train_arguments {
     bool has_bounds, clamp, round;
     double step;
 
+    const char *oracle, *token_file, *ca, *checkpoint; /* labels stay at the oracle */
+    bool skip_unavailable;
+    size_t patience;
+
     uint64_t seed;
     bool has_seed;
     int threads;
@@ -37,9 +43,13 @@ typedef struct train_data {
     double *mean, *scale; /* by column, what standardising took away; NULL: nothing */
     double *weight, *offset, *prior_score;
     uint64_t *row_key;
+    pboost_id *id; /* with --oracle; text in id_text */
+    char *id_text;
+    uint32_t *unit; /* by row, numbered from 0; NULL: every row is its own */
+    size_t n_units;
     size_t test_rows;
     double *test_x, *test_offset; /* in the units of the file */
-    double *label, *test_label;
+    double *label, *test_label;   /* label is NULL with --oracle */
 } train_data;
 
 pboost_status train_data_load(train_data *out, const train_arguments *a, pboost_error *err);
@@ -58,6 +68,7 @@ typedef struct train_result {
     size_t rounds, rows_spent;
     pboost_fit_report fit;
     bool simulated;
+    size_t unavailable, same_unit; /* rows left out */
     double seconds;
 } train_result;
 
