@@ -70,9 +70,9 @@ class Questions(Case):
                 ([["3", "4", "zzz"]], "unknown-row", "rows", ["zzz"]),
                 ([["3", "4", "012"]], "unknown-row", "rows", ["012"]),
                 ([["3", "1", "2"]], "row-spent", "rows", ["1", "2"]),
-                ([], "malformed", None, None),
-                ([["", "4", "5"]], "malformed", None, None),
-                ([["x" * 256, "4", "5"]], "malformed", None, None),
+                ([], "malformed-request", None, None),
+                ([["", "4", "5"]], "malformed-request", None, None),
+                ([["x" * 256, "4", "5"]], "malformed-request", None, None),
             ]
             for number, (bags, problem, member, offenders) in enumerate(cases):
                 with self.subTest(problem=problem, bags=bags):
@@ -93,7 +93,7 @@ class Questions(Case):
             self.assertEqual(service.ask(learner, "later", [["3", "4", "5"]], head=first.json()["head"]).status, 200)
             refusals = service.get("/v1/status", token=self.token["operator"]).json()["refusals"]
             self.assertEqual(refusals["row-spent"], 1)
-            self.assertEqual(refusals["malformed"], 3)
+            self.assertEqual(refusals["malformed-request"], 3)
 
     def test_malformed_bodies(self):
         with self.serve() as service:
@@ -113,9 +113,9 @@ class Questions(Case):
             for body, type in bodies:
                 with self.subTest(body=body[:60], type=type):
                     self.check_problem(service.send("POST", "/v1/queries", body, token=self.token["learner"], type=type),
-                                       400, "malformed")
+                                       400, "malformed-request")
             for body in (b"", b"{}", b'{"rows":[1]}', b'{"rows":["1"],"x":2}'):
-                self.check_problem(service.send("POST", "/v1/available", body, token=self.token["learner"]), 400, "malformed")
+                self.check_problem(service.send("POST", "/v1/available", body, token=self.token["learner"]), 400, "malformed-request")
             self.assertEqual(service.get("/v1/status", token=self.token["operator"]).json()["ledger"]["spent"], 0)
 
     def test_noise_says_dp(self):

@@ -1,0 +1,867 @@
+/* Each rule of the ledger: what is answered, what is refused and by which name, and that a refusal
+ * spends nothing. */
+#include "ledger_testing.h"
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+static void answers_are_the_means_of_the_bags(void **state)
+{
+    (void)state;
+    const double label[] = {0, 1, 1, 1, 0, 0, 0, 1};
+    const int64_t row[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 8, label);
+    pboost_token token = plain_token(ledger, "a");
+    pboost_error err = {0};
+    pboost_reply reply;
+    char head[PBOOST_HEAD_TEXT];
+
+    assert_ok(ask(&reply, ledger, &token, "r", row, 8, 4, NULL, &err), err);
+    assert_int_equal(reply.length, 2 * 8 + 32);
+    assert_true(mean_of(&reply, 0) == 0.75 && mean_of(&reply, 1) == 0.25);
+    assert_false(reply.retried);
+    head_of(head, &reply);
+    pboost_ledger_status status = status_of(ledger);
+    assert_string_equal(status.head, head);
+    assert_int_equal(status.rows, 8);
+    assert_int_equal(status.spent, 8);
+    assert_int_equal(status.answers, 1);
+    assert_int_equal(status.bags, 2);
+    assert_string_equal(status.store, on_postgresql() ? "postgresql" : "sqlite");
+    pboost_reply_free(&reply);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+/* With noise, what is released is a whole number of steps. */
+static void noise_stays_on_the_grid(void **state)
+{
+    (void)state;
+    enum { N = 4000 };
+    double label[N];
+    int64_t row[N];
+    pboost_ledger_rules rules = plain_rules();
+    rules.no_noise = false;
+    rules.rules.epsilon = (pboost_rational){1, 2};
+    rules.rules.lower = -1;
+    rules.rules.step = 0.25;
+    for (int i = 0; i < N; i++) {
+        label[i] = 0.25 * (i % 9 - 4);
+        row[i] = i + 1;
+    }
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, N, label);
+    pboost_token token = plain_token(ledger, "a");
+    pboost_error err = {0};
+    pboost_reply reply;
+    double square = 0;
+    int off = 0;
+
+    assert_ok(ask(&reply, ledger, &token, "r", row, N, 4, NULL, &err), err);
+    for (size_t b = 0; b < N / 4; b++) {
+        double steps = mean_of(&reply, b) * 4 / 0.25, sum = 0;
+        assert_true(steps == floor(steps));
+        for (size_t i = 0; i < 4; i++)
+            sum += label[4 * b + i] / 0.25;
+        square += (steps - sum) * (steps - sum);
+        off += steps != sum;
+    }
+    /* scale 8 / (1/2) = 16 steps: variance about 512; a thousand draws are within 30 % of it */
+    assert_true(square / (N / 4) > 350 && square / (N / 4) < 700);
+    assert_true(off > 900);
+    pboost_reply_free(&reply);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+static pboost_status render_text(void *user, unsigned char **body, size_t *length,
+                                 const pboost_answer *answer, pboost_error *err)
+{
+    char text[300];
+    (void)err;
+    if (user != NULL)
+        return pboost_fail(err, PBOOST_INTERNAL, "no rendering today");
+    *length = (size_t)snprintf(text, sizeof text, "%s %zu %zu %g %d %g %s", answer->request_id,
+                               answer->n_bags, answer->size[0], answer->mean[0], answer->dp,
+                               pboost_rational_value(answer->epsilon), answer->head);
+    *body = (unsigned char *)strdup(text);
+    return PBOOST_OK;
+}
+
+static void a_renderer_makes_the_bytes(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 8, NULL);
+    pboost_token token = plain_token(ledger, "a");
+    pboost_question q = PBOOST_QUESTION_INIT;
+    const pboost_id id[] = {{"1", 0}, {NULL, 2}, {"3", 0}, {NULL, 4}};
+    const size_t start[] = {0, 4};
+    pboost_error err = {0};
+    pboost_reply reply;
+    char expected[300];
+    bool found;
+
+    q.token = &token;
+    q.request_id = "r";
+    q.n_bags = 1;
+    q.start = start;
+    q.id = id;
+    q.format = 7;
+    q.render = render_text;
+    q.user = &q; /* fails: nothing is spent */
+    assert_fails(pboost_ledger_ask(&reply, ledger, &q, &err), PBOOST_INTERNAL, err, "no rendering");
+    assert_int_equal(status_of(ledger).spent, 0);
+    q.user = NULL;
+    assert_ok(pboost_ledger_ask(&reply, ledger, &q, &err), err);
+    snprintf(expected, sizeof expected, "r 1 4 1 0 inf %s", status_of(ledger).head);
+    assert_int_equal(reply.length, strlen(expected));
+    assert_memory_equal(reply.body, expected, reply.length);
+    pboost_reply_free(&reply);
+    assert_ok(pboost_ledger_find(&reply, &found, ledger, &token, "r", &err), err);
+    assert_true(found);
+    assert_int_equal(reply.format, 7);
+    assert_memory_equal(reply.body, expected, reply.length);
+    pboost_reply_free(&reply);
+    assert_ok(pboost_ledger_find(&reply, &found, ledger, &token, "other", &err), err);
+    assert_false(found);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+/* ---- Refusals -------------------------------------------------------------------------------- */
+
+static void each_rule_refuses_by_name(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 40, NULL);
+    pboost_token token = plain_token(ledger, "a");
+    pboost_error err = {0};
+    pboost_reply reply;
+    const int64_t first[] = {1, 2, 3, 4}, small[] = {5, 6, 7, 8, 9, 10, 11},
+                  twice[] = {5, 6, 7, 8, 9, 6, 10, 11}, unknown[] = {5, 6, 99, 8},
+                  spent[] = {5, 6, 3, 8, 9, 10, 11, 1}, good[] = {5, 6, 7, 8};
+
+    assert_ok(ask(&reply, ledger, &token, "1", first, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &token, "2", small, 7, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_BAG_TOO_SMALL, err);
+    assert_int_equal(reply.n_offenders, 1);
+    assert_int_equal(reply.offender[0], 1); /* the second bag */
+    assert_true(pboost_problem_describe(reply.problem)->of_bags);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &token, "2", twice, 8, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_DUPLICATE_ROW, err);
+    assert_int_equal(reply.n_offenders, 1);
+    assert_int_equal(reply.offender[0], 5);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &token, "2", unknown, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_UNKNOWN_ROW, err);
+    assert_int_equal(reply.offender[0], 2);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &token, "2", spent, 8, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_ROW_SPENT, err);
+    assert_int_equal(reply.n_offenders, 2);
+    assert_int_equal(reply.offender[0], 2);
+    assert_int_equal(reply.offender[1], 7);
+    pboost_reply_free(&reply);
+    assert_int_equal(status_of(ledger).spent, 4); /* all or nothing */
+    assert_ok(ask(&reply, ledger, &token, "2", good, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    assert_int_equal(status_of(ledger).spent, 8);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+static void what_makes_no_sense_is_malformed(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 8, NULL);
+    pboost_token token = plain_token(ledger, "a");
+    pboost_error err = {0};
+    pboost_reply reply;
+    char longest[PBOOST_ID_MAX + 2];
+    const int64_t row[] = {1, 2, 3, 4};
+
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    const char *const wrong[] = {"", "a b", "a\n", "\xc3\xa9", longest};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_refused(ask(&reply, ledger, &token, wrong[i], row, 4, 4, NULL, &err), reply,
+                       PBOOST_PROBLEM_MALFORMED, err);
+    assert_refused(ask(&reply, ledger, &token, "r", row, 0, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_MALFORMED, err);
+    assert_ok(ask(&reply, ledger, &token, longest + 1, row, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+
+    const size_t backwards[] = {0, 4, 2}, late[] = {1, 5};
+    const pboost_id id[] = {{NULL, 1}, {NULL, 2}, {NULL, 3}, {NULL, 4}, {"", 0}};
+    pboost_question q = PBOOST_QUESTION_INIT;
+    q.token = &token;
+    q.request_id = "r";
+    q.id = id;
+    q.n_bags = 2;
+    q.start = backwards;
+    assert_refused(pboost_ledger_ask(&reply, ledger, &q, &err), reply, PBOOST_PROBLEM_MALFORMED,
+                   err);
+    q.n_bags = 1;
+    q.start = late;
+    assert_refused(pboost_ledger_ask(&reply, ledger, &q, &err), reply, PBOOST_PROBLEM_MALFORMED,
+                   err);
+    q.start = (const size_t[]){0, 5}; /* the last id is empty */
+    assert_refused(pboost_ledger_ask(&reply, ledger, &q, &err), reply, PBOOST_PROBLEM_MALFORMED,
+                   err);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+static void a_retry_gets_the_same_bytes_for_ever(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    rules.no_noise = false;
+    rules.rules.epsilon = (pboost_rational){1, 100};
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 16, NULL);
+    pboost_token token = plain_token(ledger, "a"), other = plain_token(ledger, "b");
+    pboost_error err = {0};
+    pboost_reply first, again;
+    const int64_t row[] = {1, 2, 3, 4, 5, 6, 7, 8}, changed[] = {1, 2, 3, 4, 5, 6, 7, 9},
+                  more[] = {9, 10, 11, 12};
+
+    assert_ok(ask(&first, ledger, &token, "r", row, 8, 4, NULL, &err), err);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(ask(&again, ledger, &token, "r", row, 8, 4, NULL, &err), err);
+        assert_true(again.retried);
+        assert_int_equal(again.length, first.length);
+        assert_memory_equal(again.body, first.body, first.length);
+        pboost_reply_free(&again);
+        assert_refused(ask(&again, ledger, &token, "r", changed, 8, 4, NULL, &err), again,
+                       PBOOST_PROBLEM_REQUEST_CONFLICT, err);
+        assert_refused(ask(&again, ledger, &token, "r", row, 8, 8, NULL, &err), again,
+                       PBOOST_PROBLEM_REQUEST_CONFLICT, err);
+        pboost_ledger_close(ledger);
+        ledger = open_store(&t);
+    }
+    /* request ids belong to the token */
+    assert_refused(ask(&again, ledger, &other, "r", row, 8, 4, NULL, &err), again,
+                   PBOOST_PROBLEM_ROW_SPENT, err);
+    pboost_reply_free(&again);
+    assert_ok(ask(&again, ledger, &other, "r", more, 4, 4, NULL, &err), err);
+    pboost_reply_free(&again);
+    assert_int_equal(status_of(ledger).spent, 12);
+    pboost_reply_free(&first);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+/* ---- Units ----------------------------------------------------------------------------------- */
+
+/* Rows 1 .. n; unit of row i is unit[i-1]. */
+static void import_units(pboost_ledger *ledger, size_t n, const int64_t *unit)
+{
+    pboost_error err = {0};
+    pboost_import in = PBOOST_IMPORT_INIT;
+    pboost_import_report report;
+    pboost_id id[64], units[64];
+    double label[64];
+
+    for (size_t i = 0; i < n; i++) {
+        id[i] = (pboost_id){NULL, (int64_t)i + 1};
+        units[i] = (pboost_id){NULL, unit[i]};
+        label[i] = 1;
+    }
+    in.n = n;
+    in.id = id;
+    in.label = label;
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_INVALID, err, "units");
+    in.unit = units;
+    assert_ok(pboost_ledger_import(&report, ledger, &in, &err), err);
+}
+
+static void a_unit_is_used_as_often_as_allowed(void **state)
+{
+    (void)state;
+    /* unit 50 has rows 1, 5, 9, 13; every other row is a unit of its own */
+    const int64_t unit[] = {50, 2, 3, 4, 50, 6, 7, 8, 50, 10, 11, 12, 50, 14, 15, 16};
+    const int64_t both[] = {1, 2, 3, 5}, one[] = {1, 2, 3, 4}, two[] = {5, 6, 7, 8},
+                  pair[] = {5, 6, 7, 8, 9, 10, 11, 12}, three[] = {9, 10, 11, 12};
+    pboost_error err = {0};
+    pboost_reply reply;
+    bool available[2];
+    const pboost_id asked[] = {{NULL, 9}, {NULL, 10}};
+
+    for (size_t unit_rows = 1; unit_rows <= 2; unit_rows++) {
+        pboost_ledger_rules rules = plain_rules();
+        rules.units = true;
+        rules.unit_rows = unit_rows;
+        test_store t;
+        pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
+        import_units(ledger, 16, unit);
+        pboost_token token = plain_token(ledger, "a");
+
+        assert_refused(ask(&reply, ledger, &token, "1", both, 4, 4, NULL, &err), reply,
+                       PBOOST_PROBLEM_UNIT_REPEATED, err);
+        assert_int_equal(reply.offender[0], 3);
+        pboost_reply_free(&reply);
+        assert_ok(ask(&reply, ledger, &token, "1", one, 4, 4, NULL, &err), err);
+        pboost_reply_free(&reply);
+        pboost_ledger_close(ledger); /* what was used is read back */
+        ledger = open_store(&t);
+        assert_refused(ask(&reply, ledger, &token, "2", pair, 8, 4, NULL, &err), reply,
+                       PBOOST_PROBLEM_UNIT_SPENT, err);
+        assert_int_equal(reply.n_offenders, 3 - unit_rows);
+        pboost_reply_free(&reply);
+        if (unit_rows == 2) {
+            assert_ok(ask(&reply, ledger, &token, "2", two, 4, 4, NULL, &err), err);
+            pboost_reply_free(&reply);
+        }
+        assert_refused(ask(&reply, ledger, &token, "3", three, 4, 4, NULL, &err), reply,
+                       PBOOST_PROBLEM_UNIT_SPENT, err);
+        pboost_reply_free(&reply);
+        assert_ok(pboost_ledger_available(available, ledger, &token, asked, 2, &err), err);
+        assert_false(available[0]);
+        assert_true(available[1]);
+        assert_sound(ledger);
+        pboost_ledger_close(ledger);
+        drop_store(&t);
+    }
+}
+
+/* ---- Tokens ---------------------------------------------------------------------------------- */
+
+static int64_t clock_at;
+
+static int64_t set_clock(void *user)
+{
+    (void)user;
+    return clock_at;
+}
+
+static void tokens_expire_are_revoked_and_have_a_role(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    pboost_ledger_options options = PBOOST_LEDGER_OPTIONS_INIT;
+    pboost_token_options learner = PBOOST_TOKEN_OPTIONS_INIT;
+    test_store t;
+    pboost_ledger_close(make_ledger(&t, &rules, 16, NULL));
+    pboost_error err = {0};
+    pboost_ledger *ledger;
+    char secret[PBOOST_TOKEN_TEXT], operator[PBOOST_TOKEN_TEXT], wrong[PBOOST_TOKEN_TEXT];
+    pboost_token token;
+    pboost_problem problem;
+    pboost_reply reply;
+    const int64_t row[] = {1, 2, 3, 4};
+
+    clock_at = 1000;
+    options.now = set_clock;
+    assert_ok(pboost_ledger_open(&ledger, t.url, &options, &err), err);
+    learner.name = "a";
+    learner.expires = 2000;
+    assert_ok(pboost_token_create(secret, ledger, &learner, &err), err);
+    assert_int_equal(strlen(secret), 46);
+    assert_fails(pboost_token_create(wrong, ledger, &learner, &err), PBOOST_INVALID, err,
+                 "already");
+    learner.name = "two words";
+    assert_fails(pboost_token_create(wrong, ledger, &learner, &err), PBOOST_INVALID, err, "name");
+    learner.name = "boss";
+    learner.role = PBOOST_OPERATOR;
+    assert_ok(pboost_token_create(operator, ledger, &learner, &err), err);
+    assert_string_not_equal(secret, operator);
+
+    assert_ok(pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_LEARNER, &err),
+              err);
+    assert_string_equal(token.name, "a");
+    assert_int_equal(
+        pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_OPERATOR, &err),
+        PBOOST_REFUSED);
+    assert_int_equal(problem, PBOOST_PROBLEM_TOKEN_ROLE);
+    assert_int_equal(
+        pboost_token_authenticate(&token, &problem, ledger, operator, PBOOST_LEARNER, &err),
+        PBOOST_REFUSED);
+    assert_int_equal(problem, PBOOST_PROBLEM_TOKEN_ROLE);
+    for (size_t i = 0; i <= strlen(secret); i += 5) { /* cut or changed anywhere */
+        strcpy(wrong, secret);
+        wrong[i] = i < strlen(secret) && wrong[i] != 'A' ? 'A' : '\0';
+        if (i == strlen(secret))
+            wrong[i - 1] = '\0';
+        assert_int_equal(
+            pboost_token_authenticate(&token, &problem, ledger, wrong, PBOOST_LEARNER, &err),
+            PBOOST_REFUSED);
+        assert_int_equal(problem, PBOOST_PROBLEM_TOKEN_INVALID);
+        assert_true(token.revoked);
+    }
+    assert_ok(pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_LEARNER, &err),
+              err);
+    pboost_token old = token;
+    clock_at = 2000;
+    assert_int_equal(
+        pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_LEARNER, &err),
+        PBOOST_REFUSED);
+    assert_int_equal(problem, PBOOST_PROBLEM_TOKEN_EXPIRED);
+    assert_refused(ask(&reply, ledger, &old, "r", row, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_TOKEN_EXPIRED, err);
+    clock_at = 1999;
+    assert_ok(pboost_token_revoke(ledger, "a", &err), err);
+    assert_fails(pboost_token_revoke(ledger, "a", &err), PBOOST_INVALID, err, "revoked");
+    assert_fails(pboost_token_revoke(ledger, "nobody", &err), PBOOST_INVALID, err, "nobody");
+    assert_int_equal(
+        pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_LEARNER, &err),
+        PBOOST_REFUSED);
+    assert_int_equal(problem, PBOOST_PROBLEM_TOKEN_INVALID);
+    assert_refused(ask(&reply, ledger, &old, "r", row, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_TOKEN_INVALID, err);
+    assert_int_equal(status_of(ledger).spent, 0);
+    pboost_token *list;
+    size_t n;
+    assert_ok(pboost_token_list(&list, &n, ledger, &err), err);
+    assert_int_equal(n, 2);
+    assert_true(list[0].revoked && !list[1].revoked && list[1].role == PBOOST_OPERATOR);
+    free(list);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+static void a_token_has_its_quota(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 32, NULL);
+    pboost_token_options options = PBOOST_TOKEN_OPTIONS_INIT;
+    pboost_error err = {0};
+    pboost_reply reply;
+    const int64_t row[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+
+    options.name = "a";
+    options.max_rows = 11;
+    pboost_token token = token_for(ledger, &options);
+    assert_refused(ask(&reply, ledger, &token, "1", row, 12, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_QUOTA_EXCEEDED, err);
+    assert_int_equal(reply.n_offenders, 1);
+    pboost_reply_free(&reply);
+    assert_ok(ask(&reply, ledger, &token, "1", row, 8, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    assert_ok(ask(&reply, ledger, &token, "1", row, 8, 4, NULL, &err), err); /* costs nothing */
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &token, "2", row + 8, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_QUOTA_EXCEEDED, err);
+    pboost_reply_free(&reply);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+/* ---- Scopes; what looks alike ---------------------------------------------------------------- */
+
+/* Rows 1 .. 16, the first half in scope "north"; label[i]. */
+static void import_scopes(pboost_ledger *ledger, const double *label)
+{
+    pboost_error err = {0};
+    pboost_import in = PBOOST_IMPORT_INIT;
+    pboost_import_report report;
+    pboost_id id[16], scope[16];
+
+    for (int i = 0; i < 16; i++) {
+        id[i] = (pboost_id){NULL, i + 1};
+        scope[i] = (pboost_id){i < 8 ? "north" : "south", 0};
+    }
+    in.n = 16;
+    in.id = id;
+    in.label = label;
+    in.scope = scope;
+    assert_ok(pboost_ledger_import(&report, ledger, &in, &err), err);
+}
+
+static void unknown_erased_and_forbidden_rows_look_alike(void **state)
+{
+    (void)state;
+    double label[16];
+    for (int i = 0; i < 16; i++)
+        label[i] = i % 2;
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
+    import_scopes(ledger, label);
+    pboost_token_options options = PBOOST_TOKEN_OPTIONS_INIT;
+    options.name = "north";
+    options.scope = "north";
+    pboost_token north = token_for(ledger, &options), all = plain_token(ledger, "all");
+    options.name = "nowhere";
+    options.scope = "nowhere";
+    pboost_token nowhere = token_for(ledger, &options);
+    pboost_error err = {0}, other = {0};
+    pboost_reply reply;
+    size_t forgotten;
+    const pboost_id erased[] = {{NULL, 4}};
+    const int64_t mine[] = {1, 2, 3, 5}, theirs[] = {1, 2, 3, 9}, strange[] = {1, 2, 3, 99},
+                  gone[] = {1, 2, 3, 4}, spent[] = {9, 10, 11, 12};
+
+    assert_ok(pboost_ledger_forget(&forgotten, ledger, erased, 1, &err), err);
+    assert_int_equal(forgotten, 1);
+    assert_refused(ask(&reply, ledger, &north, "1", theirs, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_UNKNOWN_ROW, err);
+    assert_int_equal(reply.offender[0], 3);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &north, "1", strange, 4, 4, NULL, &other), reply,
+                   PBOOST_PROBLEM_UNKNOWN_ROW, other);
+    assert_string_equal(err.message, other.message);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &north, "1", gone, 4, 4, NULL, &other), reply,
+                   PBOOST_PROBLEM_UNKNOWN_ROW, other);
+    assert_string_equal(err.message, other.message);
+    pboost_reply_free(&reply);
+    assert_ok(ask(&reply, ledger, &all, "1", spent, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &north, "1", theirs, 4, 4, NULL, &other), reply,
+                   PBOOST_PROBLEM_UNKNOWN_ROW, other); /* not "spent" */
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &nowhere, "1", mine, 4, 4, NULL, &other), reply,
+                   PBOOST_PROBLEM_UNKNOWN_ROW, other);
+    pboost_reply_free(&reply);
+    bool available[5];
+    const pboost_id asked[] = {{NULL, 1}, {NULL, 4}, {NULL, 9}, {NULL, 99}, {"1", 0}};
+    assert_ok(pboost_ledger_available(available, ledger, &north, asked, 5, &err), err);
+    assert_true(available[0] && available[4]);
+    assert_false(available[1] || available[2] || available[3]);
+    assert_ok(ask(&reply, ledger, &north, "1", mine, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+/* Two stores that differ in every label refuse with the same bytes. */
+static void refusals_do_not_depend_on_labels(void **state)
+{
+    (void)state;
+    double label[16];
+    pboost_error err[2][64];
+    size_t offenders[2][64], n = 0;
+    const int64_t question[][8] = {{1, 2, 3, 4, 5, 6, 7, 8},     {1, 2, 3, 4, 0, 0, 0, 0},
+                                   {1, 1, 2, 3, 4, 5, 6, 7},     {99, 98, 1, 2, 3, 4, 5, 6},
+                                   {1, 2, 3, 9, 10, 11, 12, 13}, {9, 10, 11, 12, 13, 14, 15, 16},
+                                   {13, 14, 15, 16, 1, 2, 3, 4}, {9, 9, 9, 9, 9, 9, 9, 9}};
+
+    memset(err, 0, sizeof err);
+    for (int swapped = 0; swapped < 2; swapped++) {
+        for (int i = 0; i < 16; i++)
+            label[i] = (i % 2) ^ swapped;
+        pboost_ledger_rules rules = plain_rules();
+        test_store t;
+        pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
+        import_scopes(ledger, label);
+        pboost_token_options options = PBOOST_TOKEN_OPTIONS_INIT;
+        options.name = "a";
+        options.scope = "south";
+        options.max_rows = 9;
+        pboost_token token = token_for(ledger, &options);
+        n = 0;
+        for (size_t round = 0; round < 3; round++)
+            for (size_t i = 0; i < sizeof question / sizeof *question; i++) {
+                char request[20];
+                pboost_reply reply;
+                snprintf(request, sizeof request, "r%zu", i);
+                ask(&reply, ledger, &token, request, question[i], 8, round == 1 ? 3 : 4, NULL,
+                    &err[swapped][n]);
+                offenders[swapped][n++] = reply.n_offenders * 100 + (size_t)reply.problem;
+                pboost_reply_free(&reply);
+            }
+        pboost_ledger_close(ledger);
+        drop_store(&t);
+    }
+    for (size_t i = 0; i < n; i++) {
+        assert_string_equal(err[0][i].message, err[1][i].message);
+        assert_int_equal(offenders[0][i], offenders[1][i]);
+    }
+}
+
+/* ---- Attacks --------------------------------------------------------------------------------- */
+
+/* Repeat, overlap, difference, k-1, repeated ids under several names: each is refused, so no row's
+ * label can be had from two sums. */
+static void differences_cannot_be_asked_for(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 12, NULL);
+    pboost_token token = plain_token(ledger, "a"), second = plain_token(ledger, "b");
+    pboost_error err = {0};
+    pboost_reply reply;
+    const int64_t bag[] = {1, 2, 3, 4, 5}, less[] = {1, 2, 3, 4}, more[] = {1, 2, 3, 4, 5, 6},
+                  few[] = {10, 11, 12};
+
+    assert_ok(ask(&reply, ledger, &token, "1", bag, 5, 5, NULL, &err), err);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &token, "2", bag, 5, 5, NULL, &err), reply,
+                   PBOOST_PROBLEM_ROW_SPENT, err);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &token, "2", less, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_ROW_SPENT, err);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &second, "2", more, 6, 6, NULL, &err), reply,
+                   PBOOST_PROBLEM_ROW_SPENT, err);
+    assert_int_equal(reply.n_offenders, 5);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, ledger, &second, "2", few, 3, 3, NULL, &err), reply,
+                   PBOOST_PROBLEM_BAG_TOO_SMALL, err);
+    pboost_reply_free(&reply);
+
+    const pboost_id padded[] = {{NULL, 10}, {"10", 0}, {NULL, 11}, {"12", 0}};
+    const size_t start[] = {0, 4};
+    pboost_question q = PBOOST_QUESTION_INIT;
+    q.token = &token;
+    q.request_id = "3";
+    q.n_bags = 1;
+    q.start = start;
+    q.id = padded;
+    assert_refused(pboost_ledger_ask(&reply, ledger, &q, &err), reply, PBOOST_PROBLEM_DUPLICATE_ROW,
+                   err);
+    assert_int_equal(reply.offender[0], 1);
+    pboost_reply_free(&reply);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+static void rules_are_said_in_full_and_never_change(void **state)
+{
+    (void)state;
+    pboost_error err = {0};
+    test_store t = new_store();
+    pboost_ledger_rules rules = plain_rules(), wrong;
+    pboost_ledger *ledger;
+
+    wrong = rules;
+    wrong.no_noise = false;
+    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "--no-noise");
+    wrong.no_noise = true;
+    wrong.rules.epsilon = (pboost_rational){1, 1};
+    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "epsilon");
+    for (size_t k = 0; k < 2; k++) {
+        wrong = rules;
+        wrong.rules.min_bag = k;
+        assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "at least 2");
+    }
+    wrong = rules;
+    wrong.rules.bounded = false;
+    wrong.rules.step = 0;
+    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "bounds");
+    wrong = rules;
+    wrong.rules.round = true;
+    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "round");
+    wrong = rules;
+    wrong.unit_rows = 2;
+    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "units");
+    assert_int_not_equal(pboost_ledger_open(&ledger, t.url, NULL, &err), PBOOST_OK);
+    assert_ok(pboost_ledger_create(t.url, &rules, &err), err);
+    wrong = rules;
+    wrong.rules.min_bag = 2;
+    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_REFUSED, err,
+                 "cannot be changed");
+    ledger = open_store(&t);
+    assert_int_equal(pboost_ledger_get_rules(ledger)->rules.min_bag, 4);
+    pboost_ledger_close(ledger);
+    change_store(&t, on_postgresql()
+                         ? "UPDATE ledger_entry SET data = convert_to(replace(convert_from("
+                           "substr(data, 1, length(data) - 1), 'UTF8'), 'min_bag 4', 'min_bag 2'),"
+                           " 'UTF8') || '\\x00'::bytea WHERE number = 0"
+                         : "UPDATE ledger_entry SET data = CAST(replace(CAST(data AS TEXT),"
+                           " 'min_bag 4', 'min_bag 2') || x'00' AS BLOB) WHERE number = 0");
+    assert_fails(pboost_ledger_open(&ledger, t.url, NULL, &err), PBOOST_BAD_DATA, err,
+                 "rules were changed");
+    drop_store(&t);
+}
+
+/* ---- Import and erasure ---------------------------------------------------------------------- */
+
+static void imports_are_all_or_nothing(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 4, NULL);
+    pboost_error err = {0};
+    pboost_import in = PBOOST_IMPORT_INIT;
+    pboost_import_report report;
+    pboost_id id[] = {{NULL, 5}, {"six", 0}, {NULL, 7}};
+    double label[] = {0, 1, 1};
+
+    in.n = 3;
+    in.id = id;
+    in.label = label;
+    id[2] = (pboost_id){"5", 0};
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_BAD_DATA, err, "twice");
+    assert_int_equal(report.bad_row, 2);
+    id[2] = (pboost_id){"3", 0};
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_BAD_DATA, err, "already");
+    id[2] = (pboost_id){"", 0};
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_BAD_DATA, err, "bytes");
+    id[2] = (pboost_id){NULL, 7};
+    const double wrong[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    for (int i = 0; i < 3; i++) {
+        label[1] = wrong[i];
+        assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_BAD_DATA, err,
+                     "finite");
+        in.clamp = !in.clamp;
+    }
+    in.clamp = false;
+    label[1] = 1.5;
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_BAD_DATA, err, "bounds");
+    assert_null(strstr(err.message, "1.5")); /* a label is in no message */
+    assert_int_equal(report.bad_row, 1);
+    assert_int_equal(status_of(ledger).rows, 4);
+    in.clamp = true;
+    assert_ok(pboost_ledger_import(&report, ledger, &in, &err), err);
+    assert_int_equal(report.rows, 3);
+    assert_int_equal(report.clamped, 1);
+    assert_int_equal(report.bad_row, SIZE_MAX);
+    in.unit = id;
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_INVALID, err, "units");
+
+    pboost_token token = plain_token(ledger, "a");
+    pboost_question q = PBOOST_QUESTION_INIT;
+    const pboost_id asked[] = {{NULL, 5}, {"six", 0}, {"7", 0}, {"1", 0}};
+    const size_t start[] = {0, 4};
+    pboost_reply reply;
+    q.token = &token;
+    q.request_id = "r";
+    q.n_bags = 1;
+    q.start = start;
+    q.id = asked;
+    assert_ok(pboost_ledger_ask(&reply, ledger, &q, &err), err);
+    assert_true(mean_of(&reply, 0) == 0.75);
+    pboost_reply_free(&reply);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+static void rows_and_erasures_of_another_process_are_seen(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *server = make_ledger(&t, &rules, 8, NULL), *admin = open_store(&t);
+    pboost_token token = plain_token(admin, "a");
+    pboost_error err = {0};
+    pboost_reply reply;
+    size_t forgotten;
+    const int64_t row[] = {1, 2, 3, 4}, fresh[] = {5, 6, 9, 10}, rest[] = {7, 8, 11, 12};
+    const pboost_id erased[] = {{NULL, 7}, {NULL, 1}, {"7", 0}}, wrong[] = {{NULL, 8}, {"x", 0}};
+
+    assert_ok(ask(&reply, server, &token, "1", row, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, admin, &token, "2", row, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_ROW_SPENT, err);
+    pboost_reply_free(&reply);
+    import_rows(admin, 9, 4, NULL);
+    assert_ok(ask(&reply, server, &token, "2", fresh, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    assert_fails(pboost_ledger_forget(&forgotten, admin, wrong, 2, &err), PBOOST_BAD_DATA, err,
+                 "'x'");
+    assert_ok(pboost_ledger_forget(&forgotten, admin, erased, 3, &err), err);
+    assert_int_equal(forgotten, 2);
+    assert_ok(pboost_ledger_forget(&forgotten, admin, erased, 3, &err), err);
+    assert_int_equal(forgotten, 0);
+    assert_refused(ask(&reply, server, &token, "3", rest, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_UNKNOWN_ROW, err);
+    pboost_reply_free(&reply);
+    pboost_ledger_status status = status_of(server);
+    assert_int_equal(status.spent, 9); /* 1 .. 4, 5, 6, 9, 10 and 7 */
+    assert_int_equal(status.forgotten, 2);
+    assert_int_equal(status.rows, 12);
+    assert_sound(server);
+    assert_sound(admin);
+    pboost_ledger_close(server);
+    pboost_ledger_close(admin);
+    drop_store(&t);
+}
+
+/* Text ids that no other row has, near-integers among them. */
+static void ids_are_integers_or_text(void **state)
+{
+    (void)state;
+    static const char *const TEXT[] = {"0",
+                                       "-0",
+                                       "00",
+                                       "12",
+                                       "012",
+                                       "+12",
+                                       "1e1",
+                                       " 12",
+                                       "12 ",
+                                       "-7",
+                                       "--7",
+                                       "9223372036854775807",
+                                       "9223372036854775808",
+                                       "-9223372036854775808",
+                                       "-9223372036854775809",
+                                       "\xc3\xa9",
+                                       "a'b\"c\\",
+                                       "NULL"};
+    enum { N = sizeof TEXT / sizeof *TEXT };
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
+    pboost_error err = {0};
+    pboost_import in = PBOOST_IMPORT_INIT;
+    pboost_import_report report;
+    pboost_id id[N];
+    double label[N] = {0};
+    bool available[N];
+
+    for (int i = 0; i < N; i++)
+        id[i] = (pboost_id){TEXT[i], 0};
+    in.n = N;
+    in.id = id;
+    in.label = label;
+    assert_ok(pboost_ledger_import(&report, ledger, &in, &err), err);
+    pboost_ledger_close(ledger);
+    ledger = open_store(&t);
+    pboost_token token = plain_token(ledger, "a");
+    assert_ok(pboost_ledger_available(available, ledger, &token, id, N, &err), err);
+    for (int i = 0; i < N; i++)
+        assert_true(available[i]);
+    const pboost_id number[] = {{NULL, 0},         {NULL, 12}, {NULL, -7}, {NULL, INT64_MAX},
+                                {NULL, INT64_MIN}, {NULL, 1},  {"13", 0},  {NULL, 7}};
+    assert_ok(pboost_ledger_available(available, ledger, &token, number, 8, &err), err);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(available[i], i < 5);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_are_the_means_of_the_bags),
+        cmocka_unit_test(noise_stays_on_the_grid),
+        cmocka_unit_test(a_renderer_makes_the_bytes),
+        cmocka_unit_test(each_rule_refuses_by_name),
+        cmocka_unit_test(what_makes_no_sense_is_malformed),
+        cmocka_unit_test(a_retry_gets_the_same_bytes_for_ever),
+        cmocka_unit_test(a_unit_is_used_as_often_as_allowed),
+        cmocka_unit_test(tokens_expire_are_revoked_and_have_a_role),
+        cmocka_unit_test(a_token_has_its_quota),
+        cmocka_unit_test(unknown_erased_and_forbidden_rows_look_alike),
+        cmocka_unit_test(refusals_do_not_depend_on_labels),
+        cmocka_unit_test(differences_cannot_be_asked_for),
+        cmocka_unit_test(rules_are_said_in_full_and_never_change),
+        cmocka_unit_test(imports_are_all_or_nothing),
+        cmocka_unit_test(rows_and_erasures_of_another_process_are_seen),
+        cmocka_unit_test(ids_are_integers_or_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
