@@ -66,7 +66,7 @@ void pboost_metrics_count(metrics *m, const request *r, unsigned status, double 
     for (int p = 1; r->problem != NULL && p < N_PROBLEMS && p <= PBOOST_PROBLEM_QUOTA_EXCEEDED; p++)
         if (strcmp(pboost_problem_describe((pboost_problem)p)->name, r->problem) == 0)
             m->refusals[p]++;
-    if (r->reply.status == 200 && r->bags > 0)
+    if (status == 200 && r->bags > 0)
         count_answer(m, r);
     pthread_mutex_unlock(&m->lock);
 }

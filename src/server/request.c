@@ -6,7 +6,8 @@
  *
  *     header -> AUTHENTICATING -> RECEIVING -> WORKING -> REPLYING
  *
- * A reply that is known early (no such page, token refused) goes out at once. */
+ * Where the reply is known early (no such page, token refused), the body is let go by: a client that
+ * is still sending would not see a reply before a closed connection. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -90,6 +91,12 @@ static bool read_type(request *r)
            strstr(r->route->content_types, WIRE_BINARY_TYPE) != NULL;
 }
 
+static unsigned long long announced_length(request *r)
+{
+    const char *length = header(r, "Content-Length");
+    return length != NULL ? strtoull(length, NULL, 10) : 0;
+}
+
 static void reply_too_large(request *r)
 {
     char detail[96];
@@ -100,7 +107,7 @@ static void reply_too_large(request *r)
 /* Replies at once to what the header shows to be wrong. */
 static void check_header(request *r, const char *method, const char *url)
 {
-    const char *tail = NULL, *length;
+    const char *tail = NULL;
 
     r->route = pboost_route_find(&tail, r->allow, sizeof r->allow, method, url);
     if (r->route == NULL && r->allow[0] == '\0') {
@@ -124,8 +131,7 @@ static void check_header(request *r, const char *method, const char *url)
                              "The body has a type that is not read here", r->route->content_types);
         return;
     }
-    length = header(r, "Content-Length");
-    if (length != NULL && strtoull(length, NULL, 10) > r->service->options.max_body)
+    if (announced_length(r) > r->service->options.max_body)
         reply_too_large(r);
     read_secret(r);
 }
@@ -165,24 +171,17 @@ static void free_body(request *r)
     r->capacity = 0;
 }
 
-/* Takes in the next piece.  What is too much is let go by, for libmicrohttpd replies only after the
- * body, but not for ever. */
+/* Takes in the next piece, or lets it go by, but not for ever. */
 static enum MHD_Result receive(request *r, const char *data, size_t length)
 {
     size_t most = r->service->options.max_body;
 
-    if (r->too_large || r->length + length > most) {
-        r->too_large = true;
-        r->length += length;
-        return r->length > 2 * most ? MHD_NO : MHD_YES;
-    }
-    if (r->no_room || !reserve_body(r, length)) {
-        r->no_room = true;
-        return MHD_YES;
-    }
-    memcpy(r->body + r->length, data, length);
+    r->too_large = r->too_large || (r->stage == RECEIVING && r->length + length > most);
+    r->no_room = r->no_room || (r->stage == RECEIVING && !r->too_large && !reserve_body(r, length));
+    if (r->stage == RECEIVING && !r->too_large && !r->no_room)
+        memcpy(r->body + r->length, data, length);
     r->length += length;
-    return MHD_YES;
+    return r->length > 2 * most ? MHD_NO : MHD_YES;
 }
 
 /* ---- Work -------------------------------------------------------------------------------------- */
@@ -281,8 +280,19 @@ static bool add_headers(struct MHD_Response *response, const request *r)
     return ok;
 }
 
+/* Counted and logged before it is sent: who has a reply finds it in the metrics. */
+static void record(request *r, unsigned status)
+{
+    double seconds = pboost_service_now() - r->began;
+
+    r->recorded = true;
+    pboost_metrics_count(&r->service->metrics, r, status, seconds);
+    pboost_log_request(r, status, seconds);
+}
+
 static enum MHD_Result send_reply(request *r)
 {
+    record(r, r->reply.status);
     struct MHD_Response *response = MHD_create_response_from_buffer(
         r->reply.length, r->reply.body,
         r->reply.lent ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE);
@@ -313,14 +323,13 @@ static enum MHD_Result begin(service *s, struct MHD_Connection *http, const char
     atomic_fetch_add(&s->running, 1);
     give_time(r, s->options.body_seconds);
     check_header(r, method, url);
-    if (r->reply.status != 0) {
-        r->stage = REPLYING;
-        return send_reply(r);
+    if (r->reply.status != 0 || r->route->access == ANYONE) {
+        r->header_done = true;
+        r->stage = r->reply.status != 0 ? REPLYING : RECEIVING;
+        /* Who announces that much is not waited for. */
+        return announced_length(r) > 2 * s->options.max_body ? send_reply(r) : MHD_YES;
     }
-    if (r->route->access == ANYONE)
-        r->stage = RECEIVING;
-    else
-        hand_over(r, AUTHENTICATING);
+    hand_over(r, AUTHENTICATING);
     return MHD_YES;
 }
 
@@ -336,15 +345,14 @@ enum MHD_Result pboost_on_request(void *self, struct MHD_Connection *http, const
     if (*data_length > 0) {
         size_t length = *data_length;
         *data_length = 0;
-        return r->stage == RECEIVING ? receive(r, data, length) : MHD_YES;
+        return receive(r, data, length);
     }
-    if (r->stage == REPLYING)
-        return send_reply(r);
-    if (!r->header_done && r->route->access != ANYONE) {
-        /* The token is good; libmicrohttpd calls again once the body is complete. */
+    if (!r->header_done) { /* the token was looked at; the last call comes after the body */
         r->header_done = true;
         return MHD_YES;
     }
+    if (r->stage == REPLYING)
+        return send_reply(r);
     if (!r->route->waits) {
         find_reply(r);
         r->stage = REPLYING;
@@ -360,13 +368,12 @@ void pboost_on_completed(void *self, struct MHD_Connection *http, void **state,
     service *s = self;
     request *r = *state;
     (void)http;
+    (void)how;
 
     if (r == NULL)
         return;
-    double seconds = pboost_service_now() - r->began;
-    unsigned status = how == MHD_REQUEST_TERMINATED_COMPLETED_OK ? r->reply.status : 0;
-    pboost_metrics_count(&s->metrics, r, status, seconds);
-    pboost_log_request(r, status, seconds);
+    if (!r->recorded)
+        record(r, 0); /* the client went away */
     pboost_connection_expect(&s->connections, r->on,
                              pboost_service_now() + s->options.header_seconds);
     free_body(r);

@@ -84,7 +84,7 @@ struct request {
     /* for the log and the metrics */
     const char *problem;
     size_t bags, rows;
-    bool retried;
+    bool retried, recorded;
     double began;
     request *next; /* in the queue */
 };

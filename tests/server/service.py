@@ -85,7 +85,9 @@ class Service:
         line = self.process.stdout.readline()
         if not line.startswith("listening on "):
             self.process.wait()
-            raise RuntimeError(f"no service: {line} {self.log_text()}")
+            text = self.log_text()
+            self.__exit__()
+            raise RuntimeError(f"no service: {line} {text}")
         self.url = line.split()[-1]
 
     def __enter__(self):

@@ -2,12 +2,11 @@
 """Every address of the service, in order and out of order."""
 
 import concurrent.futures
-import json
 import os
+import pathlib
 import signal
 import stat
 import subprocess
-import threading
 import time
 import unittest
 
@@ -298,7 +297,7 @@ class Watching(Case):
 
     def test_no_core_dumps(self):
         with self.serve() as service:
-            limits = open(f"/proc/{service.process.pid}/limits").read()
+            limits = pathlib.Path(f"/proc/{service.process.pid}/limits").read_text()
             self.assertRegex(limits, r"Max core file size +0 +0")
 
     def test_unknown_addresses_and_methods(self):
