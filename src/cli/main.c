@@ -11,6 +11,7 @@ static const cli_command COMMANDS[] = {
     {"predict", "predict with a model", cli_predict},
     {"evaluate", "measure a model on labelled data", cli_evaluate},
     {"bags", "cut scores into optimal bags", cli_bags},
+    {"serve", "answer questions about bags under the rules of a store", cli_serve},
     {"reproduce", "run the paper's experiments and report on them", cli_reproduce},
     {"oracle", "administer a label holder's store", cli_oracle},
 };

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "remote.h"
 #include "train.h"
 
 /* Which columns are features: all but those with another role. */
@@ -9,11 +10,16 @@ static pboost_status choose_features(bool *use, const pboost_table *table, const
                                      pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const char *role[] = {a->bag == NULL ? a->label : NULL, a->id, a->weight, a->offset, a->bag};
+    const char *role[] = {a->oracle == NULL && a->bag == NULL ? a->label : NULL,
+                          a->id,
+                          a->unit,
+                          a->weight,
+                          a->offset,
+                          a->bag};
     size_t n = pboost_table_cols(table), n_used = 0, col;
 
-    for (size_t j = 0; j < n; j++)
-        use[j] = true;
+    for (size_t j = 0; j < n; j++) /* a label that is here although it need not be is no feature */
+        use[j] = a->label == NULL || strcmp(pboost_table_name(table, j), a->label) != 0;
     for (size_t i = 0; i < sizeof role / sizeof *role; i++) {
         if (role[i] != NULL) {
             TRY(pboost_table_find(&col, table, role[i], err));
@@ -113,6 +119,58 @@ void train_data_unscale_covariance(double *c, const train_data *data)
         }
 }
 
+/* The ids as the oracle knows them, and the units as numbers. */
+static pboost_status load_ids(train_data *out, const pboost_table *table, const train_arguments *a,
+                              pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t col, bytes = 0, n = pboost_table_rows(table);
+
+    if (a->oracle == NULL)
+        return PBOOST_OK;
+    TRY(pboost_table_find(&col, table, a->id, err));
+    const uint32_t *code = pboost_table_codes(table, col);
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(pboost_table_level(table, col, code[i]));
+        if (length == 0 || length > PBOOST_ID_MAX)
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' has %zu bytes; it must have 1 to %d",
+                 a->data, pboost_table_line(table, i), a->id, length, (int)PBOOST_ID_MAX);
+        bytes += length + 1;
+    }
+    NEED(out->id_text = pboost_alloc(bytes, 1), err);
+    NEED(out->id = pboost_alloc(n, sizeof *out->id), err);
+    char *text = out->id_text;
+    for (size_t i = 0; i < n; i++) {
+        const char *level = pboost_table_level(table, col, code[i]);
+        memcpy(text, level, strlen(level) + 1);
+        out->id[i] = pboost_remote_id(text);
+        text += strlen(level) + 1;
+    }
+done:
+    return st;
+}
+
+static pboost_status load_units(train_data *out, const pboost_table *table,
+                                const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t col, n = pboost_table_rows(table);
+
+    if (a->unit == NULL)
+        return PBOOST_OK;
+    TRY(pboost_table_find(&col, table, a->unit, err));
+    const uint32_t *code = pboost_table_codes(table, col);
+    for (size_t i = 0; i < n; i++)
+        if (code[i] == UINT32_MAX)
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: unit '%s' is missing", a->data,
+                 pboost_table_line(table, i), a->unit);
+    NEED(out->unit = pboost_alloc(n, sizeof *out->unit), err);
+    memcpy(out->unit, code, n * sizeof *code);
+    out->n_units = pboost_table_n_levels(table, col);
+done:
+    return st;
+}
+
 static pboost_status load_training(train_data *out, const train_arguments *a,
                                    const pboost_model *prior, pboost_error *err)
 {
@@ -124,7 +182,9 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
         TRY(text_columns_add(&text, a->categorical.item[i], err));
     if (a->id != NULL)
         TRY(text_columns_add(&text, a->id, err));
-    if (a->positive != NULL && a->label != NULL && a->bag == NULL)
+    if (a->unit != NULL)
+        TRY(text_columns_add(&text, a->unit, err));
+    if (a->positive != NULL && a->label != NULL && a->oracle == NULL && a->bag == NULL)
         TRY(text_columns_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(text_columns_add(&text, a->bag, err));
@@ -132,9 +192,11 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
     TRY(text_columns_read(&table, &text, a->data, err));
     out->rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
+    TRY(load_ids(out, table, a, err));
+    TRY(load_units(out, table, a, err));
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
-    else if (!a->no_labels)
+    else if (!a->no_labels && a->oracle == NULL)
         TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
@@ -195,6 +257,9 @@ void train_data_free(train_data *data)
     free(data->offset);
     free(data->prior_score);
     free(data->row_key);
+    free(data->id);
+    free(data->id_text);
+    free(data->unit);
     free(data->test_x);
     free(data->test_offset);
     free(data->label);

@@ -1,0 +1,59 @@
+/* priorboost train: which rows of the table take part. */
+#include "train_rows.h"
+
+#include <string.h>
+
+pboost_status train_rows_one_by_unit(bool *keep, size_t *dropped, const train_data *data,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t *chosen = NULL; /* by unit: the row kept so far */
+
+    *dropped = 0;
+    if (data->unit == NULL)
+        return PBOOST_OK;
+    NEED(chosen = pboost_alloc(data->n_units, sizeof *chosen), err);
+    for (size_t u = 0; u < data->n_units; u++)
+        chosen[u] = SIZE_MAX;
+    for (size_t i = 0; i < data->rows; i++) {
+        size_t *other = &chosen[data->unit[i]];
+        if (!keep[i])
+            continue;
+        if (*other == SIZE_MAX) {
+            *other = i;
+            continue;
+        }
+        bool better = data->row_key != NULL && data->row_key[i] < data->row_key[*other];
+        keep[better ? *other : i] = false;
+        *other = better ? i : *other;
+        ++*dropped;
+    }
+done:
+    free(chosen);
+    return st;
+}
+
+void train_rows_select(train_data *data, const bool *keep)
+{
+    size_t n = 0, d = data->cols;
+
+    for (size_t i = 0; i < data->rows; i++) {
+        if (!keep[i])
+            continue;
+        if (n < i) {
+            memcpy(data->x + n * d, data->x + i * d, d * sizeof *data->x);
+            double *const by_row[] = {data->weight, data->offset, data->prior_score, data->label};
+            for (size_t j = 0; j < sizeof by_row / sizeof *by_row; j++)
+                if (by_row[j] != NULL)
+                    by_row[j][n] = by_row[j][i];
+            if (data->row_key != NULL)
+                data->row_key[n] = data->row_key[i];
+            if (data->id != NULL)
+                data->id[n] = data->id[i];
+            if (data->unit != NULL)
+                data->unit[n] = data->unit[i];
+        }
+        n++;
+    }
+    data->rows = n;
+}
