@@ -379,6 +379,7 @@ typedef struct pboost_trainer_options {
     const double *prior_score; /* by row: a prior's scores for round 1 (warm start); NULL: none */
     uint64_t seed;             /* of slices, random bags and ties */
     const uint64_t *row_key;   /* what stands for a row in the shuffle; NULL: its number */
+    bool in_order;             /* no shuffle: the table's rows are in random order already */
     int threads;
     /* Called after every round; may set test_loss; false stops the training (PBOOST_CANCELLED). */
     bool (*on_round)(void *user, pboost_round *round);
@@ -388,7 +389,7 @@ typedef struct pboost_trainer_options {
 #define PBOOST_TRAINER_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(pboost_trainer_options), PBOOST_PRIORBOOST, PBOOST_BAGS_PRIOR, PBOOST_EQUAL, 1, 0,  \
-            NULL, 0, NULL, 0, NULL, NULL                                                           \
+            NULL, 0, NULL, false, 0, NULL, NULL                                                    \
     }
 
 /* The default number of rounds for n rows, d features, bags of k: the largest power of two <= 16

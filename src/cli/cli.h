@@ -80,6 +80,7 @@ pboost_status cli_bags(cli_context *cli, int argc, char **argv, pboost_error *er
 pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err);
 
 /* ---- Messages and output --------------------------------------------------------------------- */
@@ -89,6 +90,10 @@ void cli_note(const cli_context *cli, const char *format, ...) PBOOST_PRINTF(2, 
 
 /* A bar on stderr, on a terminal only.  done == total ends it. */
 void cli_progress(const cli_context *cli, const char *what, size_t done, size_t total);
+
+/* The same for work in units of its own, with an estimate of the time left. */
+void cli_progress_left(const cli_context *cli, const char *what, double done, double total,
+                       double seconds_left);
 
 /* Set once the user asked to stop (SIGINT, SIGTERM). */
 bool cli_interrupted(void);

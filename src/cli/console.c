@@ -28,24 +28,52 @@ double cli_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void cli_progress(const cli_context *cli, const char *what, size_t done, size_t total)
+enum { BAR_WIDTH = 32 };
+
+/* Starts a line of progress, or does nothing: not on a terminal, or shown just now. */
+static bool begin_progress(const cli_context *cli, bool finished)
 {
     static double last_shown;
-    enum { WIDTH = 32 };
 
     if (cli->quiet || !isatty(STDERR_FILENO))
-        return;
+        return false;
     double now = cli_seconds();
-    if (done < total && now - last_shown < 0.1)
-        return;
+    if (!finished && now - last_shown < 0.1)
+        return false;
     last_shown = now;
-    if (done == total) {
-        fprintf(stderr, "\r\033[K");
+    fprintf(stderr, "\r\033[K");
+    return !finished;
+}
+
+static void print_bar(const char *what, double share)
+{
+    int filled = (int)(BAR_WIDTH * fmin(fmax(share, 0.0), 1.0));
+    fprintf(stderr, "%s [%.*s%*s]", what, filled, "################################",
+            BAR_WIDTH - filled, "");
+}
+
+void cli_progress(const cli_context *cli, const char *what, size_t done, size_t total)
+{
+    if (!begin_progress(cli, done == total))
         return;
-    }
-    int filled = (int)((double)WIDTH * (double)done / (double)total);
-    fprintf(stderr, "\r%s [%.*s%*s] %zu/%zu", what, filled, "################################",
-            WIDTH - filled, "", done, total);
+    print_bar(what, (double)done / (double)total);
+    fprintf(stderr, " %zu/%zu", done, total);
+}
+
+void cli_progress_left(const cli_context *cli, const char *what, double done, double total,
+                       double seconds_left)
+{
+    if (!begin_progress(cli, done >= total))
+        return;
+    print_bar(what, done / total);
+    fprintf(stderr, " %3.0f %%", 100.0 * done / total);
+    if (!(seconds_left < 3600.0 * 24.0))
+        return;
+    long left = lround(seconds_left);
+    if (left < 60)
+        fprintf(stderr, ", %ld s left", left);
+    else
+        fprintf(stderr, ", %ld min %02ld s left", left / 60, left % 60);
 }
 
 static volatile sig_atomic_t interrupted;

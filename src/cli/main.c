@@ -10,6 +10,7 @@ static const cli_command COMMANDS[] = {
     {"predict", "predict with a model", cli_predict},
     {"evaluate", "measure a model on labelled data", cli_evaluate},
     {"bags", "cut scores into optimal bags", cli_bags},
+    {"reproduce", "run the paper's experiments and report on them", cli_reproduce},
 };
 #define N_COMMANDS (sizeof COMMANDS / sizeof *COMMANDS)
 

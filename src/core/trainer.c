@@ -195,13 +195,18 @@ static pboost_status check_options(pboost_trainer_options *o, const pboost_rules
     return PBOOST_OK;
 }
 
-/* The rows in the order of a key that depends on the seed and the row alone. */
+/* The rows in the order of a key that depends on the seed and the row alone; or as they are. */
 static pboost_status shuffle_rows(size_t *order, size_t n, const pboost_trainer_options *o,
                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     uint64_t *key = NULL;
 
+    if (o->in_order) {
+        for (size_t i = 0; i < n; i++)
+            order[i] = i;
+        return PBOOST_OK;
+    }
     NEED(key = pboost_alloc(n, sizeof *key), err);
     for (size_t i = 0; i < n; i++)
         key[i] = pboost_rng_key(o->seed, RNG_SHUFFLE, 0, o->row_key != NULL ? o->row_key[i] : i);

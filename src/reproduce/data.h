@@ -1,0 +1,31 @@
+/* One realization of the paper's data, in memory. */
+#ifndef PBOOST_REPRODUCE_DATA_H
+#define PBOOST_REPRODUCE_DATA_H
+
+#include <priorboost/core.h>
+
+typedef struct {
+    size_t rows, test_rows, features;
+    double noise;
+    uint64_t seed;
+} data_key;
+
+/* x with its real responses y and their rounded labels in {0, 1}. */
+typedef struct {
+    size_t rows;
+    double *x, *y, *label;
+} data_table;
+
+typedef struct {
+    data_key key;
+    double *theta; /* theta* */
+    data_table train, test;
+} repro_data;
+
+pboost_status repro_data_make(repro_data *out, const data_key *key, int threads, pboost_error *err);
+void repro_data_free(repro_data *data);
+
+/* The responses that the family learns from. */
+const double *repro_data_responses(const data_table *table, pboost_family family);
+
+#endif

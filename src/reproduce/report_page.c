@@ -1,0 +1,331 @@
+/* report.html: how the run was made, the verdicts, the figures, the theory. */
+#include "page.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "figures.h"
+#include "output.h"
+#include "try.h"
+
+/* ---- The run ----------------------------------------------------------------------------------- */
+
+static void write_facts(FILE *out, const repro_results *results)
+{
+    char seed[32], seconds[64], threads[32], scale[96];
+    double s = results->seconds;
+
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)results->settings.seed);
+    if (s < 120.0)
+        snprintf(seconds, sizeof seconds, "%.1f s", s);
+    else
+        snprintf(seconds, sizeof seconds, "%.0f min %02.0f s", floor(s / 60.0), fmod(s, 60.0));
+    snprintf(threads, sizeof threads, "%s", pboost_version());
+    snprintf(scale, sizeof scale, "%s%s", repro_scale_name(results->settings.scale),
+             results->settings.scale == SCALE_SMALL ? " (the paper's own is --scale paper)" : "");
+    const page_fact facts[] = {{"priorboost", threads},
+                               {"machine", results->machine},
+                               {"scale", scale},
+                               {"seed", seed},
+                               {"time taken", seconds}};
+    page_facts(out, facts, sizeof facts / sizeof *facts);
+}
+
+/* ---- Claims ------------------------------------------------------------------------------------ */
+
+static pboost_status write_claims(FILE *out, const repro_claims *claims, pboost_error *err)
+{
+    static const page_column COLUMNS[] = {
+        {"Verdict", false}, {"The paper says", false}, {"It counts as true when", false}};
+    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
+    pboost_status st = PBOOST_OK;
+    page_cell *cells = NULL;
+
+    NEED(cells = calloc(claims->n * N, sizeof *cells), err);
+    for (size_t i = 0; i < claims->n; i++) {
+        const repro_claim *c = &claims->claim[i];
+        cells[i * N].verdict = c->verdict;
+        cells[i * N + 1].text = c->text;
+        cells[i * N + 2].text = c->criterion;
+    }
+    page_table(out, NULL, COLUMNS, N, cells, claims->n);
+done:
+    free(cells);
+    return st;
+}
+
+/* The numbers behind the verdicts on one experiment. */
+static pboost_status write_evidence(FILE *out, const repro_claims *claims, experiment_id id,
+                                    pboost_error *err)
+{
+    static const page_column COLUMNS[] = {
+        {"Verdict", false}, {"The paper says", false}, {"Measured", false}};
+    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
+    pboost_status st = PBOOST_OK;
+    page_cell *cells = NULL;
+    size_t n = 0;
+
+    NEED(cells = calloc(claims->n * N, sizeof *cells), err);
+    for (size_t i = 0; i < claims->n; i++) {
+        const repro_claim *c = &claims->claim[i];
+        if (c->experiment != id)
+            continue;
+        cells[n * N].verdict = c->verdict;
+        cells[n * N + 1].text = c->text;
+        cells[n * N + 2].text = c->measured;
+        n++;
+    }
+    page_table(out, "What the verdicts rest on", COLUMNS, N, cells, n);
+done:
+    free(cells);
+    return st;
+}
+
+/* ---- Figures ----------------------------------------------------------------------------------- */
+
+/* Numbers of a table that is written at once: cells point into text. */
+typedef struct {
+    char (*text)[32];
+    page_cell *cell;
+    size_t n;
+} number_cells;
+
+static void cells_free(number_cells *cells)
+{
+    free(cells->text);
+    free(cells->cell);
+}
+
+static pboost_status cells_make(number_cells *out, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    *out = (number_cells){0};
+    NEED(out->text = calloc(n, sizeof *out->text), err);
+    NEED(out->cell = calloc(n, sizeof *out->cell), err);
+done:
+    return st;
+}
+
+PBOOST_PRINTF(2, 3)
+static void cells_add(number_cells *cells, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(cells->text[cells->n], sizeof *cells->text, format, args);
+    va_end(args);
+    cells->cell[cells->n].text = cells->text[cells->n];
+    cells->n++;
+}
+
+static const char *curve_name(const repro_curve *curve)
+{
+    static const char *const NAMES[][2] = {[PBOOST_PRIORBOOST] = {"PriorBoost", "PriorBoost"},
+                                           [PBOOST_ONESHOT] = {"OneShot", "OneShot, λ per row"},
+                                           [PBOOST_PBPREFIX] = {"PBPrefix", "PBPrefix, λ per row"}};
+    return NAMES[curve->algorithm][curve->penalty];
+}
+
+/* The last point of every curve: a row per algorithm, a column per bag size. */
+static pboost_status write_finals(FILE *out, const repro_results *results, experiment_id id,
+                                  pboost_error *err)
+{
+    static const char *const CAPTIONS[] = {"Test loss after the last step",
+                                           "Test loss at the largest ε",
+                                           "Test loss with the most rows"};
+    pboost_status st = PBOOST_OK;
+    const experiment_info *info = repro_experiment(id);
+    const experiment_setup *setup = &results->settings.setup[id];
+    size_t width = setup->n_bags + 1;
+    char(*heading)[32] = NULL;
+    page_column *columns = NULL;
+    number_cells cells = {0};
+
+    NEED(columns = calloc(width, sizeof *columns), err);
+    NEED(heading = calloc(width, sizeof *heading), err);
+    TRY(cells_make(&cells, width * info->n_methods, err));
+    columns[0].heading = "algorithm";
+    for (size_t i = 0; i < setup->n_bags; i++) {
+        snprintf(heading[i], sizeof *heading, "k = %zu", setup->min_bag[i]);
+        columns[i + 1] = (page_column){heading[i], true};
+    }
+    for (size_t m = 0; m < info->n_methods; m++) {
+        const experiment_method *method = &info->method[m];
+        const repro_curve named = {.algorithm = method->algorithm, .penalty = method->penalty};
+        cells_add(&cells, "%s", curve_name(&named));
+        for (size_t i = 0; i < setup->n_bags; i++) {
+            const repro_curve *c = repro_results_find(results, id, method->algorithm,
+                                                      method->penalty, setup->min_bag[i]);
+            if (c != NULL)
+                cells_add(&cells, "%.4g", repro_curve_last(results, id, c));
+            else
+                cells_add(&cells, "–");
+        }
+    }
+    page_table(out, CAPTIONS[info->axis], columns, width, cells.cell, info->n_methods);
+done:
+    cells_free(&cells);
+    free(columns);
+    free(heading);
+    return st;
+}
+
+static pboost_status write_experiment(FILE *out, const repro_findings *f, experiment_id id,
+                                      pboost_error *err)
+{
+    static const char *const TEXTS[N_EXPERIMENTS] = {
+        [EXPERIMENT_LINEAR] =
+            "y = xᵀθ* + noise. Each round asks about a fresh slice, in bags that the last round's "
+            "model makes alike; OneShot asks once, about random bags of all rows.",
+        [EXPERIMENT_LOGISTIC] =
+            "The same rows, with labels round(sigmoid(xᵀθ* + noise)); the oracle rounds the mean "
+            "of every bag to 0 or 1. The table also has the other reading of the penalty: λ for a "
+            "slice, growing with the rows of a fit.",
+        [EXPERIMENT_PRIVACY] = "Laplace noise on the answers makes every label ε-differentially "
+                               "private. The loss is that of the last model.",
+        [EXPERIMENT_BAG_SIZE] =
+            "The same with more features and ε = 1, as the rows grow in number."};
+    pboost_status st = PBOOST_OK;
+    repro_figure figure = {0};
+
+    TRY(repro_figure_make(&figure, f->results, id, err));
+    page_section(out, repro_experiment(id)->name, repro_experiment(id)->title);
+    page_paragraph(out, TEXTS[id]);
+    page_figure(out, &figure.chart);
+    TRY(write_finals(out, f->results, id, err));
+    TRY(write_evidence(out, f->claims, id, err));
+done:
+    repro_figure_free(&figure);
+    return st;
+}
+
+/* ---- Theory ------------------------------------------------------------------------------------ */
+
+static void add_risk(number_cells *cells, const theory_risk *r)
+{
+    cells_add(cells, "%.3g", r->risk.bias);
+    cells_add(cells, "%.3g", r->risk.variance);
+    cells_add(cells, "%.4g", r->risk.bias + r->risk.variance);
+    cells_add(cells, "%.4g ± %.1g", r->simulated, 2.0 * r->simulated_error);
+}
+
+static pboost_status write_risks(FILE *out, const repro_theory *theory, pboost_error *err)
+{
+    static const page_column COLUMNS[] = {
+        {"k", true},    {"bags", false},     {"bias", true},        {"variance", true},
+        {"risk", true}, {"simulated", true}, {"upper bound", true}, {"(1−1/k)²|θ*|²", true}};
+    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
+    pboost_status st = PBOOST_OK;
+    number_cells cells = {0};
+
+    TRY(cells_make(&cells, theory->n * 2 * N, err));
+    for (size_t i = 0; i < theory->n; i++) {
+        const theory_row *r = &theory->row[i];
+        const theory_risk *risk[] = {&r->curated, &r->random};
+        for (size_t j = 0; j < 2; j++) {
+            cells_add(&cells, "%zu", r->min_bag);
+            cells_add(&cells, "%s", j == 0 ? "curated" : "random");
+            add_risk(&cells, risk[j]);
+            cells_add(&cells, "%.3g", risk[j]->bound);
+            if (j == 0)
+                cells_add(&cells, "–");
+            else
+                cells_add(&cells, "%.3g", r->lower_bound);
+        }
+    }
+    page_table(out, "Linear regression: E|θ^ − θ*|², exactly and in simulation", COLUMNS, N,
+               cells.cell, theory->n * 2);
+done:
+    cells_free(&cells);
+    return st;
+}
+
+static pboost_status write_gradients(FILE *out, const repro_theory *theory, pboost_error *err)
+{
+    static const page_column COLUMNS[] = {
+        {"k", true},   {"bias", true},        {"variance", true},
+        {"sum", true}, {"simulated", true},   {"upper bound", true},
+        {"m/d", true}, {"max v/min v", true}, {"mismatch with random", true}};
+    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
+    pboost_status st = PBOOST_OK;
+    number_cells cells = {0};
+
+    TRY(cells_make(&cells, theory->n * N, err));
+    for (size_t i = 0; i < theory->n; i++) {
+        const theory_row *r = &theory->row[i];
+        cells_add(&cells, "%zu", r->min_bag);
+        cells_add(&cells, "%.3g", r->gradient.bias);
+        cells_add(&cells, "%.3g", r->gradient.variance);
+        cells_add(&cells, "%.4g", r->gradient.bias + r->gradient.variance);
+        cells_add(&cells, "%.4g ± %.1g", r->gradient_simulated, 2.0 * r->gradient_error);
+        cells_add(&cells, "%.3g", r->gradient_bound);
+        cells_add(&cells, "%.4g", r->variance.bags_per_feature);
+        cells_add(&cells, "%.3g", r->variance.variance_ratio);
+        cells_add(&cells, "%.3g", r->mismatch);
+    }
+    page_table(out, "Logistic regression: E|gradient of the mean loss at θ*|², curated bags",
+               COLUMNS, N, cells.cell, theory->n);
+done:
+    cells_free(&cells);
+    return st;
+}
+
+static pboost_status write_theory(FILE *out, const repro_theory *theory, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    repro_figure figure = {0};
+
+    TRY(repro_figure_theory(&figure, theory, err));
+    page_section(out, "theory", "Theory");
+    page_paragraph(
+        out, "The exact risk of the event-level fit (Theorem 1), its upper bound, and the "
+             "mean of simulations with the same rows and fresh noise; for bags made with θ* "
+             "and for random ones, which keep a bias of (1−1/k)²|θ*|² however many rows there "
+             "are. Below, the same for the gradient of the logistic loss. The variance term "
+             "of that bound may be dropped from the objective of the bags where m/d is at "
+             "least max v/min v.");
+    page_figure(out, &figure.chart);
+    TRY(write_risks(out, theory, err));
+    TRY(write_gradients(out, theory, err));
+done:
+    repro_figure_free(&figure);
+    return st;
+}
+
+/* ---- The page ---------------------------------------------------------------------------------- */
+
+static void write_contents(FILE *out, const repro_settings *settings)
+{
+    page_entry entries[N_EXPERIMENTS + 2];
+    size_t n = 0;
+
+    entries[n++] = (page_entry){"claims", "Claims"};
+    for (experiment_id id = 0; id < N_EXPERIMENTS; id++)
+        if (settings->wanted[id])
+            entries[n++] = (page_entry){repro_experiment(id)->name, repro_experiment(id)->title};
+    entries[n++] = (page_entry){"theory", "Theory"};
+    page_contents(out, entries, n);
+}
+
+pboost_status repro_write_page(FILE *out, const repro_findings *f, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const repro_settings *settings = &f->results->settings;
+
+    page_begin(out, "PriorBoost, reproduced",
+               "The experiments of the paper, run anew, and what came of its claims");
+    write_facts(out, f->results);
+    write_contents(out, settings);
+    page_section(out, "claims", "Claims");
+    if (settings->scale == SCALE_SMALL)
+        page_notice(out, "This is a trial at small scale: claims about convergence at large k need "
+                         "the paper's 256 rounds and 2^20 rows (--scale paper).");
+    TRY(write_claims(out, f->claims, err));
+    for (experiment_id id = 0; id < N_EXPERIMENTS; id++)
+        if (settings->wanted[id])
+            TRY(write_experiment(out, f, id, err));
+    TRY(write_theory(out, f->theory, err));
+    page_end(out);
+done:
+    return st;
+}

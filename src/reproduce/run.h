@@ -1,0 +1,21 @@
+/* Running all series of a plan. */
+#ifndef PBOOST_REPRODUCE_RUN_H
+#define PBOOST_REPRODUCE_RUN_H
+
+#include "series.h"
+#include "store.h"
+
+/* How the front watches a run; calls do not overlap.  user is lent. */
+typedef struct {
+    void (*progress)(void *user, double done, double total, double seconds_left);
+    bool (*interrupted)(void *user);
+    double (*seconds)(void); /* of a monotonic clock */
+    void *user;
+} repro_watch;
+
+/* Runs what is not done yet and stores each series as it is done; *seconds goes on from the value
+ * that the store gave. */
+pboost_status repro_run(repro_plan *plan, const repro_settings *settings, repro_store *store,
+                        const repro_watch *watch, double *seconds, pboost_error *err);
+
+#endif

@@ -1,0 +1,288 @@
+/* Running one series.
+ *
+ * PriorBoost and PBPrefix go through the library's trainer with a learner of our own, which keeps
+ * the model of every round and knows both readings of the penalty.  Slices are cut from the table in
+ * its order, for its rows are independent draws already, so that all rows of a fit lie together and
+ * are read in order.  OneShot is one question about random bags of all rows; its bags do not depend
+ * on epsilon and are made once per series.
+ *
+ * All models of a series are measured on the test table in one pass. */
+#include "series.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "try.h"
+
+/* The objective is minimised to this relative distance: far below what a figure or table shows. */
+#define TOLERANCE 1e-10
+
+/* Everything about a series that does not depend on the point. */
+typedef struct {
+    const repro_series *series;
+    const experiment_setup *setup;
+    const experiment_info *info;
+    const repro_data *data;
+    const series_watch *watch;
+    uint64_t seed;
+    double shares; /* that one training is worth to the watch */
+} runner;
+
+/* ---- The model under training ------------------------------------------------------------------ */
+
+typedef struct {
+    const double *x;
+    size_t features;
+    pboost_fit_options options;
+    double l2_per_row;     /* > 0: the penalty grows with the rows */
+    pboost_coef *path;     /* the model of every round */
+    size_t n_fits, n_path; /* with n_path == 1 only the last is kept */
+    double *target;        /* by row of the table */
+} model;
+
+static pboost_coef *current(model *m)
+{
+    return &m->path[m->n_path == 1 || m->n_fits == 0 ? 0 : m->n_fits - 1];
+}
+
+/* Fits rows first .. first+n of the table, starting from the last model. */
+static pboost_status fit_range(model *m, size_t first, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_fit_report report;
+    pboost_fit_options options = m->options;
+    const pboost_coef *last = current(m);
+    pboost_matrix x = pboost_matrix_f64(m->x + first * m->features, n, m->features);
+    pboost_samples samples = {.x = &x, .n = n, .target = m->target + first};
+
+    if (m->l2_per_row > 0.0)
+        options.l2 = m->l2_per_row * (double)n;
+    m->n_fits++;
+    pboost_coef *next = current(m);
+    if (next != last)
+        memcpy(next->theta, last->theta, last->n * sizeof *last->theta);
+    TRY(pboost_event_fit(next, &report, &samples, &options, err));
+    if (!report.converged)
+        FAIL(err, PBOOST_INTERNAL, "a fit of %zu rows did not converge in %zu steps", n,
+             report.iterations);
+done:
+    return st;
+}
+
+/* The trainer asks in the order of the table: row[0 .. n) follow each other. */
+static pboost_status score(void *self, const size_t *row, size_t n, double *out, pboost_error *err)
+{
+    model *m = self;
+    pboost_matrix x = pboost_matrix_f64(m->x + row[0] * m->features, n, m->features);
+    pboost_samples samples = {.x = &x, .n = n};
+    return pboost_predict(out, m->options.family, &samples, current(m), 1, err);
+}
+
+/* The event-level targets of eq. (1); the bags from first_bag on hold the last rows asked about. */
+static pboost_status fit(void *self, const pboost_answers *answers, size_t first_bag,
+                         pboost_error *err)
+{
+    model *m = self;
+    size_t newest = answers->round_start[answers->n_rounds - 1];
+
+    for (size_t b = newest; b < answers->n_bags; b++)
+        for (size_t i = answers->start[b]; i < answers->start[b + 1]; i++)
+            m->target[answers->row[i]] = answers->mean[b];
+    return fit_range(m, answers->start[first_bag], answers->n_rows - answers->start[first_bag],
+                     err);
+}
+
+static model model_make(const runner *r, size_t rows, pboost_coef *path, size_t n_path,
+                        double *target)
+{
+    model m = {.x = r->data->train.x,
+               .features = r->setup->features,
+               .options = PBOOST_FIT_OPTIONS_INIT,
+               .path = path,
+               .n_path = n_path,
+               .target = target};
+    m.options.tolerance = TOLERANCE;
+    m.options.family = r->info->family;
+    m.options.l2 = r->setup->l2;
+    m.options.intercept = false;
+    if (r->series->penalty == PENALTY_PER_ROW)
+        m.l2_per_row = r->setup->l2 * (double)r->setup->rounds / (double)rows;
+    return m;
+}
+
+/* ---- Training ---------------------------------------------------------------------------------- */
+
+/* The oracle of the paper: rounds for logistic regression, adds noise where epsilon is given. */
+static pboost_status make_oracle(pboost_memory_oracle **out, const runner *r, size_t rows,
+                                 pboost_rational epsilon, pboost_error *err)
+{
+    pboost_rules rules = PBOOST_RULES_INIT;
+    pboost_memory_oracle_options options = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
+    uint64_t seed = repro_mix(r->seed, 2, (uint64_t)r->series->algorithm);
+
+    rules.min_bag = r->series->min_bag;
+    rules.epsilon = epsilon;
+    rules.round = r->info->family == PBOOST_LOGISTIC;
+    if (epsilon.den != 0) {
+        rules.bounded = true;
+        rules.upper = 1.0;
+    }
+    options.simulated = true;
+    options.seed = repro_mix(repro_mix(seed, epsilon.num, epsilon.den), r->series->min_bag, rows);
+    return pboost_memory_oracle_create(out, repro_data_responses(&r->data->train, r->info->family),
+                                       rows, &rules, &options, err);
+}
+
+static bool on_round(void *user, pboost_round *round)
+{
+    const runner *r = user;
+    return r->watch->advance(r->watch->user, r->shares / (double)round->rounds);
+}
+
+static pboost_status train_rounds(pboost_coef *path, size_t n_path, const runner *r, size_t rows,
+                                  pboost_rational epsilon, double *target, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_memory_oracle *oracle = NULL;
+    pboost_trainer *trainer = NULL;
+    pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
+    model m = model_make(r, rows, path, n_path, target);
+    const pboost_learner learner = {.self = &m, .score = score, .fit = fit};
+
+    options.algorithm = r->series->algorithm;
+    options.rounds = r->setup->rounds;
+    options.seed = repro_mix(r->seed, 3, 0);
+    options.in_order = true;
+    options.threads = 1;
+    options.on_round = on_round;
+    options.user = (void *)(uintptr_t)r;
+    TRY(make_oracle(&oracle, r, rows, epsilon, err));
+    const pboost_oracle interface = pboost_memory_oracle_interface(oracle);
+    TRY(pboost_trainer_create(&trainer, rows, &interface, &learner, &options, err));
+    TRY(pboost_trainer_run(trainer, err));
+done:
+    pboost_trainer_free(trainer);
+    pboost_memory_oracle_free(oracle);
+    return st;
+}
+
+/* The targets are put in the order of the table, in which it is fastest read. */
+static pboost_status train_oneshot(pboost_coef *coef, const runner *r, const pboost_bags *bags,
+                                   double *answer, double *target, pboost_rational epsilon,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_memory_oracle *oracle = NULL;
+    model m = model_make(r, bags->n_rows, coef, 1, target);
+
+    TRY(make_oracle(&oracle, r, bags->n_rows, epsilon, err));
+    const pboost_oracle interface = pboost_memory_oracle_interface(oracle);
+    TRY(interface.ask(interface.self, 0, bags, answer, err));
+    for (size_t b = 0; b < bags->n_bags; b++)
+        for (size_t i = bags->start[b]; i < bags->start[b + 1]; i++)
+            target[bags->row[i]] = answer[b];
+    TRY(fit_range(&m, 0, bags->n_rows, err));
+    if (!r->watch->advance(r->watch->user, r->shares))
+        FAIL(err, PBOOST_CANCELLED, "stopped by the user");
+done:
+    pboost_memory_oracle_free(oracle);
+    return st;
+}
+
+static pboost_status train_oneshots(pboost_coef *coef, const runner *r, double *target,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_bags bags = {0};
+    double *answer = NULL;
+
+    TRY(pboost_bags_random(&bags, r->setup->rows, r->series->min_bag, repro_mix(r->seed, 4, 0),
+                           err));
+    NEED(answer = pboost_alloc(bags.n_bags, sizeof *answer), err);
+    for (size_t i = 0; i < r->setup->n_epsilons; i++)
+        TRY(train_oneshot(&coef[i], r, &bags, answer, target, r->setup->epsilon[i], err));
+done:
+    pboost_bags_free(&bags);
+    free(answer);
+    return st;
+}
+
+/* ---- The series -------------------------------------------------------------------------------- */
+
+/* The models of the series in the order of its points; OneShot on steps has one for all. */
+static pboost_status train(pboost_coef *coef, runner *r, double *target, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const experiment_setup *setup = r->setup;
+
+    if (r->series->algorithm == PBOOST_ONESHOT) {
+        r->shares = 1.0 / (double)setup->n_epsilons;
+        TRY(train_oneshots(coef, r, target, err));
+    } else if (r->info->axis == AXIS_STEP) {
+        r->shares = 1.0;
+        TRY(train_rounds(coef, setup->rounds, r, setup->rows, setup->epsilon[0], target, err));
+    } else if (r->info->axis == AXIS_EPSILON) {
+        r->shares = 1.0 / (double)setup->n_epsilons;
+        for (size_t i = 0; i < setup->n_epsilons; i++)
+            TRY(train_rounds(&coef[i], 1, r, setup->rows, setup->epsilon[i], target, err));
+    } else {
+        double total = 0.0;
+        for (size_t i = 0; i < setup->n_sizes; i++)
+            total += (double)setup->size[i];
+        for (size_t i = 0; i < setup->n_sizes; i++) {
+            r->shares = (double)setup->size[i] / total;
+            TRY(train_rounds(&coef[i], 1, r, setup->size[i], setup->epsilon[0], target, err));
+        }
+    }
+done:
+    return st;
+}
+
+static pboost_status measure(repro_series *series, const pboost_coef *coef, size_t n_coef,
+                             const runner *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const data_table *test = &r->data->test;
+    pboost_matrix x = pboost_matrix_f64(test->x, test->rows, r->setup->features);
+    pboost_samples samples = {
+        .x = &x, .n = test->rows, .target = repro_data_responses(test, r->info->family)};
+
+    TRY(pboost_losses(series->loss, r->info->family, &samples, coef, n_coef, 1, err));
+    for (size_t i = n_coef; i < series->n_points; i++)
+        series->loss[i] = series->loss[0];
+    for (size_t i = 0; i < series->n_points; i++)
+        if (!isfinite(series->loss[i]))
+            FAIL(err, PBOOST_INTERNAL, "%s: a test loss is %g", r->info->name, series->loss[i]);
+done:
+    return st;
+}
+
+pboost_status repro_series_run(repro_series *series, const repro_settings *settings,
+                               const repro_data *data, const series_watch *watch, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    runner r = {.series = series,
+                .setup = &settings->setup[series->experiment],
+                .info = repro_experiment(series->experiment),
+                .data = data,
+                .watch = watch,
+                .seed = data->key.seed};
+    pboost_coef *coef = NULL;
+    double *target = NULL;
+    bool one_model = series->algorithm == PBOOST_ONESHOT && r.info->axis == AXIS_STEP;
+    size_t n_coef = one_model ? 1 : series->n_points;
+
+    NEED(coef = calloc(n_coef, sizeof *coef), err);
+    for (size_t i = 0; i < n_coef; i++)
+        TRY(pboost_coef_init(&coef[i], r.setup->features, err));
+    NEED(target = pboost_alloc(r.setup->rows, sizeof *target), err);
+    TRY(train(coef, &r, target, err));
+    TRY(measure(series, coef, n_coef, &r, err));
+    series->done = true;
+done:
+    for (size_t i = 0; coef != NULL && i < n_coef; i++)
+        pboost_coef_free(&coef[i]);
+    free(coef);
+    free(target);
+    return st;
+}
