@@ -1,4 +1,5 @@
 /* Mean and standard deviation of columns, for both types and any strides. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +17,8 @@ static void test_moments_are_those_of_the_columns(void **state)
     (void)state;
 
     assert_int_equal(pboost_matrix_moments(mean, sd, &x, NULL), PBOOST_OK);
-    assert_double_equal(mean[0], 4, 1e-15);
-    assert_double_equal(sd[0] * sd[0], 5, 1e-14);
+    assert_true(mean[0] == 4);
+    assert_true(fabs(sd[0] * sd[0] - 5) < 1e-14);
     assert_true(mean[1] == 10 && sd[1] == 0);
 }
 
