@@ -7,6 +7,7 @@ A learner has the features of those rows and chooses the bags so that little is 
 from ._library import version as _version
 from .bags import Bags, Risk, optimal_bags, random_bags, risk
 from .errors import OracleError, PrivacyError
+from .meta import PriorBoost
 from .models import Feature, Model, load_model, save_model
 from .oracle import InMemoryOracle, Oracle
 from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
@@ -20,6 +21,7 @@ __all__ = [
     "Model",
     "Oracle",
     "OracleError",
+    "PriorBoost",
     "PriorBoostClassifier",
     "PriorBoostPoissonRegressor",
     "PriorBoostRegressor",

@@ -354,7 +354,7 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
 
 
 def _library_path() -> Path:
-    """The library inside the package, or the one that PRIORBOOST_LIBRARY names (for development)."""
+    """Return the library inside the package, or what PRIORBOOST_LIBRARY names (for development)."""
     named = os.environ.get("PRIORBOOST_LIBRARY")
     return Path(named) if named else Path(__file__).with_name("libpriorboost.so")
 

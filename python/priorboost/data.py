@@ -97,7 +97,8 @@ _capsule_pointer.argtypes = [ctypes.py_object, c_char_p]  # type: ignore[attr-de
 def _view(buffer: int, count: int, dtype: str) -> Array:
     width = np.dtype(dtype).itemsize
     memory = (ctypes.c_char * (count * width)).from_address(buffer)
-    return np.frombuffer(memory, dtype=dtype, count=count)
+    out: Array = np.frombuffer(memoryview(memory), dtype=dtype, count=count)
+    return out
 
 
 def _bits(buffer: int, first: int, n: int) -> Array:
@@ -228,7 +229,7 @@ def _is_plain(X: Any) -> bool:
     )
 
 
-def _remember_columns(estimator: Any, X: Any, reset: bool) -> None:
+def remember_columns(estimator: Any, X: Any, reset: bool) -> None:
     """Set or compare ``n_features_in_`` and ``feature_names_in_`` as scikit-learn does."""
     if _MODERN:
         from sklearn.utils.validation import validate_data
@@ -269,7 +270,7 @@ def features(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Array
         estimator=estimator,
         input_name="X",
     )
-    _remember_columns(estimator, X, reset)
+    remember_columns(estimator, X, reset)
     return np.require(checked, requirements="A")
 
 
@@ -291,8 +292,9 @@ def by_row(values: Any, n_rows: int, name: str) -> Array | None:
         return None
     out = np.ascontiguousarray(values, dtype=np.float64)
     if out.shape != (n_rows,):
-        raise ValueError(f"{name} has the shape {out.shape}; it must have one number per row, "
-                         f"({n_rows},)")
+        raise ValueError(
+            f"{name} has the shape {out.shape}; it must have one number per row, ({n_rows},)"
+        )
     if not np.isfinite(out).all():
         raise ValueError(f"{name} holds NaN or infinity; it must be finite")
     return out

@@ -94,8 +94,10 @@ class Model:
         if values.dtype not in (np.float64, np.float32):
             values = values.astype(np.float64)
         if values.ndim != 2 or values.shape[1] != len(self.columns):
-            raise ValueError(f"X has the shape {values.shape}; the model has {len(self.columns)} "
-                             f"columns: {', '.join(self.columns)}")
+            raise ValueError(
+                f"X has the shape {values.shape}; the model has {len(self.columns)} "
+                f"columns: {', '.join(self.columns)}"
+            )
         return values
 
     def predict(self, X: Any, *, offset: Any = None, n_jobs: int | None = None) -> Array:
@@ -172,12 +174,13 @@ def _encode(feature: Feature, table: Any) -> list[Array]:
     texts = cells.astype(str)
     unknown = set(texts) - set(feature.levels)
     if unknown:
-        raise ValueError(f"column '{feature.name}' holds {sorted(unknown)[0]!r}, which the model "
-                         "has never seen")
+        raise ValueError(
+            f"column '{feature.name}' holds {sorted(unknown)[0]!r}, which the model has never seen"
+        )
     return [(texts == level).astype(np.float64) for level in feature.levels[1:]]
 
 
-def prior_scores(prior: Any, X: Array, estimator: Any) -> Array:
+def prior_scores(prior: Any, X: Any, n_rows: int) -> Array:
     """Return a prior's predicted mean of every row."""
     if isinstance(prior, (str, os.PathLike)):
         prior = load_model(prior)
@@ -186,7 +189,7 @@ def prior_scores(prior: Any, X: Array, estimator: Any) -> Array:
     else:
         scores = np.asarray(prior.predict(X))
     scores = np.ascontiguousarray(scores, dtype=np.float64)
-    if scores.shape != (X.shape[0],) or not np.isfinite(scores).all():
+    if scores.shape != (n_rows,) or not np.isfinite(scores).all():
         raise ValueError("the prior must predict one finite number per row")
     return scores
 

@@ -54,15 +54,18 @@ def seed_of(random_state: Any) -> tuple[bool, int]:
     if random_state is None:
         return False, 0
     if isinstance(random_state, numbers.Integral):
-        if not 0 <= random_state < 2**64:
-            raise ValueError(f"random_state is {random_state}; it must lie in 0 .. 2^64 - 1")
-        return True, int(random_state)
+        seed = int(random_state)
+        if not 0 <= seed < 2**64:
+            raise ValueError(f"random_state is {seed}; it must lie in 0 .. 2^64 - 1")
+        return True, seed
     if isinstance(random_state, np.random.RandomState):
         return True, int(random_state.randint(2**31))
     if isinstance(random_state, np.random.Generator):
         return True, int(random_state.integers(2**63))
-    raise ValueError(f"random_state is {random_state!r}; it must be an integer, a RandomState, "
-                     "a Generator, or None")
+    raise ValueError(
+        f"random_state is {random_state!r}; it must be an integer, a RandomState, "
+        "a Generator, or None"
+    )
 
 
 @lru_cache(maxsize=64)

@@ -206,8 +206,10 @@ class InMemoryOracle(Oracle):
         return self._handle.interface
 
     def __reduce__(self) -> Any:
-        raise TypeError("an InMemoryOracle cannot be pickled: it remembers which rows are spent, "
-                        "and a copy would answer for them again")
+        raise TypeError(
+            "an InMemoryOracle cannot be pickled: it remembers which rows are spent, "
+            "and a copy would answer for them again"
+        )
 
 
 class MemoryHandle:
