@@ -211,6 +211,7 @@ class TrainerOptions(Structure):
         ("prior_score", c_void_p),
         ("seed", c_uint64),
         ("row_key", c_void_p),
+        ("in_order", c_bool),
         ("threads", c_int),
         ("on_round", c_void_p),
         ("user", c_void_p),
@@ -337,6 +338,7 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "trainer_free": (c_void_p, [c_void_p]),
     "trainer_step": (None, [c_void_p, _E]),
+    "trainer_run": (None, [c_void_p, _E]),
     "trainer_history": (c_void_p, [c_void_p]),
     "trainer_answers": (POINTER(Answers), [c_void_p]),
     "risk_linear": (

@@ -217,16 +217,12 @@ def _is_arrow(X: Any) -> bool:
 def _is_plain(X: Any) -> bool:
     """Whether an array needs no conversion and holds finite numbers only: what a fit usually gets.
 
-    The sum of finite numbers may overflow; then the slow way looks closer.
+    A sum is finite only if all its parts are.  Where it overflows, the slow way looks closer.
     """
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype in _FLOATS
-        and X.flags.aligned
-        and X.size > 0
-        and math.isfinite(np.add.reduce(X, axis=None))
-    )
+    if not (type(X) is np.ndarray and X.ndim == 2 and X.dtype in _FLOATS and X.size > 0):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return X.flags.aligned and math.isfinite(np.add.reduce(X, axis=None))
 
 
 def remember_columns(estimator: Any, X: Any, reset: bool) -> None:
@@ -238,6 +234,25 @@ def remember_columns(estimator: Any, X: Any, reset: bool) -> None:
     else:
         estimator._check_feature_names(X, reset=reset)
         estimator._check_n_features(X, reset=reset)
+
+
+def _remember_names(estimator: Any, names: list[str], reset: bool) -> None:
+    """Do the same for columns whose names are known, from any table and in any scikit-learn."""
+    if reset:
+        estimator.n_features_in_ = len(names)
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+        return
+    expected = getattr(estimator, "feature_names_in_", None)
+    if expected is not None and expected.tolist() != names:
+        raise ValueError(
+            "the feature names should match those that were passed during fit: "
+            f"{', '.join(expected)}; they are {', '.join(names)}"
+        )
+    if len(names) != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {len(names)} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
+        )
 
 
 def features(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Array:
@@ -263,14 +278,18 @@ def features(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Array
             return X  # type: ignore[no-any-return]
         if X.shape[1] == estimator.n_features_in_:
             return X  # type: ignore[no-any-return]
+    cells, names = from_arrow(X) if _is_arrow(X) else (X, None)
     checked = check_array(
-        from_arrow(X)[0] if _is_arrow(X) else X,
+        cells,
         dtype=list(_FLOATS),
         ensure_min_samples=min_rows,
         estimator=estimator,
         input_name="X",
     )
-    remember_columns(estimator, X, reset)
+    if names is None:
+        remember_columns(estimator, X, reset)
+    else:
+        _remember_names(estimator, names, reset)
     return np.require(checked, requirements="A")
 
 

@@ -35,7 +35,7 @@ def _has(method: str) -> Any:
 
 
 def _rows_of(X: Any, min_rows: int = 1) -> Any:
-    """Return X as something two-dimensional whose rows can be taken; the estimator checks the rest."""
+    """Return X as a table whose rows can be taken; the estimator checks the rest."""
     (X,) = indexable(X)
     if getattr(X, "ndim", 2) != 2:
         check_array(X)  # says how to reshape it
@@ -75,13 +75,13 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.ensemble import HistGradientBoostingRegressor
+    >>> from sklearn.tree import DecisionTreeRegressor
     >>> from priorboost import PriorBoost
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-2, 2, size=(4000, 2))
     >>> y = np.sin(2 * X[:, 0]) * X[:, 1]
-    >>> model = PriorBoost(HistGradientBoostingRegressor(max_iter=50), min_bag=4, rounds=4,
-    ...                    algorithm="pbprefix")
+    >>> tree = DecisionTreeRegressor(min_samples_leaf=20)
+    >>> model = PriorBoost(tree, min_bag=4, rounds=4, algorithm="pbprefix")
     >>> model.fit(X, y).score(X, y) > 0.5
     True
     """

@@ -76,6 +76,7 @@ class Trainer:
             _library.address(plan.prior_score),
             plan.seed,
             _library.address(plan.row_key),
+            False,
             plan.threads,
         )
         self._borrowed = (oracle, learner, plan)
