@@ -27,44 +27,12 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 BAGS = [1, 2, 4, 8, 16, 32, 64]
-EPSILONS = [
-    0.01,
-    0.0215,
-    0.0464,
-    0.1,
-    0.215,
-    0.3,
-    0.464,
-    1,
-    2.15,
-    4.64,
-    10,
-    21.5,
-    46.4,
-    100,
-    math.inf,
-]
+EPSILONS = [0.01, 0.0215, 0.0464, 0.1, 0.215, 0.3, 0.464, 1, 2.15, 4.64, 10, 21.5, 46.4, 100, math.inf]
 SCALES = {
-    "paper": dict(
-        rows=2**20,
-        test=2**20,
-        rounds=256,
-        realizations=10,
-        sizes=[2**i for i in range(14, 20)],
-        size_features=64,
-        size_rounds=128,
-        size_test=2**18,
-    ),
-    "small": dict(
-        rows=2**16,
-        test=2**16,
-        rounds=32,
-        realizations=3,
-        sizes=[2**i for i in range(12, 18)],
-        size_features=16,
-        size_rounds=32,
-        size_test=2**16,
-    ),
+    "paper": dict(rows=2**20, test=2**20, rounds=256, realizations=10, sizes=[2**i for i in range(14, 20)],
+                  size_features=64, size_rounds=128, size_test=2**18),
+    "small": dict(rows=2**16, test=2**16, rounds=32, realizations=3, sizes=[2**i for i in range(12, 18)],
+                  size_features=16, size_rounds=32, size_test=2**16),
 }
 SAMPLE_EPSILONS = [0.1, 1, 10, math.inf]
 
@@ -72,14 +40,8 @@ SAMPLE_EPSILONS = [0.1, 1, 10, math.inf]
 
 
 class Synthetic(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t),
-        ("family", ctypes.c_int),
-        ("features", ctypes.c_size_t),
-        ("noise", ctypes.c_double),
-        ("round_labels", ctypes.c_bool),
-        ("seed", ctypes.c_uint64),
-    ]
+    _fields_ = [("struct_size", ctypes.c_size_t), ("family", ctypes.c_int), ("features", ctypes.c_size_t),
+                ("noise", ctypes.c_double), ("round_labels", ctypes.c_bool), ("seed", ctypes.c_uint64)]
 
 
 def mix(seed, a, b):
@@ -104,24 +66,13 @@ class Data:
         s = Synthetic(ctypes.sizeof(Synthetic), 0, features, 0.1, False, seed)
         pointer = ctypes.POINTER(ctypes.c_double)
         theta = np.empty(features)
-        assert (
-            library.pboost_synthetic_theta(theta.ctypes.data_as(pointer), ctypes.byref(s), None)
-            == 0
-        )
+        assert library.pboost_synthetic_theta(theta.ctypes.data_as(pointer), ctypes.byref(s), None) == 0
 
         def table(stream, n):
             x, y = np.empty((n, features)), np.empty(n)
             status = library.pboost_synthetic_rows(
-                x.ctypes.data_as(pointer),
-                y.ctypes.data_as(pointer),
-                ctypes.byref(s),
-                theta.ctypes.data_as(pointer),
-                ctypes.c_uint64(stream),
-                ctypes.c_size_t(0),
-                ctypes.c_size_t(n),
-                0,
-                None,
-            )
+                x.ctypes.data_as(pointer), y.ctypes.data_as(pointer), ctypes.byref(s), theta.ctypes.data_as(pointer),
+                ctypes.c_uint64(stream), ctypes.c_size_t(0), ctypes.c_size_t(n), 0, None)
             assert status == 0
             return x, y
 
@@ -202,9 +153,7 @@ class Logistic:
     rounded = True
 
     def __init__(self, l2=10.0):
-        self.model = LogisticRegression(
-            C=1.0 / l2, fit_intercept=False, warm_start=True, max_iter=1000
-        )
+        self.model = LogisticRegression(C=1.0 / l2, fit_intercept=False, warm_start=True, max_iter=1000)
 
     def fit(self, x, y):
         if y.min() < y.max():  # scikit-learn refuses to fit one class: keep the last model
@@ -223,7 +172,7 @@ def losses(family, x, y, thetas, block=2**14):
     thetas = np.asarray(thetas).T
     total = np.zeros(thetas.shape[1])
     for i in range(0, len(x), block):
-        eta, target = x[i : i + block] @ thetas, y[i : i + block, None]
+        eta, target = x[i:i + block] @ thetas, y[i:i + block, None]
         if family is Linear:
             total += ((eta - target) ** 2).sum(axis=0)
         else:
@@ -271,9 +220,7 @@ def run_cell(data, scale, cell):
     elif algorithm == "oneshot":
         thetas = [oneshot(family, data, scale["rows"], k, point, rng)]
     else:
-        thetas = priorboost(
-            family, data, scale["rows"], scale["rounds"], k, point, rng, algorithm == "pbprefix"
-        )
+        thetas = priorboost(family, data, scale["rows"], scale["rounds"], k, point, rng, algorithm == "pbprefix")
         if experiment == "privacy":
             thetas = thetas[-1:]
     return float(losses(family, data.test_x, test_y, thetas)[-1])
@@ -285,9 +232,7 @@ def all_cells(scale):
     return {
         "linear": [("linear", *c) for c in steps],
         "logistic": [("logistic", *c) for c in steps],
-        "privacy": [
-            ("privacy", a, k, e) for a in ("priorboost", "oneshot") for k in BAGS for e in EPSILONS
-        ],
+        "privacy": [("privacy", a, k, e) for a in ("priorboost", "oneshot") for k in BAGS for e in EPSILONS],
         "bag-size": [("bag-size", "priorboost", k, n) for k in BAGS for n in scale["sizes"]],
     }
 
@@ -317,18 +262,14 @@ def run_peer(library, scale, seed, full, jobs):
         wide = group[0] == "bag-size"
         for r in range(scale["realizations"] if full else 1):
             start = time.perf_counter()
-            shape = (
-                (scale["sizes"][-1], scale["size_test"], scale["size_features"])
-                if wide
-                else (scale["rows"], scale["test"], 8)
-            )
+            shape = ((scale["sizes"][-1], scale["size_test"], scale["size_features"]) if wide
+                     else (scale["rows"], scale["test"], 8))
             data = Data(library, *shape, seed, r)
             spent.setdefault(("data", wide), []).append(time.perf_counter() - start)
             todo = [c for name in group for c in cells[name] if full or in_sample(c)]
             todo = [c for c in todo if r == 0 or c[0] in ("privacy", "bag-size")]
             if jobs > 1:
                 import multiprocessing
-
                 with multiprocessing.get_context("fork").Pool(jobs) as pool:
                     done = pool.map(timed, [(data, scale, c) for c in todo], chunksize=1)
             else:
@@ -337,9 +278,7 @@ def run_peer(library, scale, seed, full, jobs):
             for cell, loss, seconds in done:
                 found.setdefault(cell, []).append(loss)
                 spent.setdefault(kind(cell), []).append(seconds)
-            print(
-                f"peer: {group[-1]}, realization {r}, {measured:.0f} s", file=sys.stderr, flush=True
-            )
+            print(f"peer: {group[-1]}, realization {r}, {measured:.0f} s", file=sys.stderr, flush=True)
     total = 0.0
     for name, some in cells.items():
         repeats = scale["realizations"] if name in ("privacy", "bag-size") else 1
@@ -353,22 +292,8 @@ def run_program(program, scale_name, seed):
     out = tempfile.mkdtemp(prefix="priorboost-bench-")
     try:
         start = time.perf_counter()
-        subprocess.run(
-            [
-                program,
-                "reproduce",
-                "all",
-                "--scale",
-                scale_name,
-                "--seed",
-                str(seed),
-                "--out",
-                os.path.join(out, "run"),
-                "--quiet",
-            ],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+        subprocess.run([program, "reproduce", "all", "--scale", scale_name, "--seed", str(seed), "--out",
+                        os.path.join(out, "run"), "--quiet"], check=True, stdout=subprocess.DEVNULL)
         seconds = time.perf_counter() - start
         with open(os.path.join(out, "run", "results.json")) as f:
             return json.load(f), seconds
@@ -383,20 +308,11 @@ def compare(results, found, scale):
     for cell, mine in found.items():
         experiment, algorithm, k, point = cell
         axis = {"privacy": "epsilon", "bag-size": "n"}.get(experiment, "step")
-        at = {
-            "epsilon": "inf" if point == math.inf else point,
-            "n": point,
-            "step": scale["rounds"],
-        }[axis]
-        theirs = [
-            r["mean"]
-            for r in results[experiment]
-            if r["algorithm"] == algorithm and r["k"] == k and r[axis] == at
-        ]
+        at = {"epsilon": "inf" if point == math.inf else point, "n": point, "step": scale["rounds"]}[axis]
+        theirs = [r["mean"] for r in results[experiment]
+                  if r["algorithm"] == algorithm and r["k"] == k and r[axis] == at]
         ratio = max(theirs[0] / np.mean(mine), np.mean(mine) / theirs[0])
-        worst[experiment] = max(
-            worst.get(experiment, (0.0, None)), (ratio, list(cell)), key=lambda w: w[0]
-        )
+        worst[experiment] = max(worst.get(experiment, (0.0, None)), (ratio, list(cell)), key=lambda w: w[0])
     return {name: {"ratio": w[0], "cell": [str(v) for v in w[1]]} for name, w in worst.items()}
 
 
@@ -415,21 +331,11 @@ def main():
 
     results, ours = run_program(a.program, a.scale, a.seed)
     found, measured, theirs = run_peer(library, scale, a.seed, a.full, a.jobs)
-    print(
-        json.dumps(
-            {
-                "scale": a.scale,
-                "priorboost_seconds": round(ours, 1),
-                "peer_seconds": round(theirs, 1),
-                "peer_measured_seconds": round(measured, 1),
-                "peer_sampled": not a.full,
-                "peer_jobs": a.jobs,
-                "ratio": round(theirs / ours, 1),
-                "largest_loss_ratio": compare(results, found, scale),
-            },
-            indent=2,
-        )
-    )
+    print(json.dumps({
+        "scale": a.scale, "priorboost_seconds": round(ours, 1), "peer_seconds": round(theirs, 1),
+        "peer_measured_seconds": round(measured, 1), "peer_sampled": not a.full, "peer_jobs": a.jobs,
+        "ratio": round(theirs / ours, 1), "largest_loss_ratio": compare(results, found, scale),
+    }, indent=2))
 
 
 if __name__ == "__main__":
