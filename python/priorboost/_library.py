@@ -421,10 +421,10 @@ def address(array: npt.NDArray[Any] | None) -> int | None:
 
 def copy_array(pointer: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return n elements of C memory as an array of Python's own."""
-    out = np.empty(n, dtype)
-    if n > 0:
-        ctypes.memmove(out.__array_interface__["data"][0], pointer, out.nbytes)
-    return out
+    if n == 0:
+        return np.empty(0, dtype)
+    lent = (c_char * (n * np.dtype(dtype).itemsize)).from_address(pointer)
+    return np.frombuffer(memoryview(lent), dtype).copy()
 
 
 def matrix(X: npt.NDArray[Any]) -> Matrix:

@@ -22,7 +22,7 @@ from . import _library
 from ._library import lib
 
 Array = npt.NDArray[Any]
-_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_F64, _F32 = np.dtype(np.float64), np.dtype(np.float32)
 _MODERN = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1, 6)
 
 # ---- The Arrow C data interface ------------------------------------------------------------------
@@ -215,14 +215,26 @@ def _is_arrow(X: Any) -> bool:
 
 
 def _is_plain(X: Any) -> bool:
-    """Whether an array needs no conversion and holds finite numbers only: what a fit usually gets.
+    """Whether X is an array that needs no conversion: what a fit usually gets."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and (X.dtype == _F64 or X.dtype == _F32)
+        and X.size > 0
+        and X.flags.aligned
+    )
 
-    A sum is finite only if all its parts are.  Where it overflows, the slow way looks closer.
-    """
-    if not (type(X) is np.ndarray and X.ndim == 2 and X.dtype in _FLOATS and X.size > 0):
-        return False
+
+def _is_finite(X: Array) -> bool:
+    """Whether a sum says that all numbers are finite; where it overflows, the slow way tells."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return X.flags.aligned and math.isfinite(np.add.reduce(X, axis=None))
+        return math.isfinite(np.add.reduce(X, axis=None))
+
+
+def require_finite(X: Array) -> None:
+    """Raise what scikit-learn says of NaN and infinity, if X holds one."""
+    if not _is_finite(X):
+        check_array(X, dtype=[_F64, _F32], input_name="X")
 
 
 def remember_columns(estimator: Any, X: Any, reset: bool) -> None:
@@ -255,7 +267,9 @@ def _remember_names(estimator: Any, names: list[str], reset: bool) -> None:
         )
 
 
-def features(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Array:
+def features(
+    estimator: Any, X: Any, *, reset: bool, min_rows: int = 1, finite: bool = True
+) -> Array:
     """Return X as an array the library can read, checked and (with reset) remembered.
 
     Parameters
@@ -266,6 +280,8 @@ def features(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Array
         Whether X defines the columns (fit) or must agree with them (predict).
     min_rows : int
         Fewer rows are an error.
+    finite : bool
+        Look for NaN and infinity at once; the caller may leave that to the library's own passes.
 
     Returns
     -------
@@ -275,13 +291,12 @@ def features(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Array
     if _is_plain(X) and X.shape[0] >= min_rows and not hasattr(estimator, "feature_names_in_"):
         if reset:
             estimator.n_features_in_ = X.shape[1]
-            return X  # type: ignore[no-any-return]
-        if X.shape[1] == estimator.n_features_in_:
+        if X.shape[1] == estimator.n_features_in_ and (not finite or _is_finite(X)):
             return X  # type: ignore[no-any-return]
     cells, names = from_arrow(X) if _is_arrow(X) else (X, None)
     checked = check_array(
         cells,
-        dtype=list(_FLOATS),
+        dtype=[_F64, _F32],
         ensure_min_samples=min_rows,
         estimator=estimator,
         input_name="X",

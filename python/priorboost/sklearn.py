@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _library
 from ._library import lib
-from .data import Array, by_row, features, id_texts, moments, response, row_keys
+from .data import Array, by_row, features, id_texts, moments, require_finite, response, row_keys
 from .models import Model, prior_scores, save_model
 from .options import FAMILIES, choice, count_of, rules_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, Relay
@@ -114,7 +114,7 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
                 else "both y and an oracle were passed; labels come from one of them"
             )
         min_bag = count_of(self.min_bag if oracle is None else oracle.min_bag, "min_bag")
-        X = features(self, X, reset=True, min_rows=min_bag)
+        X = features(self, X, reset=True, min_rows=min_bag, finite=oracle is not None)
         n_rows = X.shape[0]
         texts = None if ids is None else id_texts(ids, n_rows)
         has_seed, seed = seed_of(self.random_state)
@@ -136,9 +136,13 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
             scale = moments(X, center=self.fit_intercept)
             X = (X - scale[0]) / scale[1]
         extra = by_row(offset, n_rows, "offset")
-        result = train_glm(X, extra, self._fit_options(), interface, plan, relay, self.verbose)
+        try:
+            result = train_glm(X, extra, self._fit_options(), interface, plan, relay, self.verbose)
+        except ValueError:
+            require_finite(X)  # says it in scikit-learn's words
+            raise
         self._take(result, scale)
-        self._describe(interface.rules, plan, has_seed)
+        self._describe(n_rows, interface.rules, plan, has_seed)
         return self
 
     def _rules(self) -> _library.Rules:
@@ -183,7 +187,7 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
             1e-14,
         )
 
-    def _describe(self, rules: _library.Rules, plan: Plan, has_seed: bool) -> None:
+    def _describe(self, n_rows: int, rules: _library.Rules, plan: Plan, has_seed: bool) -> None:
         exact = Fraction(rules.epsilon.num, rules.epsilon.den) if rules.epsilon.den else None
         self.training_ = {
             "algorithm": self.algorithm or "priorboost",
@@ -191,7 +195,7 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
             "bags": "random" if self.algorithm == "oneshot" else self.bags or "prior",
             "min_bag": rules.min_bag,
             "rounds": plan.rounds,
-            "rows_spent": int(self.history_["rows"].sum()),
+            "rows_spent": n_rows,
             "epsilon": exact,
             "l2": 1.0 if self.l2 is None else float(self.l2),
             "simulated": has_seed and (exact is not None or rules.round),
