@@ -1,5 +1,4 @@
 /* priorboost train: reading its files. */
-#include <math.h>
 #include <string.h>
 
 #include "remote.h"
@@ -68,20 +67,13 @@ static pboost_status standardize(train_data *data, bool center, pboost_error *er
 {
     pboost_status st = PBOOST_OK;
     size_t n = data->rows, d = data->cols;
+    pboost_matrix x = pboost_matrix_f64(data->x, n, d);
 
     NEED(data->mean = calloc(d, sizeof *data->mean), err);
     NEED(data->scale = calloc(d, sizeof *data->scale), err);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < d; j++)
-            data->mean[j] += (data->x[i * d + j] - data->mean[j]) / (double)(i + 1);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < d; j++) {
-            double r = data->x[i * d + j] - data->mean[j];
-            data->scale[j] += r * r / (double)n;
-        }
-    }
+    TRY(pboost_matrix_moments(data->mean, data->scale, &x, err));
     for (size_t j = 0; j < d; j++) {
-        data->scale[j] = data->scale[j] > 0.0 ? sqrt(data->scale[j]) : 1.0;
+        data->scale[j] = data->scale[j] > 0.0 ? data->scale[j] : 1.0;
         data->mean[j] = center ? data->mean[j] : 0.0;
     }
     for (size_t i = 0; i < n; i++)
