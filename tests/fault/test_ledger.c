@@ -134,11 +134,11 @@ static sqlite3_mem_methods real_memory;
 
 static void *shim_malloc(int bytes)
 {
-    return allocation_fails() ? NULL : real_memory.xMalloc(bytes);
+    return allocation_fails((size_t)bytes) ? NULL : real_memory.xMalloc(bytes);
 }
 static void *shim_realloc(void *old, int bytes)
 {
-    return allocation_fails() ? NULL : real_memory.xRealloc(old, bytes);
+    return allocation_fails((size_t)bytes) ? NULL : real_memory.xRealloc(old, bytes);
 }
 
 static int install(void **state)
