@@ -15,6 +15,7 @@
 #ifndef PRIORBOOST_CORE_H
 #define PRIORBOOST_CORE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -118,8 +119,9 @@ PBOOST_API pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t m
                                             uint64_t seed, pboost_error *err);
 
 /* Bags that differ as much as possible in every direction of the features, which is what the
- * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows.  They need no prior.  Rows
- * are numbered by sample, 0 .. n-1; weights, targets and offsets are not looked at. */
+ * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows (where the features have one
+ * direction alone, the optimal bags along it).  They need no prior.  Rows are numbered by sample,
+ * 0 .. n-1; weights, targets and offsets are not looked at. */
 PBOOST_API pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples,
                                               size_t min_bag, int threads, pboost_error *err);
 
@@ -512,10 +514,103 @@ PBOOST_API pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows
 PBOOST_API void pboost_trainer_free(pboost_trainer *trainer);
 PBOOST_API pboost_status pboost_trainer_step(pboost_trainer *trainer, pboost_error *err);
 PBOOST_API pboost_status pboost_trainer_run(pboost_trainer *trainer, pboost_error *err);
+/* Changes what the rounds to come ask for: a first round can teach what is best for the others. */
+PBOOST_API pboost_status pboost_trainer_ask_for(pboost_trainer *trainer, pboost_strategy bags,
+                                                size_t bag_size, pboost_error *err);
 PBOOST_API bool pboost_trainer_done(const pboost_trainer *trainer);
 PBOOST_API size_t pboost_trainer_rounds_done(const pboost_trainer *trainer);
 PBOOST_API const pboost_round *pboost_trainer_history(const pboost_trainer *trainer);
 PBOOST_API const pboost_answers *pboost_trainer_answers(const pboost_trainer *trainer);
+
+/* ---- Planner --------------------------------------------------------------------------------- */
+
+/* I(theta) = sum_B J_B J_B' / (phi a_B + c_B): what answers about these bags will tell, before any is
+ * asked.  information gets (n+1) x (n+1) entries, those of the intercept last (0 where there is
+ * none); its inverse is the covariance of the unpenalised aggregate estimator.  Of samples only x,
+ * weight and offset are looked at; bags name rows of x. */
+PBOOST_API pboost_status pboost_information(double *information, pboost_family family,
+                                            const pboost_samples *samples, const pboost_bags *bags,
+                                            const pboost_rules *rules, const pboost_coef *coef,
+                                            double dispersion, bool intercept, int threads,
+                                            pboost_error *err);
+
+/* What is believed before anything is asked.  Where nothing is (NULL, NaN), the plan assumes a modest
+ * effect in no particular direction: it says so. */
+typedef struct pboost_belief {
+    const pboost_coef *coef; /* a model of the rows */
+    double mean;             /* of the labels; looked at where coef is NULL */
+    double dispersion;       /* phi: the labels' variance is phi b'' */
+    double model_error;      /* variance of answers about any model, which no bag averages out */
+} pboost_belief;
+
+typedef struct pboost_plan_options {
+    size_t struct_size;
+    pboost_family family;
+    pboost_rules rules;             /* min_bag, epsilon and bounds of the oracle */
+    const pboost_rational *epsilon; /* further values to forecast for; den == 0: no noise */
+    size_t n_epsilon;
+    bool intercept;
+    double l2; /* as in pboost_fit_options, for the aggregate estimator */
+    pboost_belief belief;
+    size_t max_rows; /* forecasts are made on so many rows and scaled */
+    bool brief;      /* only ways of asking that are ever recommended: faster */
+    uint64_t seed;
+    int threads;
+} pboost_plan_options;
+
+#define PBOOST_PLAN_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(pboost_plan_options), PBOOST_LINEAR, PBOOST_RULES_INIT, NULL, 0, true,              \
+            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0                 \
+    }
+
+/* What stands behind a forecast. */
+typedef enum pboost_forecast {
+    PBOOST_FORECAST_INFORMATION, /* (1/2) tr M H of DESIGN: exact for linear, asymptotic elsewhere */
+    PBOOST_FORECAST_THEOREM,     /* the paper's exact risk: linear, no ridge, no noise */
+    PBOOST_FORECAST_GRADIENT     /* the paper's gradient norm, turned into loss by the Hessian */
+} pboost_forecast;
+
+/* One way of asking, and what it is expected to give. */
+typedef struct pboost_plan_point {
+    pboost_estimator estimator;
+    pboost_strategy bags;
+    size_t rounds, bag_size, n_bags;
+    pboost_rational epsilon;
+    pboost_forecast forecast;
+    double excess;   /* expected test loss above that of the best theta, if the model is right */
+    double cautious; /* the same with the model error: what the recommendation goes by */
+    double se;       /* root mean square standard error of weights on standardised features */
+} pboost_plan_point;
+
+typedef struct pboost_plan {
+    size_t n_points;
+    pboost_plan_point *point;
+    size_t best;      /* the point recommended, for the rules' own epsilon */
+    size_t n_columns; /* of x */
+    double *se;       /* expected standard error of each weight there, in the units of x */
+    double all_labels, constant; /* excess with every label, and of a model that knows the mean */
+    double dispersion, model_error, mean;  /* as used */
+    bool default_coef, default_dispersion; /* nothing was believed: these were assumed */
+    bool hopeless; /* no way of asking is expected to beat the constant model clearly */
+    bool rare;     /* fewer than ten events a weight are expected */
+    double events; /* expected number of the rarer outcome; NaN for linear */
+    size_t rows, sample_rows;
+    char reason[256]; /* of the recommendation */
+} pboost_plan;
+
+/* Forecasts every way of asking about the rows of x (and offset, by row; NULL: 0) and recommends. */
+PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x,
+                                          const double *offset, const pboost_plan_options *options,
+                                          pboost_error *err);
+PBOOST_API void pboost_plan_free(pboost_plan *plan);
+
+/* What answers say about belief->dispersion and ->model_error: residuals of the bags, and of groups
+ * of four neighbours merged.  coef is a fit to those answers. */
+PBOOST_API pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
+                                             const pboost_matrix *x, const double *offset,
+                                             const pboost_answers *answers, const pboost_coef *coef,
+                                             int threads, pboost_error *err);
 
 /* ---- Theory ---------------------------------------------------------------------------------- */
 

@@ -98,6 +98,7 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
     observer watch = {.cli = cli, .data = data, .result = result};
 
+    result->fit_options.estimator = result->estimator;
     TRY(pboost_glm_create(&glm, &x, data->weight, data->offset, &result->fit_options, err));
     pboost_learner learner = pboost_glm_learner(glm);
     watch.glm = glm;
@@ -109,7 +110,13 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
     TRY(result_reserve(result, data->cols, err));
     TRY(pboost_trainer_create(&trainer, data->rows, &oracle, &learner, &result->options, err));
     watch.trainer = trainer;
-    st = pboost_trainer_run(trainer, err);
+    if (a->automatic && result->options.rounds > 1) {
+        st = pboost_trainer_step(trainer, err);
+        if (st == PBOOST_OK)
+            TRY(train_auto_revise(result, trainer, a, data, pboost_glm_coef(glm), err));
+    }
+    if (st == PBOOST_OK)
+        st = pboost_trainer_run(trainer, err);
     if (watch.failed != PBOOST_OK)
         FAIL(err, watch.failed, "out of memory");
     TRY(st);
@@ -194,6 +201,7 @@ static void result_free(train_result *result)
     free(result->covariance);
     free(result->bag_deviance);
     free(result->bag_deviance_ahead);
+    pboost_plan_free(&result->plan);
 }
 
 /* ---- Options to settings --------------------------------------------------------------------- */
@@ -263,7 +271,7 @@ static pboost_status choose_estimator(train_result *result, const train_argument
     pboost_fit_options *fit = &result->fit_options;
 
     result->given = a->bag != NULL;
-    result->estimator = result->given ? PBOOST_AGGREGATE : PBOOST_EVENT;
+    result->estimator = result->given || a->automatic ? PBOOST_AGGREGATE : PBOOST_EVENT;
     if (a->estimator != NULL)
         TRY(pboost_estimator_parse(&result->estimator, a->estimator, err));
     if (a->round && result->estimator != PBOOST_EVENT)
@@ -297,6 +305,26 @@ static pboost_status choose_estimator(train_result *result, const train_argument
     fit->seed = a->seed;
 done:
     return st;
+}
+
+/* A run without any choice of how to ask plans for itself.  The paper's rounded answers are not for
+ * the estimator that plans are made for. */
+static pboost_status settle_automatic(train_arguments *a, pboost_error *err)
+{
+    bool chosen = a->algorithm != NULL || a->estimator != NULL || a->bags != NULL || a->rounds > 0;
+    if (a->automatic && (chosen || a->bag_size > 0))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--auto chooses algorithm, estimator, bags, their size and rounds by "
+                           "itself; leave those options out");
+    if (a->automatic && a->round)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--auto cannot be used with --round: the plan is for unrounded means");
+    if (a->automatic && a->bag != NULL)
+        return pboost_fail(
+            err, PBOOST_INVALID,
+            "--auto makes no sense with --bag: the bags and their answers are given");
+    a->automatic = a->automatic || (a->bag == NULL && !chosen && !a->round && a->bag_size == 0);
+    return PBOOST_OK;
 }
 
 static pboost_status choose_settings(train_result *result, const train_arguments *a,
@@ -355,6 +383,8 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
                                             : pboost_rounds_default(data.rows, data.cols, k);
     result.options.row_key = data.row_key;
     result.options.prior_score = data.prior_score;
+    if (a->automatic)
+        TRY(train_auto_choose(&result, a, &data, err));
     if (a->out != NULL) /* before any label is spent */
         TRY(pboost_output_open(&output, a->out, err));
     pboost_memory_oracle_options holder = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
@@ -428,6 +458,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "least rows in a bag: the label holder's rule"},
         {"--bag-size", "S", cli_read_count, &a.bag_size, NULL,
          "ask for bags of at least S >= K rows; default K"},
+        {"--auto", NULL, NULL, &a.automatic, NULL,
+         "plan (see 'priorboost plan') and run what is recommended;\n"
+         "the default where none of --algorithm, --estimator,\n"
+         "--bags and --rounds is given"},
         {"--algorithm", "A", cli_read_text, &a.algorithm, NULL,
          "priorboost (default): train on the last slice only;\n"
          "oneshot: one round of random bags;\n"
@@ -482,6 +516,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         return PBOOST_OK;
     TRY(require_options(&a, err));
     TRY(refuse_with_bags(&a, err));
+    TRY(settle_automatic(&a, err));
     TRY(train(cli, &a, err));
 done:
     cli_list_free(&a.exclude);

@@ -16,6 +16,8 @@ typedef struct train_arguments {
 
     pboost_family family;
     bool has_family;
+    bool automatic; /* plan, and run what the plan recommends */
+    bool no_labels; /* the label column, if any, is not read: a plan needs none */
     const char *algorithm, *estimator, *bags, *schedule;
     size_t min_bag, bag_size, rounds;
     double l2; /* or one of PBOOST_L2_... */
@@ -75,6 +77,9 @@ typedef struct train_result {
     pboost_fit_report fit;
     bool simulated;
     double seconds;
+    pboost_plan plan;        /* with --auto: what was forecast before training */
+    pboost_belief learnt;    /* and what its first round taught; NaN: nothing */
+    size_t planned_bag_size; /* what the first plan recommended */
 } train_result;
 
 /* The standard error of column j, or of the intercept for j == cols; NaN where unknown. */
@@ -87,6 +92,16 @@ typedef struct train_warning {
 } train_warning;
 size_t train_warnings(train_warning *out, const train_arguments *a, const train_data *data,
                       const train_result *r);
+
+/* Plans and sets options and estimator to what the plan recommends.  Under noise a first round of
+ * one row in seventeen is kept apart to learn from, where the table is large enough for that. */
+pboost_status train_auto_choose(train_result *result, const train_arguments *a,
+                                const train_data *data, pboost_error *err);
+json_t *train_describe_plan(const train_result *result);
+/* After that round: plans again with what it taught. */
+pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
+                                const train_arguments *a, const train_data *data,
+                                const pboost_coef *coef, pboost_error *err);
 
 pboost_status train_print(cli_context *cli, const train_arguments *a, const train_data *data,
                           const train_result *result, pboost_error *err);

@@ -124,7 +124,7 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
         TRY(text_columns_add(&text, a->categorical.item[i], err));
     if (a->id != NULL)
         TRY(text_columns_add(&text, a->id, err));
-    if (a->positive != NULL && a->bag == NULL)
+    if (a->positive != NULL && a->label != NULL && a->bag == NULL)
         TRY(text_columns_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(text_columns_add(&text, a->bag, err));
@@ -134,7 +134,7 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
-    else
+    else if (!a->no_labels)
         TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));

@@ -222,6 +222,8 @@ pboost_status train_print_json(cli_context *cli, const train_arguments *a, const
     json_object_set_new(report, "theta", cli_json_numbers(coef->theta, coef->n));
     json_object_set_new(report, "intercept", cli_json_number(coef->intercept));
     json_object_set_new(report, "history", describe_history(r));
+    if (a->automatic)
+        json_object_set_new(report, "plan", train_describe_plan(r));
     if (a->test != NULL)
         json_object_set_new(report, "test_loss",
                             cli_json_number(r->history[r->rounds - 1].test_loss));

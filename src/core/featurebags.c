@@ -7,7 +7,6 @@
 #include "tree.h"
 #include "try.h"
 
-#define LIMIT 16.0       /* of coordinates, in standard deviations */
 #define SCORE_WEIGHT 0.5 /* of the score beside coordinates of weight 1 */
 
 /* Bags of samples that cannot be told apart, as they come. */
@@ -63,7 +62,6 @@ static pboost_status bags_of_white(pboost_bags *out, pboost_white *white, const 
         return bags_in_order(out, white->n, min_bag, err);
     if (white->rank == 1)
         return bags_on_line(out, white, min_bag, threads, err);
-    pboost_white_limit(white, LIMIT);
     return pboost_tree_bags(out, white, weight, min_bag, threads, err);
 }
 

@@ -279,6 +279,24 @@ done:
     return st;
 }
 
+pboost_status pboost_trainer_ask_for(pboost_trainer *t, pboost_strategy bags, size_t bag_size,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_trainer_options options = t->options;
+
+    options.bags = bags;
+    options.bag_size = bag_size;
+    TRY(check_options(&options, t->n_rows, &t->oracle.rules, err));
+    for (size_t round = t->round; round < options.rounds; round++)
+        if (t->slice_start[round + 1] - t->slice_start[round] < options.bag_size)
+            FAIL(err, PBOOST_BAD_DATA, "bag_size is %zu, but round %zu has %zu rows",
+                 options.bag_size, round + 1, t->slice_start[round + 1] - t->slice_start[round]);
+    t->options = options;
+done:
+    return st;
+}
+
 void pboost_trainer_free(pboost_trainer *t)
 {
     if (t == NULL)

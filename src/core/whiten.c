@@ -201,9 +201,3 @@ void pboost_white_free(pboost_white *white)
     free(white->z);
     *white = (pboost_white){0};
 }
-
-void pboost_white_limit(pboost_white *white, double limit)
-{
-    for (size_t i = 0; i < white->blocks * white->n * PANEL_LANES; i++)
-        white->z[i] = fmax(-limit, fmin(limit, white->z[i]));
-}

@@ -21,7 +21,4 @@ void pboost_white_free(pboost_white *white);
 /* Where coordinate j of sample 0 stands; the next sample's is PANEL_LANES further. */
 double *pboost_white_coordinate(const pboost_white *white, size_t j);
 
-/* Moves coordinates beyond +-limit to it, so that no single sample can own a direction. */
-void pboost_white_limit(pboost_white *white, double limit);
-
 #endif
