@@ -256,6 +256,10 @@ static pboost_status settle_automatic(train_arguments *a, pboost_error *err)
     if (a->automatic && a->round)
         return pboost_fail(err, PBOOST_INVALID,
                            "--auto cannot be used with --round: the plan is for unrounded means");
+    if (a->automatic && a->bag != NULL)
+        return pboost_fail(
+            err, PBOOST_INVALID,
+            "--auto makes no sense with --bag: the bags and their answers are given");
     a->automatic = a->automatic || (!chosen && !a->round && a->bag_size == 0 && a->bag == NULL);
     return PBOOST_OK;
 }
