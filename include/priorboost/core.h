@@ -395,6 +395,13 @@ PBOOST_API pboost_status pboost_bag_deviance(double *out, pboost_family family,
                                              const pboost_coef *coef, int threads,
                                              pboost_error *err);
 
+/* Between which values the mean response of each sample lies with confidence `level`, given the
+ * covariance of the coefficients: the interval of the linear predictor, seen through b'. */
+PBOOST_API pboost_status pboost_predict_interval(double *lower, double *upper, pboost_family family,
+                                                 const pboost_samples *samples,
+                                                 const pboost_coef *coef, const double *covariance,
+                                                 double level, int threads, pboost_error *err);
+
 /* ---- Learners -------------------------------------------------------------------------------- */
 
 /* A model under training.  It owns or borrows the features and sees labels only as answers. */
