@@ -98,7 +98,7 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
     observer watch = {.cli = cli, .data = data, .result = result};
 
-    result->fit_options.estimator = result->estimator;
+    result->fit_options.estimator = result->estimator; /* a plan may have chosen it */
     TRY(pboost_glm_create(&glm, &x, data->weight, data->offset, &result->fit_options, err));
     pboost_learner learner = pboost_glm_learner(glm);
     watch.glm = glm;
@@ -198,10 +198,10 @@ static void result_free(train_result *result)
         pboost_coef_free(&result->path[t]);
     free(result->path);
     free(result->history);
+    pboost_plan_free(&result->plan);
     free(result->covariance);
     free(result->bag_deviance);
     free(result->bag_deviance_ahead);
-    pboost_plan_free(&result->plan);
 }
 
 /* ---- Options to settings --------------------------------------------------------------------- */
@@ -238,6 +238,26 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
         return pboost_fail(err, PBOOST_INVALID, "--impute is '%s'; it must be mean", a->impute);
     if (a->test != NULL && a->label == NULL)
         return pboost_fail(err, PBOOST_INVALID, "--test needs --label");
+    return PBOOST_OK;
+}
+
+/* A run without any choice of how to ask plans for itself.  The paper's rounded answers are not for
+ * the estimator that plans are made for. */
+static pboost_status settle_automatic(train_arguments *a, pboost_error *err)
+{
+    bool chosen = a->algorithm != NULL || a->estimator != NULL || a->bags != NULL || a->rounds > 0;
+    if (a->automatic && (chosen || a->bag_size > 0))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--auto chooses algorithm, estimator, bags, their size and rounds by "
+                           "itself; leave those options out");
+    if (a->automatic && a->round)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--auto cannot be used with --round: the plan is for unrounded means");
+    if (a->automatic && a->bag != NULL)
+        return pboost_fail(
+            err, PBOOST_INVALID,
+            "--auto makes no sense with --bag: the bags and their answers are given");
+    a->automatic = a->automatic || (!chosen && !a->round && a->bag_size == 0 && a->bag == NULL);
     return PBOOST_OK;
 }
 
@@ -305,26 +325,6 @@ static pboost_status choose_estimator(train_result *result, const train_argument
     fit->seed = a->seed;
 done:
     return st;
-}
-
-/* A run without any choice of how to ask plans for itself.  The paper's rounded answers are not for
- * the estimator that plans are made for. */
-static pboost_status settle_automatic(train_arguments *a, pboost_error *err)
-{
-    bool chosen = a->algorithm != NULL || a->estimator != NULL || a->bags != NULL || a->rounds > 0;
-    if (a->automatic && (chosen || a->bag_size > 0))
-        return pboost_fail(err, PBOOST_INVALID,
-                           "--auto chooses algorithm, estimator, bags, their size and rounds by "
-                           "itself; leave those options out");
-    if (a->automatic && a->round)
-        return pboost_fail(err, PBOOST_INVALID,
-                           "--auto cannot be used with --round: the plan is for unrounded means");
-    if (a->automatic && a->bag != NULL)
-        return pboost_fail(
-            err, PBOOST_INVALID,
-            "--auto makes no sense with --bag: the bags and their answers are given");
-    a->automatic = a->automatic || (a->bag == NULL && !chosen && !a->round && a->bag_size == 0);
-    return PBOOST_OK;
 }
 
 static pboost_status choose_settings(train_result *result, const train_arguments *a,

@@ -82,6 +82,15 @@ typedef struct train_result {
     size_t planned_bag_size; /* what the first plan recommended */
 } train_result;
 
+/* Plans and sets options and estimator to what the plan recommends.  Under noise a first round of
+ * one row in seventeen is kept apart to learn from, where the table is large enough for that. */
+pboost_status train_auto_choose(train_result *result, const train_arguments *a,
+                                const train_data *data, pboost_error *err);
+json_t *train_describe_plan(const train_result *result);
+/* After that round: plans again with what it taught. */
+pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
+                                const train_arguments *a, const train_data *data,
+                                const pboost_coef *coef, pboost_error *err);
 /* The standard error of column j, or of the intercept for j == cols; NaN where unknown. */
 double train_standard_error(const train_result *r, size_t cols, size_t j);
 
@@ -92,16 +101,6 @@ typedef struct train_warning {
 } train_warning;
 size_t train_warnings(train_warning *out, const train_arguments *a, const train_data *data,
                       const train_result *r);
-
-/* Plans and sets options and estimator to what the plan recommends.  Under noise a first round of
- * one row in seventeen is kept apart to learn from, where the table is large enough for that. */
-pboost_status train_auto_choose(train_result *result, const train_arguments *a,
-                                const train_data *data, pboost_error *err);
-json_t *train_describe_plan(const train_result *result);
-/* After that round: plans again with what it taught. */
-pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
-                                const train_arguments *a, const train_data *data,
-                                const pboost_coef *coef, pboost_error *err);
 
 pboost_status train_print(cli_context *cli, const train_arguments *a, const train_data *data,
                           const train_result *result, pboost_error *err);
