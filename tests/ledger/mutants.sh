@@ -50,12 +50,12 @@ PY
 
 echo "| guard taken out | test | |"
 echo "|---|---|---|"
-mutant "bags of at least k" rules.c ledger_rules '    {PBOOST_PROBLEM_BAG_TOO_SMALL, small_bags},' ''
-mutant "a row once in a request" rules.c ledger_rules '    {PBOOST_PROBLEM_DUPLICATE_ROW, repeated_rows},' ''
-mutant "spent rows, as told by the rules" rules.c ledger_rules '    {PBOOST_PROBLEM_ROW_SPENT, spent_rows},' ''
-mutant "a unit once in a bag" rules.c ledger_rules '    {PBOOST_PROBLEM_UNIT_REPEATED, repeated_units},' ''
-mutant "a unit unit_rows times" rules.c ledger_rules '    {PBOOST_PROBLEM_UNIT_SPENT, spent_units},' ''
-mutant "quotas" rules.c ledger_rules '    {PBOOST_PROBLEM_QUOTA_EXCEEDED, over_quota},' ''
+mutant "bags of at least k" rules.c ledger_rules '{PBOOST_PROBLEM_BAG_TOO_SMALL, small_bags},' ''
+mutant "a row once in a request" rules.c ledger_rules '{PBOOST_PROBLEM_DUPLICATE_ROW, repeated_rows},' ''
+mutant "spent rows, as told by the rules" rules.c ledger_rules '{PBOOST_PROBLEM_ROW_SPENT, spent_rows},' ''
+mutant "a unit once in a bag" rules.c ledger_rules '{PBOOST_PROBLEM_UNIT_REPEATED, repeated_units},' ''
+mutant "a unit unit_rows times" rules.c ledger_rules '{PBOOST_PROBLEM_UNIT_SPENT, spent_units},' ''
+mutant "quotas" rules.c ledger_rules '{PBOOST_PROBLEM_QUOTA_EXCEEDED, over_quota},' ''
 mutant "k of at least 2" rules.c ledger_rules 'rules->rules.min_bag < 2' 'rules->rules.min_bag < 1'
 mutant "no noise only by name" rules.c ledger_rules 'rules->rules.epsilon.den == 0 && !rules->no_noise' 'false'
 mutant "scopes" ledger.c ledger_rules 't->scope[slot[i]] != scope' 'false'
