@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Takes one guard of the ledger out at a time and shows that a test then fails.
 #
-#     mutants.sh BUILD          BUILD is a configured and built release folder
+#     mutants.sh BUILD [NAME]     BUILD is a configured and built release folder; NAME: only mutants
+#                                 whose name contains it
 #
 # A mutant is one source file with a line changed; it is compiled, put before the library in the
 # link of a test, and that test must fail.
@@ -11,6 +12,7 @@ source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 survivors=0 killed=0
+only=${2:-}
 
 flags="-std=c17 -O1 -w -D_DEFAULT_SOURCE -D_POSIX_C_SOURCE=200809L -I$source/include -I$source/src/idiom
     -I$source/src/ledger -I$source/src/core $(pkg-config --cflags libpq sqlite3 libsodium)"
@@ -21,6 +23,7 @@ libraries="$build/lib/libpriorboost_ledger.a $build/lib/libpriorboost_inside.a
 mutant() {
     local name=$1 file=$2 test=$3 old=$4 new=$5 object wrap=
     shift 5
+    [[ $name == *$only* ]] || return 0
     OLD=$old NEW=$new python3 - "$source/src/ledger/$file" "$work/$file" <<'PY'
 import os, sys
 text = open(sys.argv[1]).read()
@@ -80,7 +83,9 @@ mutant "hash of an entry" audit.c ledger_chain 'memcmp(value[HASH].data, link.ha
 mutant "seal of a reply" audit.c ledger_chain 'memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0' 'false'
 mutant "sums are computed again" audit.c ledger_chain 'known && sum != released' 'false'
 mutant "claims belong to entries" audit.c ledger_chain 'a->claimed[slot] != (uint32_t)value[1].number + 1' 'false'
-mutant "writers take turns, and constraints" store.c ledger_races 'slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL' 'slot INTEGER, entry INTEGER NOT NULL'
+mutant "the constraint on rows" store.c ledger_rules 'slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL' 'slot INTEGER, entry INTEGER NOT NULL'
+mutant "the constraint on units" store.c ledger_rules ', PRIMARY KEY (unit, use))~' ')'
+mutant "writers take turns" store_sqlite.c ledger_races 'write ? "BEGIN IMMEDIATE" : "BEGIN"' '"BEGIN"'
 mutant "a failed fsync breaks the store" store_sqlite.c fault_ledger 'primary == SQLITE_IOERR ||' ''
 mutant "checkpoints are watched" store_sqlite.c fault_ledger '(void)checkpoint(s, SQLITE_CHECKPOINT_PASSIVE, NULL);' '(void)sqlite3_wal_checkpoint(of(s)->db, NULL);'
 mutant "one transaction" ledger.c fault_ledger 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'

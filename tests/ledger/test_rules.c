@@ -337,6 +337,40 @@ static void a_unit_is_used_as_often_as_allowed(void **state)
     }
 }
 
+/* The rules read a copy in memory.  Where the copy is wrong, the store's own constraints refuse, the
+ * copy is read anew, and the offenders are named as ever. */
+static void the_store_refuses_even_where_the_copy_is_wrong(void **state)
+{
+    (void)state;
+    const int64_t unit[] = {1, 2, 3, 4, 1, 6, 7, 8};
+    const int64_t one[] = {1, 2, 3, 4}, overlap[] = {4, 6, 7, 8}, same_unit[] = {5, 6, 7, 8};
+    pboost_ledger_rules rules = plain_rules();
+    rules.units = true;
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
+    import_units(ledger, 8, unit);
+    pboost_token token = plain_token(ledger, "a");
+    pboost_error err = {0};
+    pboost_reply reply;
+
+    assert_ok(ask(&reply, ledger, &token, "1", one, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    memset(ledger->labels.uses, 0, ledger->labels.n_units * sizeof *ledger->labels.uses);
+    ledger->labels.spent[0] = 0;
+    assert_refused(ask(&reply, ledger, &token, "2", overlap, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_ROW_SPENT, err);
+    assert_int_equal(reply.n_offenders, 1);
+    pboost_reply_free(&reply);
+    memset(ledger->labels.uses, 0, ledger->labels.n_units * sizeof *ledger->labels.uses);
+    assert_refused(ask(&reply, ledger, &token, "2", same_unit, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_UNIT_SPENT, err);
+    pboost_reply_free(&reply);
+    assert_int_equal(status_of(ledger).spent, 4);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
 /* ---- Tokens ---------------------------------------------------------------------------------- */
 
 static int64_t clock_at;
@@ -853,6 +887,7 @@ int main(void)
         cmocka_unit_test(what_makes_no_sense_is_malformed),
         cmocka_unit_test(a_retry_gets_the_same_bytes_for_ever),
         cmocka_unit_test(a_unit_is_used_as_often_as_allowed),
+        cmocka_unit_test(the_store_refuses_even_where_the_copy_is_wrong),
         cmocka_unit_test(tokens_expire_are_revoked_and_have_a_role),
         cmocka_unit_test(a_token_has_its_quota),
         cmocka_unit_test(unknown_erased_and_forbidden_rows_look_alike),
