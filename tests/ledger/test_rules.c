@@ -344,31 +344,36 @@ static void the_store_refuses_even_where_the_copy_is_wrong(void **state)
     (void)state;
     const int64_t unit[] = {1, 2, 3, 4, 1, 6, 7, 8};
     const int64_t one[] = {1, 2, 3, 4}, overlap[] = {4, 6, 7, 8}, same_unit[] = {5, 6, 7, 8};
-    pboost_ledger_rules rules = plain_rules();
-    rules.units = true;
-    test_store t;
-    pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
-    import_units(ledger, 8, unit);
-    pboost_token token = plain_token(ledger, "a");
-    pboost_error err = {0};
-    pboost_reply reply;
 
-    assert_ok(ask(&reply, ledger, &token, "1", one, 4, 4, NULL, &err), err);
-    pboost_reply_free(&reply);
-    memset(ledger->labels.uses, 0, ledger->labels.n_units * sizeof *ledger->labels.uses);
-    ledger->labels.spent[0] = 0;
-    assert_refused(ask(&reply, ledger, &token, "2", overlap, 4, 4, NULL, &err), reply,
-                   PBOOST_PROBLEM_ROW_SPENT, err);
-    assert_int_equal(reply.n_offenders, 1);
-    pboost_reply_free(&reply);
-    memset(ledger->labels.uses, 0, ledger->labels.n_units * sizeof *ledger->labels.uses);
-    assert_refused(ask(&reply, ledger, &token, "2", same_unit, 4, 4, NULL, &err), reply,
-                   PBOOST_PROBLEM_UNIT_SPENT, err);
-    pboost_reply_free(&reply);
-    assert_int_equal(status_of(ledger).spent, 4);
-    assert_sound(ledger);
-    pboost_ledger_close(ledger);
-    drop_store(&t);
+    for (int units = 0; units <= 1; units++) {
+        pboost_ledger_rules rules = plain_rules();
+        rules.units = units == 1;
+        test_store t;
+        pboost_ledger *ledger = make_ledger(&t, &rules, rules.units ? 0 : 8, NULL);
+        if (rules.units)
+            import_units(ledger, 8, unit);
+        pboost_token token = plain_token(ledger, "a");
+        pboost_error err = {0};
+        pboost_reply reply;
+
+        assert_ok(ask(&reply, ledger, &token, "1", one, 4, 4, NULL, &err), err);
+        pboost_reply_free(&reply);
+        if (rules.units) {
+            memset(ledger->labels.uses, 0, ledger->labels.n_units * sizeof *ledger->labels.uses);
+            assert_refused(ask(&reply, ledger, &token, "2", same_unit, 4, 4, NULL, &err), reply,
+                           PBOOST_PROBLEM_UNIT_SPENT, err);
+        } else {
+            ledger->labels.spent[0] = 0;
+            assert_refused(ask(&reply, ledger, &token, "2", overlap, 4, 4, NULL, &err), reply,
+                           PBOOST_PROBLEM_ROW_SPENT, err);
+        }
+        assert_int_equal(reply.n_offenders, 1);
+        pboost_reply_free(&reply);
+        assert_int_equal(status_of(ledger).spent, 4);
+        assert_sound(ledger);
+        pboost_ledger_close(ledger);
+        drop_store(&t);
+    }
 }
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
