@@ -22,7 +22,7 @@ typedef struct {
     int wal_pages; /* in the write-ahead log after the last commit */
 } sqlite_store;
 
-enum { CHECKPOINT_PAGES = 4000 };
+enum { CHECKPOINT_PAGES = 1000 };
 
 static sqlite_store *of(store *s)
 {

@@ -162,8 +162,8 @@ static int install(void **state)
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-/* A service with units, so that everything there is gets written. */
-static pboost_ledger *fresh(test_store *t, pboost_token *token)
+/* A store with units, so that everything there is gets written. */
+static void make_template(test_store *t, pboost_token *token)
 {
     pboost_ledger_rules rules = plain_rules();
     pboost_error err = {0};
@@ -187,7 +187,43 @@ static pboost_ledger *fresh(test_store *t, pboost_token *token)
     pboost_ledger *ledger = make_ledger(t, &rules, 0, NULL);
     assert_ok(pboost_ledger_import(&report, ledger, &in, &err), err);
     *token = plain_token(ledger, "a");
-    return ledger;
+    pboost_ledger_close(ledger);
+}
+
+static test_store copy_of(const test_store *t)
+{
+    static char block[1 << 16];
+    test_store copy = new_store();
+    FILE *in = fopen(t->url + strlen("sqlite:"), "rb");
+    FILE *out = fopen(copy.url + strlen("sqlite:"), "wb");
+    size_t n;
+
+    assert_true(in != NULL && out != NULL);
+    while ((n = fread(block, 1, sizeof block, in)) > 0)
+        assert_int_equal(fwrite(block, 1, n, out), n);
+    fclose(in);
+    fclose(out);
+    return copy;
+}
+
+static test_store the_template;
+static pboost_token its_token;
+
+/* An open copy of that store. */
+static pboost_ledger *fresh(test_store *t, pboost_token *token)
+{
+    if (its_token.id == 0)
+        make_template(&the_template, &its_token);
+    *t = copy_of(&the_template);
+    *token = its_token;
+    return open_store(t);
+}
+
+static int remove_template(void **state)
+{
+    (void)state;
+    drop_store(&the_template);
+    return 0;
 }
 
 static pboost_status put(pboost_reply *reply, pboost_ledger *ledger, const pboost_token *token,
@@ -330,7 +366,7 @@ static void making_a_store_may_fail(void **state)
 static void a_checkpoint_may_fail(void **state)
 {
     (void)state;
-    enum { N = 400000 };
+    enum { N = 240000 };
     pboost_ledger_rules rules = plain_rules();
     int64_t *row = malloc(N * sizeof *row);
     long broken = 0;
@@ -338,11 +374,15 @@ static void a_checkpoint_may_fail(void **state)
 
     for (int i = 0; i < N; i++)
         row[i] = i + 1;
+    test_store template;
+    pboost_ledger *ledger = make_ledger(&template, &rules, N, NULL);
+    pboost_token token = plain_token(ledger, "a");
+    pboost_ledger_close(ledger);
     for (long n = 1; hit && n < 10; n++) {
-        test_store t;
-        pboost_ledger *ledger = make_ledger(&t, &rules, N, NULL);
-        pboost_token token = plain_token(ledger, "a");
+        test_store t = copy_of(&template);
         pboost_error err = {0};
+
+        ledger = open_store(&t);
         pboost_reply reply, again;
 
         disk.what = SYNCS;
@@ -365,6 +405,7 @@ static void a_checkpoint_may_fail(void **state)
         drop_store(&t);
     }
     assert_true(broken >= 1);
+    drop_store(&template);
     free(row);
 }
 
@@ -491,5 +532,5 @@ int main(void)
         cmocka_unit_test(any_allocation_of_opening_and_auditing_may_fail),
         cmocka_unit_test(without_entropy_nothing_is_answered_or_spent),
     };
-    return cmocka_run_group_tests(tests, install, NULL);
+    return cmocka_run_group_tests(tests, install, remove_template);
 }
