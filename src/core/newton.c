@@ -27,7 +27,6 @@
 #define PATIENCE 12           /* iterations before a function is suspected of having no minimiser */
 #define FORETOLD 0.05         /* a forecast must keep this far below the tolerance */
 #define FORETOLD_QUASI 0.1    /* or where each further digit costs as much as the last */
-#define FAST 0.05             /* and the last decrement this far below the one before */
 #define EXPLAINED 0.999       /* a quadratic that falls by more loses digits to cancellation */
 #define SAFE_PIVOT 1e-6       /* and one with smaller pivots loses them in the solve */
 #define SUSPICIOUS_REACH 0.05 /* a step at convergence that still moves predictors by so much */
@@ -231,7 +230,7 @@ static bool runs_away(solver *s)
 static double foretell(const solver *s)
 {
     double ratio = s->decrement / s->last_decrement;
-    if (!s->whole || !(s->last_decrement > 0.0) || ratio > FAST)
+    if (!s->whole || !(s->last_decrement > 0.0))
         return INFINITY;
     return s->decrement * (s->stale ? ratio : ratio * ratio);
 }

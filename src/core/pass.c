@@ -7,9 +7,10 @@
 #include "parallel.h"
 #include "try.h"
 
-#define PANEL_VALUES 4096 /* a panel of few columns stays in the first cache */
-#define TURNED_ROWS 256   /* likewise, with room for a turned copy */
-#define MIN_PANEL_ROWS 64 /* and one of many has enough rows to pay for a tile's traffic */
+#define PANEL_VALUES 4096  /* a panel of few columns stays in the first cache */
+#define TURNED_ROWS 256    /* likewise, with room for a turned copy */
+#define MIN_PANEL_ROWS 128 /* and one of many has enough rows to pay for a tile's traffic */
+#define MIN_STEP 16        /* rows read in place at a time, likewise */
 #define CHUNK_VALUES ((size_t)1 << 16) /* less than this is not worth another thread */
 #define MAX_CHUNKS 64
 #define MAX_SUMS ((size_t)1 << 23) /* values in all chunks' sums together */
@@ -139,6 +140,20 @@ typedef struct {
     bool gram;
 } pass_task;
 
+static bool reads_in_place(const pass_task *task)
+{
+    return task->plan->in_place && !task->gram;
+}
+
+/* Rows taken at a time. */
+static size_t step_of(const pass_task *task)
+{
+    if (!reads_in_place(task))
+        return task->plan->panel_rows;
+    size_t rows = PANEL_VALUES / task->plan->padded / PANEL_LANES * PANEL_LANES;
+    return smaller(larger(rows, MIN_STEP), task->plan->panel_rows);
+}
+
 /* Fills target, weight and offset of the samples; returns the offsets or NULL. */
 static const double *gather_columns(pass_panel *p, const pass_plan *plan, panel_rows rows,
                                     double *target, double *weight, double *offset)
@@ -178,11 +193,12 @@ static const double *find_panel(const pass_plan *plan, double *work, panel_rows 
 }
 
 /* Says where the next panel will be read from, if that is known and there is a whole one. */
-static void look_ahead(glm_panel *panel, const pass_plan *plan, size_t first)
+static void look_ahead(glm_panel *panel, const pass_task *task, size_t first)
 {
+    const pass_plan *plan = task->plan;
     const pboost_matrix *x = plan->samples->x;
-    size_t next = first + plan->panel_rows;
-    if (next + plan->panel_rows > plan->count)
+    size_t step = step_of(task), next = first + step;
+    if (next + step > plan->count)
         return;
     if (plan->cached && plan->turned) {
         panel->ahead = panel->x + plan->pitch * plan->padded;
@@ -206,14 +222,14 @@ static pass_panel load_panel(const pass_task *task, int worker, size_t first, si
     /* The offset is needed before residual exists, and shares its place. */
     const double *offset =
         gather_columns(&p, plan, rows, rest + 3 * length, rest + 4 * length, p.residual);
-    bool in_place = !task->gram && plan->in_place;
+    bool in_place = reads_in_place(task);
     p.panel = (glm_panel){
         .x = in_place ? NULL : find_panel(plan, work, rows, first),
         .capacity = pitch,
         .count = count,
         .blocks = plan->blocks,
     };
-    look_ahead(&p.panel, plan, first);
+    look_ahead(&p.panel, task, first);
     if (in_place) {
         const pboost_matrix *x = plan->samples->x;
         p.table = (glm_table){
@@ -268,15 +284,16 @@ static void add_chunk(void *context, size_t chunk, int worker)
         memset(lanes, 0, GLM_COLUMNS_LANES * sizeof *lanes);
 
     size_t end = smaller((chunk + 1) * plan->chunk_rows, plan->count);
-    for (size_t at = chunk * plan->chunk_rows; at < end; at += plan->panel_rows) {
-        size_t count = smaller(plan->panel_rows, end - at);
+    size_t step = step_of(task);
+    for (size_t at = chunk * plan->chunk_rows; at < end; at += step) {
+        size_t count = smaller(step, end - at);
         pass_panel p = load_panel(task, worker, at, count, true);
         family->event(head, p.residual, p.curvature, p.eta, p.target, p.weight, count);
         if (plan->turned) {
             add_turned(lanes, plan, &p, task->gram);
             continue;
         }
-        if (plan->in_place && !task->gram)
+        if (reads_in_place(task))
             kernels->gradient_table(gradient, &p.table, p.residual);
         else
             kernels->gradient(gradient, cross, p.panel, p.residual, p.curvature);
@@ -311,8 +328,9 @@ static void direction_chunk(void *context, size_t chunk, int worker)
     double *head = plan->sums + chunk * plan->sums_size;
     double reach = 0.0, slope = 0.0, length = 0.0;
     size_t end = smaller((chunk + 1) * plan->chunk_rows, plan->count);
-    for (size_t at = chunk * plan->chunk_rows; at < end; at += plan->panel_rows) {
-        size_t count = smaller(plan->panel_rows, end - at);
+    size_t step = step_of(task);
+    for (size_t at = chunk * plan->chunk_rows; at < end; at += step) {
+        size_t count = smaller(step, end - at);
         pass_panel p = load_panel(task, worker, at, count, false);
         for (size_t r = 0; r < count; r++) {
             double w = p.weight != NULL ? p.weight[r] : 1.0, v = p.eta[r];
