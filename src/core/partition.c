@@ -197,17 +197,15 @@ void pboost_partition_sweep(partition_work *work, const partition_table *table,
 static void trace(partition_cuts *out, const partition_work *work, const partition_piece *piece,
                   size_t k, size_t cut)
 {
-    size_t n = 1;
-    for (size_t c = cut; c > 0; c -= k + work->step[c])
-        n++;
+    size_t n = 0;
+    for (; cut > 0; cut -= k + work->step[cut])
+        out->cut[n++] = piece->backward ? piece->last - cut : piece->first + cut;
+    out->cut[n++] = piece->backward ? piece->last : piece->first;
     out->n_cuts = n;
-    for (size_t i = 0; i < n; i++) {
-        if (piece->backward)
-            out->cut[i] = piece->last - cut;
-        else
-            out->cut[n - 1 - i] = piece->first + cut;
-        if (cut > 0)
-            cut -= k + work->step[cut];
+    for (size_t i = 0; !piece->backward && i < n / 2; i++) {
+        size_t swap = out->cut[i];
+        out->cut[i] = out->cut[n - 1 - i];
+        out->cut[n - 1 - i] = swap;
     }
 }
 
