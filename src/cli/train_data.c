@@ -9,7 +9,7 @@ static pboost_status choose_features(bool *use, const pboost_table *table, const
                                      pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const char *role[] = {a->label, a->id, a->weight, a->offset};
+    const char *role[] = {a->bag == NULL ? a->label : NULL, a->id, a->weight, a->offset, a->bag};
     size_t n = pboost_table_cols(table), n_used = 0, col;
 
     for (size_t j = 0; j < n; j++)
@@ -20,6 +20,10 @@ static pboost_status choose_features(bool *use, const pboost_table *table, const
             use[col] = false;
         }
     }
+    /* With given bags the label is for the test table; this one may have it or not. */
+    if (a->bag != NULL && a->label != NULL &&
+        pboost_table_find(&col, table, a->label, NULL) == PBOOST_OK)
+        use[col] = false;
     for (size_t i = 0; i < a->exclude.n; i++) {
         TRY(pboost_table_find(&col, table, a->exclude.item[i], err));
         use[col] = false;
@@ -43,6 +47,8 @@ static pboost_status learn_encoding(train_data *out, const pboost_table *table,
     NEED(use = pboost_alloc(pboost_table_cols(table), sizeof *use), err);
     TRY(choose_features(use, table, a, err));
     TRY(pboost_encoding_learn(&out->encoding, table, use, a->impute != NULL, err));
+    if (a->winsorize > 0.0)
+        TRY(pboost_encoding_winsorize(&out->encoding, table, a->winsorize, err));
     out->cols = out->encoding.n_columns;
     if (out->cols == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: every feature is constant", pboost_table_path(table));
@@ -89,6 +95,24 @@ void train_data_unscale(pboost_coef *coef, const train_data *data)
     }
 }
 
+/* theta = theta_z / s and intercept = intercept_z - sum of theta m, so C = T C_z T'. */
+void train_data_unscale_covariance(double *c, const train_data *data)
+{
+    size_t d = data->cols, n = d + 1;
+    if (data->scale == NULL)
+        return;
+    for (size_t i = 0; i < n; i++) /* columns first, then rows */
+        for (size_t j = 0; j < d; j++) {
+            c[i * n + j] /= data->scale[j];
+            c[i * n + d] -= c[i * n + j] * data->mean[j];
+        }
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < d; i++) {
+            c[i * n + j] /= data->scale[i];
+            c[d * n + j] -= c[i * n + j] * data->mean[i];
+        }
+}
+
 static pboost_status load_training(train_data *out, const train_arguments *a,
                                    const pboost_model *prior, pboost_error *err)
 {
@@ -100,13 +124,18 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
         TRY(text_columns_add(&text, a->categorical.item[i], err));
     if (a->id != NULL)
         TRY(text_columns_add(&text, a->id, err));
-    if (a->positive != NULL)
+    if (a->positive != NULL && a->label != NULL && a->bag == NULL)
         TRY(text_columns_add(&text, a->label, err));
+    if (a->bag != NULL)
+        TRY(text_columns_add(&text, a->bag, err));
     TRY(text_columns_add_encoding(&text, &prior->encoding, err));
     TRY(text_columns_read(&table, &text, a->data, err));
     out->rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
-    TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
+    if (a->bag != NULL)
+        TRY(train_bags_load(out, table, a, err));
+    else if (!a->no_labels)
+        TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
     TRY(learn_encoding(out, table, a, err));
@@ -170,5 +199,6 @@ void train_data_free(train_data *data)
     free(data->test_offset);
     free(data->label);
     free(data->test_label);
+    pboost_answers_free(&data->given);
     *data = (train_data){0};
 }
