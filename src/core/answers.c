@@ -148,7 +148,7 @@ pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *
                  "the noise variance of bag %zu is %g; it must be finite and not negative", b,
                  noise);
     }
-    TRY(reserve(answers, n, bags->n_rows, err));
+    TRY(pboost_answers_reserve(answers, 1, n, bags->n_rows, err));
     for (size_t b = 0; b < n; b++) {
         answers->mean[answers->n_bags + b] = mean[b];
         answers->noise_variance[answers->n_bags + b] =
