@@ -57,6 +57,10 @@ class FitOptions(C.Structure):
         ("threads", C.c_int),
         ("max_iterations", C.c_size_t),
         ("tolerance", C.c_double),
+        ("estimator", C.c_int),
+        ("rho", C.c_double),
+        ("covariance", C.c_int),
+        ("seed", C.c_uint64),
     ]
 
 
@@ -66,8 +70,7 @@ class FitReport(C.Structure):
         ("iterations", C.c_size_t),
         ("objective", C.c_double),
         ("gradient_norm", C.c_double),
-        ("rank", C.c_size_t),
-        ("first_dropped", C.c_size_t),
+        ("rest", C.c_double * 64),  # more than there is
     ]
 
 
@@ -144,7 +147,7 @@ class Library:
         theta = np.zeros(x.shape[1]) if start is None else np.array(start, dtype=np.float64)
         coef = Coef(len(theta), theta.ctypes.data, 0.0)
         options = FitOptions(
-            C.sizeof(FitOptions), FAMILIES[family], l2, False, threads, 100, 1e-14
+            C.sizeof(FitOptions), FAMILIES[family], l2, False, threads, 100, 1e-14, 0, 0.5, 0, 0
         )
         report = FitReport()
         samples, _matrix = self._samples(x, y)

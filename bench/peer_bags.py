@@ -72,43 +72,36 @@ def check(score, k, partition, labels):
     if not np.array_equal(score[row], values):
         raise AssertionError("the rows are not in order of their scores")
     ours = cost(values, start)
-    agreement = {"cost": float(ours)}
-    if labels is not None:
-        peer = cost(values, start_of_labels(labels))
-        best = min(ours, peer)
-        unit = best if best > 0 else 1
-        agreement["ours_excess"] = float((ours - best) / unit)
-        agreement["peer_excess"] = float((peer - best) / unit)
-        if agreement["ours_excess"] > AGREE:
-            raise AssertionError(f"our cost exceeds the peer's by {agreement['ours_excess']:.2g}")
-    return agreement
+    peer = cost(values, start_of_labels(labels))
+    best = min(ours, peer)
+    unit = best if best > 0 else 1
+    excess = float((ours - best) / unit)
+    if excess > AGREE:
+        raise AssertionError(f"our cost exceeds the peer's by {excess:.2g}")
+    return {"cost": float(ours), "ours_excess": excess, "peer_excess": float((peer - best) / unit)}
 
 
 def staggered(score, k):
     return univariate_microaggregation(score, k, method="staggered", stable=1)
 
 
-def compare(library, shape, n, k, threads, budget, peer=True):
-    """One row of the results: ours and, if wanted, the peer on one list of scores."""
+def compare(library, shape, n, k, threads, budget, least=None):
+    """One row of the results: ours and the peer on one list of scores."""
     score = SHAPES[shape](np.random.default_rng(7), n)
     works = {f"ours, {t} thread{'s' * (t > 1)}": t for t in threads}
     works = {name: (lambda t=t: library.bags_optimal(score, k, t)) for name, t in works.items()}
-    labels = None
-    if peer:
-        works["microagg1d"] = lambda: staggered(score, k)
-        labels = staggered(score, k)
+    works["microagg1d"] = lambda: staggered(score, k)
+    labels = staggered(score, k)
     agreement = check(score, k, library.bags_optimal(score, k, 1), labels)
     del labels
-    least = 3 if n < 5_000_000 else 2
-    timings = take_turns(works, 1, budget, least=least)
-    row = {
+    timings = take_turns(works, 1, budget, least=least or (3 if n < 5_000_000 else 2))
+    return {
         "section": "bags",
         "case": {"shape": shape, "n": n, "k": k},
         "agreement": agreement,
         "seconds": {name: t.median for name, t in timings.items()},
         "spread": {name: t.spread for name, t in timings.items()},
     }
-    return row
 
 
 def peer_errors(library, n):

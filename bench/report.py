@@ -275,7 +275,8 @@ def paper_section(rows):
     out += ["Where the time goes.  The limit of a part is the time this machine needs at least for "
             "the bytes and operations the part cannot do without, at the rates measured in the same "
             "run; a slice of 4096 rows stays in the cache after it has been scored, so parts may pass "
-            "their memory limit.", ""]
+            "their memory limit.  A round takes its memory from the system in some 18 calls, the same in "
+            "every round; they are too few to be seen in a profile.", ""]
     out += table(("cores", "read", "copy", "random 64-byte lines", "multiply-add"),
                  [(li["threads"], f"{li['read_gbs']} GB/s", f"{li['copy_gbs']} GB/s",
                    f"{li['gather_gbs']} GB/s", f"{li['gflops']} GFLOP/s") for li in limits])

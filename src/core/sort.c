@@ -15,8 +15,10 @@
 
 #include <try.h>
 
+#include "kernels/sort.h"
 #include "large.h"
 #include "parallel.h"
+#include "simd.h"
 
 typedef struct {
     double value;
@@ -85,10 +87,23 @@ static void merge_sort(record *a, record *b, size_t n)
         memcpy(a, from, n * sizeof *a);
 }
 
-/* Where values of a range fall: cell = (value - low) * scale, at most last. */
-typedef struct {
-    double low, scale, last;
-} cells;
+static sort_cells_kernel *const CELLS[SIMD_LEVELS] = {
+    pboost_sort_cells_plain,
+#ifdef PBOOST_SIMD_X86
+    pboost_sort_cells_avx2,
+    pboost_sort_cells_avx512,
+#endif
+};
+
+static sort_range_kernel *const RANGE[SIMD_LEVELS] = {
+    pboost_sort_range_plain,
+#ifdef PBOOST_SIMD_X86
+    pboost_sort_range_avx2,
+    pboost_sort_range_avx512,
+#endif
+};
+
+typedef sort_grid cells;
 
 /* False where the range is empty, or so wide or narrow that its size overflows. */
 static bool cells_init(cells *out, double low, double high, size_t n_cells)
@@ -146,8 +161,9 @@ static uint32_t spread_values(record *restrict b, const double *restrict value,
                               const short_work *work)
 {
     memset(work->count, 0, ((size_t)c->last + 1) * sizeof *work->count);
+    CELLS[pboost_simd_level()](work->cell, value, n, c);
     for (size_t i = 0; i < n; i++)
-        work->count[work->cell[i] = cell_of(c, value[i])]++;
+        work->count[work->cell[i]]++;
     uint32_t most = start_cells(work, c);
     for (size_t i = 0; i < n; i++)
         b[work->count[work->cell[i]]++] = (record){value[i], row != NULL ? row[i] : i};
@@ -265,16 +281,21 @@ static size_t task_start(const long_list *s, size_t task)
 
 static void count_task(void *context, size_t task, int worker)
 {
+    enum { BLOCK = 512 };
     const long_list *s = context;
-    const cells c = s->cells;
-    const double *value = s->value;
+    sort_cells_kernel *kernel = CELLS[pboost_simd_level()];
     const uint16_t *bucket_of_cell = s->bucket_of_cell;
     uint16_t *bucket = s->bucket;
+    uint32_t cell[BLOCK];
     size_t *restrict count = s->offset + task * s->n_buckets;
     (void)worker;
     memset(count, 0, s->n_buckets * sizeof *count);
-    for (size_t i = task_start(s, task), end = task_start(s, task + 1); i < end; i++)
-        count[bucket[i] = bucket_of_cell[cell_of(&c, value[i])]]++;
+    for (size_t at = task_start(s, task), end = task_start(s, task + 1); at < end; at += BLOCK) {
+        size_t n = end - at < BLOCK ? end - at : BLOCK;
+        kernel(cell, s->value + at, n, &s->cells);
+        for (size_t i = 0; i < n; i++)
+            count[bucket[at + i] = bucket_of_cell[cell[i]]]++;
+    }
 }
 
 static void scatter_task(void *context, size_t task, int worker)
@@ -487,52 +508,24 @@ done:
     return st;
 }
 
-/* The range of a part of the list; not_finite is 0 if all values are finite. */
-typedef struct {
-    double low, high, not_finite;
-} survey;
-
 typedef struct {
     const double *value;
     size_t n, n_tasks;
-    survey *part;
+    sort_range *part;
 } survey_list;
 
-/* Four lists at a time, as one comparison must wait for the one before. */
 static void survey_task(void *context, size_t task, int worker)
 {
-    enum { WAYS = 4 };
     survey_list *s = context;
-    size_t i = s->n / s->n_tasks * task;
-    size_t end = task + 1 == s->n_tasks ? s->n : i + s->n / s->n_tasks;
-    double low[WAYS], high[WAYS], zero[WAYS] = {0};
-    survey *part = &s->part[task];
+    size_t share = s->n / s->n_tasks, from = share * task;
     (void)worker;
-    for (int w = 0; w < WAYS; w++)
-        low[w] = high[w] = s->value[i];
-    for (; i + WAYS <= end; i += WAYS)
-        for (int w = 0; w < WAYS; w++) {
-            double v = s->value[i + (size_t)w];
-            low[w] = v < low[w] ? v : low[w];
-            high[w] = v > high[w] ? v : high[w];
-            zero[w] += v - v;
-        }
-    for (; i < end; i++) {
-        low[0] = s->value[i] < low[0] ? s->value[i] : low[0];
-        high[0] = s->value[i] > high[0] ? s->value[i] : high[0];
-        zero[0] += s->value[i] - s->value[i];
-    }
-    *part = (survey){low[0], high[0], zero[0]};
-    for (int w = 1; w < WAYS; w++) {
-        part->low = low[w] < part->low ? low[w] : part->low;
-        part->high = high[w] > part->high ? high[w] : part->high;
-        part->not_finite += zero[w];
-    }
+    s->part[task] =
+        RANGE[pboost_simd_level()](s->value + from, task + 1 == s->n_tasks ? s->n - from : share);
 }
 
-static survey survey_all(const double *value, size_t n, int threads)
+static sort_range survey_all(const double *value, size_t n, int threads)
 {
-    survey part[MAX_TASKS];
+    sort_range part[MAX_TASKS];
     survey_list s = {value, n, n / TASK_ROWS < MAX_TASKS ? n / TASK_ROWS + 1 : MAX_TASKS, part};
     pboost_parallel(s.n_tasks, threads, survey_task, &s);
     for (size_t t = 1; t < s.n_tasks; t++) {
@@ -554,7 +547,7 @@ static bool in_order(const double *value, size_t n)
 pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *value, size_t n,
                                   int threads, pboost_error *err)
 {
-    survey range = {0, 0, 0};
+    sort_range range = {0, 0, 0};
 
     if (n > 0)
         range = survey_all(value, n, threads);
