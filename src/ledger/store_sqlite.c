@@ -17,11 +17,12 @@
 typedef struct {
     store base;
     sqlite3 *db;
+    sqlite3_stmt *undo; /* ROLLBACK, made ready beforehand: it must work when memory is short */
     char *path;
     int wal_pages; /* in the write-ahead log after the last commit */
 } sqlite_store;
 
-enum { CHECKPOINT_PAGES = 4000 };
+enum { CHECKPOINT_PAGES = 1000 };
 
 static sqlite_store *of(store *s)
 {
@@ -196,8 +197,11 @@ static pboost_status commit(store *s, pboost_error *err)
 /* SQLite rolls some failures back by itself. */
 static void rollback(store *s)
 {
-    if (sqlite3_get_autocommit(of(s)->db) == 0 &&
-        run(s, "ROLLBACK", NULL, 0, NULL, NULL, NULL) != PBOOST_OK)
+    if (sqlite3_get_autocommit(of(s)->db) != 0)
+        return;
+    (void)sqlite3_step(of(s)->undo);
+    (void)sqlite3_reset(of(s)->undo);
+    if (sqlite3_get_autocommit(of(s)->db) == 0)
         s->broken = true;
 }
 
@@ -220,6 +224,7 @@ static void close_store(store *s)
 {
     if (s->broken && of(s)->db != NULL)
         sqlite3_db_config(of(s)->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    sqlite3_finalize(of(s)->undo);
     sqlite3_close_v2(of(s)->db);
     free(of(s)->path);
     free(s);
@@ -294,6 +299,9 @@ static pboost_status configure(store *s, pboost_error *err)
     sqlite3_wal_autocheckpoint(of(s)->db, 0);
     sqlite3_wal_hook(of(s)->db, count_pages, s);
     TRY(checkpoint(s, SQLITE_CHECKPOINT_PASSIVE, err));
+    int code = sqlite3_prepare_v2(of(s)->db, "ROLLBACK", -1, &of(s)->undo, NULL);
+    if (code != SQLITE_OK)
+        st = failed(s, code, err);
 done:
     return st;
 }
