@@ -15,6 +15,7 @@
 #ifndef PRIORBOOST_CORE_H
 #define PRIORBOOST_CORE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +72,9 @@ PBOOST_API pboost_status pboost_fail(pboost_error *err, pboost_status status, co
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 
+/* The response's distribution: it fixes b, the mean b' and the variance b''. */
+typedef enum pboost_family { PBOOST_LINEAR, PBOOST_LOGISTIC, PBOOST_POISSON } pboost_family;
+
 typedef enum pboost_type { PBOOST_F64, PBOOST_F32 } pboost_type;
 
 /* A borrowed matrix of features; strides count elements. */
@@ -114,6 +118,19 @@ PBOOST_API pboost_status pboost_bags_optimal(pboost_bags *out, const double *sco
 PBOOST_API pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t min_bag,
                                             uint64_t seed, pboost_error *err);
 
+/* Bags that differ as much as possible in every direction of the features, which is what the
+ * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows (where the features have one
+ * direction alone, the optimal bags along it).  They need no prior.  Rows are numbered by sample,
+ * 0 .. n-1; weights, targets and offsets are not looked at. */
+PBOOST_API pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples,
+                                              size_t min_bag, int threads, pboost_error *err);
+
+/* The same for a family whose rows do not all tell the same: score (by sample) is a prior's mean,
+ * rows count by the variance there and the score is one more direction. */
+PBOOST_API pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,
+                                            pboost_family family, const double *score,
+                                            size_t min_bag, int threads, pboost_error *err);
+
 /* The k-means objective: sum over bags of the squared distances of score to the bag's mean. */
 PBOOST_API double pboost_bags_cost(const pboost_bags *bags, const double *score);
 
@@ -126,8 +143,6 @@ PBOOST_API pboost_status pboost_bags_check(const pboost_bags *bags, size_t table
                                            size_t min_bag, pboost_error *err);
 
 /* ---- Families -------------------------------------------------------------------------------- */
-
-typedef enum pboost_family { PBOOST_LINEAR, PBOOST_LOGISTIC, PBOOST_POISSON } pboost_family;
 
 PBOOST_API const char *pboost_family_name(pboost_family family);
 PBOOST_API pboost_status pboost_family_parse(pboost_family *out, const char *name,
@@ -148,21 +163,46 @@ PBOOST_API pboost_status pboost_predict(double *mean, pboost_family family,
                                         const pboost_samples *samples, const pboost_coef *coef,
                                         int threads, pboost_error *err);
 
-/* ---- Fitting: the event-level estimator ------------------------------------------------------ */
+/* ---- Fitting --------------------------------------------------------------------------------- */
+
+/* How answers become a model. */
+typedef enum pboost_estimator {
+    PBOOST_EVENT,       /* eq. (1): every row's target is its bag's answer */
+    PBOOST_AGGREGATE,   /* each bag's mean prediction is fitted to its answer; unbiased */
+    PBOOST_INTERPOLATED /* (1 - rho) times the unweighted bag-level loss + rho times event's */
+} pboost_estimator;
+
+/* How the covariance of an aggregate fit is estimated. */
+typedef enum pboost_covariance {
+    PBOOST_COVARIANCE_MODEL,   /* from the model's own variances: right if the model is */
+    PBOOST_COVARIANCE_SANDWICH /* from the residuals (HC2): right also if the variances are not */
+} pboost_covariance;
+
+/* Instead of a value of l2. */
+#define PBOOST_L2_DEFAULT (-1.0) /* event, interpolated: 1; aggregate: by family, see l2 below */
+#define PBOOST_L2_CV (-2.0)      /* aggregate: by cross-validation over bags */
 
 typedef struct pboost_fit_options {
     size_t struct_size;
     pboost_family family;
-    double l2;             /* lambda: adds (lambda/2) |theta|^2 to the sum of losses */
+    /* lambda: adds (lambda/2) |theta|^2 to the sum of losses.  What the aggregate estimator chooses
+     * for itself is on features standardised: dispersion times d/4 (logistic), d/Var(y) (linear) or
+     * d (Poisson), or a multiple of it. */
+    double l2;
     bool intercept;        /* fit one, unpenalised */
     int threads;           /* 0: one per core */
     size_t max_iterations; /* of Newton's method */
     double tolerance;      /* on the Newton decrement relative to the objective */
+    pboost_estimator estimator;
+    double rho; /* interpolated: 0 is the bag-level loss, 1 the event-level loss */
+    pboost_covariance covariance;
+    uint64_t seed; /* of the folds of cross-validation */
 } pboost_fit_options;
 
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(pboost_fit_options), PBOOST_LINEAR, 1.0, true, 1, 100, 1e-14                        \
+        sizeof(pboost_fit_options), PBOOST_LINEAR, PBOOST_L2_DEFAULT, true, 1, 100, 1e-14,         \
+            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0                                          \
     }
 
 typedef struct pboost_fit_report {
@@ -172,6 +212,17 @@ typedef struct pboost_fit_report {
     double gradient_norm; /* largest absolute entry of its gradient */
     size_t rank;          /* directions of theta that the data and the penalty determine */
     size_t first_dropped; /* first column that adds nothing to those before it; SIZE_MAX: none */
+    double l2;            /* lambda in use */
+    bool l2_standardized; /* it is on features standardised */
+    /* Of the aggregate estimator; NaN, 0 or false elsewhere. */
+    size_t bags;
+    double dispersion; /* phi in use: the labels' variance is phi b'' */
+    double pearson;    /* the residuals' mean square over its expectation; 1 where all is right */
+    double freedom;    /* effective degrees of freedom, the intercept's included */
+    double eta_sd;     /* standard deviation of the linear predictor over the rows */
+    bool separable;    /* eta_sd is so large (> 8) that predictions are all but certain */
+    bool dispersion_floored; /* the noise hides the dispersion: its standard error stands for it */
+    bool undercovers; /* Poisson, noise, bags as mixed as random ones: intervals are too short */
 } pboost_fit_report;
 
 /* Minimises sum_i weight_i * loss(target_i, x_i theta + intercept + offset_i) + (l2/2) |theta|^2,
@@ -180,6 +231,8 @@ typedef struct pboost_fit_report {
 PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
                                           const pboost_samples *samples,
                                           const pboost_fit_options *options, pboost_error *err);
+
+/* The aggregate estimator is declared below, with the answers it fits: pboost_aggregate_fit. */
 
 /* ---- Evaluation ------------------------------------------------------------------------------ */
 
@@ -287,6 +340,7 @@ typedef struct pboost_answers {
     double *mean;           /* by bag: what the oracle said */
     double *noise_variance; /* by bag: c_B of the mechanism */
     size_t round_capacity, bag_capacity, row_capacity;
+    bool rounded; /* some answers are means rounded to 0 or 1 */
 } pboost_answers;
 
 PBOOST_API void pboost_answers_free(pboost_answers *answers);
@@ -294,6 +348,59 @@ PBOOST_API void pboost_answers_free(pboost_answers *answers);
 /* Asks the oracle about the bags as the next round and appends its answers. */
 PBOOST_API pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *oracle,
                                             const pboost_bags *bags, pboost_error *err);
+
+/* Appends bags whose means are known already, as the next round: districts, clinics, exports.
+ * noise_variance (by bag) may be NULL: 0. */
+PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *bags,
+                                               const double *mean, const double *noise_variance,
+                                               pboost_error *err);
+
+/* ---- Fitting bags: the aggregate estimator --------------------------------------------------- */
+
+/* Solves sum_B J_B (answer_B - mu_B) / V_B = lambda theta, where mu_B is the bag's mean prediction,
+ * J_B its derivative and V_B its variance, sampling and noise, over the dispersion.  Starts from
+ * coef; uses the bags from first_bag on.  covariance, if not NULL, gets (n+1) x (n+1) entries, those
+ * of the intercept last (0 where there is none).  A weight w (by row, NULL: 1) says that the label's
+ * variance is that of the family divided by w; the oracle's means are plain, so it cannot say that a
+ * row counts more. */
+PBOOST_API pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report,
+                                              double *covariance, const pboost_matrix *x,
+                                              const double *weight, const double *offset,
+                                              const pboost_answers *answers, size_t first_bag,
+                                              const pboost_fit_options *options, pboost_error *err);
+
+/* Minimises (1 - rho) sum_B size_B loss(answer_B, mu_B) + rho sum_i loss(answer_i, mu_i) + penalty:
+ * the unweighted bag-level loss, the event-level loss and what lies between. */
+PBOOST_API pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *report,
+                                                 const pboost_matrix *x, const double *weight,
+                                                 const double *offset,
+                                                 const pboost_answers *answers, size_t first_bag,
+                                                 const pboost_fit_options *options,
+                                                 pboost_error *err);
+
+/* Fits with options->estimator. */
+PBOOST_API pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report,
+                                            double *covariance, const pboost_matrix *x,
+                                            const double *weight, const double *offset,
+                                            const pboost_answers *answers, size_t first_bag,
+                                            const pboost_fit_options *options, pboost_error *err);
+
+/* How well coef explains the answers of bags first_bag .. end_bag-1 without any label: the
+ * dispersion D for which sum_B (answer_B - mu_B)^2 / (D a_B + c_B) is the number of bags.  At best
+ * that of the labels: 1 for logistic, the residual variance for linear. */
+PBOOST_API pboost_status pboost_bag_deviance(double *out, pboost_family family,
+                                             const pboost_matrix *x, const double *weight,
+                                             const double *offset, const pboost_answers *answers,
+                                             size_t first_bag, size_t end_bag,
+                                             const pboost_coef *coef, int threads,
+                                             pboost_error *err);
+
+/* Between which values the mean response of each sample lies with confidence `level`, given the
+ * covariance of the coefficients: the interval of the linear predictor, seen through b'. */
+PBOOST_API pboost_status pboost_predict_interval(double *lower, double *upper, pboost_family family,
+                                                 const pboost_samples *samples,
+                                                 const pboost_coef *coef, const double *covariance,
+                                                 double level, int threads, pboost_error *err);
 
 /* ---- Learners -------------------------------------------------------------------------------- */
 
@@ -307,11 +414,6 @@ typedef struct pboost_learner {
     pboost_status (*fit)(void *self, const pboost_answers *answers, size_t first_bag,
                          pboost_error *err);
 } pboost_learner;
-
-/* How answers become a model. */
-typedef enum pboost_estimator {
-    PBOOST_EVENT /* eq. (1): every row's target is its bag's answer */
-} pboost_estimator;
 
 PBOOST_API const char *pboost_estimator_name(pboost_estimator estimator);
 PBOOST_API pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name,
@@ -328,6 +430,8 @@ PBOOST_API void pboost_glm_free(pboost_glm *glm);
 PBOOST_API pboost_learner pboost_glm_learner(pboost_glm *glm);
 PBOOST_API const pboost_coef *pboost_glm_coef(const pboost_glm *glm);
 PBOOST_API const pboost_fit_report *pboost_glm_report(const pboost_glm *glm);
+/* (n+1) x (n+1), the intercept last; NULL where the estimator has none. */
+PBOOST_API const double *pboost_glm_covariance(const pboost_glm *glm);
 
 /* ---- Trainer --------------------------------------------------------------------------------- */
 
@@ -344,7 +448,9 @@ typedef enum pboost_schedule {
 
 typedef enum pboost_strategy {
     PBOOST_BAGS_PRIOR, /* optimal for the last model's scores; random where there is no model yet */
-    PBOOST_BAGS_RANDOM
+    PBOOST_BAGS_RANDOM,
+    PBOOST_BAGS_FEATURES, /* apart in every direction of the features (pboost_bags_features) */
+    PBOOST_BAGS_HYBRID    /* with the last model's scores; `features` where there is none yet */
 } pboost_strategy;
 
 PBOOST_API const char *pboost_algorithm_name(pboost_algorithm algorithm);
@@ -377,6 +483,8 @@ typedef struct pboost_trainer_options {
     const uint64_t *row_key;   /* what stands for a row in the shuffle; NULL: its number */
     bool in_order;             /* no shuffle: the table's rows are in random order already */
     int threads;
+    const pboost_matrix *x; /* what `features` and `hybrid` bags are made from; else may be NULL */
+    pboost_family family;   /* of the scores, for `hybrid` */
     /* Called after every round; may set test_loss; false stops the training (PBOOST_CANCELLED). */
     bool (*on_round)(void *user, pboost_round *round);
     void *user;
@@ -385,7 +493,7 @@ typedef struct pboost_trainer_options {
 #define PBOOST_TRAINER_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(pboost_trainer_options), PBOOST_PRIORBOOST, PBOOST_BAGS_PRIOR, PBOOST_EQUAL, 1, 0,  \
-            NULL, 0, NULL, false, 0, NULL, NULL                                                    \
+            NULL, 0, NULL, false, 0, NULL, PBOOST_LINEAR, NULL, NULL                               \
     }
 
 /* The default number of rounds for n rows, d features, bags of k: the largest power of two <= 16
@@ -406,10 +514,103 @@ PBOOST_API pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows
 PBOOST_API void pboost_trainer_free(pboost_trainer *trainer);
 PBOOST_API pboost_status pboost_trainer_step(pboost_trainer *trainer, pboost_error *err);
 PBOOST_API pboost_status pboost_trainer_run(pboost_trainer *trainer, pboost_error *err);
+/* Changes what the rounds to come ask for: a first round can teach what is best for the others. */
+PBOOST_API pboost_status pboost_trainer_ask_for(pboost_trainer *trainer, pboost_strategy bags,
+                                                size_t bag_size, pboost_error *err);
 PBOOST_API bool pboost_trainer_done(const pboost_trainer *trainer);
 PBOOST_API size_t pboost_trainer_rounds_done(const pboost_trainer *trainer);
 PBOOST_API const pboost_round *pboost_trainer_history(const pboost_trainer *trainer);
 PBOOST_API const pboost_answers *pboost_trainer_answers(const pboost_trainer *trainer);
+
+/* ---- Planner --------------------------------------------------------------------------------- */
+
+/* I(theta) = sum_B J_B J_B' / (phi a_B + c_B): what answers about these bags will tell, before any is
+ * asked.  information gets (n+1) x (n+1) entries, those of the intercept last (0 where there is
+ * none); its inverse is the covariance of the unpenalised aggregate estimator.  Of samples only x,
+ * weight and offset are looked at; bags name rows of x. */
+PBOOST_API pboost_status pboost_information(double *information, pboost_family family,
+                                            const pboost_samples *samples, const pboost_bags *bags,
+                                            const pboost_rules *rules, const pboost_coef *coef,
+                                            double dispersion, bool intercept, int threads,
+                                            pboost_error *err);
+
+/* What is believed before anything is asked.  Where nothing is (NULL, NaN), the plan assumes a modest
+ * effect in no particular direction: it says so. */
+typedef struct pboost_belief {
+    const pboost_coef *coef; /* a model of the rows */
+    double mean;             /* of the labels; looked at where coef is NULL */
+    double dispersion;       /* phi: the labels' variance is phi b'' */
+    double model_error;      /* variance of answers about any model, which no bag averages out */
+} pboost_belief;
+
+typedef struct pboost_plan_options {
+    size_t struct_size;
+    pboost_family family;
+    pboost_rules rules;             /* min_bag, epsilon and bounds of the oracle */
+    const pboost_rational *epsilon; /* further values to forecast for; den == 0: no noise */
+    size_t n_epsilon;
+    bool intercept;
+    double l2; /* as in pboost_fit_options, for the aggregate estimator */
+    pboost_belief belief;
+    size_t max_rows; /* forecasts are made on so many rows and scaled */
+    bool brief;      /* only ways of asking that are ever recommended: faster */
+    uint64_t seed;
+    int threads;
+} pboost_plan_options;
+
+#define PBOOST_PLAN_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(pboost_plan_options), PBOOST_LINEAR, PBOOST_RULES_INIT, NULL, 0, true,              \
+            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0                 \
+    }
+
+/* What stands behind a forecast. */
+typedef enum pboost_forecast {
+    PBOOST_FORECAST_INFORMATION, /* (1/2) tr M H of DESIGN: exact for linear, asymptotic elsewhere */
+    PBOOST_FORECAST_THEOREM,     /* the paper's exact risk: linear, no ridge, no noise */
+    PBOOST_FORECAST_GRADIENT     /* the paper's gradient norm, turned into loss by the Hessian */
+} pboost_forecast;
+
+/* One way of asking, and what it is expected to give. */
+typedef struct pboost_plan_point {
+    pboost_estimator estimator;
+    pboost_strategy bags;
+    size_t rounds, bag_size, n_bags;
+    pboost_rational epsilon;
+    pboost_forecast forecast;
+    double excess;   /* expected test loss above that of the best theta, if the model is right */
+    double cautious; /* the same with the model error: what the recommendation goes by */
+    double se;       /* root mean square standard error of weights on standardised features */
+} pboost_plan_point;
+
+typedef struct pboost_plan {
+    size_t n_points;
+    pboost_plan_point *point;
+    size_t best;      /* the point recommended, for the rules' own epsilon */
+    size_t n_columns; /* of x */
+    double *se;       /* expected standard error of each weight there, in the units of x */
+    double all_labels, constant; /* excess with every label, and of a model that knows the mean */
+    double dispersion, model_error, mean;  /* as used */
+    bool default_coef, default_dispersion; /* nothing was believed: these were assumed */
+    bool hopeless; /* no way of asking is expected to beat the constant model clearly */
+    bool rare;     /* fewer than ten events a weight are expected */
+    double events; /* expected number of the rarer outcome; NaN for linear */
+    size_t rows, sample_rows;
+    char reason[256]; /* of the recommendation */
+} pboost_plan;
+
+/* Forecasts every way of asking about the rows of x (and offset, by row; NULL: 0) and recommends. */
+PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x,
+                                          const double *offset, const pboost_plan_options *options,
+                                          pboost_error *err);
+PBOOST_API void pboost_plan_free(pboost_plan *plan);
+
+/* What answers say about belief->dispersion and ->model_error: residuals of the bags, and of groups
+ * of four neighbours merged.  coef is a fit to those answers. */
+PBOOST_API pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
+                                             const pboost_matrix *x, const double *offset,
+                                             const pboost_answers *answers, const pboost_coef *coef,
+                                             int threads, pboost_error *err);
 
 /* ---- Theory ---------------------------------------------------------------------------------- */
 

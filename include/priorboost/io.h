@@ -69,6 +69,8 @@ typedef struct pboost_feature {
     char **level;    /* the first is the reference and gets no column of its own */
     bool impute;     /* missing numbers become `fill`, missing categories the reference level */
     double fill;     /* the mean of the training table */
+    bool winsorize;  /* numbers outside lower .. upper become the nearer of the two */
+    double lower, upper;
 } pboost_feature;
 
 typedef struct pboost_encoding {
@@ -83,6 +85,12 @@ PBOOST_API void pboost_encoding_free(pboost_encoding *encoding);
  * first level dropped.  Missing cells are errors unless impute. */
 PBOOST_API pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *table,
                                                const bool *use, bool impute, pboost_error *err);
+
+/* Makes every number feature take no value further than z standard deviations from its mean, both
+ * those of the table; z > 0.  A feature of two values is left alone. */
+PBOOST_API pboost_status pboost_encoding_winsorize(pboost_encoding *encoding,
+                                                   const pboost_table *table, double z,
+                                                   pboost_error *err);
 
 /* x (rows of the table by n_columns, row-major) = the table's features.  A column that is missing,
  * a category never seen in training and a cell that is no number are errors. */

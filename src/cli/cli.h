@@ -42,7 +42,7 @@ cli_reader cli_read_family;   /* pboost_family */
 
 typedef struct cli_option {
     const char *name;  /* "--min-bag" */
-    const char *value; /* "K"; NULL for a flag, whose target is a bool */
+    const char *value; /* "K"; "[K]" may be left out; NULL for a flag, whose target is a bool */
     cli_reader *read;  /* NULL for a flag */
     void *target;
     bool *given; /* set to true when the option is present; may be NULL */
@@ -80,6 +80,7 @@ pboost_status cli_bags(cli_context *cli, int argc, char **argv, pboost_error *er
 pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_error *err);

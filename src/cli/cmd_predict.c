@@ -5,14 +5,24 @@
 #include "data.h"
 
 static const cli_usage USAGE = {
-    .synopsis = "--model model.json --data FILE [--id COL] [--out preds.csv]",
-    .text = "Predicts the mean response of every row: a CSV with the column 'prediction', and the\n"
-            "ids before it with --id."};
+    .synopsis = "--model model.json --data FILE [--id COL] [--interval [LEVEL]] [--out preds.csv]",
+    .text =
+        "Predicts the mean response of every row: a CSV with the column 'prediction', and the\n"
+        "ids before it with --id.  With --interval also 'lower' and 'upper', between which the\n"
+        "mean response lies with that confidence; the model must have been fitted with\n"
+        "--estimator aggregate."};
 
 typedef struct {
     const char *model, *data, *id, *out;
     int threads;
+    double level;
+    bool interval;
 } arguments;
+
+/* By row; lower and upper are NULL where no interval is wanted. */
+typedef struct {
+    double *mean, *lower, *upper;
+} predictions;
 
 static bool needs_quotes(const char *text)
 {
@@ -35,7 +45,7 @@ static void print_cell(FILE *stream, const char *text)
 }
 
 static pboost_status write_csv(const char *path, const pboost_table *table, const char *id,
-                               const double *mean, pboost_error *err)
+                               const predictions *p, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_output *output = NULL;
@@ -49,13 +59,16 @@ static pboost_status write_csv(const char *path, const pboost_table *table, cons
         print_cell(stream, id);
         fputc(',', stream);
     }
-    fprintf(stream, "prediction\n");
+    fputs(p->lower != NULL ? "prediction,lower,upper\n" : "prediction\n", stream);
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
         if (id != NULL) {
             print_cell(stream, pboost_table_level(table, col, pboost_table_codes(table, col)[i]));
             fputc(',', stream);
         }
-        fprintf(stream, "%.17g\n", mean[i]);
+        fprintf(stream, "%.17g", p->mean[i]);
+        if (p->lower != NULL)
+            fprintf(stream, ",%.17g,%.17g", p->lower[i], p->upper[i]);
+        fputc('\n', stream);
     }
     st = pboost_output_commit(output, err);
     output = NULL;
@@ -71,41 +84,53 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
     text_columns text = {0};
     pboost_table *table = NULL;
     uint64_t *key = NULL;
-    double *mean = NULL;
+    predictions p = {0};
 
     TRY(text_columns_add_encoding(&text, &model->encoding, err));
     if (a->id != NULL)
         TRY(text_columns_add(&text, a->id, err));
     TRY(text_columns_read(&table, &text, a->data, err));
     TRY(data_row_keys(&key, table, a->id, err)); /* ids must name rows */
-    TRY(data_predict(&mean, model, table, a->threads, err));
+    TRY(data_predict(&p.mean, model, table, a->threads, err));
+    if (a->interval)
+        TRY(data_predict_interval(&p.lower, &p.upper, model, table, a->level, a->threads, err));
     if (a->out != NULL || !cli->json)
-        TRY(write_csv(a->out != NULL ? a->out : "-", table, a->id, mean, err));
+        TRY(write_csv(a->out != NULL ? a->out : "-", table, a->id, &p, err));
     if (cli->json) {
         size_t n = pboost_table_rows(table);
         json_t *report = json_pack("{s:I, s:s, s:o}", "rows", (json_int_t)n, "family",
                                    pboost_family_name(model->family), "out", cli_json_text(a->out));
         if (report != NULL && a->out == NULL)
-            json_object_set_new(report, "prediction", cli_json_numbers(mean, n));
+            json_object_set_new(report, "prediction", cli_json_numbers(p.mean, n));
+        if (report != NULL && a->out == NULL && a->interval) {
+            json_object_set_new(report, "lower", cli_json_numbers(p.lower, n));
+            json_object_set_new(report, "upper", cli_json_numbers(p.upper, n));
+        }
+        if (report != NULL && a->interval)
+            json_object_set_new(report, "level", cli_json_number(a->level));
         TRY(cli_print_json(report, err));
     }
 done:
     free(text.name);
     pboost_table_free(table);
     free(key);
-    free(mean);
+    free(p.mean);
+    free(p.lower);
+    free(p.upper);
     return st;
 }
 
 pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    arguments a = {0};
+    arguments a = {.level = 0.95};
     pboost_model model = {0};
     const cli_option options[] = {
         {"--model", "FILE", cli_read_text, &a.model, NULL, "the model, from train"},
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
         {"--id", "COL", cli_read_text, &a.id, NULL, "write this column before the predictions"},
+        {"--interval", "[LEVEL]", cli_read_step, &a.level, &a.interval,
+         "also lower and upper ends of intervals for the mean\nresponse; default level 0.95"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the predictions; default: stdout"},
         {"--threads", "N", cli_read_threads, &a.threads, NULL, "default: all cores"},
     };
@@ -116,7 +141,13 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
     if (a.model == NULL || a.data == NULL)
         FAIL(err, PBOOST_INVALID,
              "--model and --data are required; see 'priorboost predict --help'");
+    if (!(a.level < 1.0))
+        FAIL(err, PBOOST_INVALID, "--interval is %g; it must be between 0 and 1", a.level);
     TRY(pboost_model_load(&model, a.model, err));
+    if (a.interval && model.covariance == NULL)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s has no covariance, so there are no intervals; train with --estimator aggregate",
+             a.model);
     TRY(predict(cli, &a, &model, err));
 done:
     pboost_model_free(&model);

@@ -3,18 +3,21 @@
 #include <string.h>
 
 #include "train.h"
-#include "train_remote.h"
-#include "train_rows.h"
+#include "train_oracle.h"
 
 static const cli_usage USAGE = {
     .synopsis =
         "--data FILE --label COL --family F --min-bag K [OPTION...]\n"
-        "       priorboost train --data FILE --id COL --family F --oracle URL --token-file F",
+        "       priorboost train --data FILE --id COL --family F --oracle URL --token-file F\n"
+        "       priorboost train --data FILE --bag COL --answers FILE --family F [OPTION...]",
     .text =
         "Trains a model of individuals from the mean labels of bags of at least K rows.  The\n"
         "labels of the table are handed to an oracle that answers each row once; the trainer\n"
         "sees the answers alone.  With --oracle the labels stay with another party, who sets the\n"
-        "rules."};
+        "rules.\n"
+        "With --bag and --answers the bags are given: a column of the table names each row's\n"
+        "bag, and the answers file has that column, 'count' and 'mean' or 'sum' (and, where the\n"
+        "means are noisy, 'noise_variance')."};
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
@@ -22,10 +25,39 @@ static const cli_usage USAGE = {
 typedef struct {
     cli_context *cli;
     const pboost_glm *glm;
+    const pboost_trainer *trainer;
     const train_data *data;
     train_result *result;
-    bool out_of_memory;
+    pboost_coef last; /* of the round before, in the units of x */
+    pboost_status failed;
 } observer;
+
+/* How well the model explains the round's answers, and how well the one before foretold them. */
+static pboost_status measure_round(observer *o, size_t t)
+{
+    const pboost_answers *answers = pboost_trainer_answers(o->trainer);
+    const pboost_coef *coef = pboost_glm_coef(o->glm);
+    pboost_matrix x = pboost_matrix_f64(o->data->x, o->data->rows, o->data->cols);
+    const pboost_fit_options *fit = &o->result->fit_options;
+    size_t first = answers->round_start[t], end = answers->round_start[t + 1];
+    pboost_status st = PBOOST_OK;
+
+    o->result->bag_deviance[t] = o->result->bag_deviance_ahead[t] = NAN;
+    if (answers->rounded)
+        return PBOOST_OK;
+    TRY(pboost_bag_deviance(&o->result->bag_deviance[t], fit->family, &x, NULL, o->data->offset,
+                            answers, first, end, coef, fit->threads, NULL));
+    if (o->last.theta != NULL)
+        TRY(pboost_bag_deviance(&o->result->bag_deviance_ahead[t], fit->family, &x, NULL,
+                                o->data->offset, answers, first, end, &o->last, fit->threads,
+                                NULL));
+    else
+        TRY(pboost_coef_init(&o->last, coef->n, NULL));
+    memcpy(o->last.theta, coef->theta, coef->n * sizeof *coef->theta);
+    o->last.intercept = coef->intercept;
+done:
+    return st;
+}
 
 static bool on_round(void *user, pboost_round *round)
 {
@@ -33,15 +65,29 @@ static bool on_round(void *user, pboost_round *round)
     const pboost_coef *coef = pboost_glm_coef(o->glm);
     pboost_coef *copy = &o->result->path[round->round - 1];
 
-    if (pboost_coef_init(copy, coef->n, NULL) != PBOOST_OK) {
-        o->out_of_memory = true;
+    o->failed = pboost_coef_init(copy, coef->n, NULL);
+    if (o->failed == PBOOST_OK)
+        o->failed = measure_round(o, round->round - 1);
+    if (o->failed != PBOOST_OK)
         return false;
-    }
     memcpy(copy->theta, coef->theta, coef->n * sizeof *coef->theta);
     copy->intercept = coef->intercept;
     train_data_unscale(copy, o->data);
     cli_progress(o->cli, "training", round->round, round->rounds);
     return !cli_interrupted();
+}
+
+static pboost_status result_reserve(train_result *result, size_t cols, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t rounds = result->options.rounds, n = cols + 1;
+    NEED(result->path = calloc(rounds, sizeof *result->path), err);
+    NEED(result->bag_deviance = calloc(rounds, sizeof(double)), err);
+    NEED(result->bag_deviance_ahead = calloc(rounds, sizeof(double)), err);
+    if (result->estimator == PBOOST_AGGREGATE)
+        NEED(result->covariance = calloc(n * n, sizeof(double)), err);
+done:
+    return st;
 }
 
 static pboost_status run_trainer(cli_context *cli, const train_arguments *a, const train_data *data,
@@ -52,27 +98,38 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
     pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
     pboost_glm *glm = NULL;
     pboost_trainer *trainer = NULL;
-    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
+    observer watch = {.cli = cli, .data = data, .result = result};
 
-    fit.family = a->family;
-    fit.l2 = a->l2;
-    fit.intercept = !a->no_intercept;
-    fit.threads = a->threads;
-    TRY(pboost_glm_create(&glm, &x, data->weight, data->offset, &fit, err));
+    result->fit_options.estimator = result->estimator; /* a plan may have chosen it */
+    TRY(pboost_glm_create(&glm, &x, data->weight, data->offset, &result->fit_options, err));
     pboost_learner learner = pboost_glm_learner(glm);
-    observer watch = {cli, glm, data, result, false};
+    watch.glm = glm;
     result->options.on_round = on_round;
     result->options.user = &watch;
+    result->options.x = &x;
+    result->options.family = a->family;
     result->rules = oracle->rules;
-    NEED(result->path = calloc(result->options.rounds, sizeof *result->path), err);
+    TRY(result_reserve(result, data->cols, err));
     TRY(pboost_trainer_create(&trainer, data->rows, oracle, &learner, &result->options, err));
-    st = pboost_trainer_run(trainer, err);
-    if (watch.out_of_memory)
-        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+    watch.trainer = trainer;
+    if (a->automatic && result->options.rounds > 1) {
+        st = pboost_trainer_step(trainer, err);
+        if (st == PBOOST_OK)
+            TRY(train_auto_revise(result, trainer, a, data, pboost_glm_coef(glm), err));
+    }
+    if (st == PBOOST_OK)
+        st = pboost_trainer_run(trainer, err);
+    if (watch.failed != PBOOST_OK)
+        FAIL(err, watch.failed, "out of memory");
     TRY(st);
     result->rounds = pboost_trainer_rounds_done(trainer);
     result->rows_spent = pboost_trainer_answers(trainer)->n_rows;
     result->fit = *pboost_glm_report(glm);
+    if (result->covariance != NULL) {
+        size_t n = data->cols + 1;
+        memcpy(result->covariance, pboost_glm_covariance(glm), n * n * sizeof(double));
+        train_data_unscale_covariance(result->covariance, data);
+    }
     NEED(result->history = pboost_alloc(result->rounds, sizeof *result->history), err);
     memcpy(result->history, pboost_trainer_history(trainer),
            result->rounds * sizeof *result->history);
@@ -80,6 +137,41 @@ done:
     result->options.user = NULL; /* it watched from this stack */
     pboost_trainer_free(trainer);
     pboost_glm_free(glm);
+    pboost_coef_free(&watch.last);
+    return st;
+}
+
+/* Given bags: no oracle, no rounds, one fit. */
+static pboost_status fit_given(const train_arguments *a, train_data *data, train_result *result,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_coef *coef;
+
+    result->options.rounds = 1;
+    TRY(result_reserve(result, data->cols, err));
+    NEED(result->history = calloc(1, sizeof *result->history), err);
+    coef = &result->path[0];
+    TRY(pboost_coef_init(coef, data->cols, err));
+    TRY(pboost_answers_fit(coef, &result->fit, result->covariance, &x, data->weight, data->offset,
+                           &data->given, 0, &result->fit_options, err));
+    TRY(pboost_bag_deviance(&result->bag_deviance[0], a->family, &x, NULL, data->offset,
+                            &data->given, 0, data->given.n_bags, coef, a->threads, err));
+    result->bag_deviance_ahead[0] = NAN;
+    train_data_unscale(coef, data);
+    if (result->covariance != NULL)
+        train_data_unscale_covariance(result->covariance, data);
+    result->rounds = 1;
+    result->rows_spent = data->rows;
+    result->rules.min_bag = data->least_bag;
+    result->history[0] = (pboost_round){.round = 1,
+                                        .rounds = 1,
+                                        .rows = data->rows,
+                                        .bags = data->given.n_bags,
+                                        .within = NAN,
+                                        .test_loss = NAN};
+done:
     return st;
 }
 
@@ -108,6 +200,10 @@ static void result_free(train_result *result)
         pboost_coef_free(&result->path[t]);
     free(result->path);
     free(result->history);
+    pboost_plan_free(&result->plan);
+    free(result->covariance);
+    free(result->bag_deviance);
+    free(result->bag_deviance_ahead);
 }
 
 /* ---- Options to settings --------------------------------------------------------------------- */
@@ -118,9 +214,11 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
         bool given;
         const char *name;
     } required[] = {{a->data != NULL, "--data"},
-                    {a->label != NULL || a->oracle != NULL, "--label"},
+                    {a->label != NULL || a->bag != NULL || a->oracle != NULL, "--label"},
+                    {a->bag != NULL || a->answers == NULL, "--bag"},
+                    {a->answers != NULL || a->bag == NULL, "--answers"},
                     {a->has_family, "--family"},
-                    {a->min_bag > 0 || a->oracle != NULL, "--min-bag"}};
+                    {a->min_bag > 0 || a->bag != NULL || a->oracle != NULL, "--min-bag"}};
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
         if (!required[i].given)
             return pboost_fail(err, PBOOST_INVALID, "%s is required; see 'priorboost train --help'",
@@ -140,7 +238,92 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
                            pboost_family_name(a->family));
     if (a->impute != NULL && strcmp(a->impute, "mean") != 0)
         return pboost_fail(err, PBOOST_INVALID, "--impute is '%s'; it must be mean", a->impute);
-    return train_remote_check(a, err);
+    if (a->test != NULL && a->label == NULL)
+        return pboost_fail(err, PBOOST_INVALID, "--test needs --label");
+    return train_oracle_check(a, err);
+}
+
+/* A run without any choice of how to ask plans for itself.  The paper's rounded answers are not for
+ * the estimator that plans are made for. */
+static pboost_status settle_automatic(train_arguments *a, pboost_error *err)
+{
+    bool chosen = a->algorithm != NULL || a->estimator != NULL || a->bags != NULL || a->rounds > 0;
+    if (a->automatic && (chosen || a->bag_size > 0))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--auto chooses algorithm, estimator, bags, their size and rounds by "
+                           "itself; leave those options out");
+    if (a->automatic && a->round)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--auto cannot be used with --round: the plan is for unrounded means");
+    a->automatic = a->automatic || (!chosen && !a->round && a->bag_size == 0 && a->bag == NULL);
+    return PBOOST_OK;
+}
+
+/* Given bags leave nothing to ask and nothing to choose. */
+static pboost_status refuse_with_bags(const train_arguments *a, pboost_error *err)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } senseless[] = {
+        {a->min_bag > 0, "--min-bag"},   {a->bag_size > 0, "--bag-size"},
+        {a->rounds > 0, "--rounds"},     {a->algorithm != NULL, "--algorithm"},
+        {a->bags != NULL, "--bags"},     {a->schedule != NULL, "--schedule"},
+        {a->prior != NULL, "--prior"},   {a->epsilon.den > 0, "--epsilon"},
+        {a->has_bounds, "--bounds"},     {a->round, "--round"},
+        {a->id != NULL, "--id"},         {a->unit != NULL, "--unit"},
+        {a->oracle != NULL, "--oracle"},
+    };
+    for (size_t i = 0; a->bag != NULL && i < sizeof senseless / sizeof *senseless; i++)
+        if (senseless[i].given)
+            return pboost_fail(err, PBOOST_INVALID,
+                               "%s makes no sense with --bag: the bags and their answers are given",
+                               senseless[i].name);
+    return PBOOST_OK;
+}
+
+/* The estimator and what it alone understands. */
+static pboost_status choose_estimator(train_result *result, const train_arguments *a,
+                                      pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_fit_options *fit = &result->fit_options;
+
+    result->given = a->bag != NULL;
+    result->estimator = result->given || a->automatic ? PBOOST_AGGREGATE : PBOOST_EVENT;
+    if (a->estimator != NULL)
+        TRY(pboost_estimator_parse(&result->estimator, a->estimator, err));
+    if (a->round && result->estimator != PBOOST_EVENT)
+        FAIL(err, PBOOST_INVALID,
+             "--round and --estimator %s do not go together: it needs means as they are",
+             pboost_estimator_name(result->estimator));
+    if (a->has_rho && result->estimator != PBOOST_INTERPOLATED)
+        FAIL(err, PBOOST_INVALID, "--rho is for --estimator interpolated, not for %s",
+             pboost_estimator_name(result->estimator));
+    if (a->has_rho && !(a->rho <= 1.0))
+        FAIL(err, PBOOST_INVALID, "--rho is %g; it must be between 0 and 1", a->rho);
+    if (a->l2 == PBOOST_L2_CV && result->estimator != PBOOST_AGGREGATE)
+        FAIL(err, PBOOST_INVALID, "--l2 cv is for --estimator aggregate, not for %s",
+             pboost_estimator_name(result->estimator));
+    if (a->covariance != NULL) {
+        bool sandwich = strcmp(a->covariance, "sandwich") == 0;
+        if (!sandwich && strcmp(a->covariance, "model") != 0)
+            FAIL(err, PBOOST_INVALID, "--covariance is '%s'; it must be model or sandwich",
+                 a->covariance);
+        if (result->estimator != PBOOST_AGGREGATE)
+            FAIL(err, PBOOST_INVALID, "--covariance is for --estimator aggregate, not for %s",
+                 pboost_estimator_name(result->estimator));
+        fit->covariance = sandwich ? PBOOST_COVARIANCE_SANDWICH : PBOOST_COVARIANCE_MODEL;
+    }
+    fit->family = a->family;
+    fit->estimator = result->estimator;
+    fit->l2 = a->l2;
+    fit->rho = a->has_rho ? a->rho : fit->rho;
+    fit->intercept = !a->no_intercept;
+    fit->threads = a->threads;
+    fit->seed = a->seed;
+done:
+    return st;
 }
 
 static pboost_status choose_settings(train_result *result, const train_arguments *a,
@@ -151,8 +334,7 @@ static pboost_status choose_settings(train_result *result, const train_arguments
 
     if (a->algorithm != NULL)
         TRY(pboost_algorithm_parse(&o->algorithm, a->algorithm, err));
-    if (a->estimator != NULL)
-        TRY(pboost_estimator_parse(&result->estimator, a->estimator, err));
+    TRY(choose_estimator(result, a, err));
     if (a->bags != NULL)
         TRY(pboost_strategy_parse(&o->bags, a->bags, err));
     if (a->schedule != NULL)
@@ -165,12 +347,12 @@ static pboost_status choose_settings(train_result *result, const train_arguments
     if (a->bag_size > 0 && a->bag_size < a->min_bag)
         FAIL(err, PBOOST_INVALID, "--bag-size is %zu; it must be at least --min-bag, %zu",
              a->bag_size, a->min_bag);
-    o->bag_size = a->bag_size > 0 ? a->bag_size : a->min_bag;
+    o->bag_size = a->bag_size;
     o->seed = a->seed;
     o->threads = a->threads;
     if (a->oracle != NULL) /* it has its own rules */
         goto done;
-    result->rules.min_bag = a->min_bag;
+    result->rules.min_bag = a->bag != NULL ? 1 : a->min_bag;
     result->rules.epsilon = a->epsilon;
     result->rules.bounded = a->has_bounds;
     result->rules.lower = a->bounds.lower;
@@ -183,76 +365,33 @@ done:
     return st;
 }
 
-/* ---- Who answers ------------------------------------------------------------------------------- */
-
-typedef struct {
-    pboost_memory_oracle *labels; /* of the table */
-    train_remote *remote;         /* or another party's */
-    pboost_oracle interface;
-} answerer;
-
-static pboost_status one_row_a_unit(cli_context *cli, train_data *data, train_result *result,
-                                    pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    bool *keep = NULL;
-
-    NEED(keep = pboost_alloc(data->rows, sizeof *keep), err);
-    memset(keep, true, data->rows * sizeof *keep);
-    TRY(train_rows_one_by_unit(keep, &result->same_unit, data, err));
-    train_rows_select(data, keep);
-    if (result->same_unit > 0)
-        cli_note(cli, "%zu rows of units that are there already are left out", result->same_unit);
-done:
-    free(keep);
-    return st;
-}
-
-/* Rows that cannot be asked about leave the data. */
-static pboost_status open_oracle(answerer *out, cli_context *cli, const train_arguments *a,
-                                 train_data *data, train_result *result, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_memory_oracle_options holder = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
-
-    if (a->oracle != NULL) {
-        TRY(train_remote_open(&out->remote, &result->rules, cli, a, err));
-        TRY(train_remote_choose_rows(out->remote, data, result, err));
-        out->interface = train_remote_oracle(out->remote);
-        return PBOOST_OK;
-    }
-    TRY(one_row_a_unit(cli, data, result, err));
-    holder.clamp = a->clamp;
-    holder.simulated = a->has_seed;
-    holder.seed = a->seed;
-    TRY(pboost_memory_oracle_create(&out->labels, data->label, data->rows, &result->rules, &holder,
-                                    err));
-    out->interface = pboost_memory_oracle_interface(out->labels);
-done:
-    return st;
-}
-
 static pboost_status train(cli_context *cli, const train_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     train_data data = {0};
-    train_result result = {.options = PBOOST_TRAINER_OPTIONS_INIT, .rules = PBOOST_RULES_INIT};
-    answerer oracle = {0};
+    train_result result = {.options = PBOOST_TRAINER_OPTIONS_INIT,
+                           .rules = PBOOST_RULES_INIT,
+                           .fit_options = PBOOST_FIT_OPTIONS_INIT};
+    train_oracle oracle = {0};
     pboost_output *output = NULL;
     double began = cli_seconds();
 
     TRY(choose_settings(&result, a, err));
     TRY(train_data_load(&data, a, err));
-    TRY(open_oracle(&oracle, cli, a, &data, &result, err));
-    size_t k = result.options.bag_size > 0 ? result.options.bag_size : result.rules.min_bag;
+    if (a->bag == NULL)
+        TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
+    size_t k = a->bag_size > 0 ? a->bag_size : result.rules.min_bag;
     result.options.rounds = result.options.algorithm == PBOOST_ONESHOT ? 1
                             : a->rounds > 0                            ? a->rounds
                                             : pboost_rounds_default(data.rows, data.cols, k);
     result.options.row_key = data.row_key;
     result.options.prior_score = data.prior_score;
+    if (a->automatic)
+        TRY(train_auto_choose(&result, a, &data, err));
     if (a->out != NULL) /* before any label is spent */
         TRY(pboost_output_open(&output, a->out, err));
-    TRY(run_trainer(cli, a, &data, &oracle.interface, &result, err));
+    TRY(a->bag != NULL ? fit_given(a, &data, &result, err)
+                       : run_trainer(cli, a, &data, &oracle.interface, &result, err));
     if (a->test != NULL)
         TRY(test_losses(a, &data, &result, err));
     result.seconds = cli_seconds() - began;
@@ -261,21 +400,29 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         output = NULL;
         TRY(st);
     }
-    TRY(cli->json ? train_print_json(a, &data, &result, err)
+    TRY(cli->json ? train_print_json(cli, a, &data, &result, err)
                   : train_print(cli, a, &data, &result, err));
 done:
     pboost_output_discard(output);
-    pboost_memory_oracle_free(oracle.labels);
-    train_remote_close(oracle.remote);
+    train_oracle_close(&oracle);
     result_free(&result);
     train_data_free(&data);
     return st;
 }
 
+static pboost_status read_l2(void *target, const char *option, const char *text, pboost_error *err)
+{
+    if (strcmp(text, "cv") == 0) {
+        *(double *)target = PBOOST_L2_CV;
+        return PBOOST_OK;
+    }
+    return cli_read_positive(target, option, text, err);
+}
+
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    train_arguments a = {.l2 = 1.0, .patience = 60};
+    train_arguments a = {.l2 = PBOOST_L2_DEFAULT, .patience = 60};
     const cli_option options[] = {
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the column of labels"},
@@ -296,19 +443,40 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--standardize", NULL, NULL, &a.standardize, NULL,
          "fit on columns of mean 0 and variance 1 (matters for l2);\n"
          "weights are reported in the units of the file"},
+        {"--winsorize", "Z", cli_read_step, &a.winsorize, NULL,
+         "move numbers further than Z standard deviations from\n"
+         "their mean to there, in the model too"},
+        {"--bag", "COL", cli_read_text, &a.bag, NULL, "given bags: what names a row's bag"},
+        {"--answers", "FILE", cli_read_text, &a.answers, NULL,
+         "given bags: COL, 'count' and 'mean' or 'sum' of each"},
         {"--family", "F", cli_read_family, &a.family, &a.has_family, "linear, logistic or poisson"},
         {"--min-bag", "K", cli_read_count, &a.min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
         {"--bag-size", "S", cli_read_count, &a.bag_size, NULL,
          "ask for bags of at least S >= K rows; default K"},
+        {"--auto", NULL, NULL, &a.automatic, NULL,
+         "plan (see 'priorboost plan') and run what is recommended;\n"
+         "the default where none of --algorithm, --estimator,\n"
+         "--bags and --rounds is given"},
         {"--algorithm", "A", cli_read_text, &a.algorithm, NULL,
          "priorboost (default): train on the last slice only;\n"
          "oneshot: one round of random bags;\n"
          "pbprefix: train on all slices so far"},
         {"--estimator", "E", cli_read_text, &a.estimator, NULL,
-         "event (default): every row's target is its bag's answer"},
+         "event (default): every row's target is its bag's answer;\n"
+         "aggregate: each bag's mean prediction is fitted to its\n"
+         "answer: no bias, standard errors, answers of all rounds;\n"
+         "interpolated: between the unweighted bag-level loss\n"
+         "and event"},
+        {"--rho", "R", cli_read_positive, &a.rho, &a.has_rho,
+         "interpolated: 0 is bag-level, 1 is event; default 0.5"},
+        {"--covariance", "C", cli_read_text, &a.covariance, NULL,
+         "aggregate: model (default), or sandwich, which does not\n"
+         "rely on the model's variances"},
         {"--bags", "B", cli_read_text, &a.bags, NULL,
-         "prior (default): optimal for the last round's predictions;\nrandom"},
+         "prior (default): optimal for the last round's predictions;\nrandom;\n"
+         "features: apart in every direction of the features;\n"
+         "hybrid: features and the last round's predictions"},
         {"--rounds", "T", cli_read_count, &a.rounds, NULL,
          "default: the largest power of two <= 16 that leaves\nmax(K, 20 features) rows a round"},
         {"--schedule", "S", cli_read_text, &a.schedule, NULL,
@@ -325,8 +493,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--clamp", NULL, NULL, &a.clamp, NULL, "move labels outside the bounds to them"},
         {"--round", NULL, NULL, &a.round, NULL,
          "logistic: answers are rounded to 0 or 1, as in the paper"},
-        {"--l2", "L", cli_read_positive, &a.l2, NULL,
-         "adds (L/2) |theta|^2 to the sum of losses; default 1"},
+        {"--l2", "L", read_l2, &a.l2, NULL,
+         "adds (L/2) |theta|^2 to the sum of losses; default 1;\n"
+         "aggregate: by family, on features standardised;\n"
+         "cv: by cross-validation over bags (aggregate)"},
         {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit none"},
         {"--test", "FILE", cli_read_text, &a.test, NULL, "report the loss on it after every round"},
         {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
@@ -353,6 +523,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     if (cli->help)
         return PBOOST_OK;
     TRY(require_options(&a, err));
+    TRY(refuse_with_bags(&a, err));
+    TRY(settle_automatic(&a, err));
     TRY(train(cli, &a, err));
 done:
     cli_list_free(&a.exclude);

@@ -260,3 +260,26 @@ done:
     free(mean);
     return st;
 }
+
+pboost_status data_predict_interval(double **lower, double **upper, const pboost_model *model,
+                                    const pboost_table *table, double level, int threads,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double *x = NULL, *offset = NULL;
+    size_t n = pboost_table_rows(table);
+
+    *lower = *upper = NULL;
+    TRY(data_features(&x, &model->encoding, table, err));
+    TRY(data_numbers(&offset, table, model->offset, err));
+    NEED(*lower = pboost_alloc(n, sizeof **lower), err);
+    NEED(*upper = pboost_alloc(n, sizeof **upper), err);
+    pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
+    pboost_samples samples = {.x = &matrix, .n = n, .offset = offset};
+    TRY(pboost_predict_interval(*lower, *upper, model->family, &samples, &model->coef,
+                                model->covariance, level, threads, err));
+done:
+    free(x);
+    free(offset);
+    return st;
+}

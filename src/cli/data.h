@@ -43,4 +43,9 @@ pboost_status data_row_keys(uint64_t **out, const pboost_table *table, const cha
 pboost_status data_predict(double **out, const pboost_model *model, const pboost_table *table,
                            int threads, pboost_error *err);
 
+/* Between which values it lies with that confidence; the model must have a covariance. */
+pboost_status data_predict_interval(double **lower, double **upper, const pboost_model *model,
+                                    const pboost_table *table, double level, int threads,
+                                    pboost_error *err);
+
 #endif

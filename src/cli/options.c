@@ -233,6 +233,11 @@ static pboost_status take_option(cli_context *cli, int *i, int argc, char **argv
         return PBOOST_OK;
     }
     const char *value = equals != NULL ? equals + 1 : NULL;
+    if (value == NULL && option->value[0] == '[') { /* may be left out; it is a number */
+        const char *next = *i + 1 < argc ? argv[*i + 1] : "";
+        if ((*next < '0' || *next > '9') && *next != '.')
+            return PBOOST_OK;
+    }
     if (value == NULL) {
         if (*i + 1 >= argc)
             return pboost_fail(err, PBOOST_INVALID, "%s needs a value: %s %s", option->name,

@@ -1,4 +1,4 @@
-/* priorboost train: what its three files share. */
+/* priorboost train: what its files share. */
 #ifndef PBOOST_CLI_TRAIN_H
 #define PBOOST_CLI_TRAIN_H
 
@@ -10,15 +10,22 @@
 typedef struct train_arguments {
     const char *data, *test, *out, *prior;
     const char *label, *positive, *id, *unit, *weight, *offset;
+    const char *bag, *answers; /* given bags */
     cli_list exclude, categorical;
     const char *impute;
     bool standardize;
+    double winsorize; /* 0: not */
 
     pboost_family family;
     bool has_family;
+    bool automatic; /* plan, and run what the plan recommends */
+    bool no_labels; /* the label column, if any, is not read: a plan needs none */
     const char *algorithm, *estimator, *bags, *schedule;
     size_t min_bag, bag_size, rounds;
-    double l2;
+    double l2; /* or one of PBOOST_L2_... */
+    double rho;
+    bool has_rho;
+    const char *covariance;
     bool no_intercept;
 
     pboost_rational epsilon;
@@ -50,6 +57,8 @@ typedef struct train_data {
     size_t test_rows;
     double *test_x, *test_offset; /* in the units of the file */
     double *label, *test_label;   /* label is NULL with --oracle */
+    pboost_answers given;         /* what --answers says of the bags in --bag */
+    size_t one_row_bags, least_bag;
 } train_data;
 
 pboost_status train_data_load(train_data *out, const train_arguments *a, pboost_error *err);
@@ -57,24 +66,56 @@ void train_data_free(train_data *data);
 
 /* From the units of x to those of the file. */
 void train_data_unscale(pboost_coef *coef, const train_data *data);
+void train_data_unscale_covariance(double *covariance, const train_data *data);
+
+/* Given bags: the rows by the bag they name, and what the answers file says of each. */
+pboost_status train_bags_load(train_data *out, const pboost_table *table, const train_arguments *a,
+                              pboost_error *err);
 
 /* What a run gave. */
 typedef struct train_result {
     pboost_trainer_options options;
     pboost_rules rules;
     pboost_estimator estimator;
-    pboost_coef *path; /* by round, in the units of the file */
+    bool given; /* the bags were */
+    pboost_fit_options fit_options;
+    double *covariance;                        /* in the units of the file; NULL: unknown */
+    double *bag_deviance, *bag_deviance_ahead; /* by round: after it, and foretold before it */
+    pboost_coef *path;                         /* by round, in the units of the file */
     pboost_round *history;
     size_t rounds, rows_spent;
     pboost_fit_report fit;
     bool simulated;
     size_t unavailable, same_unit; /* rows left out */
     double seconds;
+    pboost_plan plan;        /* with --auto: what was forecast before training */
+    pboost_belief learnt;    /* and what its first round taught; NaN: nothing */
+    size_t planned_bag_size; /* what the first plan recommended */
 } train_result;
+
+/* Plans and sets options and estimator to what the plan recommends.  Under noise a first round of
+ * one row in seventeen is kept apart to learn from, where the table is large enough for that. */
+pboost_status train_auto_choose(train_result *result, const train_arguments *a,
+                                const train_data *data, pboost_error *err);
+json_t *train_describe_plan(const train_result *result);
+/* After that round: plans again with what it taught. */
+pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
+                                const train_arguments *a, const train_data *data,
+                                const pboost_coef *coef, pboost_error *err);
+/* The standard error of column j, or of the intercept for j == cols; NaN where unknown. */
+double train_standard_error(const train_result *r, size_t cols, size_t j);
+
+/* What a reader of the result must know, one line each; returns how many. */
+#define TRAIN_MAX_WARNINGS 12
+typedef struct train_warning {
+    char text[300];
+} train_warning;
+size_t train_warnings(train_warning *out, const train_arguments *a, const train_data *data,
+                      const train_result *r);
 
 pboost_status train_print(cli_context *cli, const train_arguments *a, const train_data *data,
                           const train_result *result, pboost_error *err);
-pboost_status train_print_json(const train_arguments *a, const train_data *data,
+pboost_status train_print_json(cli_context *cli, const train_arguments *a, const train_data *data,
                                const train_result *result, pboost_error *err);
 /* Into an output that was opened before any label was spent. */
 pboost_status train_write_model(pboost_output *output, const train_arguments *a, train_data *data,

@@ -2,16 +2,17 @@
 #include <math.h>
 #include <string.h>
 
-#include "remote.h"
 #include "train.h"
+#include "train_rows.h"
 
 /* Which columns are features: all but those with another role. */
 static pboost_status choose_features(bool *use, const pboost_table *table, const train_arguments *a,
                                      pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const char *role[] = {a->oracle == NULL ? a->label : NULL, a->id, a->unit, a->weight,
-                          a->offset};
+    bool needs_label = a->bag == NULL && a->oracle == NULL;
+    const char *role[] = {
+        needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag};
     size_t n = pboost_table_cols(table), n_used = 0, col;
 
     for (size_t j = 0; j < n; j++) /* a label that is here although it need not be is no feature */
@@ -22,6 +23,10 @@ static pboost_status choose_features(bool *use, const pboost_table *table, const
             use[col] = false;
         }
     }
+    /* With given bags the label is for the test table; this one may have it or not. */
+    if (a->bag != NULL && a->label != NULL &&
+        pboost_table_find(&col, table, a->label, NULL) == PBOOST_OK)
+        use[col] = false;
     for (size_t i = 0; i < a->exclude.n; i++) {
         TRY(pboost_table_find(&col, table, a->exclude.item[i], err));
         use[col] = false;
@@ -45,6 +50,8 @@ static pboost_status learn_encoding(train_data *out, const pboost_table *table,
     NEED(use = pboost_alloc(pboost_table_cols(table), sizeof *use), err);
     TRY(choose_features(use, table, a, err));
     TRY(pboost_encoding_learn(&out->encoding, table, use, a->impute != NULL, err));
+    if (a->winsorize > 0.0)
+        TRY(pboost_encoding_winsorize(&out->encoding, table, a->winsorize, err));
     out->cols = out->encoding.n_columns;
     if (out->cols == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: every feature is constant", pboost_table_path(table));
@@ -91,56 +98,22 @@ void train_data_unscale(pboost_coef *coef, const train_data *data)
     }
 }
 
-/* The ids as the oracle knows them, and the units as numbers. */
-static pboost_status load_ids(train_data *out, const pboost_table *table, const train_arguments *a,
-                              pboost_error *err)
+/* theta = theta_z / s and intercept = intercept_z - sum of theta m, so C = T C_z T'. */
+void train_data_unscale_covariance(double *c, const train_data *data)
 {
-    pboost_status st = PBOOST_OK;
-    size_t col, bytes = 0, n = pboost_table_rows(table);
-
-    if (a->oracle == NULL)
-        return PBOOST_OK;
-    TRY(pboost_table_find(&col, table, a->id, err));
-    const uint32_t *code = pboost_table_codes(table, col);
-    for (size_t i = 0; i < n; i++) {
-        size_t length = strlen(pboost_table_level(table, col, code[i]));
-        if (length == 0 || length > PBOOST_ID_MAX)
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' has %zu bytes; it must have 1 to %d",
-                 a->data, pboost_table_line(table, i), a->id, length, (int)PBOOST_ID_MAX);
-        bytes += length + 1;
-    }
-    NEED(out->id_text = pboost_alloc(bytes, 1), err);
-    NEED(out->id = pboost_alloc(n, sizeof *out->id), err);
-    char *text = out->id_text;
-    for (size_t i = 0; i < n; i++) {
-        const char *level = pboost_table_level(table, col, code[i]);
-        memcpy(text, level, strlen(level) + 1);
-        out->id[i] = pboost_remote_id(text);
-        text += strlen(level) + 1;
-    }
-done:
-    return st;
-}
-
-static pboost_status load_units(train_data *out, const pboost_table *table,
-                                const train_arguments *a, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    size_t col, n = pboost_table_rows(table);
-
-    if (a->unit == NULL)
-        return PBOOST_OK;
-    TRY(pboost_table_find(&col, table, a->unit, err));
-    const uint32_t *code = pboost_table_codes(table, col);
-    for (size_t i = 0; i < n; i++)
-        if (code[i] == UINT32_MAX)
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: unit '%s' is missing", a->data,
-                 pboost_table_line(table, i), a->unit);
-    NEED(out->unit = pboost_alloc(n, sizeof *out->unit), err);
-    memcpy(out->unit, code, n * sizeof *code);
-    out->n_units = pboost_table_n_levels(table, col);
-done:
-    return st;
+    size_t d = data->cols, n = d + 1;
+    if (data->scale == NULL)
+        return;
+    for (size_t i = 0; i < n; i++) /* columns first, then rows */
+        for (size_t j = 0; j < d; j++) {
+            c[i * n + j] /= data->scale[j];
+            c[i * n + d] -= c[i * n + j] * data->mean[j];
+        }
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < d; i++) {
+            c[i * n + j] /= data->scale[i];
+            c[d * n + j] -= c[i * n + j] * data->mean[i];
+        }
 }
 
 static pboost_status load_training(train_data *out, const train_arguments *a,
@@ -156,15 +129,19 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
         TRY(text_columns_add(&text, a->id, err));
     if (a->unit != NULL)
         TRY(text_columns_add(&text, a->unit, err));
-    if (a->positive != NULL && a->oracle == NULL)
+    if (a->positive != NULL && a->label != NULL && a->bag == NULL && a->oracle == NULL)
         TRY(text_columns_add(&text, a->label, err));
+    if (a->bag != NULL)
+        TRY(text_columns_add(&text, a->bag, err));
     TRY(text_columns_add_encoding(&text, &prior->encoding, err));
     TRY(text_columns_read(&table, &text, a->data, err));
     out->rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
-    TRY(load_ids(out, table, a, err));
-    TRY(load_units(out, table, a, err));
-    if (a->oracle == NULL)
+    TRY(train_rows_load_ids(out, table, a, err));
+    TRY(train_rows_load_units(out, table, a, err));
+    if (a->bag != NULL)
+        TRY(train_bags_load(out, table, a, err));
+    else if (!a->no_labels && a->oracle == NULL)
         TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
@@ -232,5 +209,6 @@ void train_data_free(train_data *data)
     free(data->test_offset);
     free(data->label);
     free(data->test_label);
+    pboost_answers_free(&data->given);
     *data = (train_data){0};
 }

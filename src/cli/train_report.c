@@ -5,6 +5,8 @@
 
 #include "train.h"
 
+#define Z95 1.959963984540054
+
 static const pboost_coef *final_coef(const train_result *r)
 {
     return &r->path[r->rounds - 1];
@@ -12,8 +14,21 @@ static const pboost_coef *final_coef(const train_result *r)
 
 static const char *strategy_in_use(const train_result *r)
 {
+    if (r->given)
+        return "given";
     return pboost_strategy_name(r->options.algorithm == PBOOST_ONESHOT ? PBOOST_BAGS_RANDOM
                                                                        : r->options.bags);
+}
+
+static const char *algorithm_in_use(const train_result *r)
+{
+    return r->given ? "given" : pboost_algorithm_name(r->options.algorithm);
+}
+
+double train_standard_error(const train_result *r, size_t cols, size_t j)
+{
+    double variance = r->covariance != NULL ? r->covariance[j * (cols + 2)] : NAN;
+    return variance > 0.0 ? sqrt(variance) : NAN;
 }
 
 /* ---- For people ------------------------------------------------------------------------------ */
@@ -24,50 +39,77 @@ static bool worth_a_line(size_t round, size_t rounds)
     return round == rounds || (round & (round - 1)) == 0;
 }
 
+static void print_number(double value, int width)
+{
+    if (isnan(value))
+        printf(" %*s", width, "-");
+    else
+        printf(" %*.6g", width, value);
+}
+
 static void print_history(const train_result *r)
 {
-    printf("%7s %10s %8s %14s %12s\n", "round", "rows", "bags", "within-bag ss", "test loss");
+    printf("%7s %10s %8s %14s %12s %12s\n", "round", "rows", "bags", "within-bag ss",
+           "bag deviance", "test loss");
     for (size_t t = 0; t < r->rounds; t++) {
         const pboost_round *h = &r->history[t];
         if (!worth_a_line(h->round, r->rounds))
             continue;
         printf("%7zu %10zu %8zu", h->round, h->rows, h->bags);
-        if (isnan(h->within))
-            printf(" %14s", "-");
-        else
-            printf(" %14.6g", h->within);
-        if (isnan(h->test_loss))
-            printf(" %12s\n", "-");
-        else
-            printf(" %12.6g\n", h->test_loss);
+        print_number(h->within, 14);
+        print_number(r->bag_deviance[t], 12);
+        print_number(h->test_loss, 12);
+        putchar('\n');
     }
 }
 
-static void print_coef(const pboost_encoding *encoding, const pboost_coef *coef, bool intercept)
+static void print_weight(const char *name, double weight, double error)
 {
-    printf("\n%-32s %s\n", "column", "weight");
+    printf("%-32s % -12.6g", name, weight);
+    if (!isnan(error))
+        printf(" %-12.4g % .6g to % .6g", error, weight - Z95 * error, weight + Z95 * error);
+    putchar('\n');
+}
+
+static void print_coef(const pboost_encoding *encoding, const train_result *r, bool intercept)
+{
+    const pboost_coef *coef = final_coef(r);
+    printf("\n%-32s %-12s", "column", " weight");
+    printf(r->covariance != NULL ? " %-12s %s\n" : "\n", "std. error", " 95 % interval");
     for (size_t j = 0; j < coef->n; j++)
-        printf("%-32s % .6g\n", encoding->column[j], coef->theta[j]);
+        print_weight(encoding->column[j], coef->theta[j], train_standard_error(r, coef->n, j));
     if (intercept)
-        printf("%-32s % .6g\n", "(intercept)", coef->intercept);
+        print_weight("(intercept)", coef->intercept, train_standard_error(r, coef->n, coef->n));
+}
+
+static void print_fit(const train_result *r)
+{
+    const pboost_fit_report *f = &r->fit;
+    if (r->estimator != PBOOST_AGGREGATE)
+        return;
+    printf("\nl2 %.4g%s, dispersion %.4g, %.4g effective degrees of freedom of %zu bags\n", f->l2,
+           f->l2_standardized ? " on standardised features" : "", f->dispersion, f->freedom,
+           f->bags);
+}
+
+static void tell_warnings(cli_context *cli, const train_arguments *a, const train_data *data,
+                          const train_result *r)
+{
+    train_warning warning[TRAIN_MAX_WARNINGS];
+    size_t n = train_warnings(warning, a, data, r);
+    for (size_t i = 0; i < n; i++)
+        cli_note(cli, "warning: %s", warning[i].text);
 }
 
 pboost_status train_print(cli_context *cli, const train_arguments *a, const train_data *data,
                           const train_result *r, pboost_error *err)
 {
-    if (!r->fit.converged)
-        cli_note(cli, "warning: the last fit did not converge in %zu iterations",
-                 r->fit.iterations);
-    if (r->fit.first_dropped < data->cols)
-        cli_note(cli,
-                 "warning: the features have rank %zu; column '%s' adds nothing to those before it "
-                 "and has weight 0",
-                 r->fit.rank, data->encoding.column[r->fit.first_dropped]);
+    tell_warnings(cli, a, data, r);
     if (cli->quiet)
         return PBOOST_OK;
     printf("%s, %s, %s estimator, %s bags of at least %zu, ", pboost_family_name(a->family),
-           pboost_algorithm_name(r->options.algorithm), pboost_estimator_name(r->estimator),
-           strategy_in_use(r), r->options.bag_size > 0 ? r->options.bag_size : r->rules.min_bag);
+           algorithm_in_use(r), pboost_estimator_name(r->estimator), strategy_in_use(r),
+           r->options.bag_size > 0 ? r->options.bag_size : r->rules.min_bag);
     if (r->rules.epsilon.den > 0)
         printf("epsilon %g%s\n", pboost_rational_value(r->rules.epsilon),
                r->simulated ? " (simulated noise)" : "");
@@ -76,7 +118,8 @@ pboost_status train_print(cli_context *cli, const train_arguments *a, const trai
     printf("%zu rows spent in %zu round%s, %.2f s\n\n", r->rows_spent, r->rounds,
            r->rounds > 1 ? "s" : "", r->seconds);
     print_history(r);
-    print_coef(&data->encoding, final_coef(r), !a->no_intercept);
+    print_coef(&data->encoding, r, !a->no_intercept);
+    print_fit(r);
     if (a->out != NULL)
         printf("\nmodel written to %s\n", a->out);
     return cli_flush(err);
@@ -84,11 +127,16 @@ pboost_status train_print(cli_context *cli, const train_arguments *a, const trai
 
 /* ---- For programs ---------------------------------------------------------------------------- */
 
-static json_t *describe_round(const pboost_round *h)
+static json_t *describe_round(const train_result *r, size_t t)
 {
+    const pboost_round *h = &r->history[t];
     json_t *round = json_pack("{s:I, s:I, s:I, s:o}", "round", (json_int_t)h->round, "rows",
                               (json_int_t)h->rows, "bags", (json_int_t)h->bags, "within",
                               cli_json_number(h->within));
+    if (round != NULL) {
+        json_object_set_new(round, "bag_deviance", cli_json_number(r->bag_deviance[t]));
+        json_object_set_new(round, "bag_deviance_ahead", cli_json_number(r->bag_deviance_ahead[t]));
+    }
     if (round != NULL && !isnan(h->test_loss))
         json_object_set_new(round, "test_loss", cli_json_number(h->test_loss));
     return round;
@@ -98,7 +146,7 @@ static json_t *describe_history(const train_result *r)
 {
     json_t *history = json_array();
     for (size_t t = 0; history != NULL && t < r->rounds; t++)
-        json_array_append_new(history, describe_round(&r->history[t]));
+        json_array_append_new(history, describe_round(r, t));
     return history;
 }
 
@@ -112,18 +160,57 @@ static json_t *describe_columns(const pboost_encoding *encoding)
 
 static json_t *describe_run(const train_arguments *a, const train_result *r)
 {
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:f, s:b, s:I}", "family",
-        pboost_family_name(a->family), "algorithm", pboost_algorithm_name(r->options.algorithm),
-        "estimator", pboost_estimator_name(r->estimator), "bags", strategy_in_use(r), "schedule",
-        pboost_schedule_name(r->options.schedule), "min_bag", (json_int_t)r->rules.min_bag,
-        "bag_size", (json_int_t)(r->options.bag_size > 0 ? r->options.bag_size : r->rules.min_bag),
-        "rounds", (json_int_t)r->rounds, "rows_spent", (json_int_t)r->rows_spent, "epsilon",
-        cli_json_epsilon(r->rules.epsilon), "l2", a->l2, "simulated", (int)r->simulated, "seed",
-        (json_int_t)a->seed);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:f, s:b, s:I}", "family",
+                     pboost_family_name(a->family), "algorithm", algorithm_in_use(r), "estimator",
+                     pboost_estimator_name(r->estimator), "bags", strategy_in_use(r), "schedule",
+                     pboost_schedule_name(r->options.schedule), "min_bag",
+                     (json_int_t)r->rules.min_bag, "bag_size",
+                     (json_int_t)(r->options.bag_size > 0 ? r->options.bag_size : r->rules.min_bag),
+                     "rounds", (json_int_t)r->rounds, "rows_spent", (json_int_t)r->rows_spent,
+                     "epsilon", cli_json_epsilon(r->rules.epsilon), "l2", r->fit.l2, "simulated",
+                     (int)r->simulated, "seed", (json_int_t)a->seed);
 }
 
-pboost_status train_print_json(const train_arguments *a, const train_data *data,
+static void describe_fit(json_t *report, const train_data *data, const train_result *r)
+{
+    const pboost_fit_report *f = &r->fit;
+    json_t *errors = json_array();
+    size_t n = data->cols;
+    if (r->estimator == PBOOST_INTERPOLATED)
+        json_object_set_new(report, "rho", cli_json_number(r->fit_options.rho));
+    if (r->estimator != PBOOST_AGGREGATE) {
+        json_decref(errors);
+        return;
+    }
+    for (size_t j = 0; j < n; j++)
+        json_array_append_new(errors, cli_json_number(train_standard_error(r, n, j)));
+    json_object_set_new(report, "standard_errors", errors);
+    json_object_set_new(report, "intercept_standard_error",
+                        cli_json_number(train_standard_error(r, n, n)));
+    json_object_set_new(report, "covariance",
+                        json_string(r->fit_options.covariance == PBOOST_COVARIANCE_SANDWICH
+                                        ? "sandwich"
+                                        : "model"));
+    json_object_set_new(report, "l2_standardized", json_boolean(f->l2_standardized));
+    json_object_set_new(report, "dispersion", cli_json_number(f->dispersion));
+    json_object_set_new(report, "pearson", cli_json_number(f->pearson));
+    json_object_set_new(report, "effective_freedom", cli_json_number(f->freedom));
+    json_object_set_new(report, "eta_sd", cli_json_number(f->eta_sd));
+    json_object_set_new(report, "separable", json_boolean(f->separable));
+}
+
+static json_t *describe_warnings(const train_arguments *a, const train_data *data,
+                                 const train_result *r)
+{
+    train_warning warning[TRAIN_MAX_WARNINGS];
+    size_t n = train_warnings(warning, a, data, r);
+    json_t *array = json_array();
+    for (size_t i = 0; array != NULL && i < n; i++)
+        json_array_append_new(array, json_string(warning[i].text));
+    return array;
+}
+
+pboost_status train_print_json(cli_context *cli, const train_arguments *a, const train_data *data,
                                const train_result *r, pboost_error *err)
 {
     const pboost_coef *coef = final_coef(r);
@@ -135,6 +222,8 @@ pboost_status train_print_json(const train_arguments *a, const train_data *data,
     json_object_set_new(report, "theta", cli_json_numbers(coef->theta, coef->n));
     json_object_set_new(report, "intercept", cli_json_number(coef->intercept));
     json_object_set_new(report, "history", describe_history(r));
+    if (a->automatic)
+        json_object_set_new(report, "plan", train_describe_plan(r));
     if (a->test != NULL)
         json_object_set_new(report, "test_loss",
                             cli_json_number(r->history[r->rounds - 1].test_loss));
@@ -143,6 +232,9 @@ pboost_status train_print_json(const train_arguments *a, const train_data *data,
     if (a->oracle != NULL || a->unit != NULL)
         json_object_set_new(report, "rows_left_out",
                             json_integer((json_int_t)(r->unavailable + r->same_unit)));
+    describe_fit(report, data, r);
+    json_object_set_new(report, "warnings", describe_warnings(a, data, r));
+    tell_warnings(cli, a, data, r);
     json_object_set_new(report, "converged", json_boolean(r->fit.converged));
     json_object_set_new(report, "rank", json_integer((json_int_t)r->fit.rank));
     json_object_set_new(report, "out", cli_json_text(a->out));
@@ -162,19 +254,20 @@ static pboost_model lend_model(const train_arguments *a, const train_data *data,
                           .coef = *final_coef(r),
                           .label = (char *)(uintptr_t)a->label,
                           .positive = (char *)(uintptr_t)a->positive,
-                          .offset = (char *)(uintptr_t)a->offset};
-    model.training = (pboost_training){
-        .algorithm = (char *)(uintptr_t)pboost_algorithm_name(r->options.algorithm),
-        .estimator = (char *)(uintptr_t)pboost_estimator_name(r->estimator),
-        .bags = (char *)(uintptr_t)strategy_in_use(r),
-        .min_bag = r->rules.min_bag,
-        .rounds = r->rounds,
-        .rows_spent = r->rows_spent,
-        .epsilon = r->rules.epsilon,
-        .l2 = a->l2,
-        .simulated = r->simulated,
-        .has_seed = a->has_seed,
-        .seed = a->seed};
+                          .offset = (char *)(uintptr_t)a->offset,
+                          .covariance = r->covariance};
+    model.training =
+        (pboost_training){.algorithm = (char *)(uintptr_t)algorithm_in_use(r),
+                          .estimator = (char *)(uintptr_t)pboost_estimator_name(r->estimator),
+                          .bags = (char *)(uintptr_t)strategy_in_use(r),
+                          .min_bag = r->rules.min_bag,
+                          .rounds = r->rounds,
+                          .rows_spent = r->rows_spent,
+                          .epsilon = r->rules.epsilon,
+                          .l2 = r->fit.l2,
+                          .simulated = r->simulated,
+                          .has_seed = a->has_seed,
+                          .seed = a->seed};
     return model;
 }
 

@@ -77,28 +77,33 @@ void pboost_answers_free(pboost_answers *answers)
     *answers = (pboost_answers){0};
 }
 
-/* Counts the bags in whose means already stand at the end of the log. */
-static void append(pboost_answers *a, const pboost_bags *bags, const pboost_rules *rules)
+/* Counts the bags in whose means and noise already stand at the end of the log. */
+static void append(pboost_answers *a, const pboost_bags *bags)
 {
-    size_t last_size = 0;
-    double variance = 0;
-
     a->round_start[0] = 0;
     a->start[0] = 0;
-    for (size_t b = 0; b < bags->n_bags; b++) {
-        size_t size = bags->start[b + 1] - bags->start[b];
-        if (size != last_size)
-            variance = pboost_rules_noise_variance(rules, size);
-        last_size = size;
+    for (size_t b = 0; b < bags->n_bags; b++)
         a->start[a->n_bags + b + 1] = a->n_rows + bags->start[b + 1];
-        a->noise_variance[a->n_bags + b] = variance;
-    }
     if (bags->n_rows > 0)
         memcpy(a->row + a->n_rows, bags->row, bags->n_rows * sizeof *a->row);
     a->n_rows += bags->n_rows;
     a->n_bags += bags->n_bags;
     a->n_rounds++;
     a->round_start[a->n_rounds] = a->n_bags;
+}
+
+static void set_noise(pboost_answers *a, const pboost_bags *bags, const pboost_rules *rules)
+{
+    size_t last_size = 0;
+    double variance = 0;
+
+    for (size_t b = 0; b < bags->n_bags; b++) {
+        size_t size = bags->start[b + 1] - bags->start[b];
+        if (size != last_size)
+            variance = pboost_rules_noise_variance(rules, size);
+        last_size = size;
+        a->noise_variance[a->n_bags + b] = variance;
+    }
 }
 
 pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *oracle,
@@ -114,7 +119,38 @@ pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *o
         if (!isfinite(mean[b]))
             FAIL(err, PBOOST_ORACLE, "the oracle answered %g for bag %zu; it must be finite",
                  mean[b], b);
-    append(answers, bags, &oracle->rules);
+    set_noise(answers, bags, &oracle->rules);
+    append(answers, bags);
+    answers->rounded = answers->rounded || oracle->rules.round;
+done:
+    return st;
+}
+
+pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *bags,
+                                    const double *mean, const double *noise_variance,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = bags->n_bags;
+
+    for (size_t b = 0; b < n; b++) {
+        double noise = noise_variance != NULL ? noise_variance[b] : 0.0;
+        if (bags->start[b + 1] <= bags->start[b])
+            FAIL(err, PBOOST_BAD_DATA, "bag %zu has no rows", b);
+        if (!isfinite(mean[b]))
+            FAIL(err, PBOOST_BAD_DATA, "the mean of bag %zu is %g; it must be finite", b, mean[b]);
+        if (!(noise >= 0.0) || isinf(noise))
+            FAIL(err, PBOOST_BAD_DATA,
+                 "the noise variance of bag %zu is %g; it must be finite and not negative", b,
+                 noise);
+    }
+    TRY(reserve(answers, n, bags->n_rows, err));
+    for (size_t b = 0; b < n; b++) {
+        answers->mean[answers->n_bags + b] = mean[b];
+        answers->noise_variance[answers->n_bags + b] =
+            noise_variance != NULL ? noise_variance[b] : 0.0;
+    }
+    append(answers, bags);
 done:
     return st;
 }

@@ -16,7 +16,8 @@
 #include "pass.h"
 #include "try.h"
 
-#define COARSE 64 /* strides of the warm-up */
+#define EVENT_L2 1.0 /* the default */
+#define COARSE 64    /* strides of the warm-up */
 #define FINE 8
 #define WARM_UP_ROWS 1024 /* least rows of a warm-up, and least rows per parameter */
 #define WARM_UP_ROWS_PER_PARAMETER 40
@@ -171,7 +172,12 @@ static pboost_status check(const pboost_coef *coef, const pboost_samples *sample
              "PBOOST_FIT_OPTIONS_INIT, which has %zu",
              o->struct_size, sizeof *o);
     TRY(pboost_family_check(o->family, err));
-    if (!(o->l2 >= 0.0) || isinf(o->l2))
+    if (o->estimator != PBOOST_EVENT)
+        FAIL(err, PBOOST_INVALID, "the estimator is %s, but this fits by event",
+             pboost_estimator_name(o->estimator));
+    if (o->l2 == PBOOST_L2_CV)
+        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
+    if ((!(o->l2 >= 0.0) && o->l2 != PBOOST_L2_DEFAULT) || isinf(o->l2))
         FAIL(err, PBOOST_INVALID, "l2 is %g; it must be finite and not negative", o->l2);
     if (!(o->tolerance >= 0.0))
         FAIL(err, PBOOST_INVALID, "tolerance is %g; it must not be negative", o->tolerance);
@@ -339,24 +345,33 @@ done:
     return st;
 }
 
-static void fill_report(pboost_fit_report *out, const pboost_newton_report *r, bool intercept)
+static void fill_report(pboost_fit_report *out, const pboost_newton_report *r,
+                        const pboost_fit_options *o)
 {
+    bool intercept = o->intercept;
     *out = (pboost_fit_report){.converged = r->converged,
                                .iterations = r->iterations,
                                .objective = r->value,
                                .gradient_norm = r->gradient_norm,
                                .rank = r->rank - intercept,
-                               .first_dropped = r->first_dropped};
+                               .first_dropped = r->first_dropped,
+                               .l2 = o->l2,
+                               .dispersion = NAN,
+                               .pearson = NAN,
+                               .freedom = NAN,
+                               .eta_sd = NAN};
     if (intercept && r->first_dropped != SIZE_MAX)
         out->first_dropped--;
 }
 
 pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
-                               const pboost_samples *samples, const pboost_fit_options *options,
+                               const pboost_samples *samples, const pboost_fit_options *given,
                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_newton_report newton;
+    pboost_fit_options chosen = *given;
+    const pboost_fit_options *options = &chosen;
     event_fit fit = {.options = options};
     double *shift = NULL, *x = NULL;
     bool shifted = false;
@@ -364,7 +379,9 @@ pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
 
     if (report != NULL)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
-    TRY(check(coef, samples, options, err));
+    TRY(check(coef, samples, given, err));
+    if (chosen.l2 == PBOOST_L2_DEFAULT)
+        chosen.l2 = EVENT_L2;
     fit.family = pboost_family_info(options->family);
     fit.cols = coef->n;
     fit.n_parameters = coef->n + first;
@@ -398,7 +415,7 @@ pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
     for (size_t j = 0; shifted && j < coef->n; j++)
         coef->intercept -= shift[j] * coef->theta[j];
     if (report != NULL)
-        fill_report(report, &newton, options->intercept);
+        fill_report(report, &newton, options);
 done:
     pboost_pass_free(&fit.full);
     free(fit.theta);

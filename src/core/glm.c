@@ -1,26 +1,8 @@
 /* The generalised linear model as a learner: scores rows with its coefficients and refits them on
  * the oracle's answers.  It sees labels only as answers. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "names.h"
 #include "try.h"
-
-static const char *const ESTIMATORS[] = {"event"};
-#define N_ESTIMATORS (sizeof ESTIMATORS / sizeof *ESTIMATORS)
-
-const char *pboost_estimator_name(pboost_estimator estimator)
-{
-    return pboost_name_of(ESTIMATORS, N_ESTIMATORS, (size_t)estimator);
-}
-
-pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name, pboost_error *err)
-{
-    size_t i = 0;
-    pboost_status st = pboost_name_parse(&i, ESTIMATORS, N_ESTIMATORS, "estimator", name, err);
-    *out = (pboost_estimator)i;
-    return st;
-}
 
 struct pboost_glm {
     pboost_matrix x;
@@ -28,8 +10,7 @@ struct pboost_glm {
     pboost_fit_options options;
     pboost_coef coef;
     pboost_fit_report report;
-    double *target; /* by row of the answers in use */
-    size_t target_capacity;
+    double *covariance; /* of the last fit; NULL where the estimator has none */
 };
 
 pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x, const double *weight,
@@ -46,6 +27,10 @@ pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x, const 
     glm->offset = offset;
     glm->options = *options;
     TRY(pboost_coef_init(&glm->coef, x->cols, err));
+    if (options->estimator == PBOOST_AGGREGATE) {
+        size_t n = x->cols + 1;
+        NEED(glm->covariance = calloc(n * n, sizeof *glm->covariance), err);
+    }
     *out = glm;
     glm = NULL;
 done:
@@ -58,7 +43,7 @@ void pboost_glm_free(pboost_glm *glm)
     if (glm == NULL)
         return;
     pboost_coef_free(&glm->coef);
-    free(glm->target);
+    free(glm->covariance);
     free(glm);
 }
 
@@ -72,6 +57,11 @@ const pboost_fit_report *pboost_glm_report(const pboost_glm *glm)
     return &glm->report;
 }
 
+const double *pboost_glm_covariance(const pboost_glm *glm)
+{
+    return glm->covariance;
+}
+
 static pboost_status score(void *self, const size_t *row, size_t n, double *out, pboost_error *err)
 {
     pboost_glm *glm = self;
@@ -80,43 +70,15 @@ static pboost_status score(void *self, const size_t *row, size_t n, double *out,
                           err);
 }
 
-/* The event-level targets of eq. (1): every row stands for its bag's answer. */
-static pboost_status spread_answers(pboost_glm *glm, const pboost_answers *answers,
-                                    size_t first_bag, pboost_error *err)
-{
-    size_t first_row = answers->start[first_bag];
-    size_t n = answers->n_rows - first_row;
-
-    if (n > glm->target_capacity) {
-        double *target = realloc(glm->target, n * sizeof *target);
-        if (target == NULL)
-            return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
-        glm->target = target;
-        glm->target_capacity = n;
-    }
-    for (size_t b = first_bag; b < answers->n_bags; b++)
-        for (size_t i = answers->start[b]; i < answers->start[b + 1]; i++)
-            glm->target[i - first_row] = answers->mean[b];
-    return PBOOST_OK;
-}
-
+/* The aggregate estimator is unbiased whatever the bags, so answers of every round stay useful. */
 static pboost_status fit(void *self, const pboost_answers *answers, size_t first_bag,
                          pboost_error *err)
 {
-    pboost_status st = PBOOST_OK;
     pboost_glm *glm = self;
-    size_t first_row = answers->start[first_bag];
-
-    TRY(spread_answers(glm, answers, first_bag, err));
-    pboost_samples samples = {.x = &glm->x,
-                              .row = answers->row + first_row,
-                              .n = answers->n_rows - first_row,
-                              .target = glm->target,
-                              .weight = glm->weight,
-                              .offset = glm->offset};
-    TRY(pboost_event_fit(&glm->coef, &glm->report, &samples, &glm->options, err));
-done:
-    return st;
+    if (glm->options.estimator == PBOOST_AGGREGATE)
+        first_bag = 0;
+    return pboost_answers_fit(&glm->coef, &glm->report, glm->covariance, &glm->x, glm->weight,
+                              glm->offset, answers, first_bag, &glm->options, err);
 }
 
 pboost_learner pboost_glm_learner(pboost_glm *glm)

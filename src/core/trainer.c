@@ -4,8 +4,8 @@
  * cut into T slices.  Each round scores its slice with the last model, bags it, asks, and refits.
  * Within a slice the rows keep that random order, so a stable sort by score breaks ties at random.
  *
- * The trainer holds no features and no labels: it knows rows by number, the model through the
- * learner interface and the labels through the oracle interface. */
+ * The trainer holds no labels: it knows rows by number, the model through the learner interface and
+ * the labels through the oracle interface; features it hands to the maker of bags, if at all. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -33,6 +33,8 @@ typedef struct {
     const size_t *row;
     size_t n;
     const double *score;
+    const pboost_matrix *x;
+    pboost_family family;
     size_t bag_size;
     uint64_t seed;
     int threads;
@@ -76,9 +78,24 @@ static pboost_status prior_bags(pboost_bags *out, const slice *s, pboost_error *
     return pboost_bags_optimal(out, s->score, s->n, s->bag_size, s->threads, err);
 }
 
-static const char *const STRATEGIES[] = {"prior", "random"};
-static pboost_status (*const BUILD[])(pboost_bags *out, const slice *s,
-                                      pboost_error *err) = {prior_bags, random_bags};
+static pboost_status feature_bags(pboost_bags *out, const slice *s, pboost_error *err)
+{
+    pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
+    return pboost_bags_features(out, &samples, s->bag_size, s->threads, err);
+}
+
+static pboost_status hybrid_bags(pboost_bags *out, const slice *s, pboost_error *err)
+{
+    pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
+    if (s->score == NULL)
+        return feature_bags(out, s, err);
+    return pboost_bags_hybrid(out, &samples, s->family, s->score, s->bag_size, s->threads, err);
+}
+
+static const char *const STRATEGIES[] = {"prior", "random", "features", "hybrid"};
+static pboost_status (*const BUILD[])(pboost_bags *out, const slice *s, pboost_error *err) = {
+    prior_bags, random_bags, feature_bags, hybrid_bags};
+static const bool NEEDS_FEATURES[] = {false, false, true, true};
 #define N_STRATEGIES (sizeof STRATEGIES / sizeof *STRATEGIES)
 
 const char *pboost_strategy_name(pboost_strategy strategy)
@@ -117,6 +134,8 @@ static slice next_slice(const pboost_trainer *t)
     size_t first = t->slice_start[t->round];
     return (slice){.row = t->order + first,
                    .n = t->slice_start[t->round + 1] - first,
+                   .x = t->options.x,
+                   .family = t->options.family,
                    .bag_size = t->options.bag_size,
                    .seed = pboost_rng_key(t->options.seed, RNG_SHUFFLE, 1, t->round),
                    .threads = t->options.threads};
@@ -174,8 +193,8 @@ done:
 
 /* ---- Setting up ------------------------------------------------------------------------------ */
 
-static pboost_status check_options(pboost_trainer_options *o, const pboost_rules *rules,
-                                   pboost_error *err)
+static pboost_status check_options(pboost_trainer_options *o, size_t rows,
+                                   const pboost_rules *rules, pboost_error *err)
 {
     if ((size_t)o->algorithm >= N_ALGORITHMS || (size_t)o->bags >= N_STRATEGIES)
         return pboost_fail(err, PBOOST_INVALID, "algorithm %d or bags %d is unknown",
@@ -186,6 +205,10 @@ static pboost_status check_options(pboost_trainer_options *o, const pboost_rules
                                "rounds is %zu, but oneshot has one round by definition", o->rounds);
         o->bags = PBOOST_BAGS_RANDOM;
     }
+    if (NEEDS_FEATURES[o->bags] && (o->x == NULL || o->x->rows != rows))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "%s bags are made from features, but x has %zu rows, not %zu",
+                           STRATEGIES[o->bags], o->x != NULL ? o->x->rows : 0, rows);
     if (o->bag_size == 0)
         o->bag_size = rules->min_bag;
     if (o->bag_size < rules->min_bag)
@@ -237,7 +260,7 @@ pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pbo
     t->learner = *learner;
     t->options = *options;
     t->n_rows = rows;
-    TRY(check_options(&t->options, &oracle->rules, err));
+    TRY(check_options(&t->options, rows, &oracle->rules, err));
 
     size_t rounds = t->options.rounds;
     if (rounds > rows) /* before anything of that size is allocated */
@@ -253,6 +276,24 @@ pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pbo
     t = NULL;
 done:
     pboost_trainer_free(t);
+    return st;
+}
+
+pboost_status pboost_trainer_ask_for(pboost_trainer *t, pboost_strategy bags, size_t bag_size,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_trainer_options options = t->options;
+
+    options.bags = bags;
+    options.bag_size = bag_size;
+    TRY(check_options(&options, t->n_rows, &t->oracle.rules, err));
+    for (size_t round = t->round; round < options.rounds; round++)
+        if (t->slice_start[round + 1] - t->slice_start[round] < options.bag_size)
+            FAIL(err, PBOOST_BAD_DATA, "bag_size is %zu, but round %zu has %zu rows",
+                 options.bag_size, round + 1, t->slice_start[round + 1] - t->slice_start[round]);
+    t->options = options;
+done:
     return st;
 }
 

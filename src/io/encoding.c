@@ -182,6 +182,7 @@ enum { BLOCK = 256, REFERENCE = -1 };
 typedef struct {
     const double *number; /* NULL: a category, or missing in every row */
     double fill;
+    double lower, upper;
     const uint32_t *code;
     int32_t *column_of; /* by code of the table: indicator within the feature, or REFERENCE */
     size_t at, n;       /* its columns in x */
@@ -245,6 +246,8 @@ static pboost_status prepare(step *out, const pboost_feature *f, const pboost_ta
 
     out->n = columns_of(f);
     out->fill = f->fill;
+    out->lower = f->winsorize ? f->lower : -INFINITY;
+    out->upper = f->winsorize ? f->upper : INFINITY;
     TRY(pboost_table_find(&col, table, f->name, err));
     c = &table->column[col];
     if (c->n_missing > 0 && !f->impute)
@@ -266,7 +269,8 @@ static void fill_numbers(double *x, size_t stride, const step *s, size_t first, 
 {
     for (size_t i = 0; i < rows; i++) {
         double v = s->number[first + i];
-        x[i * stride + s->at] = isnan(v) ? s->fill : v;
+        v = isnan(v) ? s->fill : v;
+        x[i * stride + s->at] = v < s->lower ? s->lower : v > s->upper ? s->upper : v;
     }
 }
 
@@ -307,5 +311,61 @@ done:
     for (size_t i = 0; steps != NULL && i < encoding->n_features; i++)
         free(steps[i].column_of);
     free(steps);
+    return st;
+}
+
+static bool has_two_values(const double *number, size_t n)
+{
+    double first = NAN, second = NAN;
+    for (size_t i = 0; i < n; i++) {
+        double v = number[i];
+        if (isnan(v) || v == first || v == second)
+            continue;
+        if (!isnan(second))
+            return false;
+        *(isnan(first) ? &first : &second) = v;
+    }
+    return true;
+}
+
+static void winsorize(pboost_feature *f, const double *number, size_t n, double z)
+{
+    long double sum = 0, square = 0;
+    size_t present = 0;
+    for (size_t i = 0; i < n; i++) {
+        present += !isnan(number[i]);
+        sum += isnan(number[i]) ? 0 : (long double)number[i];
+    }
+    long double mean = sum / (long double)(present > 0 ? present : 1);
+    for (size_t i = 0; i < n; i++) {
+        long double r = isnan(number[i]) ? 0 : (long double)number[i] - mean;
+        square += r * r;
+    }
+    double reach = z * (double)sqrtl(square / (long double)(present > 0 ? present : 1));
+    f->winsorize = true;
+    f->lower = (double)mean - reach;
+    f->upper = (double)mean + reach;
+}
+
+pboost_status pboost_encoding_winsorize(pboost_encoding *encoding, const pboost_table *table,
+                                        double z, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const double *number;
+    size_t col;
+
+    if (!(z > 0.0) || !isfinite(z))
+        FAIL(err, PBOOST_INVALID, "winsorizing at %g standard deviations; it must be more than 0",
+             z);
+    for (size_t i = 0; i < encoding->n_features; i++) {
+        pboost_feature *f = &encoding->feature[i];
+        if (f->n_levels > 0)
+            continue;
+        TRY(pboost_table_find(&col, table, f->name, err));
+        TRY(pboost_table_numbers(&number, table, col, true, err));
+        if (!has_two_values(number, pboost_table_rows(table)))
+            winsorize(f, number, pboost_table_rows(table), z);
+    }
+done:
     return st;
 }

@@ -122,6 +122,10 @@ static pboost_status put_features(json_t *root, const pboost_encoding *encoding,
             TRY(put_text(object, "fill", f->level[0], err));
         else if (f->impute)
             TRY(put_real(object, "fill", f->fill, err));
+        if (f->winsorize) {
+            TRY(put_real(object, "lower", f->lower, err));
+            TRY(put_real(object, "upper", f->upper, err));
+        }
     }
 done:
     return st;

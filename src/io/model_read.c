@@ -105,13 +105,23 @@ static pboost_status get_feature(pboost_feature *f, const json_t *object, const 
                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const json_t *fill = json_object_get(object, "fill");
+    const json_t *fill = json_object_get(object, "fill"), *lower = json_object_get(object, "lower");
 
     if (!json_is_object(object))
         TRY(refuse_kind(name, "features", object, "an array of objects", err));
     TRY(get_text(&f->name, object, "name", false, name, err));
     if (json_object_get(object, "levels") != NULL)
         TRY(get_levels(f, object, name, err));
+    f->winsorize = lower != NULL && !json_is_null(lower);
+    if (f->winsorize) {
+        if (f->n_levels > 0)
+            TRY(refuse_kind(name, "lower", lower, "in a feature that is a number", err));
+        TRY(get_real(&f->lower, lower, "lower", name, err));
+        TRY(get_real(&f->upper, json_object_get(object, "upper"), "upper", name, err));
+        if (!(f->lower <= f->upper))
+            FAIL(err, PBOOST_BAD_DATA, "%s: \"lower\" is %g, which is more than \"upper\", %g",
+                 name, f->lower, f->upper);
+    }
     f->impute = fill != NULL && !json_is_null(fill);
     if (!f->impute)
         goto done;

@@ -46,7 +46,7 @@ refuse 3 'repeat.csv:4' linear --data repeat.csv --id id
 says "line 2"
 
 # ---- sizes ----
-refuse 3 'min_bag is 201, but there are only 200' train --family linear --data good.csv --min-bag 201
+refuse 3 'min_bag is 201, but' train --family linear --data good.csv --min-bag 201
 refuse 3 'at most 50 rounds' linear --data good.csv --rounds 51
 expect 0 linear --data good.csv --rounds 50
 rm model.json

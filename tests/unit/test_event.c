@@ -555,8 +555,8 @@ static void bad_requests_are_refused(void **state)
     memset(t.weight, 0, t.n * sizeof *t.weight);
     other.weight = t.weight;
     assert_refused(&other, &o, PBOOST_BAD_DATA, "all 50 weights are 0");
-    o.l2 = -1.0;
-    assert_refused(&s, &o, PBOOST_INVALID, "l2 is -1");
+    o.l2 = -0.5;
+    assert_refused(&s, &o, PBOOST_INVALID, "l2 is -0.5");
     o.l2 = NAN;
     assert_refused(&s, &o, PBOOST_INVALID, "l2 is");
     o = options_for((pboost_family)7, 1.0, true);

@@ -331,6 +331,21 @@ static void gradient_rows(double *gradient, double *cross, glm_panel p, const do
     }
 }
 
+static void product_rows(double *product, glm_panel p, const double *weight, size_t first,
+                         size_t last)
+{
+    for (size_t b = 0; b < p.blocks; b++) {
+        vec sum[4] = {vec_load(product + b * LANES), vec_all(0.0), vec_all(0.0), vec_all(0.0)};
+        size_t r = first;
+        for (; r + 4 <= last; r += 4)
+            for (size_t i = 0; i < 4; i++)
+                sum[i] += row_of(p, b, r + i) * weight[r + i];
+        for (; r < last; r++)
+            sum[0] += row_of(p, b, r) * weight[r];
+        vec_store(product + b * LANES, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+    }
+}
+
 /* Rows `ib` of the Gram matrix against `width` blocks of columns from `jb` on: width * 8
  * accumulators, which AVX-512 has the registers for. */
 INLINE void gram_tile(double *gram, glm_panel p, const double *curvature, size_t ib, size_t jb,
@@ -484,6 +499,7 @@ const glm_kernels SIMD(pboost_glm_kernels) = {
     gather_rows,
     eta_rows,
     gradient_rows,
+    product_rows,
     gram_rows,
     transpose_panel,
     eta_columns,

@@ -52,6 +52,9 @@ typedef struct {
     /* gradient += sum residual_r x_r; cross += sum curvature_r x_r. */
     void (*gradient)(double *gradient, double *cross, glm_panel panel, const double *residual,
                      const double *curvature);
+    /* product += sum of weight_r x_r over rows first .. last-1. */
+    void (*product)(double *product, glm_panel panel, const double *weight, size_t first,
+                    size_t last);
     /* gram += sum curvature_r x_r x_r', whole blocks on and below the diagonal; row-major with
      * 8 * blocks columns. */
     void (*gram)(double *gram, glm_panel panel, const double *curvature);

@@ -1,0 +1,49 @@
+/* priorboost train: what the reader of a result must know before relying on it. */
+#include <math.h>
+#include <stdio.h>
+
+#include "train.h"
+
+#define HIGH_PEARSON 1.5 /* residuals that large are not the model's */
+
+size_t train_warnings(train_warning *out, const train_arguments *a, const train_data *data,
+                      const train_result *r)
+{
+    const pboost_fit_report *f = &r->fit;
+    size_t n = 0, parameters = data->cols + !a->no_intercept;
+    double excess = sqrt(2.0 / (double)(f->bags > 0 ? f->bags : 1));
+
+#define WARN(...) snprintf(out[n++].text, sizeof out->text, __VA_ARGS__)
+    if (!f->converged)
+        WARN("the last fit did not converge in %zu iterations; do not rely on its numbers",
+             f->iterations);
+    if (f->first_dropped < data->cols)
+        WARN("the features have rank %zu; column '%.100s' adds nothing to those before it and has "
+             "weight 0",
+             f->rank, data->encoding.column[f->first_dropped]);
+    if (f->separable)
+        WARN("the linear predictor has standard deviation %.3g: the answers all but separate the "
+             "rows, and weights are as large as the penalty lets them be; their errors mean little",
+             f->eta_sd);
+    if (f->dispersion_floored)
+        WARN("the noise hides the dispersion of the labels; its own standard error, %.3g, stands "
+             "for it",
+             f->dispersion);
+    if (f->undercovers)
+        WARN("Poisson with noise on bags as mixed as random ones: the intervals are too short; "
+             "bags of similar rows (--bags features) do not have that fault");
+    if (r->estimator == PBOOST_AGGREGATE && f->bags < 2 * parameters)
+        WARN("only %zu bags for %zu parameters: the penalty decides most of the result", f->bags,
+             parameters);
+    if (a->family == PBOOST_LOGISTIC && f->pearson > HIGH_PEARSON &&
+        f->pearson > 1.0 + 4.0 * excess)
+        WARN("the answers vary %.3g times as much as the model says (its form may be wrong): "
+             "--covariance sandwich gives standard errors that allow for it",
+             f->pearson);
+    if (data->one_row_bags > 0)
+        WARN("%zu bag%s one row: %s is a label", data->one_row_bags,
+             data->one_row_bags > 1 ? "s have" : " has",
+             data->one_row_bags > 1 ? "the answer of each" : "its answer");
+#undef WARN
+    return n;
+}

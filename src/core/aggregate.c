@@ -1,0 +1,477 @@
+/* The aggregate estimator.
+ *
+ * Whatever the bags, E[answer] = mu_B(theta) and Var[answer] = phi a_B + c_B, so
+ *
+ *     sum_B J_B (answer_B - mu_B) / V_B - lambda theta = 0,    V_B = a_B + c_B / phi
+ *
+ * is an unbiased estimating equation (lambda apart), and with these V the best of its kind.  V is
+ * frozen, the weighted sum of squares minimised, V refreshed, until a refreshed V leaves nothing to
+ * do.  (Minimising with V moving along would add the derivative of V to the equation: another,
+ * biased one.)  V is over phi so that lambda means what it means to the event-level estimator, which
+ * this is where every bag is one row and there is no noise. */
+#include "aggregate.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "dispersion.h"
+#include "try.h"
+
+#define INNER_STEPS 10   /* between two refreshes of V, at most */
+#define INNER_SLACK 1e-2 /* what is left to the next refresh */
+#define SEPARABLE_SD 8.0 /* a linear predictor that varies so much means near certainty */
+#define SEPARABLE_MEAN 30.0
+#define SETTLED 1e-9 /* relative change of the dispersion that counts as none */
+#define LEAST_VARIANCE 1e-150
+
+bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const double *offset,
+                         const pboost_answers *answers, size_t first_bag)
+{
+    return (bag_data){.rows = {.x = x,
+                               .weight = weight,
+                               .offset = offset,
+                               .n_bags = answers->n_bags - first_bag,
+                               .start = answers->start + first_bag,
+                               .row = answers->row},
+                      .answer = answers->mean + first_bag,
+                      .noise = answers->noise_variance + first_bag};
+}
+
+/* ---- The sum of squares with V frozen --------------------------------------------------------- */
+
+static double penalty_at(const aggregate_fit *fit, const double *x)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < fit->pass.n_parameters; i++)
+        sum += fit->penalty[i] * x[i] * x[i];
+    return 0.5 * sum;
+}
+
+static double squares(const aggregate_fit *fit, const bag_moments *at)
+{
+    double sum = 0.0;
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
+        double r = fit->data.answer[b] - at->mean[b];
+        sum += fit->weight[b] > 0.0 ? fit->weight[b] * r * r : 0.0;
+    }
+    return 0.5 * sum;
+}
+
+static double attempt(void *self, const double *x)
+{
+    aggregate_fit *fit = self;
+    pboost_bagpass_run(&fit->trial, &fit->pass, x);
+    double value = squares(fit, &fit->trial) + penalty_at(fit, x);
+    return isfinite(value) ? value : INFINITY;
+}
+
+static void set_residuals(aggregate_fit *fit)
+{
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++)
+        fit->residual[b] = fit->data.answer[b] - fit->point.mean[b];
+}
+
+static void accept(void *self)
+{
+    aggregate_fit *fit = self;
+    bag_moments old = fit->point;
+    fit->point = fit->trial;
+    fit->trial = old;
+    set_residuals(fit);
+}
+
+static double here(void *self, const double *x, double *gradient, double *matrix)
+{
+    aggregate_fit *fit = self;
+    size_t n = fit->pass.n_parameters;
+    pboost_bagpass_gram(matrix, gradient, &fit->pass, &fit->point, fit->weight, fit->residual);
+    for (size_t i = 0; i < n; i++) {
+        gradient[i] = fit->penalty[i] * x[i] - gradient[i];
+        matrix[i * n + i] += fit->penalty[i];
+    }
+    return squares(fit, &fit->point) + penalty_at(fit, x);
+}
+
+/* ---- What is refreshed between -------------------------------------------------------------- */
+
+static void refresh_weights(aggregate_fit *fit)
+{
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
+        double c = fit->data.noise[b];
+        double v = fit->point.variance[b] + (c > 0.0 ? c / fit->phi : 0.0);
+        fit->weight[b] = isinf(v) ? 0.0 : 1.0 / fmax(v, LEAST_VARIANCE);
+    }
+}
+
+/* The default prior has a standard deviation of the linear predictor of 2 (logistic), sd(y) (linear)
+ * or 1 (Poisson), evenly over the columns; lambda / phi is one over the variance of a weight. */
+static double default_lambda(const aggregate_fit *fit)
+{
+    double d = (double)fit->pass.cols, sd = fit->point.eta_sd, spread = 1.0;
+    if (fit->family->family == PBOOST_LOGISTIC)
+        spread = 4.0;
+    if (fit->family->family == PBOOST_LINEAR)
+        spread = sd * sd + fit->phi;
+    return spread > 0.0 ? fit->phi * d / spread : 0.0;
+}
+
+static void refresh_penalty(aggregate_fit *fit)
+{
+    double l2 = fit->options->l2, *penalty = fit->penalty + fit->options->intercept;
+    bool given = l2 >= 0.0;
+    fit->lambda = given ? l2 : fit->multiple * default_lambda(fit);
+    fit->penalty[0] = 0.0;
+    for (size_t j = 0; j < fit->pass.cols; j++) {
+        double s = fit->units.scale[j];
+        penalty[j] = given ? l2 / (s * s) : fit->lambda;
+    }
+}
+
+/* tr A^-1 (A - penalty), with A factored in lm. */
+static double effective_freedom(aggregate_fit *fit)
+{
+    size_t n = fit->pass.n_parameters;
+    double freedom = (double)fit->lm.rank, *unit = fit->lm.trial, *column = fit->lm.step;
+    for (size_t i = 0; i < n; i++) {
+        if (fit->penalty[i] == 0.0)
+            continue;
+        memset(unit, 0, n * sizeof *unit);
+        unit[i] = 1.0;
+        pboost_cholesky_solve(column, &fit->lm.factor, unit);
+        freedom -= fit->penalty[i] * column[i];
+    }
+    return freedom;
+}
+
+static bool has_noise(const bag_data *data)
+{
+    for (size_t b = 0; b < data->rows.n_bags; b++)
+        if (data->noise[b] > 0.0)
+            return true;
+    return false;
+}
+
+/* Labels of 0 and 1 leave no room for dispersion; counts vary as Poisson's or more. */
+static void refresh_dispersion(aggregate_fit *fit, double freedom)
+{
+    double bags = (double)fit->data.rows.n_bags;
+    bag_errors errors = {fit->data.rows.n_bags, fit->residual, fit->point.variance,
+                         fit->data.noise};
+    fit->freedom = freedom;
+    fit->floored = false;
+    if (fit->family->family == PBOOST_LOGISTIC)
+        return;
+    fit->phi = pboost_dispersion(&errors, fmax(bags - freedom, 1.0));
+    double error = pboost_dispersion_error(&errors, fit->phi);
+    if (has_noise(&fit->data) && fit->phi < error) {
+        fit->phi = error;
+        fit->floored = true;
+    }
+    if (fit->family->family == PBOOST_POISSON)
+        fit->phi = fmax(fit->phi, 1.0);
+}
+
+/* ---- Start ---------------------------------------------------------------------------------- */
+
+static double link(pboost_family family, double mean)
+{
+    if (family == PBOOST_LOGISTIC) {
+        mean = fmin(fmax(mean, 1e-3), 1.0 - 1e-3);
+        return log(mean / (1.0 - mean));
+    }
+    return family == PBOOST_POISSON ? log(mean) : mean;
+}
+
+/* The mean answer by rows, and the mean of the offsets as the family sees them. */
+static void constant_model(double *x, const aggregate_fit *fit)
+{
+    const bag_rows *rows = &fit->data.rows;
+    bool poisson = fit->family->family == PBOOST_POISSON;
+    double total = 0.0, offset = 0.0, first = (double)rows->start[0];
+    double n = (double)rows->start[rows->n_bags] - first;
+    memset(x, 0, fit->pass.n_parameters * sizeof *x);
+    if (!fit->options->intercept)
+        return;
+    for (size_t b = 0; b < rows->n_bags; b++)
+        total += fit->data.answer[b] * (double)(rows->start[b + 1] - rows->start[b]);
+    for (size_t i = rows->start[0]; rows->offset != NULL && i < rows->start[rows->n_bags]; i++)
+        offset += poisson ? exp(rows->offset[rows->row[i]]) : rows->offset[rows->row[i]];
+    offset = rows->offset == NULL ? 0.0 : poisson ? log(offset / n) : offset / n;
+    x[0] = link(fit->family->family, total / n) - offset;
+}
+
+/* Minus twice the Gaussian pseudo-likelihood of the point: residuals and their variances weighed
+ * against each other. */
+static double misfit(const aggregate_fit *fit)
+{
+    double sum = 0.0;
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
+        double v = fit->phi * fit->point.variance[b] + fit->data.noise[b];
+        if (isinf(v))
+            continue;
+        v = fmax(v, LEAST_VARIANCE);
+        sum += fit->residual[b] * fit->residual[b] / v + log(v);
+    }
+    return isfinite(sum) ? sum : INFINITY;
+}
+
+static double move_to(aggregate_fit *fit, const double *x)
+{
+    pboost_bagpass_run(&fit->point, &fit->pass, x);
+    set_residuals(fit);
+    return misfit(fit);
+}
+
+static bool is_zero(const double *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != 0.0)
+            return false;
+    return true;
+}
+
+static void start(aggregate_fit *fit, const pboost_coef *coef)
+{
+    double *x = fit->parameter, *given = fit->lm.trial;
+    bool warm = coef != NULL && fit->options->l2 != 0.0 && !is_zero(coef->theta, coef->n);
+    fit->phi = 1.0;
+    constant_model(x, fit);
+    double constant = move_to(fit, x);
+    refresh_dispersion(fit, 1.0);
+    constant = misfit(fit);
+    if (!warm)
+        return;
+    pboost_units_enter(given, &fit->units, coef, fit->options->intercept);
+    if (move_to(fit, given) < constant)
+        memcpy(x, given, fit->pass.n_parameters * sizeof *x);
+    else
+        move_to(fit, x);
+}
+
+/* ---- Fitting --------------------------------------------------------------------------------- */
+
+static void fill_report(pboost_fit_report *report, aggregate_fit *fit, const levenberg_report *last)
+{
+    const family_info *family = fit->family;
+    double bags = (double)fit->data.rows.n_bags, pearson = 0.0;
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
+        double r = fit->residual[b], v = fit->phi * fit->point.variance[b] + fit->data.noise[b];
+        pearson += r != 0.0 && !isinf(v) ? r * r / v : 0.0;
+    }
+    report->objective = last->value;
+    report->gradient_norm = last->gradient_norm;
+    report->rank = fit->lm.rank - fit->options->intercept;
+    report->l2 = fit->lambda;
+    report->l2_standardized = fit->options->l2 < 0.0;
+    report->bags = fit->data.rows.n_bags;
+    report->dispersion = fit->phi;
+    report->dispersion_floored = fit->floored;
+    report->pearson = pearson / fmax(bags - fit->freedom, 1.0);
+    report->freedom = fit->freedom;
+    report->eta_sd = fit->point.eta_sd;
+    /* Without a ridge a separable fit has no end: wherever it stopped is no solution. */
+    report->separable = family->curved && (fit->point.eta_sd > SEPARABLE_SD ||
+                                           fabs(fit->point.eta_mean) > SEPARABLE_MEAN);
+    report->converged = report->converged && !(report->separable && fit->options->l2 == 0.0);
+    for (size_t i = fit->pass.n_parameters; i-- > fit->options->intercept;)
+        if (fit->lm.factor.dropped[i])
+            report->first_dropped = i - fit->options->intercept;
+}
+
+void pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report, const pboost_coef *coef)
+{
+    levenberg_report last = {0};
+    levenberg_problem problem = {fit->pass.n_parameters, fit, attempt, accept, here};
+    const pboost_fit_options *o = fit->options;
+    bool may_drop = o->l2 == 0.0;
+    double floor = 0.0;
+
+    *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
+    start(fit, coef);
+    for (;;) {
+        refresh_weights(fit);
+        refresh_penalty(fit);
+        if (report->iterations == 0)
+            floor = fit->family->no_loss * squares(fit, &fit->point);
+        size_t left = o->max_iterations - report->iterations;
+        levenberg_options options = {.max_steps = left < INNER_STEPS ? left : INNER_STEPS,
+                                     .tolerance = o->tolerance,
+                                     .slack = INNER_SLACK,
+                                     .floor = floor};
+        pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
+        report->iterations += last.steps;
+        double phi = fit->phi;
+        refresh_dispersion(fit, effective_freedom(fit));
+        bool settled = fabs(fit->phi - phi) <= SETTLED * phi;
+        report->converged = last.converged && last.steps == 0 && settled;
+        if (report->converged || report->iterations >= o->max_iterations ||
+            (last.stuck && last.steps > 0 && settled))
+            break;
+    }
+    fill_report(report, fit, &last);
+}
+
+/* ---- The public side ------------------------------------------------------------------------- */
+
+static pboost_status check_options(const pboost_fit_options *o, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    if (o->struct_size != sizeof *o)
+        FAIL(err, PBOOST_INVALID,
+             "struct_size of the fit options is %zu; start from PBOOST_FIT_OPTIONS_INIT, which has "
+             "%zu",
+             o->struct_size, sizeof *o);
+    TRY(pboost_family_check(o->family, err));
+    if ((!(o->l2 >= 0.0) && o->l2 != PBOOST_L2_DEFAULT && o->l2 != PBOOST_L2_CV) || isinf(o->l2))
+        FAIL(err, PBOOST_INVALID, "l2 is %g; it must be finite and not negative", o->l2);
+    if (!(o->tolerance >= 0.0))
+        FAIL(err, PBOOST_INVALID, "tolerance is %g; it must not be negative", o->tolerance);
+    if (o->threads < 0)
+        FAIL(err, PBOOST_INVALID, "threads is %d; it must not be negative", o->threads);
+    if (!(o->rho >= 0.0 && o->rho <= 1.0))
+        FAIL(err, PBOOST_INVALID, "rho is %g; it must be between 0 and 1", o->rho);
+    if (o->covariance != PBOOST_COVARIANCE_MODEL && o->covariance != PBOOST_COVARIANCE_SANDWICH)
+        FAIL(err, PBOOST_INVALID, "covariance %d is unknown", (int)o->covariance);
+done:
+    return st;
+}
+
+static pboost_status check_bags(const bag_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const bag_rows *rows = &data->rows;
+    for (size_t b = 0; b < rows->n_bags; b++) {
+        if (rows->start[b + 1] <= rows->start[b])
+            FAIL(err, PBOOST_BAD_DATA, "bag %zu has no rows", b);
+        if (!isfinite(data->answer[b]))
+            FAIL(err, PBOOST_BAD_DATA, "the answer for bag %zu is %g; it must be finite", b,
+                 data->answer[b]);
+        if (!(data->noise[b] >= 0.0) || isinf(data->noise[b]))
+            FAIL(err, PBOOST_INVALID, "the noise variance of bag %zu is %g", b, data->noise[b]);
+    }
+done:
+    return st;
+}
+
+/* An intercept is not penalised: it runs away from answers whose mean is no mean of the family. */
+static pboost_status check_mean(const bag_data *data, const pboost_fit_options *o,
+                                pboost_error *err)
+{
+    const family_info *family = pboost_family_info(o->family);
+    double sum = 0.0, n = 0.0;
+    for (size_t b = 0; b < data->rows.n_bags; b++) {
+        double size = (double)(data->rows.start[b + 1] - data->rows.start[b]);
+        sum += size * data->answer[b];
+        n += size;
+    }
+    bool low = family->curved && sum <= 0.0, high = o->family == PBOOST_LOGISTIC && sum >= n;
+    if (o->intercept && (low || high))
+        return pboost_fail(err, PBOOST_BAD_DATA,
+                           "no finite solution: the mean answer is %g, and %s means are %s; the "
+                           "intercept is not penalised, so fit without one and with l2 > 0",
+                           sum / n, family->name, family->means);
+    return PBOOST_OK;
+}
+
+pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *data,
+                                    const pboost_answers *answers,
+                                    const pboost_fit_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    TRY(check_options(options, err));
+    if (answers->rounded)
+        FAIL(err, PBOOST_INVALID,
+             "the answers are rounded to 0 or 1; the %s estimator needs means as they are",
+             pboost_estimator_name(options->estimator));
+    if (data->rows.n_bags == 0)
+        FAIL(err, PBOOST_BAD_DATA, "there are no bags to fit");
+    TRY(check_bags(data, err));
+    pboost_samples samples = {.x = data->rows.x,
+                              .row = data->rows.row + data->rows.start[0],
+                              .n = data->rows.start[data->rows.n_bags] - data->rows.start[0],
+                              .weight = data->rows.weight,
+                              .offset = data->rows.offset};
+    TRY(pboost_samples_check(&samples, false, err));
+    TRY(pboost_samples_check_weights(&samples, err));
+    for (size_t i = 0; samples.offset != NULL && i < samples.n; i++)
+        if (!isfinite(samples.offset[samples.row[i]]))
+            FAIL(err, PBOOST_BAD_DATA, "the offset of row %zu is %g; it must be finite",
+                 samples.row[i], samples.offset[samples.row[i]]);
+    if (coef->n != data->rows.x->cols)
+        FAIL(err, PBOOST_INVALID, "there are %zu coefficients for %zu columns", coef->n,
+             data->rows.x->cols);
+    TRY(check_mean(data, options, err));
+done:
+    return st;
+}
+
+pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
+                                    const pboost_fit_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = data->rows.x->cols + options->intercept, bags = data->rows.n_bags;
+    *out = (aggregate_fit){.data = *data,
+                           .options = options,
+                           .family = pboost_family_info(options->family),
+                           .multiple = 1.0};
+    TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
+    TRY(pboost_gather_rows(&out->rows, &data->rows, &out->units, options->threads, err));
+    TRY(pboost_bagpass_init(&out->pass, &out->rows.rows, options->family, options->intercept, NULL,
+                            options->threads, err));
+    TRY(pboost_bag_moments_init(&out->point, &out->pass, err));
+    TRY(pboost_bag_moments_init(&out->trial, &out->pass, err));
+    TRY(pboost_levenberg_init(&out->lm, n, err));
+    NEED(out->parameter = calloc(n, sizeof(double)), err);
+    NEED(out->penalty = calloc(n, sizeof(double)), err);
+    NEED(out->residual = pboost_alloc(bags, sizeof(double)), err);
+    NEED(out->weight = pboost_alloc(bags, sizeof(double)), err);
+done:
+    if (st != PBOOST_OK)
+        pboost_aggregate_free(out);
+    return st;
+}
+
+void pboost_aggregate_free(aggregate_fit *fit)
+{
+    pboost_units_free(&fit->units);
+    pboost_gathered_free(&fit->rows);
+    pboost_bagpass_free(&fit->pass);
+    pboost_bag_moments_free(&fit->point);
+    pboost_bag_moments_free(&fit->trial);
+    pboost_levenberg_free(&fit->lm);
+    free(fit->parameter);
+    free(fit->penalty);
+    free(fit->residual);
+    free(fit->weight);
+    *fit = (aggregate_fit){0};
+}
+
+pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const pboost_matrix *x, const double *weight,
+                                   const double *offset, const pboost_answers *answers,
+                                   size_t first_bag, const pboost_fit_options *options,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_fit_report ignored;
+    aggregate_fit fit = {0};
+    bag_data data = pboost_bag_data(x, weight, offset, answers, first_bag);
+
+    report = report != NULL ? report : &ignored;
+    *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
+    TRY(pboost_bag_data_check(coef, &data, answers, options, err));
+    TRY(pboost_aggregate_init(&fit, &data, options, err));
+    if (options->l2 == PBOOST_L2_CV)
+        TRY(pboost_aggregate_choose_l2(&fit, coef, err));
+    pboost_aggregate_solve(&fit, report, coef);
+    if (covariance != NULL)
+        TRY(pboost_aggregate_covariance(covariance, &fit, err));
+    if (options->family == PBOOST_POISSON && has_noise(&data))
+        TRY(pboost_bags_are_mixed(&report->undercovers, &fit, err));
+    pboost_units_leave(coef, &fit.units, fit.parameter, options->intercept);
+done:
+    if (st != PBOOST_OK)
+        *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
+    pboost_aggregate_free(&fit);
+    return st;
+}

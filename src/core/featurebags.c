@@ -1,0 +1,155 @@
+/* Bags from features: whiten, then the tree.  See tree.h. */
+#include <math.h>
+#include <string.h>
+
+#include "family.h"
+#include "matrix.h"
+#include "tree.h"
+#include "try.h"
+
+#define SCORE_WEIGHT 0.5 /* of the score beside coordinates of weight 1 */
+
+/* Bags of samples that cannot be told apart, as they come. */
+static pboost_status bags_in_order(pboost_bags *out, size_t n, size_t min_bag, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n_bags = n / min_bag;
+
+    out->n_rows = n;
+    NEED(out->row = pboost_alloc(n, sizeof *out->row), err);
+    NEED(out->start = pboost_alloc(n_bags + 1, sizeof *out->start), err);
+    out->n_bags = n_bags;
+    for (size_t i = 0; i < n; i++)
+        out->row[i] = i;
+    for (size_t b = 0; b < n_bags; b++)
+        out->start[b] = b * min_bag;
+    out->start[n_bags] = n;
+done:
+    return st;
+}
+
+/* In one dimension the best bags are known. */
+static pboost_status bags_on_line(pboost_bags *out, const pboost_white *white, size_t min_bag,
+                                  int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const double *z = pboost_white_coordinate(white, 0);
+    double *value = NULL;
+
+    NEED(value = pboost_alloc(white->n, sizeof *value), err);
+    for (size_t i = 0; i < white->n; i++)
+        value[i] = z[i * PANEL_LANES];
+    TRY(pboost_bags_optimal(out, value, white->n, min_bag, threads, err));
+done:
+    free(value);
+    return st;
+}
+
+static pboost_status check_request(const pboost_samples *samples, size_t min_bag, pboost_error *err)
+{
+    if (min_bag == 0)
+        return pboost_fail(err, PBOOST_INVALID, "min_bag is 0; it must be at least 1");
+    if (samples->n < min_bag)
+        return pboost_fail(err, PBOOST_BAD_DATA, "min_bag is %zu, but there are only %zu rows",
+                           min_bag, samples->n);
+    return PBOOST_OK;
+}
+
+static pboost_status bags_of_white(pboost_bags *out, pboost_white *white, const double *weight,
+                                   size_t min_bag, int threads, pboost_error *err)
+{
+    if (white->rank == 0)
+        return bags_in_order(out, white->n, min_bag, err);
+    if (white->rank == 1)
+        return bags_on_line(out, white, min_bag, threads, err);
+    return pboost_tree_bags(out, white, weight, min_bag, threads, err);
+}
+
+pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples, size_t min_bag,
+                                   int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_white white = {0};
+
+    *out = (pboost_bags){0};
+    TRY(check_request(samples, min_bag, err));
+    pboost_samples plain = {.x = samples->x, .row = samples->row, .n = samples->n};
+    TRY(pboost_whiten(&white, &plain, 0, threads, err));
+    TRY(bags_of_white(out, &white, NULL, min_bag, threads, err));
+done:
+    pboost_white_free(&white);
+    if (st != PBOOST_OK)
+        pboost_bags_free(out);
+    return st;
+}
+
+/* b'' where the mean is `score`, as far as a mean can be that. */
+static double variance_at(pboost_family family, double score)
+{
+    if (family == PBOOST_LOGISTIC)
+        return fmax(score * (1.0 - score), 1e-3);
+    if (family == PBOOST_POISSON)
+        return fmax(score, 1e-3);
+    return 1.0;
+}
+
+/* How much each row tells, with mean 1. */
+static void fill_weights(double *weight, pboost_family family, const double *score, size_t n)
+{
+    double total = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        weight[i] = variance_at(family, score[i]);
+        total += weight[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        weight[i] *= (double)n / total;
+}
+
+/* The score as one more coordinate. */
+static void add_score(pboost_white *white, const double *score)
+{
+    double mean = 0.0, square = 0.0;
+    for (size_t i = 0; i < white->n; i++)
+        mean += score[i] / (double)white->n;
+    for (size_t i = 0; i < white->n; i++)
+        square += (score[i] - mean) * (score[i] - mean) / (double)white->n;
+    if (!(square > 0.0) || white->rank == 0)
+        return;
+    double *z = pboost_white_coordinate(white, white->rank++);
+    for (size_t i = 0; i < white->n; i++)
+        z[i * PANEL_LANES] = SCORE_WEIGHT * (score[i] - mean) / sqrt(square);
+}
+
+pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,
+                                 pboost_family family, const double *score, size_t min_bag,
+                                 int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_white white = {0};
+    double *weight = NULL, *by_row = NULL;
+
+    *out = (pboost_bags){0};
+    TRY(pboost_family_check(family, err));
+    TRY(check_request(samples, min_bag, err));
+    TRY(pboost_samples_check(samples, false, err));
+    for (size_t i = 0; i < samples->n; i++)
+        if (!isfinite(score[i]))
+            FAIL(err, PBOOST_BAD_DATA, "score %zu is %g; it must be finite", i, score[i]);
+    NEED(weight = pboost_alloc(samples->n, sizeof *weight), err);
+    NEED(by_row = calloc(samples->x->rows, sizeof *by_row), err);
+    fill_weights(weight, family, score, samples->n);
+    for (size_t i = 0; i < samples->n; i++)
+        by_row[pboost_samples_row(samples, i)] = weight[i];
+    pboost_samples weighted = {
+        .x = samples->x, .row = samples->row, .n = samples->n, .weight = by_row};
+    TRY(pboost_whiten(&white, &weighted, 1, threads, err));
+    add_score(&white, score);
+    TRY(bags_of_white(out, &white, weight, min_bag, threads, err));
+done:
+    free(weight);
+    free(by_row);
+    pboost_white_free(&white);
+    if (st != PBOOST_OK)
+        pboost_bags_free(out);
+    return st;
+}

@@ -1,0 +1,308 @@
+/* Expected loss from information.
+ *
+ * With A = (I + L)^-1, L the penalty over phi, the aggregate estimator is about theta with mean
+ * squared error M = A (I + L theta theta' L) A, and a test row's expected loss rises by (1/2) tr M H.
+ * Both I and H need features and a guess of theta, no label.
+ *
+ * A sample of rows stands for the table.  Bags on a sample are less alike than on the table, because
+ * its tree is less deep: each level halves one of r directions, which leaves 1 - 2/pi of a normal's
+ * variance within, so levels more leave (1 - 2/pi)^(levels / r) of what is left within bags. */
+#include "forecast.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg.h"
+#include "rng.h"
+#include "try.h"
+
+#define LEFT_BY_LEVEL 0.3633802276 /* 1 - 2/pi */
+
+void pboost_population_free(population *p)
+{
+    pboost_units_free(&p->units);
+    free(p->parameter);
+    free(p->penalty);
+    free(p->hessian);
+    free(p->square);
+    *p = (population){0};
+}
+
+/* Every row as a bag of its own. */
+static pboost_status single_rows(size_t **start, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    NEED(*start = pboost_alloc(n + 1, sizeof **start), err);
+    for (size_t i = 0; i <= n; i++)
+        (*start)[i] = i;
+done:
+    return st;
+}
+
+pboost_status pboost_population_init(population *p, pboost_family family, const pboost_matrix *x,
+                                     const double *offset, const size_t *row, size_t n,
+                                     bool intercept, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t *start = NULL, m = x->cols + intercept;
+
+    *p = (population){.family = family,
+                      .intercept = intercept,
+                      .threads = threads,
+                      .x = x,
+                      .offset = offset,
+                      .n_parameters = m,
+                      .phi = 1.0,
+                      .loss_scale = family == PBOOST_LINEAR ? 2.0 : 1.0};
+    TRY(single_rows(&start, n, err));
+    bag_rows rows = {.x = x, .n_bags = n, .start = start, .row = row};
+    TRY(pboost_units_init(&p->units, &rows, intercept, threads, err));
+    NEED(p->parameter = calloc(m, sizeof *p->parameter), err);
+    NEED(p->penalty = calloc(m, sizeof *p->penalty), err);
+    NEED(p->hessian = calloc(m * m, sizeof *p->hessian), err);
+    NEED(p->square = calloc(m * m, sizeof *p->square), err);
+done:
+    free(start);
+    if (st != PBOOST_OK)
+        pboost_population_free(p);
+    return st;
+}
+
+void pboost_population_set(population *p, const pboost_coef *coef)
+{
+    pboost_units_enter(p->parameter, &p->units, coef, p->intercept);
+}
+
+void pboost_population_assume(population *p, double mean, double eta_sd, uint64_t seed)
+{
+    double *theta = p->parameter + p->intercept, norm = 0.0, pair[2];
+    for (size_t j = 0; j < p->x->cols; j++) {
+        pboost_rng_normals(pair, 1, seed, RNG_THETA, 1, j);
+        theta[j] = pair[0];
+        norm += pair[0] * pair[0];
+    }
+    for (size_t j = 0; j < p->x->cols; j++)
+        theta[j] *= eta_sd / sqrt(norm);
+    if (!p->intercept)
+        return;
+    if (p->family == PBOOST_LINEAR)
+        p->parameter[0] = mean;
+    if (p->family == PBOOST_LOGISTIC)
+        p->parameter[0] = log(mean / (1.0 - mean));
+    if (p->family == PBOOST_POISSON)
+        p->parameter[0] = log(mean) - 0.5 * eta_sd * eta_sd;
+}
+
+/* Both triangles of a matrix of which the lower is filled, times scale. */
+static void complete(double *a, size_t n, double scale)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++)
+            a[i * n + j] = a[j * n + i] = a[i * n + j] * scale;
+}
+
+pboost_status pboost_population_measure(population *p, const size_t *row, size_t n,
+                                        pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t *start = NULL;
+    double *weight = NULL;
+    bag_pass pass = {0};
+    bag_moments moments = {0};
+
+    TRY(single_rows(&start, n, err));
+    bag_rows rows = {.x = p->x, .offset = p->offset, .n_bags = n, .start = start, .row = row};
+    TRY(pboost_bagpass_init(&pass, &rows, p->family, p->intercept, &p->units.units, p->threads,
+                            err));
+    TRY(pboost_bag_moments_init(&moments, &pass, err));
+    NEED(weight = pboost_alloc(n, sizeof *weight), err);
+    pboost_bagpass_run(&moments, &pass, p->parameter);
+
+    double sum = 0.0, square = 0.0;
+    for (size_t i = 0; i < n; i++)
+        sum += moments.mean[i];
+    p->mean = sum / (double)n;
+    for (size_t i = 0; i < n; i++)
+        square += (moments.mean[i] - p->mean) * (moments.mean[i] - p->mean);
+    p->mean_variance = square / (double)n;
+    if (!isfinite(p->mean) || !isfinite(square))
+        FAIL(err, PBOOST_BAD_DATA,
+             "the believed model predicts means that overflow; give another prior");
+    for (size_t i = 0; i < n; i++) /* J = b'' x and a = b'': J J'/a = b'' x x' */
+        weight[i] = moments.variance[i] > 0.0 ? 1.0 / moments.variance[i] : 0.0;
+    pboost_bagpass_gram(p->hessian, NULL, &pass, &moments, weight, NULL);
+    complete(p->hessian, p->n_parameters, 1.0 / (double)n);
+    for (size_t i = 0; i < n; i++)
+        weight[i] = 1.0;
+    pboost_bagpass_gram(p->square, NULL, &pass, &moments, weight, NULL);
+    complete(p->square, p->n_parameters, 1.0 / (double)n);
+done:
+    free(start);
+    free(weight);
+    pboost_bagpass_free(&pass);
+    pboost_bag_moments_free(&moments);
+    return st;
+}
+
+/* ---- From information to loss -------------------------------------------------------------- */
+
+/* inverse = (info + penalty)^-1, both triangles. */
+static pboost_status invert(double *inverse, const population *p, const double *info,
+                            pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters;
+    pboost_cholesky c = {.n = m};
+
+    NEED(c.l = pboost_alloc(m * m, sizeof *c.l), err);
+    NEED(c.scale = pboost_alloc(m, sizeof *c.scale), err);
+    NEED(c.dropped = calloc(m, 1), err);
+    memcpy(c.l, info, m * m * sizeof *c.l);
+    for (size_t i = 0; i < m; i++)
+        c.l[i * m + i] += p->penalty[i];
+    pboost_cholesky_factor(&c, pboost_rank_tolerance(m), true);
+    memset(inverse, 0, m * m * sizeof *inverse);
+    for (size_t i = 0; i < m; i++) { /* symmetric: a row is a column */
+        inverse[i * m + i] = 1.0;
+        pboost_cholesky_solve(inverse + i * m, &c, inverse + i * m);
+    }
+done:
+    free(c.l);
+    free(c.scale);
+    free(c.dropped);
+    return st;
+}
+
+/* out = a b for symmetric a and b. */
+static void multiply(double *out, const double *a, const double *b, size_t m)
+{
+    memset(out, 0, m * m * sizeof *out);
+    for (size_t i = 0; i < m; i++)
+        for (size_t k = 0; k < m; k++) {
+            double f = a[i * m + k];
+            for (size_t j = 0; f != 0.0 && j < m; j++)
+                out[i * m + j] += f * b[k * m + j];
+        }
+}
+
+static pboost_status loss_of(forecast_result *out, const population *p, const double *info,
+                             pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters, first = p->intercept;
+    double *inverse = NULL, *product = NULL, *spread = NULL, *bias = NULL;
+
+    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
+    NEED(product = pboost_alloc(m * m, sizeof *product), err);
+    NEED(spread = pboost_alloc(m * m, sizeof *spread), err);
+    NEED(bias = calloc(m, sizeof *bias), err);
+    TRY(invert(inverse, p, info, err));
+    multiply(product, inverse, info, m);
+    for (size_t i = 0; i < m; i++) /* spread = A I A */
+        for (size_t j = 0; j < m; j++) {
+            double sum = 0.0;
+            for (size_t k = 0; k < m; k++)
+                sum += product[i * m + k] * inverse[j * m + k];
+            spread[i * m + j] = sum;
+        }
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++)
+            bias[i] += inverse[i * m + j] * p->penalty[j] * p->parameter[j];
+    double total = 0.0, squares = 0.0;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++)
+            total += (spread[i * m + j] + bias[i] * bias[j]) * p->hessian[i * m + j];
+    for (size_t i = first; i < m; i++) {
+        squares += spread[i * m + i];
+        if (out->column != NULL)
+            out->column[i - first] = sqrt(spread[i * m + i]) / p->units.scale[i - first];
+    }
+    out->excess = 0.5 * p->loss_scale * total;
+    out->se = sqrt(squares / (double)(m - first));
+done:
+    free(inverse);
+    free(product);
+    free(spread);
+    free(bias);
+    return st;
+}
+
+/* ---- Bags ---------------------------------------------------------------------------------- */
+
+/* Moves info towards what bags of equal rows would give by what deeper trees gain. */
+static void deepen(double *info, const population *p, double total_weight, double levels)
+{
+    size_t m = p->n_parameters;
+    double left = pow(LEFT_BY_LEVEL, levels / (double)p->x->cols);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double most = total_weight * p->square[i * m + j];
+            info[i * m + j] = most - (most - info[i * m + j]) * left;
+        }
+}
+
+pboost_status pboost_forecast_bags(forecast_result *out, const population *p,
+                                   const forecast_bags *f, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_bags *bags = f->bags;
+    size_t m = p->n_parameters;
+    double *weight = NULL, *info = NULL, total = 0.0;
+    bag_pass pass = {0};
+    bag_moments moments = {0};
+    bag_rows rows = {.x = p->x,
+                     .offset = p->offset,
+                     .n_bags = bags->n_bags,
+                     .start = bags->start,
+                     .row = bags->row};
+
+    TRY(pboost_bagpass_init(&pass, &rows, p->family, p->intercept, &p->units.units, p->threads,
+                            err));
+    TRY(pboost_bag_moments_init(&moments, &pass, err));
+    NEED(weight = pboost_alloc(bags->n_bags, sizeof *weight), err);
+    NEED(info = pboost_alloc(m * m, sizeof *info), err);
+    pboost_bagpass_run(&moments, &pass, p->parameter);
+    for (size_t b = 0; b < bags->n_bags; b++) {
+        double size = (double)(bags->start[b + 1] - bags->start[b]);
+        double v = p->phi * moments.variance[b] + f->noise_scale / (size * size) + f->model_error;
+        weight[b] = f->repeat / fmax(v, 1e-300);
+        total += weight[b];
+    }
+    pboost_bagpass_gram(info, NULL, &pass, &moments, weight, NULL);
+    if (f->levels > 0.0)
+        deepen(info, p, total, f->levels);
+    complete(info, m, 1.0);
+    TRY(loss_of(out, p, info, err));
+done:
+    pboost_bagpass_free(&pass);
+    pboost_bag_moments_free(&moments);
+    free(weight);
+    free(info);
+    return st;
+}
+
+pboost_status pboost_forecast_labels(forecast_result *out, const population *p, double rows,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters;
+    double *info = NULL;
+
+    NEED(info = pboost_alloc(m * m, sizeof *info), err);
+    for (size_t i = 0; i < m * m; i++)
+        info[i] = rows / p->phi * p->hessian[i];
+    TRY(loss_of(out, p, info, err));
+done:
+    free(info);
+    return st;
+}
+
+double pboost_forecast_constant(const population *p)
+{
+    size_t m = p->n_parameters, first = p->intercept;
+    double total = 0.0;
+    for (size_t i = first; i < m; i++)
+        for (size_t j = first; j < m; j++)
+            total += p->parameter[i] * p->hessian[i * m + j] * p->parameter[j];
+    return 0.5 * p->loss_scale * total;
+}

@@ -1,0 +1,38 @@
+/* Are bags made by chance?  Their means then vary no more than chance makes them. */
+#include "aggregate.h"
+#include "try.h"
+
+#define TWICE 2.0
+
+pboost_status pboost_bags_are_mixed(bool *out, const aggregate_fit *fit, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const bag_rows *rows = &fit->data.rows;
+    bag_rows plain = *rows;
+    bag_pass pass = {0};
+    bag_moments means = {0};
+    double *zero = NULL, between = 0.0;
+    size_t n = rows->start[rows->n_bags] - rows->start[0], cols = rows->x->cols;
+
+    *out = false;
+    plain.offset = plain.weight = NULL;
+    /* The derivative of a linear model's mean prediction is the mean of the features. */
+    TRY(pboost_bagpass_init(&pass, &plain, PBOOST_LINEAR, false, &fit->units.units,
+                            fit->options->threads, err));
+    TRY(pboost_bag_moments_init(&means, &pass, err));
+    NEED(zero = calloc(cols, sizeof *zero), err);
+    pboost_bagpass_run(&means, &pass, zero);
+    for (size_t b = 0; b < rows->n_bags; b++) {
+        double square = 0.0, size = (double)(rows->start[b + 1] - rows->start[b]);
+        for (size_t j = 0; j < cols; j++)
+            square += means.jacobian[b * pass.stride + j] * means.jacobian[b * pass.stride + j];
+        between += size * square;
+    }
+    /* Standardised features have variance 1, and by chance a share of bags / rows lies between. */
+    *out = rows->n_bags < n && between < TWICE * (double)rows->n_bags * (double)cols;
+done:
+    pboost_bagpass_free(&pass);
+    pboost_bag_moments_free(&means);
+    free(zero);
+    return st;
+}

@@ -1,0 +1,432 @@
+/* The planner: forecasts every way of asking and recommends one.
+ *
+ * For each strategy, number of rounds and bag size, bags are made of a sample of rows as the trainer
+ * would make them, with the believed model for a prior, and their information is turned into loss
+ * (forecast.h).  Nothing of this needs a label.
+ *
+ * What the forecast cannot see is that the model is wrong.  A wrong model leaves in every answer a
+ * deviation that larger bags do not average out: on real tables several per cent of the variance of
+ * the means.  The recommendation therefore goes by a second figure, which counts that deviation as
+ * noise, and prefers the smallest bags unless larger ones are clearly better. */
+#include "plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "matrix.h"
+#include "try.h"
+
+#define MODEL_ERROR 0.03  /* of the variance of means, where nothing is known */
+#define CLEARLY 0.95      /* a loss less than this part of another is clearly better */
+#define HOPELESS 0.5      /* part of the constant model's excess that is as bad as that */
+#define BAGS_PER_WEIGHT 3 /* fewer bags than this a weight are not forecast */
+#define LEAST_BAGS 32     /* in all */
+#define EVENTS_PER_WEIGHT 10
+#define MAX_SIZES 24
+
+/* How the rows are asked about: a row each. */
+typedef struct {
+    pboost_estimator estimator;
+    pboost_strategy bags;
+    size_t rounds; /* 0: the trainer's default */
+    bool improves; /* bags are more alike within the larger the table */
+    bool shown;    /* to compare with; never the best */
+} manner;
+
+static const manner MANNERS[] = {
+    {PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, 1, true, false},
+    {PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, 4, true, true},
+    {PBOOST_AGGREGATE, PBOOST_BAGS_HYBRID, 2, true, false},
+    {PBOOST_AGGREGATE, PBOOST_BAGS_PRIOR, 4, false, true},
+    {PBOOST_AGGREGATE, PBOOST_BAGS_RANDOM, 1, false, true},
+    {PBOOST_EVENT, PBOOST_BAGS_PRIOR, 0, false, true},
+};
+#define N_MANNERS (sizeof MANNERS / sizeof *MANNERS)
+
+/* ---- What is believed ---------------------------------------------------------------------- */
+
+static double label_sd(const pboost_rules *rules)
+{
+    return rules->bounded ? (rules->upper - rules->lower) / 6.0 : 1.0;
+}
+
+static double default_mean(const pboost_plan_options *o)
+{
+    bool bounded = o->rules.bounded;
+    if (o->family == PBOOST_LOGISTIC)
+        return 0.5;
+    if (o->family == PBOOST_POISSON)
+        return bounded && o->rules.upper > 0.0 ? o->rules.upper / 5.0 : 1.0;
+    return bounded ? 0.5 * (o->rules.lower + o->rules.upper) : 0.0;
+}
+
+static double default_dispersion(const pboost_plan_options *o, double mean)
+{
+    double sd = label_sd(&o->rules);
+    if (o->family == PBOOST_LINEAR)
+        return 0.5 * sd * sd;
+    /* Counts are seldom Poisson: a tenth of the mean's square is usual. */
+    return o->family == PBOOST_POISSON ? 1.0 + 0.1 * mean : 1.0;
+}
+
+static double default_effect(const pboost_plan_options *o)
+{
+    if (o->family == PBOOST_LINEAR)
+        return sqrt(0.5) * label_sd(&o->rules);
+    return o->family == PBOOST_POISSON ? 0.5 : 1.0;
+}
+
+/* lambda / phi of the aggregate estimator, as it chooses it for itself. */
+static void set_penalty(population *p, const pboost_plan_options *o)
+{
+    double d = (double)p->x->cols, spread = 1.0;
+    if (p->family == PBOOST_LOGISTIC)
+        spread = 4.0;
+    if (p->family == PBOOST_LINEAR)
+        spread = p->mean_variance + p->phi;
+    for (size_t j = 0; j < p->x->cols; j++) {
+        double s = p->units.scale[j];
+        p->penalty[p->intercept + j] = o->l2 >= 0.0 ? o->l2 / (p->phi * s * s) : d / spread;
+    }
+}
+
+static pboost_status believe(planner *p, pboost_plan *plan, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_plan_options *o = p->options;
+    const pboost_belief *belief = &o->belief;
+    population *pop = &p->population;
+    size_t rows = plan->sample_rows < 8192 ? plan->sample_rows : 8192;
+
+    TRY(pboost_population_init(pop, o->family, p->x, p->offset, p->order.row, rows, o->intercept,
+                               o->threads, err));
+    plan->default_coef = belief->coef == NULL;
+    double mean = isnan(belief->mean) ? default_mean(o) : belief->mean;
+    if (o->family == PBOOST_LOGISTIC && !(mean > 0.0 && mean < 1.0))
+        FAIL(err, PBOOST_INVALID, "the mean label is %g; it must be between 0 and 1", mean);
+    if (o->family == PBOOST_POISSON && !(mean > 0.0))
+        FAIL(err, PBOOST_INVALID, "the mean label is %g; it must be positive", mean);
+    if (belief->coef != NULL)
+        pboost_population_set(pop, belief->coef);
+    else
+        pboost_population_assume(pop, mean, default_effect(o), o->seed);
+    TRY(pboost_population_measure(pop, p->order.row, rows, err));
+
+    plan->default_dispersion = isnan(belief->dispersion);
+    pop->phi = plan->default_dispersion ? default_dispersion(o, pop->mean) : belief->dispersion;
+    if (!(pop->phi > 0.0) || isinf(pop->phi))
+        FAIL(err, PBOOST_INVALID, "dispersion is %g; it must be positive and finite", pop->phi);
+    p->model_error =
+        isnan(belief->model_error) ? MODEL_ERROR * pop->mean_variance : belief->model_error;
+    set_penalty(pop, o);
+    plan->mean = pop->mean;
+    plan->dispersion = pop->phi;
+    plan->model_error = p->model_error;
+
+    TRY(pboost_coef_init(&p->coef, p->x->cols, err));
+    pboost_units_leave(&p->coef, &pop->units, pop->parameter, o->intercept);
+    NEED(p->score = pboost_alloc(plan->n_columns > 0 ? p->n : 1, sizeof *p->score), err);
+done:
+    return st;
+}
+
+/* ---- Bags as the trainer would make them ----------------------------------------------------- */
+
+static pboost_status slice_bags(pboost_bags *out, const planner *p, const manner *how, size_t first,
+                                size_t n, size_t bag_size, bool scored, pboost_error *err)
+{
+    const pboost_plan_options *o = p->options;
+    pboost_samples samples = {.x = p->x, .row = p->order.row + first, .n = n};
+    const double *score = p->score + first;
+    if (how->bags == PBOOST_BAGS_RANDOM || (how->bags == PBOOST_BAGS_PRIOR && !scored))
+        return pboost_bags_random(out, n, bag_size, o->seed, err);
+    if (how->bags == PBOOST_BAGS_PRIOR)
+        return pboost_bags_optimal(out, score, n, bag_size, o->threads, err);
+    if (how->bags == PBOOST_BAGS_HYBRID && scored)
+        return pboost_bags_hybrid(out, &samples, o->family, score, bag_size, o->threads, err);
+    return pboost_bags_features(out, &samples, bag_size, o->threads, err);
+}
+
+/* The bags of all rounds over the first `rows` of the order. */
+static pboost_status make_bags(pboost_bags *out, const planner *p, const manner *how, size_t rows,
+                               size_t bag_size, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_bags part = {0};
+
+    *out = (pboost_bags){0};
+    NEED(out->row = pboost_alloc(rows, sizeof *out->row), err);
+    NEED(out->start = pboost_alloc(rows / bag_size + 1, sizeof *out->start), err);
+    out->start[0] = 0;
+    for (size_t t = 0; t < how->rounds; t++) {
+        size_t first = rows * t / how->rounds, n = rows * (t + 1) / how->rounds - first;
+        TRY(slice_bags(&part, p, how, first, n, bag_size, t > 0, err));
+        for (size_t i = 0; i < n; i++)
+            out->row[first + i] = p->order.row[first + part.row[i]];
+        for (size_t b = 1; b <= part.n_bags; b++)
+            out->start[out->n_bags + b] = first + part.start[b];
+        out->n_bags += part.n_bags;
+        pboost_bags_free(&part);
+    }
+    out->n_rows = rows;
+done:
+    pboost_bags_free(&part);
+    if (st != PBOOST_OK)
+        pboost_bags_free(out);
+    return st;
+}
+
+/* ---- Points ---------------------------------------------------------------------------------- */
+
+/* c_B times the square of the bag's size. */
+static pboost_status noise_scale(double *out, const pboost_rules *rules, pboost_rational epsilon,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_rules with = *rules;
+    with.epsilon = epsilon;
+    TRY(pboost_rules_check(&with, err));
+    *out = pboost_rules_noise_variance(&with, 1);
+done:
+    return st;
+}
+
+/* Both forecasts of one set of bags at one epsilon. */
+static pboost_status aggregate_point(pboost_plan_point *point, const planner *p,
+                                     const forecast_bags *bags, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    forecast_result result = {0};
+    forecast_bags f = *bags;
+
+    TRY(noise_scale(&f.noise_scale, &p->options->rules, point->epsilon, err));
+    TRY(pboost_forecast_bags(&result, &p->population, &f, err));
+    point->excess = result.excess;
+    point->se = result.se;
+    f.model_error = p->model_error;
+    TRY(pboost_forecast_bags(&result, &p->population, &f, err));
+    point->cautious = result.excess;
+done:
+    return st;
+}
+
+/* The rules' own epsilon first, then the others. */
+static pboost_rational epsilon_at(const pboost_plan_options *o, size_t i)
+{
+    return i == 0 ? o->rules.epsilon : o->epsilon[i - 1];
+}
+
+static pboost_status add_points(pboost_plan *plan, const planner *p, const manner *how,
+                                size_t bag_size, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_plan_options *o = p->options;
+    pboost_bags bags = {0};
+    manner m = *how;
+    size_t rows = plan->sample_rows, want = LEAST_BAGS * 8 * bag_size;
+    double excess = NAN;
+    pboost_forecast forecast = PBOOST_FORECAST_INFORMATION;
+
+    if (m.bags == PBOOST_BAGS_FEATURES && m.rounds > 1 && bag_size > o->rules.min_bag)
+        goto done; /* shown once, to tell that rounds do not help */
+    if (m.rounds == 0)
+        m.rounds = pboost_rounds_default(p->n, p->x->cols, bag_size);
+    if (want > rows)
+        rows = want < p->n ? want : p->n;
+    if (rows / m.rounds < bag_size)
+        goto done;
+    if (m.estimator == PBOOST_EVENT)
+        TRY(pboost_plan_event(&excess, &forecast, p, rows, m.rounds, bag_size, err));
+    else
+        TRY(make_bags(&bags, p, &m, rows, bag_size, err));
+    for (size_t i = 0; i <= o->n_epsilon; i++) {
+        pboost_plan_point *point = &plan->point[plan->n_points];
+        *point = (pboost_plan_point){.estimator = m.estimator,
+                                     .bags = m.bags,
+                                     .rounds = m.rounds,
+                                     .bag_size = bag_size,
+                                     .n_bags = p->n / bag_size,
+                                     .epsilon = epsilon_at(o, i),
+                                     .forecast = forecast,
+                                     .excess = excess,
+                                     .cautious = excess,
+                                     .se = NAN};
+        double repeat = (double)p->n / (double)rows;
+        forecast_bags f = {
+            .bags = &bags, .repeat = repeat, .levels = m.improves ? log2(repeat) : 0.0};
+        if (m.estimator == PBOOST_EVENT && point->epsilon.den > 0)
+            continue; /* the theorems know no noise */
+        if (m.estimator != PBOOST_EVENT)
+            TRY(aggregate_point(point, p, &f, err));
+        plan->n_points++;
+    }
+done:
+    pboost_bags_free(&bags);
+    return st;
+}
+
+static bool same_epsilon(pboost_rational a, pboost_rational b)
+{
+    return a.den == 0 ? b.den == 0 : b.den > 0 && a.num * b.den == b.num * a.den;
+}
+
+/* ---- The recommendation ------------------------------------------------------------------------ */
+
+/* The first point (simplest manner, smallest bags) that no other beats clearly. */
+static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
+{
+    size_t best = SIZE_MAX;
+    double least = INFINITY;
+    for (size_t i = 0; i < plan->n_points; i++)
+        if (same_epsilon(plan->point[i].epsilon, epsilon))
+            least = fmin(least, plan->point[i].cautious);
+    for (size_t i = 0; i < plan->n_points && best == SIZE_MAX; i++)
+        if (same_epsilon(plan->point[i].epsilon, epsilon) &&
+            (plan->point[i].cautious * CLEARLY <= least || plan->point[i].cautious <= least))
+            best = i;
+    return best == SIZE_MAX ? 0 : best;
+}
+
+static void explain(pboost_plan *plan, const planner *p)
+{
+    const pboost_plan_point *best = &plan->point[plan->best];
+    size_t k = p->options->rules.min_bag;
+    const pboost_plan_point *smallest = best;
+    for (size_t i = 0; i < plan->n_points; i++) {
+        const pboost_plan_point *other = &plan->point[i];
+        if (other->estimator == best->estimator && other->bags == best->bags &&
+            other->rounds == best->rounds && other->bag_size == k &&
+            same_epsilon(other->epsilon, best->epsilon))
+            smallest = other;
+    }
+    if (best->bag_size > k)
+        snprintf(plan->reason, sizeof plan->reason,
+                 "the noise outweighs what larger bags lose: bags of %zu are forecast an excess "
+                 "loss of %.3g, bags of %zu one of %.3g",
+                 best->bag_size, best->cautious, k, smallest->cautious);
+    else
+        snprintf(plan->reason, sizeof plan->reason,
+                 "%s bags of %zu are forecast an excess loss of %.3g, %.2g times that with all "
+                 "labels; nothing else is clearly better",
+                 pboost_strategy_name(best->bags), best->bag_size, best->excess,
+                 best->excess / plan->all_labels);
+}
+
+static pboost_status judge(pboost_plan *plan, const planner *p, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const population *pop = &p->population;
+    forecast_result labels = {0};
+    pboost_bags bags = {0};
+
+    TRY(pboost_forecast_labels(&labels, pop, (double)p->n, err));
+    plan->all_labels = labels.excess;
+    plan->constant = pboost_forecast_constant(pop);
+    plan->best = recommend(plan, p->options->rules.epsilon);
+    const pboost_plan_point *best = &plan->point[plan->best];
+    plan->hopeless = best->cautious >= HOPELESS * plan->constant;
+    plan->events = NAN;
+    if (pop->family == PBOOST_LOGISTIC)
+        plan->events = (double)p->n * fmin(pop->mean, 1.0 - pop->mean);
+    if (pop->family == PBOOST_POISSON)
+        plan->events = (double)p->n * pop->mean;
+    plan->rare = plan->events < EVENTS_PER_WEIGHT * (double)(plan->n_columns + 1);
+    explain(plan, p);
+
+    NEED(plan->se = calloc(plan->n_columns, sizeof *plan->se), err);
+    if (best->estimator != PBOOST_AGGREGATE)
+        goto done;
+    manner how = {best->estimator, best->bags, best->rounds, false, false};
+    size_t rows = plan->sample_rows < p->n ? plan->sample_rows : p->n;
+    if (rows / best->rounds < best->bag_size)
+        rows = p->n;
+    TRY(make_bags(&bags, p, &how, rows, best->bag_size, err));
+    double repeat = (double)p->n / (double)rows;
+    forecast_bags f = {.bags = &bags, .repeat = repeat, .levels = log2(repeat)};
+    forecast_result result = {.column = plan->se};
+    TRY(noise_scale(&f.noise_scale, &p->options->rules, best->epsilon, err));
+    TRY(pboost_forecast_bags(&result, pop, &f, err));
+done:
+    pboost_bags_free(&bags);
+    return st;
+}
+
+/* ---- The plan ---------------------------------------------------------------------------------- */
+
+static pboost_status check(const pboost_matrix *x, const pboost_plan_options *o, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_samples samples = {.x = x, .n = x->rows};
+    pboost_rules rules = o->rules;
+
+    if (o->struct_size != sizeof *o)
+        FAIL(err, PBOOST_INVALID,
+             "struct_size of the plan options is %zu; start from PBOOST_PLAN_OPTIONS_INIT, which "
+             "has %zu",
+             o->struct_size, sizeof *o);
+    TRY(pboost_family_check(o->family, err));
+    TRY(pboost_samples_check(&samples, false, err));
+    TRY(pboost_rules_check(&rules, err));
+    if (x->rows < o->rules.min_bag)
+        FAIL(err, PBOOST_BAD_DATA, "min_bag is %zu, but the table has %zu rows", o->rules.min_bag,
+             x->rows);
+    if (o->belief.coef != NULL && o->belief.coef->n != x->cols)
+        FAIL(err, PBOOST_INVALID, "the believed model has %zu weights for %zu columns",
+             o->belief.coef->n, x->cols);
+done:
+    return st;
+}
+
+static pboost_status score_rows(planner *p, pboost_error *err)
+{
+    pboost_samples rows = {.x = p->x, .row = p->order.row, .n = p->n, .offset = p->offset};
+    return pboost_predict(p->score, p->options->family, &rows, &p->coef, p->options->threads, err);
+}
+
+/* Sizes k, 2k, 4k, ... as long as there are enough bags. */
+static size_t bag_sizes(size_t *size, size_t n, size_t cols, size_t k)
+{
+    size_t count = 0, least = BAGS_PER_WEIGHT * (cols + 1);
+    least = least > LEAST_BAGS ? least : LEAST_BAGS;
+    for (size_t s = k; count < MAX_SIZES && (count == 0 || n / s >= least); s *= 2)
+        size[count++] = s;
+    return count;
+}
+
+pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const double *offset,
+                               const pboost_plan_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t size[MAX_SIZES];
+    planner p = {.options = options, .x = x, .offset = offset, .n = x->rows};
+
+    *out = (pboost_plan){.rows = x->rows, .n_columns = x->cols};
+    TRY(check(x, options, err));
+    out->sample_rows = options->max_rows > 0 && options->max_rows < p.n ? options->max_rows : p.n;
+    TRY(pboost_bags_random(&p.order, p.n, p.n, options->seed, err));
+    TRY(believe(&p, out, err));
+    TRY(score_rows(&p, err));
+    size_t n_sizes = bag_sizes(size, p.n, x->cols, options->rules.min_bag);
+    size_t most = N_MANNERS * n_sizes * (options->n_epsilon + 1);
+    NEED(out->point = calloc(most, sizeof *out->point), err);
+    for (size_t m = 0; m < N_MANNERS; m++)
+        for (size_t i = 0; i < n_sizes && !(options->brief && MANNERS[m].shown); i++)
+            TRY(add_points(out, &p, &MANNERS[m], size[i], err));
+    TRY(judge(out, &p, err));
+done:
+    pboost_bags_free(&p.order);
+    pboost_population_free(&p.population);
+    pboost_coef_free(&p.coef);
+    free(p.score);
+    if (st != PBOOST_OK)
+        pboost_plan_free(out);
+    return st;
+}
+
+void pboost_plan_free(pboost_plan *plan)
+{
+    free(plan->point);
+    free(plan->se);
+    *plan = (pboost_plan){0};
+}

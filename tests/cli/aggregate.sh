@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# The aggregate estimator and its comparisons, as a person would use them.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+priorboost generate --family logistic --rows 20000 --features 4 --seed 3 --out data.csv \
+    --test-rows 4000 --test-out test.csv --truth truth.json
+train() { priorboost train --data data.csv --label y --family logistic --min-bag 32 "$@"; }
+
+# ---- it is better than the paper's estimator on the same bags, and says how sure it is ----
+expect 0 train --estimator event --bags random --rounds 1 --test test.csv --json
+event=$(field test_loss)
+expect 0 train --estimator aggregate --bags features --rounds 1 --test test.csv --out model.json --json
+within 0 "$event" "$(field test_loss)"
+[ "$(field estimator)" = aggregate ] || fail "estimator is $(field estimator)"
+[ "$(field converged)" = true ] || fail "not converged"
+within 0.9 1.1 "$(field dispersion)"
+within 4.9 5 "$(field effective_freedom)"
+within 0.9 1.1 "$(field l2)"
+[ "$(field l2_standardized)" = true ] || fail "l2 is not on standardised features"
+[ "$(field warnings)" = "[]" ] || fail "warnings: $(field warnings)"
+within 0.7 1.3 "$(field history.0.bag_deviance)"
+python3 - <<'PY' || fail "the truth is far outside the intervals"
+import json
+out, truth = json.load(open("stdout")), json.load(open("truth.json"))
+for t, e, s in zip(truth["theta"], out["theta"], out["standard_errors"]):
+    assert 0 < s < 0.1 and abs(t - e) < 4 * s, (t, e, s)
+model = json.load(open("model.json"))
+assert len(model["covariance"]) == 5
+for j, s in enumerate(out["standard_errors"]):
+    assert abs(model["covariance"][j][j] ** 0.5 / s - 1) < 1e-12
+PY
+expect 0 train --estimator aggregate --bags features --rounds 1
+printed 'std. error'
+printed '95 % interval'
+printed 'bag deviance'
+
+# ---- rounds pool; each is foretold by those before it ----
+expect 0 train --estimator aggregate --rounds 4 --json
+[ "$(field history.0.bag_deviance_ahead)" = null ] || fail "round 1 was foretold by nothing"
+within 0.5 2 "$(field history.3.bag_deviance_ahead)"
+
+# ---- standardizing, units and threads change nothing but rounding ----
+cp stdout plain.json
+expect 0 train --estimator aggregate --rounds 4 --json --standardize --threads 3
+python3 - <<'PY' || fail "--standardize changes the aggregate fit"
+import json
+a, b = json.load(open("plain.json")), json.load(open("stdout"))
+for key in "theta", "standard_errors":
+    for u, v in zip(a[key] + [a["intercept_standard_error"]], b[key] + [b["intercept_standard_error"]]):
+        assert abs(u - v) < 1e-5, (key, u, v)
+PY
+
+# ---- noise, cross-validation, sandwich, winsorizing ----
+expect 0 train --estimator aggregate --bags features --rounds 1 --epsilon 1 --bounds 0,1 --seed 5 --json
+cp stdout noisy.json
+expect 0 train --estimator aggregate --bags features --rounds 1 --l2 cv --covariance sandwich \
+    --winsorize 3 --out cv.json --json
+[ "$(field covariance)" = sandwich ] || fail "covariance is $(field covariance)"
+python3 -c 'import json; f=json.load(open("cv.json"))["features"][0]; assert -4 < f["lower"] < -2 < 2 < f["upper"] < 4' ||
+    fail "the model does not hold the winsorizing"
+head -n 1 test.csv >far.csv
+echo '1e9,0,0,0,1' >>far.csv
+tail -n 1 cv.json >/dev/null
+expect 0 priorboost predict --model cv.json --data far.csv --json
+within 0.001 0.999 "$(field prediction.0)"
+
+# ---- predict --interval ----
+expect 0 priorboost predict --model model.json --data test.csv --interval --out wide.csv
+expect 0 priorboost predict --model model.json --data test.csv --interval 0.5 --out narrow.csv
+python3 - <<'PY' || fail "intervals are not nested"
+import csv
+for w, n in zip(csv.DictReader(open("wide.csv")), csv.DictReader(open("narrow.csv"))):
+    assert float(w["lower"]) < float(n["lower"]) < float(n["prediction"]) < float(n["upper"]) < float(w["upper"])
+PY
+expect 0 train --estimator event --out event.json
+expect 3 priorboost predict --model event.json --data test.csv --interval
+says 'no covariance'
+expect 2 priorboost predict --model model.json --data test.csv --interval 1.5
+says 'between 0 and 1'
+
+# ---- the comparisons ----
+expect 0 train --estimator interpolated --rho 1 --rounds 1 --bags random --l2 1 --json
+cp stdout one.json
+expect 0 train --estimator event --rounds 1 --bags random --l2 1 --json
+python3 -c 'import json; a, b = json.load(open("one.json")), json.load(open("stdout"))
+assert all(abs(u - v) < 1e-6 for u, v in zip(a["theta"], b["theta"])); assert a["rho"] == 1' ||
+    fail "interpolated with rho 1 is not event"
+expect 0 train --estimator interpolated --rho 0 --rounds 1 --bags features --test test.csv --json
+within 0 "$event" "$(field test_loss)"
+
+# ---- what runs away is said ----
+priorboost generate --family poisson --rows 4000 --features 2 --seed 1 --out counts.csv
+expect 0 priorboost train --data counts.csv --label y --family poisson --min-bag 16 --algorithm oneshot \
+    --estimator aggregate --epsilon 1 --bounds 0,20 --clamp --seed 1
+says 'intervals are too short'
+priorboost generate --family logistic --round-labels --rows 4000 --features 2 --seed 1 --out sharp.csv
+expect 0 priorboost train --data sharp.csv --label y --family logistic --min-bag 4 --bags features --rounds 1 \
+    --estimator aggregate
+says 'all but separate'
+
+# ---- refusals ----
+refuse() {
+    expect 2 train --out no.json "${@:2}"
+    says "$1"
+    no_file no.json
+}
+refuse 'do not go together' --estimator aggregate --round
+refuse 'do not go together' --estimator interpolated --round
+refuse '--rho is for' --estimator aggregate --rho 0.5
+refuse '--rho is 2' --estimator interpolated --rho 2
+refuse '--l2 cv is for' --estimator event --l2 cv
+refuse '--covariance is for' --covariance sandwich
+refuse "it must be model or sandwich" --estimator aggregate --covariance x
+refuse '--winsorize is' --winsorize 0
+finish

@@ -1,0 +1,724 @@
+/* The aggregate estimator, its comparisons, its covariance and its reports. */
+#include "fit_support.h"
+
+#include "simd.h"
+
+static const pboost_family FAMILIES[] = {PBOOST_LINEAR, PBOOST_LOGISTIC, PBOOST_POISSON};
+
+/* ---- Support --------------------------------------------------------------------------------- */
+
+/* Bags of `size` rows, each of one stretch of the order of column 0 where sorted, else as they
+ * come; answers are the means of y plus Laplace noise of variance `noise`. */
+static pboost_answers make_answers(const test_table *t, size_t size, double noise, bool sorted,
+                                   uint64_t seed)
+{
+    pboost_answers a = {0};
+    pboost_bags bags = {0};
+    pboost_error err = {0};
+    test_rng rng = {seed};
+    double *score = calloc(t->n, sizeof *score);
+    for (size_t i = 0; i < t->n; i++)
+        score[i] = sorted ? t->x[i * t->d] : uniform(&rng);
+    assert_int_equal(pboost_bags_optimal(&bags, score, t->n, size, 1, &err), PBOOST_OK);
+    double *mean = calloc(bags.n_bags, sizeof *mean), *c = calloc(bags.n_bags, sizeof *c);
+    for (size_t b = 0; b < bags.n_bags; b++) {
+        for (size_t i = bags.start[b]; i < bags.start[b + 1]; i++)
+            mean[b] += t->y[bags.row[i]] / (double)(bags.start[b + 1] - bags.start[b]);
+        double u = uniform(&rng) - 0.5;
+        mean[b] -= sqrt(noise / 2.0) * (u < 0.0 ? -1.0 : 1.0) * log(1.0 - 2.0 * fabs(u));
+        c[b] = noise;
+    }
+    assert_int_equal(pboost_answers_append(&a, &bags, mean, c, &err), PBOOST_OK);
+    pboost_bags_free(&bags);
+    free(score);
+    free(mean);
+    free(c);
+    return a;
+}
+
+static pboost_fit_options options_for(pboost_family family, double l2)
+{
+    pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
+    o.family = family;
+    o.estimator = PBOOST_AGGREGATE;
+    o.l2 = l2;
+    return o;
+}
+
+/* What a fit gives; free with fitted_free. */
+typedef struct {
+    pboost_coef coef;
+    pboost_fit_report report;
+    double *covariance;
+} fitted;
+
+static fitted fit_or_fail(const pboost_matrix *x, const double *weight, const double *offset,
+                          const pboost_answers *a, const pboost_fit_options *o)
+{
+    fitted f = {0};
+    pboost_error err = {0};
+    assert_int_equal(pboost_coef_init(&f.coef, x->cols, &err), PBOOST_OK);
+    f.covariance = calloc((x->cols + 1) * (x->cols + 1), sizeof *f.covariance);
+    pboost_status st =
+        pboost_answers_fit(&f.coef, &f.report, f.covariance, x, weight, offset, a, 0, o, &err);
+    if (st != PBOOST_OK)
+        print_error("%s\n", err.message);
+    assert_int_equal(st, PBOOST_OK);
+    return f;
+}
+
+static void fitted_free(fitted *f)
+{
+    pboost_coef_free(&f->coef);
+    free(f->covariance);
+}
+
+static void assert_same_coef(const pboost_coef *a, const pboost_coef *b, double tolerance)
+{
+    for (size_t j = 0; j < a->n; j++)
+        assert_near(a->theta[j], b->theta[j], tolerance);
+    assert_near(a->intercept, b->intercept, tolerance);
+}
+
+/* The estimating equation and sum J J'/V in long double, parameters: columns, then intercept. */
+static void equation(long double *g, long double *gram, const test_table *t, const double *weight,
+                     const double *offset, const pboost_answers *a, const fitted *f,
+                     pboost_family family)
+{
+    size_t d = t->d, p = d + 1;
+    memset(g, 0, p * sizeof *g);
+    memset(gram, 0, p * p * sizeof *gram);
+    for (size_t b = 0; b < a->n_bags; b++) {
+        long double jacobian[16] = {0}, mu = 0, v = 0,
+                    s = (long double)(a->start[b + 1] - a->start[b]);
+        for (size_t i = a->start[b]; i < a->start[b + 1]; i++) {
+            size_t row = a->row[i];
+            long double eta = f->coef.intercept + (offset != NULL ? offset[row] : 0.0);
+            for (size_t j = 0; j < d; j++)
+                eta += (long double)f->coef.theta[j] * t->x[row * d + j];
+            long double w = weight != NULL ? weight[row] : 1.0, c = variance_of(family, eta);
+            mu += mean_of(family, eta) / s;
+            v += c / (w * s * s);
+            for (size_t j = 0; j < p; j++)
+                jacobian[j] += c * (j < d ? t->x[row * d + j] : 1.0) / s;
+        }
+        v += a->noise_variance[b] > 0.0 ? a->noise_variance[b] / f->report.dispersion : 0.0;
+        for (size_t j = 0; j < p; j++) {
+            g[j] += jacobian[j] * (a->mean[b] - mu) / v;
+            for (size_t k = 0; k < p; k++)
+                gram[j * p + k] += jacobian[j] * jacobian[k] / v;
+        }
+    }
+}
+
+/* ---- The estimate ---------------------------------------------------------------------------- */
+
+static void one_row_bags_without_noise_are_the_event_level_fit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 12; i++) {
+        pboost_fit_options o = options_for(FAMILIES[i % 3], 1.5);
+        test_table t = make_table(o.family, 700, 5, i);
+        pboost_answers a = make_answers(&t, 1, 0.0, true, i);
+        const double *weight = i & 4 ? t.weight : NULL, *offset = i >= 6 ? t.offset : NULL;
+        o.intercept = i != 7;
+        fitted aggregate = fit_or_fail(&t.matrix, weight, offset, &a, &o);
+        o.estimator = PBOOST_EVENT;
+        fitted event = fit_or_fail(&t.matrix, weight, offset, &a, &o);
+        assert_true(aggregate.report.converged);
+        assert_same_coef(&aggregate.coef, &event.coef, 1e-6);
+        assert_int_equal(aggregate.report.l2_standardized, false);
+        fitted_free(&aggregate);
+        fitted_free(&event);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+}
+
+static void the_estimating_equation_is_solved(void **state)
+{
+    (void)state;
+    long double g[16], gram[256];
+    for (size_t i = 0; i < 24; i++) {
+        pboost_fit_options o = options_for(FAMILIES[i % 3], i < 12 ? 2.0 : 0.0);
+        test_table t = make_table(o.family, 1200, 4, i);
+        pboost_answers a = make_answers(&t, 5 + i % 7, i & 1 ? 0.01 : 0.0, i & 2, i);
+        const double *weight = i & 4 ? t.weight : NULL, *offset = i & 8 ? t.offset : NULL;
+        fitted f = fit_or_fail(&t.matrix, weight, offset, &a, &o);
+        assert_true(f.report.converged);
+        equation(g, gram, &t, weight, offset, &a, &f, o.family);
+        for (size_t j = 0; j <= t.d; j++) {
+            double penalty = j < t.d ? o.l2 * f.coef.theta[j] : 0.0;
+            assert_near((double)g[j], penalty, 1e-5 * sqrt((double)gram[j * (t.d + 2)]));
+        }
+        fitted_free(&f);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+}
+
+/* phi (gram + l2)^-1, and its sandwich with HC2, by other means. */
+static void the_covariance_is_the_inverse_information(void **state)
+{
+    (void)state;
+    long double g[16], gram[256], factor[256], column[16];
+    for (size_t i = 0; i < 6; i++) {
+        pboost_fit_options o = options_for(FAMILIES[i % 3], 2.0);
+        test_table t = make_table(o.family, 1200, 4, i);
+        for (size_t r = 0; r < t.n; r++) /* the intercept must mind the means */
+            t.x[r * t.d + 1] += 3.0;
+        pboost_answers a = make_answers(&t, 6, i < 3 ? 0.02 : 0.0, true, i);
+        fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        size_t p = t.d + 1;
+        equation(g, gram, &t, NULL, NULL, &a, &f, o.family);
+        for (size_t j = 0; j < t.d; j++)
+            gram[j * p + j] += o.l2;
+        for (size_t j = 0; j < p; j++) {
+            memcpy(factor, gram, sizeof factor);
+            memset(column, 0, sizeof column);
+            column[j] = f.report.dispersion;
+            solve_ld(factor, column, p);
+            for (size_t k = 0; k < p; k++)
+                assert_near(f.covariance[j * p + k], (double)column[k],
+                            1e-6 * fabs((double)column[j]));
+        }
+        fitted_free(&f);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+}
+
+static void the_sandwich_agrees_where_the_model_is_right_and_grows_where_it_is_not(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    test_table t = make_table(PBOOST_LOGISTIC, 20000, 3, 8);
+    pboost_answers a = make_answers(&t, 10, 0.0, true, 1);
+    fitted model = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    o.covariance = PBOOST_COVARIANCE_SANDWICH;
+    fitted sandwich = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    for (size_t j = 0; j < 4; j++)
+        assert_near(sandwich.covariance[j * 5] / model.covariance[j * 5], 1.0, 0.2);
+    fitted_free(&sandwich);
+
+    /* Answers that swing twice as far as coins do. */
+    test_rng rng = {3};
+    for (size_t b = 0; b < a.n_bags; b++)
+        a.mean[b] += 0.3 * normal(&rng);
+    sandwich = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_true(sandwich.report.pearson > 3.0);
+    for (size_t j = 0; j < 4; j++)
+        assert_true(sandwich.covariance[j * 5] > 2.0 * model.covariance[j * 5]);
+    fitted_free(&sandwich);
+    fitted_free(&model);
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
+/* With its default penalty the fit does not depend on the units of the columns. */
+static void units_do_not_matter(void **state)
+{
+    (void)state;
+    const double scale[] = {1e-9, 1.0, 1e7, 3.0}, shift[] = {0.0, 1e6, 0.0, -2.0};
+    for (size_t i = 0; i < 6; i++) {
+        pboost_fit_options o = options_for(FAMILIES[i % 3], PBOOST_L2_DEFAULT);
+        test_table t = make_table(o.family, 2000, 4, i);
+        pboost_answers a = make_answers(&t, 8, i < 3 ? 0.01 : 0.0, true, i);
+        fitted plain = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        for (size_t r = 0; r < t.n; r++)
+            for (size_t j = 0; j < 4; j++)
+                t.x[r * 4 + j] = t.x[r * 4 + j] * scale[j] + shift[j];
+        fitted other = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        assert_true(plain.report.converged && other.report.converged);
+        for (size_t j = 0; j < 4; j++) {
+            assert_near(other.coef.theta[j] * scale[j], plain.coef.theta[j], 1e-6);
+            assert_near(other.covariance[j * 6] * scale[j] * scale[j] / plain.covariance[j * 6],
+                        1.0, 1e-5);
+        }
+        assert_near(other.report.l2, plain.report.l2, 1e-6 * plain.report.l2);
+        fitted_free(&plain);
+        fitted_free(&other);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+}
+
+static void threads_and_levels_do_not_matter(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    test_table t = make_table(PBOOST_LOGISTIC, 60000, 9, 4);
+    pboost_answers a = make_answers(&t, 7, 0.01, false, 1);
+    fitted one = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    for (int threads = 2; threads <= 5; threads++) {
+        o.threads = threads;
+        fitted many = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        assert_memory_equal(many.coef.theta, one.coef.theta, 9 * sizeof(double));
+        assert_memory_equal(many.covariance, one.covariance, 100 * sizeof(double));
+        fitted_free(&many);
+    }
+    simd_level_t best = pboost_simd_level();
+    for (int level = SIMD_PLAIN; level < (int)best; level++) {
+        pboost_simd_force((simd_level_t)level);
+        fitted plain = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        assert_same_coef(&plain.coef, &one.coef, 1e-8);
+        fitted_free(&plain);
+    }
+    pboost_simd_force(best);
+    fitted_free(&one);
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
+/* ---- Dispersion and penalty ------------------------------------------------------------------ */
+
+static void the_dispersion_is_found(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    test_table t = make_table(PBOOST_LINEAR, 40000, 3, 1); /* residual variance 1/4 */
+    for (int noisy = 0; noisy < 2; noisy++) {
+        pboost_answers a = make_answers(&t, 10, noisy ? 0.02 : 0.0, true, 1);
+        fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        assert_near(f.report.dispersion, 0.25, 0.03);
+        assert_near(f.report.pearson, 1.0, 1e-6);
+        assert_near(f.report.freedom, 4.0, 0.01);
+        assert_false(f.report.dispersion_floored);
+        /* lambda = phi d / Var(y) */
+        double y = f.report.eta_sd * f.report.eta_sd + f.report.dispersion;
+        assert_near(f.report.l2, f.report.dispersion * 3.0 / y, 1e-6);
+        fitted_free(&f);
+        pboost_answers_free(&a);
+    }
+    /* Noise that hides it: a positive stand-in, said to be one. */
+    pboost_answers a = make_answers(&t, 10, 1e4, true, 2);
+    fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_true(f.report.dispersion_floored);
+    assert_true(f.report.dispersion > 100.0);
+    fitted_free(&f);
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
+static void labels_that_are_no_coin_leave_logistic_dispersion_at_one(void **state)
+{
+    (void)state;
+    for (size_t i = 1; i < 3; i++) {
+        pboost_fit_options o = options_for(FAMILIES[i], PBOOST_L2_DEFAULT);
+        test_table t = make_table(o.family, 20000, 3, 1);
+        pboost_answers a = make_answers(&t, 10, 0.0, true, 1);
+        test_rng rng = {5};
+        for (size_t b = 0; b < a.n_bags; b++)
+            a.mean[b] += normal(&rng);
+        fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        if (o.family == PBOOST_LOGISTIC)
+            assert_true(f.report.dispersion == 1.0 && f.report.pearson > 10.0);
+        else
+            assert_true(f.report.dispersion > 5.0);
+        double lambda = o.family == PBOOST_LOGISTIC ? 0.75 : 3.0 * f.report.dispersion;
+        assert_near(f.report.l2, lambda, 1e-9 * lambda);
+        assert_true(f.report.l2_standardized);
+        fitted_free(&f);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+}
+
+static void cross_validation_shrinks_what_is_noise_and_not_what_is_not(void **state)
+{
+    (void)state;
+    test_table t = make_table(PBOOST_LINEAR, 2000, 12, 3);
+    pboost_answers a = make_answers(&t, 10, 0.0, false, 1);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_CV);
+    o.seed = 7;
+    fitted signal = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    fitted again = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_memory_equal(signal.coef.theta, again.coef.theta, 12 * sizeof(double));
+    test_rng rng = {1};
+    for (size_t b = 0; b < a.n_bags; b++)
+        a.mean[b] = normal(&rng);
+    fitted noise = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    o.l2 = PBOOST_L2_DEFAULT;
+    fitted plain = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_true(noise.report.l2 > 5.0 * plain.report.l2);
+    assert_true(noise.report.freedom < 0.7 * plain.report.freedom);
+    assert_true(signal.report.freedom > 9.0);
+    fitted_free(&signal);
+    fitted_free(&again);
+    fitted_free(&noise);
+    fitted_free(&plain);
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
+/* ---- Nothing runs away unsaid ---------------------------------------------------------------- */
+
+static void a_fit_that_ran_away_says_so(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, 0.0);
+    test_table t = make_table(PBOOST_LOGISTIC, 600, 2, 1);
+    for (size_t i = 0; i < t.n; i++)
+        t.y[i] = t.x[i * 2] > 0.0;
+    pboost_answers a = make_answers(&t, 4, 0.0, true, 1);
+    fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_true(f.report.separable);
+    assert_false(f.report.converged);
+    fitted_free(&f);
+    o.l2 = PBOOST_L2_DEFAULT;
+    f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_true(f.report.separable);
+    assert_true(fabs(f.coef.theta[0]) < 200.0);
+    fitted_free(&f);
+
+    o = options_for(PBOOST_LOGISTIC, 1.0);
+    o.max_iterations = 1;
+    f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_false(f.report.converged);
+    fitted_free(&f);
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
+static void columns_that_add_nothing_are_reported(void **state)
+{
+    (void)state;
+    for (int ridge = 0; ridge < 2; ridge++) {
+        pboost_fit_options o = options_for(PBOOST_LINEAR, ridge ? PBOOST_L2_DEFAULT : 0.0);
+        test_table t = make_table(PBOOST_LINEAR, 900, 4, 1);
+        for (size_t i = 0; i < t.n; i++) {
+            t.x[i * 4 + 1] = 7.0;
+            t.x[i * 4 + 3] = 2.0 * t.x[i * 4] - t.x[i * 4 + 2];
+        }
+        pboost_answers a = make_answers(&t, 4, 0.0, true, 1);
+        fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        assert_true(f.report.converged);
+        assert_near(f.coef.theta[1], 0.0, 1e-9);
+        if (!ridge) {
+            assert_int_equal(f.report.rank, 2);
+            assert_int_equal(f.report.first_dropped, 1);
+            assert_true(f.coef.theta[3] == 0.0);
+        }
+        fitted_free(&f);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+}
+
+static void mixed_bags_with_noise_under_cover_for_poisson(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        for (int noisy = 0; noisy < 2; noisy++)
+            for (int sorted = 0; sorted < 2; sorted++) {
+                pboost_fit_options o = options_for(FAMILIES[i], PBOOST_L2_DEFAULT);
+                test_table t = make_table(o.family, 4000, 2, 1);
+                pboost_answers a = make_answers(&t, 16, noisy ? 0.01 : 0.0, sorted, 1);
+                fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+                assert_int_equal(f.report.undercovers,
+                                 o.family == PBOOST_POISSON && noisy && !sorted);
+                fitted_free(&f);
+                pboost_answers_free(&a);
+                free_table(&t);
+            }
+}
+
+/* ---- Refusals -------------------------------------------------------------------------------- */
+
+static void assert_refused(const pboost_matrix *x, const double *weight, const double *offset,
+                           const pboost_answers *a, const pboost_fit_options *o,
+                           pboost_status expected, const char *part)
+{
+    pboost_coef coef;
+    pboost_error err = {0};
+    pboost_fit_report report;
+    assert_int_equal(pboost_coef_init(&coef, x->cols, NULL), PBOOST_OK);
+    assert_int_equal(pboost_answers_fit(&coef, &report, NULL, x, weight, offset, a, 0, o, &err),
+                     expected);
+    if (strstr(err.message, part) == NULL)
+        print_error("\"%s\" does not say \"%s\"\n", err.message, part);
+    assert_non_null(strstr(err.message, part));
+    assert_false(report.converged);
+    pboost_coef_free(&coef);
+}
+
+static void bad_requests_are_refused(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_POISSON, 1.0), bad = o;
+    test_table t = make_table(PBOOST_POISSON, 60, 2, 1);
+    pboost_answers a = make_answers(&t, 4, 0.0, true, 1), other = a;
+    other.rounded = true;
+    assert_refused(&t.matrix, NULL, NULL, &other, &o, PBOOST_INVALID, "rounded to 0 or 1");
+    bad.l2 = -0.5;
+    assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "l2 is -0.5");
+    bad = o;
+    bad.struct_size = 8;
+    assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "struct_size");
+    bad = o;
+    bad.threads = -1;
+    assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "threads is -1");
+    bad = o;
+    bad.tolerance = -1.0;
+    assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "tolerance");
+    bad = o;
+    bad.covariance = (pboost_covariance)9;
+    assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "covariance 9");
+    bad = o;
+    bad.estimator = (pboost_estimator)9;
+    assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "estimator 9");
+    bad = o;
+    bad.l2 = PBOOST_L2_CV;
+    other = a;
+    other.n_bags = 5;
+    assert_refused(&t.matrix, NULL, NULL, &other, &bad, PBOOST_BAD_DATA, "at least 10");
+    other.n_bags = 0;
+    assert_refused(&t.matrix, NULL, NULL, &other, &o, PBOOST_BAD_DATA, "no bags");
+
+    t.offset[3] = NAN;
+    assert_refused(&t.matrix, NULL, t.offset, &a, &o, PBOOST_BAD_DATA, "offset of row 3");
+    t.weight[5] = -1.0;
+    assert_refused(&t.matrix, t.weight, NULL, &a, &o, PBOOST_BAD_DATA, "weight of row 5");
+    double keep = t.x[7];
+    t.x[7] = INFINITY;
+    assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_BAD_DATA, "row 3, column 1");
+    t.x[7] = 1e200;
+    assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_BAD_DATA, "rescaled");
+    t.x[7] = keep;
+    for (size_t b = 0; b < a.n_bags; b++)
+        a.mean[b] = -0.1;
+    assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_BAD_DATA, "poisson means are positive");
+    a.mean[2] = NAN;
+    assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_BAD_DATA, "answer for bag 2");
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
+static void rows_of_weight_zero_silence_their_bags(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, 1.0);
+    test_table t = make_table(PBOOST_LOGISTIC, 400, 2, 1);
+    pboost_answers a = make_answers(&t, 4, 0.0, true, 1);
+    for (size_t i = 0; i < t.n; i++)
+        t.weight[i] = 1.0;
+    t.weight[a.row[a.start[10]]] = 0.0;
+    fitted f = fit_or_fail(&t.matrix, t.weight, NULL, &a, &o);
+    a.mean[10] = 0.9;
+    fitted g = fit_or_fail(&t.matrix, t.weight, NULL, &a, &o);
+    assert_true(f.report.converged && g.report.converged);
+    assert_same_coef(&f.coef, &g.coef, 1e-6);
+    fitted_free(&f);
+    fitted_free(&g);
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
+/* ---- The comparisons ------------------------------------------------------------------------- */
+
+static void rho_one_is_the_event_level_fit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        pboost_fit_options o = options_for(FAMILIES[i % 3], 2.0);
+        test_table t = make_table(o.family, 900, 4, i);
+        pboost_answers a = make_answers(&t, i < 3 ? 1 : 6, 0.0, true, i);
+        o.estimator = PBOOST_EVENT;
+        fitted event = fit_or_fail(&t.matrix, NULL, t.offset, &a, &o);
+        o.estimator = PBOOST_INTERPOLATED;
+        o.rho = i < 3 ? 0.3 : 1.0; /* bags of one row: any rho */
+        fitted f = fit_or_fail(&t.matrix, NULL, t.offset, &a, &o);
+        assert_true(f.report.converged);
+        assert_same_coef(&f.coef, &event.coef, 1e-6);
+        fitted_free(&f);
+        fitted_free(&event);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+}
+
+/* The loss that rho 0 is said to minimise, straight from its definition. */
+static double bag_loss(const test_table *t, const pboost_answers *a, const pboost_coef *c,
+                       const pboost_fit_options *o)
+{
+    double sum = 0.0;
+    for (size_t b = 0; b < a->n_bags; b++) {
+        double mu = 0.0, s = (double)(a->start[b + 1] - a->start[b]), y = a->mean[b];
+        for (size_t i = a->start[b]; i < a->start[b + 1]; i++) {
+            long double eta = c->intercept;
+            for (size_t j = 0; j < t->d; j++)
+                eta += c->theta[j] * t->x[a->row[i] * t->d + j];
+            mu += (double)mean_of(o->family, eta) / s;
+        }
+        sum += s * (o->family == PBOOST_LINEAR     ? 0.5 * (y - mu) * (y - mu)
+                    : o->family == PBOOST_LOGISTIC ? -y * log(mu) - (1.0 - y) * log(1.0 - mu)
+                                                   : mu - y * log(mu));
+    }
+    for (size_t j = 0; j < c->n; j++)
+        sum += 0.5 * o->l2 * c->theta[j] * c->theta[j];
+    return sum;
+}
+
+static void rho_zero_minimises_the_bag_level_loss(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        pboost_fit_options o = options_for(FAMILIES[i], 1.0);
+        o.estimator = PBOOST_INTERPOLATED;
+        o.rho = 0.0;
+        test_table t = make_table(o.family, 900, 3, i);
+        pboost_answers a = make_answers(&t, 6, 0.0, true, i);
+        fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        assert_true(f.report.converged);
+        double best = bag_loss(&t, &a, &f.coef, &o);
+        assert_near(f.report.objective, best, 1e-8 * fabs(best));
+        for (size_t j = 0; j < 4; j++)
+            for (int sign = -1; sign <= 1; sign += 2) {
+                double *at = j < 3 ? &f.coef.theta[j] : &f.coef.intercept, keep = *at;
+                *at += sign * 1e-3;
+                assert_true(bag_loss(&t, &a, &f.coef, &o) > best);
+                *at = keep;
+            }
+        fitted_free(&f);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+}
+
+static void comparisons_refuse_what_they_cannot_do(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LINEAR, 1.0);
+    test_table t = make_table(PBOOST_LINEAR, 60, 2, 1);
+    pboost_answers a = make_answers(&t, 4, 0.0, true, 1);
+    o.estimator = PBOOST_INTERPOLATED;
+    assert_refused(&t.matrix, t.weight, NULL, &a, &o, PBOOST_INVALID, "no weights");
+    o.rho = 1.5;
+    assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_INVALID, "rho is 1.5");
+    o.rho = 0.5;
+    o.l2 = PBOOST_L2_CV;
+    assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_INVALID, "cross-validation");
+    o.estimator = PBOOST_EVENT;
+    assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_INVALID, "cross-validation");
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
+/* ---- Deviance, intervals, the log ------------------------------------------------------------ */
+
+static void the_bag_deviance_is_the_dispersion_of_the_truth(void **state)
+{
+    (void)state;
+    test_table t = make_table(PBOOST_LINEAR, 40000, 3, 1);
+    pboost_answers a = make_answers(&t, 10, 0.02, true, 1);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    double good = 0.0, worse = 0.0;
+    pboost_error err = {0};
+    assert_int_equal(pboost_bag_deviance(&good, PBOOST_LINEAR, &t.matrix, NULL, NULL, &a, 0,
+                                         a.n_bags, &f.coef, 1, &err),
+                     PBOOST_OK);
+    f.coef.theta[0] += 0.3;
+    assert_int_equal(pboost_bag_deviance(&worse, PBOOST_LINEAR, &t.matrix, NULL, NULL, &a, 100,
+                                         a.n_bags, &f.coef, 1, &err),
+                     PBOOST_OK);
+    assert_near(good, 0.25, 0.03);
+    assert_true(worse > 0.6);
+    assert_int_equal(pboost_bag_deviance(&good, PBOOST_LINEAR, &t.matrix, NULL, NULL, &a, 0,
+                                         a.n_bags + 1, &f.coef, 1, &err),
+                     PBOOST_INVALID);
+    fitted_free(&f);
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
+static void intervals_are_those_of_the_linear_predictor(void **state)
+{
+    (void)state;
+    double x[] = {1.0, 2.0}, theta[] = {0.5, -0.25}, lower, upper;
+    double covariance[] = {0.04, 0.01, 0.0, 0.01, 0.09, -0.02, 0.0, -0.02, 0.01};
+    pboost_matrix m = pboost_matrix_f64(x, 1, 2);
+    pboost_samples s = {.x = &m, .n = 1};
+    pboost_coef c = {2, theta, 0.1};
+    pboost_error err = {0};
+    /* x'Cx = 0.04 + 4*0.09 + 0.01 + 2*(2*0.01 + 0 - 2*0.02) = 0.37 */
+    double reach = 1.6448536269514722 * sqrt(0.37);
+    assert_int_equal(
+        pboost_predict_interval(&lower, &upper, PBOOST_POISSON, &s, &c, covariance, 0.9, 1, &err),
+        PBOOST_OK);
+    assert_near(lower, exp(0.1 - reach), 1e-12);
+    assert_near(upper, exp(0.1 + reach), 1e-12);
+    assert_int_equal(
+        pboost_predict_interval(&lower, &upper, PBOOST_LINEAR, &s, &c, covariance, 1.0, 1, &err),
+        PBOOST_INVALID);
+}
+
+static void appended_answers_are_checked(void **state)
+{
+    (void)state;
+    size_t row[] = {4, 2, 7}, start[] = {0, 2, 3}, empty[] = {0, 0, 3};
+    pboost_bags bags = {3, 2, row, start}, hole = {3, 2, row, empty};
+    double mean[] = {0.5, 2.0}, noise[] = {0.0, -1.0}, bad[] = {0.5, NAN};
+    pboost_answers a = {0};
+    pboost_error err = {0};
+    assert_int_equal(pboost_answers_append(&a, &hole, mean, NULL, &err), PBOOST_BAD_DATA);
+    assert_non_null(strstr(err.message, "bag 0 has no rows"));
+    assert_int_equal(pboost_answers_append(&a, &bags, bad, NULL, &err), PBOOST_BAD_DATA);
+    assert_int_equal(pboost_answers_append(&a, &bags, mean, noise, &err), PBOOST_BAD_DATA);
+    assert_int_equal(a.n_bags, 0);
+    assert_int_equal(pboost_answers_append(&a, &bags, mean, NULL, &err), PBOOST_OK);
+    assert_int_equal(pboost_answers_append(&a, &bags, mean, NULL, &err), PBOOST_OK);
+    assert_int_equal(a.n_rounds, 2);
+    assert_int_equal(a.n_bags, 4);
+    assert_int_equal(a.start[4], 6);
+    assert_int_equal(a.round_start[2], 4);
+    assert_true(a.mean[3] == 2.0 && a.noise_variance[3] == 0.0);
+    pboost_answers_free(&a);
+}
+
+/* Rounds of bags of any kind add up: what one round leaves open the next may settle. */
+static void a_learner_pools_all_rounds(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    test_table t = make_table(PBOOST_LINEAR, 4000, 3, 1);
+    pboost_answers a = make_answers(&t, 8, 0.0, true, 1);
+    pboost_glm *glm;
+    pboost_error err = {0};
+    assert_int_equal(pboost_glm_create(&glm, &t.matrix, NULL, NULL, &o, &err), PBOOST_OK);
+    pboost_learner learner = pboost_glm_learner(glm);
+    assert_int_equal(learner.fit(learner.self, &a, a.n_bags - 50, &err), PBOOST_OK);
+    assert_int_equal(pboost_glm_report(glm)->bags, a.n_bags);
+    assert_true(pboost_glm_covariance(glm)[0] > 0.0);
+    pboost_glm_free(glm);
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_row_bags_without_noise_are_the_event_level_fit),
+        cmocka_unit_test(the_estimating_equation_is_solved),
+        cmocka_unit_test(the_covariance_is_the_inverse_information),
+        cmocka_unit_test(the_sandwich_agrees_where_the_model_is_right_and_grows_where_it_is_not),
+        cmocka_unit_test(units_do_not_matter),
+        cmocka_unit_test(threads_and_levels_do_not_matter),
+        cmocka_unit_test(the_dispersion_is_found),
+        cmocka_unit_test(labels_that_are_no_coin_leave_logistic_dispersion_at_one),
+        cmocka_unit_test(cross_validation_shrinks_what_is_noise_and_not_what_is_not),
+        cmocka_unit_test(a_fit_that_ran_away_says_so),
+        cmocka_unit_test(columns_that_add_nothing_are_reported),
+        cmocka_unit_test(mixed_bags_with_noise_under_cover_for_poisson),
+        cmocka_unit_test(bad_requests_are_refused),
+        cmocka_unit_test(rows_of_weight_zero_silence_their_bags),
+        cmocka_unit_test(rho_one_is_the_event_level_fit),
+        cmocka_unit_test(rho_zero_minimises_the_bag_level_loss),
+        cmocka_unit_test(comparisons_refuse_what_they_cannot_do),
+        cmocka_unit_test(the_bag_deviance_is_the_dispersion_of_the_truth),
+        cmocka_unit_test(intervals_are_those_of_the_linear_predictor),
+        cmocka_unit_test(appended_answers_are_checked),
+        cmocka_unit_test(a_learner_pools_all_rounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
