@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "train.h"
-#include "train_remote.h"
-#include "train_rows.h"
+#include "train_oracle.h"
 
 static const cli_usage USAGE = {
     .synopsis =
@@ -240,8 +239,8 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
     if (a->impute != NULL && strcmp(a->impute, "mean") != 0)
         return pboost_fail(err, PBOOST_INVALID, "--impute is '%s'; it must be mean", a->impute);
     if (a->test != NULL && a->label == NULL)
-        return pboost_fail(err, PBOOST_INVALID, "--test needs --label, its column of labels");
-    return train_remote_check(a, err);
+        return pboost_fail(err, PBOOST_INVALID, "--test needs --label");
+    return train_oracle_check(a, err);
 }
 
 /* A run without any choice of how to ask plans for itself.  The paper's rounded answers are not for
@@ -271,12 +270,13 @@ static pboost_status refuse_with_bags(const train_arguments *a, pboost_error *er
         bool given;
         const char *name;
     } senseless[] = {
-        {a->min_bag > 0, "--min-bag"}, {a->bag_size > 0, "--bag-size"},
-        {a->rounds > 0, "--rounds"},   {a->algorithm != NULL, "--algorithm"},
-        {a->bags != NULL, "--bags"},   {a->schedule != NULL, "--schedule"},
-        {a->prior != NULL, "--prior"}, {a->epsilon.den > 0, "--epsilon"},
-        {a->has_bounds, "--bounds"},   {a->round, "--round"},
-        {a->id != NULL, "--id"},
+        {a->min_bag > 0, "--min-bag"},   {a->bag_size > 0, "--bag-size"},
+        {a->rounds > 0, "--rounds"},     {a->algorithm != NULL, "--algorithm"},
+        {a->bags != NULL, "--bags"},     {a->schedule != NULL, "--schedule"},
+        {a->prior != NULL, "--prior"},   {a->epsilon.den > 0, "--epsilon"},
+        {a->has_bounds, "--bounds"},     {a->round, "--round"},
+        {a->id != NULL, "--id"},         {a->unit != NULL, "--unit"},
+        {a->oracle != NULL, "--oracle"},
     };
     for (size_t i = 0; a->bag != NULL && i < sizeof senseless / sizeof *senseless; i++)
         if (senseless[i].given)
@@ -351,7 +351,7 @@ static pboost_status choose_settings(train_result *result, const train_arguments
     if (a->bag_size > 0 && a->bag_size < a->min_bag)
         FAIL(err, PBOOST_INVALID, "--bag-size is %zu; it must be at least --min-bag, %zu",
              a->bag_size, a->min_bag);
-    o->bag_size = a->bag_size > 0 ? a->bag_size : a->min_bag;
+    o->bag_size = a->bag_size;
     o->seed = a->seed;
     o->threads = a->threads;
     if (a->oracle != NULL) /* it has its own rules */
@@ -369,55 +369,6 @@ done:
     return st;
 }
 
-/* ---- Who answers ------------------------------------------------------------------------------- */
-
-typedef struct {
-    pboost_memory_oracle *labels; /* of the table */
-    train_remote *remote;         /* or another party's */
-    pboost_oracle interface;
-} answerer;
-
-static pboost_status one_row_a_unit(cli_context *cli, train_data *data, train_result *result,
-                                    pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    bool *keep = NULL;
-
-    NEED(keep = pboost_alloc(data->rows, sizeof *keep), err);
-    memset(keep, true, data->rows * sizeof *keep);
-    TRY(train_rows_one_by_unit(keep, &result->same_unit, data, err));
-    train_rows_select(data, keep);
-    if (result->same_unit > 0)
-        cli_note(cli, "%zu rows of units that are there already are left out", result->same_unit);
-done:
-    free(keep);
-    return st;
-}
-
-/* Rows that cannot be asked about leave the data. */
-static pboost_status open_oracle(answerer *out, cli_context *cli, const train_arguments *a,
-                                 train_data *data, train_result *result, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_memory_oracle_options holder = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
-
-    if (a->oracle != NULL) {
-        TRY(train_remote_open(&out->remote, &result->rules, cli, a, err));
-        TRY(train_remote_choose_rows(out->remote, data, result, err));
-        out->interface = train_remote_oracle(out->remote);
-        return PBOOST_OK;
-    }
-    TRY(one_row_a_unit(cli, data, result, err));
-    holder.clamp = a->clamp;
-    holder.simulated = a->has_seed;
-    holder.seed = a->seed;
-    TRY(pboost_memory_oracle_create(&out->labels, data->label, data->rows, &result->rules, &holder,
-                                    err));
-    out->interface = pboost_memory_oracle_interface(out->labels);
-done:
-    return st;
-}
-
 static pboost_status train(cli_context *cli, const train_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -425,15 +376,15 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     train_result result = {.options = PBOOST_TRAINER_OPTIONS_INIT,
                            .rules = PBOOST_RULES_INIT,
                            .fit_options = PBOOST_FIT_OPTIONS_INIT};
-    answerer oracle = {0};
+    train_oracle oracle = {0};
     pboost_output *output = NULL;
     double began = cli_seconds();
 
     TRY(choose_settings(&result, a, err));
     TRY(train_data_load(&data, a, err));
     if (a->bag == NULL)
-        TRY(open_oracle(&oracle, cli, a, &data, &result, err));
-    size_t k = result.options.bag_size > 0 ? result.options.bag_size : result.rules.min_bag;
+        TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
+    size_t k = a->bag_size > 0 ? a->bag_size : result.rules.min_bag;
     result.options.rounds = result.options.algorithm == PBOOST_ONESHOT ? 1
                             : a->rounds > 0                            ? a->rounds
                                             : pboost_rounds_default(data.rows, data.cols, k);
@@ -443,10 +394,8 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         TRY(train_auto_choose(&result, a, &data, err));
     if (a->out != NULL) /* before any label is spent */
         TRY(pboost_output_open(&output, a->out, err));
-    if (a->bag != NULL)
-        TRY(fit_given(a, &data, &result, err));
-    else
-        TRY(run_trainer(cli, a, &data, &oracle.interface, &result, err));
+    TRY(a->bag != NULL ? fit_given(a, &data, &result, err)
+                       : run_trainer(cli, a, &data, &oracle.interface, &result, err));
     if (a->test != NULL)
         TRY(test_losses(a, &data, &result, err));
     result.seconds = cli_seconds() - began;
@@ -459,8 +408,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
                   : train_print(cli, a, &data, &result, err));
 done:
     pboost_output_discard(output);
-    pboost_memory_oracle_free(oracle.labels);
-    train_remote_close(oracle.remote);
+    train_oracle_close(&oracle);
     result_free(&result);
     train_data_free(&data);
     return st;
@@ -478,7 +426,7 @@ static pboost_status read_l2(void *target, const char *option, const char *text,
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    train_arguments a = {.l2 = 1.0, .patience = 60};
+    train_arguments a = {.l2 = PBOOST_L2_DEFAULT, .patience = 60};
     const cli_option options[] = {
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the column of labels"},

@@ -1,20 +1,17 @@
 /* priorboost train: reading its files. */
 #include <string.h>
 
-#include "remote.h"
 #include "train.h"
+#include "train_rows.h"
 
 /* Which columns are features: all but those with another role. */
 static pboost_status choose_features(bool *use, const pboost_table *table, const train_arguments *a,
                                      pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const char *role[] = {a->oracle == NULL && a->bag == NULL ? a->label : NULL,
-                          a->id,
-                          a->unit,
-                          a->weight,
-                          a->offset,
-                          a->bag};
+    bool needs_label = a->bag == NULL && a->oracle == NULL;
+    const char *role[] = {
+        needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag};
     size_t n = pboost_table_cols(table), n_used = 0, col;
 
     for (size_t j = 0; j < n; j++) /* a label that is here although it need not be is no feature */
@@ -111,58 +108,6 @@ void train_data_unscale_covariance(double *c, const train_data *data)
         }
 }
 
-/* The ids as the oracle knows them, and the units as numbers. */
-static pboost_status load_ids(train_data *out, const pboost_table *table, const train_arguments *a,
-                              pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    size_t col, bytes = 0, n = pboost_table_rows(table);
-
-    if (a->oracle == NULL)
-        return PBOOST_OK;
-    TRY(pboost_table_find(&col, table, a->id, err));
-    const uint32_t *code = pboost_table_codes(table, col);
-    for (size_t i = 0; i < n; i++) {
-        size_t length = strlen(pboost_table_level(table, col, code[i]));
-        if (length == 0 || length > PBOOST_ID_MAX)
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' has %zu bytes; it must have 1 to %d",
-                 a->data, pboost_table_line(table, i), a->id, length, (int)PBOOST_ID_MAX);
-        bytes += length + 1;
-    }
-    NEED(out->id_text = pboost_alloc(bytes, 1), err);
-    NEED(out->id = pboost_alloc(n, sizeof *out->id), err);
-    char *text = out->id_text;
-    for (size_t i = 0; i < n; i++) {
-        const char *level = pboost_table_level(table, col, code[i]);
-        memcpy(text, level, strlen(level) + 1);
-        out->id[i] = pboost_remote_id(text);
-        text += strlen(level) + 1;
-    }
-done:
-    return st;
-}
-
-static pboost_status load_units(train_data *out, const pboost_table *table,
-                                const train_arguments *a, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    size_t col, n = pboost_table_rows(table);
-
-    if (a->unit == NULL)
-        return PBOOST_OK;
-    TRY(pboost_table_find(&col, table, a->unit, err));
-    const uint32_t *code = pboost_table_codes(table, col);
-    for (size_t i = 0; i < n; i++)
-        if (code[i] == UINT32_MAX)
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: unit '%s' is missing", a->data,
-                 pboost_table_line(table, i), a->unit);
-    NEED(out->unit = pboost_alloc(n, sizeof *out->unit), err);
-    memcpy(out->unit, code, n * sizeof *code);
-    out->n_units = pboost_table_n_levels(table, col);
-done:
-    return st;
-}
-
 static pboost_status load_training(train_data *out, const train_arguments *a,
                                    const pboost_model *prior, pboost_error *err)
 {
@@ -176,7 +121,7 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
         TRY(text_columns_add(&text, a->id, err));
     if (a->unit != NULL)
         TRY(text_columns_add(&text, a->unit, err));
-    if (a->positive != NULL && a->label != NULL && a->oracle == NULL && a->bag == NULL)
+    if (a->positive != NULL && a->label != NULL && a->bag == NULL && a->oracle == NULL)
         TRY(text_columns_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(text_columns_add(&text, a->bag, err));
@@ -184,8 +129,8 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
     TRY(text_columns_read(&table, &text, a->data, err));
     out->rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
-    TRY(load_ids(out, table, a, err));
-    TRY(load_units(out, table, a, err));
+    TRY(train_rows_load_ids(out, table, a, err));
+    TRY(train_rows_load_units(out, table, a, err));
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
     else if (!a->no_labels && a->oracle == NULL)

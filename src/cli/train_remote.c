@@ -19,48 +19,6 @@ struct train_remote {
     char token[512];
 };
 
-/* ---- Options ----------------------------------------------------------------------------------- */
-
-pboost_status train_remote_check(const train_arguments *a, pboost_error *err)
-{
-    const struct {
-        bool given;
-        const char *name;
-    } with[] = {{a->data != NULL, "--data"},
-                {a->id != NULL, "--id"},
-                {a->token_file != NULL, "--token-file"},
-                {a->has_family, "--family"}},
-      never[] = {{a->epsilon.den > 0, "--epsilon"},
-                 {a->has_bounds, "--bounds"},
-                 {a->step > 0.0, "--step"},
-                 {a->clamp, "--clamp"},
-                 {a->round, "--round"},
-                 {a->label != NULL && a->test == NULL, "--label"}},
-      without[] = {{a->token_file != NULL, "--token-file"},
-                   {a->ca != NULL, "--ca"},
-                   {a->checkpoint != NULL, "--checkpoint"},
-                   {a->skip_unavailable, "--skip-unavailable"}};
-
-    for (size_t i = 0; a->oracle == NULL && i < sizeof without / sizeof *without; i++)
-        if (without[i].given)
-            return pboost_fail(err, PBOOST_INVALID, "%s needs --oracle", without[i].name);
-    if (a->oracle == NULL)
-        return PBOOST_OK;
-    for (size_t i = 0; i < sizeof with / sizeof *with; i++)
-        if (!with[i].given)
-            return pboost_fail(err, PBOOST_INVALID,
-                               "--oracle needs %s; see 'priorboost train --help'", with[i].name);
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-        if (never[i].given)
-            return pboost_fail(err, PBOOST_INVALID, "%s does not go with --oracle: %s",
-                               never[i].name,
-                               a->label != NULL ? "the labels stay there (but for those of --test)"
-                                                : "its owner has set the rules");
-    if (a->test != NULL && a->label == NULL)
-        return pboost_fail(err, PBOOST_INVALID, "--test needs --label, its column of labels");
-    return PBOOST_OK;
-}
-
 /* ---- The token --------------------------------------------------------------------------------- */
 
 /* The first line of the file. */
@@ -121,6 +79,12 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     TRY(pboost_remote_open(&r->remote, a->oracle, &options, err));
     const wire_config *config = pboost_remote_config(r->remote);
     *rules = config->rules;
+    if (a->min_bag > 0 && a->min_bag < rules->min_bag)
+        FAIL(err, PBOOST_REFUSED,
+             "--min-bag is %zu, but the oracle answers no bag of fewer than %zu rows", a->min_bag,
+             rules->min_bag);
+    if (a->min_bag > 0) /* the learner may be stricter */
+        rules->min_bag = a->min_bag;
     if (config->units && a->unit == NULL)
         cli_note(cli, "warning: the oracle's rows belong to units, of which a bag may hold one row "
                       "each; say with --unit which column tells them");

@@ -6,10 +6,7 @@
 
 typedef struct train_remote train_remote;
 
-/* Refuses what goes against --oracle, or what needs it. */
-pboost_status train_remote_check(const train_arguments *a, pboost_error *err);
-
-/* Connects; *rules gets those of the oracle. */
+/* Connects; *rules gets those of the oracle, with the learner's --min-bag if that is stricter. */
 pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_context *cli,
                                 const train_arguments *a, pboost_error *err);
 void train_remote_close(train_remote *remote);

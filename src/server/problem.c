@@ -81,7 +81,7 @@ void pboost_failure_reply(request *r, pboost_status status, const pboost_error *
     pboost_log_event("error", "failure", "%s", err->message);
     if (info->http_status == 503)
         pboost_problem_reply(r, 503, "unavailable", "The oracle cannot answer now",
-                             "Nothing was spent; the same request may be sent again.");
+                             "Send the same request again; it is never answered twice.");
     else
         pboost_problem_reply(r, 500, "internal", "The oracle failed",
                              "The operator finds the reason in the log.");

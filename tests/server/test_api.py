@@ -87,6 +87,9 @@ class Questions(Case):
             self.check_problem(service.ask(learner, "first", [["3", "4", "5"]]), 409, "request-conflict")
             available = service.send("POST", "/v1/available", {"rows": [str(i) for i in range(10)] + ["zzz"]}, token=learner)
             self.assertEqual(available.json(), {"available": [str(i) for i in range(3, 10)]})
+            for rows in ([], [""], ["x" * 5000], ["3", "3"]):
+                listed = service.send("POST", "/v1/available", {"rows": rows}, token=learner)
+                self.assertEqual(listed.json(), {"available": [r for r in rows if r == "3"]})
             # A client that has seen a head which this store never had.
             self.check_problem(service.ask(learner, "later", [["3", "4", "5"]], head="0" * 64), 409, "ledger-rollback")
             self.assertEqual(service.ask(learner, "later", [["3", "4", "5"]], head=first.json()["head"]).status, 200)
