@@ -21,7 +21,7 @@ from .models import prior_scores
 from .options import choice, count_of, rules_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, Relay
 from .sklearn import binary_labels
-from .training import Plan, Progress, Trainer
+from .training import Progress, Settings, Trainer
 
 __all__ = ["PriorBoost"]
 
@@ -160,13 +160,13 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if is_classifier(self.estimator):
                 self.classes_ = np.array([0, 1])
             interface = oracle._connect(n_rows, texts, relay)
-        plan = self._plan(X, n_rows, interface.rules, seed)
+        settings = self._settings(X, n_rows, interface.rules, seed)
         if texts is not None:
-            plan.row_key = row_keys(texts)
+            settings.row_key = row_keys(texts)
         learner = _Learner(self.estimator, X, seed, relay)
-        with Trainer(n_rows, interface, learner.interface, plan, relay) as trainer:
-            progress = Progress(plan.rounds, self.verbose)
-            for t in range(plan.rounds):
+        with Trainer(n_rows, interface, learner.interface, settings, relay) as trainer:
+            progress = Progress(settings.rounds, self.verbose)
+            for t in range(settings.rounds):
                 trainer.step()
                 progress.show(t + 1)
             self.history_ = trainer.history()
@@ -184,7 +184,7 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         rules = rules_of(self.min_bag, self.epsilon, bounds, self.step)
         return MemoryHandle(labels, rules, self.clamp, has_seed, seed)
 
-    def _plan(self, X: Any, n_rows: int, rules: _library.Rules, seed: int) -> Plan:
+    def _settings(self, X: Any, n_rows: int, rules: _library.Rules, seed: int) -> Settings:
         bag_size = 0 if self.bag_size is None else count_of(self.bag_size, "bag_size")
         if self.rounds is not None:
             rounds = count_of(self.rounds, "rounds")
@@ -192,7 +192,7 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             rounds = 1
         else:
             rounds = lib.rounds_default(n_rows, self.n_features_in_, bag_size or rules.min_bag)
-        plan = Plan(
+        settings = Settings(
             choice("algorithm", self.algorithm or "priorboost"),
             choice("strategy", self.bags or "prior"),
             choice("schedule", self.schedule),
@@ -202,8 +202,8 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             threads_of(self.n_jobs),
         )
         if self.prior is not None:
-            plan.prior_score = prior_scores(self.prior, X, n_rows)
-        return plan
+            settings.prior_score = prior_scores(self.prior, X, n_rows)
+        return settings
 
     def predict(self, X: Any) -> Any:
         """Return the estimator's predictions: means, or the more likely class of every row."""

@@ -126,3 +126,15 @@ def rules_of(
         0.0 if step is None else float(step),
         bool(round_answers),
     )
+
+
+def l2_of(l2: float | str | None) -> float:
+    """Return the penalty, or the library's number for its default or cross-validation."""
+    if l2 is None:
+        return -1.0
+    if l2 == "cv":
+        return -2.0
+    value = float(l2)
+    if not (math.isfinite(value) and value >= 0):
+        raise ValueError(f"l2 is {l2!r}; it must be a number of at least 0, 'cv' or None")
+    return value
