@@ -11,6 +11,7 @@ from .meta import PriorBoost
 from .models import Feature, Model, load_model, save_model
 from .oracle import InMemoryOracle, Oracle
 from .planner import Plan, PlanPoint, plan
+from .remote import RemoteOracle
 from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
 
 __version__ = _version()
@@ -29,6 +30,7 @@ __all__ = [
     "PriorBoostPoissonRegressor",
     "PriorBoostRegressor",
     "PrivacyError",
+    "RemoteOracle",
     "Risk",
     "feature_bags",
     "load_model",

@@ -20,6 +20,7 @@ from .data import Array, id_texts, remember_columns, response, row_keys
 from .models import prior_scores
 from .options import choice, count_of, rules_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, Relay
+from .remote import RemoteOracle
 from .sklearn import binary_labels
 from .training import Progress, Settings, Trainer
 
@@ -121,7 +122,9 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, oracle: Oracle | None = None, ids: Any = None) -> Any:
+    def fit(
+        self, X: Any, y: Any = None, *, oracle: Oracle | RemoteOracle | None = None, ids: Any = None
+    ) -> Any:
         """Learn from the mean labels of bags.
 
         Parameters
@@ -146,7 +149,7 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 if y is None
                 else "both y and an oracle were passed; labels come from one of them"
             )
-        min_bag = count_of(self.min_bag if oracle is None else oracle.min_bag, "min_bag")
+        min_bag = 1 if oracle is not None else count_of(self.min_bag, "min_bag")
         X = _rows_of(X, min_bag)
         remember_columns(self, X, reset=True)
         n_rows = _num_samples(X)

@@ -24,6 +24,7 @@ from .models import Model, prior_scores, save_model
 from .options import FAMILIES, choice, count_of, l2_of, rules_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, Relay
 from .planner import Automatic
+from .remote import RemoteOracle
 from .training import GLMResult, Settings, predict_interval, predict_mean, train_glm
 
 __all__ = ["PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"]
@@ -88,7 +89,7 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
         X: Any,
         y: Any = None,
         *,
-        oracle: Oracle | None = None,
+        oracle: Oracle | RemoteOracle | None = None,
         ids: Any = None,
         offset: Any = None,
     ) -> Any:
@@ -120,7 +121,7 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
                 if y is None
                 else "both y and an oracle were passed; labels come from one of them"
             )
-        min_bag = count_of(self.min_bag if oracle is None else oracle.min_bag, "min_bag")
+        min_bag = 1 if oracle is not None else count_of(self.min_bag, "min_bag")
         X = features(self, X, reset=True, min_rows=min_bag, finite=oracle is not None)
         n_rows = X.shape[0]
         texts = None if ids is None else id_texts(ids, n_rows)
