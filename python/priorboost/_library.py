@@ -111,6 +111,10 @@ class FitOptions(Structure):
         ("threads", c_int),
         ("max_iterations", c_size_t),
         ("tolerance", c_double),
+        ("estimator", c_int),
+        ("rho", c_double),
+        ("covariance", c_int),
+        ("seed", c_uint64),
     ]
 
 
@@ -124,6 +128,16 @@ class FitReport(Structure):
         ("gradient_norm", c_double),
         ("rank", c_size_t),
         ("first_dropped", c_size_t),
+        ("l2", c_double),
+        ("l2_standardized", c_bool),
+        ("bags", c_size_t),
+        ("dispersion", c_double),
+        ("pearson", c_double),
+        ("freedom", c_double),
+        ("eta_sd", c_double),
+        ("separable", c_bool),
+        ("dispersion_floored", c_bool),
+        ("undercovers", c_bool),
     ]
 
 
@@ -183,6 +197,7 @@ class Answers(Structure):
         ("round_capacity", c_size_t),
         ("bag_capacity", c_size_t),
         ("row_capacity", c_size_t),
+        ("rounded", c_bool),
     ]
 
 
@@ -213,8 +228,82 @@ class TrainerOptions(Structure):
         ("row_key", c_void_p),
         ("in_order", c_bool),
         ("threads", c_int),
+        ("x", POINTER(Matrix)),
+        ("family", c_int),
         ("on_round", c_void_p),
         ("user", c_void_p),
+    ]
+
+
+class Belief(Structure):
+    """``pboost_belief``."""
+
+    _fields_ = [
+        ("coef", POINTER(Coef)),
+        ("mean", c_double),
+        ("dispersion", c_double),
+        ("model_error", c_double),
+    ]
+
+
+class PlanOptions(Structure):
+    """``pboost_plan_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("family", c_int),
+        ("rules", Rules),
+        ("epsilon", POINTER(Rational)),
+        ("n_epsilon", c_size_t),
+        ("intercept", c_bool),
+        ("l2", c_double),
+        ("belief", Belief),
+        ("max_rows", c_size_t),
+        ("brief", c_bool),
+        ("seed", c_uint64),
+        ("threads", c_int),
+    ]
+
+
+class PlanPoint(Structure):
+    """``pboost_plan_point``."""
+
+    _fields_ = [
+        ("estimator", c_int),
+        ("bags", c_int),
+        ("rounds", c_size_t),
+        ("bag_size", c_size_t),
+        ("n_bags", c_size_t),
+        ("epsilon", Rational),
+        ("forecast", c_int),
+        ("excess", c_double),
+        ("cautious", c_double),
+        ("se", c_double),
+    ]
+
+
+class Plan(Structure):
+    """``pboost_plan``."""
+
+    _fields_ = [
+        ("n_points", c_size_t),
+        ("point", POINTER(PlanPoint)),
+        ("best", c_size_t),
+        ("n_columns", c_size_t),
+        ("se", c_void_p),
+        ("all_labels", c_double),
+        ("constant", c_double),
+        ("dispersion", c_double),
+        ("model_error", c_double),
+        ("mean", c_double),
+        ("default_coef", c_bool),
+        ("default_dispersion", c_bool),
+        ("hopeless", c_bool),
+        ("rare", c_bool),
+        ("events", c_double),
+        ("rows", c_size_t),
+        ("sample_rows", c_size_t),
+        ("reason", c_char * 256),
     ]
 
 
@@ -233,6 +322,9 @@ class Feature(Structure):
         ("level", POINTER(c_char_p)),
         ("impute", c_bool),
         ("fill", c_double),
+        ("winsorize", c_bool),
+        ("lower", c_double),
+        ("upper", c_double),
     ]
 
 
@@ -307,10 +399,15 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "bags_free": (c_void_p, [POINTER(Bags)]),
     "bags_optimal": (None, [POINTER(Bags), c_void_p, c_size_t, c_size_t, c_int, _E]),
     "bags_random": (None, [POINTER(Bags), c_size_t, c_size_t, c_uint64, _E]),
+    "bags_features": (None, [POINTER(Bags), POINTER(Samples), c_size_t, c_int, _E]),
     "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
     "bags_check": (None, [POINTER(Bags), c_size_t, c_size_t, _E]),
     "bags_mismatch": (None, [POINTER(c_double), POINTER(Bags), POINTER(Bags), _E]),
     "predict": (None, [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_int, _E]),
+    "predict_interval": (
+        None,
+        [c_void_p, c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_double, c_int, _E],
+    ),
     "rational_parse": (None, [POINTER(Rational), c_char_p, _E]),
     "rules_check": (None, [POINTER(Rules), _E]),
     "rules_noise_variance": (c_double, [POINTER(Rules), c_size_t]),
@@ -321,6 +418,10 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "memory_oracle_free": (c_void_p, [c_void_p]),
     "memory_oracle_interface": (Oracle, [c_void_p]),
     "memory_oracle_rows_spent": (c_size_t, [c_void_p]),
+    "estimator_name": (c_char_p, [c_int]),
+    "algorithm_name": (c_char_p, [c_int]),
+    "schedule_name": (c_char_p, [c_int]),
+    "strategy_name": (c_char_p, [c_int]),
     "estimator_parse": (None, _PARSE),
     "algorithm_parse": (None, _PARSE),
     "schedule_parse": (None, _PARSE),
@@ -330,6 +431,7 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "glm_learner": (Learner, [c_void_p]),
     "glm_coef": (POINTER(Coef), [c_void_p]),
     "glm_report": (POINTER(FitReport), [c_void_p]),
+    "glm_covariance": (c_void_p, [c_void_p]),
     "rounds_default": (c_size_t, [c_size_t, c_size_t, c_size_t]),
     "id_key": (c_uint64, [c_char_p]),
     "trainer_create": (
@@ -339,8 +441,24 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "trainer_free": (c_void_p, [c_void_p]),
     "trainer_step": (None, [c_void_p, _E]),
     "trainer_run": (None, [c_void_p, _E]),
+    "trainer_ask_for": (None, [c_void_p, c_int, c_size_t, _E]),
     "trainer_history": (c_void_p, [c_void_p]),
     "trainer_answers": (POINTER(Answers), [c_void_p]),
+    "plan_make": (None, [POINTER(Plan), POINTER(Matrix), c_void_p, POINTER(PlanOptions), _E]),
+    "plan_free": (c_void_p, [POINTER(Plan)]),
+    "belief_learn": (
+        None,
+        [
+            POINTER(Belief),
+            c_int,
+            POINTER(Matrix),
+            c_void_p,
+            POINTER(Answers),
+            POINTER(Coef),
+            c_int,
+            _E,
+        ],
+    ),
     "risk_linear": (
         None,
         [POINTER(Risk), POINTER(Matrix), POINTER(Bags), c_void_p, c_double, _E],

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from . import _library
 from ._library import _check, lib
-from .data import Array, by_row, matrix
+from .data import Array, as_floats, by_row, matrix
 from .options import FAMILIES, seed_of, threads_of
 
-__all__ = ["Bags", "Risk", "optimal_bags", "random_bags", "risk"]
+__all__ = ["Bags", "Risk", "feature_bags", "optimal_bags", "random_bags", "risk"]
 
 
 class Bags:
@@ -154,6 +154,37 @@ def random_bags(n_rows: int, min_bag: int, *, random_state: Any = None) -> Bags:
     return take_bags(out)
 
 
+def feature_bags(X: npt.ArrayLike, min_bag: int, *, n_jobs: int | None = None) -> Bags:
+    """Cut rows into bags that differ as much as possible in every direction of the features.
+
+    It is what the aggregate estimator learns from; no prior is needed.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+    min_bag : int
+    n_jobs : int or None
+        Threads; None means 1, -1 all cores.
+
+    Returns
+    -------
+    Bags
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost import feature_bags
+    >>> X = np.array([[0.0, 0.0], [5.0, 5.1], [0.1, 0.2], [5.2, 5.0]])
+    >>> sorted(sorted(bag.tolist()) for bag in feature_bags(X, 2))
+    [[0, 2], [1, 3]]
+    """
+    values = as_floats(X)
+    samples = _library.Samples(ctypes.pointer(matrix(values)), None, values.shape[0])
+    out = _library.Bags()
+    _check(lib.bags_features, out, samples, min_bag, threads_of(n_jobs))
+    return take_bags(out)
+
+
 class Risk(NamedTuple):
     """An expected squared error, in two parts."""
 
@@ -205,11 +236,7 @@ def risk(
     >>> good.total < 0.01 < bad.total
     True
     """
-    values = np.asarray(X)
-    if values.dtype not in (np.float64, np.float32):
-        values = values.astype(np.float64)
-    if values.ndim != 2:
-        raise ValueError(f"X has {values.ndim} dimensions; it must have 2")
+    values = as_floats(X)
     guess = by_row(theta, values.shape[1], "theta")
     out, x, b = _library.Risk(), matrix(values), bags._borrow()
     _check(lib.bags_check, b, values.shape[0], 1)

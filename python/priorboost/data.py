@@ -320,6 +320,14 @@ def response(y: Any, n_rows: int) -> Array:
     return np.ascontiguousarray(y, dtype=np.float64)
 
 
+def as_floats(X: Any) -> Array:
+    """Return a table of finite numbers as float64 or, where it is that, float32."""
+    out: Array = check_array(
+        from_arrow(X)[0] if _is_arrow(X) else X, dtype=[_F64, _F32], input_name="X"
+    )
+    return out
+
+
 def by_row(values: Any, n_rows: int, name: str) -> Array | None:
     """Return one finite number per row as float64; None for None."""
     if values is None:

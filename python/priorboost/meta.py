@@ -20,8 +20,9 @@ from .data import Array, id_texts, remember_columns, response, row_keys
 from .models import prior_scores
 from .options import choice, count_of, rules_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, Relay
+from .remote import RemoteOracle
 from .sklearn import binary_labels
-from .training import Plan, Progress, Trainer
+from .training import Progress, Settings, Trainer
 
 __all__ = ["PriorBoost"]
 
@@ -121,7 +122,9 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, oracle: Oracle | None = None, ids: Any = None) -> Any:
+    def fit(
+        self, X: Any, y: Any = None, *, oracle: Oracle | RemoteOracle | None = None, ids: Any = None
+    ) -> Any:
         """Learn from the mean labels of bags.
 
         Parameters
@@ -146,7 +149,7 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 if y is None
                 else "both y and an oracle were passed; labels come from one of them"
             )
-        min_bag = count_of(self.min_bag if oracle is None else oracle.min_bag, "min_bag")
+        min_bag = 1 if oracle is not None else count_of(self.min_bag, "min_bag")
         X = _rows_of(X, min_bag)
         remember_columns(self, X, reset=True)
         n_rows = _num_samples(X)
@@ -160,13 +163,13 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if is_classifier(self.estimator):
                 self.classes_ = np.array([0, 1])
             interface = oracle._connect(n_rows, texts, relay)
-        plan = self._plan(X, n_rows, interface.rules, seed)
+        settings = self._settings(X, n_rows, interface.rules, seed)
         if texts is not None:
-            plan.row_key = row_keys(texts)
+            settings.row_key = row_keys(texts)
         learner = _Learner(self.estimator, X, seed, relay)
-        with Trainer(n_rows, interface, learner.interface, plan, relay) as trainer:
-            progress = Progress(plan.rounds, self.verbose)
-            for t in range(plan.rounds):
+        with Trainer(n_rows, interface, learner.interface, settings, relay) as trainer:
+            progress = Progress(settings.rounds, self.verbose)
+            for t in range(settings.rounds):
                 trainer.step()
                 progress.show(t + 1)
             self.history_ = trainer.history()
@@ -184,7 +187,7 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         rules = rules_of(self.min_bag, self.epsilon, bounds, self.step)
         return MemoryHandle(labels, rules, self.clamp, has_seed, seed)
 
-    def _plan(self, X: Any, n_rows: int, rules: _library.Rules, seed: int) -> Plan:
+    def _settings(self, X: Any, n_rows: int, rules: _library.Rules, seed: int) -> Settings:
         bag_size = 0 if self.bag_size is None else count_of(self.bag_size, "bag_size")
         if self.rounds is not None:
             rounds = count_of(self.rounds, "rounds")
@@ -192,7 +195,7 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             rounds = 1
         else:
             rounds = lib.rounds_default(n_rows, self.n_features_in_, bag_size or rules.min_bag)
-        plan = Plan(
+        settings = Settings(
             choice("algorithm", self.algorithm or "priorboost"),
             choice("strategy", self.bags or "prior"),
             choice("schedule", self.schedule),
@@ -202,8 +205,8 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             threads_of(self.n_jobs),
         )
         if self.prior is not None:
-            plan.prior_score = prior_scores(self.prior, X, n_rows)
-        return plan
+            settings.prior_score = prior_scores(self.prior, X, n_rows)
+        return settings
 
     def predict(self, X: Any) -> Any:
         """Return the estimator's predictions: means, or the more likely class of every row."""

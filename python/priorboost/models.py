@@ -26,12 +26,14 @@ class Feature:
     """A source column and how it becomes features.
 
     A number has no levels.  A category has its levels; the first is the reference and gets no
-    column of its own.  `fill` is what missing numbers become, where they may be missing.
+    column of its own.  `fill` is what missing numbers become, where they may be missing; numbers
+    outside `limits` become the nearer of the two.
     """
 
     name: str
     levels: tuple[str, ...] = ()
     fill: float | None = None
+    limits: tuple[float, float] | None = None
 
 
 @dataclass
@@ -122,7 +124,8 @@ class Model:
         values = self.encode(X)
         extra = by_row(offset, len(values), "offset")
         family = FAMILIES[self.family]
-        return predict_mean(values, family, self.coef, self.intercept, extra, threads_of(n_jobs))
+        weights = np.append(self.coef, self.intercept)
+        return predict_mean(values, family, weights, extra, threads_of(n_jobs))
 
     def to_estimator(self) -> Any:
         """Return the model as a fitted scikit-learn estimator on the encoded columns."""
@@ -170,6 +173,8 @@ def _encode(feature: Feature, table: Any) -> list[Array]:
         numbers = cells.astype(np.float64)
         if feature.fill is not None:
             numbers = np.where(np.isnan(numbers), feature.fill, numbers)
+        if feature.limits is not None:
+            numbers = np.clip(numbers, *feature.limits)
         return [numbers]
     texts = cells.astype(str)
     unknown = set(texts) - set(feature.levels)
@@ -210,7 +215,9 @@ def _read_features(encoding: _library.Encoding) -> list[Feature]:
     for i in range(encoding.n_features):
         f = encoding.feature[i]
         levels = tuple(f.level[j].decode() for j in range(f.n_levels))
-        out.append(Feature(f.name.decode(), levels, f.fill if f.impute else None))
+        fill = f.fill if f.impute else None
+        limits = (f.lower, f.upper) if f.winsorize else None
+        out.append(Feature(f.name.decode(), levels, fill, limits))
     return out
 
 
@@ -274,6 +281,8 @@ def _lend_features(features: list[Feature]) -> Any:
         out[i].level = (ctypes.c_char_p * len(f.levels))(*[v.encode() for v in f.levels])
         out[i].impute = f.fill is not None
         out[i].fill = f.fill or 0.0
+        out[i].winsorize = f.limits is not None
+        out[i].lower, out[i].upper = f.limits or (0.0, 0.0)
     return out
 
 

@@ -6,6 +6,7 @@ import ctypes
 import math
 import numbers
 import os
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -85,11 +86,18 @@ def epsilon_of(epsilon: Any) -> tuple[int, int]:
     >>> from priorboost.options import epsilon_of
     >>> epsilon_of(0.1), epsilon_of("1e-2"), epsilon_of(None)
     ((1, 10), (1, 100), (0, 0))
+    >>> epsilon_of("1/3")
+    (1, 3)
     """
     if epsilon is None or (isinstance(epsilon, float) and math.isinf(epsilon) and epsilon > 0):
         return 0, 0
     if isinstance(epsilon, (float, np.floating)):
         epsilon = repr(float(epsilon))
+    if isinstance(epsilon, Fraction) or (isinstance(epsilon, str) and "/" in epsilon):
+        exact = Fraction(epsilon)
+        if exact <= 0 or exact.numerator >= 2**64 or exact.denominator >= 2**64:
+            raise ValueError(f"epsilon is {epsilon}; it must be positive and fit 64-bit fractions")
+        return exact.numerator, exact.denominator
     return _parse_epsilon(str(epsilon))
 
 
@@ -126,3 +134,15 @@ def rules_of(
         0.0 if step is None else float(step),
         bool(round_answers),
     )
+
+
+def l2_of(l2: float | str | None) -> float:
+    """Return the penalty, or the library's number for its default or cross-validation."""
+    if l2 is None:
+        return -1.0
+    if l2 == "cv":
+        return -2.0
+    value = float(l2)
+    if not (math.isfinite(value) and value >= 0):
+        raise ValueError(f"l2 is {l2!r}; it must be a number of at least 0, 'cv' or None")
+    return value

@@ -21,11 +21,15 @@ from . import _library
 from ._library import lib
 from .data import Array, by_row, features, id_texts, moments, require_finite, response, row_keys
 from .models import Model, prior_scores, save_model
-from .options import FAMILIES, choice, count_of, rules_of, seed_of, threads_of
+from .options import FAMILIES, choice, count_of, l2_of, rules_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, Relay
-from .training import GLMResult, Plan, predict_mean, train_glm
+from .planner import Automatic
+from .remote import RemoteOracle
+from .training import GLMResult, Settings, predict_interval, predict_mean, train_glm
 
 __all__ = ["PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"]
+
+_COVARIANCES = ("model", "sandwich")
 
 
 class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
@@ -48,6 +52,8 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
         step: float | None = None,
         clamp: bool = False,
         l2: float | str | None = None,
+        rho: float | None = None,
+        covariance: str = "model",
         fit_intercept: bool = True,
         standardize: bool = False,
         prior: Any = None,
@@ -67,6 +73,8 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
         self.step = step
         self.clamp = clamp
         self.l2 = l2
+        self.rho = rho
+        self.covariance = covariance
         self.fit_intercept = fit_intercept
         self.standardize = standardize
         self.prior = prior
@@ -81,7 +89,7 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
         X: Any,
         y: Any = None,
         *,
-        oracle: Oracle | None = None,
+        oracle: Oracle | RemoteOracle | None = None,
         ids: Any = None,
         offset: Any = None,
     ) -> Any:
@@ -113,7 +121,7 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
                 if y is None
                 else "both y and an oracle were passed; labels come from one of them"
             )
-        min_bag = count_of(self.min_bag if oracle is None else oracle.min_bag, "min_bag")
+        min_bag = 1 if oracle is not None else count_of(self.min_bag, "min_bag")
         X = features(self, X, reset=True, min_rows=min_bag, finite=oracle is not None)
         n_rows = X.shape[0]
         texts = None if ids is None else id_texts(ids, n_rows)
@@ -126,23 +134,30 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
         else:
             self._expect_oracle()
             interface = oracle._connect(n_rows, texts, relay)
-        plan = self._plan(X, interface.rules, seed)
+        fit = self._fit_options(seed)
+        settings = self._settings(X, interface.rules, seed)
         if texts is not None:
-            plan.row_key = row_keys(texts)
+            settings.row_key = row_keys(texts)
         if self.prior is not None:
-            plan.prior_score = prior_scores(self.prior, X, n_rows)
+            settings.prior_score = prior_scores(self.prior, X, n_rows)
         scale = None
         if self.standardize:
+            require_finite(X)
             scale = moments(X, center=self.fit_intercept)
             X = (X - scale[0]) / scale[1]
         extra = by_row(offset, n_rows, "offset")
         try:
-            result = train_glm(X, extra, self._fit_options(), interface, plan, relay, self.verbose)
+            pilot = revise = None
+            if self._is_automatic():
+                pilot = Automatic(X, extra, interface.rules, fit, settings)
+                revise = pilot.revise
+            result = train_glm(X, extra, fit, interface, settings, relay, self.verbose, revise)
         except ValueError:
             require_finite(X)  # says it in scikit-learn's words
             raise
         self._take(result, scale)
-        self._describe(n_rows, interface.rules, plan, has_seed)
+        self._describe(n_rows, interface.rules, settings, fit, has_seed)
+        self.plan_ = None if pilot is None else pilot.plan
         return self
 
     def _rules(self) -> _library.Rules:
@@ -154,9 +169,16 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
     def _expect_oracle(self) -> None:
         """Prepare for labels that are elsewhere."""
 
-    def _plan(self, X: Array, rules: _library.Rules, seed: int) -> Plan:
+    def _is_automatic(self) -> bool:
+        """Whether nothing was said about how to ask: then it is planned."""
+        chosen = (self.algorithm, self.estimator, self.bags, self.rounds, self.bag_size)
+        return all(choice is None for choice in chosen) and not self._rounds_answers()
+
+    def _rounds_answers(self) -> bool:
+        return False
+
+    def _settings(self, X: Array, rules: _library.Rules, seed: int) -> Settings:
         n_rows, d = X.shape
-        algorithm = choice("algorithm", self.algorithm or "priorboost")
         oneshot = self.algorithm == "oneshot"
         if oneshot and self.bags not in (None, "random"):
             raise ValueError(f"bags is {self.bags!r}, but oneshot means random bags")
@@ -165,41 +187,65 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
             rounds = count_of(self.rounds, "rounds")
         else:
             rounds = 1 if oneshot else lib.rounds_default(n_rows, d, bag_size or rules.min_bag)
-        return Plan(
-            algorithm,
-            choice("strategy", self.bags or "prior"),
+        return Settings(
+            choice("algorithm", self.algorithm or "priorboost"),
+            choice("strategy", "random" if oneshot else self.bags or "prior"),
             choice("schedule", self.schedule),
             rounds,
             bag_size,
             seed,
             threads_of(self.n_jobs),
+            FAMILIES[self._family],
         )
 
-    def _fit_options(self) -> _library.FitOptions:
-        choice("estimator", self.estimator or "event")
+    def _fit_options(self, seed: int) -> _library.FitOptions:
+        name = self.estimator or ("aggregate" if self._is_automatic() else "event")
+        estimator = choice("estimator", name)
+        if self._rounds_answers() and name != "event":
+            raise ValueError(
+                f"round_answers and estimator={name!r} do not go together: it needs "
+                "means as they are"
+            )
+        if self.l2 == "cv" and name != "aggregate":
+            raise ValueError(f"l2='cv' is for estimator='aggregate', not for {name!r}")
+        if self.rho is not None and name != "interpolated":
+            raise ValueError(f"rho is for estimator='interpolated', not for {name!r}")
+        if self.covariance not in _COVARIANCES:
+            raise ValueError(f"covariance is {self.covariance!r}; it must be 'model' or 'sandwich'")
         return _library.FitOptions(
             0,
             FAMILIES[self._family],
-            1.0 if self.l2 is None else float(self.l2),
+            l2_of(self.l2),
             self.fit_intercept,
             threads_of(self.n_jobs),
             100,
             1e-14,
+            estimator,
+            0.5 if self.rho is None else float(self.rho),
+            _COVARIANCES.index(self.covariance),
+            seed,
         )
 
-    def _describe(self, n_rows: int, rules: _library.Rules, plan: Plan, has_seed: bool) -> None:
+    def _describe(
+        self,
+        n_rows: int,
+        rules: _library.Rules,
+        settings: Settings,
+        fit: _library.FitOptions,
+        has_seed: bool,
+    ) -> None:
         exact = Fraction(rules.epsilon.num, rules.epsilon.den) if rules.epsilon.den else None
         self.training_ = {
-            "algorithm": self.algorithm or "priorboost",
-            "estimator": self.estimator or "event",
-            "bags": "random" if self.algorithm == "oneshot" else self.bags or "prior",
+            "algorithm": lib.algorithm_name(settings.algorithm).decode(),
+            "estimator": lib.estimator_name(fit.estimator).decode(),
+            "bags": lib.strategy_name(settings.bags).decode(),
             "min_bag": rules.min_bag,
-            "rounds": plan.rounds,
+            "rounds": settings.rounds,
             "rows_spent": n_rows,
             "epsilon": exact,
-            "l2": 1.0 if self.l2 is None else float(self.l2),
+            "l2": self.l2_,
             "simulated": has_seed and (exact is not None or rules.round),
-            "seed": plan.seed if has_seed else None,
+            "seed": settings.seed if has_seed else None,
         }
 
     def _take(self, result: GLMResult, scale: tuple[Array, Array] | None) -> None:
@@ -207,12 +253,9 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
         if scale is not None:
             unscale(result, *scale)
         report = result.report
-        if not report.converged:
-            warnings.warn(
-                f"the last fit did not converge in {report.iterations} iterations",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        warn(report, result.path.shape[1] - (not self.fit_intercept))
+        self.l2_ = report.l2
+        self.dispersion_ = report.dispersion
         self.path_ = result.path
         self.history_ = result.history
         self.covariance_ = result.covariance
@@ -224,25 +267,15 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
     def _mean(self, X: Any, offset: Any, weights: Array | None = None) -> Array:
         check_is_fitted(self, "path_")
         X = features(self, X, reset=False)
-        w = self.path_[-1] if weights is None else weights
+        if weights is None:
+            weights = self.path_[-1]
         extra = by_row(offset, X.shape[0], "offset")
-        threads = threads_of(self.n_jobs)
-        return predict_mean(X, FAMILIES[self._family], w[:-1], float(w[-1]), extra, threads)
+        return predict_mean(X, FAMILIES[self._family], weights, extra, threads_of(self.n_jobs))
 
     def _staged_mean(self, X: Any, offset: Any) -> Iterator[Array]:
         check_is_fitted(self, "path_")
         for weights in self.path_:
             yield self._mean(X, offset, weights)
-
-    def _eta(self, X: Any, offset: Any) -> tuple[Array, Array]:
-        """Return X as checked and the linear predictor."""
-        check_is_fitted(self, "path_")
-        X = features(self, X, reset=False)
-        extra = by_row(offset, X.shape[0], "offset")
-        w = self.path_[-1]
-        return X, predict_mean(
-            X, _library.LINEAR, w[:-1], float(w[-1]), extra, threads_of(self.n_jobs)
-        )
 
     def predict_interval(
         self, X: Any, *, level: float = 0.95, offset: Any = None
@@ -262,25 +295,23 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
         -------
         lower, upper : ndarray of shape (n_rows,)
         """
-        from scipy.stats import norm
-
         check_is_fitted(self, "path_")
         if self.covariance_ is None:
             raise ValueError(
                 "the event estimator gives no covariance, so there are no intervals; "
                 "fit with estimator='aggregate'"
             )
-        if not 0 < level < 1:
-            raise ValueError(f"level is {level}; it must lie between 0 and 1")
-        X, eta = self._eta(X, offset)
-        C = self.covariance_
-        variance = np.einsum("ij,jk,ik->i", X, C[:-1, :-1], X) + 2 * (X @ C[:-1, -1]) + C[-1, -1]
-        half = norm.ppf(0.5 + level / 2) * np.sqrt(np.maximum(variance, 0.0))
-        return self._inverse_link(eta - half), self._inverse_link(eta + half)
-
-    @staticmethod
-    def _inverse_link(eta: Array) -> Array:
-        raise NotImplementedError
+        X = features(self, X, reset=False)
+        extra = by_row(offset, X.shape[0], "offset")
+        return predict_interval(
+            X,
+            FAMILIES[self._family],
+            self.path_[-1],
+            self.covariance_,
+            extra,
+            level,
+            threads_of(self.n_jobs),
+        )
 
     def _adopt(self, model: Model) -> None:
         """Take a model that was fitted elsewhere."""
@@ -306,6 +337,26 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
         save_model(self.to_model(), path)
 
 
+def warn(report: _library.FitReport, n_parameters: int) -> None:
+    """Say what the reader of a result must know before relying on it."""
+    if not report.converged:
+        text = f"the last fit did not converge in {report.iterations} iterations"
+        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+    notes = {
+        "the answers all but separate the rows (the linear predictor has standard deviation "
+        f"{report.eta_sd:.3g}); weights are as large as the penalty lets them be": report.separable,
+        "the noise hides the dispersion of the labels; its own standard error, "
+        f"{report.dispersion:.3g}, stands for it": report.dispersion_floored,
+        "Poisson with noise on bags as mixed as random ones: the intervals are too short; "
+        "bags='features' does not have that fault": report.undercovers,
+        f"only {report.bags} bags for {n_parameters} parameters: the penalty decides most of the "
+        "result": 0 < report.bags < 2 * n_parameters,
+    }
+    for text, true in notes.items():
+        if true:
+            warnings.warn(text, UserWarning, stacklevel=4)
+
+
 def unscale(result: GLMResult, mean: Array, scale: Array) -> None:
     """Bring weights of standardised columns back to the units of X."""
     for weights in result.path:
@@ -313,9 +364,10 @@ def unscale(result: GLMResult, mean: Array, scale: Array) -> None:
             weights[j] /= scale[j]
             weights[-1] -= weights[j] * mean[j]
     if result.covariance is not None:
-        back = np.diag(np.append(1.0 / scale, 1.0))
-        back[-1, :-1] = -mean / scale
-        result.covariance = back @ result.covariance @ back.T
+        for C in (result.covariance.T, result.covariance):  # columns first, then rows
+            for j in range(len(mean)):
+                C[j] /= scale[j]
+                C[-1] -= C[j] * mean[j]
 
 
 class PriorBoostRegressor(RegressorMixin, _PriorBoostGLM):  # type: ignore[misc]
@@ -330,13 +382,21 @@ class PriorBoostRegressor(RegressorMixin, _PriorBoostGLM):  # type: ignore[misc]
     rounds : int, optional
         Slices that the rows are asked about in.  By default the largest power of two up to 16 that
         leaves max(min_bag, 20 n_features) rows a slice, else 1.
+
+        If none of ``rounds``, ``algorithm``, ``estimator``, ``bags`` and ``bag_size`` is given, the
+        planner chooses all of them (see `plan`), and after a first round looks again.
     algorithm : {"priorboost", "oneshot", "pbprefix"}, optional
         "priorboost" (the default) trains on the last slice only, "pbprefix" on all slices so far;
         "oneshot" is one round of random bags.
-    estimator : {"event"}, optional
-        How answers become a model.  "event" (the default): every row's target is its bag's answer.
-    bags : {"prior", "random"}, optional
-        "prior" (the default): optimal for the last round's predictions.
+    estimator : {"event", "aggregate", "interpolated"}, optional
+        How answers become a model.  "event" (the default): every row's target is its bag's answer,
+        as in the paper.  "aggregate": each bag's mean prediction is fitted to its answer, which is
+        unbiased, weighs noise rightly and gives a covariance; it uses the answers of all rounds.
+        "interpolated": between the bag-level and the event-level loss, see ``rho``.
+    bags : {"prior", "random", "features", "hybrid"}, optional
+        "prior" (the default): optimal for the last round's predictions.  "features": apart in every
+        direction of X, which suits the aggregate estimator.  "hybrid": with the predictions as one
+        more direction.
     schedule : {"equal", "geometric"}, default="equal"
         Slices of equal size, or growing 16-fold.
     bag_size : int, optional
@@ -350,8 +410,14 @@ class PriorBoostRegressor(RegressorMixin, _PriorBoostGLM):  # type: ignore[misc]
         (hi - lo) / 2^20.  Needs bounds.
     clamp : bool, default=False
         Move labels outside the bounds to them instead of refusing.
-    l2 : float, optional
-        Adds (l2/2) |coef_|^2 to the sum of losses; by default 1.
+    l2 : float or "cv", optional
+        Adds (l2/2) |coef_|^2 to the sum of losses.  By default 1; for the aggregate estimator a
+        weak ridge on features standardised, or with "cv" one chosen by cross-validation over bags,
+        which spends no further rows.
+    rho : float, optional
+        Interpolated estimator: 0 is the bag-level loss, 1 the event-level loss; by default 0.5.
+    covariance : {"model", "sandwich"}, default="model"
+        Aggregate estimator: from the model's variances, or from the residuals.
     fit_intercept : bool, default=True
         Fit an intercept, unpenalised.
     standardize : bool, default=False
@@ -381,6 +447,12 @@ class PriorBoostRegressor(RegressorMixin, _PriorBoostGLM):  # type: ignore[misc]
         squares of the scores (NaN where nothing was scored).
     path_ : ndarray of shape (n_rounds, n_features + 1)
         The weights and the intercept after each round.
+    plan_ : Plan or None
+        What the planner forecast, where it chose.
+    l2_, dispersion_ : float
+        The penalty and the dispersion in use; the latter NaN but for the aggregate estimator.
+    training_ : dict
+        How the model came about, as the model file says it.
     n_iter_ : int
         Iterations of the last fit.
     n_features_in_ : int
@@ -420,10 +492,6 @@ class PriorBoostRegressor(RegressorMixin, _PriorBoostGLM):  # type: ignore[misc]
     def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[Array]:
         """Yield the predictions of the model after each round."""
         return self._staged_mean(X, offset)
-
-    @staticmethod
-    def _inverse_link(eta: Array) -> Array:
-        return eta
 
 
 class PriorBoostPoissonRegressor(RegressorMixin, _PriorBoostGLM):  # type: ignore[misc]
@@ -488,10 +556,6 @@ class PriorBoostPoissonRegressor(RegressorMixin, _PriorBoostGLM):  # type: ignor
         mean = self.predict(X)
         return float(d2_tweedie_score(y, mean, sample_weight=sample_weight, power=1))
 
-    @staticmethod
-    def _inverse_link(eta: Array) -> Array:
-        return np.exp(eta)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
@@ -551,6 +615,8 @@ class PriorBoostClassifier(ClassifierMixin, _PriorBoostGLM):  # type: ignore[mis
         clamp: bool = False,
         round_answers: bool = False,
         l2: float | str | None = None,
+        rho: float | None = None,
+        covariance: str = "model",
         fit_intercept: bool = True,
         standardize: bool = False,
         prior: Any = None,
@@ -571,6 +637,8 @@ class PriorBoostClassifier(ClassifierMixin, _PriorBoostGLM):  # type: ignore[mis
             step=step,
             clamp=clamp,
             l2=l2,
+            rho=rho,
+            covariance=covariance,
             fit_intercept=fit_intercept,
             standardize=standardize,
             prior=prior,
@@ -585,6 +653,9 @@ class PriorBoostClassifier(ClassifierMixin, _PriorBoostGLM):  # type: ignore[mis
         if bounds is None and self.epsilon is not None:
             bounds = (0.0, 1.0)
         return rules_of(self.min_bag, self.epsilon, bounds, self.step, self.round_answers)
+
+    def _rounds_answers(self) -> bool:
+        return self.round_answers
 
     def _encode_labels(self, y: Any, n_rows: int) -> Array:
         self.classes_, labels = binary_labels(y, n_rows)
@@ -603,7 +674,10 @@ class PriorBoostClassifier(ClassifierMixin, _PriorBoostGLM):  # type: ignore[mis
 
     def decision_function(self, X: Any, *, offset: Any = None) -> Array:
         """Return the log odds of ``classes_[1]`` for every row."""
-        return self._eta(X, offset)[1]
+        check_is_fitted(self, "path_")
+        X = features(self, X, reset=False)
+        extra = by_row(offset, X.shape[0], "offset")
+        return predict_mean(X, _library.LINEAR, self.path_[-1], extra, threads_of(self.n_jobs))
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
         """Return the probabilities of both classes for every row.
@@ -634,10 +708,6 @@ class PriorBoostClassifier(ClassifierMixin, _PriorBoostGLM):  # type: ignore[mis
         """Yield the probabilities of both classes by the model after each round."""
         for share in self._staged_mean(X, offset):
             yield np.column_stack([1.0 - share, share])
-
-    @staticmethod
-    def _inverse_link(eta: Array) -> Array:
-        return 0.5 + 0.5 * np.tanh(0.5 * eta)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

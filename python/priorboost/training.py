@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ _FIT_SIZE = ctypes.sizeof(_library.FitOptions)
 
 
 @dataclass
-class Plan:
+class Settings:
     """How to train: the trainer's options, by the library's numbers."""
 
     algorithm: int
@@ -33,6 +34,7 @@ class Plan:
     bag_size: int  # 0: the oracle's min_bag
     seed: int
     threads: int
+    family: int = _library.LINEAR
     prior_score: Array | None = None
     row_key: Array | None = None
 
@@ -63,25 +65,28 @@ class Trainer:
         n_rows: int,
         oracle: _library.Oracle,
         learner: _library.Learner,
-        plan: Plan,
+        settings: Settings,
         relay: Relay,
+        x: _library.Matrix | None = None,
     ) -> None:
         options = _library.TrainerOptions(
             _TRAINER_SIZE,
-            plan.algorithm,
-            plan.bags,
-            plan.schedule,
-            plan.rounds,
-            plan.bag_size,
-            _library.address(plan.prior_score),
-            plan.seed,
-            _library.address(plan.row_key),
+            settings.algorithm,
+            settings.bags,
+            settings.schedule,
+            settings.rounds,
+            settings.bag_size,
+            _library.address(settings.prior_score),
+            settings.seed,
+            _library.address(settings.row_key),
             False,
-            plan.threads,
+            settings.threads,
+            None if x is None else ctypes.pointer(x),
+            settings.family,
         )
-        self._borrowed = (oracle, learner, plan)
+        self._borrowed = (oracle, learner, settings, x)
         self.relay = relay
-        self.rounds = plan.rounds
+        self.rounds = settings.rounds
         self.handle = ctypes.c_void_p()
         _check(lib.trainer_create, self.handle, n_rows, oracle, learner, options)
 
@@ -110,48 +115,90 @@ class GLMResult:
     covariance: Array | None  # of theta and, last, the intercept
 
 
+def _covariance(glm: ctypes.c_void_p, n: int) -> Array | None:
+    at = lib.glm_covariance(glm)
+    return None if at is None else _library.copy_array(at, n * n, np.float64).reshape(n, n)
+
+
 def train_glm(
     X: Array,
     offset: Array | None,
     fit: _library.FitOptions,
     oracle: _library.Oracle,
-    plan: Plan,
+    settings: Settings,
     relay: Relay,
     verbose: int = 0,
+    after_first: Callable[[Trainer, _library.Coef], None] | None = None,
 ) -> GLMResult:
-    """Train a generalised linear model on X with the answers of the oracle."""
+    """Train a generalised linear model on X with the answers of the oracle.
+
+    What a first round taught may change what the others ask for: `after_first` is called then.
+    """
     d = X.shape[1]
     x = matrix(X)
     glm = ctypes.c_void_p()
-    path = np.empty((plan.rounds, d + 1))
+    path = np.empty((settings.rounds, d + 1))
     at, width = path.__array_interface__["data"][0], path.strides[0]
     fit.struct_size = _FIT_SIZE
     _check(lib.glm_create, glm, x, None, _library.address(offset), fit)
     try:
         coef = lib.glm_coef(glm).contents  # the same place all along
-        with Trainer(X.shape[0], oracle, lib.glm_learner(glm), plan, relay) as trainer:
-            progress = Progress(plan.rounds, verbose)
-            for t in range(plan.rounds):
+        with Trainer(X.shape[0], oracle, lib.glm_learner(glm), settings, relay, x) as trainer:
+            progress = Progress(settings.rounds, verbose)
+            for t in range(settings.rounds):
                 trainer.step()
                 ctypes.memmove(at + t * width, coef.theta, width - 8)
                 path[t, d] = coef.intercept
                 progress.show(t + 1)
+                if t == 0 and settings.rounds > 1 and after_first is not None:
+                    after_first(trainer, coef)
             report = _library.FitReport.from_buffer_copy(lib.glm_report(glm).contents)
-            return GLMResult(path, trainer.history(), report, None)
+            return GLMResult(path, trainer.history(), report, _covariance(glm, d + 1))
     finally:
         lib.glm_free(glm)
 
 
-def predict_mean(
-    X: Array, family: int, theta: Array, intercept: float, offset: Array | None, threads: int
-) -> Array:
-    """Return the predicted mean response of every row."""
-    x = matrix(X)
-    weights = np.ascontiguousarray(theta, dtype=np.float64)
+def _lend(X: Array, weights: Array, offset: Array | None) -> tuple[_library.Samples, _library.Coef]:
+    """Describe rows and a model (its last weight is the intercept) for the library."""
     samples = _library.Samples(
-        ctypes.pointer(x), None, X.shape[0], None, None, _library.address(offset)
+        ctypes.pointer(matrix(X)), None, X.shape[0], None, None, _library.address(offset)
     )
-    coef = _library.Coef(weights.size, _library.address(weights), intercept)
+    coef = _library.Coef(weights.size - 1, _library.address(weights), float(weights[-1]))
+    return samples, coef
+
+
+def predict_mean(
+    X: Array, family: int, weights: Array, offset: Array | None, threads: int
+) -> Array:
+    """Return the predicted mean response of every row; the last weight is the intercept."""
+    samples, coef = _lend(X, weights, offset)
     out = np.empty(X.shape[0])
     _check(lib.predict, _library.address(out), family, samples, coef, threads)
     return out
+
+
+def predict_interval(
+    X: Array,
+    family: int,
+    weights: Array,
+    covariance: Array,
+    offset: Array | None,
+    level: float,
+    threads: int,
+) -> tuple[Array, Array]:
+    """Return between which values the mean response of every row lies."""
+    samples, coef = _lend(X, weights, offset)
+    spread = np.ascontiguousarray(covariance, dtype=np.float64)
+    lower, upper = np.empty(X.shape[0]), np.empty(X.shape[0])
+    _check(
+        lib.predict_interval,
+        _library.address(lower),
+        _library.address(upper),
+        family,
+        samples,
+        coef,
+        _library.address(spread),
+        level,
+        threads,
+    )
+    return lower, upper

@@ -26,6 +26,7 @@ def cli():
         )
         return json.loads(done.stdout)
 
+    run.program = program
     return run
 
 

@@ -13,7 +13,8 @@ KINDS = {
 }
 
 CASES = [
-    ("linear", ["--min-bag", 4, "--algorithm", "priorboost"], {"min_bag": 4}),
+    ("linear", ["--min-bag", 4, "--algorithm", "priorboost"],
+     {"min_bag": 4, "algorithm": "priorboost"}),
     ("linear", ["--min-bag", 4, "--rounds", 8, "--threads", 2],
      {"min_bag": 4, "rounds": 8, "n_jobs": 2}),
     ("linear", ["--min-bag", 1, "--algorithm", "oneshot", "--l2", 0, "--no-intercept"],
@@ -41,6 +42,21 @@ CASES = [
                  "--seed", 5, "--clamp"],
      {"min_bag": 16, "rounds": 2, "epsilon": "9", "bounds": (0, 9), "step": 1, "random_state": 5,
       "clamp": True}),
+    ("linear", ["--min-bag", 4], {"min_bag": 4}),
+    ("logistic", ["--min-bag", 4, "--auto"], {"min_bag": 4}),
+    ("poisson", ["--min-bag", 4, "--standardize"], {"min_bag": 4, "standardize": True}),
+    ("logistic", ["--min-bag", 2, "--epsilon", 2, "--bounds", "0,1", "--seed", 1],
+     {"min_bag": 2, "epsilon": 2, "random_state": 1}),
+    ("linear", ["--min-bag", 8, "--estimator", "aggregate", "--bags", "features", "--standardize",
+                "--rounds", 1, "--covariance", "sandwich"],
+     {"min_bag": 8, "estimator": "aggregate", "bags": "features", "standardize": True, "rounds": 1,
+      "covariance": "sandwich"}),
+    ("logistic", ["--min-bag", 8, "--estimator", "aggregate", "--bags", "hybrid", "--rounds", 4,
+                  "--l2", "cv", "--seed", 4],
+     {"min_bag": 8, "estimator": "aggregate", "bags": "hybrid", "rounds": 4, "l2": "cv",
+      "random_state": 4}),
+    ("linear", ["--min-bag", 8, "--estimator", "interpolated", "--rho", 0.25],
+     {"min_bag": 8, "estimator": "interpolated", "rho": 0.25}),
 ]  # fmt: skip
 
 
@@ -55,16 +71,20 @@ def write_csv(path, X, y, ids=None):
 
 @pytest.mark.parametrize(("family", "options", "parameters"), CASES)
 def test_training_has_the_bits_of_the_command_line(cli, tmp_path, family, options, parameters):
-    X, y = make_table(family)
+    X, y = make_table(family, n=6000 if "--epsilon" in options else 2000)
     write_csv(tmp_path / "d.csv", X, y)
     report = cli("train", "--data", tmp_path / "d.csv", "--label", "y", "--family", family,
-                 *options)  # fmt: skip
+                 *options, "--out", tmp_path / "m.json")  # fmt: skip
     model = KINDS[family](**parameters).fit(X, y)
     assert model.path_[-1, :-1].tolist() == report["theta"]
     assert model.path_[-1, -1] == report["intercept"]
     assert model.history_["bags"].tolist() == [h["bags"] for h in report["history"]]
-    for name in ("algorithm", "estimator", "bags", "min_bag", "rounds", "simulated"):
-        assert model.training_[name] == report[name]
+    theirs = pb.load_model(tmp_path / "m.json")
+    assert model.training_ == theirs.training
+    if theirs.covariance is None:
+        assert model.covariance_ is None
+    else:
+        assert model.covariance_.tolist() == theirs.covariance.tolist()
 
 
 def test_ids_and_a_prior_have_the_bits_of_the_command_line(cli, tmp_path):

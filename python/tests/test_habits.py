@@ -194,6 +194,43 @@ def test_progress_is_shown_on_request(capsys):
 
 def test_intervals_need_a_covariance():
     X, y = make_table("linear", n=200)
-    model = pb.PriorBoostRegressor().fit(X, y)
+    model = pb.PriorBoostRegressor(estimator="event").fit(X, y)
     with pytest.raises(ValueError, match="covariance"):
         model.predict_interval(X)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_intervals_hold_the_truth(family):
+    """95 % intervals of the mean, over fresh tables: most hold it, and not all."""
+    theta = np.linspace(-1.0, 1.0, 4) * (0.5 if family == "poisson" else 1.0)
+    X = make_table(family, n=500, seed=99)[0]
+    eta = X @ theta
+    truth = {"linear": eta, "logistic": 1 / (1 + np.exp(-eta)), "poisson": np.exp(eta)}[family]
+    held = []
+    for seed in range(20):
+        model = FAMILIES[family](min_bag=5, estimator="aggregate", bags="features", rounds=1)
+        model.fit(*make_table(family, n=4000, seed=seed))
+        lower, upper = model.predict_interval(X)
+        held.append(((lower < truth) & (truth < upper)).mean())
+    assert 0.88 < np.mean(held) < 0.995
+
+
+def test_no_choice_is_a_plan():
+    X, y = make_table("logistic", n=4000)
+    model = pb.PriorBoostClassifier(min_bag=10).fit(X, y)
+    assert model.training_["estimator"] == "aggregate"
+    assert model.plan_.best.bags == model.training_["bags"]
+    assert model.covariance_.shape == (5, 5)
+    assert pb.PriorBoostClassifier(min_bag=10, rounds=4).fit(X, y).plan_ is None
+
+
+def test_noise_and_rounding_need_the_right_estimator():
+    X, y = make_table("logistic", n=400)
+    with pytest.raises(ValueError, match="round_answers"):
+        pb.PriorBoostClassifier(estimator="aggregate", round_answers=True).fit(X, y)
+    with pytest.raises(ValueError, match="cv"):
+        pb.PriorBoostClassifier(estimator="event", l2="cv").fit(X, y)
+    with pytest.raises(ValueError, match="rho"):
+        pb.PriorBoostClassifier(estimator="event", rho=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="covariance"):
+        pb.PriorBoostClassifier(covariance="best").fit(X, y)
