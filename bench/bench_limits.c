@@ -92,7 +92,7 @@ static void gather_task(void *context, size_t task, int worker)
 FMA(fma_plain, )
 #ifdef __x86_64__
 FMA(fma_avx2, __attribute__((target("avx2,fma"))))
-FMA(fma_avx512, __attribute__((target("avx512f,fma,prefer-vector-width=512"))))
+FMA(fma_avx512, __attribute__((target("avx512f,fma"))))
 #endif
 
 static double (*const FMA_OF[SIMD_LEVELS])(double factor) = {
