@@ -35,11 +35,11 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double total(lanes v)
+static double total(const lanes *v)
 {
     double sum = 0;
     for (int i = 0; i < LANES; i++)
-        sum += v[i];
+        sum += (*v)[i];
     return sum;
 }
 
@@ -53,7 +53,8 @@ static void read_task(void *context, size_t task, int worker)
     for (size_t i = 0; i < share; i += 4 * LANES)
         for (size_t j = 0; j < 4; j++)
             sum[j] += *(const lanes *)(const void *)(from + i + j * LANES);
-    m->sum[task] = total(sum[0] + sum[1] + sum[2] + sum[3]);
+    sum[0] += sum[1] + sum[2] + sum[3];
+    m->sum[task] = total(&sum[0]);
 }
 
 static void copy_task(void *context, size_t task, int worker)
@@ -73,7 +74,7 @@ static void gather_task(void *context, size_t task, int worker)
     (void)worker;
     for (size_t i = 0; i < share; i++)
         sum += *(const lanes *)(const void *)(m->data + (size_t)line[i] * LANES);
-    m->sum[task] = total(sum);
+    m->sum[task] = total(&sum);
 }
 
 /* CHAINS sums that do not wait for each other; the factor keeps them from growing. */
@@ -86,13 +87,13 @@ static void gather_task(void *context, size_t task, int worker)
                 chain[c] = chain[c] * by + by;                                                     \
         for (int c = 0; c < CHAINS; c++)                                                           \
             sum += chain[c];                                                                       \
-        return total(sum);                                                                         \
+        return total(&sum);                                                                        \
     }
 
 FMA(fma_plain, )
 #ifdef __x86_64__
 FMA(fma_avx2, __attribute__((target("avx2,fma"))))
-FMA(fma_avx512, __attribute__((target("avx512f,fma,prefer-vector-width=512"))))
+FMA(fma_avx512, __attribute__((target("avx512f,fma"))))
 #endif
 
 static double (*const FMA_OF[SIMD_LEVELS])(double factor) = {

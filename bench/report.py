@@ -223,9 +223,9 @@ PARTS = {
     "score": ("rows in random order", lambda d, p, m, c: (16, d / 8, 2 * d + 20 * c)),
     "sort": ("scores read; order and scores written", lambda d, p, m, c: (24, 0, 0)),
     "partition": ("scores read, k candidates of 6 flops", lambda d, p, m, c: (8, 0, 96)),
-    "oracle": ("labels in random order", lambda d, p, m, c: (8, 1, 1)),
-    "fit": ("rows in random order; η, gradient and Gram by pass",
-            lambda d, p, m, c: (16, d / 8, p * (4 * d + d * (d + 1) + 30 * c))),
+    "oracle": ("labels and row numbers read", lambda d, p, m, c: (16, 0, 1)),
+    "fit": ("rows read from the cache; η, gradient and Gram by pass",
+            lambda d, p, m, c: (16, 0, p * (4 * d + d * (d + 1) + 30 * c))),
     "rest": ("bags' cost, row numbers, log of answers", lambda d, p, m, c: (48, 0, 6)),
     "evaluation": ("all models in one pass over a test table of as many rows",
                    lambda d, p, m, c: (8 * d + 8, 0, m * (2 * d + 26) if c else d * (d + 1))),
@@ -274,8 +274,8 @@ def paper_section(rows):
         out += table(("family", "ours", "stack", "ratio", "our test loss", "stack's"), lines)
     out += ["Where the time goes.  The limit of a part is the time this machine needs at least for "
             "the bytes and operations the part cannot do without, at the rates measured in the same "
-            "run; a slice of 4096 rows stays in the cache after it has been scored, so parts may pass "
-            "their memory limit.  A round takes its memory from the system in some 18 calls, the same in "
+            "run; a slice of 4096 rows is fetched from memory once, when it is scored, and stays in the "
+            "cache.  A round takes its memory from the system in some 18 calls, the same in "
             "every round; they are too few to be seen in a profile.", ""]
     out += table(("cores", "read", "copy", "random 64-byte lines", "multiply-add"),
                  [(li["threads"], f"{li['read_gbs']} GB/s", f"{li['copy_gbs']} GB/s",
