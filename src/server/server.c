@@ -82,6 +82,7 @@ static pboost_status check_options(const pboost_server_options *o, pboost_error 
 
 /* ---- The daemon -------------------------------------------------------------------------------- */
 
+static void log_http(void *user, const char *format, va_list args) PBOOST_PRINTF(2, 0);
 static void log_http(void *user, const char *format, va_list args)
 {
     char text[400];

@@ -74,7 +74,9 @@ class SameModel(Learner):
             self.make_tables(family=family)
             for options in (["--algorithm", "priorboost", "--rounds", "5"], ["--algorithm", "pbprefix", "--rounds", "4"],
                             ["--algorithm", "oneshot"], ["--bags", "random", "--rounds", "2", "--schedule", "geometric"],
-                            ["--rounds", "3", "--bag-size", "11", "--standardize"]):
+                            ["--rounds", "3", "--bag-size", "11", "--standardize"], ["--estimator", "aggregate", "--bags", "features"],
+                            ["--estimator", "aggregate", "--bags", "hybrid", "--rounds", "2"],
+                            ["--estimator", "interpolated", "--rounds", "2"], []):
                 with self.subTest(family=family, options=options), \
                         self.serve(rows=self.labels, min_bag=8) as service:
                     self.check_same(self.train(service, *options, family=family),
@@ -140,7 +142,7 @@ class Rows(Learner):
         with self.serve(rows=self.labels, min_bag=8) as service:
             self.train(service, "--min-bag", "4", code=5)
             self.assertIn("fewer than 8", self.said)
-            self.assertEqual(self.train(service, "--min-bag", "9", "--rounds", "1")["bag_size"], 9)
+            self.assertEqual(self.train(service, "--min-bag", "9", "--rounds", "1")["min_bag"], 9)
 
     def test_usage(self):
         self.make_tables()
