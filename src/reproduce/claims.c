@@ -63,7 +63,9 @@ static const claim CLAIMS[] = {
      claim_bag_size_grows},
     {"bag-size-spread", EXPERIMENT_BAG_SIZE,
      "The crossover points for optimal k become farther apart as n grows.",
-     "The distances between successive crossovers grow.", claim_bag_size_spread},
+     "The distances between successive crossovers from one best k to the next grow, in n and in "
+     "log n.",
+     claim_bag_size_spread},
 };
 #define N_CLAIMS (sizeof CLAIMS / sizeof *CLAIMS)
 

@@ -251,38 +251,38 @@ static double crossover(const view *v, const repro_curve *small, const repro_cur
     return at;
 }
 
+/* Crossovers along the lower envelope: from one best bag size to the next. */
 page_verdict claim_bag_size_spread(const view *v)
 {
-    double last = NAN, last_gap = NAN, last_gap_log = NAN;
+    double last = NAN, gap = 0.0, gap_log = 0.0;
     bool in_rows = true, in_logs = true;
-    size_t gaps = 0, crossings = 0;
+    size_t crossings = 0;
 
-    fputs("Crossovers: ", v->out);
-    for (size_t b = 1; b < v->setup->n_bags; b++) {
-        size_t small = v->setup->min_bag[b - 1], large = v->setup->min_bag[b];
-        double at = crossover(v, view_find(v, PBOOST_PRIORBOOST, PENALTY_SUM, small),
-                              view_find(v, PBOOST_PRIORBOOST, PENALTY_SUM, large));
-        if (isnan(at))
+    fputs("Crossovers of the best k: ", v->out);
+    for (size_t i = 1; i < v->r->n_points; i++) {
+        size_t from = repro_best_bag(v->results, v->id, i - 1);
+        size_t to = repro_best_bag(v->results, v->id, i);
+        if (from == to)
             continue;
-        fprintf(v->out, "%sfrom k=%zu to %zu at n = 2^%.2f", crossings++ > 0 ? ", " : "", small,
-                large, at);
-        if (!isnan(last)) {
-            double gap = exp2(at) - exp2(last), gap_log = at - last;
-            in_rows = in_rows && gap > 0.0 && !(gaps > 0 && gap <= last_gap);
-            in_logs = in_logs && gap_log > 0.0 && !(gaps > 0 && gap_log <= last_gap_log);
-            last_gap = gap;
-            last_gap_log = gap_log;
-            gaps++;
+        double at = crossover(v, view_find(v, PBOOST_PRIORBOOST, PENALTY_SUM, from),
+                              view_find(v, PBOOST_PRIORBOOST, PENALTY_SUM, to));
+        fprintf(v->out, "%sfrom %zu to %zu at n = 2^%.2f", crossings++ > 0 ? ", " : "", from, to,
+                at);
+        if (crossings > 1) {
+            double next = exp2(at) - exp2(last), next_log = at - last;
+            in_rows = in_rows && next > gap;
+            in_logs = in_logs && next_log > gap_log;
+            gap = next;
+            gap_log = next_log;
         }
         last = at;
     }
-    if (crossings == 0)
-        fputs("none", v->out);
-    if (gaps < 2) {
-        fputs("; at least three in a row are needed to compare their distances.", v->out);
+    if (crossings < 3) {
+        fprintf(v->out, "%s; at least three are needed to compare their distances.",
+                crossings == 0 ? "none" : "");
         return PAGE_NOT_TESTED;
     }
-    fprintf(v->out, ". Their distances in n %s; in log n %s.", in_rows ? "grow" : "do not all grow",
-            in_logs ? "they grow too" : "they do not");
+    fprintf(v->out, ". Their distances %s in n and %s in log n.",
+            in_rows ? "grow" : "do not all grow", in_logs ? "grow" : "do not all grow");
     return view_combine(in_rows, in_logs);
 }
