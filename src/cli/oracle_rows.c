@@ -1,4 +1,5 @@
 /* priorboost oracle import and forget: rows in, labels out. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,8 +30,7 @@ static pboost_status number_ids(pboost_id *id, const pboost_table *table, size_t
 
     TRY(pboost_table_numbers(&number, table, col, false, err));
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
-        if (!(number[i] >= -0x1p53 && number[i] <= 0x1p53) ||
-            number[i] != (double)(int64_t)number[i])
+        if (fabs(number[i]) > 9007199254740992.0 || number[i] != floor(number[i]))
             FAIL(err, PBOOST_BAD_DATA,
                  "%s:%zu: '%s' is %.17g; an id must be a whole number or text",
                  pboost_table_path(table), pboost_table_line(table, i),

@@ -32,13 +32,13 @@ typedef struct {
     uint64_t token_rows; /* while tokens are read */
 } auditing;
 
-static void PBOOST_PRINTF(2, 3) found(auditing *a, const char *format, ...)
+PBOOST_PRINTF(2, 3) static void found(auditing *a, const char *format, ...)
 {
     va_list args;
-    if (a->out->problems++ > 0)
-        return;
     va_start(args, format);
-    vsnprintf(a->out->first_problem, sizeof a->out->first_problem, format, args);
+    if (a->out->problems++ == 0)
+        /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): wrong when it reads several files */
+        vsnprintf(a->out->first_problem, sizeof a->out->first_problem, format, args);
     va_end(args);
 }
 

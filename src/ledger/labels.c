@@ -48,13 +48,13 @@ void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope)
 static pboost_status grow(void *array, size_t old, size_t n, size_t size, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    void *grown = NULL;
+    void *now, *grown;
     size_t bytes;
 
-    memcpy(&grown, array, sizeof grown);
+    memcpy(&now, array, sizeof now);
     if (__builtin_mul_overflow(n, size, &bytes))
         FAIL(err, PBOOST_NO_MEMORY, "out of memory");
-    NEED(grown = realloc(grown, bytes), err);
+    NEED(grown = realloc(now, bytes), err);
     memset((char *)grown + old * size, 0, (n - old) * size);
     memcpy(array, &grown, sizeof grown);
 done:

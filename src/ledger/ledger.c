@@ -83,16 +83,15 @@ static digest hash_question(const pboost_question *q)
 
 enum { RELEASED_BYTES = 16 };
 
-static pboost_status prepare(asking *a, pboost_reply *out, const pboost_question *q,
-                             pboost_error *err)
+static pboost_status prepare(asking *a, pboost_reply *out, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    const pboost_question *q = a->q;
 
     if (!well_formed(q)) {
         st = pboost_refuse(&out->problem, PBOOST_PROBLEM_MALFORMED, err);
         goto done;
     }
-    a->q = q;
     a->n = q->start[q->n_bags];
     a->hash = hash_question(q);
     NEED(a->slot = pboost_alloc(a->n, sizeof *a->slot), err);
@@ -414,10 +413,10 @@ pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
                                 const pboost_question *question, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    asking a = {0};
+    asking a = {.q = question};
 
     *out = (pboost_reply){0};
-    TRY(prepare(&a, out, question, err));
+    TRY(prepare(&a, out, err));
     st = ask_once(out, &a, ledger, err);
     if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE) {
         pboost_reply_free(out);

@@ -401,7 +401,7 @@ pboost_status pboost_postgresql_open(store **out, const char *url, bool create, 
              "the database holds no ledger; 'priorboost oracle init' makes one");
     *out = &s->base;
 done:
-    if (st != PBOOST_OK && s != NULL)
+    if (*out == NULL && s != NULL)
         close_store(&s->base);
     return st;
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -105,7 +106,7 @@ static pboost_status run(store *s, const char *sql, const store_value *argument,
 {
     pboost_status st = PBOOST_OK;
     sqlite3_stmt *statement = NULL;
-    store_value value[MAX_COLUMNS];
+    store_value value[MAX_COLUMNS] = {{0}};
 
     int code = sqlite3_prepare_v2(of(s)->db, sql, -1, &statement, NULL);
     for (size_t i = 0; code == SQLITE_OK && i < n; i++)
@@ -137,10 +138,8 @@ static pboost_status bulk(store *s, const store_bulk *b, pboost_error *err)
     size_t columns = strlen(b->types);
     char sql[200];
 
-    sqlite3_snprintf(sizeof sql, sql, "INSERT INTO %s VALUES (?", b->table);
-    for (size_t i = 1; i < columns; i++)
-        strcat(sql, ",?");
-    strcat(sql, ")");
+    snprintf(sql, sizeof sql, "INSERT INTO %s VALUES (?%.*s)", b->table, 2 * ((int)columns - 1),
+             ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?");
     int code = sqlite3_prepare_v2(of(s)->db, sql, -1, &statement, NULL);
     for (size_t i = 0; code == SQLITE_OK && i < b->n; i++) {
         TRY(b->row(b->user, value, i, err));
@@ -234,14 +233,13 @@ static void discard(store *s)
 {
     static const char *const END[] = {"-wal", "-shm", ""};
     char *path = of(s)->path;
-    size_t length = strlen(path);
-    char *name = malloc(length + 5);
+    size_t size = strlen(path) + 5;
+    char *name = malloc(size);
 
     of(s)->path = NULL;
     close_store(s);
     for (size_t i = 0; name != NULL && i < sizeof END / sizeof *END; i++) {
-        memcpy(name, path, length);
-        strcpy(name + length, END[i]);
+        snprintf(name, size, "%s%s", path, END[i]);
         (void)unlink(name);
     }
     free(name);
@@ -332,9 +330,9 @@ pboost_status pboost_sqlite_open(store **out, const char *path, bool create, pbo
     TRY(configure(&s->base, err));
     *out = &s->base;
 done:
-    if (st != PBOOST_OK && made)
+    if (*out == NULL && made)
         discard(&s->base);
-    else if (st != PBOOST_OK && s != NULL)
+    else if (*out == NULL && s != NULL)
         close_store(&s->base);
     return st;
 }

@@ -81,7 +81,7 @@ static pboost_status draw_secret(char secret[PBOOST_TOKEN_TEXT], pboost_error *e
     pboost_rng_source_system(&source);
     for (size_t i = 0; i < 4; i++)
         TRY(pboost_rng_next(&word[i], &source, err));
-    strcpy(secret, SECRET_PREFIX);
+    memcpy(secret, SECRET_PREFIX, sizeof SECRET_PREFIX);
     sodium_bin2base64(secret + strlen(SECRET_PREFIX), PBOOST_TOKEN_TEXT - strlen(SECRET_PREFIX),
                       (const unsigned char *)word, sizeof word,
                       sodium_base64_VARIANT_URLSAFE_NO_PADDING);
