@@ -532,9 +532,9 @@ OK, CANCELLED = 0, 7
 # ---- Memory --------------------------------------------------------------------------------------
 
 
-def address(array: npt.NDArray[Any] | None) -> int | None:
+def address(array: npt.NDArray[Any] | None) -> Any:
     """Return where the elements of an array begin; None for None."""
-    return None if array is None else int(array.__array_interface__["data"][0])
+    return None if array is None else array.__array_interface__["data"][0]
 
 
 def copy_array(pointer: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:

@@ -101,8 +101,11 @@ class Trainer:
         self.relay.check(lib.trainer_step, self.handle)
 
     def history(self) -> Array:
-        """Return what the rounds did, one record each."""
-        return _library.copy_array(lib.trainer_history(self.handle), self.rounds, _library.ROUND)
+        """Return what the rounds did, one record each, to be read only."""
+        size = self.rounds * _library.ROUND.itemsize
+        return np.frombuffer(
+            ctypes.string_at(lib.trainer_history(self.handle), size), _library.ROUND
+        )
 
 
 @dataclass
