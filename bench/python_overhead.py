@@ -36,8 +36,8 @@ def best(function, repeats: int) -> float:
 def bare(X, y, model):
     """Return a function that does the C calls of model.fit(X, y) and nothing else."""
     x = _library.matrix(X)
-    plan = model._plan(X, model._rules(), 0)
-    fit = model._fit_options()
+    settings = model._settings(X, model._rules(), 0)
+    fit = model._fit_options(0)
     fit.struct_size = ctypes.sizeof(fit)
     rules = model._rules()
     holder = _library.MemoryOracleOptions(
@@ -45,10 +45,10 @@ def bare(X, y, model):
     )
     options = _library.TrainerOptions(
         ctypes.sizeof(_library.TrainerOptions),
-        plan.algorithm,
-        plan.bags,
-        plan.schedule,
-        plan.rounds,
+        settings.algorithm,
+        settings.bags,
+        settings.schedule,
+        settings.rounds,
         threads=1,
     )
     labels, n = _library.address(y), len(y)

@@ -74,7 +74,7 @@ class Samples(Structure):
     """``pboost_samples``."""
 
     _fields_ = [
-        ("x", POINTER(Matrix)),
+        ("x", c_void_p),
         ("row", c_void_p),
         ("n", c_size_t),
         ("target", c_void_p),
@@ -228,7 +228,7 @@ class TrainerOptions(Structure):
         ("row_key", c_void_p),
         ("in_order", c_bool),
         ("threads", c_int),
-        ("x", POINTER(Matrix)),
+        ("x", c_void_p),
         ("family", c_int),
         ("on_round", c_void_p),
         ("user", c_void_p),
@@ -521,7 +521,7 @@ def _exception(status: int) -> type[BaseException]:
 def _check(function: Callable[..., int], *arguments: Any) -> None:
     """Call a function that can fail; its last argument, the error, is added here."""
     error = Error()
-    status = function(*arguments, ctypes.byref(error))
+    status = function(*arguments, error)
     if status:
         raise _exception(status)(error.message.decode("utf-8", "replace"))
 
@@ -532,17 +532,18 @@ OK, CANCELLED = 0, 7
 # ---- Memory --------------------------------------------------------------------------------------
 
 
-def address(array: npt.NDArray[Any] | None) -> int | None:
+def address(array: npt.NDArray[Any] | None) -> Any:
     """Return where the elements of an array begin; None for None."""
-    return None if array is None else int(array.__array_interface__["data"][0])
+    return None if array is None else array.__array_interface__["data"][0]
 
 
 def copy_array(pointer: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return n elements of C memory as an array of Python's own."""
-    if n == 0:
-        return np.empty(0, dtype)
-    lent = (c_char * (n * np.dtype(dtype).itemsize)).from_address(pointer)
-    return np.frombuffer(memoryview(lent), dtype).copy()
+    kind = np.dtype(dtype)
+    out = np.empty(n * kind.itemsize, np.uint8)
+    if n > 0:
+        ctypes.memmove(out.__array_interface__["data"][0], pointer, out.size)
+    return out.view(kind)
 
 
 def matrix(X: npt.NDArray[Any]) -> Matrix:

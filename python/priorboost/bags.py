@@ -179,7 +179,8 @@ def feature_bags(X: npt.ArrayLike, min_bag: int, *, n_jobs: int | None = None) -
     [[0, 2], [1, 3]]
     """
     values = as_floats(X)
-    samples = _library.Samples(ctypes.pointer(matrix(values)), None, values.shape[0])
+    x = matrix(values)
+    samples = _library.Samples(ctypes.addressof(x), None, values.shape[0])
     out = _library.Bags()
     _check(lib.bags_features, out, samples, min_bag, threads_of(n_jobs))
     return take_bags(out)

@@ -28,6 +28,12 @@ def choice(kind: str, name: str) -> int:
     return out.value
 
 
+@lru_cache(maxsize=64)
+def name_of(kind: str, number: int) -> str:
+    """Return the name of an algorithm, estimator, schedule or strategy (kind)."""
+    return str(getattr(lib, kind + "_name")(number).decode())
+
+
 def threads_of(n_jobs: int | None) -> int:
     """Return the number of threads for scikit-learn's n_jobs; 0 means one per core.
 
@@ -103,6 +109,8 @@ def epsilon_of(epsilon: Any) -> tuple[int, int]:
 
 def count_of(value: Any, name: str) -> int:
     """Return a whole number of at least 1."""
+    if type(value) is int and value > 0:
+        return value
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
         raise ValueError(f"{name} is {value!r}; it must be a whole number of at least 1")
     return int(value)

@@ -42,10 +42,14 @@ class Relay:
         try:
             _check(function, *arguments)
         except BaseException:
-            if self.error is not None:
-                error, self.error = self.error, None
-                raise error from None
+            self.release()
             raise
+
+    def release(self) -> None:
+        """Raise what a callback raised, if it did."""
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error from None
 
 
 def borrowed_bags(bags: Any) -> Bags:

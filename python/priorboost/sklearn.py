@@ -21,7 +21,7 @@ from . import _library
 from ._library import lib
 from .data import Array, by_row, features, id_texts, moments, require_finite, response, row_keys
 from .models import Model, prior_scores, save_model
-from .options import FAMILIES, choice, count_of, l2_of, rules_of, seed_of, threads_of
+from .options import FAMILIES, choice, count_of, l2_of, name_of, rules_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, Relay
 from .planner import Automatic
 from .remote import RemoteOracle
@@ -171,8 +171,14 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
 
     def _is_automatic(self) -> bool:
         """Whether nothing was said about how to ask: then it is planned."""
-        chosen = (self.algorithm, self.estimator, self.bags, self.rounds, self.bag_size)
-        return all(choice is None for choice in chosen) and not self._rounds_answers()
+        return (
+            self.algorithm is None
+            and self.estimator is None
+            and self.bags is None
+            and self.rounds is None
+            and self.bag_size is None
+            and not self._rounds_answers()
+        )
 
     def _rounds_answers(self) -> bool:
         return False
@@ -236,9 +242,9 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         exact = Fraction(rules.epsilon.num, rules.epsilon.den) if rules.epsilon.den else None
         self.training_ = {
-            "algorithm": lib.algorithm_name(settings.algorithm).decode(),
-            "estimator": lib.estimator_name(fit.estimator).decode(),
-            "bags": lib.strategy_name(settings.bags).decode(),
+            "algorithm": name_of("algorithm", settings.algorithm),
+            "estimator": name_of("estimator", fit.estimator),
+            "bags": name_of("strategy", settings.bags),
             "min_bag": rules.min_bag,
             "rounds": settings.rounds,
             "rows_spent": n_rows,
@@ -340,21 +346,33 @@ class _PriorBoostGLM(BaseEstimator):  # type: ignore[misc]
 def warn(report: _library.FitReport, n_parameters: int) -> None:
     """Say what the reader of a result must know before relying on it."""
     if not report.converged:
-        text = f"the last fit did not converge in {report.iterations} iterations"
-        warnings.warn(text, ConvergenceWarning, stacklevel=4)
-    notes = {
-        "the answers all but separate the rows (the linear predictor has standard deviation "
-        f"{report.eta_sd:.3g}); weights are as large as the penalty lets them be": report.separable,
-        "the noise hides the dispersion of the labels; its own standard error, "
-        f"{report.dispersion:.3g}, stands for it": report.dispersion_floored,
-        "Poisson with noise on bags as mixed as random ones: the intervals are too short; "
-        "bags='features' does not have that fault": report.undercovers,
-        f"only {report.bags} bags for {n_parameters} parameters: the penalty decides most of the "
-        "result": 0 < report.bags < 2 * n_parameters,
-    }
-    for text, true in notes.items():
-        if true:
-            warnings.warn(text, UserWarning, stacklevel=4)
+        _warn(
+            f"the last fit did not converge in {report.iterations} iterations", ConvergenceWarning
+        )
+    if report.separable:
+        _warn(
+            "the answers all but separate the rows (the linear predictor has standard deviation "
+            f"{report.eta_sd:.3g}); weights are as large as the penalty lets them be"
+        )
+    if report.dispersion_floored:
+        _warn(
+            "the noise hides the dispersion of the labels; its own standard error, "
+            f"{report.dispersion:.3g}, stands for it"
+        )
+    if report.undercovers:
+        _warn(
+            "Poisson with noise on bags as mixed as random ones: the intervals are too short; "
+            "bags='features' does not have that fault"
+        )
+    if 0 < report.bags < 2 * n_parameters:
+        _warn(
+            f"only {report.bags} bags for {n_parameters} parameters: the penalty decides most of "
+            "the result"
+        )
+
+
+def _warn(text: str, category: type[Warning] = UserWarning) -> None:
+    warnings.warn(text, category, stacklevel=5)  # where fit was called
 
 
 def unscale(result: GLMResult, mean: Array, scale: Array) -> None:

@@ -44,11 +44,11 @@ class Progress:
 
     def __init__(self, rounds: int, verbose: int) -> None:
         self.rounds = rounds
-        self.on = bool(verbose)
+        self.verbose = verbose
 
     def show(self, done: int) -> None:
         """Draw the bar after so many rounds."""
-        if not self.on:
+        if not self.verbose:
             return
         filled = 30 * done // self.rounds
         bar = "#" * filled + "." * (30 - filled)
@@ -81,7 +81,7 @@ class Trainer:
             _library.address(settings.row_key),
             False,
             settings.threads,
-            None if x is None else ctypes.pointer(x),
+            None if x is None else ctypes.addressof(x),
             settings.family,
         )
         self._borrowed = (oracle, learner, settings, x)
@@ -101,8 +101,11 @@ class Trainer:
         self.relay.check(lib.trainer_step, self.handle)
 
     def history(self) -> Array:
-        """Return what the rounds did, one record each."""
-        return _library.copy_array(lib.trainer_history(self.handle), self.rounds, _library.ROUND)
+        """Return what the rounds did, one record each, to be read only."""
+        size = self.rounds * _library.ROUND.itemsize
+        return np.frombuffer(
+            ctypes.string_at(lib.trainer_history(self.handle), size), _library.ROUND
+        )
 
 
 @dataclass
@@ -138,18 +141,20 @@ def train_glm(
     x = matrix(X)
     glm = ctypes.c_void_p()
     path = np.empty((settings.rounds, d + 1))
-    at, width = path.__array_interface__["data"][0], path.strides[0]
+    row, width = path.__array_interface__["data"][0], path.strides[0]
     fit.struct_size = _FIT_SIZE
     _check(lib.glm_create, glm, x, None, _library.address(offset), fit)
     try:
         coef = lib.glm_coef(glm).contents  # the same place all along
         with Trainer(X.shape[0], oracle, lib.glm_learner(glm), settings, relay, x) as trainer:
-            progress = Progress(settings.rounds, verbose)
+            progress = Progress(settings.rounds, verbose) if verbose else None
+            theta = coef.theta
             for t in range(settings.rounds):
                 trainer.step()
-                ctypes.memmove(at + t * width, coef.theta, width - 8)
+                ctypes.memmove(row + t * width, theta, width - 8)
                 path[t, d] = coef.intercept
-                progress.show(t + 1)
+                if progress is not None:
+                    progress.show(t + 1)
                 if t == 0 and settings.rounds > 1 and after_first is not None:
                     after_first(trainer, coef)
             report = _library.FitReport.from_buffer_copy(lib.glm_report(glm).contents)
@@ -160,9 +165,11 @@ def train_glm(
 
 def _lend(X: Array, weights: Array, offset: Array | None) -> tuple[_library.Samples, _library.Coef]:
     """Describe rows and a model (its last weight is the intercept) for the library."""
+    x = matrix(X)
     samples = _library.Samples(
-        ctypes.pointer(matrix(X)), None, X.shape[0], None, None, _library.address(offset)
+        ctypes.addressof(x), None, X.shape[0], None, None, _library.address(offset)
     )
+    samples.lent = x  # lives as long as they do
     coef = _library.Coef(weights.size - 1, _library.address(weights), float(weights[-1]))
     return samples, coef
 
