@@ -36,7 +36,7 @@ typedef struct pass_plan {
 /* What a pass adds up; gram is padded x padded, the blocks on and below the diagonal. */
 typedef struct {
     double value, residual, curvature; /* sums over the samples */
-    double *gradient, *cross, *gram;
+    double *gradient, *cross, *gram;   /* cross and gram only of a pass that was asked for them */
 } pass_sums;
 
 /* A column whose mean dwarfs its deviation (a year, a time stamp) is all but constant to a Gram
