@@ -88,6 +88,10 @@ typedef struct pboost_matrix {
 /* A contiguous row-major matrix of doubles. */
 PBOOST_API pboost_matrix pboost_matrix_f64(const double *data, size_t rows, size_t cols);
 
+/* Mean and standard deviation (of n, not n-1) of each column. */
+PBOOST_API pboost_status pboost_matrix_moments(double *mean, double *sd, const pboost_matrix *x,
+                                               pboost_error *err);
+
 /* Some rows of a table.  Sample i is row row[i] of x, or row i where row is NULL. */
 typedef struct pboost_samples {
     const pboost_matrix *x;

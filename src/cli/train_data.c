@@ -1,19 +1,21 @@
 /* priorboost train: reading its files. */
-#include <math.h>
 #include <string.h>
 
 #include "train.h"
+#include "train_rows.h"
 
 /* Which columns are features: all but those with another role. */
 static pboost_status choose_features(bool *use, const pboost_table *table, const train_arguments *a,
                                      pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const char *role[] = {a->bag == NULL ? a->label : NULL, a->id, a->weight, a->offset, a->bag};
+    bool needs_label = a->bag == NULL && a->oracle == NULL;
+    const char *role[] = {
+        needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag};
     size_t n = pboost_table_cols(table), n_used = 0, col;
 
-    for (size_t j = 0; j < n; j++)
-        use[j] = true;
+    for (size_t j = 0; j < n; j++) /* a label that is here although it need not be is no feature */
+        use[j] = a->label == NULL || strcmp(pboost_table_name(table, j), a->label) != 0;
     for (size_t i = 0; i < sizeof role / sizeof *role; i++) {
         if (role[i] != NULL) {
             TRY(pboost_table_find(&col, table, role[i], err));
@@ -62,20 +64,13 @@ static pboost_status standardize(train_data *data, bool center, pboost_error *er
 {
     pboost_status st = PBOOST_OK;
     size_t n = data->rows, d = data->cols;
+    pboost_matrix x = pboost_matrix_f64(data->x, n, d);
 
     NEED(data->mean = calloc(d, sizeof *data->mean), err);
     NEED(data->scale = calloc(d, sizeof *data->scale), err);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < d; j++)
-            data->mean[j] += (data->x[i * d + j] - data->mean[j]) / (double)(i + 1);
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j < d; j++) {
-            double r = data->x[i * d + j] - data->mean[j];
-            data->scale[j] += r * r / (double)n;
-        }
-    }
+    TRY(pboost_matrix_moments(data->mean, data->scale, &x, err));
     for (size_t j = 0; j < d; j++) {
-        data->scale[j] = data->scale[j] > 0.0 ? sqrt(data->scale[j]) : 1.0;
+        data->scale[j] = data->scale[j] > 0.0 ? data->scale[j] : 1.0;
         data->mean[j] = center ? data->mean[j] : 0.0;
     }
     for (size_t i = 0; i < n; i++)
@@ -124,7 +119,9 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
         TRY(text_columns_add(&text, a->categorical.item[i], err));
     if (a->id != NULL)
         TRY(text_columns_add(&text, a->id, err));
-    if (a->positive != NULL && a->label != NULL && a->bag == NULL)
+    if (a->unit != NULL)
+        TRY(text_columns_add(&text, a->unit, err));
+    if (a->positive != NULL && a->label != NULL && a->bag == NULL && a->oracle == NULL)
         TRY(text_columns_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(text_columns_add(&text, a->bag, err));
@@ -132,9 +129,11 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
     TRY(text_columns_read(&table, &text, a->data, err));
     out->rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
+    TRY(train_rows_load_ids(out, table, a, err));
+    TRY(train_rows_load_units(out, table, a, err));
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
-    else if (!a->no_labels)
+    else if (!a->no_labels && a->oracle == NULL)
         TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
@@ -195,6 +194,9 @@ void train_data_free(train_data *data)
     free(data->offset);
     free(data->prior_score);
     free(data->row_key);
+    free(data->id);
+    free(data->id_text);
+    free(data->unit);
     free(data->test_x);
     free(data->test_offset);
     free(data->label);

@@ -1,0 +1,117 @@
+"""What the Python binding adds to a fit of 4096 x 8, and what a fit of 10^7 x 8 needs in memory.
+
+The floor is the same C calls on the same data through ctypes with everything prepared; what is on
+top is the binding's own work: parameters, checks of X and y, structures, results.
+
+    python bench/python_overhead.py [--large]
+
+prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import resource
+import time
+
+import numpy as np
+
+import priorboost as pb
+from priorboost import _library
+from priorboost._library import lib
+
+
+def best(function, repeats: int) -> float:
+    """Microseconds of the fastest run."""
+    least = float("inf")
+    for _ in range(repeats):
+        began = time.perf_counter()
+        function()
+        least = min(least, time.perf_counter() - began)
+    return 1e6 * least
+
+
+def bare(X, y, model):
+    """Return a function that does the C calls of model.fit(X, y) and nothing else."""
+    x = _library.matrix(X)
+    settings = model._settings(X, model._rules(), 0)
+    fit = model._fit_options(0)
+    fit.struct_size = ctypes.sizeof(fit)
+    rules = model._rules()
+    holder = _library.MemoryOracleOptions(
+        ctypes.sizeof(_library.MemoryOracleOptions), False, False, 0
+    )
+    options = _library.TrainerOptions(
+        ctypes.sizeof(_library.TrainerOptions),
+        settings.algorithm,
+        settings.bags,
+        settings.schedule,
+        settings.rounds,
+        threads=1,
+    )
+    labels, n = _library.address(y), len(y)
+
+    def run():
+        oracle, glm, trainer = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        error = _library.Error()
+        lib.memory_oracle_create(oracle, labels, n, rules, holder, error)
+        interface = lib.memory_oracle_interface(oracle)
+        lib.glm_create(glm, x, None, None, fit, error)
+        learner = lib.glm_learner(glm)
+        lib.trainer_create(trainer, n, interface, learner, options, error)
+        status = lib.trainer_run(trainer, error)
+        assert status == 0, error.message
+        lib.trainer_free(trainer)
+        lib.glm_free(glm)
+        lib.memory_oracle_free(oracle)
+
+    return run
+
+
+def overhead(repeats: int) -> list[dict]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4096, 8))
+    y = X @ rng.normal(size=8) + 0.1 * rng.normal(size=4096)
+    rows = []
+    for rounds in (1, 16):
+        model = pb.PriorBoostRegressor(min_bag=16, rounds=rounds)
+        floor = bare(X, y, model)
+        floor()
+        pairs = [(best(floor, 20), best(lambda m=model: m.fit(X, y), 20)) for _ in range(repeats)]
+        c, python = (min(column) for column in zip(*pairs, strict=True))
+        rows.append({"rounds": rounds, "c_us": c, "python_us": python, "overhead_us": python - c})
+    return rows
+
+
+def large() -> dict:
+    """Peak memory of a fit of 10^7 x 8, in multiples of X."""
+    rng = np.random.default_rng(0)
+    X = np.empty((10_000_000, 8))
+    for block in np.array_split(X, 100):
+        rng.standard_normal(out=block)
+    y = X[:, 0].copy()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.perf_counter()
+    pb.PriorBoostRegressor(min_bag=16, rounds=16, n_jobs=-1).fit(X, y)
+    seconds = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    by_row = (after - before) * 1024 / len(X)
+    return {
+        "rows": len(X),
+        "seconds": seconds,
+        "extra_bytes_per_row": by_row,
+        "x_bytes_per_row": 64,
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", action="store_true", help="also fit 10^7 x 8 (1 GB)")
+    parser.add_argument("--repeats", type=int, default=50)
+    arguments = parser.parse_args()
+    report = {"version": pb.__version__, "overhead_4096x8": overhead(arguments.repeats)}
+    if arguments.large:
+        report["large"] = large()
+    print(json.dumps(report, indent=1))

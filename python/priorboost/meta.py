@@ -1,0 +1,321 @@
+"""The paper's loop around any model: gradient boosting, a neural network, a pipeline.
+
+The loss in the paper is general.  `PriorBoost` runs the trainer of the C library with a learner
+whose two functions, score and fit, are a scikit-learn estimator's `predict` and `fit`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils import _safe_indexing, check_array, indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+
+from . import _library
+from ._library import lib
+from .data import Array, id_texts, remember_columns, response, row_keys
+from .models import prior_scores
+from .options import choice, count_of, rules_of, seed_of, threads_of
+from .oracle import MemoryHandle, Oracle, Relay
+from .remote import RemoteOracle
+from .sklearn import binary_labels
+from .training import Progress, Settings, Trainer
+
+__all__ = ["PriorBoost"]
+
+
+def _has(method: str) -> Any:
+    def check(self: Any) -> bool:
+        getattr(getattr(self, "estimator_", self.estimator), method)
+        return True
+
+    return check
+
+
+def _rows_of(X: Any, min_rows: int = 1) -> Any:
+    """Return X as a table whose rows can be taken; the estimator checks the rest."""
+    (X,) = indexable(X)
+    if getattr(X, "ndim", 2) != 2:
+        check_array(X)  # says how to reshape it
+    if _num_samples(X) < min_rows:
+        raise ValueError(f"min_bag is {min_rows}, but X has n_samples={_num_samples(X)}")
+    return X
+
+
+class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """PriorBoost around any scikit-learn-like regressor or classifier of two classes.
+
+    In every round the estimator's predictions make the bags, and a clone of the estimator is fitted
+    on the answers: every row's target is its bag's answer.  A classifier gets each row twice, once
+    per class, weighted by the answer; one that takes no ``sample_weight`` gets labels drawn so that
+    each bag has the share that was answered.
+
+    Parameters
+    ----------
+    estimator : estimator object
+        A regressor with `predict`, or a classifier with `predict_proba`.
+    min_bag, rounds, algorithm, bags, schedule, bag_size, epsilon, bounds, step, clamp, prior
+        As in `PriorBoostRegressor`.
+    random_state, n_jobs, verbose
+        As in `PriorBoostRegressor`; n_jobs is for making bags, the estimator has its own.
+
+    Attributes
+    ----------
+    estimator_ : estimator object
+        The one fitted in the last round.
+    classes_ : ndarray of shape (2,)
+        Of a classifier.
+    history_ : structured ndarray of shape (n_rounds,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X had names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from priorboost import PriorBoost
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-2, 2, size=(4000, 2))
+    >>> y = np.sin(2 * X[:, 0]) * X[:, 1]
+    >>> tree = DecisionTreeRegressor(min_samples_leaf=20)
+    >>> model = PriorBoost(tree, min_bag=4, rounds=4, algorithm="pbprefix")
+    >>> model.fit(X, y).score(X, y) > 0.5
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        min_bag: int = 2,
+        *,
+        rounds: int | None = None,
+        algorithm: str | None = None,
+        bags: str | None = None,
+        schedule: str = "equal",
+        bag_size: int | None = None,
+        epsilon: float | str | None = None,
+        bounds: tuple[float, float] | None = None,
+        step: float | None = None,
+        clamp: bool = False,
+        prior: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.min_bag = min_bag
+        self.rounds = rounds
+        self.algorithm = algorithm
+        self.bags = bags
+        self.schedule = schedule
+        self.bag_size = bag_size
+        self.epsilon = epsilon
+        self.bounds = bounds
+        self.step = step
+        self.clamp = clamp
+        self.prior = prior
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any = None, *, oracle: Oracle | RemoteOracle | None = None, ids: Any = None
+    ) -> Any:
+        """Learn from the mean labels of bags.
+
+        Parameters
+        ----------
+        X : array-like or table of shape (n_rows, n_features)
+            Whatever the estimator takes.
+        y : array-like of shape (n_rows,), optional
+            The labels, where they are in hand.
+        oracle : Oracle, optional
+            Who answers where they are not.
+        ids : array-like of shape (n_rows,), optional
+            What names each row.
+
+        Returns
+        -------
+        self
+        """
+        if (y is None) == (oracle is None):
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None, and there is no oracle either"
+                if y is None
+                else "both y and an oracle were passed; labels come from one of them"
+            )
+        min_bag = 1 if oracle is not None else count_of(self.min_bag, "min_bag")
+        X = _rows_of(X, min_bag)
+        remember_columns(self, X, reset=True)
+        n_rows = _num_samples(X)
+        texts = None if ids is None else id_texts(ids, n_rows)
+        has_seed, seed = seed_of(self.random_state)
+        relay = Relay()
+        if oracle is None:
+            keeper = self._keep_labels(y, n_rows, has_seed, seed)
+            interface = keeper.interface
+        else:
+            if is_classifier(self.estimator):
+                self.classes_ = np.array([0, 1])
+            interface = oracle._connect(n_rows, texts, relay)
+        settings = self._settings(X, n_rows, interface.rules, seed)
+        if texts is not None:
+            settings.row_key = row_keys(texts)
+        learner = _Learner(self.estimator, X, seed, relay)
+        with Trainer(n_rows, interface, learner.interface, settings, relay) as trainer:
+            progress = Progress(settings.rounds, self.verbose)
+            for t in range(settings.rounds):
+                trainer.step()
+                progress.show(t + 1)
+            self.history_ = trainer.history()
+        self.estimator_ = learner.fitted
+        return self
+
+    def _keep_labels(self, y: Any, n_rows: int, has_seed: bool, seed: int) -> MemoryHandle:
+        bounds = self.bounds
+        if is_classifier(self.estimator):
+            self.classes_, labels = binary_labels(y, n_rows)
+            if bounds is None and self.epsilon is not None:
+                bounds = (0.0, 1.0)
+        else:
+            labels = response(y, n_rows)
+        rules = rules_of(self.min_bag, self.epsilon, bounds, self.step)
+        return MemoryHandle(labels, rules, self.clamp, has_seed, seed)
+
+    def _settings(self, X: Any, n_rows: int, rules: _library.Rules, seed: int) -> Settings:
+        bag_size = 0 if self.bag_size is None else count_of(self.bag_size, "bag_size")
+        if self.rounds is not None:
+            rounds = count_of(self.rounds, "rounds")
+        elif self.algorithm == "oneshot":
+            rounds = 1
+        else:
+            rounds = lib.rounds_default(n_rows, self.n_features_in_, bag_size or rules.min_bag)
+        settings = Settings(
+            choice("algorithm", self.algorithm or "priorboost"),
+            choice("strategy", self.bags or "prior"),
+            choice("schedule", self.schedule),
+            rounds,
+            bag_size,
+            seed,
+            threads_of(self.n_jobs),
+        )
+        if self.prior is not None:
+            settings.prior_score = prior_scores(self.prior, X, n_rows)
+        return settings
+
+    def predict(self, X: Any) -> Any:
+        """Return the estimator's predictions: means, or the more likely class of every row."""
+        check_is_fitted(self, "estimator_")
+        X = _rows_of(X)
+        remember_columns(self, X, reset=False)
+        predicted = self.estimator_.predict(X)
+        if is_classifier(self.estimator):
+            return self.classes_[np.asarray(predicted).astype(np.intp)]
+        return predicted
+
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of both classes for every row."""
+        check_is_fitted(self, "estimator_")
+        X = _rows_of(X)
+        remember_columns(self, X, reset=False)
+        share = _shares(self.estimator_, X)
+        return np.column_stack([1.0 - share, share])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of a classifier or the R^2 of a regressor."""
+        from sklearn.metrics import accuracy_score, r2_score
+
+        measure = accuracy_score if is_classifier(self.estimator) else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import get_tags
+
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = inner.classifier_tags
+        tags.regressor_tags = inner.regressor_tags
+        tags.input_tags = inner.input_tags
+        tags.target_tags.required = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_class = tags.classifier_tags.multi_label = False
+        return tags
+
+    @property
+    def _estimator_type(self) -> str | None:
+        return getattr(self.estimator, "_estimator_type", None)
+
+
+# ---- The learner ---------------------------------------------------------------------------------
+
+
+class _Learner:
+    """A ``pboost_learner`` whose functions are an estimator's."""
+
+    def __init__(self, estimator: Any, X: Any, seed: int, relay: Relay) -> None:
+        self.estimator = estimator
+        self.fitted: Any = None
+        self.X = X
+        self.rng = np.random.default_rng(seed)
+        self.relay = relay
+        self.interface = _library.Learner(
+            None, _library.ScoreFunction(self._score), _library.FitFunction(self._fit)
+        )
+
+    def _score(self, _: Any, row: Any, n: int, out: Any, __: Any) -> int:
+        def work() -> None:
+            rows = np.ctypeslib.as_array(row, (n,)).astype(np.intp)
+            scores = _scores(self.fitted, _safe_indexing(self.X, rows))
+            np.ctypeslib.as_array(out, (n,))[:] = scores
+
+        return self.relay.status(work)
+
+    def _fit(self, _: Any, answers: Any, first_bag: int, __: Any) -> int:
+        return self.relay.status(self._refit, answers.contents, first_bag)
+
+    def _refit(self, answers: _library.Answers, first_bag: int) -> None:
+        start = _library.copy_array(answers.start, answers.n_bags + 1, np.uintp).astype(np.intp)
+        row = _library.copy_array(answers.row, answers.n_rows, np.uintp).astype(np.intp)
+        mean = _library.copy_array(answers.mean, answers.n_bags, np.float64)
+        start, mean = start[first_bag:], mean[first_bag:]
+        X = _safe_indexing(self.X, row[start[0] :])
+        target = np.repeat(mean, np.diff(start))
+        self.fitted = clone(self.estimator)
+        if is_classifier(self.estimator):
+            _fit_shares(self.fitted, X, target, self.rng)
+        else:
+            self.fitted.fit(X, target)
+
+
+def _shares(fitted: Any, X: Any) -> Array:
+    """Return the probability of class 1, which a fit may never have seen, for every row."""
+    classes = np.asarray(fitted.classes_)
+    if len(classes) < 2:
+        return np.full(_num_samples(X), float(classes[0]))
+    return np.asarray(fitted.predict_proba(X), dtype=np.float64)[:, 1]
+
+
+def _scores(fitted: Any, X: Any) -> Array:
+    if is_classifier(fitted):
+        return _shares(fitted, X)
+    return np.asarray(fitted.predict(X), dtype=np.float64).ravel()
+
+
+def _fit_shares(classifier: Any, X: Any, share: Array, rng: np.random.Generator) -> None:
+    """Fit a classifier on targets between 0 and 1; noise may have put them outside."""
+    share = np.clip(share, 0.0, 1.0)
+    n = len(share)
+    if not has_fit_parameter(classifier, "sample_weight"):
+        classifier.fit(X, (rng.random(n) < share).astype(np.intp))
+        return
+    weight = np.concatenate([1.0 - share, share])
+    used = np.flatnonzero(weight)
+    both = _safe_indexing(X, used % n)
+    classifier.fit(both, (used >= n).astype(np.intp), sample_weight=weight[used])

@@ -1,0 +1,333 @@
+"""Models, to and from the file that the command line writes and reads."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from . import _library
+from ._library import _check, lib
+from .data import Array
+from .options import FAMILIES
+from .training import predict_mean
+
+__all__ = ["Feature", "Model", "load_model", "save_model"]
+
+_FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A source column and how it becomes features.
+
+    A number has no levels.  A category has its levels; the first is the reference and gets no
+    column of its own.  `fill` is what missing numbers become, where they may be missing; numbers
+    outside `limits` become the nearer of the two.
+    """
+
+    name: str
+    levels: tuple[str, ...] = ()
+    fill: float | None = None
+    limits: tuple[float, float] | None = None
+
+
+@dataclass
+class Model:
+    """A fitted model as the model file holds it.
+
+    Attributes
+    ----------
+    family : {"linear", "logistic", "poisson"}
+    features : list of Feature
+        The source columns.
+    columns : list of str
+        The encoded columns, such as "age" and "sex=Male"; one weight each.
+    coef : ndarray of shape (n_columns,)
+    intercept : float
+    covariance : ndarray of shape (n_columns + 1, n_columns + 1) or None
+    label, positive, offset : str or None
+        Names of the response, of the level that counts as 1, and of the offset column.
+    training : dict
+        How the model came about.
+
+    Examples
+    --------
+    >>> import numpy as np, os, tempfile
+    >>> from priorboost import PriorBoostRegressor, load_model
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> fitted = PriorBoostRegressor(min_bag=2).fit(X, X[:, 0])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.json")
+    >>> fitted.save(path)
+    >>> model = load_model(path)
+    >>> bool((model.predict(X) == fitted.predict(X)).all())
+    True
+    """
+
+    family: str
+    features: list[Feature]
+    columns: list[str]
+    coef: Array
+    intercept: float
+    covariance: Array | None = None
+    label: str | None = None
+    positive: str | None = None
+    offset: str | None = None
+    training: dict[str, Any] = field(default_factory=dict)
+
+    def encode(self, X: Any) -> Array:
+        """Return the encoded columns of X.
+
+        Parameters
+        ----------
+        X : array-like of encoded columns, or a table with the source columns by name
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+        """
+        if hasattr(X, "columns") or hasattr(X, "column_names"):
+            return np.column_stack([column for f in self.features for column in _encode(f, X)])
+        values = np.asarray(X)
+        if values.dtype not in (np.float64, np.float32):
+            values = values.astype(np.float64)
+        if values.ndim != 2 or values.shape[1] != len(self.columns):
+            raise ValueError(
+                f"X has the shape {values.shape}; the model has {len(self.columns)} "
+                f"columns: {', '.join(self.columns)}"
+            )
+        return values
+
+    def predict(self, X: Any, *, offset: Any = None, n_jobs: int | None = None) -> Array:
+        """Return the predicted mean response of every row, as ``priorboost predict`` does.
+
+        Parameters
+        ----------
+        X : array-like of encoded columns, or a table with the source columns by name
+        offset : array-like of shape (n_rows,), optional
+            By default the table's offset column, if the model has one.
+        n_jobs : int, optional
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        from .data import by_row
+        from .options import threads_of
+
+        if offset is None and self.offset is not None:
+            offset = np.asarray(X[self.offset])
+        values = self.encode(X)
+        extra = by_row(offset, len(values), "offset")
+        family = FAMILIES[self.family]
+        weights = np.append(self.coef, self.intercept)
+        return predict_mean(values, family, weights, extra, threads_of(n_jobs))
+
+    def to_estimator(self) -> Any:
+        """Return the model as a fitted scikit-learn estimator on the encoded columns."""
+        from . import sklearn as estimators
+
+        kinds = {
+            "linear": estimators.PriorBoostRegressor,
+            "logistic": estimators.PriorBoostClassifier,
+            "poisson": estimators.PriorBoostPoissonRegressor,
+        }
+        parameters = ("algorithm", "estimator", "bags", "min_bag", "rounds", "l2")
+        estimator = kinds[self.family](
+            **{name: self.training[name] for name in parameters if self.training.get(name)}
+        )
+        estimator._adopt(self)
+        return estimator
+
+    @classmethod
+    def from_estimator(cls, estimator: Any) -> Model:
+        """Return what a fitted estimator has learnt."""
+        d = estimator.n_features_in_
+        names = getattr(estimator, "feature_names_in_", [f"x{j}" for j in range(d)])
+        columns = [str(name) for name in names]
+        positive = None
+        classes = getattr(estimator, "classes_", None)
+        if classes is not None and classes.tolist() != [0, 1]:
+            positive = str(classes[1])
+        return cls(
+            family=estimator._family,
+            features=[Feature(name) for name in columns],
+            columns=columns,
+            coef=estimator.path_[-1, :-1].copy(),
+            intercept=float(estimator.path_[-1, -1]),
+            covariance=estimator.covariance_,
+            label="y",
+            positive=positive,
+            training=dict(estimator.training_),
+        )
+
+
+def _encode(feature: Feature, table: Any) -> list[Array]:
+    """Return the columns that one source column becomes."""
+    cells = np.asarray(table[feature.name])
+    if not feature.levels:
+        numbers = cells.astype(np.float64)
+        if feature.fill is not None:
+            numbers = np.where(np.isnan(numbers), feature.fill, numbers)
+        if feature.limits is not None:
+            numbers = np.clip(numbers, *feature.limits)
+        return [numbers]
+    texts = cells.astype(str)
+    unknown = set(texts) - set(feature.levels)
+    if unknown:
+        raise ValueError(
+            f"column '{feature.name}' holds {sorted(unknown)[0]!r}, which the model has never seen"
+        )
+    return [(texts == level).astype(np.float64) for level in feature.levels[1:]]
+
+
+def prior_scores(prior: Any, X: Any, n_rows: int) -> Array:
+    """Return a prior's predicted mean of every row."""
+    if isinstance(prior, (str, os.PathLike)):
+        prior = load_model(prior)
+    if not isinstance(prior, Model) and hasattr(prior, "predict_proba"):
+        scores = np.asarray(prior.predict_proba(X))[:, 1]
+    else:
+        scores = np.asarray(prior.predict(X))
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    if scores.shape != (n_rows,) or not np.isfinite(scores).all():
+        raise ValueError("the prior must predict one finite number per row")
+    return scores
+
+
+# ---- Files ---------------------------------------------------------------------------------------
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode()
+
+
+def _bytes(value: str | None) -> bytes | None:
+    return None if value is None else value.encode()
+
+
+def _read_features(encoding: _library.Encoding) -> list[Feature]:
+    out = []
+    for i in range(encoding.n_features):
+        f = encoding.feature[i]
+        levels = tuple(f.level[j].decode() for j in range(f.n_levels))
+        fill = f.fill if f.impute else None
+        limits = (f.lower, f.upper) if f.winsorize else None
+        out.append(Feature(f.name.decode(), levels, fill, limits))
+    return out
+
+
+def _read_training(t: _library.Training) -> dict[str, Any]:
+    exact = Fraction(t.epsilon.num, t.epsilon.den) if t.epsilon.den else None
+    return {
+        "algorithm": _text(t.algorithm),
+        "estimator": _text(t.estimator),
+        "bags": _text(t.bags),
+        "min_bag": t.min_bag,
+        "rounds": t.rounds,
+        "rows_spent": t.rows_spent,
+        "epsilon": exact,
+        "l2": t.l2,
+        "simulated": t.simulated,
+        "seed": t.seed if t.has_seed else None,
+    }
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read a model file.
+
+    Parameters
+    ----------
+    path : str or path
+        What ``priorboost train --out`` or `save_model` wrote.
+
+    Returns
+    -------
+    Model
+    """
+    m = _library.Model()
+    _check(lib.model_load, m, os.fsencode(path))
+    try:
+        n = m.coef.n
+        covariance = None
+        if m.covariance:
+            flat = _library.copy_array(m.covariance, (n + 1) * (n + 1), np.float64)
+            covariance = flat.reshape(n + 1, n + 1)
+        return Model(
+            family=_FAMILY_NAMES[m.family],
+            features=_read_features(m.encoding),
+            columns=[m.encoding.column[j].decode() for j in range(m.encoding.n_columns)],
+            coef=_library.copy_array(m.coef.theta, n, np.float64),
+            intercept=m.coef.intercept,
+            covariance=covariance,
+            label=_text(m.label),
+            positive=_text(m.positive),
+            offset=_text(m.offset),
+            training=_read_training(m.training),
+        )
+    finally:
+        lib.model_free(ctypes.byref(m))
+
+
+def _lend_features(features: list[Feature]) -> Any:
+    out = (_library.Feature * len(features))()
+    for i, f in enumerate(features):
+        out[i].name = f.name.encode()
+        out[i].n_levels = len(f.levels)
+        out[i].level = (ctypes.c_char_p * len(f.levels))(*[v.encode() for v in f.levels])
+        out[i].impute = f.fill is not None
+        out[i].fill = f.fill or 0.0
+        out[i].winsorize = f.limits is not None
+        out[i].lower, out[i].upper = f.limits or (0.0, 0.0)
+    return out
+
+
+def _lend_training(t: dict[str, Any]) -> _library.Training:
+    exact = t.get("epsilon")
+    rational = (exact.numerator, exact.denominator) if exact is not None else (0, 0)
+    return _library.Training(
+        _bytes(t.get("algorithm")),
+        _bytes(t.get("estimator")),
+        _bytes(t.get("bags")),
+        t.get("min_bag", 1),
+        t.get("rounds", 1),
+        t.get("rows_spent", 0),
+        _library.Rational(*rational),
+        t.get("l2", 0.0),
+        t.get("simulated", False),
+        t.get("seed") is not None,
+        t.get("seed") or 0,
+    )
+
+
+def save_model(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model file: whole, or not at all.
+
+    Parameters
+    ----------
+    model : Model or fitted estimator
+    path : str or path
+    """
+    if not isinstance(model, Model):
+        model = model.to_model()
+    theta = np.ascontiguousarray(model.coef, dtype=np.float64)
+    covariance = None
+    if model.covariance is not None:
+        covariance = np.ascontiguousarray(model.covariance, dtype=np.float64)
+    features = _lend_features(model.features)
+    columns = (ctypes.c_char_p * len(model.columns))(*[c.encode() for c in model.columns])
+    lent = _library.Model(
+        FAMILIES[model.family],
+        _library.Encoding(len(features), len(columns), features, columns),
+        _library.Coef(theta.size, _library.address(theta), model.intercept),
+        _bytes(model.label),
+        _bytes(model.positive),
+        _bytes(model.offset),
+        _library.address(covariance),
+        _lend_training(model.training),
+    )
+    _check(lib.model_save, lent, os.fsencode(path))

@@ -1,0 +1,242 @@
+"""Oracles: the label holder's side.
+
+`InMemoryOracle` holds labels and answers under rules; `RemoteOracle` describes a service that does.
+A subclass of `Oracle` can answer in any other way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _library
+from ._library import CANCELLED, OK, _check, lib
+from .bags import Bags
+from .data import Array, response
+from .options import rules_of, seed_of
+
+__all__ = ["InMemoryOracle", "Oracle"]
+
+
+class Relay:
+    """Carries an exception that Python raised in a callback through C to the caller."""
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+
+    def status(self, function: Callable[..., None], *arguments: Any) -> int:
+        """Call Python from C."""
+        try:
+            function(*arguments)
+        except BaseException as error:
+            self.error = error
+            return CANCELLED
+        return OK
+
+    def check(self, function: Callable[..., int], *arguments: Any) -> None:
+        """Call C from Python; what a callback raised comes out here."""
+        try:
+            _check(function, *arguments)
+        except BaseException:
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """Raise what a callback raised, if it did."""
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error from None
+
+
+def borrowed_bags(bags: Any) -> Bags:
+    """Copy bags that C lends to a callback."""
+    b = bags.contents
+    return Bags(
+        _library.copy_array(b.row, b.n_rows, np.uintp),
+        _library.copy_array(b.start, b.n_bags + 1, np.uintp),
+    )
+
+
+class Oracle:
+    """What every oracle offers: rules, and answers to questions about bags.
+
+    To write one, set ``min_bag`` (and, if answers carry noise or labels have bounds, ``epsilon``,
+    ``bounds`` and ``step``) and define `ask`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost import Oracle, PriorBoostRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 2))
+    >>> labels = X @ [2.0, -1.0]
+    >>> class Registry(Oracle):
+    ...     min_bag = 4
+    ...     def ask(self, round, bags):
+    ...         return [labels[rows].mean() for rows in bags]
+    >>> model = PriorBoostRegressor(rounds=4).fit(X, oracle=Registry())
+    >>> bool(np.abs(model.coef_ - [2, -1]).max() < 0.5)
+    True
+    """
+
+    min_bag: int = 1
+    epsilon: float | str | None = None
+    bounds: tuple[float, float] | None = None
+    step: float | None = None
+    round_answers: bool = False
+
+    def ask(self, round: int, bags: Bags) -> npt.ArrayLike:
+        """Return the (noisy) mean label of each bag; all bags are answered or none.
+
+        Parameters
+        ----------
+        round : int
+            Number of the round, from 0.
+        bags : Bags
+            Rows are numbered as in the X that is fitted.
+
+        Returns
+        -------
+        array-like of shape (len(bags),)
+        """
+        raise NotImplementedError
+
+    def _connect(self, n_rows: int, ids: list[str] | None, relay: Relay) -> _library.Oracle:
+        """Return the interface for C; it lives as long as this object and the relay."""
+        rules = rules_of(self.min_bag, self.epsilon, self.bounds, self.step, self.round_answers)
+        _check(lib.rules_check, rules)
+
+        def answer(_: Any, round: int, bags: Any, out: Any, __: Any) -> int:
+            def work() -> None:
+                question = borrowed_bags(bags)
+                answers = np.asarray(self.ask(round, question), dtype=np.float64)
+                if answers.shape != (len(question),):
+                    raise ValueError(
+                        f"the oracle gave answers of shape {answers.shape} "
+                        f"to a question about {len(question)} bags"
+                    )
+                np.ctypeslib.as_array(out, answers.shape)[:] = answers
+
+            return relay.status(work)
+
+        return _library.Oracle(rules, None, _library.AskFunction(answer))
+
+
+class InMemoryOracle(Oracle):
+    """Labels in memory, behind the rules: bags of at least min_bag rows, each row once.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        The labels.
+    min_bag : int
+        Least rows in a bag.
+    epsilon : float, str or None
+        Label differential privacy per row; None: answers without noise.
+    bounds : (float, float) or None
+        Public bounds of the labels; needed with epsilon.
+    step : float or None
+        Labels are rounded to multiples of it; None: the largest power of two at most
+        (hi - lo) / 2^20.
+    clamp : bool
+        Move labels outside the bounds to them instead of refusing.
+    round_answers : bool
+        Answer 0 or 1, whichever is nearer to the (noisy) mean.
+    random_state : int or None
+        Simulate the noise from this seed; None: noise from the operating system.
+
+    Attributes
+    ----------
+    rows_spent : int
+        How many rows have been answered for.
+
+    Examples
+    --------
+    >>> from priorboost import Bags, InMemoryOracle
+    >>> oracle = InMemoryOracle([1.0, 3.0, 10.0, 20.0], min_bag=2)
+    >>> oracle.ask(0, Bags([0, 1], [0, 2])).tolist()
+    [2.0]
+    >>> oracle.rows_spent
+    2
+    >>> oracle.ask(1, Bags([1, 2], [0, 2]))
+    Traceback (most recent call last):
+    ...
+    priorboost.errors.PrivacyError: row 1 in bag 0 is spent; a row is answered for only once
+    """
+
+    def __init__(
+        self,
+        y: npt.ArrayLike,
+        min_bag: int,
+        *,
+        epsilon: float | str | None = None,
+        bounds: tuple[float, float] | None = None,
+        step: float | None = None,
+        clamp: bool = False,
+        round_answers: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        labels = response(y, len(y))  # type: ignore[arg-type]
+        rules = rules_of(min_bag, epsilon, bounds, step, round_answers)
+        has_seed, seed = seed_of(random_state)
+        self._handle = MemoryHandle(labels, rules, clamp, has_seed, seed)
+        self.n_rows = len(labels)
+        self.min_bag = min_bag
+        self.epsilon = epsilon
+        self.bounds = bounds
+        self.step = step
+        self.round_answers = round_answers
+
+    @property
+    def rows_spent(self) -> int:
+        """How many rows have been answered for."""
+        return self._handle.rows_spent
+
+    def ask(self, round: int, bags: Bags) -> Array:
+        """Return the (noisy) mean label of each bag and mark its rows as spent."""
+        answers = np.empty(len(bags))
+        interface = self._handle.interface
+        out = answers.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+        _check(interface.ask, interface.self, round, bags._borrow(), out)
+        return answers
+
+    def _connect(self, n_rows: int, ids: list[str] | None, relay: Relay) -> _library.Oracle:
+        if n_rows != self.n_rows:
+            raise ValueError(f"X has {n_rows} rows, but the oracle has {self.n_rows} labels")
+        return self._handle.interface
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "an InMemoryOracle cannot be pickled: it remembers which rows are spent, "
+            "and a copy would answer for them again"
+        )
+
+
+class MemoryHandle:
+    """Owns a ``pboost_memory_oracle``."""
+
+    __slots__ = ("handle", "interface")
+    _free: ClassVar[Any] = lib.memory_oracle_free  # outlives the module at exit
+
+    def __init__(
+        self, labels: Array, rules: _library.Rules, clamp: bool, has_seed: bool, seed: int
+    ) -> None:
+        size = ctypes.sizeof(_library.MemoryOracleOptions)
+        options = _library.MemoryOracleOptions(size, clamp, has_seed, seed)
+        handle = ctypes.c_void_p()
+        at = _library.address(labels)
+        _check(lib.memory_oracle_create, handle, at, len(labels), rules, options)
+        self.handle = handle
+        self.interface: _library.Oracle = lib.memory_oracle_interface(handle)
+
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            self._free(self.handle)
+
+    @property
+    def rows_spent(self) -> int:
+        return int(lib.memory_oracle_rows_spent(self.handle))

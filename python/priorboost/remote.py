@@ -1,0 +1,249 @@
+"""An oracle behind an address: the learner's side of ``priorboost serve``.
+
+A question's request id is made from its content, so a question that is sent again, by the same run
+or by one started anew with the same data, seed and options, is a retry: the service answers with
+the bytes it answered first, and no row is spent twice.  That is what makes a fit resumable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import random
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from . import _library
+from .bags import Bags
+from .data import Array, id_texts
+from .errors import OracleError, PrivacyError
+from .oracle import Oracle, Relay
+
+__all__ = ["RemoteOracle"]
+
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+# Refusals that a rule of the label holder gives, whatever the client does.
+_RULES = {
+    "bag-too-small",
+    "duplicate-row",
+    "ledger-rollback",
+    "quota-exceeded",
+    "row-spent",
+    "token-role",
+    "unit-repeated",
+    "unit-spent",
+    "unknown-row",
+}
+
+
+@dataclass(frozen=True)
+class RemoteOracle:
+    """A description of a service that holds the labels; it connects only while a fit runs.
+
+    Parameters
+    ----------
+    url : str
+        ``https://HOST[:PORT]``, ``unix:PATH``, or ``http://`` on a loopback address.
+    token_file : str or path
+        A file that holds the learner's token.
+    ca_file : str or path, optional
+        Authorities to trust instead of the system's, PEM.
+    patience : float
+        Seconds over which a request that fails is sent again.
+
+    Examples
+    --------
+    >>> from priorboost import RemoteOracle
+    >>> RemoteOracle("https://labels.example.org", token_file="token.txt").url
+    'https://labels.example.org'
+    """
+
+    url: str
+    token_file: str | os.PathLike[str]
+    ca_file: str | os.PathLike[str] | None = None
+    patience: float = 60.0
+
+    def available(self, ids: Any) -> Array:
+        """Tell which rows may still be asked about.
+
+        Parameters
+        ----------
+        ids : array-like of str or int
+
+        Returns
+        -------
+        ndarray of bool
+        """
+        texts = id_texts(ids, len(ids))
+        with _Session(self) as session:
+            reply = session.send("/v1/available", {"rows": texts})
+        left = set(reply["available"])
+        return np.array([text in left for text in texts])
+
+    def _connect(self, n_rows: int, ids: list[str] | None, relay: Relay) -> _library.Oracle:
+        if ids is None:
+            raise ValueError("a RemoteOracle knows rows by their ids; pass ids to fit")
+        with _Session(self) as session:
+            config = session.send("/v1/config")
+        return _Asker(self, config, ids)._connect(n_rows, ids, relay)
+
+
+class _Asker(Oracle):
+    """A remote oracle during one fit: its rules, the rows' ids, the last head seen."""
+
+    def __init__(self, description: RemoteOracle, config: dict[str, Any], ids: list[str]) -> None:
+        self.description = description
+        self.ids = ids
+        self.head: str | None = None
+        self.max_body = int(config["max_body"])
+        self.min_bag = int(config["min_bag"])
+        self.bounds = (config["lower"], config["upper"])
+        self.step = config["step"]
+        if config["dp"]:
+            self.epsilon = config.get("epsilon_fraction") or config["epsilon"]
+
+    def ask(self, round: int, bags: Bags) -> list[float]:
+        answers: list[float] = []
+        with _Session(self.description) as session:
+            for question in self._questions(bags):
+                answers.extend(self._ask(session, question))
+        return answers
+
+    def _questions(self, bags: Bags) -> Iterator[list[list[str]]]:
+        """Cut a round into as many questions as its size needs."""
+        room = self.max_body - 1024  # for what is not bags
+        question: list[list[str]] = []
+        size = 0
+        for rows in bags:
+            bag = [self.ids[row] for row in rows]
+            length = len(json.dumps(bag).encode()) + 2
+            if question and size + length > room:
+                yield question
+                question, size = [], 0
+            question.append(bag)
+            size += length
+        if question:
+            yield question
+
+    def _ask(self, session: _Session, bags: list[list[str]]) -> list[float]:
+        content = json.dumps(bags, separators=(",", ":")).encode()
+        request = {"request_id": hashlib.sha256(content).hexdigest(), "bags": bags}
+        if self.head is not None:
+            request["head"] = self.head
+        reply = session.send("/v1/queries", request)
+        answers = reply["answers"]
+        if [answer["size"] for answer in answers] != [len(bag) for bag in bags]:
+            raise OracleError("the oracle answered about other bags than it was asked about")
+        self.head = reply["head"]
+        return [float(answer["mean"]) for answer in answers]
+
+
+# ---- HTTP ----------------------------------------------------------------------------------------
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("oracle", timeout=timeout)
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class _Session:
+    """A connection that is made when needed and made again when it fails."""
+
+    def __init__(self, description: RemoteOracle) -> None:
+        self.description = description
+        with open(description.token_file) as file:
+            self.token = file.read().strip()
+        self.connection: http.client.HTTPConnection | None = None
+
+    def __enter__(self) -> _Session:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._drop()
+
+    def send(self, path: str, document: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the service's answer; what fails is tried again while patience lasts."""
+        body = None if document is None else json.dumps(document).encode()
+        deadline = time.monotonic() + self.description.patience
+        pause = 0.1
+        while True:
+            try:
+                status, reply = self._exchange(path, body)
+                if status < 500:
+                    return _read_reply(status, reply)
+                problem = f"status {status}: {reply[:200].decode('utf-8', 'replace')}"
+            except ssl.SSLCertVerificationError as error:
+                raise OracleError(f"{self.description.url}: {error}") from error
+            except (OSError, http.client.HTTPException) as error:
+                problem = f"{type(error).__name__}: {error}"
+            self._drop()
+            if time.monotonic() + pause > deadline:
+                raise OracleError(f"no answer from {self.description.url}: {problem}")
+            time.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, 10.0)
+
+    def _exchange(self, path: str, body: bytes | None) -> tuple[int, bytes]:
+        if self.connection is None:
+            self.connection = _open(self.description)
+        headers = {"Authorization": f"Bearer {self.token}"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        self.connection.request("GET" if body is None else "POST", path, body, headers)
+        response = self.connection.getresponse()
+        return response.status, response.read()
+
+    def _drop(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
+def _open(description: RemoteOracle) -> http.client.HTTPConnection:
+    url, timeout = description.url, max(10.0, description.patience)
+    if url.startswith("unix:"):
+        return _UnixConnection(url[len("unix:") :], timeout)
+    parts = urlsplit(url)
+    if parts.scheme == "https" and parts.hostname:
+        trust = ssl.create_default_context(
+            cafile=None if description.ca_file is None else os.fspath(description.ca_file)
+        )
+        return http.client.HTTPSConnection(
+            parts.hostname, parts.port, timeout=timeout, context=trust
+        )
+    if parts.scheme == "http" and parts.hostname in _LOOPBACK:
+        return http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+    raise ValueError(
+        f"url is {url!r}; it must be https://..., unix:PATH, or http:// on a loopback address"
+    )
+
+
+def _read_reply(status: int, reply: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(reply)
+    except ValueError as error:
+        raise OracleError(f"the oracle's reply (status {status}) is no JSON") from error
+    if not isinstance(document, dict):
+        raise OracleError(f"the oracle's reply (status {status}) is no JSON object")
+    if status == 200:
+        return document
+    problem = document.get("problem", "unknown")
+    rows = document.get("rows")
+    text = f"{document.get('detail') or document.get('title')} ({problem})"
+    if rows:
+        text += f": {', '.join(map(str, rows[:5]))}"
+    raise PrivacyError(text) if problem in _RULES else OracleError(text)

@@ -1,0 +1,137 @@
+"""The same options give the same bits as the command line."""
+
+import numpy as np
+import pytest
+from conftest import make_table
+
+import priorboost as pb
+
+KINDS = {
+    "linear": pb.PriorBoostRegressor,
+    "logistic": pb.PriorBoostClassifier,
+    "poisson": pb.PriorBoostPoissonRegressor,
+}
+
+CASES = [
+    ("linear", ["--min-bag", 4, "--algorithm", "priorboost"],
+     {"min_bag": 4, "algorithm": "priorboost"}),
+    ("linear", ["--min-bag", 4, "--rounds", 8, "--threads", 2],
+     {"min_bag": 4, "rounds": 8, "n_jobs": 2}),
+    ("linear", ["--min-bag", 1, "--algorithm", "oneshot", "--l2", 0, "--no-intercept"],
+     {"min_bag": 1, "algorithm": "oneshot", "l2": 0.0, "fit_intercept": False}),
+    ("linear", ["--min-bag", 3, "--algorithm", "pbprefix", "--schedule", "geometric",
+                "--rounds", 4, "--seed", 11],
+     {"min_bag": 3, "algorithm": "pbprefix", "schedule": "geometric", "rounds": 4,
+      "random_state": 11}),
+    ("linear", ["--min-bag", 5, "--standardize", "--rounds", 2, "--bag-size", 9],
+     {"min_bag": 5, "standardize": True, "rounds": 2, "bag_size": 9}),
+    ("linear", ["--min-bag", 5, "--standardize", "--no-intercept", "--rounds", 2],
+     {"min_bag": 5, "standardize": True, "fit_intercept": False, "rounds": 2}),
+    ("linear", ["--min-bag", 8, "--epsilon", "0.3", "--bounds", "-5,5", "--clamp", "--seed", 3,
+                "--rounds", 4],
+     {"min_bag": 8, "epsilon": 0.3, "bounds": (-5, 5), "clamp": True, "random_state": 3,
+      "rounds": 4}),
+    ("logistic", ["--min-bag", 4, "--rounds", 4], {"min_bag": 4, "rounds": 4}),
+    ("logistic", ["--min-bag", 16, "--epsilon", 1, "--bounds", "0,1", "--seed", 1, "--rounds", 2],
+     {"min_bag": 16, "epsilon": 1, "random_state": 1, "rounds": 2}),
+    ("logistic", ["--min-bag", 8, "--round", "--seed", 1, "--rounds", 4, "--l2", 10],
+     {"min_bag": 8, "round_answers": True, "random_state": 1, "rounds": 4, "l2": 10}),
+    ("poisson", ["--min-bag", 4, "--bags", "random", "--rounds", 4],
+     {"min_bag": 4, "bags": "random", "rounds": 4}),
+    ("poisson", ["--min-bag", 16, "--rounds", 2, "--epsilon", "9", "--bounds", "0,9", "--step", 1,
+                 "--seed", 5, "--clamp"],
+     {"min_bag": 16, "rounds": 2, "epsilon": "9", "bounds": (0, 9), "step": 1, "random_state": 5,
+      "clamp": True}),
+    ("linear", ["--min-bag", 4], {"min_bag": 4}),
+    ("logistic", ["--min-bag", 4, "--auto"], {"min_bag": 4}),
+    ("poisson", ["--min-bag", 4, "--standardize"], {"min_bag": 4, "standardize": True}),
+    ("logistic", ["--min-bag", 2, "--epsilon", 2, "--bounds", "0,1", "--seed", 1],
+     {"min_bag": 2, "epsilon": 2, "random_state": 1}),
+    ("linear", ["--min-bag", 8, "--estimator", "aggregate", "--bags", "features", "--standardize",
+                "--rounds", 1, "--covariance", "sandwich"],
+     {"min_bag": 8, "estimator": "aggregate", "bags": "features", "standardize": True, "rounds": 1,
+      "covariance": "sandwich"}),
+    ("logistic", ["--min-bag", 8, "--estimator", "aggregate", "--bags", "hybrid", "--rounds", 4,
+                  "--l2", "cv", "--seed", 4],
+     {"min_bag": 8, "estimator": "aggregate", "bags": "hybrid", "rounds": 4, "l2": "cv",
+      "random_state": 4}),
+    ("linear", ["--min-bag", 8, "--estimator", "interpolated", "--rho", 0.25],
+     {"min_bag": 8, "estimator": "interpolated", "rho": 0.25}),
+]  # fmt: skip
+
+
+def write_csv(path, X, y, ids=None):
+    names = [f"x{j}" for j in range(X.shape[1])] + ["y"] + (["id"] if ids is not None else [])
+    with path.open("w") as file:
+        file.write(",".join(names) + "\n")
+        for i, row in enumerate(X):
+            cells = [repr(float(v)) for v in row] + [repr(float(y[i]))]
+            file.write(",".join(cells + ([ids[i]] if ids is not None else [])) + "\n")
+
+
+@pytest.mark.parametrize(("family", "options", "parameters"), CASES)
+def test_training_has_the_bits_of_the_command_line(cli, tmp_path, family, options, parameters):
+    X, y = make_table(family, n=6000 if "--epsilon" in options else 2000)
+    write_csv(tmp_path / "d.csv", X, y)
+    report = cli("train", "--data", tmp_path / "d.csv", "--label", "y", "--family", family,
+                 *options, "--out", tmp_path / "m.json")  # fmt: skip
+    model = KINDS[family](**parameters).fit(X, y)
+    assert model.path_[-1, :-1].tolist() == report["theta"]
+    assert model.path_[-1, -1] == report["intercept"]
+    assert model.history_["bags"].tolist() == [h["bags"] for h in report["history"]]
+    theirs = pb.load_model(tmp_path / "m.json")
+    assert model.training_ == theirs.training
+    if theirs.covariance is None:
+        assert model.covariance_ is None
+    else:
+        assert model.covariance_.tolist() == theirs.covariance.tolist()
+
+
+def test_ids_and_a_prior_have_the_bits_of_the_command_line(cli, tmp_path):
+    X, y = make_table("linear")
+    ids = [f"p{i * 7919 % 2003}" for i in range(len(X))]
+    write_csv(tmp_path / "d.csv", X, y, ids)
+    train = ["train", "--data", tmp_path / "d.csv", "--label", "y", "--family", "linear",
+             "--min-bag", 4, "--id", "id"]  # fmt: skip
+    cli(*train, "--rounds", 2, "--out", tmp_path / "prior.json")
+    report = cli(*train, "--rounds", 4, "--prior", tmp_path / "prior.json")
+    model = pb.PriorBoostRegressor(min_bag=4, rounds=4, prior=tmp_path / "prior.json")
+    model.fit(X, y, ids=ids)
+    assert model.coef_.tolist() == report["theta"]
+    order = np.random.default_rng(1).permutation(len(X))
+    again = model.fit(X[order], y[order], ids=[ids[i] for i in order])
+    assert np.allclose(again.coef_, report["theta"], rtol=1e-10)
+
+
+def test_the_command_line_reads_our_models_and_we_read_its(cli, tmp_path):
+    X, y = make_table("logistic")
+    write_csv(tmp_path / "d.csv", X, y)
+    model = pb.PriorBoostClassifier(min_bag=4, rounds=2).fit(X, y)
+    model.save(tmp_path / "ours.json")
+    predicted = cli("predict", "--model", tmp_path / "ours.json", "--data", tmp_path / "d.csv")
+    assert predicted["prediction"] == model.predict_proba(X)[:, 1].tolist()
+    cli("train", "--data", tmp_path / "d.csv", "--label", "y", "--family", "logistic",
+        "--min-bag", 4, "--rounds", 2, "--out", tmp_path / "theirs.json")  # fmt: skip
+    theirs = pb.load_model(tmp_path / "theirs.json")
+    assert theirs.coef.tolist() == model.coef_[0].tolist()
+    assert theirs.to_estimator().predict(X).tolist() == model.predict(X).tolist()
+    ours = pb.load_model(tmp_path / "ours.json")
+    assert ours.training == theirs.training
+
+
+def test_categories_of_a_model_file(cli, tmp_path):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"age": rng.integers(20, 80, 400).astype(float), "sex": rng.choice(["f", "m"], 400)}
+    )
+    table["y"] = 0.1 * table.age + (table.sex == "m")
+    table.to_csv(tmp_path / "d.csv", index=False)
+    cli("train", "--data", tmp_path / "d.csv", "--label", "y", "--family", "linear",
+        "--min-bag", 4, "--out", tmp_path / "m.json")  # fmt: skip
+    predicted = cli("predict", "--model", tmp_path / "m.json", "--data", tmp_path / "d.csv")
+    model = pb.load_model(tmp_path / "m.json")
+    assert model.columns == ["age", "sex=m"]
+    assert model.predict(table).tolist() == predicted["prediction"]
+    with pytest.raises(ValueError, match="never seen"):
+        model.predict(table.assign(sex="x"))

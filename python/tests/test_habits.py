@@ -1,0 +1,236 @@
+"""What users of scikit-learn do with any estimator."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from conftest import make_table
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import priorboost as pb
+
+FAMILIES = {
+    "linear": pb.PriorBoostRegressor,
+    "logistic": pb.PriorBoostClassifier,
+    "poisson": pb.PriorBoostPoissonRegressor,
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_single_labels_give_the_ordinary_model(family):
+    """At min_bag 1 and one round nothing is lost: scikit-learn's own model comes out."""
+    X, y = make_table(family)
+    ours = FAMILIES[family](min_bag=1, rounds=1, l2=2.0).fit(X, y)
+    peer = {
+        "linear": Ridge(alpha=2.0),
+        "logistic": LogisticRegression(C=0.5, tol=1e-10),
+        "poisson": PoissonRegressor(alpha=2.0 / len(X), tol=1e-10, max_iter=1000),
+    }[family].fit(X, y)
+    assert np.allclose(ours.coef_, peer.coef_, atol=1e-5)
+    assert np.allclose(ours.intercept_, peer.intercept_, atol=1e-5)
+    assert np.isclose(ours.score(X, y), peer.score(X, y), atol=1e-6)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_fitted_model_survives_storage(family, tmp_path):
+    X, y = make_table(family)
+    model = FAMILIES[family](min_bag=3).fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
+        assert again.predict(X).tolist() == model.predict(X).tolist()
+        assert again.get_params() == model.get_params()
+
+
+def test_clone_is_unfitted_and_equal():
+    model = pb.PriorBoostClassifier(min_bag=7, epsilon=0.5, random_state=3)
+    twin = clone(model.fit(*make_table("logistic")))
+    assert twin.get_params() == model.get_params()
+    assert not hasattr(twin, "coef_")
+
+
+def test_pipeline_and_grid_search():
+    X, y = make_table("logistic")
+    pipe = make_pipeline(StandardScaler(), pb.PriorBoostClassifier(min_bag=4))
+    search = GridSearchCV(
+        pipe, {"priorboostclassifier__l2": [0.1, 1000.0]}, n_jobs=2, scoring="neg_log_loss"
+    )
+    search.fit(X, y)
+    assert search.best_params_ == {"priorboostclassifier__l2": 0.1}
+
+
+@pytest.mark.skipif(
+    not hasattr(pb.PriorBoostRegressor, "set_fit_request"),
+    reason=f"scikit-learn {sklearn.__version__} has no metadata routing",
+)
+def test_ids_are_routed():
+    X, y = make_table("linear", n=400)
+    ids = np.arange(len(X)) * 3
+    seen = []
+
+    class Spy(pb.PriorBoostRegressor):
+        def fit(self, X, y=None, *, oracle=None, ids=None, offset=None):
+            seen.append(ids)
+            return super().fit(X, y, oracle=oracle, ids=ids, offset=offset)
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(StandardScaler(), Spy().set_fit_request(ids=True))
+        cross_val_score(pipe, X, y, cv=2, params={"ids": ids})
+    assert [len(s) for s in seen] == [200, 200]
+    assert set(seen[0]) | set(seen[1]) == set(ids)
+
+
+def test_the_number_of_threads_does_not_matter():
+    X, y = make_table("poisson", n=20_000)
+    one = pb.PriorBoostPoissonRegressor(min_bag=4).fit(X, y)
+    two = pb.PriorBoostPoissonRegressor(min_bag=4, n_jobs=2).fit(X, y)
+    assert one.path_.tolist() == two.path_.tolist()
+
+
+def test_noise_is_seeded_only_on_request():
+    X, y = make_table("logistic")
+    model = pb.PriorBoostClassifier(min_bag=8, epsilon=1)
+    assert model.fit(X, y).coef_.tolist() != model.fit(X, y).coef_.tolist()
+    assert model.training_["simulated"] is False
+    model.set_params(random_state=1)
+    assert model.fit(X, y).coef_.tolist() == model.fit(X, y).coef_.tolist()
+    assert model.training_["simulated"] is True
+
+
+def test_a_random_state_may_be_a_generator():
+    X, y = make_table("linear", n=400)
+    for state in (np.random.RandomState(0), np.random.default_rng(0)):
+        pb.PriorBoostRegressor(random_state=state).fit(X, y)
+    with pytest.raises(ValueError, match="random_state"):
+        pb.PriorBoostRegressor(random_state="today").fit(X, y)
+
+
+def test_offset_is_exposure():
+    X, _ = make_table("poisson", n=20_000)
+    rng = np.random.default_rng(1)
+    exposure = rng.uniform(0.5, 2.0, len(X))
+    y = rng.poisson(exposure * np.exp(0.3 * X[:, 0] + 0.2))
+    model = pb.PriorBoostPoissonRegressor(min_bag=4).fit(X, y, offset=np.log(exposure))
+    assert abs(model.intercept_ - 0.2) < 0.1
+    ratio = model.predict(X, offset=np.log(exposure)) / model.predict(X)
+    assert np.allclose(ratio, exposure)
+
+
+def test_staged_predictions_end_with_the_model():
+    X, y = make_table("linear")
+    model = pb.PriorBoostRegressor(min_bag=4, rounds=4).fit(X, y)
+    stages = list(model.staged_predict(X))
+    assert len(stages) == 4
+    assert stages[-1].tolist() == model.predict(X).tolist()
+    errors = [((stage - y) ** 2).mean() for stage in stages]
+    assert errors[-1] < errors[0]
+
+
+def test_classes_may_be_any_two_labels():
+    X, y = make_table("logistic")
+    model = pb.PriorBoostClassifier().fit(X, np.array(["no", "yes"])[y])
+    plain = pb.PriorBoostClassifier().fit(X, y)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert (model.predict(X) == "yes").tolist() == (plain.predict(X) == 1).tolist()
+    assert np.allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"min_bag": 0}, "min_bag is 0"),
+        ({"min_bag": 2.5}, "min_bag is 2.5"),
+        ({"min_bag": 500}, "500"),
+        ({"rounds": 0}, "rounds is 0"),
+        ({"rounds": 200}, "rounds"),
+        ({"algorithm": "best"}, "best"),
+        ({"estimator": "best"}, "best"),
+        ({"bags": "best"}, "best"),
+        ({"schedule": "best"}, "best"),
+        ({"algorithm": "oneshot", "bags": "prior"}, "oneshot"),
+        ({"algorithm": "oneshot", "rounds": 2}, "oneshot"),
+        ({"epsilon": 1.0}, "bounds"),
+        ({"epsilon": -1.0, "bounds": (0, 1)}, "-1"),
+        ({"step": 0.5}, "bounds"),
+        ({"bounds": (-0.1, 0.1)}, "bounds"),
+        ({"bag_size": 1}, "bag_size"),
+        ({"l2": -1.0}, "l2"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"random_state": -1}, "random_state"),
+    ],
+)
+def test_bad_parameters_are_refused_with_a_reason(parameters, message):
+    X, y = make_table("linear", n=200)
+    with pytest.raises(ValueError, match=message):
+        pb.PriorBoostRegressor(**parameters).fit(X, y)
+
+
+def test_bad_labels_are_refused():
+    X, y = make_table("linear", n=200)
+    with pytest.raises(ValueError, match="not negative"):
+        pb.PriorBoostPoissonRegressor().fit(X, -np.ones(200))
+    with pytest.raises(ValueError, match="one class"):
+        pb.PriorBoostClassifier().fit(X, np.ones(200))
+    with pytest.raises(ValueError, match="multiclass"):
+        pb.PriorBoostClassifier().fit(X, np.arange(200) % 3)
+    with pytest.raises(ValueError, match="no oracle"):
+        pb.PriorBoostRegressor().fit(X)
+    with pytest.raises(ValueError, match="both"):
+        pb.PriorBoostRegressor().fit(X, y, oracle=pb.InMemoryOracle(y, 2))
+
+
+def test_progress_is_shown_on_request(capsys):
+    X, y = make_table("linear", n=400)
+    pb.PriorBoostRegressor(rounds=4).fit(X, y)
+    assert capsys.readouterr().err == ""
+    pb.PriorBoostRegressor(rounds=4, verbose=1).fit(X, y)
+    assert "4/4 rounds" in capsys.readouterr().err
+
+
+def test_intervals_need_a_covariance():
+    X, y = make_table("linear", n=200)
+    model = pb.PriorBoostRegressor(estimator="event").fit(X, y)
+    with pytest.raises(ValueError, match="covariance"):
+        model.predict_interval(X)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_intervals_hold_the_truth(family):
+    """95 % intervals of the mean, over fresh tables: most hold it, and not all."""
+    theta = np.linspace(-1.0, 1.0, 4) * (0.5 if family == "poisson" else 1.0)
+    X = make_table(family, n=500, seed=99)[0]
+    eta = X @ theta
+    truth = {"linear": eta, "logistic": 1 / (1 + np.exp(-eta)), "poisson": np.exp(eta)}[family]
+    held = []
+    for seed in range(20):
+        model = FAMILIES[family](min_bag=5, estimator="aggregate", bags="features", rounds=1)
+        model.fit(*make_table(family, n=4000, seed=seed))
+        lower, upper = model.predict_interval(X)
+        held.append(((lower < truth) & (truth < upper)).mean())
+    assert 0.88 < np.mean(held) < 0.995
+
+
+def test_no_choice_is_a_plan():
+    X, y = make_table("logistic", n=4000)
+    model = pb.PriorBoostClassifier(min_bag=10).fit(X, y)
+    assert model.training_["estimator"] == "aggregate"
+    assert model.plan_.best.bags == model.training_["bags"]
+    assert model.covariance_.shape == (5, 5)
+    assert pb.PriorBoostClassifier(min_bag=10, rounds=4).fit(X, y).plan_ is None
+
+
+def test_noise_and_rounding_need_the_right_estimator():
+    X, y = make_table("logistic", n=400)
+    with pytest.raises(ValueError, match="round_answers"):
+        pb.PriorBoostClassifier(estimator="aggregate", round_answers=True).fit(X, y)
+    with pytest.raises(ValueError, match="cv"):
+        pb.PriorBoostClassifier(estimator="event", l2="cv").fit(X, y)
+    with pytest.raises(ValueError, match="rho"):
+        pb.PriorBoostClassifier(estimator="event", rho=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="covariance"):
+        pb.PriorBoostClassifier(covariance="best").fit(X, y)
