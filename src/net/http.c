@@ -33,15 +33,15 @@ void pboost_http_reply_free(http_reply *reply)
 }
 
 typedef struct {
-    http_reply *reply;
-    size_t capacity, most;
+    unsigned char *body;
+    size_t length, capacity, most;
     bool too_long, no_memory;
 } incoming;
 
 static size_t receive(char *data, size_t size, size_t n, void *user)
 {
     incoming *in = user;
-    size_t more = size * n, need = in->reply->length + more;
+    size_t more = size * n, need = in->length + more;
 
     if (need > in->most) {
         in->too_long = true;
@@ -49,17 +49,17 @@ static size_t receive(char *data, size_t size, size_t n, void *user)
     }
     if (need + 1 > in->capacity) {
         size_t capacity = 2 * need + 1024;
-        unsigned char *grown = realloc(in->reply->body, capacity);
+        unsigned char *grown = realloc(in->body, capacity);
         if (grown == NULL) {
             in->no_memory = true;
             return 0;
         }
-        in->reply->body = grown;
+        in->body = grown;
         in->capacity = capacity;
     }
-    memcpy(in->reply->body + in->reply->length, data, more);
-    in->reply->length = need;
-    in->reply->body[need] = '\0';
+    memcpy(in->body + in->length, data, more);
+    in->length = need;
+    in->body[need] = '\0';
     return more;
 }
 
@@ -116,8 +116,7 @@ static CURLcode try_once(http_reply *out, http_client *c, const char *url,
     CURL *curl = c->curl;
     char *type = NULL;
 
-    pboost_http_reply_free(out);
-    in->capacity = 0;
+    in->length = 0;
     c->reason[0] = '\0';
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
@@ -166,7 +165,7 @@ pboost_status pboost_http_send(http_reply *out, http_client *c, const char *path
     pboost_status st = PBOOST_OK;
     char url[2048], failure[CURL_ERROR_SIZE + 200];
     struct curl_slist *headers = NULL;
-    incoming in = {.reply = out, .most = most};
+    incoming in = {.most = most};
     double until = now() + c->options.patience;
 
     *out = (http_reply){0};
@@ -193,10 +192,12 @@ pboost_status pboost_http_send(http_reply *out, http_client *c, const char *path
             c->options.note(c->options.user, failure);
         pause_before(tries, left);
     }
+    out->body = in.body;
+    out->length = in.length;
+    in.body = NULL;
 done:
     curl_slist_free_all(headers);
-    if (st != PBOOST_OK)
-        pboost_http_reply_free(out);
+    free(in.body);
     return st;
 }
 

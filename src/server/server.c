@@ -9,7 +9,6 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "service.h"
@@ -122,16 +121,34 @@ static pboost_status start_daemon(service *s, int fd, pboost_error *err)
 
 /* ---- Run --------------------------------------------------------------------------------------- */
 
-/* Until a signal comes or the ledger breaks; meanwhile late connections are ended. */
-static void watch(service *s, int signals)
-{
-    struct pollfd wait[] = {{signals, POLLIN, 0}, {s->wake, POLLIN, 0}};
+/* Set by the handler.  A handler rather than blocked signals: libraries have threads of their own
+ * that block none, and any of them may be the one that the signal comes to. */
+static volatile sig_atomic_t stop_asked;
 
-    while (!atomic_load(&s->broken)) {
-        int n = poll(wait, 2, 500);
+static void ask_to_stop(int signal_number)
+{
+    (void)signal_number;
+    stop_asked = 1;
+}
+
+static void take_signals(void)
+{
+    struct sigaction stop = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART},
+                     ignore = {.sa_handler = SIG_IGN};
+    stop_asked = 0;
+    sigaction(SIGTERM, &stop, NULL);
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+}
+
+/* Until a signal comes or the ledger breaks; meanwhile late connections are ended. */
+static void watch(service *s)
+{
+    struct pollfd wait = {s->wake, POLLIN, 0};
+
+    while (!atomic_load(&s->broken) && !stop_asked) {
+        poll(&wait, 1, 100);
         pboost_connections_end_late(&s->connections, pboost_service_now());
-        if (n > 0 && (wait[0].revents & POLLIN))
-            break;
     }
 }
 
@@ -149,18 +166,7 @@ static void drain(service *s)
     }
 }
 
-static int block_signals(sigset_t *before)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    signal(SIGPIPE, SIG_IGN);
-    pthread_sigmask(SIG_BLOCK, &set, before);
-    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static pboost_status serve(service *s, int fd, int signals, const char *url, pboost_error *err)
+static pboost_status serve(service *s, int fd, const char *url, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
@@ -169,7 +175,7 @@ static pboost_status serve(service *s, int fd, int signals, const char *url, pbo
     pboost_log_event("info", "listening", "%s", url);
     if (s->options.ready != NULL)
         s->options.ready(s->options.user, url);
-    watch(s, signals);
+    watch(s);
     int listening = MHD_quiesce_daemon(s->daemon);
     if (listening >= 0)
         drain(s);
@@ -190,9 +196,8 @@ pboost_status pboost_server_run(pboost_ledger *ledger, const pboost_server_optio
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    int fd = -1, signals = -1;
+    int fd = -1;
     char url[512];
-    sigset_t before;
     service *s = NULL;
 
     TRY(check_options(options, err));
@@ -210,18 +215,16 @@ pboost_status pboost_server_run(pboost_ledger *ledger, const pboost_server_optio
         TRY(read_pem(&s->key, options->tls_key, err));
     }
     s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    signals = block_signals(&before); /* before any thread starts */
-    if (s->wake < 0 || signals < 0)
-        FAIL(err, PBOOST_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+    if (s->wake < 0)
+        FAIL(err, PBOOST_INTERNAL, "cannot wait: %s", strerror(errno));
+    take_signals();
     TRY(pboost_listen(&fd, url, sizeof url, &s->options, err));
-    TRY(serve(s, fd, signals, url, err));
+    TRY(serve(s, fd, url, err));
 done:
     if (fd >= 0)
         close(fd);
     if (fd >= 0 && strncmp(options->listen, "unix:", 5) == 0)
         unlink(options->listen + 5);
-    if (signals >= 0)
-        close(signals);
     if (s != NULL) {
         if (s->wake >= 0)
             close(s->wake);

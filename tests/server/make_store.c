@@ -51,6 +51,13 @@ static void import_rows(pboost_ledger *ledger, bool units)
     in.unit = units ? unit : NULL;
     in.scope = scoped ? scope : NULL;
     require(pboost_ledger_import(&report, ledger, &in, &err), &err);
+    for (size_t i = 0; i < in.n; i++) {
+        free((void *)(uintptr_t)id[i].text);
+        free((void *)(uintptr_t)unit[i].text);
+        free((void *)(uintptr_t)scope[i].text);
+    }
+    free(id);
+    free(label);
 }
 
 static void print_token(pboost_ledger *ledger, char *text)

@@ -94,11 +94,13 @@ class Service:
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.stop()
+        code = self.stop() if self.process.poll() is None else 0
         self.process.stdout.close()
+        text = self.log_text() if code else ""
         self.log_file.close()
         self.folder.cleanup()
+        if code:  # a sanitizer complained, or worse
+            raise RuntimeError(f"the service ended with {code}: {text[-3000:]}")
 
     @property
     def address(self):

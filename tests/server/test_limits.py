@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Large bodies, slow clients, stopping, and a machine that fails."""
 
-import concurrent.futures
 import os
 import pathlib
 import resource
@@ -47,6 +46,7 @@ class Bodies(Case):
                 self.assertRegex(connection.recv(1000), rb"^HTTP/1.1 4(13|31) ")
             except (BrokenPipeError, ConnectionResetError):
                 pass  # refused before it was all sent
+            connection.close()
             self.assertEqual(service.get("/healthz").status, 200)
 
     def test_cut_bodies_spend_nothing(self):
@@ -142,6 +142,7 @@ class Stopping(Case):
             connection.sendall(body[1000:])
             self.assertIn(b"200 OK", connection.recv(4096))
             self.assertEqual(service.process.wait(30), 0)
+            connection.close()
             self.assertEqual([e["status"] for e in service.log() if e.get("route") == "query"], [200])
 
     def test_patience_has_an_end(self):
