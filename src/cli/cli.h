@@ -79,8 +79,10 @@ void cli_list_free(cli_list *list);
 pboost_status cli_bags(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err);
 

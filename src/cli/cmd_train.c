@@ -3,15 +3,18 @@
 #include <string.h>
 
 #include "train.h"
+#include "train_oracle.h"
 
 static const cli_usage USAGE = {
     .synopsis =
         "--data FILE --label COL --family F --min-bag K [OPTION...]\n"
+        "       priorboost train --data FILE --id COL --family F --oracle URL --token-file F\n"
         "       priorboost train --data FILE --bag COL --answers FILE --family F [OPTION...]",
     .text =
         "Trains a model of individuals from the mean labels of bags of at least K rows.  The\n"
         "labels of the table are handed to an oracle that answers each row once; the trainer\n"
-        "sees the answers alone.\n"
+        "sees the answers alone.  With --oracle the labels stay with another party, who sets the\n"
+        "rules.\n"
         "With --bag and --answers the bags are given: a column of the table names each row's\n"
         "bag, and the answers file has that column, 'count' and 'mean' or 'sum' (and, where the\n"
         "means are noisy, 'noise_variance')."};
@@ -88,14 +91,13 @@ done:
 }
 
 static pboost_status run_trainer(cli_context *cli, const train_arguments *a, const train_data *data,
-                                 pboost_memory_oracle *labels, train_result *result,
+                                 const pboost_oracle *oracle, train_result *result,
                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
     pboost_glm *glm = NULL;
     pboost_trainer *trainer = NULL;
-    pboost_oracle oracle = pboost_memory_oracle_interface(labels);
     observer watch = {.cli = cli, .data = data, .result = result};
 
     result->fit_options.estimator = result->estimator; /* a plan may have chosen it */
@@ -106,9 +108,9 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
     result->options.user = &watch;
     result->options.x = &x;
     result->options.family = a->family;
-    result->rules = oracle.rules;
+    result->rules = oracle->rules;
     TRY(result_reserve(result, data->cols, err));
-    TRY(pboost_trainer_create(&trainer, data->rows, &oracle, &learner, &result->options, err));
+    TRY(pboost_trainer_create(&trainer, data->rows, oracle, &learner, &result->options, err));
     watch.trainer = trainer;
     if (a->automatic && result->options.rounds > 1) {
         st = pboost_trainer_step(trainer, err);
@@ -121,7 +123,7 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
         FAIL(err, watch.failed, "out of memory");
     TRY(st);
     result->rounds = pboost_trainer_rounds_done(trainer);
-    result->rows_spent = pboost_memory_oracle_rows_spent(labels);
+    result->rows_spent = pboost_trainer_answers(trainer)->n_rows;
     result->fit = *pboost_glm_report(glm);
     if (result->covariance != NULL) {
         size_t n = data->cols + 1;
@@ -212,11 +214,11 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
         bool given;
         const char *name;
     } required[] = {{a->data != NULL, "--data"},
-                    {a->label != NULL || a->bag != NULL, "--label"},
+                    {a->label != NULL || a->bag != NULL || a->oracle != NULL, "--label"},
                     {a->bag != NULL || a->answers == NULL, "--bag"},
                     {a->answers != NULL || a->bag == NULL, "--answers"},
                     {a->has_family, "--family"},
-                    {a->min_bag > 0 || a->bag != NULL, "--min-bag"}};
+                    {a->min_bag > 0 || a->bag != NULL || a->oracle != NULL, "--min-bag"}};
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
         if (!required[i].given)
             return pboost_fail(err, PBOOST_INVALID, "%s is required; see 'priorboost train --help'",
@@ -238,7 +240,7 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
         return pboost_fail(err, PBOOST_INVALID, "--impute is '%s'; it must be mean", a->impute);
     if (a->test != NULL && a->label == NULL)
         return pboost_fail(err, PBOOST_INVALID, "--test needs --label");
-    return PBOOST_OK;
+    return train_oracle_check(a, err);
 }
 
 /* A run without any choice of how to ask plans for itself.  The paper's rounded answers are not for
@@ -253,6 +255,10 @@ static pboost_status settle_automatic(train_arguments *a, pboost_error *err)
     if (a->automatic && a->round)
         return pboost_fail(err, PBOOST_INVALID,
                            "--auto cannot be used with --round: the plan is for unrounded means");
+    if (a->automatic && a->bag != NULL)
+        return pboost_fail(
+            err, PBOOST_INVALID,
+            "--auto makes no sense with --bag: the bags and their answers are given");
     a->automatic = a->automatic || (!chosen && !a->round && a->bag_size == 0 && a->bag == NULL);
     return PBOOST_OK;
 }
@@ -264,12 +270,13 @@ static pboost_status refuse_with_bags(const train_arguments *a, pboost_error *er
         bool given;
         const char *name;
     } senseless[] = {
-        {a->min_bag > 0, "--min-bag"}, {a->bag_size > 0, "--bag-size"},
-        {a->rounds > 0, "--rounds"},   {a->algorithm != NULL, "--algorithm"},
-        {a->bags != NULL, "--bags"},   {a->schedule != NULL, "--schedule"},
-        {a->prior != NULL, "--prior"}, {a->epsilon.den > 0, "--epsilon"},
-        {a->has_bounds, "--bounds"},   {a->round, "--round"},
-        {a->id != NULL, "--id"},
+        {a->min_bag > 0, "--min-bag"},   {a->bag_size > 0, "--bag-size"},
+        {a->rounds > 0, "--rounds"},     {a->algorithm != NULL, "--algorithm"},
+        {a->bags != NULL, "--bags"},     {a->schedule != NULL, "--schedule"},
+        {a->prior != NULL, "--prior"},   {a->epsilon.den > 0, "--epsilon"},
+        {a->has_bounds, "--bounds"},     {a->round, "--round"},
+        {a->id != NULL, "--id"},         {a->unit != NULL, "--unit"},
+        {a->oracle != NULL, "--oracle"},
     };
     for (size_t i = 0; a->bag != NULL && i < sizeof senseless / sizeof *senseless; i++)
         if (senseless[i].given)
@@ -347,6 +354,8 @@ static pboost_status choose_settings(train_result *result, const train_arguments
     o->bag_size = a->bag_size;
     o->seed = a->seed;
     o->threads = a->threads;
+    if (a->oracle != NULL) /* it has its own rules */
+        goto done;
     result->rules.min_bag = a->bag != NULL ? 1 : a->min_bag;
     result->rules.epsilon = a->epsilon;
     result->rules.bounded = a->has_bounds;
@@ -367,13 +376,15 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     train_result result = {.options = PBOOST_TRAINER_OPTIONS_INIT,
                            .rules = PBOOST_RULES_INIT,
                            .fit_options = PBOOST_FIT_OPTIONS_INIT};
-    pboost_memory_oracle *labels = NULL;
+    train_oracle oracle = {0};
     pboost_output *output = NULL;
     double began = cli_seconds();
 
     TRY(choose_settings(&result, a, err));
     TRY(train_data_load(&data, a, err));
-    size_t k = a->bag_size > 0 ? a->bag_size : a->min_bag;
+    if (a->bag == NULL)
+        TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
+    size_t k = a->bag_size > 0 ? a->bag_size : result.rules.min_bag;
     result.options.rounds = result.options.algorithm == PBOOST_ONESHOT ? 1
                             : a->rounds > 0                            ? a->rounds
                                             : pboost_rounds_default(data.rows, data.cols, k);
@@ -383,17 +394,8 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         TRY(train_auto_choose(&result, a, &data, err));
     if (a->out != NULL) /* before any label is spent */
         TRY(pboost_output_open(&output, a->out, err));
-    pboost_memory_oracle_options holder = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
-    holder.clamp = a->clamp;
-    holder.simulated = a->has_seed;
-    holder.seed = a->seed;
-    if (a->bag != NULL) {
-        TRY(fit_given(a, &data, &result, err));
-    } else {
-        TRY(pboost_memory_oracle_create(&labels, data.label, data.rows, &result.rules, &holder,
-                                        err));
-        TRY(run_trainer(cli, a, &data, labels, &result, err));
-    }
+    TRY(a->bag != NULL ? fit_given(a, &data, &result, err)
+                       : run_trainer(cli, a, &data, &oracle.interface, &result, err));
     if (a->test != NULL)
         TRY(test_losses(a, &data, &result, err));
     result.seconds = cli_seconds() - began;
@@ -406,7 +408,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
                   : train_print(cli, a, &data, &result, err));
 done:
     pboost_output_discard(output);
-    pboost_memory_oracle_free(labels);
+    train_oracle_close(&oracle);
     result_free(&result);
     train_data_free(&data);
     return st;
@@ -424,7 +426,7 @@ static pboost_status read_l2(void *target, const char *option, const char *text,
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    train_arguments a = {.l2 = PBOOST_L2_DEFAULT};
+    train_arguments a = {.l2 = PBOOST_L2_DEFAULT, .patience = 60};
     const cli_option options[] = {
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the column of labels"},
@@ -432,6 +434,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "logistic: the label that counts as 1"},
         {"--id", "COL", cli_read_text, &a.id, NULL,
          "what names a row; makes the run independent of their order"},
+        {"--unit", "COL", cli_read_text, &a.unit, NULL,
+         "whom a row is about; one row of each takes part"},
         {"--exclude", "COL,...", cli_read_list, &a.exclude, NULL, "columns that are no features"},
         {"--categorical", "COL,...", cli_read_list, &a.categorical, NULL,
          "columns of numbers that are codes of categories"},
@@ -499,6 +503,18 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "cv: by cross-validation over bags (aggregate)"},
         {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit none"},
         {"--test", "FILE", cli_read_text, &a.test, NULL, "report the loss on it after every round"},
+        {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
+         "who has the labels: https://HOST:PORT or unix:PATH"},
+        {"--token-file", "FILE", cli_read_text, &a.token_file, NULL,
+         "holds the token that the oracle's owner gave out"},
+        {"--ca", "FILE", cli_read_text, &a.ca, NULL,
+         "authorities that may vouch for the oracle, PEM"},
+        {"--checkpoint", "DIR", cli_read_text, &a.checkpoint, NULL,
+         "what was asked and answered; the same command goes on\nfrom there after a crash"},
+        {"--skip-unavailable", NULL, NULL, &a.skip_unavailable, NULL,
+         "leave out rows that are spent or unknown to the oracle"},
+        {"--patience", "S", cli_read_count, &a.patience, NULL,
+         "seconds to try an oracle that fails; default 60"},
         {"--seed", "S", cli_read_seed, &a.seed, &a.has_seed,
          "of slices and bags (default 0); noise then comes from it\n"
          "too, and the output says \"simulated\""},

@@ -11,7 +11,9 @@ static const cli_command COMMANDS[] = {
     {"predict", "predict with a model", cli_predict},
     {"evaluate", "measure a model on labelled data", cli_evaluate},
     {"bags", "cut scores into optimal bags", cli_bags},
+    {"serve", "answer questions about bags under the rules of a store", cli_serve},
     {"reproduce", "run the paper's experiments and report on them", cli_reproduce},
+    {"oracle", "administer a label holder's store", cli_oracle},
 };
 #define N_COMMANDS (sizeof COMMANDS / sizeof *COMMANDS)
 
@@ -58,6 +60,6 @@ int main(int argc, char **argv)
     cli_context cli = {.command = command->name};
     pboost_status status = command->run(&cli, argc - 1, argv + 1, &err);
     if (status != PBOOST_OK)
-        fprintf(stderr, "priorboost %s: %s\n", command->name, err.message);
+        fprintf(stderr, "priorboost %s: %s\n", cli.command, err.message);
     return pboost_status_describe(status)->exit_code;
 }

@@ -2,12 +2,14 @@
 #ifndef PBOOST_CLI_TRAIN_H
 #define PBOOST_CLI_TRAIN_H
 
+#include <priorboost/ledger.h>
+
 #include "data.h"
 
 /* The command line, read. */
 typedef struct train_arguments {
     const char *data, *test, *out, *prior;
-    const char *label, *positive, *id, *weight, *offset;
+    const char *label, *positive, *id, *unit, *weight, *offset;
     const char *bag, *answers; /* given bags */
     cli_list exclude, categorical;
     const char *impute;
@@ -31,6 +33,10 @@ typedef struct train_arguments {
     bool has_bounds, clamp, round;
     double step;
 
+    const char *oracle, *token_file, *ca, *checkpoint; /* labels stay at the oracle */
+    bool skip_unavailable;
+    size_t patience;
+
     uint64_t seed;
     bool has_seed;
     int threads;
@@ -44,10 +50,14 @@ typedef struct train_data {
     double *mean, *scale; /* by column, what standardising took away; NULL: nothing */
     double *weight, *offset, *prior_score;
     uint64_t *row_key;
+    pboost_id *id; /* with --oracle; text in id_text */
+    char *id_text;
+    uint32_t *unit; /* by row, numbered from 0; NULL: every row is its own */
+    size_t n_units;
     size_t test_rows;
     double *test_x, *test_offset; /* in the units of the file */
-    double *label, *test_label;
-    pboost_answers given; /* what --answers says of the bags in --bag */
+    double *label, *test_label;   /* label is NULL with --oracle */
+    pboost_answers given;         /* what --answers says of the bags in --bag */
     size_t one_row_bags, least_bag;
 } train_data;
 
@@ -76,6 +86,7 @@ typedef struct train_result {
     size_t rounds, rows_spent;
     pboost_fit_report fit;
     bool simulated;
+    size_t unavailable, same_unit; /* rows left out */
     double seconds;
     pboost_plan plan;        /* with --auto: what was forecast before training */
     pboost_belief learnt;    /* and what its first round taught; NaN: nothing */

@@ -49,10 +49,10 @@ pboost_status train_auto_choose(train_result *result, const train_arguments *a,
     size_t least = PILOT_BAGS_PER_WEIGHT * (data->cols + 1);
     least = least > PILOT_LEAST_BAGS ? least : PILOT_LEAST_BAGS;
     size_t size = best->bag_size;
-    while (size > a->min_bag && data->rows / PILOT_PART / size < least)
-        size = size / 2 > a->min_bag ? size / 2 : a->min_bag;
+    while (size > result->rules.min_bag && data->rows / PILOT_PART / size < least)
+        size = size / 2 > result->rules.min_bag ? size / 2 : result->rules.min_bag;
     /* Only noise makes larger bags better, so only under noise is there anything to learn. */
-    if (best->estimator == PBOOST_AGGREGATE && a->epsilon.den > 0 && best->rounds == 1 &&
+    if (best->estimator == PBOOST_AGGREGATE && result->rules.epsilon.den > 0 && best->rounds == 1 &&
         data->rows / PILOT_PART / size >= least) {
         result->options.rounds = 2;
         result->options.schedule = PBOOST_GEOMETRIC;

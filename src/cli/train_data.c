@@ -2,17 +2,20 @@
 #include <string.h>
 
 #include "train.h"
+#include "train_rows.h"
 
 /* Which columns are features: all but those with another role. */
 static pboost_status choose_features(bool *use, const pboost_table *table, const train_arguments *a,
                                      pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const char *role[] = {a->bag == NULL ? a->label : NULL, a->id, a->weight, a->offset, a->bag};
+    bool needs_label = a->bag == NULL && a->oracle == NULL;
+    const char *role[] = {
+        needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag};
     size_t n = pboost_table_cols(table), n_used = 0, col;
 
-    for (size_t j = 0; j < n; j++)
-        use[j] = true;
+    for (size_t j = 0; j < n; j++) /* a label that is here although it need not be is no feature */
+        use[j] = a->label == NULL || strcmp(pboost_table_name(table, j), a->label) != 0;
     for (size_t i = 0; i < sizeof role / sizeof *role; i++) {
         if (role[i] != NULL) {
             TRY(pboost_table_find(&col, table, role[i], err));
@@ -116,7 +119,9 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
         TRY(text_columns_add(&text, a->categorical.item[i], err));
     if (a->id != NULL)
         TRY(text_columns_add(&text, a->id, err));
-    if (a->positive != NULL && a->label != NULL && a->bag == NULL)
+    if (a->unit != NULL)
+        TRY(text_columns_add(&text, a->unit, err));
+    if (a->positive != NULL && a->label != NULL && a->bag == NULL && a->oracle == NULL)
         TRY(text_columns_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(text_columns_add(&text, a->bag, err));
@@ -124,9 +129,11 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
     TRY(text_columns_read(&table, &text, a->data, err));
     out->rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
+    TRY(train_rows_load_ids(out, table, a, err));
+    TRY(train_rows_load_units(out, table, a, err));
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
-    else if (!a->no_labels)
+    else if (!a->no_labels && a->oracle == NULL)
         TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
@@ -187,6 +194,9 @@ void train_data_free(train_data *data)
     free(data->offset);
     free(data->prior_score);
     free(data->row_key);
+    free(data->id);
+    free(data->id_text);
+    free(data->unit);
     free(data->test_x);
     free(data->test_offset);
     free(data->label);

@@ -227,6 +227,11 @@ pboost_status train_print_json(cli_context *cli, const train_arguments *a, const
     if (a->test != NULL)
         json_object_set_new(report, "test_loss",
                             cli_json_number(r->history[r->rounds - 1].test_loss));
+    if (a->oracle != NULL)
+        json_object_set_new(report, "oracle", json_string(a->oracle));
+    if (a->oracle != NULL || a->unit != NULL)
+        json_object_set_new(report, "rows_left_out",
+                            json_integer((json_int_t)(r->unavailable + r->same_unit)));
     describe_fit(report, data, r);
     json_object_set_new(report, "warnings", describe_warnings(a, data, r));
     tell_warnings(cli, a, data, r);

@@ -2,6 +2,8 @@
  *
  * Room for the whole round is made before the oracle is asked, so that nothing can fail between
  * the moment rows are spent and the moment their answers are in the log. */
+#include "answers.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -41,12 +43,14 @@ static size_t next_capacity(size_t capacity, size_t need)
     return capacity > need / 2 && capacity <= SIZE_MAX / 2 ? 2 * capacity : need;
 }
 
-static pboost_status reserve(pboost_answers *a, size_t bags, size_t rows, pboost_error *err)
+pboost_status pboost_answers_reserve(pboost_answers *a, size_t rounds, size_t bags, size_t rows,
+                                     pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t rounds, n_bags, n_rows;
+    size_t n_bags, n_rows;
 
-    if (__builtin_add_overflow(a->n_rounds, (size_t)2, &rounds) ||
+    if (__builtin_add_overflow(rounds, a->n_rounds, &rounds) ||
+        __builtin_add_overflow(rounds, (size_t)1, &rounds) ||
         __builtin_add_overflow(a->n_bags, bags, &n_bags) ||
         __builtin_add_overflow(n_bags, (size_t)1, &n_bags) ||
         __builtin_add_overflow(a->n_rows, rows, &n_rows))
@@ -112,7 +116,7 @@ pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *o
     pboost_status st = PBOOST_OK;
     double *mean;
 
-    TRY(reserve(answers, bags->n_bags, bags->n_rows, err));
+    TRY(pboost_answers_reserve(answers, 1, bags->n_bags, bags->n_rows, err));
     mean = answers->mean + answers->n_bags;
     TRY(oracle->ask(oracle->self, answers->n_rounds, bags, mean, err));
     for (size_t b = 0; b < bags->n_bags; b++)
@@ -144,7 +148,7 @@ pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *
                  "the noise variance of bag %zu is %g; it must be finite and not negative", b,
                  noise);
     }
-    TRY(reserve(answers, n, bags->n_rows, err));
+    TRY(pboost_answers_reserve(answers, 1, n, bags->n_rows, err));
     for (size_t b = 0; b < n; b++) {
         answers->mean[answers->n_bags + b] = mean[b];
         answers->noise_variance[answers->n_bags + b] =

@@ -70,9 +70,8 @@ pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t min_bag, uin
     size_t n_bags = n / min_bag, size = n / n_bags, longer = n % n_bags;
     TRY(bags_init(out, n, n_bags, err));
     NEED(key = pboost_alloc_large(n, sizeof *key), err);
-    for (size_t i = 0; i < n; i++)
-        key[i] = pboost_rng_key(seed, RNG_SHUFFLE, 0, i);
-    TRY(pboost_sort_keys(out->row, key, n, err));
+    pboost_rng_keys(key, n, seed, RNG_SHUFFLE, 0);
+    TRY(pboost_sort_keys(out->row, key, n, 1, err));
     out->n_bags = n_bags;
     for (size_t b = 0; b <= n_bags; b++)
         out->start[b] = b * size + (b < longer ? b : longer);

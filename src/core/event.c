@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "family.h"
+#include "large.h"
 #include "matrix.h"
 #include "newton.h"
+#include "parallel.h"
 #include "pass.h"
 #include "try.h"
 
@@ -21,8 +23,10 @@
 #define FINE 8
 #define WARM_UP_ROWS 1024 /* least rows of a warm-up, and least rows per parameter */
 #define WARM_UP_ROWS_PER_PARAMETER 40
-#define DEAR_COLUMNS 24     /* from here on a rough Hessian pays */
-#define SLOPE_OF_ZERO 1e-13 /* a relative slope at infinity that rounding may leave of 0 */
+#define WARM_UP_TOLERANCE 1e-3 /* the step taken within it leaves about its square */
+#define COPY_ROWS 4096         /* of a warm-up, copied at a time */
+#define DEAR_COLUMNS 24        /* from here on a rough Hessian pays */
+#define SLOPE_OF_ZERO 1e-13    /* a relative slope at infinity that rounding may leave of 0 */
 
 typedef struct {
     const pboost_fit_options *options;
@@ -223,31 +227,52 @@ static bool enough_rows(const event_fit *fit, size_t rows)
 
 /* A copy of every FINE-th sample in one piece: it is read several times. */
 typedef struct {
+    const pboost_samples *from;
+    size_t n;
+    double *features, *target, *weight, *offset; /* parts of block */
     double *block;
     pboost_matrix x;
     pboost_samples samples;
 } part;
 
-static pboost_status copy_part(part *out, const pboost_samples *s, pboost_error *err)
+static void copy_chunk(void *context, size_t chunk, int worker)
+{
+    part *out = context;
+    const pboost_samples *s = out->from;
+    size_t cols = s->x->cols, end = (chunk + 1) * COPY_ROWS;
+    bool adjacent = s->x->type == PBOOST_F64 && s->x->col_stride == 1;
+    (void)worker;
+    for (size_t i = chunk * COPY_ROWS; i < end && i < out->n; i++) {
+        size_t row = pboost_samples_row(s, i * FINE);
+        double *to = out->features + i * cols;
+        if (adjacent)
+            memcpy(to, (const double *)s->x->data + (ptrdiff_t)row * s->x->row_stride,
+                   cols * sizeof *to);
+        for (size_t j = 0; j < cols && !adjacent; j++)
+            to[j] = pboost_matrix_at(s->x, row, j);
+        out->target[i] = s->target[i * FINE];
+        out->weight[i] = s->weight != NULL ? s->weight[row] : 1.0;
+        out->offset[i] = s->offset != NULL ? s->offset[row] : 0.0;
+    }
+}
+
+static pboost_status copy_part(part *out, const pboost_samples *s, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t cols = s->x->cols, n = s->n / FINE;
-    NEED(out->block = pboost_alloc(n * (cols + 3), sizeof *out->block), err);
-    double *x = out->block, *target = x + n * cols, *weight = target + n, *offset = weight + n;
-    for (size_t i = 0; i < n; i++) {
-        size_t row = pboost_samples_row(s, i * FINE);
-        for (size_t j = 0; j < cols; j++)
-            x[i * cols + j] = pboost_matrix_at(s->x, row, j);
-        target[i] = s->target[i * FINE];
-        weight[i] = s->weight != NULL ? s->weight[row] : 1.0;
-        offset[i] = s->offset != NULL ? s->offset[row] : 0.0;
-    }
-    out->x = pboost_matrix_f64(x, n, cols);
+    *out = (part){.from = s, .n = n};
+    NEED(out->block = pboost_alloc_large(n * (cols + 3), sizeof *out->block), err);
+    out->features = out->block;
+    out->target = out->features + n * cols;
+    out->weight = out->target + n;
+    out->offset = out->weight + n;
+    pboost_parallel((n + COPY_ROWS - 1) / COPY_ROWS, threads, copy_chunk, out);
+    out->x = pboost_matrix_f64(out->features, n, cols);
     out->samples = (pboost_samples){.x = &out->x,
                                     .n = n,
-                                    .target = target,
-                                    .weight = s->weight != NULL ? weight : NULL,
-                                    .offset = s->offset != NULL ? offset : NULL};
+                                    .target = out->target,
+                                    .weight = s->weight != NULL ? out->weight : NULL,
+                                    .offset = s->offset != NULL ? out->offset : NULL};
 done:
     return st;
 }
@@ -269,7 +294,7 @@ static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *sa
                           .rough_hessian = dear(fit) ? rough_hessian : NULL,
                           .reach = reach_rough};
     pboost_newton_options o = {.max_iterations = 12,
-                               .tolerance = 1e-5,
+                               .tolerance = WARM_UP_TOLERANCE,
                                .definite = fit->options->l2 > 0.0,
                                .floor = fit->floor,
                                .limit = INFINITY};
@@ -330,7 +355,7 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
         memset(x, 0, n * sizeof *x);
     }
     if (large) {
-        TRY(copy_part(&copy, samples, err));
+        TRY(copy_part(&copy, samples, fit->options->threads, err));
         TRY(warm_up(x, fit, &copy.samples, COARSE / FINE, err));
         TRY(warm_up(x, fit, &copy.samples, 1, err));
         TRY(minimise(x, report, fit, fit->at_zero, err));

@@ -8,9 +8,22 @@
 
 #include "kernels/glm.h"
 
+#define SHORT 12
+
 double pboost_rank_tolerance(size_t n)
 {
     return 1e-13 + 4e-15 * (double)n;
+}
+
+/* Sums too short for the kernel to pay. */
+static double dot(const glm_kernels *kernels, const double *a, const double *b, size_t n)
+{
+    double sum = 0.0;
+    if (n > SHORT)
+        return kernels->dot(a, b, n);
+    for (size_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
 }
 
 size_t pboost_cholesky_factor(pboost_cholesky *c, double tolerance, bool may_drop)
@@ -29,9 +42,9 @@ size_t pboost_cholesky_factor(pboost_cholesky *c, double tolerance, bool may_dro
                 row[j] = 0.0;
             else
                 row[j] =
-                    (row[j] * c->scale[i] * c->scale[j] - kernels->dot(row, other, j)) / other[j];
+                    (row[j] * c->scale[i] * c->scale[j] - dot(kernels, row, other, j)) / other[j];
         }
-        double pivot = 1.0 - kernels->dot(row, row, i);
+        double pivot = 1.0 - dot(kernels, row, row, i);
         if (!(pivot > tolerance) && may_drop)
             c->dropped[i] = 1;
         if (c->dropped[i])
@@ -50,7 +63,7 @@ void pboost_cholesky_solve(double *x, const pboost_cholesky *c, const double *b)
     for (size_t i = 0; i < n; i++) {
         const double *row = c->l + i * n;
         double rhs = c->dropped[i] ? 0.0 : b[i] * c->scale[i];
-        x[i] = (rhs - kernels->dot(row, x, i)) / row[i];
+        x[i] = (rhs - dot(kernels, row, x, i)) / row[i];
     }
     for (size_t i = n; i-- > 0;) {
         const double *row = c->l + i * n;

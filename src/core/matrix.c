@@ -49,12 +49,25 @@ static void subtract_shift(double *panel, size_t capacity, size_t cols, panel_ro
     }
 }
 
-bool pboost_panel_is_direct(const pboost_samples *s, size_t stride, const double *shift)
+/* Whether rows follow each other in memory as those of a panel do. */
+static bool is_panel(const pboost_samples *s, size_t stride, const double *shift)
 {
     const pboost_matrix *x = s->x;
     return x->type == PBOOST_F64 && x->cols == PANEL_LANES && x->col_stride == 1 &&
-           x->row_stride == PANEL_LANES && s->row == NULL && stride == 1 && shift == NULL &&
-           (uintptr_t)x->data % (PANEL_LANES * sizeof(double)) == 0;
+           x->row_stride == PANEL_LANES && s->row == NULL && stride == 1 && shift == NULL;
+}
+
+bool pboost_panel_is_direct(const pboost_samples *s, size_t stride, const double *shift)
+{
+    return is_panel(s, stride, shift) &&
+           (uintptr_t)s->x->data % (PANEL_LANES * sizeof(double)) == 0;
+}
+
+const double *pboost_panel_direct(const pboost_samples *s, panel_rows rows)
+{
+    if (!is_panel(s, rows.stride, rows.shift))
+        return NULL;
+    return (const double *)s->x->data + rows.first * PANEL_LANES;
 }
 
 const double *pboost_panel_gather(double *work, size_t capacity, const pboost_samples *s,

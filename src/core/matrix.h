@@ -49,6 +49,9 @@ typedef struct {
 /* Whether the matrix itself can serve as panels. */
 bool pboost_panel_is_direct(const pboost_samples *samples, size_t stride, const double *shift);
 
+/* The matrix itself as the panel of those samples, on any alignment; NULL: it is none. */
+const double *pboost_panel_direct(const pboost_samples *samples, panel_rows rows);
+
 /* Returns the panel of those samples: `work`, filled, or the matrix itself where its memory already
  * is such a panel, and aligned. */
 const double *pboost_panel_gather(double *work, size_t capacity, const pboost_samples *samples,

@@ -10,7 +10,9 @@
  * of all our families are, that step always lowers it but for rounding; halving does the rest.
  *
  * At convergence half the squared decrement is the distance of the value from its minimum up to
- * higher order terms, which is what makes it the right thing to compare with the tolerance. */
+ * higher order terms, which is what makes it the right thing to compare with the tolerance.  Two
+ * decrements in a row foretell the next one; when that is small enough, the step is taken and the
+ * function is not evaluated again only to see so. */
 #include "newton.h"
 
 #include <float.h>
@@ -23,6 +25,10 @@
 #define MEMORY 12             /* steps that quasi-Newton mode remembers */
 #define QUASI_STEPS 14        /* it may take before the Hessian is worth its price */
 #define PATIENCE 12           /* iterations before a function is suspected of having no minimiser */
+#define FORETOLD 0.05         /* a forecast must keep this far below the tolerance */
+#define FORETOLD_QUASI 0.1    /* or where each further digit costs as much as the last */
+#define EXPLAINED 0.999       /* a quadratic that falls by more loses digits to cancellation */
+#define SAFE_PIVOT 1e-6       /* and one with smaller pivots loses them in the solve */
 #define SUSPICIOUS_REACH 0.05 /* a step at convergence that still moves predictors by so much */
 
 typedef struct {
@@ -37,6 +43,7 @@ typedef struct {
     bool lost;     /* curvature has vanished altogether: no step can be trusted */
     bool quasi;    /* the factor is a rough one */
     bool stale;    /* the factor is not that of the Hessian at x */
+    bool whole;    /* the last step was a full one, and in Newton mode by a factor not stale */
     size_t stored; /* steps remembered so far */
     double *memory_s, *memory_y, memory_sy[MEMORY];
     double *block; /* what all of the above is part of */
@@ -189,10 +196,12 @@ static bool try_step(solver *s, double t, bool hessian)
 /* Moves along the step; false if no step that matters lowers the value. */
 static bool move(solver *s, bool hessian)
 {
+    s->whole = s->quasi || !s->stale;
     if (try_step(s, 1.0, hessian)) {
         accept(s);
         return true;
     }
+    s->whole = false;
     double reach = s->f->reach(s->f->self, s->step);
     double t = isfinite(reach) && reach > 0.0 ? log1p(reach) / reach : 0.5;
     for (int halvings = 0; halvings < 60; halvings++, t *= 0.5)
@@ -215,14 +224,44 @@ static bool runs_away(solver *s)
     return f->recedes(f->self, s->work);
 }
 
+/* What the decrement will be after the step that was just found, judging by the last two: Newton's
+ * method squares the error each time, so that decrements d0, d1 are followed by d1 (d1 / d0)^2; any
+ * other factor multiplies it.  INFINITY: not known. */
+static double foretell(const solver *s)
+{
+    double ratio = s->decrement / s->last_decrement;
+    if (!s->whole || !(s->last_decrement > 0.0))
+        return INFINITY;
+    return s->decrement * (s->stale ? ratio : ratio * ratio);
+}
+
+/* Whether the step that was just found will reach the minimum of a quadratic up to rounding. */
+static bool solves_quadratic(const solver *s)
+{
+    if (!s->options->quadratic || s->stale || 0.5 * s->decrement > EXPLAINED * s->value)
+        return false;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->factor.dropped[i] || s->factor.l[i * s->n + i] < sqrt(SAFE_PIVOT))
+            return false;
+    return true;
+}
+
+/* The decrement expected after the step, where that is safely within the tolerance; INFINITY: it is
+ * not. */
+static double foretold(const solver *s)
+{
+    double next = solves_quadratic(s) ? DBL_EPSILON * DBL_EPSILON * s->decrement : foretell(s);
+    double share = s->quasi ? FORETOLD_QUASI : FORETOLD;
+    return 0.5 * next <= share * s->options->tolerance * s->scale ? next : INFINITY;
+}
+
 /* Whether the next step will converge, judging by the last two decrements: then its Hessian would
  * not be needed. */
 static bool nearly_there(const solver *s)
 {
     if (s->options->quadratic)
         return true;
-    double next = s->decrement * (s->decrement / s->last_decrement);
-    return s->last_decrement > 0.0 && 10.0 * next <= s->options->tolerance * s->scale;
+    return 10.0 * foretell(s) <= s->options->tolerance * s->scale;
 }
 
 /* No parameter would change by more than its last bits. */
@@ -288,6 +327,19 @@ static bool suspect(solver *s, pboost_newton_report *report, bool small)
     return small;
 }
 
+/* A last step, which is not worth an evaluation. */
+static void finish(solver *s, pboost_newton_report *report, double next)
+{
+    for (size_t i = 0; i < s->n; i++)
+        s->x[i] += s->step[i];
+    if (!isfinite(next))
+        return;
+    report->iterations++;
+    s->value -= 0.5 * s->decrement;
+    for (size_t i = 0; i < s->n; i++)
+        s->gradient[i] *= sqrt(next / s->decrement);
+}
+
 static void iterate(solver *s, pboost_newton_report *report)
 {
     const pboost_newton_options *o = s->options;
@@ -307,11 +359,11 @@ static void iterate(solver *s, pboost_newton_report *report)
         if (!(s->decrement >= 0.0) || !isfinite(s->decrement))
             return;
         s->scale = fmax(fabs(s->value), o->floor);
+        double next = foretold(s);
         bool small = 0.5 * s->decrement <= o->tolerance * s->scale || step_is_rounding(s);
-        report->converged = suspect(s, report, small);
-        if (report->converged) /* a step not worth an evaluation still adds digits to x */
-            for (size_t i = 0; i < s->n; i++)
-                s->x[i] += s->step[i];
+        report->converged = suspect(s, report, small || isfinite(next));
+        if (report->converged)
+            finish(s, report, next);
         if (report->converged || report->recedes || report->iterations == o->max_iterations)
             return;
 

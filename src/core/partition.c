@@ -163,6 +163,20 @@ static void fetch_rows(double *restrict ahead, size_t n, const partition_piece *
         ahead[i] = pad * scale;
 }
 
+/* Row number `cut` of the piece, with the rows that a window from there on reads around it: where
+ * they lie, or copied if they must be scaled or turned round, or stick out. */
+static const double *rows_around(partition_work *work, const partition_piece *p, size_t cut,
+                                 size_t behind, size_t window)
+{
+    size_t ahead = window + PARTITION_PAD, lack = cut < behind ? behind - cut : 0;
+    if (lack == 0 && p->last - p->first - cut >= ahead && p->scale == 1 && !p->backward)
+        return p->x + p->first + cut;
+    fetch_rows(work->x + lack, behind - lack + ahead, p, cut + lack - behind);
+    for (size_t i = 0; i < lack; i++)
+        work->x[i] = work->x[lack];
+    return work->x + behind;
+}
+
 void pboost_partition_sweep(partition_work *work, const partition_table *table,
                             const partition_piece *piece)
 {
@@ -170,24 +184,19 @@ void pboost_partition_sweep(partition_work *work, const partition_table *table,
     size_t behind = reach(k), window = window_rows(k);
     simd_level_t level = pboost_simd_level();
     partition_kernel *kernel = (k < MANY_FROM ? FEW : MANY)[level];
-    double *x = work->x + behind, *cost = work->cost + behind;
+    double *cost = work->cost + behind;
 
-    /* x[0] and cost[0] are the first cut of the window and the row after it; before cut 0 lie rows
-     * that no path uses */
-    fetch_rows(x - 1, 1, piece, 0);
-    for (size_t i = 0; i < behind; i++) {
-        work->x[i] = x[-1];
+    /* before cut 0 lie cuts that no path uses */
+    for (size_t i = 0; i < behind; i++)
         work->cost[i] = (double)INFINITY;
-    }
     cost[-1] = 0;
     for (size_t cut = 1;; cut += window) {
-        fetch_rows(x, window + PARTITION_PAD, piece, cut);
+        const double *x = rows_around(work, piece, cut, behind, window);
         kernel(cost, work->step + cut, x, window, table, work->scratch);
         if (rows - cut < window) {
             work->end = cost + (rows - cut);
             return;
         }
-        memmove(work->x, work->x + window, behind * sizeof *work->x);
         memmove(work->cost, work->cost + window, behind * sizeof *work->cost);
         REBASE[level](cost - (2 * k - 1), 2 * k - 1);
     }
@@ -197,17 +206,15 @@ void pboost_partition_sweep(partition_work *work, const partition_table *table,
 static void trace(partition_cuts *out, const partition_work *work, const partition_piece *piece,
                   size_t k, size_t cut)
 {
-    size_t n = 1;
-    for (size_t c = cut; c > 0; c -= k + work->step[c])
-        n++;
+    size_t n = 0;
+    for (; cut > 0; cut -= k + work->step[cut])
+        out->cut[n++] = piece->backward ? piece->last - cut : piece->first + cut;
+    out->cut[n++] = piece->backward ? piece->last : piece->first;
     out->n_cuts = n;
-    for (size_t i = 0; i < n; i++) {
-        if (piece->backward)
-            out->cut[i] = piece->last - cut;
-        else
-            out->cut[n - 1 - i] = piece->first + cut;
-        if (cut > 0)
-            cut -= k + work->step[cut];
+    for (size_t i = 0; !piece->backward && i < n / 2; i++) {
+        size_t swap = out->cut[i];
+        out->cut[i] = out->cut[n - 1 - i];
+        out->cut[n - 1 - i] = swap;
     }
 }
 

@@ -7,14 +7,16 @@
 #include "parallel.h"
 #include "try.h"
 
-#define PANEL_VALUES 4096 /* a panel of few columns stays in the first cache */
-#define MIN_PANEL_ROWS 64 /* and one of many has enough rows to pay for a tile's traffic */
+#define PANEL_VALUES 4096  /* a panel of few columns stays in the first cache */
+#define TURNED_ROWS 256    /* likewise, with room for a turned copy */
+#define MIN_PANEL_ROWS 128 /* and one of many has enough rows to pay for a tile's traffic */
+#define MIN_STEP 16        /* rows read in place at a time, likewise */
 #define CHUNK_VALUES ((size_t)1 << 16) /* less than this is not worth another thread */
 #define MAX_CHUNKS 64
 #define MAX_SUMS ((size_t)1 << 23) /* values in all chunks' sums together */
 
 #define CACHE_VALUES ((size_t)1 << 17) /* all panels together, kept between passes */
-#define SHIFT_SAMPLE 256               /* rows that decide whether a column is shifted */
+#define SHIFT_SAMPLE 64                /* rows that decide whether a column is shifted */
 #define SHIFT_RATIO 16.0               /* mean over standard deviation from which it is */
 
 /* The head of a chunk's sums; then gradient, cross and gram. */
@@ -57,6 +59,9 @@ static void plan_chunks(pass_plan *plan)
     plan->panel_rows = smaller(larger(rows, MIN_PANEL_ROWS), GLM_BLOCK);
     /* One row more, or all blocks would fall on the same few cache lines. */
     plan->pitch = plan->panel_rows + 1;
+    plan->turned = plan->blocks == 1;
+    if (plan->turned)
+        plan->panel_rows = plan->pitch = TURNED_ROWS;
     plan->sums_size = SUM_HEAD + plan->padded * (2 + plan->padded);
     size_t chunks = plan->count / larger(1, CHUNK_VALUES / plan->padded);
     chunks = smaller(smaller(chunks, MAX_CHUNKS), MAX_SUMS / plan->sums_size);
@@ -66,6 +71,8 @@ static void plan_chunks(pass_plan *plan)
     plan->n_chunks = (plan->count + plan->chunk_rows - 1) / plan->chunk_rows;
     plan->n_workers = smaller((size_t)pboost_threads(plan->threads), plan->n_chunks);
     plan->work_size = plan->pitch * plan->padded + 5 * plan->panel_rows;
+    if (plan->turned)
+        plan->work_size += plan->pitch * plan->padded + GLM_COLUMNS_LANES;
 }
 
 pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *samples,
@@ -89,11 +96,15 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
     size_t work = plan->n_workers * plan->work_size;
     size_t panels = (plan->count + plan->panel_rows - 1) / plan->panel_rows;
     size_t cache = panels * plan->pitch * plan->padded;
-    if (cache > CACHE_VALUES || pboost_panel_is_direct(samples, stride, shift))
+    bool direct = !plan->turned && pboost_panel_is_direct(samples, stride, shift);
+    if (cache > CACHE_VALUES || direct)
         cache = 0;
     NEED(plan->block = pboost_alloc(work + cache + PANEL_LANES, sizeof *plan->block), err);
     plan->work = pboost_panel_align(plan->block);
     plan->cache = cache > 0 ? plan->work + work : NULL;
+    plan->in_place = cache == 0 && plan->cols > PANEL_LANES && samples->row == NULL &&
+                     samples->x->type == PBOOST_F64 && samples->x->col_stride == 1 && stride == 1 &&
+                     shift == NULL;
 done:
     if (st != PBOOST_OK)
         pboost_pass_free(plan);
@@ -117,6 +128,7 @@ void pboost_pass_free(pass_plan *plan)
 /* One panel of a chunk with what belongs to its rows. */
 typedef struct {
     glm_panel panel;
+    glm_table table; /* what takes its place where rows are read in place */
     double *eta, *residual, *curvature;
     const double *target, *weight; /* weight may be NULL */
 } pass_panel;
@@ -127,6 +139,20 @@ typedef struct {
     double intercept;
     bool gram;
 } pass_task;
+
+static bool reads_in_place(const pass_task *task)
+{
+    return task->plan->in_place && !task->gram;
+}
+
+/* Rows taken at a time. */
+static size_t step_of(const pass_task *task)
+{
+    if (!reads_in_place(task))
+        return task->plan->panel_rows;
+    size_t rows = PANEL_VALUES / task->plan->padded / PANEL_LANES * PANEL_LANES;
+    return smaller(larger(rows, MIN_STEP), task->plan->panel_rows);
+}
 
 /* Fills target, weight and offset of the samples; returns the offsets or NULL. */
 static const double *gather_columns(pass_panel *p, const pass_plan *plan, panel_rows rows,
@@ -147,14 +173,41 @@ static const double *gather_columns(pass_panel *p, const pass_plan *plan, panel_
     return s->offset != NULL ? offset : NULL;
 }
 
-/* The panel from row `first` of the plan on. */
+/* The panel from row `first` of the plan on, turned where the plan says so. */
 static const double *find_panel(const pass_plan *plan, double *work, panel_rows rows, size_t first)
 {
+    double *panel = work;
     if (plan->cache != NULL)
-        work = plan->cache + first / plan->panel_rows * plan->pitch * plan->padded;
+        panel = plan->cache + first / plan->panel_rows * plan->pitch * plan->padded;
     if (plan->cached)
-        return work;
-    return pboost_panel_gather(work, plan->pitch, plan->samples, rows);
+        return panel;
+    if (!plan->turned)
+        return pboost_panel_gather(panel, plan->pitch, plan->samples, rows);
+    const double *x = pboost_panel_direct(plan->samples, rows);
+    if (x == NULL)
+        x = pboost_panel_gather(work + plan->work_size - plan->pitch * plan->padded, plan->pitch,
+                                plan->samples, rows);
+    plan->kernels->transpose(
+        panel, (glm_panel){.x = x, .capacity = plan->pitch, .count = rows.count, .blocks = 1});
+    return panel;
+}
+
+/* Says where the next panel will be read from, if that is known and there is a whole one. */
+static void look_ahead(glm_panel *panel, const pass_task *task, size_t first)
+{
+    const pass_plan *plan = task->plan;
+    const pboost_matrix *x = plan->samples->x;
+    size_t step = step_of(task), next = first + step;
+    if (next + step > plan->count)
+        return;
+    if (plan->cached && plan->turned) {
+        panel->ahead = panel->x + plan->pitch * plan->padded;
+        panel->ahead_stride = PANEL_LANES;
+    } else if (plan->cache == NULL && plan->samples->row == NULL && x->type == PBOOST_F64 &&
+               x->col_stride == 1 && plan->stride == 1) {
+        panel->ahead = (const double *)x->data + (ptrdiff_t)next * x->row_stride;
+        panel->ahead_stride = x->row_stride;
+    }
 }
 
 static pass_panel load_panel(const pass_task *task, int worker, size_t first, size_t count,
@@ -169,22 +222,51 @@ static pass_panel load_panel(const pass_task *task, int worker, size_t first, si
     /* The offset is needed before residual exists, and shares its place. */
     const double *offset =
         gather_columns(&p, plan, rows, rest + 3 * length, rest + 4 * length, p.residual);
+    bool in_place = reads_in_place(task);
     p.panel = (glm_panel){
-        .x = find_panel(plan, work, rows, first),
+        .x = in_place ? NULL : find_panel(plan, work, rows, first),
         .capacity = pitch,
         .count = count,
         .blocks = plan->blocks,
     };
-    const pboost_matrix *x = plan->samples->x;
-    if (plan->cache == NULL && plan->samples->row == NULL && x->type == PBOOST_F64 &&
-        x->col_stride == 1 && plan->stride == 1 && first + 2 * plan->panel_rows <= plan->count) {
-        p.panel.ahead = (const double *)x->data + (ptrdiff_t)(first + count) * x->row_stride;
-        p.panel.ahead_stride = x->row_stride;
+    look_ahead(&p.panel, task, first);
+    if (in_place) {
+        const pboost_matrix *x = plan->samples->x;
+        p.table = (glm_table){
+            .x = (const double *)x->data + (ptrdiff_t)first * x->row_stride,
+            .row_stride = x->row_stride,
+            .count = count,
+            .cols = plan->cols,
+            .ahead = p.panel.ahead,
+        };
     }
-    plan->kernels->eta(p.eta, p.panel, task->theta, task->intercept);
+    if (in_place)
+        plan->kernels->eta_table(p.eta, &p.table, task->theta, task->intercept);
+    else if (plan->turned)
+        plan->kernels->eta_columns(p.eta, p.panel.x, pitch, count, plan->cols, task->theta,
+                                   task->intercept);
+    else
+        plan->kernels->eta(p.eta, p.panel, task->theta, task->intercept);
     for (size_t r = 0; with_offset && offset != NULL && r < count; r++)
         p.eta[r] += offset[r];
     return p;
+}
+
+/* Adds a turned panel to lanes. */
+static void add_turned(double *lanes, const pass_plan *plan, const pass_panel *p, bool gram)
+{
+    size_t count = p->panel.count;
+    for (size_t r = count; r % PANEL_LANES != 0; r++)
+        p->residual[r] = p->curvature[r] = 0.0;
+    glm_columns columns = {.x = p->panel.x,
+                           .capacity = plan->pitch,
+                           .count = count,
+                           .cols = plan->cols,
+                           .residual = p->residual,
+                           .curvature = p->curvature,
+                           .ahead = p->panel.ahead,
+                           .ahead_stride = p->panel.ahead_stride};
+    plan->kernels->add_columns(lanes, &columns, gram);
 }
 
 static void add_chunk(void *context, size_t chunk, int worker)
@@ -195,17 +277,31 @@ static void add_chunk(void *context, size_t chunk, int worker)
     const family_kernels *family = &kernels->family[plan->family->family];
     double *head = plan->sums + chunk * plan->sums_size, *gradient = head + SUM_HEAD;
     double *cross = gradient + plan->padded, *gram = cross + plan->padded;
+    double *lanes = plan->work + (size_t)worker * plan->work_size + plan->pitch * plan->padded +
+                    5 * plan->panel_rows;
     memset(head, 0, (task->gram ? plan->sums_size : SUM_HEAD + 2 * plan->padded) * sizeof *head);
+    if (plan->turned)
+        memset(lanes, 0, GLM_COLUMNS_LANES * sizeof *lanes);
 
     size_t end = smaller((chunk + 1) * plan->chunk_rows, plan->count);
-    for (size_t at = chunk * plan->chunk_rows; at < end; at += plan->panel_rows) {
-        size_t count = smaller(plan->panel_rows, end - at);
+    size_t step = step_of(task);
+    for (size_t at = chunk * plan->chunk_rows; at < end; at += step) {
+        size_t count = smaller(step, end - at);
         pass_panel p = load_panel(task, worker, at, count, true);
         family->event(head, p.residual, p.curvature, p.eta, p.target, p.weight, count);
-        kernels->gradient(gradient, cross, p.panel, p.residual, p.curvature);
+        if (plan->turned) {
+            add_turned(lanes, plan, &p, task->gram);
+            continue;
+        }
+        if (reads_in_place(task))
+            kernels->gradient_table(gradient, &p.table, p.residual);
+        else
+            kernels->gradient(gradient, cross, p.panel, p.residual, p.curvature);
         if (task->gram)
             kernels->gram(gram, p.panel, p.curvature);
     }
+    if (plan->turned)
+        kernels->finish_columns(gradient, cross, gram, lanes, task->gram);
 }
 
 pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept, bool gram)
@@ -232,8 +328,9 @@ static void direction_chunk(void *context, size_t chunk, int worker)
     double *head = plan->sums + chunk * plan->sums_size;
     double reach = 0.0, slope = 0.0, length = 0.0;
     size_t end = smaller((chunk + 1) * plan->chunk_rows, plan->count);
-    for (size_t at = chunk * plan->chunk_rows; at < end; at += plan->panel_rows) {
-        size_t count = smaller(plan->panel_rows, end - at);
+    size_t step = step_of(task);
+    for (size_t at = chunk * plan->chunk_rows; at < end; at += step) {
+        size_t count = smaller(step, end - at);
         pass_panel p = load_panel(task, worker, at, count, false);
         for (size_t r = 0; r < count; r++) {
             double w = p.weight != NULL ? p.weight[r] : 1.0, v = p.eta[r];

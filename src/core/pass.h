@@ -20,6 +20,8 @@ typedef struct pass_plan {
     double scale;        /* what every sum is multiplied by */
     const double *shift; /* of columns; NULL: none */
     size_t cols, padded, blocks;
+    bool in_place; /* a pass without gram reads rows where they lie */
+    bool turned;   /* panels hold columns: there are few enough for that to be faster */
     size_t panel_rows;
     size_t pitch; /* rows from one block of a panel to the next */
     size_t n_chunks, chunk_rows;
@@ -34,7 +36,7 @@ typedef struct pass_plan {
 /* What a pass adds up; gram is padded x padded, the blocks on and below the diagonal. */
 typedef struct {
     double value, residual, curvature; /* sums over the samples */
-    double *gradient, *cross, *gram;
+    double *gradient, *cross, *gram;   /* cross and gram only of a pass that was asked for them */
 } pass_sums;
 
 /* A column whose mean dwarfs its deviation (a year, a time stamp) is all but constant to a Gram

@@ -79,6 +79,18 @@ void pboost_rng_fill(uint64_t *out, size_t n, uint64_t seed, rng_purpose purpose
     WORDS[pboost_simd_level()](out, n, seed, stream, counter_of(purpose, index));
 }
 
+void pboost_rng_keys(uint64_t *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream)
+{
+    enum { BLOCK = 256 };
+    uint64_t word[2 * BLOCK];
+    for (size_t at = 0; at < n; at += BLOCK) {
+        size_t count = n - at < BLOCK ? n - at : BLOCK;
+        pboost_rng_fill(word, count, seed, purpose, stream, at);
+        for (size_t i = 0; i < count; i++)
+            out[at + i] = word[2 * i];
+    }
+}
+
 void pboost_rng_normals(double *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream,
                         uint64_t index)
 {

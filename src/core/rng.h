@@ -46,6 +46,9 @@ static inline uint64_t pboost_rng_key(uint64_t seed, rng_purpose purpose, uint64
     return word[0];
 }
 
+/* Those of rows 0 .. n-1. */
+void pboost_rng_keys(uint64_t *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream);
+
 /* A stream of words that may fail: seeded, or from the operating system.  Lives on the stack of one
  * question, so that a forked child never inherits words it could use again. */
 typedef struct {

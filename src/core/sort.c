@@ -2,20 +2,23 @@
  *
  * The range of the values is divided into equal cells; a cell is a monotone function of the value,
  * whatever the rounding, so scattering records to their cells in order of input is one stable step
- * of a sort.  A long list goes to buckets of a thousand records or so, each a run of cells, with the
+ * of a sort.  A long list goes to buckets of two thousand records or so, each a run of cells, with the
  * runs chosen from a sample; a short one goes to as many cells as it has records and is finished by
  * insertion.  What a skewed distribution leaves together is distributed again over its own, smaller
  * range, and merged if that does not help.  The result is unique, so it does not depend on the
  * sample, the buckets or the threads. */
 #include "sort.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include <try.h>
 
+#include "kernels/sort.h"
 #include "large.h"
 #include "parallel.h"
+#include "simd.h"
 
 typedef struct {
     double value;
@@ -29,7 +32,7 @@ typedef struct {
 #define TINY 24
 
 /* Records per bucket of a long list. */
-#define BUCKET 1024
+#define BUCKET 2048
 
 #define MAX_CELLS 65536
 
@@ -84,10 +87,23 @@ static void merge_sort(record *a, record *b, size_t n)
         memcpy(a, from, n * sizeof *a);
 }
 
-/* Where values of a range fall: cell = (value - low) * scale, at most last. */
-typedef struct {
-    double low, scale, last;
-} cells;
+static sort_cells_kernel *const CELLS[SIMD_LEVELS] = {
+    pboost_sort_cells_plain,
+#ifdef PBOOST_SIMD_X86
+    pboost_sort_cells_avx2,
+    pboost_sort_cells_avx512,
+#endif
+};
+
+static sort_range_kernel *const RANGE[SIMD_LEVELS] = {
+    pboost_sort_range_plain,
+#ifdef PBOOST_SIMD_X86
+    pboost_sort_range_avx2,
+    pboost_sort_range_avx512,
+#endif
+};
+
+typedef sort_grid cells;
 
 /* False where the range is empty, or so wide or narrow that its size overflows. */
 static bool cells_init(cells *out, double low, double high, size_t n_cells)
@@ -113,22 +129,44 @@ typedef struct {
 /* Bytes for a short list, its spare and its words, by record. */
 #define SHORT_BYTES (2 * sizeof(record) + 2 * sizeof(uint32_t))
 
-/* Moves n <= SHORT records from a to b, ordered by cell; the most records in one cell. */
-static uint32_t spread(record *restrict b, const record *restrict a, size_t n, const cells *c,
-                       const short_work *work)
+/* Turns the number of records by cell into where each cell begins; the most records in one. */
+static uint32_t start_cells(const short_work *work, const cells *c)
 {
     uint32_t start = 0, most = 0, n_cells = (uint32_t)c->last + 1;
-    memset(work->count, 0, n_cells * sizeof *work->count);
-    for (size_t i = 0; i < n; i++)
-        work->count[work->cell[i] = cell_of(c, a[i].value)]++;
     for (size_t i = 0; i < n_cells; i++) {
         uint32_t count = work->count[i];
         most = count > most ? count : most;
         work->count[i] = start;
         start += count;
     }
+    return most;
+}
+
+/* Moves n <= SHORT records from a to b, ordered by cell; the most records in one cell. */
+static uint32_t spread(record *restrict b, const record *restrict a, size_t n, const cells *c,
+                       const short_work *work)
+{
+    memset(work->count, 0, ((size_t)c->last + 1) * sizeof *work->count);
+    for (size_t i = 0; i < n; i++)
+        work->count[work->cell[i] = cell_of(c, a[i].value)]++;
+    uint32_t most = start_cells(work, c);
     for (size_t i = 0; i < n; i++)
         b[work->count[work->cell[i]]++] = a[i];
+    return most;
+}
+
+/* The same from values and their rows; without rows they are numbered. */
+static uint32_t spread_values(record *restrict b, const double *restrict value,
+                              const size_t *restrict row, size_t n, const cells *c,
+                              const short_work *work)
+{
+    memset(work->count, 0, ((size_t)c->last + 1) * sizeof *work->count);
+    CELLS[pboost_simd_level()](work->cell, value, n, c);
+    for (size_t i = 0; i < n; i++)
+        work->count[work->cell[i]]++;
+    uint32_t most = start_cells(work, c);
+    for (size_t i = 0; i < n; i++)
+        b[work->count[work->cell[i]]++] = (record){value[i], row != NULL ? row[i] : i};
     return most;
 }
 
@@ -190,17 +228,33 @@ static void insert_out(size_t *restrict row, double *restrict sorted, const reco
     }
 }
 
-/* Sorts a, n <= SHORT, with the help of b, into row and sorted; c is where its values may lie. */
-static void sort_out(size_t *row, double *sorted, record *a, record *b, size_t n, const cells *c,
-                     const short_work *work)
+/* Sorts n <= SHORT values and their rows, with the help of a and b, into row and sorted; c is where
+ * the values may lie.  The output may be the input. */
+static void sort_out(size_t *row, double *sorted, const double *value, const size_t *value_row,
+                     size_t n, const cells *c, record *a, record *b, const short_work *work)
 {
-    uint32_t most = spread(b, a, n, c, work);
+    uint32_t most = spread_values(a, value, value_row, n, c, work);
     if (most <= TINY) {
-        insert_out(row, sorted, b, n);
+        insert_out(row, sorted, a, n);
         return;
     }
-    sort_cells(b, a, n, c, most, work, 0);
-    write_out(row, sorted, b, n);
+    sort_cells(a, b, n, c, most, work, 0);
+    write_out(row, sorted, a, n);
+}
+
+static void read_in(record *a, const double *value, const size_t *row, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        a[i] = (record){value[i], row != NULL ? row[i] : i};
+}
+
+/* As sort_out, for values of which nothing is known. */
+static void sort_any_out(size_t *row, double *sorted, const double *value, const size_t *value_row,
+                         size_t n, record *a, record *b, const short_work *work)
+{
+    read_in(a, value, value_row, n);
+    short_sort(a, b, n, work, 0);
+    write_out(row, sorted, a, n);
 }
 
 /* ---- Long lists ------------------------------------------------------------------------------ */
@@ -213,10 +267,9 @@ typedef struct {
     uint32_t *first_cell; /* by bucket, and n_cells at the end */
     uint16_t *bucket;     /* by row */
     size_t *offset;       /* by task and bucket: count, then where its next record goes */
-    record *rec;
-    record *spare;  /* by worker, SHORT each */
-    uint32_t *word; /* by worker, 2 * SHORT each */
-    size_t *row;
+    record *spare;        /* by worker, 2 * SHORT each */
+    uint32_t *word;       /* by worker, 2 * SHORT each */
+    size_t *row;          /* the output; first ordered by bucket, then within buckets */
     double *sorted;
 } long_list;
 
@@ -228,16 +281,21 @@ static size_t task_start(const long_list *s, size_t task)
 
 static void count_task(void *context, size_t task, int worker)
 {
+    enum { BLOCK = 512 };
     const long_list *s = context;
-    const cells c = s->cells;
-    const double *value = s->value;
+    sort_cells_kernel *kernel = CELLS[pboost_simd_level()];
     const uint16_t *bucket_of_cell = s->bucket_of_cell;
     uint16_t *bucket = s->bucket;
+    uint32_t cell[BLOCK];
     size_t *restrict count = s->offset + task * s->n_buckets;
     (void)worker;
     memset(count, 0, s->n_buckets * sizeof *count);
-    for (size_t i = task_start(s, task), end = task_start(s, task + 1); i < end; i++)
-        count[bucket[i] = bucket_of_cell[cell_of(&c, value[i])]]++;
+    for (size_t at = task_start(s, task), end = task_start(s, task + 1); at < end; at += BLOCK) {
+        size_t n = end - at < BLOCK ? end - at : BLOCK;
+        kernel(cell, s->value + at, n, &s->cells);
+        for (size_t i = 0; i < n; i++)
+            count[bucket[at + i] = bucket_of_cell[cell[i]]]++;
+    }
 }
 
 static void scatter_task(void *context, size_t task, int worker)
@@ -246,17 +304,23 @@ static void scatter_task(void *context, size_t task, int worker)
     const long_list *s = context;
     const double *value = s->value;
     const uint16_t *bucket = s->bucket;
-    record *restrict rec = s->rec;
-    size_t *restrict offset = s->offset + task * s->n_buckets;
+    double *restrict sorted = s->sorted;
+    size_t *restrict row = s->row, *restrict offset = s->offset + task * s->n_buckets;
     size_t i = task_start(s, task), end = task_start(s, task + 1);
     (void)worker;
     /* a store waits for its line; ask for the lines of later ones */
     for (; i + AHEAD < end; i++) {
-        __builtin_prefetch(rec + offset[bucket[i + AHEAD]], 1);
-        rec[offset[bucket[i]]++] = (record){value[i], i};
+        size_t later = offset[bucket[i + AHEAD]], to = offset[bucket[i]]++;
+        __builtin_prefetch(sorted + later, 1);
+        __builtin_prefetch(row + later, 1);
+        sorted[to] = value[i];
+        row[to] = i;
     }
-    for (; i < end; i++)
-        rec[offset[bucket[i]]++] = (record){value[i], i};
+    for (; i < end; i++) {
+        size_t to = offset[bucket[i]]++;
+        sorted[to] = value[i];
+        row[to] = i;
+    }
 }
 
 /* The buckets' own cells need no look at the records: the ends of their range are known. */
@@ -273,18 +337,19 @@ static void bucket_task(void *context, size_t bucket, int worker)
     const long_list *s = context;
     const size_t *end = s->offset + (s->n_tasks - 1) * s->n_buckets;
     size_t from = bucket > 0 ? end[bucket - 1] : 0, n = end[bucket] - from;
-    record *a = s->rec + from, *b = s->spare + (size_t)worker * SHORT;
+    record *spare = s->spare + (size_t)worker * 2 * SHORT;
     uint32_t *word = s->word + (size_t)worker * 2 * SHORT;
     const short_work work = {word, word + SHORT};
+    size_t *row = s->row + from;
+    double *sorted = s->sorted + from;
     cells c;
 
-    if (n > TINY && n <= SHORT && bucket_cells(&c, s, bucket, n)) {
-        sort_out(s->row + from, s->sorted + from, a, b, n, &c, &work);
+    if (n <= 1 || n > SHORT)
         return;
-    }
-    if (n > 0 && n <= SHORT)
-        short_sort(a, b, n, &work, 0);
-    write_out(s->row + from, s->sorted + from, a, n);
+    if (n > TINY && bucket_cells(&c, s, bucket, n))
+        sort_out(row, sorted, sorted, row, n, &c, spare, spare + SHORT, &work);
+    else
+        sort_any_out(row, sorted, sorted, row, n, spare, spare + SHORT, &work);
 }
 
 /* Sorts the few buckets that are too long, one by one: again as a long list, or by merging. */
@@ -331,6 +396,23 @@ static void make_offsets(long_list *s, size_t *next)
         }
 }
 
+static pboost_status sort_by_merging(size_t *row, double *sorted, const double *value, size_t n,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    record *a = NULL, *b = NULL;
+
+    NEED(a = pboost_alloc_large(n, sizeof *a), err);
+    NEED(b = pboost_alloc_large(n, sizeof *b), err);
+    read_in(a, value, NULL, n);
+    merge_sort(a, b, n);
+    write_out(row, sorted, a, n);
+done:
+    free(b);
+    free(a);
+    return st;
+}
+
 static pboost_status sort_long(size_t *row, double *sorted, const double *value, size_t n,
                                double low, double high, int threads, int depth, pboost_error *err)
 {
@@ -338,26 +420,18 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
     long_list s = {.value = value, .n = n, .row = row, .sorted = sorted};
     uint32_t *count = NULL;
     size_t n_workers = (size_t)pboost_threads(threads);
-    record *spare = NULL;
 
     s.n_tasks = n / TASK_ROWS < MAX_TASKS ? n / TASK_ROWS + 1 : MAX_TASKS;
     s.n_cells = n / 64 < MAX_CELLS ? n / 64 : MAX_CELLS;
-    NEED(s.rec = pboost_alloc_large(n, sizeof *s.rec), err);
-    if (depth >= MAX_DEPTH || !cells_init(&s.cells, low, high, s.n_cells)) {
-        NEED(spare = pboost_alloc_large(n, sizeof *spare), err);
-        for (size_t i = 0; i < n; i++)
-            s.rec[i] = (record){value[i], i};
-        merge_sort(s.rec, spare, n);
-        write_out(row, sorted, s.rec, n);
-        goto done;
-    }
+    if (depth >= MAX_DEPTH || !cells_init(&s.cells, low, high, s.n_cells))
+        return sort_by_merging(row, sorted, value, n, err);
     NEED(count = calloc(s.n_cells, sizeof *count), err);
     NEED(s.first_cell = pboost_alloc(s.n_cells + 1, sizeof *s.first_cell), err);
     NEED(s.bucket_of_cell = pboost_alloc(s.n_cells, sizeof *s.bucket_of_cell), err);
     NEED(s.bucket = pboost_alloc_large(n, sizeof *s.bucket), err);
     group_cells(&s, count);
     NEED(s.offset = pboost_alloc((s.n_tasks + 1) * s.n_buckets, sizeof *s.offset), err);
-    NEED(s.spare = pboost_alloc(n_workers * SHORT, sizeof *s.spare), err);
+    NEED(s.spare = pboost_alloc(n_workers * 2 * SHORT, sizeof *s.spare), err);
     NEED(s.word = pboost_alloc(n_workers * 2 * SHORT, sizeof *s.word), err);
 
     pboost_parallel(s.n_tasks, threads, count_task, &s);
@@ -366,7 +440,6 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
     pboost_parallel(s.n_buckets, threads, bucket_task, &s);
     TRY(sort_rest(&s, threads, depth, err));
 done:
-    free(spare);
     free(s.word);
     free(s.spare);
     free(s.offset);
@@ -374,7 +447,6 @@ done:
     free(s.bucket_of_cell);
     free(s.first_cell);
     free(count);
-    free(s.rec);
     return st;
 }
 
@@ -386,23 +458,24 @@ static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_erro
     size_t *order = NULL;
 
     for (size_t b = 0; b < s->n_buckets; b++) {
-        size_t from = b > 0 ? end[b - 1] : 0, n = end[b] - from;
-        const record *a = s->rec + from;
+        size_t from = b > 0 ? end[b - 1] : 0, n = end[b] - from, *row = s->row + from;
+        double *sorted = s->sorted + from;
         if (n <= SHORT)
             continue;
-        double low = a[0].value, high = low;
+        double low = sorted[0], high = low;
+        for (size_t i = 1; i < n; i++) {
+            low = sorted[i] < low ? sorted[i] : low;
+            high = sorted[i] > high ? sorted[i] : high;
+        }
+        if (low == high)
+            continue;
         NEED(value = pboost_alloc_large(n, sizeof *value), err);
-        for (size_t i = 0; i < n; i++) {
-            value[i] = a[i].value;
-            low = value[i] < low ? value[i] : low;
-            high = value[i] > high ? value[i] : high;
-        }
-        if (low < high) {
-            NEED(order = pboost_alloc_large(n, sizeof *order), err);
-            TRY(sort_long(order, s->sorted + from, value, n, low, high, threads, depth + 1, err));
-            for (size_t i = 0; i < n; i++)
-                s->row[from + i] = a[order[i]].row;
-        }
+        NEED(order = pboost_alloc_large(2 * n, sizeof *order), err);
+        memcpy(value, sorted, n * sizeof *value);
+        TRY(sort_long(order, sorted, value, n, low, high, threads, depth + 1, err));
+        memcpy(order + n, row, n * sizeof *row);
+        for (size_t i = 0; i < n; i++)
+            row[i] = order[n + order[i]];
         free(order);
         free(value);
         order = NULL;
@@ -425,66 +498,34 @@ static pboost_status sort_few(size_t *row, double *sorted, const double *value, 
 
     NEED(rec = pboost_alloc(n, SHORT_BYTES), err);
     uint32_t *words = (uint32_t *)(void *)(rec + 2 * n);
-    for (size_t i = 0; i < n; i++)
-        rec[i] = (record){value[i], i};
     const short_work work = {words, words + n};
-    if (cells_init(&c, low, high, n)) {
-        sort_out(row, sorted, rec, rec + n, n, &c, &work);
-    } else {
-        short_sort(rec, rec + n, n, &work, 0);
-        write_out(row, sorted, rec, n);
-    }
+    if (cells_init(&c, low, high, n))
+        sort_out(row, sorted, value, NULL, n, &c, rec, rec + n, &work);
+    else
+        sort_any_out(row, sorted, value, NULL, n, rec, rec + n, &work);
 done:
     free(rec);
     return st;
 }
 
-/* The range of a part of the list; not_finite is 0 if all values are finite. */
-typedef struct {
-    double low, high, not_finite;
-} survey;
-
 typedef struct {
     const double *value;
     size_t n, n_tasks;
-    survey *part;
+    sort_range *part;
 } survey_list;
 
-/* Four lists at a time, as one comparison must wait for the one before. */
 static void survey_task(void *context, size_t task, int worker)
 {
-    enum { WAYS = 4 };
     survey_list *s = context;
-    size_t i = s->n / s->n_tasks * task;
-    size_t end = task + 1 == s->n_tasks ? s->n : i + s->n / s->n_tasks;
-    double low[WAYS], high[WAYS], zero[WAYS] = {0};
-    survey *part = &s->part[task];
+    size_t share = s->n / s->n_tasks, from = share * task;
     (void)worker;
-    for (int w = 0; w < WAYS; w++)
-        low[w] = high[w] = s->value[i];
-    for (; i + WAYS <= end; i += WAYS)
-        for (int w = 0; w < WAYS; w++) {
-            double v = s->value[i + (size_t)w];
-            low[w] = v < low[w] ? v : low[w];
-            high[w] = v > high[w] ? v : high[w];
-            zero[w] += v - v;
-        }
-    for (; i < end; i++) {
-        low[0] = s->value[i] < low[0] ? s->value[i] : low[0];
-        high[0] = s->value[i] > high[0] ? s->value[i] : high[0];
-        zero[0] += s->value[i] - s->value[i];
-    }
-    *part = (survey){low[0], high[0], zero[0]};
-    for (int w = 1; w < WAYS; w++) {
-        part->low = low[w] < part->low ? low[w] : part->low;
-        part->high = high[w] > part->high ? high[w] : part->high;
-        part->not_finite += zero[w];
-    }
+    s->part[task] =
+        RANGE[pboost_simd_level()](s->value + from, task + 1 == s->n_tasks ? s->n - from : share);
 }
 
-static survey survey_all(const double *value, size_t n, int threads)
+static sort_range survey_all(const double *value, size_t n, int threads)
 {
-    survey part[MAX_TASKS];
+    sort_range part[MAX_TASKS];
     survey_list s = {value, n, n / TASK_ROWS < MAX_TASKS ? n / TASK_ROWS + 1 : MAX_TASKS, part};
     pboost_parallel(s.n_tasks, threads, survey_task, &s);
     for (size_t t = 1; t < s.n_tasks; t++) {
@@ -506,7 +547,7 @@ static bool in_order(const double *value, size_t n)
 pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *value, size_t n,
                                   int threads, pboost_error *err)
 {
-    survey range = {0, 0, 0};
+    sort_range range = {0, 0, 0};
 
     if (n > 0)
         range = survey_all(value, n, threads);
@@ -528,42 +569,49 @@ pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *val
     return sort_long(row, sorted, value, n, range.low, range.high, threads, 0, err);
 }
 
-pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, pboost_error *err)
+/* Puts rows whose keys agree but for their low bits in the order of those. */
+static pboost_status sort_run(size_t *row, const uint64_t *key, size_t n, uint64_t low_bits,
+                              pboost_error *err)
 {
-    typedef struct {
-        uint64_t key;
-        size_t row;
-    } keyed;
     pboost_status st = PBOOST_OK;
-    keyed *from = NULL, *to = NULL;
-    size_t count[8][256] = {{0}};
+    double *low = NULL;
+    size_t *order = NULL;
 
-    NEED(from = pboost_alloc_large(n, sizeof *from), err);
-    NEED(to = pboost_alloc_large(n, sizeof *to), err);
-    for (size_t i = 0; i < n; i++) {
-        from[i] = (keyed){key[i], i};
-        for (int byte = 0; byte < 8; byte++)
-            count[byte][key[i] >> 8 * byte & 255]++;
-    }
-    for (int byte = 0; byte < 8; byte++) {
-        size_t *at = count[byte], start = 0;
-        if (n == 0 || at[key[0] >> 8 * byte & 255] == n)
-            continue;
-        for (int digit = 0; digit < 256; digit++) {
-            size_t c = at[digit];
-            at[digit] = start;
-            start += c;
-        }
-        for (size_t i = 0; i < n; i++)
-            to[at[from[i].key >> 8 * byte & 255]++] = from[i];
-        keyed *other = from;
-        from = to;
-        to = other;
-    }
+    NEED(low = pboost_alloc(n, 2 * sizeof *low), err);
+    NEED(order = pboost_alloc(n, 2 * sizeof *order), err);
     for (size_t i = 0; i < n; i++)
-        row[i] = from[i].row;
+        low[i] = (double)(key[row[i]] & low_bits);
+    TRY(pboost_sort_doubles(order, low + n, low, n, 1, err));
+    for (size_t i = 0; i < n; i++)
+        order[n + i] = row[order[i]];
+    memcpy(row, order + n, n * sizeof *row);
 done:
-    free(to);
-    free(from);
+    free(order);
+    free(low);
+    return st;
+}
+
+/* As doubles, by as many bits as a double holds; among keys that agree in these, by the others. */
+pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, int threads,
+                               pboost_error *err)
+{
+    const int low = 64 - DBL_MANT_DIG;
+    pboost_status st = PBOOST_OK;
+    double *high = NULL, *sorted = NULL;
+
+    NEED(high = pboost_alloc_large(n, sizeof *high), err);
+    NEED(sorted = pboost_alloc_large(n, sizeof *sorted), err);
+    for (size_t i = 0; i < n; i++)
+        high[i] = (double)(key[i] >> low);
+    TRY(pboost_sort_doubles(row, sorted, high, n, threads, err));
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && sorted[to] == sorted[from];)
+            to++;
+        if (to - from > 1)
+            TRY(sort_run(row + from, key, to - from, (UINT64_C(1) << low) - 1, err));
+    }
+done:
+    free(sorted);
+    free(high);
     return st;
 }

@@ -13,6 +13,7 @@ pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *val
                                   int threads, pboost_error *err);
 
 /* row[0 .. n) = positions of key in the order (key, position). */
-pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, pboost_error *err);
+pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, int threads,
+                               pboost_error *err);
 
 #endif

@@ -9,6 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "answers.h"
+#include "large.h"
 #include "names.h"
 #include "rng.h"
 #include "schedule.h"
@@ -230,10 +232,12 @@ static pboost_status shuffle_rows(size_t *order, size_t n, const pboost_trainer_
             order[i] = i;
         return PBOOST_OK;
     }
-    NEED(key = pboost_alloc(n, sizeof *key), err);
-    for (size_t i = 0; i < n; i++)
-        key[i] = pboost_rng_key(o->seed, RNG_SHUFFLE, 0, o->row_key != NULL ? o->row_key[i] : i);
-    TRY(pboost_sort_keys(order, key, n, err));
+    NEED(key = pboost_alloc_large(n, sizeof *key), err);
+    if (o->row_key == NULL)
+        pboost_rng_keys(key, n, o->seed, RNG_SHUFFLE, 0);
+    for (size_t i = 0; o->row_key != NULL && i < n; i++)
+        key[i] = pboost_rng_key(o->seed, RNG_SHUFFLE, 0, o->row_key[i]);
+    TRY(pboost_sort_keys(order, key, n, o->threads, err));
 done:
     free(key);
     return st;
@@ -269,8 +273,9 @@ pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pbo
     TRY(pboost_schedule_slices(t->slice_start, t->options.schedule, rows, t->options.rounds,
                                t->options.bag_size, err));
     NEED(t->history = pboost_alloc(rounds, sizeof *t->history), err);
-    NEED(t->order = pboost_alloc(rows, sizeof *t->order), err);
+    NEED(t->order = pboost_alloc_large(rows, sizeof *t->order), err);
     NEED(t->score = pboost_alloc(longest_slice(t->slice_start, rounds), sizeof *t->score), err);
+    TRY(pboost_answers_reserve(&t->answers, rounds, rows / t->options.bag_size, rows, err));
     TRY(shuffle_rows(t->order, rows, &t->options, err));
     *out = t;
     t = NULL;

@@ -21,9 +21,9 @@
 
 typedef struct {
     size_t cols, padded;
-    double *mean;  /* by column, padded */
-    double *theta; /* zeros, padded */
-    double *target;
+    double *mean;   /* by column, padded */
+    double *theta;  /* zeros, padded */
+    double *target; /* ones: the residuals at theta = 0 are -1, so the gradient adds up the rows */
     pboost_cholesky root; /* of the covariance */
     size_t *kept;         /* columns that have a coordinate */
     double *map;          /* by coordinate, padded: z_j = map_j . (x - mean) */
@@ -52,7 +52,9 @@ static pboost_status whitening_init(whitening *w, const pboost_samples *s, pboos
     w->padded = pboost_panel_blocks(d) * PANEL_LANES;
     NEED(w->mean = calloc(w->padded, sizeof *w->mean), err);
     NEED(w->theta = calloc(w->padded, sizeof *w->theta), err);
-    NEED(w->target = calloc(s->n, sizeof *w->target), err);
+    NEED(w->target = pboost_alloc(s->n, sizeof *w->target), err);
+    for (size_t i = 0; i < s->n; i++)
+        w->target[i] = 1.0;
     w->root.n = d;
     NEED(w->root.scale = calloc(d, sizeof *w->root.scale), err);
     NEED(w->root.dropped = calloc(d, 1), err);
@@ -75,7 +77,7 @@ static pboost_status covariance(whitening *w, const pboost_samples *samples, int
     TRY(pboost_pass_init(&plan, &s, linear, NULL, threads, err));
     pass_sums sums = pboost_pass_run(&plan, w->theta, 0.0, false);
     for (size_t j = 0; j < w->cols; j++)
-        w->mean[j] = sums.cross[j] / sums.curvature;
+        w->mean[j] = -sums.gradient[j] / sums.curvature;
     pboost_pass_free(&plan);
 
     TRY(pboost_pass_init(&plan, &s, linear, w->mean, threads, err));

@@ -33,7 +33,7 @@ static void find_processor(char *out, size_t size)
 static void describe_machine(char *out, size_t size, int threads)
 {
     struct utsname name = {0};
-    char processor[128];
+    char processor[128] = "";
 
     uname(&name);
     find_processor(processor, sizeof processor);

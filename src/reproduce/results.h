@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     repro_settings settings;
     double seconds;
-    char machine[256];
+    char machine[512];
     repro_result result[N_EXPERIMENTS]; /* empty where not wanted */
 } repro_results;
 

@@ -3,8 +3,8 @@
  * PriorBoost and PBPrefix go through the library's trainer with a learner of our own, which keeps
  * the model of every round and knows both readings of the penalty.  Slices are cut from the table in
  * its order, for its rows are independent draws already, so that all rows of a fit lie together and
- * are read in order.  OneShot is one question about random bags of all rows; its bags do not depend
- * on epsilon and are made once per series.
+ * are read in order.  OneShot is one question about bags that are random with respect to the data;
+ * for rows that are independent draws, neighbours make such bags.
  *
  * All models of a series are measured on the test table in one pass. */
 #include "series.h"
@@ -189,6 +189,24 @@ done:
     return st;
 }
 
+/* floor(n/k) bags of neighbours. */
+static pboost_status neighbour_bags(pboost_bags *out, size_t n, size_t min_bag, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    *out = (pboost_bags){.n_rows = n, .n_bags = n / min_bag};
+    NEED(out->row = pboost_alloc(n, sizeof *out->row), err);
+    NEED(out->start = pboost_alloc(out->n_bags + 1, sizeof *out->start), err);
+    for (size_t i = 0; i < n; i++)
+        out->row[i] = i;
+    for (size_t b = 0; b <= out->n_bags; b++)
+        out->start[b] = n / out->n_bags * b + (b < n % out->n_bags ? b : n % out->n_bags);
+done:
+    if (st != PBOOST_OK)
+        pboost_bags_free(out);
+    return st;
+}
+
 static pboost_status train_oneshots(pboost_coef *coef, const runner *r, double *target,
                                     pboost_error *err)
 {
@@ -196,8 +214,7 @@ static pboost_status train_oneshots(pboost_coef *coef, const runner *r, double *
     pboost_bags bags = {0};
     double *answer = NULL;
 
-    TRY(pboost_bags_random(&bags, r->setup->rows, r->series->min_bag, repro_mix(r->seed, 4, 0),
-                           err));
+    TRY(neighbour_bags(&bags, r->setup->rows, r->series->min_bag, err));
     NEED(answer = pboost_alloc(bags.n_bags, sizeof *answer), err);
     for (size_t i = 0; i < r->setup->n_epsilons; i++)
         TRY(train_oneshot(&coef[i], r, &bags, answer, target, r->setup->epsilon[i], err));

@@ -152,9 +152,10 @@ static pboost_status check_setup(const experiment_setup *s, const experiment_inf
              "%s: %zu rows in %zu rounds are slices of %zu rows, fewer than the largest bag size "
              "of %zu; at most %zu rounds are possible",
              info->name, least, s->rounds, least / s->rounds, bag, least / bag);
-    if (least / s->rounds <= s->features)
+    if (s->l2 == 0.0 && least / s->rounds <= s->features)
         FAIL(err, PBOOST_BAD_DATA,
-             "%s: %zu rows in %zu rounds are slices of %zu rows, too few for %zu features",
+             "%s: %zu rows in %zu rounds are slices of %zu rows, too few for %zu features without "
+             "a penalty",
              info->name, least, s->rounds, least / s->rounds, s->features);
 done:
     return st;

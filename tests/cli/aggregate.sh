@@ -109,7 +109,7 @@ refuse 'do not go together' --estimator interpolated --round
 refuse '--rho is for' --estimator aggregate --rho 0.5
 refuse '--rho is 2' --estimator interpolated --rho 2
 refuse '--l2 cv is for' --estimator event --l2 cv
-refuse '--covariance is for' --covariance sandwich
+refuse '--covariance is for' --estimator event --covariance sandwich
 refuse "it must be model or sandwich" --estimator aggregate --covariance x
 refuse '--winsorize is' --winsorize 0
 finish

@@ -50,7 +50,7 @@ done
 cmp t1.json t3.json || fail "threads change the results"
 
 # ---- killed at any moment, the same command goes on and ends alike ----
-slow=(linear --rows 65536 --rounds 64 --test-rows 65536 --seed 3 --threads 1)
+slow=(linear --rows 32768 --rounds 64 --test-rows 4096 --features 4 --min-bags 1,8,64 --seed 3 --threads 1)
 expect 0 priorboost reproduce "${slow[@]}" --out whole --json
 for signal in KILL INT; do
     "$PRIORBOOST" reproduce "${slow[@]}" --out cut-$signal >/dev/null 2>stderr &

@@ -38,6 +38,11 @@ static struct {
     bool hit;
 } inject;
 
+/* What the library has allocated since the program began. */
+static struct {
+    size_t calls, bytes;
+} allocated;
+
 static inline void inject_nothing(void)
 {
     bool hit = inject.hit;
@@ -66,8 +71,10 @@ static inline void inject_entropy(long n, int error, bool for_good)
     inject.entropy_for_good = for_good;
 }
 
-static inline bool allocation_fails(void)
+static inline bool allocation_fails(size_t bytes)
 {
+    allocated.calls++;
+    allocated.bytes += bytes;
     if (inject.allocation == 0 || --inject.allocation > 0)
         return false;
     inject.hit = true;
@@ -77,22 +84,22 @@ static inline bool allocation_fails(void)
 
 void *__wrap_malloc(size_t bytes)
 {
-    return allocation_fails() ? NULL : __real_malloc(bytes);
+    return allocation_fails(bytes) ? NULL : __real_malloc(bytes);
 }
 
 void *__wrap_calloc(size_t n, size_t bytes)
 {
-    return allocation_fails() ? NULL : __real_calloc(n, bytes);
+    return allocation_fails(n * bytes) ? NULL : __real_calloc(n, bytes);
 }
 
 void *__wrap_realloc(void *old, size_t bytes)
 {
-    return allocation_fails() ? NULL : __real_realloc(old, bytes);
+    return allocation_fails(bytes) ? NULL : __real_realloc(old, bytes);
 }
 
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
 {
-    return allocation_fails() ? NULL : __real_aligned_alloc(alignment, bytes);
+    return allocation_fails(bytes) ? NULL : __real_aligned_alloc(alignment, bytes);
 }
 
 ssize_t __wrap_getrandom(void *buffer, size_t bytes, unsigned flags)

@@ -29,7 +29,7 @@ c++ -std=c++11 -Wall -Wextra -Werror "$SOURCE/tests/install/headers.cpp" $flags 
 
 strange=$(nm -D --defined-only "$library" | awk '{print $3}' | grep -v '^pboost_' || true)
 [ -z "$strange" ] || { echo "exported, but not of this library: $strange"; exit 1; }
-declared=$(grep -ohE '\bpboost_[a-z0-9_]+\(' "$SOURCE"/include/priorboost/*.h | tr -d '(' | sort -u)
+declared=$(grep -ohE '\bpboost_[a-z0-9_]+\(' "$root"/usr/include/priorboost/*.h | tr -d '(' | sort -u)
 missing=$(comm -13 <(nm -D --defined-only "$library" | awk '{print $3}' | sort -u) <(echo "$declared"))
 [ -z "$missing" ] || { echo "declared, but not exported: $missing"; exit 1; }
 

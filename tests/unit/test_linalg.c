@@ -175,6 +175,103 @@ static void kernels_match_plain_sums(void **state)
     pboost_simd_force(SIMD_AVX512);
 }
 
+/* Sums over up to 8 turned columns, in two panels, at every level. */
+static void turned_kernels_match_plain_sums(void **state)
+{
+    (void)state;
+    enum { CAP = 32 };
+    static double data[2 * CAP * 8], columns[8 * CAP], w[2 * CAP], r[2 * CAP];
+    static double lanes[GLM_COLUMNS_LANES], g[8], cross[8], gram[64];
+    test_rng rng = {9};
+    for (int level = 0; level < SIMD_LEVELS; level++)
+        for (size_t d = 1; d <= 8; d++)
+            for (size_t count = 1; count <= CAP; count++) {
+                pboost_simd_force((simd_level_t)level);
+                const glm_kernels *k = pboost_glm_kernels();
+                memset(lanes, 0, sizeof lanes);
+                for (size_t i = 0; i < 2 * CAP; i++) {
+                    bool within = i % CAP < count;
+                    w[i] = within ? uniform(&rng) : 0.0;
+                    r[i] = within ? normal(&rng) : 0.0;
+                    for (size_t j = 0; j < 8; j++)
+                        data[i * 8 + j] = j < d ? normal(&rng) : 0.0;
+                }
+                for (size_t h = 0; h < 2; h++) {
+                    glm_panel p = {
+                        .x = data + h * CAP * 8, .capacity = CAP, .count = count, .blocks = 1};
+                    k->transpose(columns, p);
+                    glm_columns c = {.x = columns,
+                                     .capacity = CAP,
+                                     .count = count,
+                                     .cols = d,
+                                     .residual = r + h * CAP,
+                                     .curvature = w + h * CAP,
+                                     .ahead = h == 0 ? p.x + CAP * 8 : NULL,
+                                     .ahead_stride = 8};
+                    k->add_columns(lanes, &c, count % 2 == 1);
+                }
+                k->finish_columns(g, cross, gram, lanes, count % 2 == 1);
+                for (size_t j = 0; j < d; j++) {
+                    double eg = 0.0, ec = 0.0;
+                    for (size_t i = 0; i < 2 * CAP; i++) {
+                        eg += r[i] * data[i * 8 + j];
+                        ec += w[i] * data[i * 8 + j];
+                    }
+                    assert_near(g[j], eg, 1e-12);
+                    for (size_t m = 0; m <= j && count % 2 == 1; m++) {
+                        double e = 0.0;
+                        for (size_t i = 0; i < 2 * CAP; i++)
+                            e += w[i] * data[i * 8 + j] * data[i * 8 + m];
+                        assert_near(cross[j], ec, 1e-12);
+                        assert_near(gram[j * 8 + m], e, 1e-12);
+                    }
+                }
+            }
+    pboost_simd_force(SIMD_AVX512);
+}
+
+/* Rows read where they lie: any number of columns from 8 on, any stride, at every level. */
+static void kernels_in_place_match_plain_sums(void **state)
+{
+    (void)state;
+    enum { HEIGHT = 21, MAXD = 43 };
+    test_rng rng = {10};
+    for (int level = 0; level < SIMD_LEVELS; level++)
+        for (size_t d = 8; d <= MAXD; d++)
+            for (size_t count = 1; count <= HEIGHT; count++) {
+                pboost_simd_force((simd_level_t)level);
+                const glm_kernels *k = pboost_glm_kernels();
+                size_t stride = d + count % 3;
+                double *data =
+                    calloc((count - 1) * stride + d, sizeof *data); /* not one value more */
+                double theta[MAXD], r[HEIGHT], eta[HEIGHT + 8], g[MAXD] = {0};
+                for (size_t i = 0; i < (count - 1) * stride + d; i++)
+                    data[i] = normal(&rng);
+                for (size_t j = 0; j < d; j++)
+                    theta[j] = normal(&rng);
+                for (size_t i = 0; i < count; i++)
+                    r[i] = normal(&rng);
+                glm_table t = {
+                    .x = data, .row_stride = (ptrdiff_t)stride, .count = count, .cols = d};
+                k->eta_table(eta, &t, theta, 0.5);
+                k->gradient_table(g, &t, r);
+                for (size_t i = 0; i < count; i++) {
+                    double e = 0.5;
+                    for (size_t j = 0; j < d; j++)
+                        e += data[i * stride + j] * theta[j];
+                    assert_near(eta[i], e, 1e-12);
+                }
+                for (size_t j = 0; j < d; j++) {
+                    double e = 0.0;
+                    for (size_t i = 0; i < count; i++)
+                        e += r[i] * data[i * stride + j];
+                    assert_near(g[j], e, 1e-12);
+                }
+                free(data);
+            }
+    pboost_simd_force(SIMD_AVX512);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +281,8 @@ int main(void)
         cmocka_unit_test(floors_the_pivot_where_nothing_may_go),
         cmocka_unit_test(dropped_columns_stay_dropped),
         cmocka_unit_test(kernels_match_plain_sums),
+        cmocka_unit_test(turned_kernels_match_plain_sums),
+        cmocka_unit_test(kernels_in_place_match_plain_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,74 @@ static void a_rough_hessian_saves_hessians(void **state)
     assert_int_equal(bowl.hessians, 0);
 }
 
+static double slide_reach(void *self, const double *p)
+{
+    (void)self;
+    return fmax(fabs(p[0]), fabs(p[1]));
+}
+
+/* A step whose outcome is known beforehand is not evaluated. */
+static void a_sure_step_is_not_evaluated(void **state)
+{
+    (void)state;
+    cosh_bowl bowl = {.n = 5, .centre = CENTRE, .steepness = 0.2};
+    pboost_objective f = {5, &bowl, cosh_value, NULL, cosh_reach, NULL};
+    pboost_newton_report report;
+    double x[5] = {0};
+    assert_int_equal(pboost_newton(x, &report, &f, &OPTIONS, NULL), PBOOST_OK);
+    assert_true(report.converged);
+    assert_int_equal(bowl.evaluations, 3);
+    assert_int_equal(report.iterations, 3);
+    assert_near(report.value, 5.0, 1e-15);
+    for (int i = 0; i < 5; i++)
+        assert_near(x[i], CENTRE[i], 1e-8);
+}
+
+/* f(x) = rest + (x0 - 3)^2 / 2 + (x1 - c x0)^2 / 2, its Hessian multiplied by `error`. */
+typedef struct {
+    double rest, c, error;
+    int evaluations;
+} parabola;
+
+static double parabola_value(void *self, const double *x, double *gradient, double *hessian)
+{
+    parabola *p = self;
+    double a = x[0] - 3.0, b = x[1] - p->c * x[0];
+    p->evaluations++;
+    gradient[0] = a - p->c * b;
+    gradient[1] = b;
+    if (hessian != NULL) {
+        hessian[0] = p->error * (1.0 + p->c * p->c);
+        hessian[2] = -p->error * p->c;
+        hessian[3] = p->error;
+    }
+    return p->rest + 0.5 * a * a + 0.5 * b * b;
+}
+
+/* One evaluation solves a quadratic, unless digits were lost: then a second one tells. */
+static void a_quadratic_is_solved_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        double rest, c, error;
+        int evaluations;
+    } cases[] = {{1.0, 0.5, 1.0, 1}, {1e-6, 0.5, 1.0 + 1e-9, 2}, {1.0, 1e4, 1.0 + 1e-9, 2}};
+    for (size_t k = 0; k < 3; k++) {
+        parabola p = {cases[k].rest, cases[k].c, cases[k].error, 0};
+        pboost_objective f = {2, &p, parabola_value, NULL, slide_reach, NULL};
+        pboost_newton_options o = OPTIONS;
+        pboost_newton_report report;
+        double x[2] = {0};
+        o.quadratic = true;
+        assert_int_equal(pboost_newton(x, &report, &f, &o, NULL), PBOOST_OK);
+        assert_true(report.converged);
+        assert_int_equal(p.evaluations, cases[k].evaluations);
+        assert_near(report.value, p.rest, 1e-14);
+        assert_near(x[0], 3.0, 1e-12);
+        assert_near(x[1], 3.0 * p.c, 1e-12 * p.c);
+    }
+}
+
 static void a_start_beyond_the_limit_is_refused(void **state)
 {
     (void)state;
@@ -114,12 +182,6 @@ static double slide_value(void *self, const double *x, double *gradient, double 
         hessian[3] = 2.0;
     }
     return exp(-x[0]) + (x[1] - 2.0) * (x[1] - 2.0);
-}
-
-static double slide_reach(void *self, const double *p)
-{
-    (void)self;
-    return fmax(fabs(p[0]), fabs(p[1]));
 }
 
 static bool slide_recedes(void *self, const double *p)
@@ -185,6 +247,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_the_minimum),
         cmocka_unit_test(a_rough_hessian_saves_hessians),
+        cmocka_unit_test(a_sure_step_is_not_evaluated),
+        cmocka_unit_test(a_quadratic_is_solved_at_once),
         cmocka_unit_test(a_start_beyond_the_limit_is_refused),
         cmocka_unit_test(a_slide_is_noticed),
         cmocka_unit_test(a_dependent_parameter_is_dropped),

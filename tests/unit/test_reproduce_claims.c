@@ -124,7 +124,28 @@ static void test_all_claims_fail_of_contrary_results(void **state)
     for (size_t i = 0; i + 1 < sizeof IDS / sizeof *IDS; i++)
         if (verdict(IDS[i]) != PAGE_DOES_NOT_HOLD)
             fail_msg("%s: %s", IDS[i], page_verdict_name(verdict(IDS[i])));
-    assert_int_equal(verdict("bag-size-spread"), PAGE_NOT_TESTED); /* nothing crosses */
+}
+
+/* The best bag sizes follow each other ever faster. */
+static double hasty(const repro_series *s, double x)
+{
+    size_t best = x <= 1000 ? 1 : x <= 2000 ? 4 : x <= 2200 ? 16 : 64;
+    return s->experiment == EXPERIMENT_BAG_SIZE && s->min_bag != best ? 2.0 : 1.0;
+}
+
+static void test_crossovers_may_draw_together(void **state)
+{
+    (void)state;
+    experiment_setup *setup = &settings.setup[EXPERIMENT_BAG_SIZE];
+    for (size_t i = 0; i < setup->n_sizes; i++)
+        setup->size[i] = 100 * (i + 1);
+    fill(hasty);
+    assert_int_equal(verdict("bag-size-grows"), PAGE_HOLDS);
+    assert_int_equal(verdict("bag-size-spread"), PAGE_DOES_NOT_HOLD);
+    setup->size[22] = 4500; /* the last crossover, now farther off */
+    setup->size[23] = 9000;
+    fill(hasty);
+    assert_int_equal(verdict("bag-size-spread"), PAGE_HOLDS_ONE_READING); /* in n alone */
 }
 
 /* lambda on the sum lets OneShot at k = 1 off lightly. */
@@ -163,9 +184,8 @@ static void test_what_was_not_run_is_not_judged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_all_claims_hold_of_ideal_results),
-        TEST(test_all_claims_fail_of_contrary_results),
-        TEST(test_a_claim_may_hold_under_one_reading),
+        TEST(test_all_claims_hold_of_ideal_results), TEST(test_all_claims_fail_of_contrary_results),
+        TEST(test_crossovers_may_draw_together),     TEST(test_a_claim_may_hold_under_one_reading),
         TEST(test_what_was_not_run_is_not_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

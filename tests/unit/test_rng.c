@@ -90,6 +90,21 @@ static void normals_are_accurate(void **state)
     }
 }
 
+static void keys_are_those_of_single_rows(void **state)
+{
+    (void)state;
+    static uint64_t key[1001];
+    static const size_t sizes[] = {0, 1, 255, 256, 257, 1000};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        size_t n = sizes[s];
+        key[n] = 77;
+        pboost_rng_keys(key, n, 5, RNG_SHUFFLE, 3);
+        assert_true(key[n] == 77);
+        for (size_t i = 0; i < n; i++)
+            assert_true(key[i] == pboost_rng_key(5, RNG_SHUFFLE, 3, i));
+    }
+}
+
 static void a_seeded_source_repeats(void **state)
 {
     (void)state;
@@ -145,6 +160,7 @@ int main(void)
         cmocka_unit_test(every_argument_changes_the_words),
         cmocka_unit_test(all_levels_give_the_same_words_and_normals),
         cmocka_unit_test(normals_are_accurate),
+        cmocka_unit_test(keys_are_those_of_single_rows),
         cmocka_unit_test(a_seeded_source_repeats),
         cmocka_unit_test(system_words_differ),
         cmocka_unit_test(a_wiped_source_holds_no_words),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <priorboost/core.h>
 
+#include "simd.h"
 #include "sort.h"
 
 static uint64_t state;
@@ -194,6 +195,38 @@ static void bad_values_are_named(void **unused)
     }
 }
 
+/* Whatever the vectors: the same order, and no value escapes the look for what is not finite. */
+static void levels_agree(void **unused)
+{
+    enum { N = 20011, FEW = 70 };
+    static double value[N], sorted[N], plain_sorted[N];
+    static size_t row[N], plain_row[N];
+    (void)unused;
+    state = 5;
+    for (size_t i = 0; i < N; i++)
+        value[i] = (double)(next() >> 40) - 0x1p22;
+    for (simd_level_t level = SIMD_PLAIN; level < SIMD_LEVELS; level++) {
+        if (pboost_simd_force(level) != level)
+            continue;
+        bool plain = level == SIMD_PLAIN;
+        assert_int_equal(pboost_sort_doubles(plain ? plain_row : row, plain ? plain_sorted : sorted,
+                                             value, N, 1, NULL),
+                         PBOOST_OK);
+        if (!plain) {
+            assert_memory_equal(row, plain_row, sizeof row);
+            assert_memory_equal(sorted, plain_sorted, sizeof sorted);
+        }
+        for (size_t i = 0; i < FEW; i++) {
+            double kept = value[i];
+            value[i] = i % 2 == 0 ? NAN : -INFINITY;
+            assert_int_equal(pboost_sort_doubles(row, sorted, value, FEW, 1, NULL),
+                             PBOOST_BAD_DATA);
+            value[i] = kept;
+        }
+    }
+    pboost_simd_force(SIMD_LEVELS);
+}
+
 static void keys_are_stable(void **unused)
 {
     static const uint64_t masks[] = {UINT64_MAX, 0xff00, 3, 0, 0xf0000000000000f0u};
@@ -204,20 +237,19 @@ static void keys_are_stable(void **unused)
     for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
         for (size_t i = 0; i < 3000; i++)
             key[i] = next() & masks[m];
-        assert_int_equal(pboost_sort_keys(row, key, 3000, NULL), PBOOST_OK);
+        assert_int_equal(pboost_sort_keys(row, key, 3000, 1, NULL), PBOOST_OK);
         for (size_t i = 1; i < 3000; i++)
             assert_true(key[row[i - 1]] < key[row[i]] ||
                         (key[row[i - 1]] == key[row[i]] && row[i - 1] < row[i]));
     }
-    assert_int_equal(pboost_sort_keys(row, key, 0, NULL), PBOOST_OK);
+    assert_int_equal(pboost_sort_keys(row, key, 0, 1, NULL), PBOOST_OK);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_is_stable),
-        cmocka_unit_test(odd_sizes_are_sorted),
-        cmocka_unit_test(bad_values_are_named),
+        cmocka_unit_test(order_is_stable),      cmocka_unit_test(odd_sizes_are_sorted),
+        cmocka_unit_test(bad_values_are_named), cmocka_unit_test(levels_agree),
         cmocka_unit_test(keys_are_stable),
     };
     return cmocka_run_group_tests_name("sort", tests, NULL, NULL);

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "kernels/columns.h"
+#include "kernels/rows.h"
 #include "kernels/vec.h"
 
 /* ---- Families -------------------------------------------------------------------------------- */
@@ -22,7 +24,7 @@ INLINE vec identity(vec eta)
 
 INLINE vec sigmoid(vec eta)
 {
-    vec u = vec_exp(-vec_abs(eta));
+    vec u = vec_exp_falling(-vec_abs(eta));
     vec q = 1.0 / (1.0 + u);
     return vec_select(eta < 0.0, u * q, q);
 }
@@ -34,7 +36,7 @@ INLINE vec_moments linear_moments(vec eta)
 
 INLINE vec_moments logistic_moments(vec eta)
 {
-    vec u = vec_exp(-vec_abs(eta));
+    vec u = vec_exp_falling(-vec_abs(eta));
     vec q = 1.0 / (1.0 + u);
     return (vec_moments){vec_select(eta < 0.0, u * q, q), u * q * q};
 }
@@ -52,7 +54,7 @@ INLINE vec linear_loss(vec eta, vec y)
 
 INLINE vec logistic_loss(vec eta, vec y)
 {
-    vec u = vec_exp(-vec_abs(eta));
+    vec u = vec_exp_falling(-vec_abs(eta));
     return vec_max(eta, vec_all(0.0)) - y * eta + vec_log1p_unit(u);
 }
 
@@ -202,7 +204,7 @@ INLINE void logistic_event_range(span *b, size_t begin, size_t end, size_t count
 {
     for (size_t i = begin; i < end; i += LANES) {
         vec e = get(b->eta + i, count), t = get(b->y + i, count);
-        vec u = vec_exp(-vec_abs(e));
+        vec u = vec_exp_falling(-vec_abs(e));
         vec q = 1.0 / (1.0 + u), uq = u * q;
         vec mean = vec_select(e < 0.0, uq, q), rest = vec_select(e < 0.0, q, uq);
         vec line = vec_max(e, vec_all(0.0)) - t * e;
@@ -229,7 +231,7 @@ INLINE void product_range(span *b, size_t begin, size_t end, size_t count)
     for (size_t i = begin; i < end; i += LANES) {
         vec e = get(b->eta + i, count);
         b->sum += vec_max(e, vec_all(0.0)) - get(b->y + i, count) * e;
-        b->product *= 1.0 + vec_exp(-vec_abs(e)) * present(count);
+        b->product *= 1.0 + vec_exp_falling(-vec_abs(e)) * present(count);
     }
 }
 
@@ -415,39 +417,6 @@ static void gram_rows(double *gram, glm_panel p, const double *curvature)
     }
 }
 
-static void transpose_panel(double *columns, glm_panel p)
-{
-    for (size_t b = 0; b < p.blocks; b++)
-        for (size_t r = 0; r < p.count; r += LANES) {
-            vec m[LANES];
-            for (size_t i = 0; i < LANES; i++)
-                m[i] = r + i < p.count ? row_of(p, b, r + i) : vec_all(0.0);
-            vec_transpose(m);
-            for (size_t i = 0; i < LANES; i++)
-                vec_store(columns + (b * LANES + i) * p.capacity + r, m[i]);
-        }
-}
-
-static void eta_columns(double *eta, const double *columns, size_t capacity, size_t count,
-                        size_t cols, const double *theta, double intercept)
-{
-    for (size_t r = 0; r < count; r += 4 * LANES) {
-        size_t width = count - r < 4 * LANES ? (count - r + LANES - 1) / LANES : 4;
-        vec sum[4] = {vec_all(intercept), vec_all(intercept), vec_all(intercept),
-                      vec_all(intercept)};
-        if (width == 4)
-            for (size_t j = 0; j < cols; j++)
-                for (size_t i = 0; i < 4; i++)
-                    sum[i] += vec_load(columns + j * capacity + r + i * LANES) * theta[j];
-        else
-            for (size_t j = 0; j < cols; j++)
-                for (size_t i = 0; i < width; i++)
-                    sum[i] += vec_load(columns + j * capacity + r + i * LANES) * theta[j];
-        for (size_t i = 0; i < width; i++)
-            vec_store(eta + r + i * LANES, sum[i]);
-    }
-}
-
 static double dot(const double *a, const double *b, size_t n)
 {
     vec sum[4] = {vec_all(0.0), vec_all(0.0), vec_all(0.0), vec_all(0.0)};
@@ -501,8 +470,12 @@ const glm_kernels SIMD(pboost_glm_kernels) = {
     gradient_rows,
     product_rows,
     gram_rows,
-    transpose_panel,
-    eta_columns,
+    SIMD(pboost_columns_turn),
+    SIMD(pboost_columns_eta),
+    SIMD(pboost_columns_add),
+    SIMD(pboost_columns_finish),
+    SIMD(pboost_rows_eta),
+    SIMD(pboost_rows_gradient),
     dot,
     sum_of,
     all_finite,

@@ -15,6 +15,26 @@ typedef struct {
     ptrdiff_t ahead_stride;
 } glm_panel;
 
+/* Up to 8 columns of `count` rows, turned: column j of row r is x[j * capacity + r].  Residual and
+ * curvature are 0 from count up to the next multiple of 8. */
+typedef struct {
+    const double *x;
+    size_t capacity, count, cols;
+    const double *residual, *curvature;
+    const double *ahead; /* as in glm_panel */
+    ptrdiff_t ahead_stride;
+} glm_columns;
+
+/* Rows of adjacent doubles, row_stride apart; at least 8 columns. */
+typedef struct {
+    const double *x;
+    ptrdiff_t row_stride;
+    size_t count, cols;
+    const double *ahead; /* as in glm_panel */
+} glm_table;
+
+#define GLM_COLUMNS_LANES (8 * (8 + 8 + 36))
+
 enum { EVENT_LOSS, EVENT_RESIDUAL, EVENT_CURVATURE, EVENT_SUMS };
 
 /* What one family needs, for n values at once.  Arrays may be of any length; offset, weight may be
@@ -58,11 +78,21 @@ typedef struct {
     /* gram += sum curvature_r x_r x_r', whole blocks on and below the diagonal; row-major with
      * 8 * blocks columns. */
     void (*gram)(double *gram, glm_panel panel, const double *curvature);
-    /* columns[j * capacity + r] = x_r[j]; capacity is a multiple of 8 and at least count. */
+    /* columns[j * capacity + r] = x_r[j]; capacity is a multiple of 8 and at least count.  The last
+     * eight rows are made whole with zeros. */
     void (*transpose)(double *columns, glm_panel panel);
     /* eta of many models from such columns. */
     void (*eta_columns)(double *eta, const double *columns, size_t capacity, size_t count,
                         size_t cols, const double *theta, double intercept);
+    /* Adds gradient and, where wanted, cross and gram of up to 8 such columns to `lanes`, which has
+     * GLM_COLUMNS_LANES values and starts as zeros. */
+    void (*add_columns)(double *lanes, const glm_columns *columns, bool gram);
+    /* What was added up: 8 values, 8 values, and the lower triangle of an 8 x 8 matrix. */
+    void (*finish_columns)(double *gradient, double *cross, double *gram, const double *lanes,
+                           bool with_gram);
+    /* eta and gradient of rows where they lie.  eta has room for whole vectors. */
+    void (*eta_table)(double *eta, const glm_table *table, const double *theta, double intercept);
+    void (*gradient_table)(double *gradient, const glm_table *table, const double *residual);
     double (*dot)(const double *a, const double *b, size_t n);
     double (*sum)(const double *a, size_t n);
     bool (*all_finite)(const double *a, size_t n);

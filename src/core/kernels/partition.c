@@ -116,6 +116,30 @@ FEW(2)
 FEW(4)
 FEW(8)
 
+/* k = 2, where a cut waits for the one but last: the bags' costs for 8 cuts at once, then the cuts
+ * one by one, their predecessors in registers. */
+INLINE void few_pairs(double *cost, uint32_t *step, const double *x, size_t rows,
+                      const double *inverse)
+{
+    double last = cost[-1], second = cost[-2], third = cost[-3];
+    for (size_t j = 0; j < rows; j += LANES) {
+        double two[LANES], three[LANES];
+        lanes end = load(x + j - 1), d = end - load(x + j - 2), e = end - load(x + j - 3);
+        lanes sum = d + e, square = d * d;
+        store(two, square * inverse[2]);
+        store(three, square + e * e - sum * sum * inverse[3]);
+        for (size_t i = 0; i < LANES; i++) {
+            double of_two = second + two[i], of_three = third + three[i];
+            double best = of_three < of_two ? of_three : of_two;
+            step[j + i] = of_three < of_two;
+            cost[j + i] = best;
+            third = second;
+            second = last;
+            last = best;
+        }
+    }
+}
+
 void SIMD(pboost_partition_few)(double *cost, uint32_t *step, const double *x, size_t rows,
                                 const partition_table *table, double *scratch)
 {
@@ -124,7 +148,7 @@ void SIMD(pboost_partition_few)(double *cost, uint32_t *step, const double *x, s
     (void)scratch;
     switch (k) {
     case 2:
-        few2(cost, step, x, rows, 2, inverse);
+        few_pairs(cost, step, x, rows, inverse);
         break;
     case 3:
         few2(cost, step, x, rows, 3, inverse);

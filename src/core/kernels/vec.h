@@ -71,33 +71,49 @@ INLINE double vec_sum(vec a)
     return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
 }
 
-/* exp to about one unit in the last place; 0 below -707.7, infinity above 709.78, NaN for NaN.
- * x = n ln 2 + r with |r| <= ln 2 / 2, where the Taylor series to r^13 is exact to 4e-18; adding
- * 1.5 * 2^52 rounds to an integer and leaves it in the low bits. */
-INLINE vec vec_exp(vec x)
+/* e^x as p * 2^n, with n in the low bits of `shifted`.  x = n ln 2 + r with |r| <= ln 2 / 2, where
+ * the Chebyshev expansion of e^r, cut after r^11, is exact to 4e-18; adding 1.5 * 2^52 rounds to an
+ * integer and leaves it in the low bits. */
+typedef struct {
+    vec p, shifted;
+} vec_exp_parts;
+
+INLINE vec_exp_parts vec_exp_split(vec x)
 {
     const double magic = 0x1.8p52;
     vec t = x * 0x1.71547652b82fep0 + magic;
     vec n = t - magic;
     vec r = x - n * 0x1.62e42fefa38p-1;
     r = r - n * 0x1.ef35793c7673p-45;
-    vec p = vec_all(1.0 / 6227020800.0);
-    p = p * r + 1.0 / 479001600.0;
-    p = p * r + 1.0 / 39916800.0;
-    p = p * r + 1.0 / 3628800.0;
-    p = p * r + 1.0 / 362880.0;
-    p = p * r + 1.0 / 40320.0;
-    p = p * r + 1.0 / 5040.0;
-    p = p * r + 1.0 / 720.0;
-    p = p * r + 1.0 / 120.0;
-    p = p * r + 1.0 / 24.0;
-    p = p * r + 1.0 / 6.0;
-    p = p * r + 0.5;
+    vec p = vec_all(0x1.af7868d2a36dap-26);
+    p = p * r + 0x1.28b40e50912c4p-22;
+    p = p * r + 0x1.71dde763b593p-19;
+    p = p * r + 0x1.a01991a2e8693p-16;
+    p = p * r + 0x1.a01a01b80532ep-13;
+    p = p * r + 0x1.6c16c187ff82fp-10;
+    p = p * r + 0x1.111111110db6cp-7;
+    p = p * r + 0x1.555555554f0bdp-5;
+    p = p * r + 0x1.5555555555562p-3;
+    p = p * r + 0x1.0000000000011p-1;
     p = p * r + 1.0;
-    p = p * r + 1.0;
-    vec half = (vec)(((vec_bits)t << 52) + (1022ULL << 52));
-    vec y = p * half * 2.0;
+    return (vec_exp_parts){p * r + 1.0, t};
+}
+
+/* exp to about one unit in the last place; 0 below -707.7, infinity above 709.78, NaN for NaN. */
+INLINE vec vec_exp(vec x)
+{
+    vec_exp_parts e = vec_exp_split(x);
+    vec half = (vec)(((vec_bits)e.shifted << 52) + (1022ULL << 52));
+    vec y = e.p * half * 2.0;
     y = vec_select(x > 709.782712893384, vec_all(__builtin_inf()), y);
+    return vec_select(x < -707.7, vec_all(0.0), y);
+}
+
+/* The same for x <= 0 or NaN: multiplying by 2^n is adding n to the exponent. */
+INLINE vec vec_exp_falling(vec x)
+{
+    vec_exp_parts e = vec_exp_split(x);
+    vec y = (vec)((vec_bits)e.p + ((vec_bits)e.shifted << 52));
     return vec_select(x < -707.7, vec_all(0.0), y);
 }
 

@@ -1,0 +1,310 @@
+"""Writes docs/benchmarks.md and its plots from the rows that peers.py measured."""
+
+import plot
+
+# ---- Figures to reach -----------------------------------------------------------------------
+
+# (what, ratio to reach, rows it is about, ours, peer); peer None: the best one of the row
+ONE, TWO = "ours, 1 thread", "ours, 2 threads"
+
+
+def bag_case(n, k):
+    return {"shape": "gaussian", "n": n, "k": k}
+
+
+def fit_case(family, rows, cols, threads=1, warm=False, correlation=0.0):
+    return {"family": family, "rows": rows, "cols": cols, "warm": warm, "threads": threads,
+            "correlation": correlation, "type": "float64"}
+
+
+TARGETS = [
+    *[(f"bags, n={n:.0e}, k={k}, one thread", 40, "bags", bag_case(n, k), ONE, "microagg1d")
+      for n in (10**6, 10**7) for k in (2, 8, 64, 1024)],
+    *[(f"bags, n=1e+07, k={k}, two threads against one", 1.6, "bags", bag_case(10**7, k), TWO, ONE)
+      for k in (2, 8, 64, 1024)],
+    *[(f"{family}, {name}", ratio, "fits", fit_case(family, rows, cols, **more), "ours", None)
+      for family in ("logistic", "poisson")
+      for name, ratio, rows, cols, more in (
+          ("4096 × 8, warm start, one thread", 50, 4096, 8, {"warm": True}),
+          ("1e6 × 8, two threads", 20, 10**6, 8, {"threads": 2}),
+          ("1e6 × 64, one thread", 6, 10**6, 64, {}),
+          ("1e6 × 64 correlated, one thread", 10, 10**6, 64, {"correlation": 0.95}),
+          ("2e5 × 512, one thread", 1.5, 200_000, 512, {}),
+      )],
+    ("linear, 1e6 × 64, one thread", 1.5, "fits", fit_case("linear", 10**6, 64), "ours", None),
+    ("log loss of 256 models, 2^20 × 8, one thread", 15, "losses",
+     {"rows": 1 << 20, "cols": 8, "models": 256, "threads": 1, "type": "float64"}, "ours", None),
+]
+
+# Why a figure is missed, where it is: by the beginning of its name.  Shown only then.
+REASONS = {}
+
+
+def best_peer(seconds, ours):
+    """scikit-learn's better solver, or whoever else is quickest; LIBLINEAR is reported apart."""
+    peers = {n: s for n, s in seconds.items() if not n.startswith("ours") and n != "LIBLINEAR"}
+    return min(peers, key=peers.get)
+
+
+def find(rows, section, case):
+    return next((r for r in rows if r["section"] == section and r.get("case") == case), None)
+
+
+def time_text(seconds):
+    for unit, size in (("s", 1), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def table(head, rows, left=1):
+    out = ["| " + " | ".join(head) + " |",
+           "|" + "|".join("---" if i < left else "---:" for i in range(len(head))) + "|"]
+    return out + ["| " + " | ".join(str(c) for c in row) + " |" for row in rows] + [""]
+
+
+def verdicts(rows):
+    lines, notes = [], []
+    for name, target, section, case, ours, peer in TARGETS:
+        row = find(rows, section, case)
+        if row is None:
+            lines.append((name, "", "", "", "", f"{target}×", "not run"))
+            continue
+        seconds = row["seconds"]
+        peer = peer or best_peer(seconds, ours)
+        ratio = seconds[peer] / seconds[ours]
+        verdict = "reached" if ratio >= target else f"**missed** by {100 * (1 - ratio / target):.0f} %"
+        lines.append((name, peer, time_text(seconds[peer]), time_text(seconds[ours]),
+                      f"{ratio:.3g}×", f"{target}×", verdict))
+        if ratio < target:
+            why = next((w for start, w in REASONS.items() if name.startswith(start)), None)
+            notes.append(f"- {name}: {ratio:.3g}× instead of {target}×."
+                         + (f" {why}" if why else ""))
+    out = ["## Figures to reach", ""]
+    out += table(("case", "peer", "peer takes", "ours takes", "ratio", "to reach", "verdict"),
+                 lines, left=2)
+    if notes:
+        out += ["Missed:", "", *notes, ""]
+    return out
+
+
+# ---- Bags -----------------------------------------------------------------------------------
+
+
+def bags_table(rows, wanted):
+    lines = []
+    for r in rows:
+        if r["section"] != "bags" or not wanted(r["case"]):
+            continue
+        case, s = r["case"], r["seconds"]
+        unit = 1e9 / case["n"]
+        excess = r["agreement"].get("peer_excess", 0.0)
+        lines.append((case["shape"], f"{case['n']:.0e}", case["k"], f"{s[ONE] * unit:.1f}",
+                      f"{s[TWO] * unit:.1f}", f"{s['microagg1d'] * unit:.0f}",
+                      f"{s['microagg1d'] / s[ONE]:.1f}×", f"{s[ONE] / s[TWO]:.2f}×",
+                      "equal" if excess <= 1e-12 else f"+{100 * excess:.2g} %"))
+    head = ("shape", "n", "k", "ours, 1 thread", "2 threads", "microagg1d", "ratio",
+            "2 threads / 1", "peer's cost")
+    return table(head, lines)
+
+
+def bags_section(rows):
+    out = ["## Optimal bags", "",
+           "Nanoseconds per row of the whole call, from scores to (order of rows, bag starts).  The "
+           "peer is microagg1d's method `staggered` in its stable variant, from scores to a bag "
+           "number per row.  Its cost is compared with ours in extended precision; ours is never "
+           "above it by more than 1e-12.", ""]
+    out += bags_table(rows, lambda c: c["shape"] == "gaussian")
+    out += ["Hard inputs:", ""]
+    out += bags_table(rows, lambda c: c["shape"] != "gaussian")
+    wrong = [r for r in rows if r["section"] == "peer errors"]
+    if wrong:
+        out += ["What the peer gets wrong, on lists of "
+                f"{wrong[0]['case']['n']} scores (its default, `auto`, is the simple method for k ≤ "
+                "21; `staggered` loses digits where scores have a large offset):", ""]
+        out += table(("shape", "k", "method", "cost above the optimum", "smallest bag"),
+                     [(r["case"]["shape"], r["case"]["k"], r["case"]["method"],
+                       f"+{100 * r['excess']:.2g} %", r["smallest_bag"]) for r in wrong])
+    return out
+
+
+# ---- Fits -----------------------------------------------------------------------------------
+
+
+def fits_section(rows):
+    lines = []
+    for r in rows:
+        if r["section"] != "fits":
+            continue
+        c, s = r["case"], r["seconds"]
+        peer = best_peer(s, "ours")
+        traits = [t for t, on in (("warm", c["warm"]), ("correlated", c["correlation"]),
+                                  ("float32", c["type"] == "float32")) if on]
+        others = [f"{n.removeprefix('scikit-learn ')} {time_text(t)}" for n, t in s.items()
+                  if n not in ("ours", peer)]
+        lines.append((c["family"], f"{c['rows']} × {c['cols']}", ", ".join(traits), c["threads"],
+                      time_text(s["ours"]), peer, time_text(s[peer]), f"{s[peer] / s['ours']:.3g}×",
+                      f"{r['agreement']['peer_excess'][peer]:.0e}", "; ".join(others)))
+    out = ["## Fits", "",
+           "The whole call, with λ = 10 on the sum of losses and no intercept, cold start unless it "
+           "says warm (from the fit of another table of the same kind).  Peers stop at the loosest "
+           "tolerance that brings their objective within 1e-9 of the least found; the column "
+           "\"peer's excess\" says how near it came (in float32 it cannot always).  LIBLINEAR's "
+           "sparse rows are built before its time is taken.", ""]
+    out += table(("family", "table", "", "threads", "ours", "best peer", "it takes", "ratio",
+                  "peer's excess", "others"), lines, left=3)
+    lines = []
+    for r in rows:
+        if r["section"] == "losses":
+            c, s = r["case"], r["seconds"]
+            lines.append((f"{c['models']} models, {c['rows']} × {c['cols']}, {c['type']}",
+                          c["threads"], time_text(s["ours"]), time_text(s["blocked NumPy"]),
+                          f"{s['blocked NumPy'] / s['ours']:.3g}×",
+                          f"{r['agreement']['difference']:.0e}"))
+    out += ["## Log loss of many models", "",
+            "`pboost_losses` against NumPy in blocks of 8192 rows (one matrix product, one exp and "
+            "one log1p per model and row, in place).", ""]
+    return out + table(("case", "threads", "ours", "blocked NumPy", "ratio", "difference"), lines)
+
+
+# ---- Growth ---------------------------------------------------------------------------------
+
+
+def growth_section(rows, docs):
+    plots = []
+
+    def draw(name, title, x_name, y_name, series):
+        series = {n: p for n, p in series.items() if len({x for x, _ in p}) > 1}
+        if series:
+            (docs / name).write_text(plot.log_chart(title, x_name, y_name, series))
+            plots.append(f"![{title}]({name})")
+
+    bags = [r for r in rows if r["section"] == "bags" and r["case"]["shape"] == "gaussian"]
+    names = {ONE: "1 thread", TWO: "2 threads", "microagg1d": "microagg1d"}
+
+    def by(axis, fixed, value, unit):
+        return {label: [(r["case"][axis], unit(r, name)) for r in bags if r["case"][fixed] == value]
+                for name, label in names.items()}
+
+    def per_row(r, name):
+        return 1e9 * r["seconds"][name] / r["case"]["n"]
+
+    draw("bags-by-rows.svg", "Optimal bags, k = 8", "rows", "ns per row", by("n", "k", 8, per_row))
+    draw("bags-by-size.svg", "Optimal bags, n = 1e6", "k", "ns per row",
+         by("k", "n", 10**6, per_row))
+
+    growth = [r for r in rows if r["section"] == "growth" or (
+        r["section"] == "fits" and r["case"] == fit_case("logistic", 10**6, 8))]
+
+    def fits(axis, fixed, wanted):
+        found = {}
+        for r in growth:
+            if r["case"][fixed] == wanted:
+                for name, seconds in r["seconds"].items():
+                    if name != "LIBLINEAR":
+                        label = name.removeprefix("scikit-learn ")
+                        found.setdefault(label, []).append((r["case"][axis], 1e3 * seconds))
+        return found
+
+    draw("fits-by-rows.svg", "Logistic fit, 8 columns", "rows", "ms", fits("rows", "cols", 8))
+    sizes = [r["case"]["rows"] for r in growth if r["case"]["cols"] != 8]
+    if sizes:
+        draw("fits-by-columns.svg", f"Logistic fit, {sizes[0]} rows", "columns", "ms",
+             fits("cols", "rows", sizes[0]))
+    return ["## Growth", "", *(p + "\n" for p in plots)] if plots else []
+
+
+# ---- One run of the paper -------------------------------------------------------------------
+
+# What each part cannot do without, per row: bytes streamed, 64-byte lines met in random order, and
+# floating-point operations; d features, p passes of the fit, m models.
+PARTS = {
+    "shuffle": ("keys written and read, order written", lambda d, p, m, c: (24, 0, 0)),
+    "score": ("rows in random order", lambda d, p, m, c: (16, d / 8, 2 * d + 20 * c)),
+    "sort": ("scores read; order and scores written", lambda d, p, m, c: (24, 0, 0)),
+    "partition": ("scores read, k candidates of 6 flops", lambda d, p, m, c: (8, 0, 96)),
+    "oracle": ("labels and row numbers read", lambda d, p, m, c: (16, 0, 1)),
+    "fit": ("rows read from the cache; η, gradient and Gram by pass",
+            lambda d, p, m, c: (16, 0, p * (4 * d + d * (d + 1) + 30 * c))),
+    "rest": ("bags' cost, row numbers, log of answers", lambda d, p, m, c: (48, 0, 6)),
+    "evaluation": ("all models in one pass over a test table of as many rows",
+                   lambda d, p, m, c: (8 * d + 8, 0, m * (2 * d + 26) if c else d * (d + 1))),
+}
+
+
+def profile_table(run, limits):
+    one = limits[0]
+    n, d = run["rows"], run["features"]
+    passes, curved = run["iterations"] / run["rounds"], run["family"] != "linear"
+    lines = []
+    for part, (what, work) in PARTS.items():
+        streamed, random_lines, flops = work(d, passes, run["rounds"], curved)
+        bandwidth = streamed / one["copy_gbs"] + 64 * random_lines / one["gather_gbs"]
+        compute = flops / one["gflops"]
+        here = 1e9 * run[part] / n
+        least = max(bandwidth, compute)
+        lines.append((part, time_text(run[part]), f"{here:.1f}", f"{least:.1f}",
+                      "memory" if bandwidth >= compute else "flops",
+                      f"{100 * least / here:.0f} %" if here > 0 else "", what))
+    head = ("part", "time", "ns per row", "limit", "of", "reached", "what it cannot do without")
+    out = [f"{run['family'].capitalize()}: training {time_text(run['train'])}, "
+           f"{passes:.1f} passes by fit, final test loss {run['test_loss']:.4g}.", ""]
+    return out + table(head, lines)
+
+
+def paper_section(rows):
+    results = {r["section"]: r["result"] for r in rows if "result" in r}
+    if "bench_paper" not in results:
+        return []
+    limits = results["bench_limits"]
+    out = ["## One run of the paper", ""]
+    whole = [r for r in rows if r["section"] == "paper"]
+    lines = []
+    for r in whole:
+        c, s = r["case"], r["seconds"]
+        peer = best_peer(s, "ours")
+        lines.append((c["family"], time_text(s["ours"]), time_text(s[peer]),
+                      f"{s[peer] / s['ours']:.3g}×", f"{r['agreement']['our_test_loss']:.4g}",
+                      f"{r['agreement']['peer_test_loss']:.4g}"))
+    if whole:
+        c = whole[0]["case"]
+        out += [f"PriorBoost, {c['rows']} rows of 8 features, {c['rounds']} rounds, k = {c['k']}, one "
+                "thread, without evaluation, against the same loop written with NumPy, scikit-learn "
+                "and numba on the same rows (the quicker of two runs each):", ""]
+        out += table(("family", "ours", "stack", "ratio", "our test loss", "stack's"), lines)
+    out += ["Where the time goes.  The limit of a part is the time this machine needs at least for "
+            "the bytes and operations the part cannot do without, at the rates measured in the same "
+            "run; a slice of 4096 rows is fetched from memory once, when it is scored, and stays in the "
+            "cache.  A round takes its memory from the system in some 18 calls, the same in "
+            "every round; they are too few to be seen in a profile.", ""]
+    out += table(("cores", "read", "copy", "random 64-byte lines", "multiply-add"),
+                 [(li["threads"], f"{li['read_gbs']} GB/s", f"{li['copy_gbs']} GB/s",
+                   f"{li['gather_gbs']} GB/s", f"{li['gflops']} GFLOP/s") for li in limits])
+    for run in results["bench_paper"]:
+        out += profile_table(run, limits)
+    return out
+
+
+# ---- The page -------------------------------------------------------------------------------
+
+
+def head(results):
+    m = results["machine"]
+    versions = ", ".join(f"{n} {v}" for n, v in m["versions"].items())
+    return [
+        "# Benchmarks", "",
+        "Written by `./dev bench`; do not edit.  priorboost and its peers run on the same arrays in "
+        "one process and take turns; times are medians.  A case is timed only after the results "
+        "agree: bags' cost to 1e-12, objectives to 1e-9, losses to 1e-12.", "",
+        f"Machine: {m['processor']}, {m['cores']} cores, {m['vectors']}, {m['memory_gib']} GiB, "
+        f"{m['system']}, Python {m['python']}.  Versions: {versions}.  The run took "
+        f"{results['seconds'] / 60:.0f} minutes.", "",
+        *(["**A quick run: its times mean nothing.**", ""] if results["quick"] else []),
+    ]
+
+
+def write(results, docs):
+    rows = results["rows"]
+    page = [*head(results), *verdicts(rows), *bags_section(rows), *fits_section(rows),
+            *growth_section(rows, docs), *paper_section(rows)]
+    (docs / "benchmarks.md").write_text("\n".join(page).rstrip() + "\n")

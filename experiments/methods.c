@@ -1,0 +1,136 @@
+/* The methods that the study compares.
+ *
+ * All see labels through an oracle; the two at k = 1 are the usual ways to label differential privacy
+ * without bags, and "all labels" is what no privacy at all would give. */
+#include "methods.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Trains and measures with the given rules. */
+static pboost_status run_rules(double *loss, const problem *p, const method *how,
+                               const double *label, const pboost_rules *rules, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_matrix x = pboost_matrix_f64(p->x, p->n, p->d);
+    pboost_matrix test_x = pboost_matrix_f64(p->test_x, p->test_n, p->d);
+    pboost_samples test = {.x = &test_x, .n = p->test_n, .target = p->test_y};
+    pboost_memory_oracle_options held = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
+    pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
+    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
+    pboost_memory_oracle *holder = NULL;
+    pboost_trainer *trainer = NULL;
+    pboost_glm *glm = NULL;
+
+    held.simulated = held.clamp = true;
+    held.seed = options.seed = p->seed;
+    TRY(pboost_memory_oracle_create(&holder, label, p->n, rules, &held, err));
+    fit.family = p->family;
+    fit.estimator = how->estimator;
+    TRY(pboost_glm_create(&glm, &x, NULL, NULL, &fit, err));
+    pboost_oracle oracle = pboost_memory_oracle_interface(holder);
+    pboost_learner learner = pboost_glm_learner(glm);
+    options.algorithm = how->algorithm;
+    options.bags = how->bags;
+    options.rounds =
+        how->rounds > 0 ? how->rounds : pboost_rounds_default(p->n, p->d, rules->min_bag);
+    options.x = &x;
+    options.family = p->family;
+    TRY(pboost_trainer_create(&trainer, p->n, &oracle, &learner, &options, err));
+    TRY(pboost_trainer_run(trainer, err));
+    TRY(pboost_losses(loss, p->family, &test, pboost_glm_coef(glm), 1, 0, err));
+done:
+    pboost_trainer_free(trainer);
+    pboost_glm_free(glm);
+    pboost_memory_oracle_free(holder);
+    return st;
+}
+
+static pboost_status run_bags(double *loss, const problem *p, const method *how, pboost_error *err)
+{
+    return run_rules(loss, p, how, p->y, &p->rules, err);
+}
+
+/* What the planner recommends, without a pilot. */
+static pboost_status run_planned(double *loss, const problem *p, const method *how,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_matrix x = pboost_matrix_f64(p->x, p->n, p->d);
+    pboost_plan_options options = PBOOST_PLAN_OPTIONS_INIT;
+    pboost_plan plan = {0};
+    pboost_rules rules = p->rules;
+    method planned = *how;
+
+    options.family = p->family;
+    options.rules = p->rules;
+    options.brief = true;
+    TRY(pboost_plan_make(&plan, &x, NULL, &options, err));
+    const pboost_plan_point *best = &plan.point[plan.best];
+    planned.estimator = best->estimator;
+    planned.bags = best->bags;
+    planned.rounds = best->rounds;
+    rules.min_bag = best->bag_size;
+    TRY(run_rules(loss, p, &planned, p->y, &rules, err));
+done:
+    pboost_plan_free(&plan);
+    return st;
+}
+
+static pboost_status run_labels(double *loss, const problem *p, const method *how,
+                                pboost_error *err)
+{
+    pboost_rules rules = PBOOST_RULES_INIT;
+    return run_rules(loss, p, how, p->y, &rules, err);
+}
+
+/* Laplace noise on every label by itself: bags of one row. */
+static pboost_status run_laplace(double *loss, const problem *p, const method *how,
+                                 pboost_error *err)
+{
+    pboost_rules rules = p->rules;
+    rules.min_bag = 1;
+    return run_rules(loss, p, how, p->y, &rules, err);
+}
+
+/* Randomized response: each label of 0 or 1 is turned over with probability 1/(1 + e^eps), and the
+ * fit sees (y - q) / (1 - 2q), whose mean is the label.  Other families: NaN. */
+static pboost_status run_response(double *loss, const problem *p, const method *how,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_rules rules = PBOOST_RULES_INIT;
+    double *label = NULL;
+    uint64_t state = p->seed * 2 + 1;
+
+    *loss = NAN;
+    if (p->family != PBOOST_LOGISTIC)
+        goto done;
+    double q = 1.0 / (1.0 + exp(pboost_rational_value(p->rules.epsilon)));
+    NEED(label = pboost_alloc(p->n, sizeof *label), err);
+    for (size_t i = 0; i < p->n; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        bool turned = (double)(state >> 11) * 0x1p-53 < q;
+        label[i] = ((turned ? 1.0 - p->y[i] : p->y[i]) - q) / (1.0 - 2.0 * q);
+    }
+    TRY(run_rules(loss, p, how, label, &rules, err));
+done:
+    free(label);
+    return st;
+}
+
+const method METHODS[] = {
+    {"paper: PriorBoost", run_bags, PBOOST_PRIORBOOST, PBOOST_EVENT, PBOOST_BAGS_PRIOR, 0},
+    {"paper: OneShot", run_bags, PBOOST_ONESHOT, PBOOST_EVENT, PBOOST_BAGS_RANDOM, 1},
+    {"paper: PBPrefix", run_bags, PBOOST_PBPREFIX, PBOOST_EVENT, PBOOST_BAGS_PRIOR, 0},
+    {"bag-level loss", run_bags, PBOOST_PBPREFIX, PBOOST_INTERPOLATED, PBOOST_BAGS_FEATURES, 1},
+    {"aggregate, random", run_bags, PBOOST_PBPREFIX, PBOOST_AGGREGATE, PBOOST_BAGS_RANDOM, 1},
+    {"aggregate, prior", run_bags, PBOOST_PBPREFIX, PBOOST_AGGREGATE, PBOOST_BAGS_PRIOR, 4},
+    {"aggregate, features", run_bags, PBOOST_PBPREFIX, PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, 1},
+    {"aggregate, hybrid", run_bags, PBOOST_PBPREFIX, PBOOST_AGGREGATE, PBOOST_BAGS_HYBRID, 2},
+    {"planned", run_planned, PBOOST_PBPREFIX, PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, 1},
+    {"Laplace, k = 1", run_laplace, PBOOST_PBPREFIX, PBOOST_AGGREGATE, PBOOST_BAGS_RANDOM, 1},
+    {"randomized response", run_response, PBOOST_PBPREFIX, PBOOST_EVENT, PBOOST_BAGS_RANDOM, 1},
+    {"all labels", run_labels, PBOOST_ONESHOT, PBOOST_EVENT, PBOOST_BAGS_RANDOM, 1},
+};
+const size_t N_METHODS = sizeof METHODS / sizeof *METHODS;

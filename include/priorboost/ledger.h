@@ -1,0 +1,315 @@
+/* priorboost/ledger.h — the label holder's store: labels, rules, and a durable record of every
+ * answer.
+ *
+ * A store is one SQLite file or one PostgreSQL database.  It keeps the labels, the rules that were
+ * fixed when it was made, who may ask, and a hash-chained ledger of what was answered.  A row enters
+ * at most one answered bag, ever; the database's own constraints see to that, so any number of
+ * processes may use one store at the same time.
+ *
+ * Conventions are those of core.h.  A question that a rule forbids returns PBOOST_REFUSED, spends
+ * nothing, and the reply names the problem and what caused it.  No message ever holds a label or a
+ * sum without noise.
+ *
+ * Threads: all calls on one ledger may be made from any thread; it does one thing at a time.
+ *
+ * Failure: when the store may or may not have kept what it was told to keep (a write or fsync that
+ * failed), the ledger is broken: every later call fails with PBOOST_ORACLE and
+ * pboost_ledger_broken() is true.  The process must end; a new one starts from what the disk holds.
+ */
+#ifndef PRIORBOOST_LEDGER_H
+#define PRIORBOOST_LEDGER_H
+
+#include <priorboost/core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Why a question was refused -------------------------------------------------------------- */
+
+typedef enum pboost_problem {
+    PBOOST_PROBLEM_NONE = 0,
+    PBOOST_PROBLEM_MALFORMED,       /* no bags, an empty or over-long request id or row id */
+    PBOOST_PROBLEM_TOKEN_INVALID,   /* unknown or revoked */
+    PBOOST_PROBLEM_TOKEN_EXPIRED,   /* it was valid once */
+    PBOOST_PROBLEM_TOKEN_ROLE,      /* an operator's token cannot ask, a learner's not administer */
+    PBOOST_PROBLEM_LEDGER_ROLLBACK, /* the client has seen a head that this store never had */
+    PBOOST_PROBLEM_REQUEST_CONFLICT, /* the request id was used for another question */
+    PBOOST_PROBLEM_BAG_TOO_SMALL,    /* offenders are bags */
+    PBOOST_PROBLEM_DUPLICATE_ROW,    /* a row is named twice in the request */
+    PBOOST_PROBLEM_UNKNOWN_ROW,      /* unknown, unlabelled or not this token's: all look alike */
+    PBOOST_PROBLEM_ROW_SPENT,
+    PBOOST_PROBLEM_UNIT_REPEATED, /* a bag holds two rows of one unit */
+    PBOOST_PROBLEM_UNIT_SPENT,    /* the unit has been in as many answered bags as it may */
+    PBOOST_PROBLEM_QUOTA_EXCEEDED /* the token may not ask about so many rows */
+} pboost_problem;
+
+typedef struct pboost_problem_info {
+    pboost_problem problem;
+    const char *name;  /* stable: "bag-too-small" */
+    const char *title; /* for people */
+    int http_status;
+    bool of_bags; /* offenders are bags rather than rows */
+} pboost_problem_info;
+
+const pboost_problem_info *pboost_problem_describe(pboost_problem problem);
+
+/* ---- Stores ---------------------------------------------------------------------------------- */
+
+typedef struct pboost_ledger pboost_ledger;
+
+/* What the label holder fixes when the store is made; none of it can change later. */
+typedef struct pboost_ledger_rules {
+    size_t struct_size;
+    pboost_rules rules;     /* bounded, min_bag >= 2, not round */
+    bool no_noise;          /* must be said where epsilon is none, and only there */
+    bool units;             /* rows belong to units (a person with several rows) */
+    size_t unit_rows;       /* a unit enters at most this many answered bags */
+    unsigned claim_seconds; /* longest wait for other users of the store */
+} pboost_ledger_rules;
+
+#define PBOOST_LEDGER_RULES_INIT                                                                   \
+    {                                                                                              \
+        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, 1, 30                        \
+    }
+
+/* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...".  An existing one is refused. */
+pboost_status pboost_ledger_create(const char *store, const pboost_ledger_rules *rules,
+                                   pboost_error *err);
+
+typedef struct pboost_ledger_options {
+    size_t struct_size;
+    bool without_labels; /* leave labels and rows on the disk: tokens, status, audit, export */
+    int64_t (*now)(void *user); /* seconds since 1970; NULL: the system's clock.  Only the expiry of
+                                   tokens depends on it */
+    void *user;
+} pboost_ledger_options;
+
+#define PBOOST_LEDGER_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(pboost_ledger_options), false, NULL, NULL                                           \
+    }
+
+/* Opens a store and reads its labels into memory; options may be NULL. */
+pboost_status pboost_ledger_open(pboost_ledger **out, const char *store,
+                                 const pboost_ledger_options *options, pboost_error *err);
+void pboost_ledger_close(pboost_ledger *ledger);
+
+const pboost_ledger_rules *pboost_ledger_get_rules(const pboost_ledger *ledger);
+
+/* Whether the process must end (see above). */
+bool pboost_ledger_broken(const pboost_ledger *ledger);
+
+/* ---- Rows and labels ------------------------------------------------------------------------- */
+
+enum { PBOOST_ID_MAX = 255 }; /* bytes of an id, of a request id, of a token's name or scope */
+
+/* The id of a row or unit: `text` if it is not NULL, `number` otherwise.  The text "12" and the
+ * number 12 are the same id; "012" is another. */
+typedef struct pboost_id {
+    const char *text;
+    int64_t number;
+} pboost_id;
+
+typedef struct pboost_import {
+    size_t struct_size;
+    size_t n;
+    const pboost_id *id;
+    const double *label;
+    const pboost_id *unit;  /* needed exactly when the rules have units */
+    const pboost_id *scope; /* the group of tokens that may ask about the row; NULL: none */
+    bool clamp;             /* move labels outside the bounds to the nearest bound */
+    bool (*progress)(void *user, size_t done, size_t total); /* false stops it; may be NULL */
+    void *user;
+} pboost_import;
+
+#define PBOOST_IMPORT_INIT                                                                         \
+    {                                                                                              \
+        sizeof(pboost_import), 0, NULL, NULL, NULL, NULL, false, NULL, NULL                        \
+    }
+
+typedef struct pboost_import_report {
+    size_t rows;    /* that are now in the store and were not before */
+    size_t clamped; /* labels moved to a bound */
+    size_t bad_row; /* the row that was refused; SIZE_MAX: none */
+} pboost_import_report;
+
+/* Adds rows; all or none.  A row that is there already, twice in the import, without a finite label
+ * or outside the bounds is refused.  Servers on the same store see the new rows. */
+pboost_status pboost_ledger_import(pboost_import_report *out, pboost_ledger *ledger,
+                                   const pboost_import *import, pboost_error *err);
+
+/* Erases the labels of these rows, for good; the rows count as spent.  All or none; *forgotten gets
+ * how many still had a label. */
+pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger, const pboost_id *id,
+                                   size_t n, pboost_error *err);
+
+/* ---- Tokens ---------------------------------------------------------------------------------- */
+
+typedef enum pboost_role { PBOOST_LEARNER, PBOOST_OPERATOR } pboost_role;
+
+enum { PBOOST_TOKEN_TEXT = 48, PBOOST_HEAD_TEXT = 65 }; /* bytes, with the final zero */
+
+typedef struct pboost_token_options {
+    size_t struct_size;
+    const char *name; /* unique, also among revoked ones */
+    pboost_role role;
+    int64_t expires;   /* seconds since 1970; 0: never */
+    uint64_t max_rows; /* rows it may ever have answered; 0: any number */
+    const char *scope; /* only rows imported with this scope; NULL: all rows */
+} pboost_token_options;
+
+#define PBOOST_TOKEN_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(pboost_token_options), NULL, PBOOST_LEARNER, 0, 0, NULL                             \
+    }
+
+typedef struct pboost_token {
+    int64_t id;
+    char name[PBOOST_ID_MAX + 1];
+    pboost_role role;
+    int64_t created, expires;
+    uint64_t max_rows, rows_used;
+    bool scoped;
+    char scope[PBOOST_ID_MAX + 1];
+    bool revoked;
+} pboost_token;
+
+/* Makes a token of 256 random bits.  The store keeps only its hash: secret is shown here, once. */
+pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger *ledger,
+                                  const pboost_token_options *options, pboost_error *err);
+/* All tokens by age; free the array with free(). */
+pboost_status pboost_token_list(pboost_token **out, size_t *n, pboost_ledger *ledger,
+                                pboost_error *err);
+pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboost_error *err);
+
+/* Whose secret this is.  PBOOST_REFUSED with *problem TOKEN_INVALID, _EXPIRED or _ROLE otherwise.
+ * The time taken does not depend on how much of a guess is right. */
+pboost_status pboost_token_authenticate(pboost_token *out, pboost_problem *problem,
+                                        pboost_ledger *ledger, const char *secret, pboost_role role,
+                                        pboost_error *err);
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+/* What was answered, for rendering. */
+typedef struct pboost_answer {
+    const char *request_id;
+    size_t n_bags;
+    const size_t *size; /* by bag: rows in it */
+    const double *mean; /* by bag: (S + Z) q / s */
+    bool dp;            /* false: no noise was added and nothing is claimed */
+    pboost_rational epsilon;
+    const char *head; /* of the chain, this answer included */
+} pboost_answer;
+
+/* Turns an answer into the bytes that are sent, stored, and sent again at every retry.  Allocates
+ * *body with malloc.  Called inside the transaction: if it fails, nothing is spent. */
+typedef pboost_status pboost_render(void *user, unsigned char **body, size_t *length,
+                                    const pboost_answer *answer, pboost_error *err);
+
+typedef struct pboost_question {
+    size_t struct_size;
+    const pboost_token *token; /* as authenticated */
+    const char *request_id;    /* 1 .. PBOOST_ID_MAX bytes; each token has its own */
+    size_t n_bags;
+    const size_t *start; /* bag b holds id[start[b] .. start[b+1]); start[0] is 0 */
+    const pboost_id *id;
+    const char *head;      /* last head the client has seen, in hex; NULL or "": none */
+    uint32_t format;       /* of the reply; a retry in another format is another question */
+    pboost_render *render; /* NULL: means as little-endian doubles, then the head's 32 bytes */
+    void *user;
+} pboost_question;
+
+#define PBOOST_QUESTION_INIT                                                                       \
+    {                                                                                              \
+        sizeof(pboost_question), NULL, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL                    \
+    }
+
+enum { PBOOST_MAX_OFFENDERS = 1000 };
+
+typedef struct pboost_reply {
+    unsigned char *body; /* what render made, at the first time of asking */
+    size_t length;
+    uint32_t format;
+    bool retried; /* it had been answered before: nothing was spent now */
+    pboost_problem problem;
+    size_t n_offenders, n_listed; /* all, and those listed: at most PBOOST_MAX_OFFENDERS */
+    size_t *offender;             /* positions in the question's id array, or numbers of bags */
+} pboost_reply;
+
+/* One transaction: claims the rows, sums, draws noise, stores the reply's bytes and appends to the
+ * chain.  Returns only after that is durable.  The same question under the same request id gets
+ * the same bytes for ever.  PBOOST_REFUSED with out->problem where a rule forbids it. */
+pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
+                                const pboost_question *question, pboost_error *err);
+void pboost_reply_free(pboost_reply *reply);
+
+/* The stored reply to this token's request id; *found says whether there is one. */
+pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *ledger,
+                                 const pboost_token *token, const char *request_id,
+                                 pboost_error *err);
+
+/* available[i]: the token may still ask about id[i].  Unknown, spent and forbidden look alike. */
+pboost_status pboost_ledger_available(bool *available, pboost_ledger *ledger,
+                                      const pboost_token *token, const pboost_id *id, size_t n,
+                                      pboost_error *err);
+
+/* ---- Watching -------------------------------------------------------------------------------- */
+
+typedef struct pboost_ledger_status {
+    uint64_t rows;      /* ever imported */
+    uint64_t spent;     /* answered for or forgotten */
+    uint64_t forgotten; /* erased on request */
+    uint64_t answers;   /* questions answered */
+    uint64_t bags;      /* in them */
+    uint64_t entries;   /* of the chain */
+    char head[PBOOST_HEAD_TEXT];
+    const char *store; /* "sqlite" or "postgresql" */
+} pboost_ledger_status;
+
+pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger *ledger,
+                                       pboost_error *err);
+
+typedef struct pboost_ledger_entry {
+    uint64_t number;                /* from 0 */
+    const char *kind;               /* "init", "import", "answer", "forget", "token", "revoke" */
+    int64_t time;                   /* seconds since 1970, by the clock of then */
+    const char *token, *request_id; /* of an answer; of tokens the name; NULL otherwise */
+    uint64_t rows, bags;
+    char head[PBOOST_HEAD_TEXT]; /* of the chain, this entry included */
+    const unsigned char *data;   /* what the head hashes, beside number, kind, time and the last */
+    size_t data_length;
+    const unsigned char *seal; /* 32 bytes: hash of the reply's body */
+} pboost_ledger_entry;
+
+/* Visits entries in order, from number `first`; false ends the visit.  Visitors must not call the
+ * ledger. */
+typedef bool pboost_entry_visit(void *user, const pboost_ledger_entry *entry);
+pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first,
+                                    pboost_entry_visit *visit, void *user, pboost_error *err);
+
+/* Visits claimed rows in order of import, with the entry that claimed each. */
+typedef bool pboost_claim_visit(void *user, const char *id, uint64_t entry);
+pboost_status pboost_ledger_claims(pboost_ledger *ledger, pboost_claim_visit *visit, void *user,
+                                   pboost_error *err);
+
+/* Whether the chain has ever had this head (in hex), such as one that a learner was given. */
+pboost_status pboost_ledger_knows(bool *out, pboost_ledger *ledger, const char *head,
+                                  pboost_error *err);
+
+typedef struct pboost_audit {
+    uint64_t entries, answers, rows, bags; /* that were checked */
+    uint64_t rows_imported;                /* that are there as they came, labels aside */
+    uint64_t sums;     /* bags whose sum could be computed again: no noise, nothing forgotten */
+    uint64_t problems; /* found */
+    char first_problem[256];
+} pboost_audit;
+
+/* Verifies the chain and computes again what can be computed.  Damage is a result, not an error. */
+pboost_status pboost_ledger_audit(pboost_audit *out, pboost_ledger *ledger, pboost_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

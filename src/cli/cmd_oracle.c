@@ -1,0 +1,82 @@
+/* priorboost oracle: the administration of a store, a table of subcommands. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "oracle.h"
+
+static const cli_command COMMANDS[] = {
+    {"oracle init", "make a store and fix its rules for good", oracle_init},
+    {"oracle import", "add rows and their labels", oracle_import},
+    {"oracle token", "create, list or revoke tokens", oracle_token},
+    {"oracle forget", "erase labels for good", oracle_forget},
+    {"oracle status", "tell rules, rows spent and left, and the chain's head", oracle_status},
+    {"oracle audit", "verify the ledger", oracle_audit},
+    {"oracle export-ledger", "print the ledger, without labels", oracle_export},
+};
+#define N_COMMANDS (sizeof COMMANDS / sizeof *COMMANDS)
+
+static pboost_status print_commands(pboost_error *err)
+{
+    printf("Usage: priorboost oracle COMMAND --store sqlite:FILE|postgresql://... [OPTION...]\n\n"
+           "The label holder's store: labels, rules, tokens and a ledger of every answer.\n\n"
+           "Commands:\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        printf("  %-22s %s\n", COMMANDS[i].name, COMMANDS[i].summary);
+    printf("\n'priorboost oracle COMMAND --help' tells the options of a command.\n");
+    return cli_flush(err);
+}
+
+/* A core dump would hold labels. */
+static void forbid_core_dumps(void)
+{
+    const struct rlimit none = {0, 0};
+    (void)setrlimit(RLIMIT_CORE, &none);
+}
+
+pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *err)
+{
+    if (argc < 2)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "which command? see 'priorboost oracle --help' for them");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+        return print_commands(err);
+    forbid_core_dumps();
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(strchr(COMMANDS[i].name, ' ') + 1, argv[1]) != 0)
+            continue;
+        cli->command = COMMANDS[i].name;
+        return COMMANDS[i].run(cli, argc - 1, argv + 1, err);
+    }
+    return pboost_fail(err, PBOOST_INVALID,
+                       "command '%s' is unknown; see 'priorboost oracle "
+                       "--help'",
+                       argv[1]);
+}
+
+/* ---- Shared ------------------------------------------------------------------------------------ */
+
+pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const char *store,
+                          bool labels, pboost_error *err)
+{
+    pboost_ledger_options options = PBOOST_LEDGER_OPTIONS_INIT;
+
+    *out = NULL;
+    options.without_labels = !labels;
+    if (store == NULL)
+        return pboost_fail(err, PBOOST_INVALID, "--store is required; see 'priorboost %s --help'",
+                           cli->command);
+    return pboost_ledger_open(out, store, &options, err);
+}
+
+const char *oracle_time(char out[ORACLE_TIME_TEXT], int64_t seconds)
+{
+    time_t t = (time_t)seconds;
+    struct tm parts;
+
+    if (seconds == 0 || gmtime_r(&t, &parts) == NULL ||
+        strftime(out, ORACLE_TIME_TEXT, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+        snprintf(out, ORACLE_TIME_TEXT, "%s", seconds == 0 ? "never" : "?");
+    return out;
+}

@@ -1,0 +1,97 @@
+/* priorboost serve: the oracle as a service. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "server.h"
+
+static const cli_usage USAGE = {
+    .synopsis = "--store S --listen HOST:PORT --tls-cert FILE --tls-key FILE\n"
+                "       priorboost serve --store S --listen unix:PATH\n"
+                "       priorboost serve --store S --listen 127.0.0.1:PORT --insecure-http",
+    .text = "Answers questions about bags of rows under the rules of the store, until SIGTERM.\n"
+            "GET /v1/openapi.json describes the interface; / is a page for the operator."};
+
+/* Tells systemd, where it waits for that. */
+static void notify_manager(void)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    if (path == NULL || strlen(path) >= sizeof address.sun_path)
+        return;
+    memcpy(address.sun_path, path, strlen(path));
+    if (address.sun_path[0] == '@')
+        address.sun_path[0] = '\0';
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
+    sendto(fd, "READY=1", 7, 0, (const struct sockaddr *)&address, length);
+    close(fd);
+}
+
+static void on_ready(void *user, const char *url)
+{
+    const cli_context *cli = user;
+
+    if (cli->json)
+        cli_print_json(json_pack("{s:s}", "listening", url), NULL);
+    else if (!cli->quiet)
+        printf("listening on %s\n", url);
+    cli_flush(NULL);
+    notify_manager();
+}
+
+pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_server_options o = PBOOST_SERVER_OPTIONS_INIT;
+    pboost_ledger *ledger = NULL;
+    const char *store = NULL;
+    size_t header_seconds = o.header_seconds, body_seconds = o.body_seconds,
+           drain_seconds = o.drain_seconds;
+    const cli_option options[] = {
+        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."},
+        {"--listen", "ADDRESS", cli_read_text, &o.listen, NULL,
+         "HOST:PORT, [ADDRESS]:PORT or unix:PATH; port 0 is any free"},
+        {"--tls-cert", "FILE", cli_read_text, &o.tls_cert, NULL, "certificate chain, PEM"},
+        {"--tls-key", "FILE", cli_read_text, &o.tls_key, NULL, "its key, PEM"},
+        {"--insecure-http", NULL, NULL, &o.insecure_http, NULL,
+         "without TLS, on a loopback address only"},
+        {"--max-body", "BYTES", cli_read_count, &o.max_body, NULL,
+         "largest request; default 67108864"},
+        {"--max-connections", "N", cli_read_count, &o.max_connections, NULL, "default 4096"},
+        {"--header-seconds", "S", cli_read_count, &header_seconds, NULL,
+         "to send a request's header; default 20"},
+        {"--body-seconds", "S", cli_read_count, &body_seconds, NULL,
+         "to send its body and to fetch the reply; default 300"},
+        {"--drain-seconds", "S", cli_read_count, &drain_seconds, NULL,
+         "for running requests after SIGTERM; default 30"},
+    };
+
+    TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
+    if (cli->help)
+        return PBOOST_OK;
+    if (store == NULL || o.listen == NULL)
+        FAIL(err, PBOOST_INVALID, "%s is required; see 'priorboost serve --help'",
+             store == NULL ? "--store" : "--listen");
+    if (header_seconds > 86400 || body_seconds > 86400 || drain_seconds > 86400 ||
+        o.max_connections > 1000000 || o.max_body < 1024)
+        FAIL(err, PBOOST_INVALID,
+             "times may be up to 86400 s, connections up to 1000000, bodies from 1024 bytes");
+    o.header_seconds = (unsigned)header_seconds;
+    o.body_seconds = (unsigned)body_seconds;
+    o.drain_seconds = (unsigned)drain_seconds;
+    o.ready = on_ready;
+    o.user = cli;
+    TRY(pboost_ledger_open(&ledger, store, NULL, err));
+    TRY(pboost_server_run(ledger, &o, err));
+done:
+    pboost_ledger_close(ledger);
+    return st;
+}

@@ -1,0 +1,80 @@
+/* priorboost oracle init: a store and its rules. */
+#include <stdio.h>
+
+#include "oracle.h"
+
+static const cli_usage USAGE = {
+    .synopsis = "--store S --min-bag K (--epsilon E | --no-noise) --bounds LO,HI [OPTION...]",
+    .text =
+        "Makes an empty store and fixes its rules.  They cannot be changed afterwards.  An answer\n"
+        "is the mean of a bag of at least K rows; with --epsilon it has noise that makes it\n"
+        "E-label differentially private for each row, in any number of questions.",
+    .operand = NULL};
+
+static pboost_status print_rules(cli_context *cli, const char *store,
+                                 const pboost_ledger_rules *rules, pboost_error *err)
+{
+    if (!cli->json) {
+        cli_note(cli, "%s: bags of at least %zu rows, labels in [%g, %g], %s", store,
+                 rules->rules.min_bag, rules->rules.lower, rules->rules.upper,
+                 rules->no_noise ? "no noise and no claim of differential privacy"
+                                 : "noise for label differential privacy");
+        return PBOOST_OK;
+    }
+    return cli_print_json(json_pack("{s:s, s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I}", "store",
+                                    store, "min_bag", (json_int_t)rules->rules.min_bag, "epsilon",
+                                    cli_json_epsilon(rules->rules.epsilon), "dp", !rules->no_noise,
+                                    "bounds", rules->rules.lower, rules->rules.upper, "step",
+                                    rules->rules.step, "unit", rules->units, "unit_rows",
+                                    (json_int_t)rules->unit_rows, "claim_seconds",
+                                    (json_int_t)rules->claim_seconds),
+                          err);
+}
+
+pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
+    const char *store = NULL;
+    cli_bounds bounds = {0, 0};
+    size_t seconds = rules.claim_seconds;
+    bool bounded = false;
+    pboost_ledger *ledger = NULL;
+    const cli_option options[] = {
+        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."},
+        {"--min-bag", "K", cli_read_count, &rules.rules.min_bag, NULL,
+         "least rows in a bag, at least 2"},
+        {"--epsilon", "E", cli_read_epsilon, &rules.rules.epsilon, NULL,
+         "of label differential privacy, for each row"},
+        {"--no-noise", NULL, NULL, &rules.no_noise, NULL,
+         "answer exactly; claims no differential privacy"},
+        {"--bounds", "LO,HI", cli_read_bounds, &bounds, &bounded,
+         "the least and the largest label possible; public"},
+        {"--step", "Q", cli_read_step, &rules.rules.step, NULL,
+         "labels are rounded to multiples of it;\ndefault: a power of two near (HI-LO)/2^20"},
+        {"--unit", NULL, NULL, &rules.units, NULL,
+         "rows belong to units, such as persons: imports name them"},
+        {"--unit-rows", "N", cli_read_count, &rules.unit_rows, NULL,
+         "answered bags that a unit may be in; default 1"},
+        {"--claim-seconds", "N", cli_read_count, &seconds, NULL,
+         "longest wait for other users of the store; default 30"},
+    };
+
+    rules.rules.min_bag = 0;
+    TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
+    if (cli->help)
+        return PBOOST_OK;
+    if (store == NULL || rules.rules.min_bag == 0 || !bounded)
+        FAIL(err, PBOOST_INVALID,
+             "--store, --min-bag and --bounds are required; see 'priorboost oracle init --help'");
+    rules.rules.bounded = true;
+    rules.rules.lower = bounds.lower;
+    rules.rules.upper = bounds.upper;
+    rules.claim_seconds = seconds < 3601 ? (unsigned)seconds : 3601;
+    TRY(pboost_ledger_create(store, &rules, err));
+    TRY(oracle_open(&ledger, cli, store, false, err));
+    TRY(print_rules(cli, store, pboost_ledger_get_rules(ledger), err));
+done:
+    pboost_ledger_close(ledger);
+    return st;
+}

@@ -1,0 +1,205 @@
+/* priorboost oracle status, audit and export-ledger. */
+#include <stdio.h>
+#include <string.h>
+
+#include "oracle.h"
+
+/* ---- status ------------------------------------------------------------------------------------ */
+
+static const cli_usage STATUS = {.synopsis = "--store S",
+                                 .text =
+                                     "Tells the rules, rows spent and left, and the chain's head.",
+                                 .operand = NULL};
+
+static pboost_status print_status(const cli_context *cli, const pboost_ledger_rules *rules,
+                                  const pboost_ledger_status *s, pboost_error *err)
+{
+    const pboost_rules *r = &rules->rules;
+    char epsilon[40];
+
+    if (cli->json)
+        return cli_print_json(
+            json_pack("{s:s, s:{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I}, s:I, s:I, s:I, s:I,"
+                      " s:I, s:I, s:I, s:s}",
+                      "store", s->store, "rules", "min_bag", (json_int_t)r->min_bag, "epsilon",
+                      cli_json_epsilon(r->epsilon), "dp", !rules->no_noise, "bounds", r->lower,
+                      r->upper, "step", r->step, "unit", rules->units, "unit_rows",
+                      (json_int_t)rules->unit_rows, "claim_seconds",
+                      (json_int_t)rules->claim_seconds, "rows", (json_int_t)s->rows, "spent",
+                      (json_int_t)s->spent, "left", (json_int_t)(s->rows - s->spent), "forgotten",
+                      (json_int_t)s->forgotten, "answers", (json_int_t)s->answers, "bags",
+                      (json_int_t)s->bags, "entries", (json_int_t)s->entries, "head", s->head),
+            err);
+    snprintf(epsilon, sizeof epsilon, "epsilon %g per row", pboost_rational_value(r->epsilon));
+    printf("rules     bags of at least %zu rows; labels in [%g, %g] in steps of %g; %s\n",
+           r->min_bag, r->lower, r->upper, r->step,
+           rules->no_noise ? "no noise, no differential privacy" : epsilon);
+    if (rules->units)
+        printf("units     each in at most %zu answered bags\n", rules->unit_rows);
+    printf("rows      %llu, of which %llu spent (%llu forgotten) and %llu left\n",
+           (unsigned long long)s->rows, (unsigned long long)s->spent,
+           (unsigned long long)s->forgotten, (unsigned long long)(s->rows - s->spent));
+    printf("answers   %llu questions, %llu bags\n", (unsigned long long)s->answers,
+           (unsigned long long)s->bags);
+    printf("ledger    %llu entries, head %s\n", (unsigned long long)s->entries, s->head);
+    return cli_flush(err);
+}
+
+pboost_status oracle_status(cli_context *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const char *store = NULL;
+    pboost_ledger *ledger = NULL;
+    pboost_ledger_status status;
+    const cli_option options[] = {
+        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."}};
+
+    TRY(cli_parse(cli, NULL, argc, argv, &STATUS, options, 1, err));
+    if (cli->help)
+        return PBOOST_OK;
+    TRY(oracle_open(&ledger, cli, store, false, err));
+    TRY(pboost_ledger_get_status(&status, ledger, err));
+    TRY(print_status(cli, pboost_ledger_get_rules(ledger), &status, err));
+done:
+    pboost_ledger_close(ledger);
+    return st;
+}
+
+/* ---- audit ------------------------------------------------------------------------------------- */
+
+static const cli_usage AUDIT = {
+    .synopsis = "--store S [--head HEX]",
+    .text =
+        "Follows the chain from the rules to its head and computes again what can be computed:\n"
+        "claims, bag sizes, replies, quotas, and sums where there is no noise.  With --head, also\n"
+        "that the ledger has had that head, which an older copy of it has not.",
+    .operand = NULL};
+
+static pboost_status print_audit(const cli_context *cli, const pboost_audit *a, pboost_error *err)
+{
+    if (cli->json)
+        return cli_print_json(
+            json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "sound", a->problems == 0,
+                      "entries", (json_int_t)a->entries, "answers", (json_int_t)a->answers, "rows",
+                      (json_int_t)a->rows, "bags", (json_int_t)a->bags, "sums", (json_int_t)a->sums,
+                      "rows_imported", (json_int_t)a->rows_imported, "problems",
+                      (json_int_t)a->problems, "first_problem",
+                      cli_json_text(a->problems > 0 ? a->first_problem : NULL)),
+            err);
+    printf(
+        "%llu entries, %llu answers about %llu rows in %llu bags, %llu sums computed again: %s\n",
+        (unsigned long long)a->entries, (unsigned long long)a->answers, (unsigned long long)a->rows,
+        (unsigned long long)a->bags, (unsigned long long)a->sums,
+        a->problems == 0 ? "sound" : "NOT SOUND");
+    return cli_flush(err);
+}
+
+pboost_status oracle_audit(cli_context *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const char *store = NULL, *head = NULL;
+    pboost_ledger *ledger = NULL;
+    pboost_audit audit;
+    bool known = true;
+    const cli_option options[] = {
+        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."},
+        {"--head", "HEX", cli_read_text, &head, NULL, "a head that a reply carried"}};
+
+    TRY(cli_parse(cli, NULL, argc, argv, &AUDIT, options, 2, err));
+    if (cli->help)
+        return PBOOST_OK;
+    TRY(oracle_open(&ledger, cli, store, false, err));
+    TRY(pboost_ledger_audit(&audit, ledger, err));
+    if (head != NULL)
+        TRY(pboost_ledger_knows(&known, ledger, head, err));
+    if (!known && audit.problems++ == 0)
+        snprintf(audit.first_problem, sizeof audit.first_problem,
+                 "the ledger has never had the head %.64s: it is older or another", head);
+    TRY(print_audit(cli, &audit, err));
+    if (audit.problems > 0)
+        FAIL(err, PBOOST_BAD_DATA, "%llu problems; the first: %s",
+             (unsigned long long)audit.problems, audit.first_problem);
+done:
+    pboost_ledger_close(ledger);
+    return st;
+}
+
+/* ---- export-ledger ----------------------------------------------------------------------------- */
+
+static const cli_usage EXPORT = {
+    .synopsis = "--store S [--out FILE]",
+    .text =
+        "Prints the ledger as one JSON object a line: first the entries of the chain, with all\n"
+        "that their hashes cover, then which entry claimed which row.  It holds no label.",
+    .operand = NULL};
+
+typedef struct {
+    FILE *stream;
+    bool failed;
+} printing;
+
+static bool print_line(printing *p, json_t *line)
+{
+    if (line == NULL || json_dumpf(line, p->stream, JSON_COMPACT) != 0 ||
+        fputc('\n', p->stream) == EOF)
+        p->failed = true;
+    json_decref(line);
+    return !p->failed;
+}
+
+static void hex(char *out, const unsigned char *data, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        snprintf(out + 2 * i, 3, "%02x", data[i]);
+    out[2 * length] = '\0';
+}
+
+static bool print_entry(void *user, const pboost_ledger_entry *e)
+{
+    char data[2 * 2048 + 1] = "", seal[65];
+
+    if (e->data_length <= 2048)
+        hex(data, e->data, e->data_length);
+    hex(seal, e->seal, 32);
+    return print_line(user,
+                      json_pack("{s:I, s:s, s:I, s:o, s:o, s:I, s:I, s:s, s:s, s:s}", "entry",
+                                (json_int_t)e->number, "kind", e->kind, "time", (json_int_t)e->time,
+                                "token", cli_json_text(e->token), "request_id",
+                                cli_json_text(e->request_id), "rows", (json_int_t)e->rows, "bags",
+                                (json_int_t)e->bags, "data", data, "head", e->head, "seal", seal));
+}
+
+static bool print_claim(void *user, const char *id, uint64_t entry)
+{
+    return print_line(user, json_pack("{s:s, s:I}", "row", id, "entry", (json_int_t)entry));
+}
+
+pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const char *store = NULL, *out = "-";
+    pboost_ledger *ledger = NULL;
+    pboost_output *output = NULL;
+    const cli_option options[] = {
+        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."},
+        {"--out", "FILE", cli_read_text, &out, NULL, "default: standard output"}};
+
+    TRY(cli_parse(cli, NULL, argc, argv, &EXPORT, options, 2, err));
+    if (cli->help)
+        return PBOOST_OK;
+    TRY(oracle_open(&ledger, cli, store, false, err));
+    TRY(pboost_output_open(&output, out, err));
+    printing p = {pboost_output_stream(output), false};
+    TRY(pboost_ledger_entries(ledger, 0, print_entry, &p, err));
+    if (!p.failed)
+        TRY(pboost_ledger_claims(ledger, print_claim, &p, err));
+    if (p.failed)
+        FAIL(err, PBOOST_OUTPUT, "%s could not be written", out);
+    pboost_output *whole = output;
+    output = NULL;
+    TRY(pboost_output_commit(whole, err));
+done:
+    pboost_output_discard(output);
+    pboost_ledger_close(ledger);
+    return st;
+}

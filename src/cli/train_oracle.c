@@ -1,0 +1,95 @@
+/* priorboost train: who answers, the labels of the table or another party. */
+#include "train_oracle.h"
+
+#include <string.h>
+
+#include "train_rows.h"
+
+/* ---- Options ----------------------------------------------------------------------------------- */
+
+pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } with[] = {{a->data != NULL, "--data"},
+                {a->id != NULL, "--id"},
+                {a->token_file != NULL, "--token-file"},
+                {a->has_family, "--family"}},
+      never[] = {{a->epsilon.den > 0, "--epsilon"},
+                 {a->has_bounds, "--bounds"},
+                 {a->step > 0.0, "--step"},
+                 {a->clamp, "--clamp"},
+                 {a->round, "--round"},
+                 {a->label != NULL && a->test == NULL, "--label"}},
+      without[] = {{a->token_file != NULL, "--token-file"},
+                   {a->ca != NULL, "--ca"},
+                   {a->checkpoint != NULL, "--checkpoint"},
+                   {a->skip_unavailable, "--skip-unavailable"}};
+
+    for (size_t i = 0; a->oracle == NULL && i < sizeof without / sizeof *without; i++)
+        if (without[i].given)
+            return pboost_fail(err, PBOOST_INVALID, "%s needs --oracle", without[i].name);
+    if (a->oracle == NULL)
+        return PBOOST_OK;
+    for (size_t i = 0; i < sizeof with / sizeof *with; i++)
+        if (!with[i].given)
+            return pboost_fail(err, PBOOST_INVALID,
+                               "--oracle needs %s; see 'priorboost train --help'", with[i].name);
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (never[i].given)
+            return pboost_fail(err, PBOOST_INVALID, "%s does not go with --oracle: %s",
+                               never[i].name,
+                               a->label != NULL ? "the labels stay there (but for those of --test)"
+                                                : "its owner has set the rules");
+    return PBOOST_OK;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------------- */
+
+static pboost_status one_row_a_unit(cli_context *cli, train_data *data, train_result *result,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool *keep = NULL;
+
+    NEED(keep = pboost_alloc(data->rows, sizeof *keep), err);
+    memset(keep, true, data->rows * sizeof *keep);
+    TRY(train_rows_one_by_unit(keep, &result->same_unit, data, err));
+    train_rows_select(data, keep);
+    if (result->same_unit > 0)
+        cli_note(cli, "%zu rows of units that are there already are left out", result->same_unit);
+done:
+    free(keep);
+    return st;
+}
+
+pboost_status train_oracle_open(train_oracle *out, cli_context *cli, const train_arguments *a,
+                                train_data *data, train_result *result, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_memory_oracle_options holder = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
+
+    if (a->oracle != NULL) {
+        TRY(train_remote_open(&out->remote, &result->rules, cli, a, err));
+        TRY(train_remote_choose_rows(out->remote, data, result, err));
+        out->interface = train_remote_oracle(out->remote);
+        out->interface.rules = result->rules;
+        return PBOOST_OK;
+    }
+    TRY(one_row_a_unit(cli, data, result, err));
+    holder.clamp = a->clamp;
+    holder.simulated = a->has_seed;
+    holder.seed = a->seed;
+    TRY(pboost_memory_oracle_create(&out->labels, data->label, data->rows, &result->rules, &holder,
+                                    err));
+    out->interface = pboost_memory_oracle_interface(out->labels);
+done:
+    return st;
+}
+
+void train_oracle_close(train_oracle *oracle)
+{
+    pboost_memory_oracle_free(oracle->labels);
+    train_remote_close(oracle->remote);
+}

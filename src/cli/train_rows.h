@@ -1,0 +1,21 @@
+/* priorboost train: which rows of the table take part. */
+#ifndef PBOOST_CLI_TRAIN_ROWS_H
+#define PBOOST_CLI_TRAIN_ROWS_H
+
+#include "train.h"
+
+/* The ids as the oracle knows them, with --oracle; the units as numbers, with --unit. */
+pboost_status train_rows_load_ids(train_data *out, const pboost_table *table,
+                                  const train_arguments *a, pboost_error *err);
+pboost_status train_rows_load_units(train_data *out, const pboost_table *table,
+                                    const train_arguments *a, pboost_error *err);
+
+/* Of the rows with keep, keeps one of each unit: that with the least key.  A bag of k rows then has
+ * k units, whatever the bags.  *dropped gets how many rows that leaves out. */
+pboost_status train_rows_one_by_unit(bool *keep, size_t *dropped, const train_data *data,
+                                     pboost_error *err);
+
+/* Leaves only the rows with keep in the data. */
+void train_rows_select(train_data *data, const bool *keep);
+
+#endif

@@ -1,0 +1,76 @@
+/* The hash chain: every entry's hash covers the entry and the one before it, down to the rules.
+ *
+ * A store that was restored from an old copy has another hash at the same number as soon as it goes
+ * on, and lacks the hashes that clients have seen since.  The reply to a question names the hash of
+ * its own entry, so the reply cannot be part of what is hashed; the entry's seal covers it, and the
+ * next entry's hash covers the seal. */
+#ifndef PBOOST_CHAIN_H
+#define PBOOST_CHAIN_H
+
+#include <sodium.h>
+
+#include <priorboost/ledger.h>
+
+#include "store.h"
+
+typedef struct {
+    unsigned char byte[crypto_hash_sha256_BYTES];
+} digest;
+
+/* ---- Hashing --------------------------------------------------------------------------------- */
+
+typedef struct {
+    crypto_hash_sha256_state state;
+    size_t used;
+    unsigned char buffer[4096];
+} hasher;
+
+void pboost_hash_start(hasher *h, const char *what); /* what is hashed: no two kinds agree */
+void pboost_hash_bytes(hasher *h, const void *data, size_t length); /* of a length told before */
+void pboost_hash_number(hasher *h, uint64_t number);
+void pboost_hash_block(hasher *h, const void *data, size_t length); /* with its length */
+digest pboost_hash_end(hasher *h);
+
+void pboost_digest_text(char out[PBOOST_HEAD_TEXT], const digest *d);
+bool pboost_digest_read(digest *out, const char *text);
+bool pboost_digest_equal(const digest *a, const digest *b);
+
+/* ---- Entries --------------------------------------------------------------------------------- */
+
+/* What an entry says beside its numbers; small. */
+typedef struct {
+    size_t used;
+    unsigned char byte[2048];
+} record;
+
+void pboost_record_number(record *r, uint64_t number);
+void pboost_record_bytes(record *r, const void *data, size_t length);
+void pboost_record_text(record *r, const char *text); /* with its final zero */
+
+typedef struct {
+    const char *kind;
+    int64_t time;
+    uint64_t rows, bags;
+    const void *data;
+    size_t data_length;
+} chain_entry;
+
+typedef struct {
+    int64_t number; /* -1: before the first */
+    digest hash, seal;
+} chain_link;
+
+/* The link of an entry that follows `last`; its seal covers body (NULL: there is none). */
+chain_link pboost_chain_next(const chain_link *last, const chain_entry *entry);
+void pboost_chain_seal(chain_link *link, const void *body, size_t length);
+
+/* The last link of the store; number -1 where it is empty. */
+pboost_status pboost_chain_last(chain_link *out, store *s, pboost_error *err);
+pboost_status pboost_chain_at(chain_link *out, store *s, int64_t number, pboost_error *err);
+pboost_status pboost_chain_knows(bool *out, store *s, const digest *hash, pboost_error *err);
+
+/* slots: the rows that the entry claims, 32 bits each, little-endian; NULL: none. */
+pboost_status pboost_chain_append(store *s, const chain_link *link, const chain_entry *entry,
+                                  const void *slots, size_t slots_length, pboost_error *err);
+
+#endif

@@ -1,0 +1,227 @@
+/* Ids and their numbers: open addressing with linear probing, nothing is ever removed. */
+#include "ids.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- What an id is --------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *text; /* NULL: an integer */
+    size_t length;
+    int64_t number;
+} id_key;
+
+/* Reads "0", "17" or "-4"; not "+1", "01", "-0" or what does not fit. */
+static bool read_integer(int64_t *out, const char *text)
+{
+    bool negative = *text == '-';
+    const char *digit = text + negative;
+    uint64_t size = 0, most = (uint64_t)INT64_MAX + negative;
+
+    if (*digit == '0' && (digit[1] != '\0' || negative))
+        return false;
+    if (*digit == '\0')
+        return false;
+    for (; *digit != '\0'; digit++) {
+        if (*digit < '0' || *digit > '9' || __builtin_mul_overflow(size, (uint64_t)10, &size) ||
+            __builtin_add_overflow(size, (uint64_t)(*digit - '0'), &size) || size > most)
+            return false;
+    }
+    *out = (int64_t)(negative ? -size : size);
+    return true;
+}
+
+static id_key key_of(pboost_id id)
+{
+    id_key key = {NULL, 0, id.number};
+    if (id.text != NULL && !read_integer(&key.number, id.text)) {
+        key.text = id.text;
+        key.length = strlen(id.text);
+    }
+    return key;
+}
+
+bool pboost_id_valid(pboost_id id)
+{
+    return id.text == NULL ||
+           (*id.text != '\0' && strnlen(id.text, PBOOST_ID_MAX + 1) <= PBOOST_ID_MAX);
+}
+
+size_t pboost_id_canonical(unsigned char out[ID_CANONICAL_MAX], pboost_id id)
+{
+    id_key key = key_of(id);
+
+    if (key.text != NULL) {
+        size_t length = key.length <= PBOOST_ID_MAX ? key.length : PBOOST_ID_MAX;
+        out[0] = 't';
+        out[1] = (unsigned char)length;
+        memcpy(out + 2, key.text, length);
+        return length + 2;
+    }
+    out[0] = 'i';
+    for (int i = 0; i < 8; i++)
+        out[1 + i] = (unsigned char)((uint64_t)key.number >> 8 * i);
+    return 9;
+}
+
+/* ---- The map --------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return x ^ x >> 32;
+}
+
+static size_t hash_of(const id_key *key)
+{
+    if (key->text == NULL)
+        return (size_t)mix((uint64_t)key->number);
+    uint64_t hash = key->length;
+    for (size_t i = 0; i < key->length; i += 8) {
+        uint64_t word = 0;
+        memcpy(&word, key->text + i, key->length - i < 8 ? key->length - i : 8);
+        hash = mix(hash ^ word) + UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return (size_t)hash;
+}
+
+static bool text_at(const id_map *map, uint32_t number)
+{
+    return map->is_text[number / 64] >> number % 64 & 1;
+}
+
+static bool same(const id_map *map, uint32_t number, const id_key *key)
+{
+    if (key->text == NULL)
+        return !text_at(map, number) && map->key[number] == key->number;
+    return text_at(map, number) && strcmp(map->text + map->key[number], key->text) == 0;
+}
+
+/* Where the key is, or the empty bucket where it belongs. */
+static size_t place(const id_map *map, const id_key *key)
+{
+    size_t at = hash_of(key) & (map->buckets - 1);
+    while (map->bucket[at] != 0 && !same(map, map->bucket[at] - 1, key))
+        at = (at + 1) & (map->buckets - 1);
+    return at;
+}
+
+uint32_t pboost_ids_find(const id_map *map, pboost_id id)
+{
+    if (map->n == 0)
+        return NO_NUMBER;
+    id_key key = key_of(id);
+    uint32_t found = map->bucket[place(map, &key)];
+    return found != 0 ? found - 1 : NO_NUMBER;
+}
+
+const char *pboost_ids_text(const id_map *map, uint32_t number, char buffer[24])
+{
+    if (text_at(map, number))
+        return map->text + map->key[number];
+    snprintf(buffer, 24, "%lld", (long long)map->key[number]);
+    return buffer;
+}
+
+void pboost_ids_free(id_map *map)
+{
+    free(map->key);
+    free(map->is_text);
+    free(map->text);
+    free(map->bucket);
+    *map = (id_map){0};
+}
+
+/* ---- Growth ---------------------------------------------------------------------------------- */
+
+static pboost_status grow_buckets(id_map *map, size_t buckets, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint32_t *bucket;
+
+    NEED(bucket = calloc(buckets, sizeof *bucket), err);
+    free(map->bucket);
+    map->bucket = bucket;
+    map->buckets = buckets;
+    for (uint32_t number = 0; number < map->n; number++) {
+        bool text = text_at(map, number);
+        id_key key = {text ? map->text + map->key[number] : NULL, 0, map->key[number]};
+        if (text)
+            key.length = strlen(key.text);
+        map->bucket[place(map, &key)] = number + 1;
+    }
+done:
+    return st;
+}
+
+pboost_status pboost_ids_reserve(id_map *map, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t buckets = map->buckets > 0 ? map->buckets : 64;
+
+    if (n > INT32_MAX)
+        FAIL(err, PBOOST_INVALID, "a store holds at most 2^31-1 rows");
+    if (n > map->capacity) {
+        size_t words = n / 64 + 1, old_words = map->capacity > 0 ? map->capacity / 64 + 1 : 0;
+        int64_t *key;
+        uint64_t *is_text;
+        NEED(key = realloc(map->key, n * sizeof *key), err);
+        map->key = key;
+        NEED(is_text = realloc(map->is_text, words * sizeof *is_text), err);
+        map->is_text = is_text;
+        memset(is_text + old_words, 0, (words - old_words) * sizeof *is_text);
+        map->capacity = n;
+    }
+    while (buckets / 2 < n)
+        buckets *= 2;
+    if (buckets > map->buckets)
+        TRY(grow_buckets(map, buckets, err));
+done:
+    return st;
+}
+
+static pboost_status keep_text(id_map *map, const id_key *key, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (map->text_used + key->length + 1 > map->text_capacity) {
+        size_t capacity = map->text_capacity + map->text_capacity / 2 + 4096;
+        char *text;
+        NEED(text = realloc(map->text, capacity), err);
+        map->text = text;
+        map->text_capacity = capacity;
+    }
+    memcpy(map->text + map->text_used, key->text, key->length + 1);
+    map->text_used += key->length + 1;
+done:
+    return st;
+}
+
+pboost_status pboost_ids_add(uint32_t *number, bool *added, id_map *map, pboost_id id,
+                             pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    id_key key = key_of(id);
+
+    *added = false;
+    if (map->n == map->capacity)
+        TRY(pboost_ids_reserve(map, map->capacity + map->capacity / 2 + 64, err));
+    size_t at = place(map, &key);
+    if (map->bucket[at] != 0) {
+        *number = map->bucket[at] - 1;
+        return PBOOST_OK;
+    }
+    *number = (uint32_t)map->n;
+    map->key[map->n] = key.number;
+    if (key.text != NULL) {
+        map->key[map->n] = (int64_t)map->text_used;
+        TRY(keep_text(map, &key, err));
+        map->is_text[map->n / 64] |= UINT64_C(1) << map->n % 64;
+    }
+    map->bucket[at] = (uint32_t)++map->n;
+    *added = true;
+done:
+    return st;
+}

@@ -1,0 +1,45 @@
+/* Ids and their numbers 0, 1, 2, ... in order of arrival: a hash map in memory.
+ *
+ * An id is a 64-bit integer or text; text that is the usual way to write such an integer is that
+ * integer.  An integer takes 8 bytes and 8 to 16 of table, text its own length more. */
+#ifndef PBOOST_IDS_H
+#define PBOOST_IDS_H
+
+#include <priorboost/ledger.h>
+
+#include "try.h"
+
+#define NO_NUMBER UINT32_MAX
+
+typedef struct {
+    size_t n, capacity;
+    int64_t *key;      /* the integer, or where its text begins */
+    uint64_t *is_text; /* one bit each */
+    char *text;
+    size_t text_used, text_capacity;
+    uint32_t *bucket; /* number + 1; 0: empty */
+    size_t buckets;   /* a power of two, at least twice the ids */
+} id_map;
+
+void pboost_ids_free(id_map *map);
+pboost_status pboost_ids_reserve(id_map *map, size_t n, pboost_error *err);
+
+/* 1 to PBOOST_ID_MAX bytes. */
+bool pboost_id_valid(pboost_id id);
+
+/* The number of an id; NO_NUMBER if it is not there. */
+uint32_t pboost_ids_find(const id_map *map, pboost_id id);
+
+/* The same, adding the id if it is not there; *added says so.  The id is valid. */
+pboost_status pboost_ids_add(uint32_t *number, bool *added, id_map *map, pboost_id id,
+                             pboost_error *err);
+
+/* The id as text; integers are written to buffer. */
+const char *pboost_ids_text(const id_map *map, uint32_t number, char buffer[24]);
+
+/* Bytes that differ where ids differ: 'i' and the integer, or 't', the length and the text.
+ * Returns how many. */
+enum { ID_CANONICAL_MAX = PBOOST_ID_MAX + 2 };
+size_t pboost_id_canonical(unsigned char out[ID_CANONICAL_MAX], pboost_id id);
+
+#endif

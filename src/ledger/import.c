@@ -1,0 +1,348 @@
+/* Rows in, and labels out for good: import and erasure.  Each is one transaction. */
+#include <math.h>
+#include <string.h>
+
+#include "state.h"
+
+/* ---- Import ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    const pboost_import *in;
+    pboost_import_report *report;
+    const pboost_ledger *ledger;
+    size_t first; /* slot of the first new row */
+    id_map seen;  /* ids of this import */
+    id_map units; /* of the store and of this import */
+    id_map scopes;
+    size_t old_units, old_scopes;
+    uint32_t *unit, *scope; /* by row */
+    int64_t *label;
+    char text[24];
+} importing;
+
+static void free_importing(importing *m)
+{
+    pboost_ids_free(&m->seen);
+    pboost_ids_free(&m->units);
+    pboost_ids_free(&m->scopes);
+    free(m->unit);
+    free(m->scope);
+    if (m->label != NULL)
+        sodium_memzero(m->label, m->in->n * sizeof *m->label);
+    free(m->label);
+}
+
+static pboost_status take_known(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    uint32_t number;
+    bool added;
+    (void)n;
+    return pboost_ids_add(&number, &added, user, (pboost_id){value[0].data, 0}, err);
+}
+
+static pboost_status check_import(const pboost_import *in, const pboost_ledger *l,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (in->struct_size != sizeof *in)
+        FAIL(err, PBOOST_INVALID,
+             "import: struct_size is %zu, not %zu; start from "
+             "PBOOST_IMPORT_INIT",
+             in->struct_size, sizeof *in);
+    if (in->n == 0)
+        FAIL(err, PBOOST_BAD_DATA, "there are no rows to import");
+    if (l->rules.units && in->unit == NULL)
+        FAIL(err, PBOOST_INVALID, "the store's rules speak of units, but the import has none");
+    if (!l->rules.units && in->unit != NULL)
+        FAIL(err, PBOOST_INVALID,
+             "the import has units, but the store was made without them (--unit at init)");
+done:
+    return st;
+}
+
+/* The id must be new, to the store and to this import. */
+static pboost_status take_id(importing *m, pboost_id id, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint32_t number;
+    bool added;
+    char buffer[24];
+
+    if (!pboost_id_valid(id))
+        FAIL(err, PBOOST_BAD_DATA, "an id must be 1 to %d bytes", PBOOST_ID_MAX);
+    TRY(pboost_ids_add(&number, &added, &m->seen, id, err));
+    if (!added)
+        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is there twice",
+             pboost_ids_text(&m->seen, number, buffer));
+    if (pboost_ids_find(&m->ledger->labels.ids, id) != NO_NUMBER)
+        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is in the store already",
+             pboost_ids_text(&m->seen, number, buffer));
+done:
+    return st;
+}
+
+/* The label itself is in no message. */
+static pboost_status take_label(importing *m, size_t i, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_rules *rules = &m->ledger->rules.rules;
+    double label = m->in->label[i];
+    bool outside = label < rules->lower || label > rules->upper;
+
+    if (!isfinite(label))
+        FAIL(err, PBOOST_BAD_DATA, "the label is missing or not a finite number");
+    if (outside && !m->in->clamp)
+        FAIL(err, PBOOST_BAD_DATA, "the label lies outside the bounds [%g, %g]; it may be clamped",
+             rules->lower, rules->upper);
+    m->report->clamped += outside;
+    m->label[i] = pboost_grid_place(&m->ledger->grid, label);
+done:
+    return st;
+}
+
+static pboost_status take_name(uint32_t *out, id_map *map, pboost_id id, const char *what,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool added;
+
+    if (!pboost_id_valid(id))
+        FAIL(err, PBOOST_BAD_DATA, "the %s is empty or longer than %d bytes", what, PBOOST_ID_MAX);
+    TRY(pboost_ids_add(out, &added, map, id, err));
+done:
+    return st;
+}
+
+static pboost_status take_rows(importing *m, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_import *in = m->in;
+
+    NEED(m->label = pboost_alloc(in->n, sizeof *m->label), err);
+    NEED(m->unit = pboost_alloc(in->unit != NULL ? in->n : 0, sizeof *m->unit), err);
+    NEED(m->scope = pboost_alloc(in->scope != NULL ? in->n : 0, sizeof *m->scope), err);
+    TRY(pboost_ids_reserve(&m->seen, in->n, err));
+    for (size_t i = 0; i < in->n; i++) {
+        m->report->bad_row = i;
+        TRY(take_id(m, in->id[i], err));
+        TRY(take_label(m, i, err));
+        if (in->unit != NULL)
+            TRY(take_name(&m->unit[i], &m->units, in->unit[i], "unit", err));
+        if (in->scope != NULL)
+            TRY(take_name(&m->scope[i], &m->scopes, in->scope[i], "scope", err));
+    }
+    m->report->bad_row = SIZE_MAX;
+done:
+    return st;
+}
+
+static pboost_status put_row(void *user, store_value *value, size_t i, pboost_error *err)
+{
+    importing *m = user;
+    const pboost_import *in = m->in;
+
+    if (i % 65536 == 0 && in->progress != NULL && !in->progress(in->user, i, in->n))
+        return pboost_fail(err, PBOOST_CANCELLED, "the import was stopped; nothing was imported");
+    value[0] = value_number((int64_t)(m->first + i));
+    value[1] = value_text(pboost_ids_text(&m->seen, (uint32_t)i, m->text));
+    value[2] = in->unit != NULL ? value_number(m->unit[i]) : value_text(NULL);
+    value[3] = in->scope != NULL ? value_number(m->scope[i]) : value_text(NULL);
+    value[4] = value_number(m->label[i]);
+    return PBOOST_OK;
+}
+
+static pboost_status put_unit(void *user, store_value *value, size_t i, pboost_error *err)
+{
+    importing *m = user;
+    (void)err;
+    value[0] = value_number((int64_t)(m->old_units + i));
+    value[1] = value_text(pboost_ids_text(&m->units, (uint32_t)(m->old_units + i), m->text));
+    return PBOOST_OK;
+}
+
+static pboost_status put_scope(void *user, store_value *value, size_t i, pboost_error *err)
+{
+    importing *m = user;
+    (void)err;
+    value[0] = value_number((int64_t)(m->old_scopes + i));
+    value[1] = value_text(pboost_ids_text(&m->scopes, (uint32_t)(m->old_scopes + i), m->text));
+    return PBOOST_OK;
+}
+
+/* Which rows came, not their labels: a hash of few possible labels would tell them. */
+static digest hash_rows(const importing *m)
+{
+    hasher h;
+    pboost_hash_start(&h, "priorboost rows 1");
+    for (size_t i = 0; i < m->in->n; i++)
+        pboost_hash_row(&h, m->in->id[i], m->in->unit != NULL ? m->unit[i] : NO_NUMBER,
+                        m->in->scope != NULL ? m->scope[i] : NO_NUMBER);
+    return pboost_hash_end(&h);
+}
+
+static pboost_status store_import(importing *m, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store_bulk units = {"ledger_unit", "it", m->units.n - m->old_units, put_unit, m};
+    store_bulk scopes = {"ledger_scope", "it", m->scopes.n - m->old_scopes, put_scope, m};
+    store_bulk rows = {"ledger_row", "itiil", m->in->n, put_row, m};
+    record data = {0};
+
+    TRY(s->class->bulk(s, &units, err));
+    TRY(s->class->bulk(s, &scopes, err));
+    TRY(s->class->bulk(s, &rows, err));
+    digest hash = hash_rows(m);
+    pboost_record_number(&data, m->first);
+    pboost_record_bytes(&data, hash.byte, sizeof hash.byte);
+    chain_entry entry = {"import", pboost_ledger_now(m->ledger), m->in->n, 0, data.byte, data.used};
+    chain_link link = pboost_chain_next(&m->ledger->labels.link, &entry);
+    TRY(pboost_chain_append(s, &link, &entry, NULL, 0, err));
+done:
+    return st;
+}
+
+pboost_status pboost_ledger_import(pboost_import_report *out, pboost_ledger *ledger,
+                                   const pboost_import *in, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store *s = ledger->write.store;
+    label_table *t = &ledger->labels;
+    importing m = {.in = in, .report = out, .ledger = ledger};
+
+    *out = (pboost_import_report){.bad_row = SIZE_MAX};
+    TRY(pboost_side_enter(ledger, &ledger->write, true, err));
+    TRY(check_import(in, ledger, err));
+    TRY(pboost_labels_refresh(t, s, err));
+    m.first = t->n;
+    TRY(pboost_grid_check_rows(&ledger->grid, t->n + in->n, err));
+    TRY(s->class->run(s, "SELECT id FROM ledger_unit ORDER BY unit", NULL, 0, take_known, &m.units,
+                      err));
+    TRY(s->class->run(s, "SELECT name FROM ledger_scope ORDER BY scope", NULL, 0, take_known,
+                      &m.scopes, err));
+    m.old_units = m.units.n;
+    m.old_scopes = m.scopes.n;
+    TRY(take_rows(&m, err));
+    TRY(store_import(&m, s, err));
+    TRY(pboost_store_commit(s, err));
+    if (in->progress != NULL)
+        (void)in->progress(in->user, in->n, in->n);
+    out->rows = in->n;
+done:
+    pboost_side_leave(&ledger->write);
+    free_importing(&m);
+    if (st != PBOOST_OK)
+        out->clamped = 0;
+    return st;
+}
+
+/* ---- Erasure --------------------------------------------------------------------------------- */
+
+typedef struct {
+    uint32_t *erase, *spend; /* slots that had a label; those of them not spent before */
+    size_t n_erase, n_spend;
+    int64_t entry;
+    unsigned char *bytes;
+} forgetting;
+
+static int by_slot(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static pboost_status choose(forgetting *f, const label_table *t, const pboost_id *id, size_t n,
+                            pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t kept = 0;
+
+    NEED(f->erase = pboost_alloc(n, sizeof *f->erase), err);
+    NEED(f->spend = pboost_alloc(n, sizeof *f->spend), err);
+    NEED(f->bytes = pboost_alloc(n, 4), err);
+    for (size_t i = 0; i < n; i++) {
+        f->erase[i] = pboost_ids_find(&t->ids, id[i]);
+        if (f->erase[i] == NO_NUMBER && id[i].text != NULL)
+            FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is not in the store; nothing was erased",
+                 id[i].text);
+        if (f->erase[i] == NO_NUMBER)
+            FAIL(err, PBOOST_BAD_DATA, "id %lld is not in the store; nothing was erased",
+                 (long long)id[i].number);
+    }
+    qsort(f->erase, n, sizeof *f->erase, by_slot);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t slot = f->erase[i];
+        if ((kept > 0 && f->erase[kept - 1] == slot) || t->label[slot] == NO_LABEL)
+            continue;
+        f->erase[kept++] = slot;
+        if (!pboost_labels_spent(t, slot))
+            f->spend[f->n_spend++] = slot;
+    }
+    f->n_erase = kept;
+    for (size_t i = 0; i < kept; i++)
+        for (int b = 0; b < 4; b++)
+            f->bytes[4 * i + b] = (unsigned char)(f->erase[i] >> 8 * b);
+done:
+    return st;
+}
+
+static pboost_status spend_row(void *user, store_value *value, size_t i, pboost_error *err)
+{
+    const forgetting *f = user;
+    (void)err;
+    value[0] = value_number(f->spend[i]);
+    value[1] = value_number(f->entry);
+    return PBOOST_OK;
+}
+
+static pboost_status erase(forgetting *f, pboost_ledger *l, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store *s = l->write.store;
+    store_bulk claims = {"ledger_claim", "ii", f->n_spend, spend_row, f};
+    record data = {0};
+    hasher h;
+
+    f->entry = l->labels.link.number + 1;
+    TRY(s->class->bulk(s, &claims, err));
+    for (size_t i = 0; i < f->n_erase; i++)
+        TRY(RUN(s, "UPDATE ledger_row SET label = NULL WHERE slot = $1", NULL, NULL, err,
+                value_number(f->erase[i])));
+    pboost_hash_start(&h, "priorboost slots 1");
+    pboost_hash_block(&h, f->bytes, 4 * f->n_erase);
+    digest hash = pboost_hash_end(&h);
+    pboost_record_bytes(&data, hash.byte, sizeof hash.byte);
+    chain_entry entry = {"forget", pboost_ledger_now(l), f->n_spend, 0, data.byte, data.used};
+    chain_link link = pboost_chain_next(&l->labels.link, &entry);
+    TRY(pboost_chain_append(s, &link, &entry, f->bytes, 4 * f->n_erase, err));
+    TRY(pboost_store_commit(s, err));
+    pboost_labels_spend(&l->labels, f->spend, f->n_spend, false);
+    pboost_labels_erase(&l->labels, f->erase, f->n_erase);
+    l->labels.link = link;
+done:
+    return st;
+}
+
+pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger, const pboost_id *id,
+                                   size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store *s = ledger->write.store;
+    forgetting f = {0};
+
+    *forgotten = 0;
+    TRY(pboost_side_enter(ledger, &ledger->write, true, err));
+    TRY(pboost_labels_refresh(&ledger->labels, s, err));
+    TRY(choose(&f, &ledger->labels, id, n, err));
+    if (f.n_erase > 0) {
+        TRY(erase(&f, ledger, err));
+        *forgotten = f.n_erase;
+        TRY(s->class->scrub(s, err));
+    }
+done:
+    pboost_side_leave(&ledger->write);
+    free(f.erase);
+    free(f.spend);
+    free(f.bytes);
+    return st;
+}

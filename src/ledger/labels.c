@@ -1,0 +1,267 @@
+/* The rows of a store in memory. */
+#include "labels.h"
+
+#include <string.h>
+
+void pboost_labels_free(label_table *t)
+{
+    if (t->label != NULL)
+        sodium_memzero(t->label, t->capacity * sizeof *t->label);
+    pboost_ids_free(&t->ids);
+    pboost_ids_free(&t->scopes);
+    free(t->label);
+    free(t->unit);
+    free(t->scope);
+    free(t->spent);
+    free(t->uses);
+    free(t->asked);
+    free(t->new_uses);
+    free(t->last_bag);
+    *t = (label_table){.units = t->units};
+}
+
+void pboost_labels_spend(label_table *t, const uint32_t *slot, size_t n, bool answered)
+{
+    for (size_t i = 0; i < n; i++) {
+        t->spent[slot[i] / 64] |= UINT64_C(1) << slot[i] % 64;
+        if (answered && t->units)
+            t->uses[t->unit[slot[i]]]++;
+    }
+}
+
+void pboost_labels_erase(label_table *t, const uint32_t *slot, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        t->label[slot[i]] = NO_LABEL;
+}
+
+void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope)
+{
+    unsigned char canonical[ID_CANONICAL_MAX];
+    pboost_hash_bytes(h, canonical, pboost_id_canonical(canonical, id));
+    pboost_hash_number(h, (uint64_t)unit << 32 | scope);
+}
+
+/* ---- Growth ---------------------------------------------------------------------------------- */
+
+/* realloc to n items, the new ones zero. */
+static pboost_status grow(void *array, size_t old, size_t n, size_t size, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    void *now, *grown;
+    size_t bytes;
+
+    memcpy(&now, array, sizeof now);
+    if (__builtin_mul_overflow(n, size, &bytes))
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+    NEED(grown = realloc(now, bytes), err);
+    memset((char *)grown + old * size, 0, (n - old) * size);
+    memcpy(array, &grown, sizeof grown);
+done:
+    return st;
+}
+
+static pboost_status reserve(label_table *t, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t old = t->capacity;
+
+    if (n <= old)
+        return PBOOST_OK;
+    TRY(pboost_ids_reserve(&t->ids, n, err));
+    size_t words = n / 64 + 1, old_words = old > 0 ? old / 64 + 1 : 0;
+    TRY(grow(&t->label, old, n, sizeof *t->label, err));
+    TRY(grow(&t->scope, old, n, sizeof *t->scope, err));
+    if (t->units)
+        TRY(grow(&t->unit, old, n, sizeof *t->unit, err));
+    TRY(grow(&t->spent, old_words, words, sizeof *t->spent, err));
+    TRY(grow(&t->asked, old_words, words, sizeof *t->asked, err));
+    t->capacity = n;
+done:
+    return st;
+}
+
+static pboost_status reserve_units(label_table *t, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t old = t->unit_capacity;
+
+    if (n <= old)
+        return PBOOST_OK;
+    TRY(grow(&t->uses, old, n, sizeof *t->uses, err));
+    TRY(grow(&t->new_uses, old, n, sizeof *t->new_uses, err));
+    TRY(grow(&t->last_bag, old, n, sizeof *t->last_bag, err));
+    t->unit_capacity = n;
+done:
+    return st;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static pboost_status damaged(pboost_error *err, const char *table, int64_t at)
+{
+    return pboost_fail(err, PBOOST_BAD_DATA, "the store is damaged: %s %lld makes no sense", table,
+                       (long long)at);
+}
+
+/* slot, id, unit, scope, label */
+static pboost_status take_row(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    label_table *t = user;
+    uint32_t slot;
+    bool added;
+    (void)n;
+
+    if (value[0].number != (int64_t)t->n || value[1].kind != VALUE_TEXT ||
+        (value[2].kind == VALUE_NUMBER) != t->units || value[2].number < 0 ||
+        value[2].number >= (int64_t)(t->units ? t->n_units : 1))
+        return damaged(err, "row", value[0].number);
+    if (t->n == t->capacity)
+        TRY(reserve(t, t->capacity + t->capacity / 2 + 64, err));
+    TRY(pboost_ids_add(&slot, &added, &t->ids, (pboost_id){value[1].data, 0}, err));
+    if (!added)
+        return damaged(err, "row", value[0].number);
+    t->label[slot] = value[4].kind == VALUE_NUMBER ? value[4].number : NO_LABEL;
+    t->scope[slot] = value[3].kind == VALUE_NUMBER ? (uint32_t)value[3].number : NO_NUMBER;
+    if (t->units)
+        t->unit[slot] = (uint32_t)value[2].number;
+    t->n++;
+done:
+    return st;
+}
+
+static pboost_status take_scope(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    label_table *t = user;
+    uint32_t number;
+    bool added;
+    (void)n;
+
+    TRY(pboost_ids_add(&number, &added, &t->scopes, (pboost_id){value[1].data, 0}, err));
+    if (!added || number != value[0].number)
+        return damaged(err, "scope", value[0].number);
+done:
+    return st;
+}
+
+static pboost_status take_claim(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    label_table *t = user;
+    (void)n;
+
+    if (value[0].number < 0 || value[0].number >= (int64_t)t->n)
+        return damaged(err, "claim", value[0].number);
+    uint32_t slot = (uint32_t)value[0].number;
+    pboost_labels_spend(t, &slot, 1, false);
+    return PBOOST_OK;
+}
+
+static pboost_status take_use(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    label_table *t = user;
+    (void)n;
+
+    if (value[0].number < 0 || value[0].number >= (int64_t)t->n_units)
+        return damaged(err, "unit", value[0].number);
+    t->uses[value[0].number]++;
+    return PBOOST_OK;
+}
+
+/* The rows that are not in the table yet. */
+static pboost_status read_rows(label_table *t, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    int64_t units = 0, rows = 0;
+
+    TRY(RUN(s, "SELECT count(*) FROM ledger_unit WHERE unit >= $1", pboost_store_number, &units,
+            err, value_number((int64_t)t->n_units)));
+    TRY(reserve_units(t, t->n_units + (size_t)units, err));
+    t->n_units += (size_t)units;
+    TRY(RUN(s, "SELECT scope, name FROM ledger_scope WHERE scope >= $1 ORDER BY scope", take_scope,
+            t, err, value_number((int64_t)t->scopes.n)));
+    TRY(RUN(s, "SELECT count(*) FROM ledger_row WHERE slot >= $1", pboost_store_number, &rows, err,
+            value_number((int64_t)t->n)));
+    TRY(reserve(t, t->n + (size_t)rows, err));
+    TRY(RUN(s, "SELECT slot, id, unit, scope, label FROM ledger_row WHERE slot >= $1 ORDER BY slot",
+            take_row, t, err, value_number((int64_t)t->n)));
+done:
+    return st;
+}
+
+static pboost_status read_all(label_table *t, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    pboost_labels_free(t);
+    TRY(read_rows(t, s, err));
+    TRY(s->class->run(s, "SELECT slot FROM ledger_claim", NULL, 0, take_claim, t, err));
+    TRY(s->class->run(s, "SELECT unit FROM ledger_unit_use", NULL, 0, take_use, t, err));
+done:
+    return st;
+}
+
+/* ---- Following the chain --------------------------------------------------------------------- */
+
+/* kind, slots of an entry by another process */
+static pboost_status take_entry(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    label_table *t = user;
+    const unsigned char *byte = value[1].data;
+    bool answered = strcmp(value[0].data, "answer") == 0;
+    (void)n;
+
+    for (size_t i = 0; i + 4 <= value[1].length; i += 4) {
+        uint32_t slot = (uint32_t)byte[i] | (uint32_t)byte[i + 1] << 8 |
+                        (uint32_t)byte[i + 2] << 16 | (uint32_t)byte[i + 3] << 24;
+        if (slot >= t->n)
+            return damaged(err, "row", slot);
+        pboost_labels_spend(t, &slot, 1, answered);
+        if (!answered)
+            pboost_labels_erase(t, &slot, 1);
+    }
+    return PBOOST_OK;
+}
+
+/* What other processes did since.  An entry that was the last one must still be there. */
+static pboost_status read_new(label_table *t, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    chain_link mine;
+    int64_t imports = 0;
+
+    TRY(pboost_chain_at(&mine, s, t->link.number, err));
+    if (mine.number < 0 || !pboost_digest_equal(&mine.hash, &t->link.hash)) {
+        s->broken = true;
+        FAIL(err, PBOOST_ORACLE,
+             "the store was exchanged for another or older one while it was in use");
+    }
+    TRY(RUN(s, "SELECT count(*) FROM ledger_entry WHERE number > $1 AND kind = 'import'",
+            pboost_store_number, &imports, err, value_number(t->link.number)));
+    if (imports > 0)
+        TRY(read_rows(t, s, err));
+    TRY(RUN(s,
+            "SELECT kind, slots FROM ledger_entry WHERE number > $1 AND slots IS NOT NULL"
+            " ORDER BY number",
+            take_entry, t, err, value_number(t->link.number)));
+done:
+    return st;
+}
+
+pboost_status pboost_labels_refresh(label_table *t, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    chain_link last;
+
+    TRY(pboost_chain_last(&last, s, err));
+    if (t->valid && last.number == t->link.number && pboost_digest_equal(&last.hash, &t->link.hash))
+        return PBOOST_OK;
+    bool follow = t->valid;
+    t->valid = false; /* a failure in between leaves it half done */
+    TRY(follow ? read_new(t, s, err) : read_all(t, s, err));
+    t->link = last;
+    t->valid = true;
+done:
+    return st;
+}

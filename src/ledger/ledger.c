@@ -1,0 +1,480 @@
+/* A question, answered in one transaction.
+ *
+ * Claim the rows, sum, draw noise, store the reply's bytes, append to the chain, commit; only then
+ * is anything told.  Whatever fails before the commit undoes all of it, and noise that was drawn is
+ * forgotten with the claim it was for, so no two draws for one question are ever seen.
+ *
+ * Rows are checked twice.  The copy in memory, brought up to date under the store's write lock, says
+ * which rows are at fault; the store's constraints forbid a second claim whatever the copy says. */
+#include <string.h>
+
+#include "state.h"
+
+pboost_status pboost_refuse(pboost_problem *out, pboost_problem problem, pboost_error *err)
+{
+    const pboost_problem_info *info = pboost_problem_describe(problem);
+    *out = problem;
+    return pboost_fail(err, PBOOST_REFUSED, "%s: %s", info->name, info->title);
+}
+
+void pboost_reply_free(pboost_reply *reply)
+{
+    free(reply->body);
+    free(reply->offender);
+    *reply = (pboost_reply){0};
+}
+
+/* ---- The question ---------------------------------------------------------------------------- */
+
+/* Everything one question needs; allocated before the transaction begins. */
+typedef struct {
+    const pboost_question *q;
+    size_t n; /* rows */
+    digest hash;
+    pboost_token token;
+    uint32_t *slot;   /* in the order of the question */
+    uint32_t *sorted; /* in the order of the store */
+    unsigned char *slot_bytes;
+    size_t *size;
+    double *mean;
+    unsigned char *released; /* by bag: S + Z and the size, 64 bits each */
+} asking;
+
+static void free_asking(asking *a)
+{
+    free(a->slot);
+    free(a->sorted);
+    free(a->slot_bytes);
+    free(a->size);
+    free(a->mean);
+    free(a->released);
+}
+
+static bool well_formed(const pboost_question *q)
+{
+    if (q->struct_size != sizeof *q || q->token == NULL || q->request_id == NULL ||
+        !pboost_name_valid(q->request_id) || q->n_bags == 0 || q->n_bags > INT32_MAX ||
+        q->start[0] != 0)
+        return false;
+    for (size_t b = 0; b < q->n_bags; b++)
+        if (q->start[b + 1] < q->start[b] || q->start[b + 1] > INT32_MAX)
+            return false;
+    for (size_t i = 0; i < q->start[q->n_bags]; i++)
+        if (!pboost_id_valid(q->id[i]))
+            return false;
+    return true;
+}
+
+/* What makes two questions the same: format, bags and ids in order; not the head, which moves on. */
+static digest hash_question(const pboost_question *q)
+{
+    unsigned char canonical[ID_CANONICAL_MAX];
+    hasher h;
+
+    pboost_hash_start(&h, "priorboost question 1");
+    pboost_hash_number(&h, q->format);
+    pboost_hash_number(&h, q->n_bags);
+    for (size_t b = 0; b < q->n_bags; b++)
+        pboost_hash_number(&h, q->start[b + 1]);
+    for (size_t i = 0; i < q->start[q->n_bags]; i++)
+        pboost_hash_bytes(&h, canonical, pboost_id_canonical(canonical, q->id[i]));
+    return pboost_hash_end(&h);
+}
+
+enum { RELEASED_BYTES = 16 };
+
+static pboost_status prepare(asking *a, pboost_reply *out, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_question *q = a->q;
+
+    if (!well_formed(q)) {
+        st = pboost_refuse(&out->problem, PBOOST_PROBLEM_MALFORMED, err);
+        goto done;
+    }
+    a->n = q->start[q->n_bags];
+    a->hash = hash_question(q);
+    NEED(a->slot = pboost_alloc(a->n, sizeof *a->slot), err);
+    NEED(a->sorted = pboost_alloc(a->n, sizeof *a->sorted), err);
+    NEED(a->slot_bytes = pboost_alloc(a->n, sizeof *a->slot), err);
+    NEED(a->size = pboost_alloc(q->n_bags, sizeof *a->size), err);
+    NEED(a->mean = pboost_alloc(q->n_bags, sizeof *a->mean), err);
+    NEED(a->released = pboost_alloc(q->n_bags, RELEASED_BYTES), err);
+done:
+    return st;
+}
+
+/* ---- Asked before? --------------------------------------------------------------------------- */
+
+typedef struct {
+    pboost_reply *reply;
+    digest hash;
+    bool found;
+} stored_answer;
+
+/* question, format, body */
+static pboost_status take_answer(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    stored_answer *answer = user;
+    (void)n;
+
+    if (value[0].length != sizeof answer->hash.byte)
+        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: an answer makes no sense");
+    memcpy(answer->hash.byte, value[0].data, sizeof answer->hash.byte);
+    NEED(answer->reply->body = pboost_alloc(value[2].length, 1), err);
+    if (value[2].length > 0)
+        memcpy(answer->reply->body, value[2].data, value[2].length);
+    answer->reply->length = value[2].length;
+    answer->reply->format = (uint32_t)value[1].number;
+    answer->reply->retried = true;
+    answer->found = true;
+done:
+    return st;
+}
+
+static pboost_status find_answer(stored_answer *out, store *s, int64_t token,
+                                 const char *request_id, pboost_error *err)
+{
+    return RUN(s,
+               "SELECT question, format, body FROM ledger_answer WHERE token = $1 AND request = $2",
+               take_answer, out, err, value_number(token), value_text(request_id));
+}
+
+/* The token as it is now, the head that the client has seen, and an earlier answer. */
+static pboost_status recall(bool *answered, pboost_reply *out, asking *a, pboost_ledger *l,
+                            pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store *s = l->write.store;
+    stored_answer stored = {.reply = out};
+    digest head;
+    bool known = false;
+
+    TRY(pboost_token_by_id(&a->token, s, a->q->token->id, err));
+    TRY(pboost_token_check(&out->problem, &a->token, PBOOST_LEARNER, pboost_ledger_now(l), err));
+    if (a->q->head != NULL && *a->q->head != '\0') {
+        if (pboost_digest_read(&head, a->q->head))
+            TRY(pboost_chain_knows(&known, s, &head, err));
+        if (!known)
+            TRY(pboost_refuse(&out->problem, PBOOST_PROBLEM_LEDGER_ROLLBACK, err));
+    }
+    TRY(find_answer(&stored, s, a->token.id, a->q->request_id, err));
+    *answered = stored.found;
+    if (stored.found && !pboost_digest_equal(&stored.hash, &a->hash)) {
+        pboost_reply_free(out);
+        TRY(pboost_refuse(&out->problem, PBOOST_PROBLEM_REQUEST_CONFLICT, err));
+    }
+done:
+    return st;
+}
+
+/* ---- Claiming -------------------------------------------------------------------------------- */
+
+void pboost_ledger_slots(uint32_t *slot, const pboost_ledger *ledger, const pboost_token *token,
+                         const pboost_id *id, size_t n)
+{
+    const label_table *t = &ledger->labels;
+    uint32_t scope = NO_NUMBER;
+
+    if (token->scoped)
+        scope = pboost_ids_find(&t->scopes, (pboost_id){token->scope, 0});
+    for (size_t i = 0; i < n; i++) {
+        slot[i] = pboost_ids_find(&t->ids, id[i]);
+        if (slot[i] != NO_NUMBER &&
+            (t->label[slot[i]] == NO_LABEL ||
+             (token->scoped && (scope == NO_NUMBER || t->scope[slot[i]] != scope))))
+            slot[i] = NO_NUMBER;
+    }
+}
+
+static int by_slot(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+typedef struct {
+    const asking *a;
+    label_table *labels;
+    int64_t entry;
+} claiming;
+
+static pboost_status claim_row(void *user, store_value *value, size_t i, pboost_error *err)
+{
+    const claiming *c = user;
+    (void)err;
+    value[0] = value_number(c->a->sorted[i]);
+    value[1] = value_number(c->entry);
+    return PBOOST_OK;
+}
+
+/* Uses of a unit are numbered on from those it has; new_uses counts them and is zeroed by whoever
+ * began. */
+static pboost_status use_row(void *user, store_value *value, size_t i, pboost_error *err)
+{
+    const claiming *c = user;
+    uint32_t unit = c->labels->unit[c->a->sorted[i]];
+    (void)err;
+    value[0] = value_number(unit);
+    value[1] = value_number((int64_t)c->labels->uses[unit] + c->labels->new_uses[unit]++);
+    value[2] = value_number(c->entry);
+    return PBOOST_OK;
+}
+
+static pboost_status claim_rows(asking *a, pboost_ledger *l, int64_t entry, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store *s = l->write.store;
+    label_table *t = &l->labels;
+    claiming c = {a, t, entry};
+    store_bulk claims = {"ledger_claim", "ii", a->n, claim_row, &c};
+    store_bulk uses = {"ledger_unit_use", "iii", a->n, use_row, &c};
+
+    memcpy(a->sorted, a->slot, a->n * sizeof *a->slot);
+    qsort(a->sorted, a->n, sizeof *a->sorted, by_slot);
+    TRY(s->class->bulk(s, &claims, err));
+    if (t->units) {
+        st = s->class->bulk(s, &uses, err);
+        for (size_t i = 0; i < a->n; i++)
+            t->new_uses[t->unit[a->slot[i]]] = 0;
+    }
+done:
+    return st;
+}
+
+/* ---- Answering ------------------------------------------------------------------------------- */
+
+static void put_number(unsigned char *out, uint64_t number, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        out[i] = (unsigned char)(number >> 8 * i);
+}
+
+/* S + Z of every bag.  The sums of all rows of a store are below 2^62 (see import), and so is
+ * noise. */
+static pboost_status answer_bags(asking *a, const pboost_ledger *l, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const size_t *start = a->q->start;
+    rng_source source;
+
+    pboost_rng_source_system(&source);
+    for (size_t b = 0; b < a->q->n_bags; b++) {
+        int64_t total = 0, noise = 0;
+        if (!l->rules.no_noise)
+            TRY(pboost_laplace_draw(&noise, &l->noise, &source, err));
+        for (size_t i = start[b]; i < start[b + 1]; i++)
+            total += l->labels.label[a->slot[i]];
+        total += noise;
+        a->size[b] = start[b + 1] - start[b];
+        a->mean[b] = pboost_grid_mean(&l->grid, total, a->size[b]);
+        put_number(a->released + b * RELEASED_BYTES, (uint64_t)total, 8);
+        put_number(a->released + b * RELEASED_BYTES + 8, a->size[b], 8);
+    }
+done:
+    pboost_rng_source_wipe(&source);
+    return st;
+}
+
+/* Means as little-endian doubles, then the head. */
+static pboost_status render_plain(void *user, unsigned char **body, size_t *length,
+                                  const pboost_answer *answer, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    digest head;
+    (void)user;
+
+    *length = answer->n_bags * 8 + sizeof head.byte;
+    NEED(*body = malloc(*length), err);
+    for (size_t b = 0; b < answer->n_bags; b++) {
+        uint64_t bits;
+        memcpy(&bits, &answer->mean[b], 8);
+        put_number(*body + 8 * b, bits, 8);
+    }
+    if (!pboost_digest_read(&head, answer->head))
+        FAIL(err, PBOOST_INTERNAL, "the head of the chain is no hash");
+    memcpy(*body + 8 * answer->n_bags, head.byte, sizeof head.byte);
+done:
+    return st;
+}
+
+static pboost_status render(pboost_reply *out, const asking *a, const pboost_ledger *l,
+                            const digest *hash, pboost_error *err)
+{
+    pboost_render *with = a->q->render != NULL ? a->q->render : render_plain;
+    char head[PBOOST_HEAD_TEXT];
+    pboost_answer answer = {a->q->request_id,   a->q->n_bags,           a->size, a->mean,
+                            !l->rules.no_noise, l->rules.rules.epsilon, head};
+
+    pboost_digest_text(head, hash);
+    out->format = a->q->format;
+    return with(a->q->user, &out->body, &out->length, &answer, err);
+}
+
+static digest hash_of(const char *what, const void *data, size_t length)
+{
+    hasher h;
+    pboost_hash_start(&h, what);
+    pboost_hash_block(&h, data, length);
+    return pboost_hash_end(&h);
+}
+
+static void describe_answer(record *data, const asking *a)
+{
+    digest slots = hash_of("priorboost slots 1", a->slot_bytes, 4 * a->n);
+    digest released = hash_of("priorboost released 1", a->released, RELEASED_BYTES * a->q->n_bags);
+
+    data->used = 0;
+    pboost_record_number(data, (uint64_t)a->token.id);
+    pboost_record_bytes(data, a->hash.byte, sizeof a->hash.byte);
+    pboost_record_bytes(data, slots.byte, sizeof slots.byte);
+    pboost_record_bytes(data, released.byte, sizeof released.byte);
+    pboost_record_number(data, a->q->format);
+    pboost_record_text(data, a->q->request_id);
+}
+
+static pboost_status store_answer(const pboost_reply *out, const asking *a, store *s,
+                                  const chain_link *link, const chain_entry *entry,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_chain_append(s, link, entry, a->slot_bytes, 4 * a->n, err));
+    TRY(RUN(s, "INSERT INTO ledger_answer VALUES ($1, $2, $3, $4, $5, $6, $7)", NULL, NULL, err,
+            value_number(link->number), value_number(a->token.id), value_text(a->q->request_id),
+            value_bytes(a->hash.byte, sizeof a->hash.byte),
+            value_bytes(a->released, RELEASED_BYTES * a->q->n_bags), value_number(a->q->format),
+            value_bytes(out->body, out->length)));
+    TRY(RUN(s, "UPDATE ledger_token SET rows_used = rows_used + $1 WHERE token = $2", NULL, NULL,
+            err, value_number((int64_t)a->n), value_number(a->token.id)));
+done:
+    return st;
+}
+
+/* ---- The transaction ------------------------------------------------------------------------- */
+
+static pboost_status judge_claim(pboost_reply *out, asking *a, pboost_ledger *l, pboost_error *err)
+{
+    const pboost_token *token = &a->token;
+    uint64_t quota = token->max_rows == 0                 ? UINT64_MAX
+                     : token->max_rows > token->rows_used ? token->max_rows - token->rows_used
+                                                          : 0;
+    claim c = {a->q->n_bags, a->n, a->q->start, a->slot};
+
+    pboost_ledger_slots(a->slot, l, token, a->q->id, a->n);
+    return pboost_claim_judge(out, &l->rules, &l->labels, &c, quota, err);
+}
+
+static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger *l,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store *s = l->write.store;
+    record data;
+
+    TRY(pboost_labels_refresh(&l->labels, s, err));
+    TRY(judge_claim(out, a, l, err));
+    TRY(claim_rows(a, l, l->labels.link.number + 1, err));
+    TRY(answer_bags(a, l, err));
+    for (size_t i = 0; i < a->n; i++)
+        put_number(a->slot_bytes + 4 * i, a->slot[i], 4);
+    describe_answer(&data, a);
+    chain_entry entry = {"answer", pboost_ledger_now(l), a->n, a->q->n_bags, data.byte, data.used};
+    chain_link link = pboost_chain_next(&l->labels.link, &entry);
+    TRY(render(out, a, l, &link.hash, err));
+    pboost_chain_seal(&link, out->body, out->length);
+    TRY(store_answer(out, a, s, &link, &entry, err));
+    TRY(pboost_store_commit(s, err));
+    pboost_labels_spend(&l->labels, a->slot, a->n, true);
+    l->labels.link = link;
+done:
+    return st;
+}
+
+/* A constraint that forbids what the rules allow means that the copy in memory is wrong. */
+static pboost_status ask_once(pboost_reply *out, asking *a, pboost_ledger *l, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool answered = false;
+
+    TRY(pboost_side_enter(l, &l->write, true, err));
+    TRY(recall(&answered, out, a, l, err));
+    if (!answered)
+        TRY(answer_question(out, a, l, err));
+done:
+    if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE)
+        l->labels.valid = false;
+    pboost_side_leave(&l->write);
+    return st;
+}
+
+pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
+                                const pboost_question *question, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    asking a = {.q = question};
+
+    *out = (pboost_reply){0};
+    TRY(prepare(&a, out, err));
+    st = ask_once(out, &a, ledger, err);
+    if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE) {
+        pboost_reply_free(out);
+        st = ask_once(out, &a, ledger, err);
+    }
+    if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE)
+        FAIL(err, PBOOST_INTERNAL, "the store forbids what the rules allow");
+done:
+    if (st != PBOOST_OK) {
+        free(out->body);
+        out->body = NULL;
+        out->length = 0;
+    }
+    free_asking(&a);
+    return st;
+}
+
+/* ---- Looking up ------------------------------------------------------------------------------ */
+
+pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *ledger,
+                                 const pboost_token *token, const char *request_id,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    stored_answer stored = {.reply = out};
+
+    *out = (pboost_reply){0};
+    *found = false;
+    if (!pboost_name_valid(request_id))
+        return PBOOST_OK;
+    TRY(pboost_side_enter(ledger, &ledger->read, false, err));
+    TRY(find_answer(&stored, ledger->read.store, token->id, request_id, err));
+    *found = stored.found;
+done:
+    pboost_side_leave(&ledger->read);
+    if (st != PBOOST_OK)
+        pboost_reply_free(out);
+    return st;
+}
+
+pboost_status pboost_ledger_available(bool *available, pboost_ledger *ledger,
+                                      const pboost_token *token, const pboost_id *id, size_t n,
+                                      pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const label_table *t = &ledger->labels;
+    uint32_t *slot = NULL;
+
+    memset(available, 0, n * sizeof *available);
+    TRY(pboost_side_enter(ledger, &ledger->write, false, err));
+    NEED(slot = pboost_alloc(n, sizeof *slot), err);
+    TRY(pboost_labels_refresh(&ledger->labels, ledger->write.store, err));
+    pboost_ledger_slots(slot, ledger, token, id, n);
+    for (size_t i = 0; i < n; i++)
+        available[i] = slot[i] != NO_NUMBER && !pboost_labels_spent(t, slot[i]) &&
+                       (!t->units || t->uses[t->unit[slot[i]]] < ledger->rules.unit_rows);
+done:
+    pboost_side_leave(&ledger->write);
+    free(slot);
+    return st;
+}

@@ -1,0 +1,199 @@
+/* Making, opening and closing a ledger. */
+#include <string.h>
+#include <time.h>
+
+#include "state.h"
+
+static pboost_status start_sodium(pboost_error *err)
+{
+    if (sodium_init() < 0)
+        return pboost_fail(err, PBOOST_ORACLE, "libsodium cannot be used on this machine");
+    return PBOOST_OK;
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+static pboost_status write_rules(store *s, const pboost_ledger_rules *rules, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const chain_link none = {.number = -1};
+    record data;
+
+    pboost_ledger_rules_print(&data, rules);
+    chain_entry entry = {"init", (int64_t)time(NULL), 0, 0, data.byte, data.used};
+    chain_link link = pboost_chain_next(&none, &entry);
+    TRY(pboost_store_begin(s, true, err));
+    TRY(pboost_store_make_tables(s, rules->unit_rows, err));
+    TRY(pboost_chain_append(s, &link, &entry, NULL, 0, err));
+    TRY(pboost_store_commit(s, err));
+done:
+    pboost_store_rollback(s);
+    return st;
+}
+
+pboost_status pboost_ledger_create(const char *store_url, const pboost_ledger_rules *rules,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger_rules checked = *rules;
+    store *s = NULL;
+
+    TRY(start_sodium(err));
+    TRY(pboost_ledger_rules_check(&checked, err));
+    TRY(pboost_store_open(&s, store_url, true, err));
+    st = write_rules(s, &checked, err);
+    if (st != PBOOST_OK)
+        s->class->discard(s);
+    else
+        pboost_store_close(s);
+done:
+    return st;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+int64_t pboost_ledger_now(const pboost_ledger *ledger)
+{
+    return ledger->options.now != NULL ? ledger->options.now(ledger->options.user)
+                                       : (int64_t)time(NULL);
+}
+
+typedef struct {
+    pboost_ledger_rules *rules;
+    bool found;
+} first_entry;
+
+/* kind, time, rows, bags, data, hash */
+static pboost_status take_rules(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    first_entry *first = user;
+    const chain_link none = {.number = -1};
+    chain_entry entry = {
+        value[0].data, value[1].number, (uint64_t)value[2].number, (uint64_t)value[3].number,
+        value[4].data, value[4].length};
+    chain_link link = pboost_chain_next(&none, &entry);
+    (void)n;
+
+    first->found = true;
+    if (value[5].length != sizeof link.hash.byte ||
+        memcmp(value[5].data, link.hash.byte, sizeof link.hash.byte) != 0)
+        FAIL(err, PBOOST_BAD_DATA,
+             "the store's rules were changed: their hash is not the one in "
+             "the ledger");
+    TRY(pboost_ledger_rules_parse(first->rules, value[4].data, value[4].length, err));
+done:
+    return st;
+}
+
+static pboost_status read_rules(pboost_ledger *l, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    first_entry first = {&l->rules, false};
+
+    TRY(s->class->run(
+        s, "SELECT kind, time, rows, bags, data, hash FROM ledger_entry WHERE number = 0", NULL, 0,
+        take_rules, &first, err));
+    if (!first.found)
+        FAIL(err, PBOOST_BAD_DATA, "the store holds no rules; 'priorboost oracle init' makes one");
+    l->grid = pboost_grid(&l->rules.rules);
+    if (l->rules.rules.epsilon.den != 0)
+        l->noise = pboost_laplace_sampler(pboost_laplace_scale(&l->grid, l->rules.rules.epsilon));
+    l->labels.units = l->rules.units;
+done:
+    return st;
+}
+
+static pboost_status read_labels(pboost_ledger *l, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_side_enter(l, &l->write, false, err));
+    TRY(pboost_labels_refresh(&l->labels, l->write.store, err));
+done:
+    pboost_side_leave(&l->write);
+    return st;
+}
+
+static pboost_status open_stores(pboost_ledger *l, const char *url, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_store_open(&l->write.store, url, false, err));
+    TRY(read_rules(l, l->write.store, err));
+    TRY(pboost_store_open(&l->read.store, url, false, err));
+    TRY(l->write.store->class->set_wait(l->write.store, l->rules.claim_seconds, err));
+    TRY(l->read.store->class->set_wait(l->read.store, l->rules.claim_seconds, err));
+done:
+    return st;
+}
+
+pboost_status pboost_ledger_open(pboost_ledger **out, const char *store_url,
+                                 const pboost_ledger_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_ledger_options defaults = PBOOST_LEDGER_OPTIONS_INIT;
+    pboost_ledger *l = NULL;
+
+    *out = NULL;
+    TRY(start_sodium(err));
+    NEED(l = calloc(1, sizeof *l), err);
+    pthread_mutex_init(&l->write.mutex, NULL);
+    pthread_mutex_init(&l->read.mutex, NULL);
+    l->options = options != NULL ? *options : defaults;
+    if (l->options.struct_size != sizeof l->options)
+        FAIL(err, PBOOST_INVALID,
+             "ledger options: struct_size is %zu, not %zu; start from PBOOST_LEDGER_OPTIONS_INIT",
+             l->options.struct_size, sizeof l->options);
+    TRY(open_stores(l, store_url, err));
+    if (!l->options.without_labels)
+        TRY(read_labels(l, err));
+    *out = l;
+done:
+    if (st != PBOOST_OK)
+        pboost_ledger_close(l);
+    return st;
+}
+
+void pboost_ledger_close(pboost_ledger *ledger)
+{
+    if (ledger == NULL)
+        return;
+    pboost_store_close(ledger->read.store);
+    pboost_store_close(ledger->write.store);
+    pboost_labels_free(&ledger->labels);
+    pthread_mutex_destroy(&ledger->write.mutex);
+    pthread_mutex_destroy(&ledger->read.mutex);
+    free(ledger);
+}
+
+const pboost_ledger_rules *pboost_ledger_get_rules(const pboost_ledger *ledger)
+{
+    return &ledger->rules;
+}
+
+bool pboost_ledger_broken(const pboost_ledger *ledger)
+{
+    return ledger->write.store->broken || ledger->read.store->broken;
+}
+
+/* ---- Transactions ---------------------------------------------------------------------------- */
+
+pboost_status pboost_side_enter(pboost_ledger *ledger, ledger_side *side, bool write,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    pthread_mutex_lock(&side->mutex);
+    if (ledger->read.store != NULL && pboost_ledger_broken(ledger))
+        FAIL(err, PBOOST_ORACLE, "the store has failed; the process must end and start anew");
+    TRY(pboost_store_begin(side->store, write, err));
+done:
+    return st;
+}
+
+void pboost_side_leave(ledger_side *side)
+{
+    pboost_store_rollback(side->store);
+    pthread_mutex_unlock(&side->mutex);
+}

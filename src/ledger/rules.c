@@ -1,0 +1,265 @@
+/* What may be asked: one small function by rule, in a fixed order. */
+#include "rules.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Problems -------------------------------------------------------------------------------- */
+
+static const pboost_problem_info PROBLEMS[] = {
+    {PBOOST_PROBLEM_NONE, "none", "no problem", 200, false},
+    {PBOOST_PROBLEM_MALFORMED, "malformed-request", "the request makes no sense", 400, false},
+    {PBOOST_PROBLEM_TOKEN_INVALID, "token-invalid", "the token is not known", 401, false},
+    {PBOOST_PROBLEM_TOKEN_EXPIRED, "token-expired", "the token has expired", 401, false},
+    {PBOOST_PROBLEM_TOKEN_ROLE, "token-role", "the token is not for this purpose", 403, false},
+    {PBOOST_PROBLEM_LEDGER_ROLLBACK, "ledger-rollback",
+     "the ledger has never had this head: it was restored from an older copy", 409, false},
+    {PBOOST_PROBLEM_REQUEST_CONFLICT, "request-conflict",
+     "the request id was used for another question", 409, false},
+    {PBOOST_PROBLEM_BAG_TOO_SMALL, "bag-too-small", "a bag has too few rows", 422, true},
+    {PBOOST_PROBLEM_DUPLICATE_ROW, "duplicate-row", "a row is named twice", 422, false},
+    {PBOOST_PROBLEM_UNKNOWN_ROW, "unknown-row", "a row is not known", 422, false},
+    {PBOOST_PROBLEM_ROW_SPENT, "row-spent", "a row was answered for before", 409, false},
+    {PBOOST_PROBLEM_UNIT_REPEATED, "unit-repeated", "a bag holds two rows of one unit", 422, false},
+    {PBOOST_PROBLEM_UNIT_SPENT, "unit-spent", "a unit was in as many answered bags as it may be",
+     409, false},
+    {PBOOST_PROBLEM_QUOTA_EXCEEDED, "quota-exceeded", "the token may not have so many rows", 403,
+     false},
+};
+
+const pboost_problem_info *pboost_problem_describe(pboost_problem problem)
+{
+    for (size_t i = 0; i < sizeof PROBLEMS / sizeof *PROBLEMS; i++)
+        if (PROBLEMS[i].problem == problem)
+            return &PROBLEMS[i];
+    return &PROBLEMS[0];
+}
+
+/* ---- A store's rules ------------------------------------------------------------------------- */
+
+bool pboost_name_valid(const char *name)
+{
+    size_t length = 0;
+    for (; length <= PBOOST_ID_MAX && name[length] > ' ' && name[length] < 127; length++)
+        ;
+    return length > 0 && length <= PBOOST_ID_MAX && name[length] == '\0';
+}
+
+pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (rules->struct_size != sizeof *rules)
+        FAIL(err, PBOOST_INVALID,
+             "ledger rules: struct_size is %zu, not %zu; start from PBOOST_LEDGER_RULES_INIT",
+             rules->struct_size, sizeof *rules);
+    if (rules->rules.min_bag < 2 || rules->rules.min_bag > INT32_MAX)
+        FAIL(err, PBOOST_INVALID, "min_bag is %zu; for an oracle it must be at least 2",
+             rules->rules.min_bag);
+    if (!rules->rules.bounded)
+        FAIL(err, PBOOST_INVALID, "labels need bounds; for labels of 0 and 1 they are 0,1");
+    if (rules->rules.round)
+        FAIL(err, PBOOST_INVALID, "an oracle with a store does not round its answers");
+    if (rules->rules.epsilon.den == 0 && !rules->no_noise)
+        FAIL(err, PBOOST_INVALID,
+             "there is no epsilon; answers without noise must be asked for by name (--no-noise)");
+    if (rules->rules.epsilon.den != 0 && rules->no_noise)
+        FAIL(err, PBOOST_INVALID, "epsilon is given, but also that there is to be no noise");
+    if (rules->unit_rows < 1 || rules->unit_rows > 1000000)
+        FAIL(err, PBOOST_INVALID, "unit_rows is %zu; it must lie between 1 and 1000000",
+             rules->unit_rows);
+    if (!rules->units && rules->unit_rows != 1)
+        FAIL(err, PBOOST_INVALID, "unit_rows is %zu, but rows have no units", rules->unit_rows);
+    if (rules->claim_seconds < 1 || rules->claim_seconds > 3600)
+        FAIL(err, PBOOST_INVALID, "claim_seconds is %u; it must lie between 1 and 3600",
+             rules->claim_seconds);
+    TRY(pboost_rules_check(&rules->rules, err));
+done:
+    return st;
+}
+
+/* Bounds and step as the bits of a double, exact in any locale. */
+void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules)
+{
+    const pboost_rules *r = &rules->rules;
+    uint64_t bits[3];
+    char text[512];
+
+    memcpy(&bits[0], &r->lower, 8);
+    memcpy(&bits[1], &r->upper, 8);
+    memcpy(&bits[2], &r->step, 8);
+    snprintf(text, sizeof text,
+             "rules 1 min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
+             " upper %016" PRIx64 " step %016" PRIx64 " units %d unit_rows %zu claim_seconds %u",
+             r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2], rules->units,
+             rules->unit_rows, rules->claim_seconds);
+    out->used = 0;
+    pboost_record_text(out, text);
+}
+
+pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *text, size_t length,
+                                        pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
+    pboost_rules *r = &rules.rules;
+    uint64_t bits[3];
+    int units = 0;
+    record again;
+
+    if (length == 0 || ((const char *)text)[length - 1] != '\0' ||
+        sscanf(text,
+               "rules 1 min_bag %zu epsilon %" SCNu64 "/%" SCNu64 " lower %" SCNx64
+               " upper %" SCNx64 " step %" SCNx64 " units %d unit_rows %zu claim_seconds %u",
+               &r->min_bag, &r->epsilon.num, &r->epsilon.den, &bits[0], &bits[1], &bits[2], &units,
+               &rules.unit_rows, &rules.claim_seconds) != 9)
+        FAIL(err, PBOOST_BAD_DATA,
+             "the store's rules cannot be read; was it made by a newer "
+             "version?");
+    memcpy(&r->lower, &bits[0], 8);
+    memcpy(&r->upper, &bits[1], 8);
+    memcpy(&r->step, &bits[2], 8);
+    r->bounded = true;
+    rules.units = units == 1;
+    rules.no_noise = r->epsilon.den == 0;
+    TRY(pboost_ledger_rules_check(&rules, err));
+    pboost_ledger_rules_print(&again, &rules);
+    if (again.used != length || memcmp(again.byte, text, length) != 0)
+        FAIL(err, PBOOST_BAD_DATA, "the store's rules are damaged");
+    *out = rules;
+done:
+    return st;
+}
+
+/* ---- Judging a claim ------------------------------------------------------------------------- */
+
+typedef struct {
+    const pboost_ledger_rules *rules;
+    label_table *labels;
+    const claim *claim;
+    uint64_t quota;
+    size_t n_offenders;
+    size_t *offender; /* the first PBOOST_MAX_OFFENDERS */
+} judge;
+
+static void offend(judge *j, size_t at)
+{
+    if (j->n_offenders < PBOOST_MAX_OFFENDERS)
+        j->offender[j->n_offenders] = at;
+    j->n_offenders++;
+}
+
+static void small_bags(judge *j)
+{
+    for (size_t b = 0; b < j->claim->n_bags; b++)
+        if (j->claim->start[b + 1] - j->claim->start[b] < j->rules->rules.min_bag)
+            offend(j, b);
+}
+
+static void unknown_rows(judge *j)
+{
+    for (size_t i = 0; i < j->claim->n; i++)
+        if (j->claim->slot[i] == NO_NUMBER)
+            offend(j, i);
+}
+
+static void repeated_rows(judge *j)
+{
+    uint64_t *asked = j->labels->asked;
+
+    for (size_t i = 0; i < j->claim->n; i++) {
+        uint32_t slot = j->claim->slot[i];
+        if (asked[slot / 64] >> slot % 64 & 1)
+            offend(j, i);
+        asked[slot / 64] |= UINT64_C(1) << slot % 64;
+    }
+    for (size_t i = 0; i < j->claim->n; i++)
+        asked[j->claim->slot[i] / 64] = 0;
+}
+
+static void spent_rows(judge *j)
+{
+    for (size_t i = 0; i < j->claim->n; i++)
+        if (pboost_labels_spent(j->labels, j->claim->slot[i]))
+            offend(j, i);
+}
+
+/* Bags count from 1 here: 0 is "not seen". */
+static void repeated_units(judge *j)
+{
+    label_table *t = j->labels;
+
+    if (!t->units)
+        return;
+    for (size_t b = 0; b < j->claim->n_bags; b++)
+        for (size_t i = j->claim->start[b]; i < j->claim->start[b + 1]; i++) {
+            uint32_t unit = t->unit[j->claim->slot[i]];
+            if (t->last_bag[unit] == b + 1)
+                offend(j, i);
+            t->last_bag[unit] = (uint32_t)b + 1;
+        }
+    for (size_t i = 0; i < j->claim->n; i++)
+        t->last_bag[t->unit[j->claim->slot[i]]] = 0;
+}
+
+static void spent_units(judge *j)
+{
+    label_table *t = j->labels;
+
+    if (!t->units)
+        return;
+    for (size_t i = 0; i < j->claim->n; i++) {
+        uint32_t unit = t->unit[j->claim->slot[i]];
+        if (t->uses[unit] + t->new_uses[unit] >= j->rules->unit_rows)
+            offend(j, i);
+        else
+            t->new_uses[unit]++;
+    }
+    for (size_t i = 0; i < j->claim->n; i++)
+        t->new_uses[t->unit[j->claim->slot[i]]] = 0;
+}
+
+static void over_quota(judge *j)
+{
+    for (size_t i = (size_t)j->quota; i < j->claim->n; i++)
+        offend(j, i);
+}
+
+/* In this order: a rule relies on those above it.  Unknown rows come first of what is told about
+ * rows, so that nothing is told about a row that is not the token's. */
+static const struct {
+    pboost_problem problem;
+    void (*find)(judge *j);
+} RULES[] = {
+    {PBOOST_PROBLEM_BAG_TOO_SMALL, small_bags},     {PBOOST_PROBLEM_UNKNOWN_ROW, unknown_rows},
+    {PBOOST_PROBLEM_DUPLICATE_ROW, repeated_rows},  {PBOOST_PROBLEM_ROW_SPENT, spent_rows},
+    {PBOOST_PROBLEM_UNIT_REPEATED, repeated_units}, {PBOOST_PROBLEM_UNIT_SPENT, spent_units},
+    {PBOOST_PROBLEM_QUOTA_EXCEEDED, over_quota},
+};
+
+pboost_status pboost_claim_judge(pboost_reply *out, const pboost_ledger_rules *rules,
+                                 label_table *labels, const claim *c, uint64_t quota,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    judge j = {rules, labels, c, quota, 0, NULL};
+
+    NEED(j.offender = pboost_alloc(PBOOST_MAX_OFFENDERS, sizeof *j.offender), err);
+    for (size_t r = 0; r < sizeof RULES / sizeof *RULES; r++) {
+        RULES[r].find(&j);
+        if (j.n_offenders == 0)
+            continue;
+        out->problem = RULES[r].problem;
+        out->offender = j.offender;
+        out->n_offenders = j.n_offenders;
+        out->n_listed = j.n_offenders < PBOOST_MAX_OFFENDERS ? j.n_offenders : PBOOST_MAX_OFFENDERS;
+        j.offender = NULL;
+        const pboost_problem_info *info = pboost_problem_describe(out->problem);
+        FAIL(err, PBOOST_REFUSED, "%s: %s (%zu in this question)", info->name, info->title,
+             out->n_offenders);
+    }
+done:
+    free(j.offender);
+    return st;
+}

@@ -1,0 +1,34 @@
+/* What may be asked: the rules as functions of a claim.
+ *
+ * They see slots, units and what is spent, never a label, so that refusals cannot depend on one. */
+#ifndef PBOOST_LEDGER_RULES_H
+#define PBOOST_LEDGER_RULES_H
+
+#include "labels.h"
+
+/* The bags of a question, by slot. */
+typedef struct {
+    size_t n_bags, n;
+    const size_t *start;
+    const uint32_t *slot; /* by position; NO_NUMBER: not for this token to know */
+} claim;
+
+/* Refuses what cannot be a ledger's rules and fills in the step. */
+pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error *err);
+
+/* The rules as text, and back. */
+void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules);
+pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *text, size_t length,
+                                        pboost_error *err);
+
+/* Whether request ids, names and the like are 1 to PBOOST_ID_MAX printable characters without
+ * blanks. */
+bool pboost_name_valid(const char *name);
+
+/* PBOOST_REFUSED, with the first problem and its offenders in `out`, where a rule forbids the claim.
+ * quota: rows that the token may still have. */
+pboost_status pboost_claim_judge(pboost_reply *out, const pboost_ledger_rules *rules,
+                                 label_table *labels, const claim *c, uint64_t quota,
+                                 pboost_error *err);
+
+#endif

@@ -1,0 +1,48 @@
+/* An open ledger.
+ *
+ * Two connections: one claims and holds the write lock of the store for it, the other looks things
+ * up meanwhile.  Each has a mutex, under which everything that belongs to it is used. */
+#ifndef PBOOST_LEDGER_STATE_H
+#define PBOOST_LEDGER_STATE_H
+
+#include <pthread.h>
+
+#include "labels.h"
+#include "mechanism.h"
+#include "rules.h"
+
+typedef struct {
+    pthread_mutex_t mutex;
+    store *store;
+} ledger_side;
+
+struct pboost_ledger {
+    pboost_ledger_rules rules;
+    pboost_ledger_options options;
+    label_grid grid;
+    laplace_sampler noise; /* where there is an epsilon */
+    ledger_side write, read;
+    label_table labels; /* belongs to the writing side */
+};
+
+/* Takes the side's mutex and begins a transaction; pboost_side_leave ends both, undoing what was
+ * not committed.  It is called in any case. */
+pboost_status pboost_side_enter(pboost_ledger *ledger, ledger_side *side, bool write,
+                                pboost_error *err);
+void pboost_side_leave(ledger_side *side);
+
+int64_t pboost_ledger_now(const pboost_ledger *ledger);
+
+/* A token by its number, and what must hold of it to ask. */
+pboost_status pboost_token_by_id(pboost_token *out, store *s, int64_t id, pboost_error *err);
+pboost_status pboost_token_check(pboost_problem *problem, const pboost_token *token,
+                                 pboost_role role, int64_t now, pboost_error *err);
+
+/* Sets the problem and a message that names it. */
+pboost_status pboost_refuse(pboost_problem *out, pboost_problem problem, pboost_error *err);
+
+/* The slots of ids that this token may know of; NO_NUMBER for all others. */
+void pboost_ledger_slots(uint32_t *slot, const pboost_ledger *ledger, const pboost_token *token,
+                         const pboost_id *id, size_t n);
+
+#endif

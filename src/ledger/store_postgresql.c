@@ -1,0 +1,407 @@
+/* The store in a PostgreSQL database, through libpq.
+ *
+ * Writers take turns by a lock on the chain, so that what they read is still true when they commit;
+ * the constraints hold even if that lock were missing.  When the connection is lost at commit, it is
+ * not known whether the commit happened.  That does no harm: the caller fails, nothing in memory was
+ * changed, the next transaction reads from the chain what came since, and a retry of the question
+ * finds the answer or asks anew.  A server whose disk fails ends by itself. */
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store.h"
+
+typedef struct {
+    store base;
+    PGconn *connection;
+    bool creating; /* there are no tables yet */
+    unsigned wait; /* seconds */
+} postgresql_store;
+
+enum { OID_BYTEA = 17, OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25 };
+enum { MAX_COLUMNS = 16 };
+
+static postgresql_store *of(store *s)
+{
+    return (postgresql_store *)s;
+}
+
+/* ---- Failures -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *sqlstate; /* how it starts */
+    pboost_status status;
+    const char *message;
+} FAILURES[] = {
+    {"23", PBOOST_REFUSED, "the store's constraints forbid it"},
+    {"55P03", PBOOST_ORACLE, "the store is in use by another process"},
+    {"57014", PBOOST_ORACLE, "the store is in use by another process"},
+    {"40", PBOOST_ORACLE, "the store is in use by another process"},
+    {"53200", PBOOST_NO_MEMORY, "PostgreSQL is out of memory"},
+    {"53", PBOOST_OUTPUT, NULL},
+    {"22", PBOOST_BAD_DATA, NULL},
+    {"42P01", PBOOST_BAD_DATA, "the database holds no ledger; 'priorboost oracle init' makes one"},
+};
+
+/* Only the first line of what PostgreSQL says: the details may show a row. */
+static pboost_status failed(store *s, PGresult *result, pboost_error *err)
+{
+    const char *sqlstate = result != NULL ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+    const char *message =
+        result != NULL ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+
+    if (PQstatus(of(s)->connection) != CONNECTION_OK)
+        return pboost_fail(err, PBOOST_ORACLE, "the connection to PostgreSQL is lost");
+    if (sqlstate == NULL || message == NULL)
+        return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < sizeof FAILURES / sizeof *FAILURES; i++)
+        if (strncmp(sqlstate, FAILURES[i].sqlstate, strlen(FAILURES[i].sqlstate)) == 0)
+            return pboost_fail(err, FAILURES[i].status, "%s",
+                               FAILURES[i].message != NULL ? FAILURES[i].message : message);
+    return pboost_fail(err, PBOOST_ORACLE, "PostgreSQL: %s (%s)", message, sqlstate);
+}
+
+static void say_nothing(void *user, const char *message)
+{
+    (void)user, (void)message;
+}
+
+/* ---- Statements ------------------------------------------------------------------------------ */
+
+static void put_big_endian(unsigned char *out, uint64_t number, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        out[i] = (unsigned char)(number >> 8 * (bytes - 1 - i));
+}
+
+static int64_t big_endian(const char *data, int bytes)
+{
+    uint64_t number = (data[0] & 0x80) != 0 ? UINT64_MAX : 0;
+    for (int i = 0; i < bytes; i++)
+        number = number << 8 | (unsigned char)data[i];
+    return (int64_t)number;
+}
+
+static pboost_status send(store *s, const char *sql, const store_value *argument, size_t n,
+                          bool by_row, pboost_error *err)
+{
+    Oid type[MAX_COLUMNS] = {0};
+    const char *data[MAX_COLUMNS] = {0};
+    int length[MAX_COLUMNS] = {0}, format[MAX_COLUMNS] = {0};
+    unsigned char number[MAX_COLUMNS][8];
+
+    for (size_t i = 0; i < n; i++) {
+        const store_value *v = &argument[i];
+        type[i] = v->kind == VALUE_NUMBER  ? OID_INT8
+                  : v->kind == VALUE_BYTES ? OID_BYTEA
+                  : v->kind == VALUE_TEXT  ? OID_TEXT
+                                           : 0; /* null is of any type */
+        put_big_endian(number[i], (uint64_t)v->number, 8);
+        data[i] = v->kind == VALUE_NUMBER                     ? (const char *)number[i]
+                  : v->kind == VALUE_BYTES && v->data == NULL ? ""
+                                                              : v->data;
+        length[i] = v->kind == VALUE_NUMBER ? 8 : (int)v->length;
+        format[i] = 1;
+    }
+    if (!PQsendQueryParams(of(s)->connection, sql, (int)n, type, data, length, format, 1) ||
+        (by_row && !PQsetSingleRowMode(of(s)->connection)))
+        return failed(s, NULL, err);
+    return PBOOST_OK;
+}
+
+static void column(store_value *out, const PGresult *result, int row, int i)
+{
+    Oid type = PQftype(result, i);
+    const char *data = PQgetvalue(result, row, i);
+    int length = PQgetlength(result, row, i);
+
+    if (PQgetisnull(result, row, i))
+        *out = (store_value){VALUE_NULL, 0, NULL, 0};
+    else if (type == OID_INT4 || type == OID_INT8)
+        *out = value_number(big_endian(data, length));
+    else
+        *out = (store_value){type == OID_BYTEA ? VALUE_BYTES : VALUE_TEXT, 0, data, (size_t)length};
+}
+
+static pboost_status take_rows(const PGresult *result, store_row *row, void *user,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store_value value[MAX_COLUMNS];
+    int columns = PQnfields(result);
+
+    for (int r = 0; row != NULL && r < PQntuples(result); r++) {
+        for (int i = 0; i < columns; i++)
+            column(&value[i], result, r, i);
+        TRY(row(user, value, (size_t)columns, err));
+    }
+done:
+    return st;
+}
+
+/* Takes results until there is none: the connection is not free before.  The first failure
+ * counts. */
+static pboost_status receive(store *s, store_row *row, void *user, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    for (PGresult *result; (result = PQgetResult(of(s)->connection)) != NULL; PQclear(result)) {
+        ExecStatusType status = PQresultStatus(result);
+        if (st != PBOOST_OK)
+            continue;
+        if (status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK)
+            st = take_rows(result, row, user, err);
+        else if (status == PGRES_COPY_IN) {
+            PQclear(result);
+            return PBOOST_OK;
+        } else if (status != PGRES_COMMAND_OK)
+            st = failed(s, result, err);
+    }
+    if (st == PBOOST_OK && PQstatus(of(s)->connection) != CONNECTION_OK)
+        st = failed(s, NULL, err);
+    return st;
+}
+
+static pboost_status run(store *s, const char *sql, const store_value *argument, size_t n,
+                         store_row *row, void *user, pboost_error *err)
+{
+    pboost_status st = send(s, sql, argument, n, row != NULL, err);
+    return st == PBOOST_OK ? receive(s, row, user, err) : st;
+}
+
+/* ---- Bulk: binary COPY ----------------------------------------------------------------------- */
+
+typedef struct {
+    PGconn *connection;
+    size_t used;
+    unsigned char data[1 << 16];
+} copy_buffer;
+
+static pboost_status flush(copy_buffer *b, pboost_error *err)
+{
+    if (b->used > 0 && PQputCopyData(b->connection, (const char *)b->data, (int)b->used) != 1)
+        return pboost_fail(err, PBOOST_ORACLE, "the connection to PostgreSQL is lost");
+    b->used = 0;
+    return PBOOST_OK;
+}
+
+static void put(copy_buffer *b, const void *data, size_t length)
+{
+    if (length > 0)
+        memcpy(b->data + b->used, data, length);
+    b->used += length;
+}
+
+static void put_number(copy_buffer *b, int64_t number, size_t bytes)
+{
+    put_big_endian(b->data + b->used, (uint64_t)number, bytes);
+    b->used += bytes;
+}
+
+static void put_value(copy_buffer *b, const store_value *v, char type)
+{
+    size_t bytes = type == 'i' ? 4 : type == 'l' ? 8 : v->length;
+
+    put_number(b, v->kind == VALUE_NULL ? -1 : (int64_t)bytes, 4);
+    if (v->kind == VALUE_NUMBER)
+        put_number(b, v->number, bytes);
+    else if (v->kind != VALUE_NULL)
+        put(b, v->data, bytes);
+}
+
+static pboost_status copy_rows(copy_buffer *b, const store_bulk *rows, pboost_error *err)
+{
+    static const unsigned char HEADER[19] = "PGCOPY\n\377\r\n";
+    enum { LARGEST_ROW = 2048 };
+    pboost_status st = PBOOST_OK;
+    store_value value[MAX_COLUMNS];
+    size_t columns = strlen(rows->types);
+
+    put(b, HEADER, sizeof HEADER);
+    for (size_t i = 0; i < rows->n; i++) {
+        size_t bytes = 0;
+        TRY(rows->row(rows->user, value, i, err));
+        for (size_t c = 0; c < columns; c++)
+            bytes += 12 + value[c].length;
+        if (bytes > LARGEST_ROW)
+            FAIL(err, PBOOST_INTERNAL, "a row of %zu bytes is too long for %s", bytes, rows->table);
+        if (b->used + LARGEST_ROW > sizeof b->data)
+            TRY(flush(b, err));
+        put_number(b, (int64_t)columns, 2);
+        for (size_t c = 0; c < columns; c++)
+            put_value(b, &value[c], rows->types[c]);
+    }
+    put_number(b, -1, 2);
+    TRY(flush(b, err));
+done:
+    return st;
+}
+
+static pboost_status bulk(store *s, const store_bulk *rows, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    copy_buffer *b = NULL;
+    char sql[100];
+
+    NEED(b = malloc(sizeof *b), err);
+    b->connection = of(s)->connection;
+    b->used = 0;
+    snprintf(sql, sizeof sql, "COPY %s FROM STDIN BINARY", rows->table);
+    TRY(run(s, sql, NULL, 0, NULL, NULL, err));
+    st = copy_rows(b, rows, err);
+    if (PQputCopyEnd(b->connection, st == PBOOST_OK ? NULL : "stopped") != 1 && st == PBOOST_OK)
+        FAIL(err, PBOOST_ORACLE, "the connection to PostgreSQL is lost");
+    pboost_status end = receive(s, NULL, NULL, st == PBOOST_OK ? err : NULL);
+    if (st == PBOOST_OK)
+        st = end;
+done:
+    free(b);
+    return st;
+}
+
+/* ---- Transactions ---------------------------------------------------------------------------- */
+
+static pboost_status must_be_on(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    (void)n;
+    if (value[0].kind == VALUE_TEXT && strcmp(value[0].data, "on") == 0)
+        return PBOOST_OK;
+    return pboost_fail(err, PBOOST_ORACLE,
+                       "PostgreSQL has %s off, so that its commits are not durable; it must be on",
+                       (const char *)user);
+}
+
+/* What holds for the session; said anew after each connection. */
+static pboost_status configure(store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char fsync[] = "fsync", pages[] = "full_page_writes", wait[64];
+
+    TRY(run(s, "SELECT current_setting('fsync')", NULL, 0, must_be_on, fsync, err));
+    TRY(run(s, "SELECT current_setting('full_page_writes')", NULL, 0, must_be_on, pages, err));
+    TRY(run(s,
+            "SELECT set_config('synchronous_commit', 'on', false)"
+            " WHERE current_setting('synchronous_commit') IN ('off', 'local')",
+            NULL, 0, NULL, NULL, err));
+    snprintf(wait, sizeof wait, "SET lock_timeout = '%us'", of(s)->wait);
+    TRY(run(s, wait, NULL, 0, NULL, NULL, err));
+done:
+    return st;
+}
+
+static pboost_status set_wait(store *s, unsigned seconds, pboost_error *err)
+{
+    of(s)->wait = seconds;
+    return configure(s, err);
+}
+
+static void rollback(store *s)
+{
+    (void)run(s, "ROLLBACK", NULL, 0, NULL, NULL, NULL);
+}
+
+static pboost_status begin(store *s, bool write, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (PQstatus(of(s)->connection) != CONNECTION_OK) {
+        PQreset(of(s)->connection);
+        TRY(configure(s, err));
+    }
+    TRY(run(s,
+            write ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+                  : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            NULL, 0, NULL, NULL, err));
+    if (write && !of(s)->creating) {
+        st = run(s, "LOCK TABLE ledger_entry IN EXCLUSIVE MODE", NULL, 0, NULL, NULL, err);
+        if (st != PBOOST_OK)
+            rollback(s);
+    }
+done:
+    return st;
+}
+
+/* A transaction that has failed is rolled back by COMMIT, and PostgreSQL does not call that an
+ * error. */
+static pboost_status commit(store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (PQtransactionStatus(of(s)->connection) == PQTRANS_INERROR)
+        FAIL(err, PBOOST_INTERNAL, "commit of a transaction that has failed");
+    TRY(run(s, "COMMIT", NULL, 0, NULL, NULL, err));
+    of(s)->creating = false;
+done:
+    return st;
+}
+
+/* Erased labels stay in the table's pages until it is written anew. */
+static pboost_status scrub(store *s, pboost_error *err)
+{
+    return run(s, "VACUUM FULL ledger_row", NULL, 0, NULL, NULL, err);
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static void close_store(store *s)
+{
+    PQfinish(of(s)->connection);
+    free(s);
+}
+
+static const store_class POSTGRESQL = {.name = "postgresql",
+                                       .bytes_type = "BYTEA",
+                                       .table_end = "",
+                                       .close = close_store,
+                                       .set_wait = set_wait,
+                                       .begin = begin,
+                                       .commit = commit,
+                                       .rollback = rollback,
+                                       .run = run,
+                                       .bulk = bulk,
+                                       .scrub = scrub,
+                                       .discard = close_store};
+
+/* The first line of libpq's message, which names host and cause but no password. */
+static pboost_status no_connection(PGconn *connection, pboost_error *err)
+{
+    const char *message = PQerrorMessage(connection);
+    return pboost_fail(err, PBOOST_ORACLE, "PostgreSQL: %.*s", (int)strcspn(message, "\n"),
+                       message);
+}
+
+pboost_status pboost_postgresql_open(store **out, const char *url, bool create, pboost_error *err)
+{
+    static const char *const KEYWORDS[] = {"dbname", "client_encoding", "connect_timeout",
+                                           "fallback_application_name", NULL};
+    const char *const values[] = {url, "UTF8", "10", "priorboost", NULL};
+    pboost_status st = PBOOST_OK;
+    postgresql_store *s = NULL;
+    int64_t tables = 0;
+
+    *out = NULL;
+    NEED(s = calloc(1, sizeof *s), err);
+    s->base.class = &POSTGRESQL;
+    s->creating = create;
+    s->wait = 30;
+    NEED(s->connection = PQconnectdbParams(KEYWORDS, values, 1), err);
+    if (PQstatus(s->connection) != CONNECTION_OK) {
+        st = no_connection(s->connection, err);
+        goto done;
+    }
+    PQsetNoticeProcessor(s->connection, say_nothing, NULL);
+    TRY(configure(&s->base, err));
+    TRY(run(&s->base, "SELECT count(*) FROM pg_class WHERE oid = to_regclass('ledger_entry')", NULL,
+            0, pboost_store_number, &tables, err));
+    if (create && tables > 0)
+        FAIL(err, PBOOST_REFUSED,
+             "the database holds a ledger already; the rules of a store cannot be changed");
+    if (!create && tables == 0)
+        FAIL(err, PBOOST_BAD_DATA,
+             "the database holds no ledger; 'priorboost oracle init' makes one");
+    *out = &s->base;
+done:
+    if (*out == NULL && s != NULL)
+        close_store(&s->base);
+    return st;
+}

@@ -1,0 +1,145 @@
+/* Looking at a ledger: status, entries, claims.  Nothing here reads a label. */
+#include <string.h>
+
+#include "state.h"
+
+/* ---- Status ---------------------------------------------------------------------------------- */
+
+/* kind, entries, rows, bags, bytes of slots */
+static pboost_status take_sums(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    pboost_ledger_status *out = user;
+    const char *kind = value[0].data;
+    (void)n, (void)err;
+
+    out->entries += (uint64_t)value[1].number;
+    if (strcmp(kind, "import") == 0) {
+        out->rows += (uint64_t)value[2].number;
+    } else if (strcmp(kind, "answer") == 0) {
+        out->answers += (uint64_t)value[1].number;
+        out->spent += (uint64_t)value[2].number;
+        out->bags += (uint64_t)value[3].number;
+    } else if (strcmp(kind, "forget") == 0) {
+        out->spent += (uint64_t)value[2].number;
+        out->forgotten += (uint64_t)value[4].number / 4;
+    }
+    return PBOOST_OK;
+}
+
+pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger *ledger,
+                                       pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store *s = ledger->read.store;
+    chain_link last;
+
+    *out = (pboost_ledger_status){.store = s->class->name};
+    TRY(pboost_side_enter(ledger, &ledger->read, false, err));
+    TRY(s->class->run(s,
+                      "SELECT kind, count(*), CAST(sum(rows) AS BIGINT), CAST(sum(bags) AS BIGINT),"
+                      " CAST(coalesce(sum(length(slots)), 0) AS BIGINT)"
+                      " FROM ledger_entry GROUP BY kind",
+                      NULL, 0, take_sums, out, err));
+    TRY(pboost_chain_last(&last, s, err));
+    pboost_digest_text(out->head, &last.hash);
+done:
+    pboost_side_leave(&ledger->read);
+    if (st != PBOOST_OK)
+        *out = (pboost_ledger_status){.store = s->class->name};
+    return st;
+}
+
+pboost_status pboost_ledger_knows(bool *out, pboost_ledger *ledger, const char *head,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    digest hash;
+
+    *out = false;
+    if (!pboost_digest_read(&hash, head))
+        return PBOOST_OK;
+    TRY(pboost_side_enter(ledger, &ledger->read, false, err));
+    TRY(pboost_chain_knows(out, ledger->read.store, &hash, err));
+done:
+    pboost_side_leave(&ledger->read);
+    return st;
+}
+
+/* ---- Visits ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    pboost_entry_visit *entry;
+    pboost_claim_visit *claim;
+    void *user;
+} visitor;
+
+/* number, kind, time, rows, bags, hash, data, seal, token's name, request */
+static pboost_status visit_entry(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    const visitor *v = user;
+    digest hash;
+    const char *kind = value[1].data;
+    (void)n;
+
+    if (value[5].length != sizeof hash.byte || value[7].length != sizeof hash.byte)
+        return pboost_fail(err, PBOOST_BAD_DATA, "entry %lld of the ledger is damaged",
+                           (long long)value[0].number);
+    memcpy(hash.byte, value[5].data, sizeof hash.byte);
+    pboost_ledger_entry entry = {.number = (uint64_t)value[0].number,
+                                 .kind = kind,
+                                 .time = value[2].number,
+                                 .token = value[8].kind == VALUE_TEXT ? value[8].data : NULL,
+                                 .request_id = value[9].kind == VALUE_TEXT ? value[9].data : NULL,
+                                 .rows = (uint64_t)value[3].number,
+                                 .bags = (uint64_t)value[4].number,
+                                 .data = value[6].data,
+                                 .data_length = value[6].length,
+                                 .seal = value[7].data};
+    pboost_digest_text(entry.head, &hash);
+    if ((strcmp(kind, "token") == 0 || strcmp(kind, "revoke") == 0) &&
+        memchr(entry.data, '\0', entry.data_length) != NULL)
+        entry.token = (const char *)entry.data;
+    return v->entry(v->user, &entry) ? PBOOST_OK : PBOOST_CANCELLED;
+}
+
+pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first,
+                                    pboost_entry_visit *visit, void *user, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    visitor v = {.entry = visit, .user = user};
+
+    TRY(pboost_side_enter(ledger, &ledger->read, false, err));
+    TRY(RUN(ledger->read.store,
+            "SELECT e.number, e.kind, e.time, e.rows, e.bags, e.hash, e.data, e.seal, t.name,"
+            " a.request FROM ledger_entry e LEFT JOIN ledger_answer a ON a.entry = e.number"
+            " LEFT JOIN ledger_token t ON t.token = a.token WHERE e.number >= $1 ORDER BY e.number",
+            visit_entry, &v, err, value_number(first <= INT32_MAX ? (int64_t)first : INT32_MAX)));
+done:
+    pboost_side_leave(&ledger->read);
+    return st == PBOOST_CANCELLED ? PBOOST_OK : st;
+}
+
+static pboost_status visit_claim(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    const visitor *v = user;
+    (void)n, (void)err;
+    return v->claim(v->user, value[0].data, (uint64_t)value[1].number) ? PBOOST_OK
+                                                                       : PBOOST_CANCELLED;
+}
+
+pboost_status pboost_ledger_claims(pboost_ledger *ledger, pboost_claim_visit *visit, void *user,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store *s = ledger->read.store;
+    visitor v = {.claim = visit, .user = user};
+
+    TRY(pboost_side_enter(ledger, &ledger->read, false, err));
+    TRY(s->class->run(s,
+                      "SELECT r.id, c.entry FROM ledger_claim c JOIN ledger_row r"
+                      " ON r.slot = c.slot ORDER BY c.slot",
+                      NULL, 0, visit_claim, &v, err));
+done:
+    pboost_side_leave(&ledger->read);
+    return st == PBOOST_CANCELLED ? PBOOST_OK : st;
+}

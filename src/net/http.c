@@ -1,0 +1,301 @@
+/* HTTP for the learner, on libcurl.
+ *
+ * A request may be sent again without harm: the oracle answers the same request id with the same
+ * bytes.  So every failure that may pass is tried again, with growing, jittered pauses; a reply in
+ * the 4xx range never is, for it would be the same. */
+#include "http.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include <curl/curl.h>
+#include <sodium.h>
+
+#include "try.h"
+
+struct http_client {
+    CURL *curl;
+    char *base; /* scheme and host */
+    char *authorization;
+    http_options options;
+    char reason[CURL_ERROR_SIZE];
+};
+
+/* ---- Replies ----------------------------------------------------------------------------------- */
+
+void pboost_http_reply_free(http_reply *reply)
+{
+    free(reply->body);
+    *reply = (http_reply){0};
+}
+
+typedef struct {
+    http_reply *reply;
+    size_t capacity, most;
+    bool too_long, no_memory;
+} incoming;
+
+static size_t receive(char *data, size_t size, size_t n, void *user)
+{
+    incoming *in = user;
+    size_t more = size * n, need = in->reply->length + more;
+
+    if (need > in->most) {
+        in->too_long = true;
+        return 0;
+    }
+    if (need + 1 > in->capacity) {
+        size_t capacity = 2 * need + 1024;
+        unsigned char *grown = realloc(in->reply->body, capacity);
+        if (grown == NULL) {
+            in->no_memory = true;
+            return 0;
+        }
+        in->reply->body = grown;
+        in->capacity = capacity;
+    }
+    memcpy(in->reply->body + in->reply->length, data, more);
+    in->reply->length = need;
+    in->reply->body[need] = '\0';
+    return more;
+}
+
+/* ---- Tries ------------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What a second try cannot mend. */
+static bool is_final(CURLcode code)
+{
+    switch (code) {
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_CIPHER:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_OUT_OF_MEMORY:
+    case CURLE_WRITE_ERROR: /* the reply was too long */
+        return true;
+    default:
+        return false;
+    }
+}
+
+static struct curl_slist *make_headers(const http_client *c, const char *type, bool has_body)
+{
+    char text[160];
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:"), *more = list;
+
+    if (more != NULL && c->authorization != NULL)
+        more = curl_slist_append(list, c->authorization);
+    if (more != NULL && has_body) {
+        snprintf(text, sizeof text, "Content-Type: %s", type);
+        more = curl_slist_append(list, text);
+    }
+    if (more == NULL) {
+        curl_slist_free_all(list);
+        return NULL;
+    }
+    return list;
+}
+
+static CURLcode try_once(http_reply *out, http_client *c, const char *url,
+                         struct curl_slist *headers, const unsigned char *body, size_t length,
+                         incoming *in)
+{
+    CURL *curl = c->curl;
+    char *type = NULL;
+
+    pboost_http_reply_free(out);
+    in->capacity = 0;
+    c->reason[0] = '\0';
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, in);
+    if (body != NULL) {
+        curl_easy_setopt(curl, CURLOPT_POST, 1L);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
+    } else {
+        curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
+    }
+    CURLcode code = curl_easy_perform(curl);
+    if (code == CURLE_OK) {
+        curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &out->status);
+        curl_easy_getinfo(curl, CURLINFO_CONTENT_TYPE, &type);
+        snprintf(out->type, sizeof out->type, "%s", type != NULL ? type : "");
+    }
+    return code;
+}
+
+/* Waits before the next try: twice as long each time, and not in step with others. */
+static void pause_before(size_t tries, double most)
+{
+    double seconds = fmin(10.0, 0.1 * ldexp(1.0, (int)(tries < 16 ? tries : 16)));
+    seconds *= 0.5 + 0.5 * (double)randombytes_uniform(1 << 16) / (1 << 16);
+    seconds = fmax(0.0, fmin(seconds, most));
+    struct timespec pause = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
+    nanosleep(&pause, NULL);
+}
+
+static void describe_failure(char *text, size_t size, const http_client *c, CURLcode code,
+                             const http_reply *reply)
+{
+    if (code == CURLE_OK)
+        snprintf(text, size, "%s answered with status %ld", c->base, reply->status);
+    else
+        snprintf(text, size, "%s: %s", c->base,
+                 c->reason[0] != '\0' ? c->reason : curl_easy_strerror(code));
+}
+
+pboost_status pboost_http_send(http_reply *out, http_client *c, const char *path, const char *type,
+                               const unsigned char *body, size_t length, size_t most,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char url[2048], failure[CURL_ERROR_SIZE + 200];
+    struct curl_slist *headers = NULL;
+    incoming in = {.reply = out, .most = most};
+    double until = now() + c->options.patience;
+
+    *out = (http_reply){0};
+    snprintf(url, sizeof url, "%s%s", c->base, path);
+    NEED(headers = make_headers(c, type, body != NULL), err);
+    for (size_t tries = 0;; tries++) {
+        CURLcode code = try_once(out, c, url, headers, body, length, &in);
+        if (in.too_long)
+            FAIL(err, PBOOST_ORACLE, "%s sent more than the %zu bytes that an answer can have",
+                 c->base, most);
+        if (in.no_memory || code == CURLE_OUT_OF_MEMORY)
+            FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+        if (code == CURLE_OK && out->status < 500)
+            break;
+        describe_failure(failure, sizeof failure, c, code, out);
+        if (is_final(code))
+            FAIL(err, PBOOST_ORACLE, "%s", failure);
+        double left = until - now();
+        if (left <= 0.0)
+            FAIL(err, PBOOST_ORACLE, "%s (tried %zu times)", failure, tries + 1);
+        if (c->options.stop != NULL && c->options.stop(c->options.user))
+            FAIL(err, PBOOST_CANCELLED, "stopped; %s", failure);
+        if (c->options.note != NULL)
+            c->options.note(c->options.user, failure);
+        pause_before(tries, left);
+    }
+done:
+    curl_slist_free_all(headers);
+    if (st != PBOOST_OK)
+        pboost_http_reply_free(out);
+    return st;
+}
+
+/* ---- Set-up ------------------------------------------------------------------------------------ */
+
+/* "http://127.0.0.1:80/..." and the like: a token may go there without TLS. */
+static bool is_loopback(const char *after_scheme)
+{
+    static const char *const names[] = {"127.0.0.1", "[::1]", "localhost"};
+    size_t n = strcspn(after_scheme, "/");
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t length = strlen(names[i]);
+        if (n >= length && strncasecmp(after_scheme, names[i], length) == 0 &&
+            (n == length || after_scheme[length] == ':'))
+            return true;
+    }
+    return false;
+}
+
+static pboost_status set_address(http_client *c, const char *url, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (strncmp(url, "unix:", 5) == 0) {
+        if (curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, url + 5) != CURLE_OK)
+            FAIL(err, PBOOST_INVALID, "'%s' is no path of a socket", url);
+        NEED(c->base = strdup("http://oracle"), err);
+        return PBOOST_OK;
+    }
+    bool is_http = strncasecmp(url, "http://", 7) == 0;
+    if (!is_http && strncasecmp(url, "https://", 8) != 0)
+        FAIL(err, PBOOST_INVALID, "'%s' must be https://HOST[:PORT] or unix:PATH", url);
+    if (strlen(url) > 1024 || strpbrk(url, "@ \r\n") != NULL)
+        FAIL(err, PBOOST_INVALID, "'%.60s' is no address of an oracle", url);
+    if (is_http && !is_loopback(url + 7))
+        FAIL(err, PBOOST_INVALID,
+             "'%s' would send the token in the clear; use https, or http on 127.0.0.1 only", url);
+    NEED(c->base = strdup(url), err);
+    while (c->base[strlen(c->base) - 1] == '/')
+        c->base[strlen(c->base) - 1] = '\0';
+done:
+    return st;
+}
+
+static void set_options(http_client *c)
+{
+    CURL *curl = c->curl;
+
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, c->reason);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 2L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, 600L);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "priorboost");
+    if (c->options.ca != NULL)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, c->options.ca);
+}
+
+pboost_status pboost_http_open(http_client **out, const char *url, const http_options *options,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    http_client *c = NULL;
+
+    *out = NULL;
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || sodium_init() < 0)
+        FAIL(err, PBOOST_INTERNAL, "libcurl or libsodium does not start");
+    NEED(c = calloc(1, sizeof *c), err);
+    c->options = *options;
+    NEED(c->curl = curl_easy_init(), err);
+    TRY(set_address(c, url, err));
+    set_options(c);
+    if (options->token != NULL) {
+        size_t size = strlen(options->token) + sizeof "Authorization: Bearer ";
+        NEED(c->authorization = malloc(size), err);
+        snprintf(c->authorization, size, "Authorization: Bearer %s", options->token);
+    }
+    *out = c;
+    c = NULL;
+done:
+    pboost_http_close(c);
+    return st;
+}
+
+void pboost_http_close(http_client *client)
+{
+    if (client == NULL)
+        return;
+    if (client->curl != NULL)
+        curl_easy_cleanup(client->curl);
+    if (client->authorization != NULL)
+        explicit_bzero(client->authorization, strlen(client->authorization));
+    free(client->authorization);
+    free(client->base);
+    free(client);
+}

@@ -1,0 +1,43 @@
+/* An oracle behind an address, as the trainer's oracle.
+ *
+ * Bags name rows by number; the remote oracle holds the table from numbers to ids.  A round is sent
+ * in as many questions as its size needs; each has a request id made from its content, so that a
+ * question sent again is answered with the same bytes. */
+#ifndef PBOOST_NET_REMOTE_H
+#define PBOOST_NET_REMOTE_H
+
+#include "http.h"
+#include "wire.h"
+
+typedef struct pboost_remote pboost_remote;
+
+typedef struct pboost_remote_options {
+    http_options http;
+    const char *checkpoint; /* a folder; NULL: none */
+} pboost_remote_options;
+
+/* Connects and reads the rules. */
+pboost_status pboost_remote_open(pboost_remote **out, const char *url,
+                                 const pboost_remote_options *options, pboost_error *err);
+void pboost_remote_close(pboost_remote *remote);
+
+const wire_config *pboost_remote_config(const pboost_remote *remote);
+
+/* available[i]: row i may still be asked about. */
+pboost_status pboost_remote_available(bool *available, pboost_remote *remote, const pboost_id *id,
+                                      size_t n, pboost_error *err);
+
+/* Row i of the bags to come is id[i], borrowed.  Ids that all are numbers are sent as such. */
+void pboost_remote_set_rows(pboost_remote *remote, const pboost_id *id, size_t n);
+
+/* The interface to it; valid as long as the remote. */
+pboost_oracle pboost_remote_interface(pboost_remote *remote);
+
+/* Questions that a checkpoint answered, and those that the oracle did. */
+size_t pboost_remote_remembered(const pboost_remote *remote);
+size_t pboost_remote_asked(const pboost_remote *remote);
+
+/* The id that the text stands for: a number where it is the number's decimal form. */
+pboost_id pboost_remote_id(const char *text);
+
+#endif

@@ -1,0 +1,18 @@
+/* The two forms, for wire_form.c to choose from. */
+#ifndef PBOOST_NET_WIRE_FORMS_H
+#define PBOOST_NET_WIRE_FORMS_H
+
+#include "wire.h"
+
+typedef pboost_status wire_reader(wire_question *out, const unsigned char *body, size_t length,
+                                  pboost_error *err);
+typedef pboost_status wire_writer(unsigned char **body, size_t *length, const wire_question *q,
+                                  pboost_error *err);
+typedef pboost_status wire_answer_writer(unsigned char **body, size_t *length,
+                                         const pboost_answer *a, pboost_error *err);
+
+wire_reader pboost_wire_read_json, pboost_wire_read_binary;
+wire_writer pboost_wire_write_json, pboost_wire_write_binary;
+wire_answer_writer pboost_wire_write_answer_json, pboost_wire_write_answer_binary;
+
+#endif

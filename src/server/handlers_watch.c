@@ -1,0 +1,190 @@
+/* Rules, status, health, metrics: what can be seen without asking about rows. */
+#include <string.h>
+#include <time.h>
+
+#include "service.h"
+
+static wire_config config_of(const service *s)
+{
+    const pboost_ledger_rules *rules = pboost_ledger_get_rules(s->ledger);
+    return (wire_config){rules->rules, rules->units, rules->unit_rows, s->options.max_body};
+}
+
+pboost_status pboost_handle_config(request *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    wire_config config = config_of(r->service);
+    unsigned char *body;
+    size_t length;
+
+    TRY(pboost_wire_write_config(&body, &length, &config, err));
+    pboost_reply_take(r, 200, WIRE_JSON_TYPE, body, length);
+done:
+    return st;
+}
+
+/* ---- Status ------------------------------------------------------------------------------------ */
+
+static json_t *text_or_null(const char *text)
+{
+    return text != NULL ? json_string(text) : json_null();
+}
+
+static json_t *limit_or_null(uint64_t limit)
+{
+    return limit > 0 ? json_integer((json_int_t)limit) : json_null();
+}
+
+static json_t *describe_token(const pboost_token *t)
+{
+    return json_pack("{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:b}", "name", t->name, "role",
+                     t->role == PBOOST_OPERATOR ? "operator" : "learner", "created",
+                     (json_int_t)t->created, "expires", limit_or_null((uint64_t)t->expires),
+                     "rows_used", (json_int_t)t->rows_used, "max_rows", limit_or_null(t->max_rows),
+                     "scope", text_or_null(t->scoped ? t->scope : NULL), "revoked",
+                     (int)t->revoked);
+}
+
+static pboost_status list_tokens(json_t **out, pboost_ledger *ledger, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_token *token = NULL;
+    size_t n = 0;
+
+    *out = NULL;
+    TRY(pboost_token_list(&token, &n, ledger, err));
+    NEED(*out = json_array(), err);
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(*out, describe_token(&token[i]));
+done:
+    free(token);
+    return st;
+}
+
+static bool add_entry(void *user, const pboost_ledger_entry *e)
+{
+    json_t *entry = json_pack(
+        "{s:I, s:s, s:I, s:o, s:o, s:I, s:I}", "number", (json_int_t)e->number, "kind", e->kind,
+        "time", (json_int_t)e->time, "token", text_or_null(e->token), "request_id",
+        text_or_null(e->request_id), "rows", (json_int_t)e->rows, "bags", (json_int_t)e->bags);
+    json_array_insert_new(user, 0, entry);
+    return true;
+}
+
+/* The last entries of the chain, the newest first. */
+static pboost_status list_recent(json_t **out, pboost_ledger *ledger, uint64_t entries,
+                                 pboost_error *err)
+{
+    enum { SHOWN = 25 };
+    pboost_status st = PBOOST_OK;
+
+    NEED(*out = json_array(), err);
+    TRY(pboost_ledger_entries(ledger, entries > SHOWN ? entries - SHOWN : 0, add_entry, *out, err));
+done:
+    return st;
+}
+
+static json_t *describe_rules(const service *s)
+{
+    wire_config config = config_of(s);
+    unsigned char *text;
+    size_t length;
+
+    if (pboost_wire_write_config(&text, &length, &config, NULL) != PBOOST_OK)
+        return NULL;
+    json_t *rules = json_loadb((const char *)text, length, 0, NULL);
+    free(text);
+    return rules;
+}
+
+static json_t *describe_ledger(const pboost_ledger_status *l)
+{
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "store", l->store, "rows",
+                     (json_int_t)l->rows, "spent", (json_int_t)l->spent, "left",
+                     (json_int_t)(l->rows - l->spent), "forgotten", (json_int_t)l->forgotten,
+                     "answers", (json_int_t)l->answers, "bags", (json_int_t)l->bags, "entries",
+                     (json_int_t)l->entries, "head", l->head);
+}
+
+/* An operator sees everyone; a learner sees itself. */
+static pboost_status add_operator_view(json_t *status, service *s, const pboost_ledger_status *l,
+                                       pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    json_t *tokens = NULL, *recent = NULL;
+
+    TRY(list_tokens(&tokens, s->ledger, err));
+    TRY(list_recent(&recent, s->ledger, l->entries, err));
+    json_object_set(status, "tokens", tokens);
+    json_object_set(status, "recent", recent);
+    json_object_set_new(status, "ledger", describe_ledger(l));
+    json_object_set_new(status, "rate", pboost_metrics_rate(&s->metrics));
+    json_object_set_new(status, "refusals", pboost_metrics_refusals(&s->metrics));
+    json_object_set_new(status, "connections",
+                        json_integer((json_int_t)pboost_connections_count(&s->connections)));
+done:
+    json_decref(tokens);
+    json_decref(recent);
+    return st;
+}
+
+pboost_status pboost_handle_status(request *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    service *s = r->service;
+    pboost_ledger_status ledger;
+    json_t *status = NULL;
+
+    TRY(pboost_ledger_get_status(&ledger, s->ledger, err));
+    status = json_pack("{s:s, s:I, s:I, s:b, s:o, s:o, s:s}", "version", pboost_version(), "time",
+                       (json_int_t)time(NULL), "started", (json_int_t)s->started, "healthy",
+                       !atomic_load(&s->broken), "rules", describe_rules(s), "token",
+                       describe_token(&r->token), "head", ledger.head);
+    NEED(status, err);
+    if (r->token.role == PBOOST_OPERATOR)
+        TRY(add_operator_view(status, s, &ledger, err));
+    TRY(pboost_reply_json(r, 200, json_incref(status), err));
+done:
+    json_decref(status);
+    return st;
+}
+
+/* ---- Health ------------------------------------------------------------------------------------ */
+
+pboost_status pboost_handle_healthy(request *r, pboost_error *err)
+{
+    (void)err;
+    if (atomic_load(&r->service->broken))
+        pboost_problem_reply(r, 503, "unavailable", "The oracle cannot answer now", NULL);
+    else
+        pboost_reply_lend(r, 200, "text/plain; charset=utf-8", "ok\n");
+    return PBOOST_OK;
+}
+
+pboost_status pboost_handle_ready(request *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger_status ledger;
+
+    TRY(pboost_ledger_get_status(&ledger, r->service->ledger, err));
+    if (atomic_load(&r->service->draining))
+        pboost_problem_reply(r, 503, "unavailable", "The oracle is about to stop", NULL);
+    else
+        pboost_reply_lend(r, 200, "text/plain; charset=utf-8", "ready\n");
+done:
+    return st;
+}
+
+pboost_status pboost_handle_metrics(request *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger_status ledger;
+    unsigned char *body;
+    size_t length;
+
+    TRY(pboost_ledger_get_status(&ledger, r->service->ledger, err));
+    TRY(pboost_metrics_print(&body, &length, r->service, &ledger, err));
+    pboost_reply_take(r, 200, "text/plain; version=0.0.4; charset=utf-8", body, length);
+done:
+    return st;
+}

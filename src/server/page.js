@@ -1,0 +1,150 @@
+"use strict";
+// The operator's page: asks for /v1/status every few seconds and shows it.  The token lives in this
+// tab's session storage only; everything is put into the page as text, never as markup.
+
+const REFRESH_MS = 5000;
+const $ = (id) => document.getElementById(id);
+const number = new Intl.NumberFormat("en");
+let timer = 0;
+
+const count = (n) => number.format(n);
+const moment = (s) => new Date(s * 1000).toISOString().replace("T", " ").slice(0, 19) + " UTC";
+const show = (id, text) => { $(id).textContent = text; };
+
+function fill(id, rows) {
+  $(id).replaceChildren(...rows.map((cells) => {
+    const tr = document.createElement("tr");
+    for (const [text, kind] of cells) {
+      const td = document.createElement("td");
+      td.textContent = text;
+      if (kind) td.className = kind;
+      tr.append(td);
+    }
+    return tr;
+  }));
+}
+
+function define(id, pairs) {
+  $(id).replaceChildren(...pairs.flatMap(([term, text]) => {
+    const dt = document.createElement("dt"), dd = document.createElement("dd");
+    dt.textContent = term;
+    dd.textContent = text;
+    return [dt, dd];
+  }));
+}
+
+function drawRate(rate) {
+  const rows = rate.rows_per_minute, top = Math.max(1, ...rows), step = 240 / rows.length;
+  $("rate").replaceChildren(...rows.map((n, i) => {
+    const bar = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    const height = n ? Math.max(1, 47 * n / top) : 0;
+    bar.setAttribute("x", i * step);
+    bar.setAttribute("y", 48 - height);
+    bar.setAttribute("width", step * 0.8);
+    bar.setAttribute("height", height);
+    return bar;
+  }));
+  const hour = rows.reduce((a, b) => a + b, 0);
+  const text = `${count(rows[rows.length - 1])} this minute, ${count(hour)} this hour, ` +
+    `at most ${count(Math.max(...rows))} a minute`;
+  show("rate-text", text);
+  $("rate").setAttribute("aria-label", text);
+}
+
+function rulesOf(r) {
+  return [
+    ["Least rows in a bag", count(r.min_bag)],
+    ["Noise", r.dp ? `ε = ${r.epsilon} (${r.epsilon_fraction}) per row` : "none: nothing is claimed about differential privacy"],
+    ["Labels", `from ${r.lower} to ${r.upper}, in steps of ${r.step}`],
+    ["A row is answered", "at most once"],
+    ...(r.units ? [["A unit is answered", `in at most ${count(r.unit_rows)} bag${r.unit_rows > 1 ? "s" : ""}`]] : []),
+  ];
+}
+
+function stateOf(t, now) {
+  return t.revoked ? "revoked" : t.expires && t.expires <= now ? "expired" : "valid";
+}
+
+function render(s) {
+  const l = s.ledger, share = (n) => `${l.rows ? 100 * n / l.rows : 0}%`;
+  for (const id of ["rows", "left", "spent", "forgotten", "answers", "bags", "entries"]) show(id, count(l[id]));
+  $("meter-spent").style.width = share(l.spent - l.forgotten);
+  $("meter-forgotten").style.width = share(l.forgotten);
+  $("meter").setAttribute("aria-label", `${count(l.spent)} of ${count(l.rows)} rows are spent`);
+  drawRate(s.rate);
+  define("rules", rulesOf(s.rules));
+  fill("tokens", s.tokens.map((t) => {
+    const state = stateOf(t, s.time);
+    return [[t.name], [t.role], [t.scope ?? "all rows"], [count(t.rows_used), "n"],
+      [t.max_rows === null ? "any" : count(t.max_rows), "n"],
+      [t.expires === null ? "never" : moment(t.expires)], [state, state === "valid" ? "" : "revoked"]];
+  }));
+  fill("recent", s.recent.map((e) => [[count(e.number), "n"], [moment(e.time)], [e.kind], [e.token ?? ""],
+    [count(e.rows), "n"], [count(e.bags), "n"], [e.request_id ?? ""]]));
+  const refusals = Object.entries(s.refusals);
+  $("no-refusals").hidden = refusals.length > 0;
+  $("refusals-table").hidden = refusals.length === 0;
+  fill("refusals", refusals.map(([name, n]) => [[name], [count(n), "n"]]));
+  show("head", l.head);
+  show("store", l.store);
+  show("version", s.version);
+  show("started", moment(s.started));
+  show("connections", count(s.connections));
+  health(s.healthy, s.healthy ? `healthy at ${moment(s.time)}` : "the store is broken");
+}
+
+function health(good, text) {
+  show("health", text);
+  $("health").className = good ? "good" : "bad";
+}
+
+function enter(logged_in) {
+  $("login").hidden = logged_in;
+  $("state").hidden = !logged_in;
+  $("logout").hidden = !logged_in;
+  if (!logged_in) {
+    show("health", "");
+    $("token").focus();
+  }
+}
+
+function leave(why) {
+  clearTimeout(timer);
+  sessionStorage.removeItem("token");
+  show("refused", why);
+  enter(false);
+}
+
+async function refresh() {
+  clearTimeout(timer);
+  const token = sessionStorage.getItem("token");
+  if (!token) return leave("");
+  try {
+    const reply = await fetch("/v1/status", {headers: {Authorization: `Bearer ${token}`}, cache: "no-store"});
+    if (sessionStorage.getItem("token") !== token) return;
+    if (reply.status === 401 || reply.status === 403) return leave((await reply.json()).title + ".");
+    if (!reply.ok) throw new Error(`status ${reply.status}`);
+    const status = await reply.json();
+    if (status.token.role !== "operator") return leave("This is a learner's token; this page needs an operator's.");
+    render(status);
+    enter(true);
+  } catch (error) {
+    health(false, `the oracle does not answer (${error.message}); what is below may be old`);
+  }
+  timer = setTimeout(refresh, REFRESH_MS);
+}
+
+$("login").querySelector("form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  sessionStorage.setItem("token", $("token").value.trim());
+  $("token").value = "";
+  show("refused", "");
+  refresh();
+});
+$("logout").addEventListener("click", () => leave(""));
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) clearTimeout(timer);
+  else if (sessionStorage.getItem("token")) refresh();
+});
+if (sessionStorage.getItem("token")) refresh();
+else enter(false);

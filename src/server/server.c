@@ -1,0 +1,235 @@
+/* Start, watch, stop. */
+#include "server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "service.h"
+
+/* ---- The process ------------------------------------------------------------------------------- */
+
+/* Labels are in memory: no core dump may hold them, no other process of the user read them. */
+static pboost_status close_memory(pboost_error *err)
+{
+    struct rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_CORE, &none) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+        return pboost_fail(err, PBOOST_INTERNAL, "cannot forbid core dumps: %s", strerror(errno));
+    return PBOOST_OK;
+}
+
+/* As many descriptors as the system lets us have, for connections need one each. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* ---- TLS --------------------------------------------------------------------------------------- */
+
+static pboost_status read_pem(char **out, const char *path, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    enum { MOST = 1 << 20 };
+    char *text = NULL;
+    FILE *file = fopen(path, "re");
+
+    if (file == NULL)
+        FAIL(err, PBOOST_BAD_DATA, "%s: %s", path, strerror(errno));
+    NEED(text = calloc(1, MOST), err);
+    size_t n = fread(text, 1, MOST - 1, file);
+    if (n == 0 || ferror(file) || strstr(text, "-----BEGIN") == NULL)
+        FAIL(err, PBOOST_BAD_DATA, "%s holds no PEM text", path);
+    *out = text;
+    text = NULL;
+done:
+    if (text != NULL)
+        explicit_bzero(text, MOST);
+    free(text);
+    if (file != NULL)
+        fclose(file);
+    return st;
+}
+
+static pboost_status check_options(const pboost_server_options *o, pboost_error *err)
+{
+    bool is_unix = strncmp(o->listen, "unix:", 5) == 0;
+    bool has_tls = o->tls_cert != NULL && o->tls_key != NULL;
+
+    if ((o->tls_cert != NULL) != (o->tls_key != NULL))
+        return pboost_fail(err, PBOOST_INVALID, "--tls-cert and --tls-key go together");
+    if (has_tls && (is_unix || o->insecure_http))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--tls-cert goes neither with unix: nor with "
+                           "--insecure-http");
+    if (!has_tls && !is_unix && !o->insecure_http)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--listen %s needs --tls-cert and --tls-key; without TLS there are "
+                           "unix:PATH and, on loopback, --insecure-http",
+                           o->listen);
+    return PBOOST_OK;
+}
+
+/* ---- The daemon -------------------------------------------------------------------------------- */
+
+static void log_http(void *user, const char *format, va_list args) PBOOST_PRINTF(2, 0);
+static void log_http(void *user, const char *format, va_list args)
+{
+    char text[400];
+    (void)user;
+    vsnprintf(text, sizeof text, format, args);
+    text[strcspn(text, "\n")] = '\0';
+    pboost_log_event("warning", "http", "%s", text);
+}
+
+static pboost_status start_daemon(service *s, int fd, pboost_error *err)
+{
+    const pboost_server_options *o = &s->options;
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+                     (s->cert != NULL ? MHD_USE_TLS : 0);
+    struct MHD_OptionItem tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, s->cert},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, s->key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0,
+         (void *)(uintptr_t) "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
+        {MHD_OPTION_END, 0, NULL}};
+    struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
+
+    s->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, pboost_on_request, s, MHD_OPTION_EXTERNAL_LOGGER, log_http, NULL,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, 2U, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)o->max_connections, MHD_OPTION_CONNECTION_TIMEOUT, o->header_seconds,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)64 << 10, MHD_OPTION_NOTIFY_COMPLETED,
+        pboost_on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, pboost_on_connection, s,
+        MHD_OPTION_ARRAY, s->cert != NULL ? tls : none, MHD_OPTION_END);
+    if (s->daemon == NULL)
+        return pboost_fail(err, PBOOST_INVALID,
+                           s->cert != NULL
+                               ? "the service does not start; do certificate and key fit?"
+                               : "the service does not start");
+    return PBOOST_OK;
+}
+
+/* ---- Run --------------------------------------------------------------------------------------- */
+
+/* Until a signal comes or the ledger breaks; meanwhile late connections are ended. */
+static void watch(service *s, int signals)
+{
+    struct pollfd wait[] = {{signals, POLLIN, 0}, {s->wake, POLLIN, 0}};
+
+    while (!atomic_load(&s->broken)) {
+        int n = poll(wait, 2, 500);
+        pboost_connections_end_late(&s->connections, pboost_service_now());
+        if (n > 0 && (wait[0].revents & POLLIN))
+            break;
+    }
+}
+
+/* Lets running requests finish. */
+static void drain(service *s)
+{
+    double until = pboost_service_now() + s->options.drain_seconds;
+
+    atomic_store(&s->draining, true);
+    pboost_log_event("info", "draining", "%zu requests run", atomic_load(&s->running));
+    while (atomic_load(&s->running) > 0 && !atomic_load(&s->broken) &&
+           pboost_service_now() < until) {
+        pboost_connections_end_late(&s->connections, pboost_service_now());
+        nanosleep(&(struct timespec){0, 20000000}, NULL);
+    }
+}
+
+static int block_signals(sigset_t *before)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    signal(SIGPIPE, SIG_IGN);
+    pthread_sigmask(SIG_BLOCK, &set, before);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static pboost_status serve(service *s, int fd, int signals, const char *url, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_workers_start(&s->workers, pboost_request_work, err));
+    TRY(start_daemon(s, fd, err));
+    pboost_log_event("info", "listening", "%s", url);
+    if (s->options.ready != NULL)
+        s->options.ready(s->options.user, url);
+    watch(s, signals);
+    int listening = MHD_quiesce_daemon(s->daemon);
+    if (listening >= 0)
+        drain(s);
+done:
+    pboost_workers_stop(&s->workers); /* resumes every connection */
+    if (s->daemon != NULL)
+        MHD_stop_daemon(s->daemon);
+    if (atomic_load(&s->broken))
+        st = pboost_fail(err, PBOOST_OUTPUT,
+                         "the store may not have kept what it was told to keep; start again from "
+                         "what the disk holds");
+    pboost_log_event(st == PBOOST_OK ? "info" : "error", "stopped", "%s",
+                     st == PBOOST_OK ? "all requests are done" : err->message);
+    return st;
+}
+
+pboost_status pboost_server_run(pboost_ledger *ledger, const pboost_server_options *options,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    int fd = -1, signals = -1;
+    char url[512];
+    sigset_t before;
+    service *s = NULL;
+
+    TRY(check_options(options, err));
+    TRY(close_memory(err));
+    raise_descriptors();
+    NEED(s = calloc(1, sizeof *s), err);
+    s->ledger = ledger;
+    s->options = *options;
+    s->started = time(NULL);
+    s->wake = -1;
+    pthread_mutex_init(&s->metrics.lock, NULL);
+    pthread_mutex_init(&s->connections.lock, NULL);
+    if (options->tls_cert != NULL) {
+        TRY(read_pem(&s->cert, options->tls_cert, err));
+        TRY(read_pem(&s->key, options->tls_key, err));
+    }
+    s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    signals = block_signals(&before); /* before any thread starts */
+    if (s->wake < 0 || signals < 0)
+        FAIL(err, PBOOST_INTERNAL, "cannot wait for signals: %s", strerror(errno));
+    TRY(pboost_listen(&fd, url, sizeof url, &s->options, err));
+    TRY(serve(s, fd, signals, url, err));
+done:
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 && strncmp(options->listen, "unix:", 5) == 0)
+        unlink(options->listen + 5);
+    if (signals >= 0)
+        close(signals);
+    if (s != NULL) {
+        if (s->wake >= 0)
+            close(s->wake);
+        free(s->cert);
+        if (s->key != NULL)
+            explicit_bzero(s->key, strlen(s->key));
+        free(s->key);
+    }
+    free(s);
+    return st;
+}

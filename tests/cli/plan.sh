@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Before any label is spent, plan says how to ask; train does it.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+priorboost generate --family linear --rows 10000 --features 4 --noise 1 --seed 1 --out d.csv \
+    --test-rows 5000 --test-out e.csv
+
+# ---- the plan reads no label: it is the same without them ----
+plan() { expect 0 priorboost plan --data d.csv --label y --family linear --min-bag 16 --threads 1 "$@"; }
+plan --json
+[ "$(field recommended.bags) $(field recommended.bag_size) $(field recommended.rounds)" = \
+    "features 16 1" ] || fail "recommendation without noise"
+[ "$(field recommended.estimator) $(field hopeless) $(field assumed_effect)" = \
+    "aggregate false true" ] || fail "fields of the plan"
+within 0 1 "$(field recommended.excess)"
+cp stdout with-labels.json
+python3 - <<'P'
+import csv
+rows = list(csv.DictReader(open("d.csv")))
+names = [n for n in rows[0] if n != "y"]
+with open("x.csv", "w", newline="") as f:
+    w = csv.DictWriter(f, names, extrasaction="ignore"); w.writeheader(); w.writerows(rows)
+P
+expect 0 priorboost plan --data x.csv --family linear --min-bag 16 --threads 1 --json
+cmp stdout with-labels.json || fail "the plan depends on labels"
+
+# ---- noise: larger bags; several epsilons; charts ----
+plan --epsilon 0.5,5,none --bounds=-16,16 --json
+small=$(field recommended.bag_size)
+[ "$small" -gt 16 ] || fail "strong noise does not enlarge bags"
+python3 -c 'import json; d=json.load(open("stdout")); e={p["epsilon"] for p in d["points"]}
+assert e == {0.5, 5.0, None}, e' || fail "epsilons"
+plan --epsilon 0.5 --bounds=-16,16 --out plan.html
+printed "Recommended: --estimator aggregate --bags features"
+printed "because the noise outweighs"
+grep -q "<svg" plan.html || fail "no chart in the page"
+plan --out plan.svg --quiet
+head -c 4 plan.svg | grep -q "<svg" || head -c 100 plan.svg | grep -q "svg" || fail "no SVG"
+plan --epsilon 0.0001 --bounds=-16,16
+says "warning: no way of asking"
+expect 0 priorboost plan --data x.csv --family logistic --min-bag 16 --mean 0.0005
+says "events are expected"
+
+# ---- train without any choice plans for itself; --auto says so ----
+train() { expect 0 priorboost train --data d.csv --label y --family linear --min-bag 16 --seed 1 --threads 1 \
+    --test e.csv --json "$@"; }
+train
+[ "$(field estimator) $(field bags) $(field rounds) $(field bag_size)" = "aggregate features 1 16" ] ||
+    fail "train does not follow the plan"
+within 0.9 1.15 "$(field test_loss)"
+within 0 0.1 "$(field plan.forecast_excess)"
+train --auto --epsilon 1 --bounds=-16,16
+[ "$(field rounds)" = 2 ] || fail "no pilot"
+within 0.5 50 "$(field plan.learnt_dispersion)"
+within 0.9 1.3 "$(field test_loss)"
+train --rounds 4
+[ "$(field estimator)" = event ] || fail "a choice is overruled"
+
+# ---- a prior, and what is wrong ----
+expect 0 priorboost train --data d.csv --label y --family linear --min-bag 16 --out prior.json
+plan --prior prior.json --dispersion 1 --json
+[ "$(field assumed_effect)" = false ] || fail "the prior is not used"
+expect 2 priorboost plan --data d.csv --label y --family linear --min-bag 16 --epsilon 1
+says "--epsilon needs --bounds"
+expect 2 priorboost plan --data d.csv --family linear
+says "--min-bag is required"
+expect 3 priorboost plan --data d.csv --label y --family linear --min-bag 30000
+says "min_bag is 30000, but the table has 10000 rows"
+expect 3 priorboost plan --data d.csv --family linear --min-bag 16 --prior prior.json
+says "a plan needs a prior with the columns of the table"
+expect 2 priorboost train --data d.csv --label y --family linear --min-bag 16 --auto --rounds 2
+says "--auto chooses"
+finish

@@ -1,0 +1,219 @@
+/* Rows in and labels out: import, erasure, ids of both kinds. */
+#include "ledger_testing.h"
+
+/* ---- Import and erasure ---------------------------------------------------------------------- */
+
+static void imports_are_all_or_nothing(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 4, NULL);
+    pboost_error err = {0};
+    pboost_import in = PBOOST_IMPORT_INIT;
+    pboost_import_report report;
+    pboost_id id[] = {{NULL, 5}, {"six", 0}, {NULL, 7}};
+    double label[] = {0, 1, 1};
+
+    in.n = 3;
+    in.id = id;
+    in.label = label;
+    id[2] = (pboost_id){"5", 0};
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_BAD_DATA, err, "twice");
+    assert_int_equal(report.bad_row, 2);
+    id[2] = (pboost_id){"3", 0};
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_BAD_DATA, err, "already");
+    id[2] = (pboost_id){"", 0};
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_BAD_DATA, err, "bytes");
+    id[2] = (pboost_id){NULL, 7};
+    const double wrong[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    for (int i = 0; i < 3; i++) {
+        label[1] = wrong[i];
+        assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_BAD_DATA, err,
+                     "finite");
+        in.clamp = !in.clamp;
+    }
+    in.clamp = false;
+    label[1] = 1.5;
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_BAD_DATA, err, "bounds");
+    assert_null(strstr(err.message, "1.5")); /* a label is in no message */
+    assert_int_equal(report.bad_row, 1);
+    assert_int_equal(status_of(ledger).rows, 4);
+    in.clamp = true;
+    assert_ok(pboost_ledger_import(&report, ledger, &in, &err), err);
+    assert_int_equal(report.rows, 3);
+    assert_int_equal(report.clamped, 1);
+    assert_int_equal(report.bad_row, SIZE_MAX);
+    in.unit = id;
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_INVALID, err, "units");
+
+    pboost_token token = plain_token(ledger, "a");
+    pboost_question q = PBOOST_QUESTION_INIT;
+    const pboost_id asked[] = {{NULL, 5}, {"six", 0}, {"7", 0}, {"1", 0}};
+    const size_t start[] = {0, 4};
+    pboost_reply reply;
+    q.token = &token;
+    q.request_id = "r";
+    q.n_bags = 1;
+    q.start = start;
+    q.id = asked;
+    assert_ok(pboost_ledger_ask(&reply, ledger, &q, &err), err);
+    assert_true(mean_of(&reply, 0) == 0.75);
+    pboost_reply_free(&reply);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+static void rows_and_erasures_of_another_process_are_seen(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *server = make_ledger(&t, &rules, 8, NULL), *admin = open_store(&t);
+    pboost_token token = plain_token(admin, "a");
+    pboost_error err = {0};
+    pboost_reply reply;
+    size_t forgotten;
+    const int64_t row[] = {1, 2, 3, 4}, fresh[] = {5, 6, 9, 10}, rest[] = {7, 8, 11, 12};
+    const pboost_id erased[] = {{NULL, 7}, {NULL, 1}, {"7", 0}}, wrong[] = {{NULL, 8}, {"x", 0}};
+
+    assert_ok(ask(&reply, server, &token, "1", row, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    assert_refused(ask(&reply, admin, &token, "2", row, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_ROW_SPENT, err);
+    pboost_reply_free(&reply);
+    import_rows(admin, 9, 4, NULL);
+    assert_ok(ask(&reply, server, &token, "2", fresh, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    assert_fails(pboost_ledger_forget(&forgotten, admin, wrong, 2, &err), PBOOST_BAD_DATA, err,
+                 "'x'");
+    assert_ok(pboost_ledger_forget(&forgotten, admin, erased, 3, &err), err);
+    assert_int_equal(forgotten, 2);
+    assert_ok(pboost_ledger_forget(&forgotten, admin, erased, 3, &err), err);
+    assert_int_equal(forgotten, 0);
+    assert_refused(ask(&reply, server, &token, "3", rest, 4, 4, NULL, &err), reply,
+                   PBOOST_PROBLEM_UNKNOWN_ROW, err);
+    pboost_reply_free(&reply);
+    pboost_ledger_status status = status_of(server);
+    assert_int_equal(status.spent, 9); /* 1 .. 4, 5, 6, 9, 10 and 7 */
+    assert_int_equal(status.forgotten, 2);
+    assert_int_equal(status.rows, 12);
+    assert_sound(server);
+    assert_sound(admin);
+    pboost_ledger_close(server);
+    pboost_ledger_close(admin);
+    drop_store(&t);
+}
+
+static bool file_holds(const char *path, const void *bytes, size_t n)
+{
+    static unsigned char data[1 << 20];
+    FILE *f = fopen(path, "rb");
+    size_t length = f != NULL ? fread(data, 1, sizeof data, f) : 0;
+    bool found = false;
+
+    if (f != NULL)
+        fclose(f);
+    for (size_t i = 0; i + n <= length && !found; i++)
+        found = memcmp(data + i, bytes, n) == 0;
+    return found;
+}
+
+/* An erased label is in no byte of the file and of its log.  SQLite keeps 48-bit numbers as six
+ * bytes, the highest first. */
+static void an_erased_label_is_gone_from_the_file(void **state)
+{
+    (void)state;
+    if (on_postgresql())
+        skip();
+    const unsigned char bytes[] = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc};
+    enum { N = 300 };
+    double label[N];
+    pboost_id erased[N];
+    for (int i = 0; i < N; i++) {
+        label[i] = 0x123456789abc;
+        erased[i] = (pboost_id){NULL, i + 1};
+    }
+    pboost_ledger_rules rules = plain_rules();
+    rules.rules.upper = 0x1p47;
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, N, label);
+    pboost_error err = {0};
+    size_t forgotten;
+    char file[100], log[100];
+
+    snprintf(file, sizeof file, "%s/store.db", t.folder);
+    snprintf(log, sizeof log, "%s/store.db-wal", t.folder);
+    assert_true(file_holds(file, bytes, 6) || file_holds(log, bytes, 6));
+    assert_ok(pboost_ledger_forget(&forgotten, ledger, erased, N, &err), err);
+    assert_false(file_holds(file, bytes, 6) || file_holds(log, bytes, 6));
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+/* Text ids that no other row has, near-integers among them. */
+static void ids_are_integers_or_text(void **state)
+{
+    (void)state;
+    static const char *const TEXT[] = {"0",
+                                       "-0",
+                                       "00",
+                                       "12",
+                                       "012",
+                                       "+12",
+                                       "1e1",
+                                       " 12",
+                                       "12 ",
+                                       "-7",
+                                       "--7",
+                                       "9223372036854775807",
+                                       "9223372036854775808",
+                                       "-9223372036854775808",
+                                       "-9223372036854775809",
+                                       "\xc3\xa9",
+                                       "a'b\"c\\",
+                                       "NULL"};
+    enum { N = sizeof TEXT / sizeof *TEXT };
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
+    pboost_error err = {0};
+    pboost_import in = PBOOST_IMPORT_INIT;
+    pboost_import_report report;
+    pboost_id id[N];
+    double label[N] = {0};
+    bool available[N];
+
+    for (int i = 0; i < N; i++)
+        id[i] = (pboost_id){TEXT[i], 0};
+    in.n = N;
+    in.id = id;
+    in.label = label;
+    assert_ok(pboost_ledger_import(&report, ledger, &in, &err), err);
+    pboost_ledger_close(ledger);
+    ledger = open_store(&t);
+    pboost_token token = plain_token(ledger, "a");
+    assert_ok(pboost_ledger_available(available, ledger, &token, id, N, &err), err);
+    for (int i = 0; i < N; i++)
+        assert_true(available[i]);
+    const pboost_id number[] = {{NULL, 0},         {NULL, 12}, {NULL, -7}, {NULL, INT64_MAX},
+                                {NULL, INT64_MIN}, {NULL, 1},  {"13", 0},  {NULL, 7}};
+    assert_ok(pboost_ledger_available(available, ledger, &token, number, 8, &err), err);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(available[i], i < 5);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(imports_are_all_or_nothing),
+        cmocka_unit_test(rows_and_erasures_of_another_process_are_seen),
+        cmocka_unit_test(an_erased_label_is_gone_from_the_file),
+        cmocka_unit_test(ids_are_integers_or_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

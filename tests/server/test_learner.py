@@ -1,0 +1,431 @@
+#!/usr/bin/env python3
+"""train --oracle: the same model as in-process, killed learners, oracles that fail or lie."""
+
+import csv
+import http.server
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+import unittest
+
+from service import BINARY, POSTGRESQL, PRIORBOOST, Case, Service, unpack_answer
+
+FAST = ["--patience", "2"]
+
+
+class Learner(Case):
+    """A table of features for the learner, its labels for the oracle, both for comparison."""
+
+    def make_tables(self, rows=600, family="logistic", id_of=str, seed=7):
+        draw = random.Random(seed)
+        self.labels, lines = [], []
+        for i in range(rows):
+            x = [round(draw.gauss(0, 1), 6) for _ in range(3)]
+            eta = x[0] - 0.5 * x[1]
+            y = int(draw.random() < 1 / (1 + 2.718281828 ** -eta)) if family == "logistic" else round(eta / 8 + 0.5, 6)
+            lines.append((id_of(i), *x, max(0, min(1, y))))
+            self.labels.append((id_of(i), lines[-1][-1]))
+        for name, columns in (("full.csv", 5), ("features.csv", 4)):
+            with open(f"{self.folder}/{name}", "w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(["id", "a", "b", "c", "y"][:columns])
+                writer.writerows(line[:columns] for line in lines)
+
+    def write_token(self, name="learner", mode=0o600):
+        path = f"{self.folder}/token-{name}"
+        with open(path, "w") as file:
+            file.write(self.token[name] + "\n")
+        os.chmod(path, mode)
+        return path
+
+    def train(self, service, *options, data="features.csv", family="logistic", token="learner", code=0, url=None, wait=True):
+        command = [PRIORBOOST, "train", "--data", f"{self.folder}/{data}", "--id", "id", "--family", family, "--seed", "3",
+                   "--oracle", url or service.url, "--token-file", self.write_token(token), "--json", *options]
+        if not wait:
+            return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        self.assertEqual(ended.returncode, code, ended.stderr)
+        self.said = ended.stderr
+        return json.loads(ended.stdout) if code == 0 else None
+
+    def train_here(self, *options, family="logistic", min_bag=8, data="full.csv"):
+        ended = subprocess.run(
+            [PRIORBOOST, "train", "--data", f"{self.folder}/{data}", "--id", "id", "--label", "y", "--family", family,
+             "--seed", "3", "--min-bag", str(min_bag), "--bounds", "0,1", "--json", *options],
+            capture_output=True, text=True, timeout=120)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        return json.loads(ended.stdout)
+
+    def check_same(self, remote, here):
+        for member in ("theta", "intercept", "history", "rows_spent", "min_bag", "epsilon"):
+            self.assertEqual(remote[member], here[member], member)
+
+
+class SameModel(Learner):
+    def test_every_algorithm(self):
+        for family in ("logistic", "linear"):
+            self.make_tables(family=family)
+            for options in (["--algorithm", "priorboost", "--rounds", "5"], ["--algorithm", "pbprefix", "--rounds", "4"],
+                            ["--algorithm", "oneshot"], ["--bags", "random", "--rounds", "2", "--schedule", "geometric"],
+                            ["--rounds", "3", "--bag-size", "11", "--standardize"], ["--estimator", "aggregate", "--bags", "features"],
+                            ["--estimator", "aggregate", "--bags", "hybrid", "--rounds", "2"],
+                            ["--estimator", "interpolated", "--rounds", "2"], []):
+                with self.subTest(family=family, options=options), \
+                        self.serve(rows=self.labels, min_bag=8) as service:
+                    self.check_same(self.train(service, *options, family=family),
+                                    self.train_here(*options, family=family))
+
+    def test_text_ids_in_small_bodies(self):
+        """Ids that are text, and a round that takes many questions."""
+        self.make_tables(id_of=lambda i: f"patient {i} ä".replace(" ", "-"))
+        with self.serve("--max-body", "2048", rows=self.labels, min_bag=8) as service:
+            remote = self.train(service, "--rounds", "2")
+            self.check_same(remote, self.train_here("--rounds", "2"))
+            service.stop()
+            self.assertGreater(len([e for e in service.log() if e.get("route") == "query"]), 6)
+
+    def test_over_tcp_with_a_test_table(self):
+        self.make_tables()
+        with self.serve("--insecure-http", rows=self.labels, min_bag=8, listen="127.0.0.1:0") as service:
+            test = ["--test", f"{self.folder}/full.csv"]
+            remote = self.train(service, "--rounds", "3", *test, "--label", "y", data="full.csv")
+            self.check_same(remote, self.train_here("--rounds", "3", *test))
+
+    def test_with_noise_the_model_is_of_the_oracle(self):
+        self.make_tables()
+        with self.serve(rows=self.labels, min_bag=8, epsilon="1") as service:
+            remote = self.train(service, "--rounds", "2", "--out", f"{self.folder}/m.json")
+            self.assertEqual(remote["epsilon"], 1)
+            self.assertFalse(remote["simulated"])
+            model = json.loads(pathlib.Path(f"{self.folder}/m.json").read_text())
+            self.assertEqual(model["theta"], remote["theta"])
+
+
+class Rows(Learner):
+    def test_unavailable_rows(self):
+        self.make_tables()
+        known = [r for r in self.labels if int(r[0]) % 10 != 3]
+        with self.serve(rows=known, min_bag=8) as service:
+            service.ask(self.token["learner"], "before", [[str(i) for i in range(20, 30) if i % 10 != 3]])
+            self.train(service, "--rounds", "2", code=5)
+            self.assertIn("69 of 600 rows", self.said)
+            self.assertEqual(service.get("/v1/status", token=self.token["operator"]).json()["ledger"]["spent"], 9)
+            remote = self.train(service, "--rounds", "2", "--skip-unavailable")
+            self.assertEqual((remote["rows_spent"], remote["rows_left_out"]), (531, 69))
+            self.assertIn("69 of 600 rows are left out", self.said)
+
+    def test_units(self):
+        self.make_tables()
+        path = f"{self.folder}/features.csv"
+        with open(path) as file:
+            table = list(csv.reader(file))
+        with open(path, "w", newline="") as file:
+            csv.writer(file).writerows([line + ["person" if n == 0 else f"p{(n - 1) % 400}"] for n, line in enumerate(table)])
+        rows = [(i, y, f"p{n % 400}") for n, (i, y) in enumerate(self.labels)]
+        with self.serve(rows=rows, min_bag=8, unit_rows=1) as service:
+            self.train(service, "--rounds", "2", "--exclude", "person", code=5)
+            self.assertIn("belong to units", self.said)
+            self.assertIn("unit", self.said)
+            remote = self.train(service, "--rounds", "2", "--unit", "person")
+            self.assertEqual((remote["rows_spent"], remote["rows_left_out"]), (400, 200))
+            self.assertNotIn("person", remote["columns"])
+
+    def test_a_bag_below_the_rule(self):
+        self.make_tables()
+        with self.serve(rows=self.labels, min_bag=8) as service:
+            self.train(service, "--min-bag", "4", code=5)
+            self.assertIn("fewer than 8", self.said)
+            self.assertEqual(self.train(service, "--min-bag", "9", "--rounds", "1")["min_bag"], 9)
+
+    def test_usage(self):
+        self.make_tables()
+        with self.serve(rows=self.labels, min_bag=8) as service:
+            for options, words in ((["--label", "y"], "--label"), (["--epsilon", "1"], "--epsilon"), (["--bounds", "0,1"], "--bounds"),
+                                   (["--round"], "--round"), (["--test", "x.csv"], "--test needs --label")):
+                self.train(service, *options, code=2)
+                self.assertIn(words, self.said)
+            self.train(service, code=2, url="http://192.0.2.1:80")
+            self.assertIn("in the clear", self.said)
+            self.train(service, code=2, url="ftp://x")
+        ended = subprocess.run([PRIORBOOST, "train", "--data", "x", "--label", "y", "--family", "linear", "--min-bag", "2",
+                                "--checkpoint", "c"], capture_output=True, text=True)
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("needs --oracle", ended.stderr)
+
+
+class Failures(Learner):
+    def test_nobody_there(self):
+        self.make_tables()
+        self.token = {"learner": "x"}
+        start = time.monotonic()
+        self.train(None, "--patience", "1", url=f"unix:{self.folder}/nobody", code=4)
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertIn("tried", self.said)
+
+    def test_tokens(self):
+        self.make_tables()
+        with self.serve(rows=self.labels, min_bag=8) as service:
+            path = self.write_token(mode=0o644)
+            base = [PRIORBOOST, "train", "--data", f"{self.folder}/features.csv", "--id", "id", "--family", "linear",
+                    "--oracle", service.url, "--rounds", "1"]
+            ended = subprocess.run([*base, "--token-file", path], capture_output=True, text=True)
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            self.assertIn("others can read", ended.stderr)
+            self.token["wrong"] = "pb_wrong"
+            self.train(service, token="wrong", code=5)
+            self.assertIn("token-invalid", self.said)
+            self.train(service, token="operator", code=5)
+            self.assertIn("token-role", self.said)
+            ended = subprocess.run([*base, "--token-file", "/nonexistent"], capture_output=True, text=True)
+            self.assertEqual(ended.returncode, 3)
+            ended = subprocess.run([*base, "--token-file", "/dev/null"], capture_output=True, text=True)
+            self.assertEqual(ended.returncode, 3)
+
+    def test_a_service_that_restarts(self):
+        """The learner waits for an oracle that is away for a moment."""
+        self.make_tables()
+        with self.serve(rows=self.labels, min_bag=8) as service:
+            address = service.url
+            service.stop()
+            run = self.train(None, "--rounds", "3", url=address, wait=False)
+            time.sleep(1)
+            with self.serve_again(listen=address):
+                out, said = run.communicate(timeout=60)
+            self.assertEqual(run.returncode, 0, said)
+            self.assertIn("trying again", said)
+            self.check_same(json.loads(out), self.train_here("--rounds", "3"))
+
+
+class Proxy(http.server.ThreadingHTTPServer):
+    """Stands between learner and service and spoils what `spoil(path, reply)` says."""
+
+    daemon_threads = True
+
+    def __init__(self, service, spoil):
+        self.service, self.spoil, self.asked = service, spoil, 0
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_):
+        """The learner was killed: that is what some tests are about."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.shutdown()
+        self.server_close()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.forward("GET", None)
+
+    def do_POST(self):
+        self.forward("POST", self.rfile.read(int(self.headers["Content-Length"])))
+
+    def forward(self, method, body):
+        if self.path == "/v1/queries":
+            self.server.asked += 1
+        reply = self.server.service.send(
+            method, self.path, body, type=self.headers.get("Content-Type"),
+            headers={"Authorization": self.headers["Authorization"]})
+        status, kind, out = self.server.spoil(self.path, self.server.asked, reply) or (reply.status, reply.type, reply.body)
+        if status == 0:
+            self.connection.shutdown(socket.SHUT_RDWR)
+            self.close_connection = True
+            return
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(out)))
+        self.end_headers()
+        self.wfile.write(out)
+
+    def log_message(self, *_):
+        pass
+
+
+class Lies(Learner):
+    def spoiled(self, change, code, words):
+        self.make_tables(rows=100)
+        with self.serve(rows=self.labels, min_bag=8) as service, Proxy(service, change) as proxy:
+            self.train(None, "--rounds", "1", *FAST, url=proxy.url, code=code)
+            self.assertIn(words, self.said)
+
+    def lie(self, edit, words):
+        """Changes the answer to a question; edit gets the parts of the binary form."""
+        def change(path, _, reply):
+            if path != "/v1/queries" or reply.status != 200:
+                return None
+            return 200, BINARY, edit(reply.body)
+        self.spoiled(change, 4, words)
+
+    def test_not_finite(self):
+        self.lie(lambda b: b[:104] + struct.pack("<d", float("nan")) + b[112:], "finite")
+
+    def test_wrong_size(self):
+        self.lie(lambda b: b[:-4] + struct.pack("<I", 99), "has 99 rows")
+
+    def test_too_few_answers(self):
+        def drop(body):
+            answer = unpack_answer(body)
+            n = len(answer["answers"])
+            start = 64 + len(answer["request_id"])
+            means, sizes = body[start:start + 8 * n], body[start + 8 * n:]
+            return body[:8] + struct.pack("<I", n - 1) + body[12:start] + means[:-8] + sizes[:-4]
+        self.lie(drop, "answers for")
+
+    def test_another_request(self):
+        self.lie(lambda b: b[:64] + b"x" * 40 + b[104:], "instead of")
+
+    def test_cut_short(self):
+        self.lie(lambda b: b[:-5], "ends before")
+
+    def test_noise_that_was_not_announced(self):
+        self.lie(lambda b: b[:4] + b"\1" + b[5:16] + struct.pack("<QQ", 1, 2) + b[32:], "epsilon")
+
+    def test_endless(self):
+        self.lie(lambda b: b + bytes(1 << 21), "sent more than")
+
+    def test_not_an_oracle(self):
+        self.spoiled(lambda path, *_: (200, "text/html", b"<html>"), 4, "is that an oracle?")
+
+    def test_another_type(self):
+        self.spoiled(lambda path, n, r: (200, "text/plain", r.body) if path == "/v1/queries" else None, 4, "text/plain")
+
+    def test_lost_replies(self):
+        """Every first reply to a question is lost after it was answered, or comes as a 500."""
+        self.make_tables()
+        lost = lambda path, n, reply: None if path != "/v1/queries" or n % 3 == 0 else \
+            ((0, "", b"") if n % 3 == 1 else (500, "text/plain", b"oops"))
+        with self.serve(rows=self.labels, min_bag=8) as service, Proxy(service, lost) as proxy:
+            remote = self.train(None, "--rounds", "3", url=proxy.url)
+            self.check_same(remote, self.train_here("--rounds", "3"))
+            self.assertEqual(proxy.asked, 9)
+            self.assertEqual(service.get("/v1/status", token=self.token["operator"]).json()["ledger"]["answers"], 3)
+
+    def test_refusals_are_not_tried_again(self):
+        self.make_tables()
+        refuse = lambda path, n, reply: (403, "application/problem+json", b'{"problem":"quota-exceeded","status":403}') \
+            if path == "/v1/queries" else None
+        with self.serve(rows=self.labels, min_bag=8) as service, Proxy(service, refuse) as proxy:
+            self.train(None, "--rounds", "3", url=proxy.url, code=5)
+            self.assertEqual(proxy.asked, 1)
+            self.assertIn("quota-exceeded", self.said)
+
+
+class Checkpoints(Learner):
+    def test_killed_at_every_question(self):
+        """A learner that is killed as each question or its reply is under way ends with the same model."""
+        self.make_tables()
+        options = ["--rounds", "4", "--checkpoint", f"{self.folder}/checkpoint"]
+        with self.serve(rows=self.labels, min_bag=8) as service:
+            want, runs = self.train_here("--rounds", "4"), 0
+            for kill_at in (1, 2, 3, 4, 5, 6, 7, None):
+                state = {}
+
+                def spoil(path, n, reply, kill_at=kill_at, state=state):
+                    if path == "/v1/queries" and kill_at is not None and n == 1:
+                        state["run"].send_signal(signal.SIGKILL)
+                        state["run"].wait()
+                    return None
+
+                with Proxy(service, spoil) as proxy:
+                    state["run"] = run = self.train(None, *options, url=proxy.url, wait=False)
+                    out, said = run.communicate(timeout=60)
+                    runs += 1
+                if run.returncode == 0:
+                    break
+                self.assertEqual(run.returncode, -signal.SIGKILL, said)
+                # The next one gets the reply of that question from the oracle, then is killed at the one after.
+                with Proxy(service, lambda path, n, reply, state=state: self.kill_second(path, n, state)) as proxy:
+                    state["run"] = run = self.train(None, *options, url=proxy.url, wait=False)
+                    out, said = run.communicate(timeout=60)
+                    runs += 1
+                if run.returncode == 0:
+                    break
+            self.assertEqual(run.returncode, 0, said)
+            self.assertGreaterEqual(runs, 4)
+            self.check_same(json.loads(out), want)
+            ledger = service.get("/v1/status", token=self.token["operator"]).json()["ledger"]
+            self.assertEqual((ledger["answers"], ledger["spent"]), (4, 600))
+        # Complete, the checkpoint needs the oracle for its rules only.
+        with self.serve_again() as service:
+            self.check_same(self.train(service, *options), want)
+            service.stop()
+            self.assertEqual([e["route"] for e in service.log() if e["event"] == "request"], ["config"])
+
+    @staticmethod
+    def kill_second(path, n, state):
+        if path == "/v1/queries" and n == 2:
+            state["run"].send_signal(signal.SIGKILL)
+            state["run"].wait()
+
+    def test_another_run(self):
+        self.make_tables()
+        checkpoint = ["--checkpoint", f"{self.folder}/checkpoint", "--rounds", "2"]
+        with self.serve(rows=self.labels, min_bag=8) as service:
+            self.train(service, *checkpoint)
+            self.train(service, *checkpoint, "--bag-size", "9", code=2)
+            self.assertIn("another question", self.said)
+            text = pathlib.Path(f"{self.folder}/features.csv").read_text().splitlines()
+            pathlib.Path(f"{self.folder}/features.csv").write_text("\n".join(text[:-1]) + "\n")
+            self.train(service, *checkpoint, code=2)
+            self.assertIn("another table", self.said)
+
+    def test_skipped_rows_are_remembered(self):
+        self.make_tables()
+        options = ["--rounds", "2", "--checkpoint", f"{self.folder}/checkpoint", "--skip-unavailable"]
+        with self.serve(rows=self.labels[:500], min_bag=8) as service:
+            state = {}
+            with Proxy(service, lambda path, n, reply: self.kill_second(path, n, state)) as proxy:
+                state["run"] = run = self.train(None, *options, url=proxy.url, wait=False)
+                run.communicate(timeout=60)
+            self.assertEqual(run.returncode, -signal.SIGKILL)
+            remote = self.train(service, *options)
+            self.assertEqual(remote["rows_spent"], 500)
+            self.assertIn("going on with the 500 rows", self.said)
+            self.assertEqual(service.get("/v1/status", token=self.token["operator"]).json()["ledger"]["spent"], 500)
+
+    def test_a_folder_that_cannot_be(self):
+        self.make_tables()
+        with self.serve(rows=self.labels, min_bag=8) as service:
+            self.train(service, "--checkpoint", f"{self.folder}/features.csv", code=1)
+            self.train(service, "--checkpoint", f"{self.folder}/no/where", code=1)
+
+    def test_a_store_that_was_rolled_back(self):
+        if POSTGRESQL:
+            self.skipTest("copies a SQLite file")
+        self.make_tables()
+        path = None
+        with self.serve(rows=self.labels, min_bag=8) as service:
+            path = self.store[len("sqlite:"):]
+            service.stop()
+        backup = pathlib.Path(path).read_bytes()
+        options = ["--rounds", "3", "--checkpoint", f"{self.folder}/checkpoint"]
+        with self.serve_again() as service:
+            state = {}
+            with Proxy(service, lambda p, n, reply: self.kill_second(p, n, state)) as proxy:
+                state["run"] = run = self.train(None, *options, url=proxy.url, wait=False)
+                run.communicate(timeout=60)
+            service.stop()
+        for end in ("", "-wal", "-shm"):
+            pathlib.Path(path + end).unlink(missing_ok=True)
+        pathlib.Path(path).write_bytes(backup)
+        with self.serve_again() as service:
+            self.train(service, *options, code=5)
+            self.assertIn("ledger-rollback", self.said)
+
+
+if __name__ == "__main__":
+    unittest.main()

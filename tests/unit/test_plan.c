@@ -1,0 +1,338 @@
+/* The planner: information, forecasts against simulation, recommendations and warnings. */
+#include "testing.h"
+
+#define FEATURES 4
+
+typedef struct {
+    size_t n;
+    double *x, *y, theta[FEATURES];
+    pboost_matrix matrix;
+} table;
+
+static table make_table(pboost_family family, size_t n, uint64_t stream)
+{
+    pboost_error err;
+    table t = {.n = n, .x = malloc(n * FEATURES * sizeof(double)), .y = malloc(n * sizeof(double))};
+    pboost_synthetic s = PBOOST_SYNTHETIC_INIT;
+    s.family = family;
+    s.features = FEATURES;
+    s.noise = family == PBOOST_LINEAR ? 1.0 : 0.0;
+    s.seed = 4;
+    assert_ok(pboost_synthetic_theta(t.theta, &s, &err), err);
+    assert_ok(pboost_synthetic_rows(t.x, t.y, &s, t.theta, stream, 0, n, 1, &err), err);
+    t.matrix = pboost_matrix_f64(t.x, n, FEATURES);
+    return t;
+}
+
+static void free_table(table *t)
+{
+    free(t->x);
+    free(t->y);
+}
+
+static pboost_plan_options plan_options(pboost_family family, const char *epsilon, size_t k)
+{
+    pboost_error err;
+    pboost_plan_options o = PBOOST_PLAN_OPTIONS_INIT;
+    o.family = family;
+    o.rules.min_bag = k;
+    o.rules.bounded = true;
+    o.rules.lower = family == PBOOST_LINEAR ? -16.0 : 0.0;
+    o.rules.upper = family == PBOOST_LINEAR ? 16.0 : family == PBOOST_LOGISTIC ? 1.0 : 32.0;
+    if (epsilon != NULL)
+        assert_ok(pboost_rational_parse(&o.rules.epsilon, epsilon, &err), err);
+    o.threads = 1;
+    return o;
+}
+
+/* Bags of one row without noise: X'X / sigma^2, the intercept last. */
+static void test_information_of_labels(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_bags bags;
+    double x[] = {1, 2, 3, 5, 8, 13}, theta[] = {1, 1}, information[9];
+    pboost_matrix m = pboost_matrix_f64(x, 3, 2);
+    pboost_samples samples = {.x = &m, .n = 3};
+    pboost_rules rules = PBOOST_RULES_INIT;
+    pboost_coef coef = {2, theta, 0.5};
+    assert_ok(pboost_bags_random(&bags, 3, 1, 1, &err), err);
+    assert_ok(pboost_information(information, PBOOST_LINEAR, &samples, &bags, &rules, &coef, 2.0,
+                                 true, 1, &err),
+              err);
+    const double expected[] = {37, 60.5, 6, 60.5, 99, 10, 6, 10, 1.5};
+    for (int i = 0; i < 9; i++)
+        assert_close(information[i], expected[i], 1e-12);
+    assert_ok(pboost_information(information, PBOOST_LINEAR, &samples, &bags, &rules, &coef, 2.0,
+                                 false, 1, &err),
+              err);
+    assert_close(information[1], 60.5, 1e-12);
+    assert_close(information[8], 0.0, 0.0);
+    assert_fails(pboost_information(information, PBOOST_LINEAR, &samples, &bags, &rules, &coef, 0.0,
+                                    true, 1, &err),
+                 PBOOST_INVALID, err, "dispersion is 0");
+    coef.n = 1;
+    assert_fails(pboost_information(information, PBOOST_LINEAR, &samples, &bags, &rules, &coef, 1.0,
+                                    true, 1, &err),
+                 PBOOST_INVALID, err, "1 weights for 2 columns");
+    pboost_bags_free(&bags);
+}
+
+/* The excess loss of one run: against the truth, so that no label of a test row adds noise. */
+static double excess_of(pboost_family family, const table *test, const pboost_coef *coef)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < test->n; i++) {
+        double eta = 0.0, ours = coef->intercept;
+        for (size_t j = 0; j < FEATURES; j++) {
+            eta += test->theta[j] * test->x[i * FEATURES + j];
+            ours += coef->theta[j] * test->x[i * FEATURES + j];
+        }
+        double mean = 1.0 / (1.0 + exp(-eta));
+        sum += family == PBOOST_LINEAR
+                   ? (eta - ours) * (eta - ours)
+                   : log1p(exp(ours)) - mean * ours - log1p(exp(eta)) + mean * eta;
+    }
+    return sum / (double)test->n;
+}
+
+static double realised(pboost_family family, const pboost_plan_options *o,
+                       const pboost_plan_point *point, size_t n, int runs)
+{
+    pboost_error err;
+    double sum = 0.0;
+    table test = make_table(family, 4000, 999);
+    for (int run = 0; run < runs; run++) {
+        table t = make_table(family, n, (uint64_t)run + 1);
+        pboost_memory_oracle_options held = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
+        held.simulated = held.clamp = true;
+        held.seed = (uint64_t)run;
+        pboost_memory_oracle *labels;
+        assert_ok(pboost_memory_oracle_create(&labels, t.y, n, &o->rules, &held, &err), err);
+        pboost_oracle oracle = pboost_memory_oracle_interface(labels);
+        pboost_samples samples = {.x = &t.matrix, .n = n};
+        pboost_bags bags;
+        pboost_answers answers = {0};
+        assert_ok(pboost_bags_features(&bags, &samples, point->bag_size, 1, &err), err);
+        assert_ok(pboost_answers_ask(&answers, &oracle, &bags, &err), err);
+        pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
+        pboost_fit_report report;
+        pboost_coef coef;
+        fit.family = family;
+        assert_ok(pboost_coef_init(&coef, FEATURES, &err), err);
+        assert_ok(pboost_aggregate_fit(&coef, &report, NULL, &t.matrix, NULL, NULL, &answers, 0,
+                                       &fit, &err),
+                  err);
+        sum += excess_of(family, &test, &coef) / runs;
+        pboost_coef_free(&coef);
+        pboost_answers_free(&answers);
+        pboost_bags_free(&bags);
+        pboost_memory_oracle_free(labels);
+        free_table(&t);
+    }
+    free_table(&test);
+    return sum;
+}
+
+/* A forecast from a quarter of the rows is within 1.5 of what happens. */
+static void test_forecast_is_right(void **state)
+{
+    (void)state;
+    pboost_error err;
+    const struct {
+        pboost_family family;
+        const char *epsilon;
+    } cases[] = {{PBOOST_LINEAR, NULL}, {PBOOST_LINEAR, "1"}, {PBOOST_LOGISTIC, "1"}};
+    size_t n = 8192;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        table t = make_table(cases[c].family, n, 0);
+        pboost_plan_options o = plan_options(cases[c].family, cases[c].epsilon, 16);
+        pboost_coef truth = {FEATURES, t.theta, 0.0};
+        pboost_plan plan;
+        o.belief.coef = &truth;
+        o.belief.dispersion = 1.0;
+        o.max_rows = n / 4;
+        o.brief = true;
+        assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
+        assert_ok(pboost_rules_check(&o.rules, &err), err);
+        for (size_t i = 0; i < 3; i += 2) { /* bags of 16 and of 64 */
+            double real = realised(cases[c].family, &o, &plan.point[i], n, 30);
+            double ratio = plan.point[i].excess / real;
+            if (!(ratio > 1 / 1.5 && ratio < 1.5))
+                fail_msg("case %zu, bags of %zu: forecast %g, realised %g", c,
+                         plan.point[i].bag_size, plan.point[i].excess, real);
+        }
+        assert_true(plan.all_labels < plan.point[0].excess);
+        pboost_plan_free(&plan);
+        free_table(&t);
+    }
+}
+
+static pboost_plan plan_of(pboost_family family, const char *epsilon, size_t n, double mean)
+{
+    pboost_error err;
+    pboost_plan plan;
+    table t = make_table(family, n, 0);
+    pboost_plan_options o = plan_options(family, epsilon, 8);
+    o.belief.mean = mean;
+    assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
+    free_table(&t);
+    return plan;
+}
+
+static void test_noise_enlarges_bags(void **state)
+{
+    (void)state;
+    pboost_plan quiet = plan_of(PBOOST_LINEAR, NULL, 4096, NAN);
+    pboost_plan noisy = plan_of(PBOOST_LINEAR, "0.5", 4096, NAN);
+    assert_int_equal(quiet.point[quiet.best].bag_size, 8);
+    assert_int_equal(quiet.point[quiet.best].bags, PBOOST_BAGS_FEATURES);
+    assert_int_equal(quiet.point[quiet.best].rounds, 1);
+    assert_false(quiet.hopeless);
+    assert_true(noisy.point[noisy.best].bag_size > 8);
+    assert_non_null(strstr(noisy.reason, "noise"));
+    assert_true(quiet.default_coef && quiet.default_dispersion);
+    for (size_t j = 0; j < FEATURES; j++)
+        assert_true(quiet.se[j] > 0.0 && quiet.se[j] < noisy.se[j]);
+    /* The model's error is what keeps bags from growing without end. */
+    for (size_t i = 0; i < noisy.n_points; i++)
+        assert_true(noisy.point[i].cautious >= noisy.point[i].excess);
+    pboost_plan_free(&quiet);
+    pboost_plan_free(&noisy);
+}
+
+/* The paper's algorithm is forecast by its theorems, without noise alone, and is worse. */
+static void test_event_points(void **state)
+{
+    (void)state;
+    const pboost_family families[] = {PBOOST_LINEAR, PBOOST_LOGISTIC};
+    for (int f = 0; f < 2; f++) {
+        pboost_plan plan = plan_of(families[f], NULL, 4096, NAN);
+        size_t found = 0;
+        for (size_t i = 0; i < plan.n_points; i++)
+            if (plan.point[i].estimator == PBOOST_EVENT && plan.point[i].bag_size == 8) {
+                found++;
+                assert_int_equal(plan.point[i].forecast, families[f] == PBOOST_LINEAR
+                                                             ? PBOOST_FORECAST_THEOREM
+                                                             : PBOOST_FORECAST_GRADIENT);
+                assert_true(plan.point[i].excess > plan.point[plan.best].excess);
+                assert_true(plan.point[i].excess < plan.constant);
+            }
+        assert_int_equal(found, 1);
+        pboost_plan_free(&plan);
+        plan = plan_of(families[f], "1", 1024, NAN);
+        for (size_t i = 0; i < plan.n_points; i++)
+            assert_int_equal(plan.point[i].estimator, PBOOST_AGGREGATE);
+        pboost_plan_free(&plan);
+    }
+}
+
+static void test_warnings(void **state)
+{
+    (void)state;
+    pboost_plan plan = plan_of(PBOOST_LOGISTIC, "0.001", 2048, NAN);
+    assert_true(plan.hopeless);
+    assert_false(plan.rare);
+    pboost_plan_free(&plan);
+    plan = plan_of(PBOOST_LOGISTIC, NULL, 2048, 0.002);
+    assert_true(plan.rare);
+    assert_true(plan.events < 50.0);
+    pboost_plan_free(&plan);
+}
+
+static void test_further_epsilons(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_plan plan;
+    table t = make_table(PBOOST_LINEAR, 2048, 0);
+    pboost_plan_options o = plan_options(PBOOST_LINEAR, "1", 16);
+    pboost_rational more[] = {{0, 0}, {10, 1}};
+    o.epsilon = more;
+    o.n_epsilon = 2;
+    o.brief = true;
+    assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
+    assert_true(plan.point[0].excess > plan.point[2].excess);
+    assert_true(plan.point[2].excess > plan.point[1].excess);
+    assert_int_equal(plan.point[plan.best].epsilon.den, 1);
+    pboost_plan_free(&plan);
+    free_table(&t);
+}
+
+/* Answers of a model that is off by a known amount. */
+static void test_learning(void **state)
+{
+    (void)state;
+    pboost_error err;
+    table t = make_table(PBOOST_LINEAR, 32768, 0);
+    pboost_samples samples = {.x = &t.matrix, .n = t.n};
+    pboost_bags bags;
+    pboost_answers answers = {0};
+    pboost_belief belief = {NULL, NAN, NAN, NAN};
+    pboost_coef coef = {FEATURES, t.theta, 0.0};
+    assert_ok(pboost_bags_features(&bags, &samples, 16, 1, &err), err);
+    double *mean = calloc(bags.n_bags, sizeof *mean);
+    for (int wrong = 0; wrong < 2; wrong++) {
+        for (size_t b = 0; b < bags.n_bags; b++) {
+            double size = (double)(bags.start[b + 1] - bags.start[b]);
+            mean[b] = wrong * (b / 64 % 2 == 0 ? 0.5 : -0.5);
+            for (size_t i = bags.start[b]; i < bags.start[b + 1]; i++)
+                mean[b] += t.y[bags.row[i]] / size;
+        }
+        assert_ok(pboost_answers_append(&answers, &bags, mean, NULL, &err), err);
+        assert_ok(
+            pboost_belief_learn(&belief, PBOOST_LINEAR, &t.matrix, NULL, &answers, &coef, 1, &err),
+            err);
+        assert_true(belief.dispersion > 0.8 && belief.dispersion < 1.25);
+        assert_close(belief.model_error, wrong * 0.25, 0.03);
+        pboost_answers_free(&answers);
+        answers = (pboost_answers){0};
+    }
+    free(mean);
+    pboost_bags_free(&bags);
+    free_table(&t);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_plan plan;
+    table t = make_table(PBOOST_LOGISTIC, 64, 0);
+    pboost_plan_options o = plan_options(PBOOST_LOGISTIC, NULL, 65);
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_BAD_DATA, err,
+                 "min_bag is 65, but the table has 64 rows");
+    assert_null(plan.point);
+    o.rules.min_bag = 4;
+    o.belief.mean = 1.5;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "mean label is 1.5");
+    o.belief.mean = NAN;
+    o.belief.dispersion = -1.0;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "dispersion is -1");
+    o.belief.dispersion = NAN;
+    pboost_coef coef = {2, t.theta, 0.0};
+    o.belief.coef = &coef;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "2 weights for 4 columns");
+    o.struct_size = 8;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "struct_size");
+    free_table(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_information_of_labels),
+        cmocka_unit_test(test_forecast_is_right),
+        cmocka_unit_test(test_noise_enlarges_bags),
+        cmocka_unit_test(test_event_points),
+        cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_further_epsilons),
+        cmocka_unit_test(test_learning),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,383 @@
+/* Questions, answers and rules as they travel: both forms read what they write, and bytes from
+ * strangers are refused without harm. */
+#include "testing.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "wire.h"
+
+/* ---- Questions --------------------------------------------------------------------------------- */
+
+static pboost_id NUMBERS[] = {
+    {NULL, 1}, {NULL, -7}, {NULL, INT64_MAX}, {NULL, INT64_MIN}, {NULL, 0}};
+static pboost_id MIXED[] = {
+    {"a\"\\\x01ü", 0}, {NULL, 12}, {"\xf0\x9f\x8c\x8d", 0}, {"x", 0}, {"007", 0}};
+static size_t START[] = {0, 2, 5};
+
+static wire_question make(pboost_id *id)
+{
+    wire_question q = {.n_bags = 2, .n_rows = 5, .start = START, .id = id};
+    strcpy(q.request_id, "r-ß");
+    memset(q.head, 'a', 64);
+    return q;
+}
+
+static void assert_same(const wire_question *a, const wire_question *b)
+{
+    char room_a[24], room_b[24];
+
+    assert_string_equal(a->request_id, b->request_id);
+    assert_string_equal(a->head, b->head);
+    assert_int_equal(a->n_bags, b->n_bags);
+    assert_int_equal(a->n_rows, b->n_rows);
+    assert_memory_equal(a->start, b->start, (a->n_bags + 1) * sizeof *a->start);
+    for (size_t i = 0; i < a->n_rows; i++)
+        assert_string_equal(pboost_wire_id_text(room_a, &a->id[i]),
+                            pboost_wire_id_text(room_b, &b->id[i]));
+}
+
+static void questions_survive_the_way(void **state)
+{
+    (void)state;
+    pboost_id *ids[] = {NUMBERS, MIXED};
+    const wire_format formats[] = {WIRE_JSON, WIRE_BINARY};
+    pboost_error err;
+
+    for (int i = 0; i < 2; i++) {
+        for (int f = 0; f < 2; f++) {
+            wire_question q = make(ids[i]), back;
+            unsigned char *body;
+            size_t length;
+            assert_int_equal(pboost_wire_write_question(&body, &length, formats[f], &q, &err), 0);
+            assert_int_equal(pboost_wire_read_question(&back, formats[f], body, length, &err), 0);
+            assert_same(&q, &back);
+            /* Every shorter body is refused. */
+            for (size_t n = 0; n < length; n++) {
+                wire_question cut;
+                unsigned char *copy = malloc(n + 1); /* so that a sanitizer sees the end */
+                memcpy(copy, body, n);
+                copy = realloc(copy, n > 0 ? n : 1);
+                assert_int_equal(pboost_wire_read_question(&cut, formats[f], copy, n, &err),
+                                 PBOOST_BAD_DATA);
+                assert_null(cut.id);
+                free(copy);
+            }
+            pboost_wire_question_free(&back);
+            free(body);
+        }
+    }
+}
+
+static void the_name_depends_on_bags_and_ids_alone(void **state)
+{
+    (void)state;
+    wire_question q = make(NUMBERS), other = make(NUMBERS);
+    size_t start[] = {0, 3, 5};
+    pboost_id swapped[5];
+
+    assert_int_equal(pboost_wire_name_question(&q, NULL), PBOOST_OK);
+    strcpy(other.request_id, "another");
+    other.head[0] = '\0';
+    assert_int_equal(pboost_wire_name_question(&other, NULL), PBOOST_OK);
+    assert_string_equal(q.request_id, other.request_id);
+    assert_int_equal(strlen(q.request_id), 40);
+    other.start = start;
+    assert_int_equal(pboost_wire_name_question(&other, NULL), PBOOST_OK);
+    assert_string_not_equal(q.request_id, other.request_id);
+    memcpy(swapped, NUMBERS, sizeof swapped);
+    swapped[0] = NUMBERS[1];
+    swapped[1] = NUMBERS[0];
+    other = make(swapped);
+    assert_int_equal(pboost_wire_name_question(&other, NULL), PBOOST_OK);
+    assert_string_not_equal(q.request_id, other.request_id);
+}
+
+static pboost_status read_text(const char *text)
+{
+    wire_question q;
+    pboost_status st =
+        pboost_wire_read_question(&q, WIRE_JSON, (const unsigned char *)text, strlen(text), NULL);
+    pboost_wire_question_free(&q);
+    return st;
+}
+
+static void json_is_read_strictly(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        "{\"request_id\":\"a\",\"bags\":[]}",
+        " {\n\"bags\" : [ [ ] , [ \"1\" ] ] ,\t\"request_id\":\"\" , \"head\":null } \r\n",
+        "{\"request_id\":\"\\u00e4\\ud83c\\udf0d\\n\\/\",\"bags\":[[\"\\\"\"]],\"head\":\"zz\"}"};
+    static const char *const bad[] = {"",
+                                      "{}",
+                                      "null",
+                                      "[]",
+                                      "{\"request_id\":\"a\"}",
+                                      "{\"bags\":[]}",
+                                      "{\"request_id\":\"a\",\"bags\":[],}",
+                                      "{\"request_id\":\"a\",\"bags\":[]}}",
+                                      "{\"request_id\":\"a\",\"bags\":[,]}",
+                                      "{\"request_id\":\"a\",\"bags\":[[]",
+                                      "{\"a\":1}",
+                                      "{\"request_id\":\"a\",\"bags\":[[1]]}",
+                                      "{\"request_id\":\"a\",\"bags\":[\"1\"]}",
+                                      "{\"request_id\":\"a\",\"bags\":[],\"bags\":[]}",
+                                      "{\"request_id\":1,\"bags\":[]}",
+                                      "{\"request_id\":\"a\",\"bags\":[[\"\\u0000\"]]}",
+                                      "{\"request_id\":\"\\ud83c\",\"bags\":[]}",
+                                      "{\"request_id\":\"\\udf0d\",\"bags\":[]}",
+                                      "{\"request_id\":\"\\ud83c\\u0041\",\"bags\":[]}",
+                                      "{\"request_id\":\"\\x\",\"bags\":[]}",
+                                      "{\"request_id\":\"\\u12g4\",\"bags\":[]}",
+                                      "{\"request_id\":\"\n\",\"bags\":[]}",
+                                      "{\"request_id\":\"\xc0\xaf\",\"bags\":[]}",
+                                      "{\"request_id\":\"\xed\xa0\x80\",\"bags\":[]}",
+                                      "{\"request_id\":\"\xf4\x90\x80\x80\",\"bags\":[]}",
+                                      "{\"request_id\":\"\xe0\x80\x80\",\"bags\":[]}",
+                                      "{\"request_id\":\"\xf0\x80\x80\x80\",\"bags\":[]}",
+                                      "{\"request_id\":\"\xff\",\"bags\":[]}",
+                                      "{\"request_id\":\"a\",\"bags\":[],\"head\":1}",
+                                      "{\"rows\":[]}"};
+
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_int_equal(read_text(good[i]), PBOOST_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (read_text(bad[i]) != PBOOST_BAD_DATA)
+            fail_msg("was taken: %s", bad[i]);
+}
+
+static void escapes_are_undone(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"request_id\":\"\\u00e4\\ud83c\\udf0d\\b\\f\\n\\r\\t\\/\\\\\\\"\\u0041\","
+        "\"bags\":[]}";
+    wire_question q;
+
+    assert_int_equal(
+        pboost_wire_read_question(&q, WIRE_JSON, (const unsigned char *)text, strlen(text), NULL),
+        PBOOST_OK);
+    assert_string_equal(q.request_id, "ä\xf0\x9f\x8c\x8d\b\f\n\r\t/\\\"A");
+    pboost_wire_question_free(&q);
+}
+
+static void names_that_are_too_long(void **state)
+{
+    (void)state;
+    char text[600];
+    pboost_id id[2] = {{text, 0}, {NULL, 1}};
+    size_t start[] = {0, 2};
+    wire_question q = {.n_bags = 1, .n_rows = 2, .start = start, .id = id};
+    unsigned char *body;
+    size_t length;
+
+    snprintf(text, sizeof text, "{\"request_id\":\"%0256d\",\"bags\":[]}", 7);
+    assert_int_equal(read_text(text), PBOOST_BAD_DATA);
+    snprintf(text, sizeof text, "{\"request_id\":\"%0255d\",\"bags\":[]}", 7);
+    assert_int_equal(read_text(text), PBOOST_OK);
+    memset(text, 'x', 256);
+    text[256] = '\0';
+    assert_int_equal(pboost_wire_write_question(&body, &length, WIRE_BINARY, &q, NULL),
+                     PBOOST_INVALID);
+    assert_null(body);
+    text[0] = '\0';
+    assert_int_equal(pboost_wire_write_question(&body, &length, WIRE_BINARY, &q, NULL),
+                     PBOOST_INVALID);
+}
+
+/* ---- Binary headers that lie -------------------------------------------------------------------- */
+
+static void headers_that_lie(void **state)
+{
+    (void)state;
+    wire_question q = make(MIXED), back;
+    unsigned char *body;
+    size_t length;
+    pboost_error err;
+
+    assert_int_equal(pboost_wire_write_question(&body, &length, WIRE_BINARY, &q, &err), PBOOST_OK);
+    /* Every header byte, changed to every value: read or refused, never beyond the body. */
+    for (size_t at = 0; at < 16; at++) {
+        unsigned char was = body[at];
+        for (int value = 0; value < 256; value++) {
+            body[at] = (unsigned char)value;
+            pboost_status st = pboost_wire_read_question(&back, WIRE_BINARY, body, length, &err);
+            assert_true(st == PBOOST_OK || st == PBOOST_BAD_DATA);
+            assert_true(value == was ? st == PBOOST_OK : st == PBOOST_BAD_DATA || at == 5);
+            pboost_wire_question_free(&back);
+        }
+        body[at] = was;
+    }
+    free(body);
+}
+
+static void binary_text_must_be_text(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"\xff", "\xc3", "\xed\xa0\x80"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pboost_id id[] = {{bad[i], 0}};
+        size_t start[] = {0, 1};
+        wire_question q = {.request_id = "r", .n_bags = 1, .n_rows = 1, .start = start, .id = id},
+                      back;
+        unsigned char *body;
+        size_t length;
+        assert_int_equal(pboost_wire_write_question(&body, &length, WIRE_BINARY, &q, NULL),
+                         PBOOST_OK);
+        assert_int_equal(pboost_wire_read_question(&back, WIRE_BINARY, body, length, NULL),
+                         PBOOST_BAD_DATA);
+        free(body);
+    }
+}
+
+/* ---- Answers ----------------------------------------------------------------------------------- */
+
+static const size_t SIZES[] = {2, 3};
+static const double MEANS[] = {0.1, -1e300};
+
+static pboost_answer make_answer(void)
+{
+    static const char head[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+    return (pboost_answer){"r", 2, SIZES, MEANS, true, {1, 3}, head};
+}
+
+static void answers_survive_the_way(void **state)
+{
+    (void)state;
+    pboost_answer a = make_answer();
+    wire_answer back;
+    unsigned char *body;
+    size_t length;
+    pboost_error err;
+
+    assert_int_equal(pboost_wire_write_answer(&body, &length, WIRE_BINARY, &a, &err), PBOOST_OK);
+    assert_int_equal(pboost_wire_read_answer(&back, body, length, &err), PBOOST_OK);
+    assert_string_equal(back.request_id, a.request_id);
+    assert_string_equal(back.head, a.head);
+    assert_true(back.dp);
+    assert_int_equal(back.epsilon.num, 1);
+    assert_int_equal(back.epsilon.den, 3);
+    assert_int_equal(back.n_bags, 2);
+    assert_memory_equal(back.mean, MEANS, sizeof MEANS);
+    assert_memory_equal(back.size, SIZES, sizeof SIZES);
+    pboost_wire_answer_free(&back);
+    for (size_t n = 0; n < length; n++)
+        assert_int_equal(pboost_wire_read_answer(&back, body, n, &err), PBOOST_BAD_DATA);
+    free(body);
+
+    assert_int_equal(pboost_wire_write_answer(&body, &length, WIRE_JSON, &a, &err), PBOOST_OK);
+    assert_string_equal(
+        (char *)body,
+        "{\"request_id\":\"r\",\"answers\":[{\"mean\":0.10000000000000001,\"size\":2},"
+        "{\"mean\":-1.0000000000000001e+300,\"size\":3}],\"dp\":true,\"epsilon\":0."
+        "33333333333333331,"
+        "\"head\":\"00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\"}\n");
+    free(body);
+}
+
+/* ---- Rows and rules ---------------------------------------------------------------------------- */
+
+static pboost_status read_available(bool *available, const char *text)
+{
+    return pboost_wire_read_available(available, MIXED, 5, (const unsigned char *)text,
+                                      strlen(text), NULL);
+}
+
+static void available_rows(void **state)
+{
+    (void)state;
+    const bool want[] = {true, false, true, false, true};
+    bool got[5];
+    unsigned char *body;
+    size_t length;
+    wire_question q;
+
+    assert_int_equal(pboost_wire_write_available(&body, &length, MIXED, want, 5, NULL), PBOOST_OK);
+    assert_int_equal(read_available(got, (char *)body), PBOOST_OK);
+    assert_memory_equal(got, want, sizeof want);
+    free(body);
+    assert_int_equal(read_available(got, "{\"available\":[]}"), PBOOST_OK);
+    static const char *const bad[] = {"",
+                                      "{}",
+                                      "{\"available\":[\"nobody\"]}",
+                                      "{\"available\":[\"12\",\"12\"]}",
+                                      "{\"available\":[\"x\",\"12\"]}",
+                                      "{\"rows\":[]}",
+                                      "{\"available\":[]} x"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(read_available(got, bad[i]), PBOOST_BAD_DATA);
+
+    assert_int_equal(pboost_wire_write_rows(&body, &length, MIXED, 5, NULL), PBOOST_OK);
+    assert_int_equal(pboost_wire_read_rows(&q, body, length, NULL), PBOOST_OK);
+    assert_int_equal(q.n_rows, 5);
+    assert_int_equal(q.n_bags, 1);
+    pboost_wire_question_free(&q);
+    free(body);
+}
+
+static pboost_status read_config(wire_config *out, const char *text)
+{
+    return pboost_wire_read_config(out, (const unsigned char *)text, strlen(text), NULL);
+}
+
+static void rules_survive_the_way(void **state)
+{
+    (void)state;
+    wire_config config = {PBOOST_RULES_INIT, true, 3, 1 << 20}, back;
+    unsigned char *body;
+    size_t length;
+
+    config.rules.min_bag = 17;
+    config.rules.bounded = true;
+    config.rules.lower = -0.1;
+    config.rules.upper = 1e3;
+    config.rules.step = 1.0 / 3;
+    for (int noise = 0; noise < 2; noise++) {
+        config.rules.epsilon = noise ? (pboost_rational){1, 10} : (pboost_rational){0, 0};
+        assert_int_equal(pboost_wire_write_config(&body, &length, &config, NULL), PBOOST_OK);
+        assert_int_equal(pboost_wire_read_config(&back, body, length, NULL), PBOOST_OK);
+        assert_memory_equal(&back.rules.epsilon, &config.rules.epsilon, sizeof(pboost_rational));
+        assert_true(back.rules.lower == -0.1 && back.rules.upper == 1e3);
+        assert_true(back.rules.step == 1.0 / 3);
+        assert_int_equal(back.rules.min_bag, 17);
+        assert_true(back.units && back.unit_rows == 3 && back.max_body == 1 << 20);
+        free(body);
+    }
+    static const char *const bad[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"min_bag\":0,\"dp\":false,\"lower\":0,\"upper\":1,\"step\":1,\"units\":false,\"unit_"
+        "rows\":1,\"max_body\":9999}",
+        "{\"min_bag\":2,\"dp\":true,\"lower\":0,\"upper\":1,\"step\":1,\"units\":false,\"unit_"
+        "rows\":1,\"max_body\":9999}",
+        "{\"min_bag\":2,\"dp\":true,\"epsilon_fraction\":\"1/"
+        "0\",\"lower\":0,\"upper\":1,\"step\":1,\"units\":false,\"unit_rows\":1,\"max_body\":9999}",
+        "{\"min_bag\":2,\"dp\":false,\"lower\":0,\"upper\":1,\"step\":1,\"units\":false,\"unit_"
+        "rows\":1,\"max_body\":9}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(read_config(&back, bad[i]), PBOOST_ORACLE);
+    assert_int_not_equal(
+        read_config(
+            &back, "{\"min_bag\":2,\"dp\":false,\"lower\":1,\"upper\":0,\"step\":1,\"units\":false,"
+                   "\"unit_rows\":1,\"max_body\":9999}"),
+        PBOOST_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(questions_survive_the_way),
+        cmocka_unit_test(the_name_depends_on_bags_and_ids_alone),
+        cmocka_unit_test(json_is_read_strictly),
+        cmocka_unit_test(escapes_are_undone),
+        cmocka_unit_test(names_that_are_too_long),
+        cmocka_unit_test(headers_that_lie),
+        cmocka_unit_test(binary_text_must_be_text),
+        cmocka_unit_test(answers_survive_the_way),
+        cmocka_unit_test(available_rows),
+        cmocka_unit_test(rules_survive_the_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
