@@ -60,8 +60,10 @@ plan = pb.plan(
 )
 print(f"{'estimator':10} {'bags':9} {'rounds':>6} {'size':>5} {'excess':>8}")
 for point in sorted(plan.points, key=lambda p: p.cautious)[:6]:
-    print(f"{point.estimator:10} {point.bags:9} {point.rounds:6} {point.bag_size:5} "
-          f"{point.cautious:8.4f}")
+    print(
+        f"{point.estimator:10} {point.bags:9} {point.rounds:6} {point.bag_size:5} "
+        f"{point.cautious:8.4f}"
+    )
 best = plan.best
 print("recommended:", best.estimator, "estimator,", best.bags, "bags of", best.bag_size)
 print("because", plan.reason)
@@ -71,6 +73,7 @@ print("because", plan.reason)
 #
 # An estimator without further choices follows the plan. It sees the oracle's answers and nothing
 # else. For comparison, the model that has every label.
+
 
 # %%
 def fresh_oracle(seed, min_bag=MIN_BAG, epsilon=EPSILON):
@@ -93,8 +96,10 @@ def d2(predicted):
     return d2_tweedie_score(np.minimum(y_test, 20), predicted, power=1)
 
 
-print(f"\ndeviance explained on new people: {d2(model.predict(X_test)):.3f}, "
-      f"with all labels {d2(all_labels.predict(X_test)):.3f}")
+print(
+    f"\ndeviance explained on new people: {d2(model.predict(X_test)):.3f}, "
+    f"with all labels {d2(all_labels.predict(X_test)):.3f}"
+)
 
 # %% figure: weights.svg Weights and their 95 % intervals, from noisy bags and from all labels
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 
 import doctest
 import importlib
-import pkgutil
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +13,8 @@ NEEDS = {"priorboost.data.from_arrow": "polars"}
 
 def examples():
     finder = doctest.DocTestFinder(exclude_empty=True)
-    for found in pkgutil.iter_modules(priorboost.__path__, "priorboost."):
-        for test in finder.find(importlib.import_module(found.name)):
+    for path in sorted(Path(priorboost.__file__).parent.glob("[!_]*.py")):
+        for test in finder.find(importlib.import_module(f"priorboost.{path.stem}")):
             if test.examples:
                 yield pytest.param(test, id=test.name)
 

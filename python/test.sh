@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Builds the wheel, installs it into a clean environment and runs the tests of the Python package
+# there.  Where PyPI cannot be reached, the tests run on Debian's NumPy and scikit-learn against the
+# library in build/, and say what they leave out.  Both need build/bin/priorboost to compare with.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export PRIORBOOST=${PRIORBOOST:-$PWD/build/bin/priorboost}
+environment=build/python/env
+
+on_pypi() {
+    python3 -m venv --clear "$environment" &&
+        "$environment/bin/pip" install -q --disable-pip-version-check --timeout 20 --retries 1 \
+            'scikit-build-core>=0.10' 1>&2
+}
+
+if on_pypi; then
+    rm -rf build/python/wheel
+    "$environment/bin/pip" wheel -q --no-deps --no-build-isolation -w build/python/wheel .
+    "$environment/bin/pip" uninstall -q -y scikit-build-core
+    "$environment/bin/pip" install -q --disable-pip-version-check \
+        "$(echo build/python/wheel/priorboost-*.whl)[dev]"
+    unset PYTHONPATH PRIORBOOST_LIBRARY
+    "$environment/bin/ruff" check .
+    "$environment/bin/ruff" format --check --quiet .
+    "$environment/bin/mypy"
+    exec "$environment/bin/python" -m pytest -q "$@"
+fi
+echo "== PyPI cannot be reached: no wheel is built, no estimator checks, Debian's scikit-learn" >&2
+/usr/bin/python3 -c 'import numpy, sklearn, pytest' 2>/dev/null || {
+    echo "== install python3-numpy python3-sklearn python3-pytest to run the Python tests" >&2
+    exit 1
+}
+export PRIORBOOST_LIBRARY=$PWD/build/lib/libpriorboost.so PYTHONPATH=$PWD/python
+exec /usr/bin/python3 -m pytest -q "$@"
