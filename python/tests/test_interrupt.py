@@ -20,13 +20,17 @@ def _listen():
 
 
 def test_while_c_works():
+    """So many rounds take seconds; the signal comes at their beginning."""
     X = np.random.default_rng(0).normal(size=(400_000, 8))
-    model = pb.PriorBoostRegressor(min_bag=2, rounds=4000)
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    model = pb.PriorBoostRegressor(min_bag=2, rounds=200_000)
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, X[:, 0])
-    timer.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, X[:, 0])
+    finally:
+        timer.cancel()
+        timer.join()
     assert not hasattr(model, "coef_")
 
 
