@@ -165,8 +165,8 @@ axes.legend(frameon=False)
 # %% [markdown]
 # ## What privacy costs
 #
-# Below ε = 0.3 this stops working here: the noise of a first, small round can outweigh the counts
-# themselves, their mean comes out negative, and the fit says so.
+# ε = 0.1 was tried too and is left out: with one of the draws the noise of the first, small round
+# outweighed the counts themselves, their mean came out negative, and the fit refused.
 
 # %%
 epsilons = [0.3, 1, 3, 10]
