@@ -198,6 +198,11 @@ done:
 static pboost_status check_options(pboost_trainer_options *o, size_t rows,
                                    const pboost_rules *rules, pboost_error *err)
 {
+    if (o->struct_size != sizeof *o)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "trainer options: struct_size is %zu, not %zu; start from "
+                           "PBOOST_TRAINER_OPTIONS_INIT",
+                           o->struct_size, sizeof *o);
     if ((size_t)o->algorithm >= N_ALGORITHMS || (size_t)o->bags >= N_STRATEGIES)
         return pboost_fail(err, PBOOST_INVALID, "algorithm %d or bags %d is unknown",
                            (int)o->algorithm, (int)o->bags);
