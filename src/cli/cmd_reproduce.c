@@ -189,9 +189,10 @@ static void print_table(const repro_results *results, experiment_id id)
     putchar('\n');
 }
 
-static void print_claims(const repro_claims *claims)
+static void print_claims(const repro_claims *claims, bool small)
 {
-    printf("\nThe paper's claims:\n");
+    printf("\nThe paper's claims%s:\n",
+           small ? " at small scale (those about large k need --scale paper)" : "");
     for (size_t i = 0; i < claims->n; i++)
         printf("%-24s %s\n", page_verdict_name(claims->claim[i].verdict), claims->claim[i].text);
 }
@@ -213,7 +214,7 @@ static pboost_status print_outcome(const cli_context *cli, const repro_outcome *
     for (experiment_id id = 0; id < N_EXPERIMENTS; id++)
         if (outcome->results.settings.wanted[id])
             print_table(&outcome->results, id);
-    print_claims(&outcome->claims);
+    print_claims(&outcome->claims, outcome->results.settings.scale == SCALE_SMALL);
     printf("\nThe report is %s/report.html (%.1f s).\n", out, outcome->results.seconds);
     return cli_flush(err);
 }
