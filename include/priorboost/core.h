@@ -212,8 +212,8 @@ typedef struct pboost_fit_options {
 typedef struct pboost_fit_report {
     bool converged;
     size_t iterations;
-    double objective;     /* sum of losses plus penalty, at the result */
-    double gradient_norm; /* largest absolute entry of its gradient */
+    double objective;     /* sum of losses plus penalty; of the event fit it may be what the last */
+    double gradient_norm; /* step was foretold to reach, as may the gradient's largest entry */
     size_t rank;          /* directions of theta that the data and the penalty determine */
     size_t first_dropped; /* first column that adds nothing to those before it; SIZE_MAX: none */
     double l2;            /* lambda in use */
