@@ -195,6 +195,8 @@ pboost_status pboost_metrics_print(unsigned char **body, size_t *length, service
     print_one(&b, "ledger_entries", "gauge", "Entries of the chain.", ledger->entries);
     print_one(&b, "connections", "gauge", "Open connections.",
               pboost_connections_count(&s->connections));
+    print_one(&b, "requests_running", "gauge",
+              "Requests begun and not completed, this one included.", atomic_load(&s->running));
     pthread_mutex_lock(&m->lock);
     print_one(&b, "rows_answered_total", "counter", "Rows answered since the start.", m->rows);
     print_one(&b, "bags_answered_total", "counter", "Bags answered since the start.", m->bags);
