@@ -266,24 +266,32 @@ done:
 
 /* ---- Transactions ---------------------------------------------------------------------------- */
 
-static pboost_status must_be_on(void *user, const store_value *value, size_t n, pboost_error *err)
+/* What commits that last rely on.  With data_sync_retry a server goes on after an fsync that
+ * failed, although the kernel may report the next one as successful. */
+static const char *const NEEDED[][2] = {
+    {"fsync", "on"}, {"full_page_writes", "on"}, {"data_sync_retry", "off"}};
+
+static pboost_status must_be(void *user, const store_value *value, size_t n, pboost_error *err)
 {
+    const char *const *needed = user;
     (void)n;
-    if (value[0].kind == VALUE_TEXT && strcmp(value[0].data, "on") == 0)
+    if (value[0].kind == VALUE_TEXT && strcmp(value[0].data, needed[1]) == 0)
         return PBOOST_OK;
     return pboost_fail(err, PBOOST_ORACLE,
-                       "PostgreSQL has %s off, so that its commits are not durable; it must be on",
-                       (const char *)user);
+                       "PostgreSQL has %s %s, so that its commits are not durable; it must be %s",
+                       needed[0], (const char *)value[0].data, needed[1]);
 }
 
 /* What holds for the session; said anew after each connection. */
 static pboost_status configure(store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    char fsync[] = "fsync", pages[] = "full_page_writes", wait[64];
+    char wait[64];
 
-    TRY(run(s, "SELECT current_setting('fsync')", NULL, 0, must_be_on, fsync, err));
-    TRY(run(s, "SELECT current_setting('full_page_writes')", NULL, 0, must_be_on, pages, err));
+    for (size_t i = 0; i < sizeof NEEDED / sizeof *NEEDED; i++) {
+        const char *needed[] = {NEEDED[i][0], NEEDED[i][1]};
+        TRY(RUN(s, "SELECT current_setting($1)", must_be, needed, err, value_text(needed[0])));
+    }
     TRY(run(s,
             "SELECT set_config('synchronous_commit', 'on', false)"
             " WHERE current_setting('synchronous_commit') IN ('off', 'local')",
