@@ -19,6 +19,8 @@
 struct http_client {
     CURL *curl;
     char *base; /* scheme and host */
+    char *name; /* as the user gave it, for messages */
+    bool is_unix;
     char *authorization;
     http_options options;
     char reason[CURL_ERROR_SIZE];
@@ -153,9 +155,11 @@ static void describe_failure(char *text, size_t size, const http_client *c, CURL
                              const http_reply *reply)
 {
     if (code == CURLE_OK)
-        snprintf(text, size, "%s answered with status %ld", c->base, reply->status);
+        snprintf(text, size, "%s answered with status %ld", c->name, reply->status);
+    else if (code == CURLE_COULDNT_CONNECT && c->is_unix)
+        snprintf(text, size, "%s: no service listens there", c->name);
     else
-        snprintf(text, size, "%s: %s", c->base,
+        snprintf(text, size, "%s: %s", c->name,
                  c->reason[0] != '\0' ? c->reason : curl_easy_strerror(code));
 }
 
@@ -176,7 +180,7 @@ pboost_status pboost_http_send(http_reply *out, http_client *c, const char *path
         CURLcode code = try_once(out, c, url, headers, body, length, &in);
         if (in.too_long)
             FAIL(err, PBOOST_ORACLE, "%s sent more than the %zu bytes that an answer can have",
-                 c->base, most);
+                 c->name, most);
         if (in.no_memory || code == CURLE_OUT_OF_MEMORY)
             FAIL(err, PBOOST_NO_MEMORY, "out of memory");
         if (code == CURLE_OK && out->status < 500)
@@ -227,6 +231,7 @@ static pboost_status set_address(http_client *c, const char *url, pboost_error *
         if (curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, url + 5) != CURLE_OK)
             FAIL(err, PBOOST_INVALID, "'%s' is no path of a socket", url);
         NEED(c->base = strdup("http://oracle"), err);
+        c->is_unix = true;
         return PBOOST_OK;
     }
     bool is_http = strncasecmp(url, "http://", 7) == 0;
@@ -279,6 +284,7 @@ pboost_status pboost_http_open(http_client **out, const char *url, const http_op
     NEED(c = calloc(1, sizeof *c), err);
     c->options = *options;
     NEED(c->curl = curl_easy_init(), err);
+    NEED(c->name = strndup(url, 1024), err);
     TRY(set_address(c, url, err));
     TRY(set_options(c, err));
     if (options->token != NULL) {
@@ -303,5 +309,6 @@ void pboost_http_close(http_client *client)
         explicit_bzero(client->authorization, strlen(client->authorization));
     free(client->authorization);
     free(client->base);
+    free(client->name);
     free(client);
 }
