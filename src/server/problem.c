@@ -85,7 +85,8 @@ void pboost_failure_reply(request *r, pboost_status status, const pboost_error *
     const pboost_status_info *info = pboost_status_describe(status);
 
     pboost_log_event("error", "failure", "%s", err->message);
-    if (info->http_status == 503)
+    /* A full disk (PBOOST_OUTPUT) may have room again. */
+    if (info->http_status == 503 || status == PBOOST_OUTPUT)
         pboost_problem_reply(r, 503, "unavailable", "The oracle cannot answer now",
                              "Send the same request again; it is never answered twice.");
     else

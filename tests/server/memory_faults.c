@@ -19,7 +19,7 @@ extern void *__libc_realloc(void *old, size_t bytes);
 
 static struct {
     atomic_int left, hits;
-} *order;
+} * order;
 
 __attribute__((constructor)) static void map_order(void)
 {

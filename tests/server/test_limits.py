@@ -234,6 +234,17 @@ class Faults(Case):
             self.assertEqual(service.get("/v1/status", token=self.token["operator"]).json()["ledger"]["spent"], 0)
             self.assertEqual(service.ask(self.token["learner"], "a", [["1", "2", "3"]]).status, 200)
 
+    def test_a_full_disk_spends_nothing_and_may_have_room_again(self):
+        if POSTGRESQL:
+            self.skipTest("the disk is PostgreSQL's")
+        with self.serve_with_faults(epsilon="1") as service:
+            flag = pathlib.Path(self.folder, "space")
+            flag.touch()
+            self.check_problem(service.ask(self.token["learner"], "a", [["1", "2"]]), 503, "unavailable")
+            self.assertEqual(service.get("/v1/status", token=self.token["operator"]).json()["ledger"]["spent"], 0)
+            flag.unlink()
+            self.assertEqual(service.ask(self.token["learner"], "a", [["1", "2"]]).status, 200)
+
     def test_a_disk_that_does_not_keep_ends_the_service(self):
         if POSTGRESQL:
             self.skipTest("the disk is PostgreSQL's")
