@@ -40,6 +40,9 @@ typedef struct {
 #define TASK_ROWS 65536
 #define MAX_TASKS 64
 
+/* From so many rows on they are moved by whole lines, past the caches. */
+#define STREAM_ROWS ((size_t)1 << 18)
+
 /* Distribute at most so often before merging. */
 #define MAX_DEPTH 8
 
@@ -100,6 +103,14 @@ static sort_range_kernel *const RANGE[SIMD_LEVELS] = {
 #ifdef PBOOST_SIMD_X86
     pboost_sort_range_avx2,
     pboost_sort_range_avx512,
+#endif
+};
+
+static sort_scatter_kernel *const SCATTER[SIMD_LEVELS] = {
+    pboost_sort_scatter_plain,
+#ifdef PBOOST_SIMD_X86
+    pboost_sort_scatter_avx2,
+    pboost_sort_scatter_avx512,
 #endif
 };
 
@@ -267,6 +278,8 @@ typedef struct {
     uint32_t *first_cell; /* by bucket, and n_cells at the end */
     uint16_t *bucket;     /* by row */
     size_t *offset;       /* by task and bucket: count, then where its next record goes */
+    sort_lines *lines;    /* by worker and bucket; NULL: records are moved one by one */
+    size_t *first;        /* likewise */
     record *spare;        /* by worker, 2 * SHORT each */
     uint32_t *word;       /* by worker, 2 * SHORT each */
     size_t *row;          /* the output; first ordered by bucket, then within buckets */
@@ -296,6 +309,24 @@ static void count_task(void *context, size_t task, int worker)
         for (size_t i = 0; i < n; i++)
             count[bucket[at + i] = bucket_of_cell[cell[i]]]++;
     }
+}
+
+/* Whole lines at a time, past the caches. */
+static void stream_task(void *context, size_t task, int worker)
+{
+    const long_list *s = context;
+    size_t *first = s->first + (size_t)worker * s->n_buckets;
+    sort_scatter work = {.value = s->value,
+                         .bucket = s->bucket,
+                         .from = task_start(s, task),
+                         .to = task_start(s, task + 1),
+                         .sorted = s->sorted,
+                         .row = s->row,
+                         .first = first,
+                         .next = s->offset + task * s->n_buckets,
+                         .lines = s->lines + (size_t)worker * s->n_buckets};
+    memcpy(first, work.next, s->n_buckets * sizeof *first);
+    SCATTER[pboost_simd_level()](&work, s->n_buckets);
 }
 
 static void scatter_task(void *context, size_t task, int worker)
@@ -419,6 +450,7 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
     pboost_status st = PBOOST_OK;
     long_list s = {.value = value, .n = n, .row = row, .sorted = sorted};
     uint32_t *count = NULL;
+    sort_lines *block = NULL;
     size_t n_workers = (size_t)pboost_threads(threads);
 
     s.n_tasks = n / TASK_ROWS < MAX_TASKS ? n / TASK_ROWS + 1 : MAX_TASKS;
@@ -433,13 +465,20 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
     NEED(s.offset = pboost_alloc((s.n_tasks + 1) * s.n_buckets, sizeof *s.offset), err);
     NEED(s.spare = pboost_alloc(n_workers * 2 * SHORT, sizeof *s.spare), err);
     NEED(s.word = pboost_alloc(n_workers * 2 * SHORT, sizeof *s.word), err);
+    if (n >= STREAM_ROWS && sort_can_scatter(sorted, row)) {
+        NEED(block = pboost_alloc(n_workers * s.n_buckets + 1, sizeof *s.lines), err);
+        s.lines = (sort_lines *)(((uintptr_t)block + 63) / 64 * 64);
+        NEED(s.first = pboost_alloc(n_workers * s.n_buckets, sizeof *s.first), err);
+    }
 
     pboost_parallel(s.n_tasks, threads, count_task, &s);
     make_offsets(&s, s.offset + s.n_tasks * s.n_buckets);
-    pboost_parallel(s.n_tasks, threads, scatter_task, &s);
+    pboost_parallel(s.n_tasks, threads, s.lines != NULL ? stream_task : scatter_task, &s);
     pboost_parallel(s.n_buckets, threads, bucket_task, &s);
     TRY(sort_rest(&s, threads, depth, err));
 done:
+    free(s.first);
+    free(block);
     free(s.word);
     free(s.spare);
     free(s.offset);
