@@ -384,7 +384,8 @@ static void bucket_task(void *context, size_t bucket, int worker)
 }
 
 /* Sorts the few buckets that are too long, one by one: again as a long list, or by merging. */
-static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_error *err);
+static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_workspace *memory,
+                               pboost_error *err);
 
 /* Groups cells to buckets of about BUCKET rows, judged from every 16th row. */
 static void group_cells(long_list *s, uint32_t *count)
@@ -428,24 +429,25 @@ static void make_offsets(long_list *s, size_t *next)
 }
 
 static pboost_status sort_by_merging(size_t *row, double *sorted, const double *value, size_t n,
-                                     pboost_error *err)
+                                     pboost_workspace *memory, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     record *a = NULL, *b = NULL;
 
-    NEED(a = pboost_alloc_large(n, sizeof *a), err);
-    NEED(b = pboost_alloc_large(n, sizeof *b), err);
+    NEED(a = pboost_take(memory, n, sizeof *a), err);
+    NEED(b = pboost_take(memory, n, sizeof *b), err);
     read_in(a, value, NULL, n);
     merge_sort(a, b, n);
     write_out(row, sorted, a, n);
 done:
-    free(b);
-    free(a);
+    pboost_give(memory, b);
+    pboost_give(memory, a);
     return st;
 }
 
 static pboost_status sort_long(size_t *row, double *sorted, const double *value, size_t n,
-                               double low, double high, int threads, int depth, pboost_error *err)
+                               double low, double high, int threads, int depth,
+                               pboost_workspace *memory, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     long_list s = {.value = value, .n = n, .row = row, .sorted = sorted};
@@ -456,40 +458,41 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
     s.n_tasks = n / TASK_ROWS < MAX_TASKS ? n / TASK_ROWS + 1 : MAX_TASKS;
     s.n_cells = n / 64 < MAX_CELLS ? n / 64 : MAX_CELLS;
     if (depth >= MAX_DEPTH || !cells_init(&s.cells, low, high, s.n_cells))
-        return sort_by_merging(row, sorted, value, n, err);
-    NEED(count = calloc(s.n_cells, sizeof *count), err);
-    NEED(s.first_cell = pboost_alloc(s.n_cells + 1, sizeof *s.first_cell), err);
-    NEED(s.bucket_of_cell = pboost_alloc(s.n_cells, sizeof *s.bucket_of_cell), err);
-    NEED(s.bucket = pboost_alloc_large(n, sizeof *s.bucket), err);
+        return sort_by_merging(row, sorted, value, n, memory, err);
+    NEED(count = pboost_take_zeros(memory, s.n_cells, sizeof *count), err);
+    NEED(s.first_cell = pboost_take(memory, s.n_cells + 1, sizeof *s.first_cell), err);
+    NEED(s.bucket_of_cell = pboost_take(memory, s.n_cells, sizeof *s.bucket_of_cell), err);
+    NEED(s.bucket = pboost_take(memory, n, sizeof *s.bucket), err);
     group_cells(&s, count);
-    NEED(s.offset = pboost_alloc((s.n_tasks + 1) * s.n_buckets, sizeof *s.offset), err);
-    NEED(s.spare = pboost_alloc(n_workers * 2 * SHORT, sizeof *s.spare), err);
-    NEED(s.word = pboost_alloc(n_workers * 2 * SHORT, sizeof *s.word), err);
+    NEED(s.offset = pboost_take(memory, (s.n_tasks + 1) * s.n_buckets, sizeof *s.offset), err);
+    NEED(s.spare = pboost_take(memory, n_workers * 2 * SHORT, sizeof *s.spare), err);
+    NEED(s.word = pboost_take(memory, n_workers * 2 * SHORT, sizeof *s.word), err);
     if (n >= STREAM_ROWS && sort_can_scatter(sorted, row)) {
-        NEED(block = pboost_alloc(n_workers * s.n_buckets + 1, sizeof *s.lines), err);
+        NEED(block = pboost_take(memory, n_workers * s.n_buckets + 1, sizeof *s.lines), err);
         s.lines = (sort_lines *)(((uintptr_t)block + 63) / 64 * 64);
-        NEED(s.first = pboost_alloc(n_workers * s.n_buckets, sizeof *s.first), err);
+        NEED(s.first = pboost_take(memory, n_workers * s.n_buckets, sizeof *s.first), err);
     }
 
     pboost_parallel(s.n_tasks, threads, count_task, &s);
     make_offsets(&s, s.offset + s.n_tasks * s.n_buckets);
     pboost_parallel(s.n_tasks, threads, s.lines != NULL ? stream_task : scatter_task, &s);
     pboost_parallel(s.n_buckets, threads, bucket_task, &s);
-    TRY(sort_rest(&s, threads, depth, err));
+    TRY(sort_rest(&s, threads, depth, memory, err));
 done:
-    free(s.first);
-    free(block);
-    free(s.word);
-    free(s.spare);
-    free(s.offset);
-    free(s.bucket);
-    free(s.bucket_of_cell);
-    free(s.first_cell);
-    free(count);
+    pboost_give(memory, s.first);
+    pboost_give(memory, block);
+    pboost_give(memory, s.word);
+    pboost_give(memory, s.spare);
+    pboost_give(memory, s.offset);
+    pboost_give(memory, s.bucket);
+    pboost_give(memory, s.bucket_of_cell);
+    pboost_give(memory, s.first_cell);
+    pboost_give(memory, count);
     return st;
 }
 
-static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_error *err)
+static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_workspace *memory,
+                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const size_t *end = s->offset + (s->n_tasks - 1) * s->n_buckets;
@@ -508,34 +511,34 @@ static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_erro
         }
         if (low == high)
             continue;
-        NEED(value = pboost_alloc_large(n, sizeof *value), err);
-        NEED(order = pboost_alloc_large(2 * n, sizeof *order), err);
+        NEED(value = pboost_take(memory, n, sizeof *value), err);
+        NEED(order = pboost_take(memory, 2 * n, sizeof *order), err);
         memcpy(value, sorted, n * sizeof *value);
-        TRY(sort_long(order, sorted, value, n, low, high, threads, depth + 1, err));
+        TRY(sort_long(order, sorted, value, n, low, high, threads, depth + 1, memory, err));
         memcpy(order + n, row, n * sizeof *row);
         for (size_t i = 0; i < n; i++)
             row[i] = order[n + order[i]];
-        free(order);
-        free(value);
+        pboost_give(memory, order);
+        pboost_give(memory, value);
         order = NULL;
         value = NULL;
     }
 done:
-    free(order);
-    free(value);
+    pboost_give(memory, order);
+    pboost_give(memory, value);
     return st;
 }
 
 /* ---- Entry ----------------------------------------------------------------------------------- */
 
 static pboost_status sort_few(size_t *row, double *sorted, const double *value, size_t n,
-                              double low, double high, pboost_error *err)
+                              double low, double high, pboost_workspace *memory, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     record *rec = NULL;
     cells c;
 
-    NEED(rec = pboost_alloc(n, SHORT_BYTES), err);
+    NEED(rec = pboost_take(memory, n, SHORT_BYTES), err);
     uint32_t *words = (uint32_t *)(void *)(rec + 2 * n);
     const short_work work = {words, words + n};
     if (cells_init(&c, low, high, n))
@@ -543,7 +546,7 @@ static pboost_status sort_few(size_t *row, double *sorted, const double *value, 
     else
         sort_any_out(row, sorted, value, NULL, n, rec, rec + n, &work);
 done:
-    free(rec);
+    pboost_give(memory, rec);
     return st;
 }
 
@@ -584,7 +587,7 @@ static bool in_order(const double *value, size_t n)
 }
 
 pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *value, size_t n,
-                                  int threads, pboost_error *err)
+                                  int threads, pboost_workspace *memory, pboost_error *err)
 {
     sort_range range = {0, 0, 0};
 
@@ -604,53 +607,53 @@ pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *val
         return PBOOST_OK;
     }
     if (n <= SHORT)
-        return sort_few(row, sorted, value, n, range.low, range.high, err);
-    return sort_long(row, sorted, value, n, range.low, range.high, threads, 0, err);
+        return sort_few(row, sorted, value, n, range.low, range.high, memory, err);
+    return sort_long(row, sorted, value, n, range.low, range.high, threads, 0, memory, err);
 }
 
 /* Puts rows whose keys agree but for their low bits in the order of those. */
 static pboost_status sort_run(size_t *row, const uint64_t *key, size_t n, uint64_t low_bits,
-                              pboost_error *err)
+                              pboost_workspace *memory, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     double *low = NULL;
     size_t *order = NULL;
 
-    NEED(low = pboost_alloc(n, 2 * sizeof *low), err);
-    NEED(order = pboost_alloc(n, 2 * sizeof *order), err);
+    NEED(low = pboost_take(memory, n, 2 * sizeof *low), err);
+    NEED(order = pboost_take(memory, n, 2 * sizeof *order), err);
     for (size_t i = 0; i < n; i++)
         low[i] = (double)(key[row[i]] & low_bits);
-    TRY(pboost_sort_doubles(order, low + n, low, n, 1, err));
+    TRY(pboost_sort_doubles(order, low + n, low, n, 1, memory, err));
     for (size_t i = 0; i < n; i++)
         order[n + i] = row[order[i]];
     memcpy(row, order + n, n * sizeof *row);
 done:
-    free(order);
-    free(low);
+    pboost_give(memory, order);
+    pboost_give(memory, low);
     return st;
 }
 
 /* As doubles, by as many bits as a double holds; among keys that agree in these, by the others. */
 pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, int threads,
-                               pboost_error *err)
+                               pboost_workspace *memory, pboost_error *err)
 {
     const int low = 64 - DBL_MANT_DIG;
     pboost_status st = PBOOST_OK;
     double *high = NULL, *sorted = NULL;
 
-    NEED(high = pboost_alloc_large(n, sizeof *high), err);
-    NEED(sorted = pboost_alloc_large(n, sizeof *sorted), err);
+    NEED(high = pboost_take(memory, n, sizeof *high), err);
+    NEED(sorted = pboost_take(memory, n, sizeof *sorted), err);
     for (size_t i = 0; i < n; i++)
         high[i] = (double)(key[i] >> low);
-    TRY(pboost_sort_doubles(row, sorted, high, n, threads, err));
+    TRY(pboost_sort_doubles(row, sorted, high, n, threads, memory, err));
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && sorted[to] == sorted[from];)
             to++;
         if (to - from > 1)
-            TRY(sort_run(row + from, key, to - from, (UINT64_C(1) << low) - 1, err));
+            TRY(sort_run(row + from, key, to - from, (UINT64_C(1) << low) - 1, memory, err));
     }
 done:
-    free(sorted);
-    free(high);
+    pboost_give(memory, sorted);
+    pboost_give(memory, high);
     return st;
 }

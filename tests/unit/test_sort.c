@@ -147,7 +147,7 @@ static void check(draw *make, size_t n, int threads)
         expect[i] = (pair){value[i], i};
     }
     qsort(expect, n, sizeof *expect, by_value_then_row);
-    assert_int_equal(pboost_sort_doubles(row, sorted, value, n, threads, NULL), PBOOST_OK);
+    assert_int_equal(pboost_sort_doubles(row, sorted, value, n, threads, NULL, NULL), PBOOST_OK);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(row[i], expect[i].row);
         assert_memory_equal(&sorted[i], &value[row[i]], sizeof *value);
@@ -188,10 +188,11 @@ static void bad_values_are_named(void **unused)
     for (int b = 0; b < 3; b++) {
         memset(value, 0, sizeof value);
         value[4321] = bad[b];
-        assert_int_equal(pboost_sort_doubles(row, sorted, value, 5000, 1, &err), PBOOST_BAD_DATA);
+        assert_int_equal(pboost_sort_doubles(row, sorted, value, 5000, 1, NULL, &err),
+                         PBOOST_BAD_DATA);
         assert_non_null(strstr(err.message, "4321"));
         assert_non_null(strstr(err.message, b == 0 ? "nan" : "inf"));
-        assert_int_equal(pboost_sort_doubles(row, sorted, value, 4321, 1, &err), PBOOST_OK);
+        assert_int_equal(pboost_sort_doubles(row, sorted, value, 4321, 1, NULL, &err), PBOOST_OK);
     }
 }
 
@@ -210,7 +211,7 @@ static void levels_agree(void **unused)
             continue;
         bool plain = level == SIMD_PLAIN;
         assert_int_equal(pboost_sort_doubles(plain ? plain_row : row, plain ? plain_sorted : sorted,
-                                             value, N, 1, NULL),
+                                             value, N, 1, NULL, NULL),
                          PBOOST_OK);
         if (!plain) {
             assert_memory_equal(row, plain_row, sizeof row);
@@ -219,7 +220,7 @@ static void levels_agree(void **unused)
         for (size_t i = 0; i < FEW; i++) {
             double kept = value[i];
             value[i] = i % 2 == 0 ? NAN : -INFINITY;
-            assert_int_equal(pboost_sort_doubles(row, sorted, value, FEW, 1, NULL),
+            assert_int_equal(pboost_sort_doubles(row, sorted, value, FEW, 1, NULL, NULL),
                              PBOOST_BAD_DATA);
             value[i] = kept;
         }
@@ -237,12 +238,12 @@ static void keys_are_stable(void **unused)
     for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
         for (size_t i = 0; i < 3000; i++)
             key[i] = next() & masks[m];
-        assert_int_equal(pboost_sort_keys(row, key, 3000, 1, NULL), PBOOST_OK);
+        assert_int_equal(pboost_sort_keys(row, key, 3000, 1, NULL, NULL), PBOOST_OK);
         for (size_t i = 1; i < 3000; i++)
             assert_true(key[row[i - 1]] < key[row[i]] ||
                         (key[row[i - 1]] == key[row[i]] && row[i - 1] < row[i]));
     }
-    assert_int_equal(pboost_sort_keys(row, key, 0, 1, NULL), PBOOST_OK);
+    assert_int_equal(pboost_sort_keys(row, key, 0, 1, NULL, NULL), PBOOST_OK);
 }
 
 int main(void)
