@@ -228,6 +228,44 @@ static void levels_agree(void **unused)
     pboost_simd_force(SIMD_LEVELS);
 }
 
+/* A list long enough to be moved by lines of the cache, to places that begin anywhere in a line. */
+static void lines_begin_anywhere(void **unused)
+{
+    enum { N = (1 << 18) + 77, LINE = 8 };
+    double *value = malloc(N * sizeof *value), *sorted = malloc((N + 2 * LINE) * sizeof *sorted);
+    size_t *row = malloc((N + 2 * LINE) * sizeof *row);
+    pair *expect = malloc(N * sizeof *expect);
+    (void)unused;
+    assert_true(value && sorted && row && expect);
+    state = 6;
+    for (size_t i = 0; i < N; i++) {
+        value[i] = (double)(next() >> 46);
+        expect[i] = (pair){value[i], i};
+    }
+    qsort(expect, N, sizeof *expect, by_value_then_row);
+    for (simd_level_t level = SIMD_PLAIN; level < SIMD_LEVELS; level++) {
+        if (pboost_simd_force(level) != level)
+            continue;
+        for (size_t shift = 0; shift < LINE; shift += 3)
+            for (size_t apart = 0; apart < 2; apart++) {
+                double *to = sorted + shift;
+                size_t *at = row + shift + apart;
+                memset(sorted, 0xff, (N + 2 * LINE) * sizeof *sorted);
+                assert_int_equal(pboost_sort_doubles(at, to, value, N, 1 + (int)apart, NULL, NULL),
+                                 PBOOST_OK);
+                for (size_t i = 0; i < N; i++)
+                    if (at[i] != expect[i].row || to[i] != expect[i].value)
+                        fail_msg("place %zu, level %d", i, (int)level);
+                assert_true(isnan(to[N]) && (shift == 0 || isnan(to[-1])));
+            }
+    }
+    pboost_simd_force(SIMD_LEVELS);
+    free(expect);
+    free(row);
+    free(sorted);
+    free(value);
+}
+
 static void keys_are_stable(void **unused)
 {
     static const uint64_t masks[] = {UINT64_MAX, 0xff00, 3, 0, 0xf0000000000000f0u};
@@ -249,9 +287,9 @@ static void keys_are_stable(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_is_stable),      cmocka_unit_test(odd_sizes_are_sorted),
-        cmocka_unit_test(bad_values_are_named), cmocka_unit_test(levels_agree),
-        cmocka_unit_test(keys_are_stable),
+        cmocka_unit_test(lines_begin_anywhere), cmocka_unit_test(order_is_stable),
+        cmocka_unit_test(odd_sizes_are_sorted), cmocka_unit_test(bad_values_are_named),
+        cmocka_unit_test(levels_agree),         cmocka_unit_test(keys_are_stable),
     };
     return cmocka_run_group_tests_name("sort", tests, NULL, NULL);
 }
