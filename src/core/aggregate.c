@@ -236,11 +236,11 @@ static void start(aggregate_fit *fit, const pboost_coef *coef)
     bool warm = coef != NULL && fit->options->l2 != 0.0 && !is_zero(coef->theta, coef->n);
     fit->phi = 1.0;
     constant_model(x, fit);
-    double constant = move_to(fit, x);
+    move_to(fit, x);
     refresh_dispersion(fit, 1.0);
-    constant = misfit(fit);
+    double constant = misfit(fit);
     if (!warm)
-        return;
+        return; /* NOLINT(clang-analyzer-unix.Malloc): x belongs to the fit */
     pboost_units_enter(given, &fit->units, coef, fit->options->intercept);
     if (move_to(fit, given) < constant)
         memcpy(x, given, fit->pass.n_parameters * sizeof *x);
@@ -453,7 +453,7 @@ pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report,
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_fit_report ignored;
+    pboost_fit_report ignored = {0};
     aggregate_fit fit = {0};
     bag_data data = pboost_bag_data(x, weight, offset, answers, first_bag);
 

@@ -140,7 +140,7 @@ static bool factorise(solver *s, pboost_newton_report *report)
 static void find_step(solver *s)
 {
     size_t n = s->n, first = s->stored > MEMORY ? s->stored - MEMORY : 0;
-    double alpha[MEMORY], *q = s->work;
+    double alpha[MEMORY] = {0}, *q = s->work;
     for (size_t i = 0; i < n; i++)
         q[i] = -s->gradient[i];
     for (size_t k = s->stored; k-- > first;) {
@@ -204,11 +204,13 @@ static bool move(solver *s, bool hessian)
     s->whole = false;
     double reach = s->f->reach(s->f->self, s->step);
     double t = isfinite(reach) && reach > 0.0 ? log1p(reach) / reach : 0.5;
-    for (int halvings = 0; halvings < 60; halvings++, t *= 0.5)
+    for (int halvings = 0; halvings < 60; halvings++) {
         if (try_step(s, t, hessian)) {
             accept(s);
             return true;
         }
+        t *= 0.5;
+    }
     return false;
 }
 
