@@ -616,6 +616,34 @@ PBOOST_API pboost_status pboost_belief_learn(pboost_belief *belief, pboost_famil
                                              const pboost_answers *answers, const pboost_coef *coef,
                                              int threads, pboost_error *err);
 
+/* What `train --auto` runs: the plan's recommendation, as options of trainer and fit. */
+typedef struct pboost_choice {
+    pboost_plan plan;
+    pboost_estimator estimator;
+    pboost_algorithm algorithm;
+    pboost_strategy bags;
+    pboost_schedule schedule;
+    size_t rounds, bag_size;
+    size_t planned_bag_size; /* what the first plan recommended */
+    bool pilot;              /* round 1 is there to learn from: revise after it */
+    pboost_belief learnt;    /* what it taught; NaN: nothing */
+} pboost_choice;
+
+/* Plans and chooses.  Under noise, if the table is large enough, a first round of one row in
+ * seventeen is set apart to learn from.  prior_score (by row, NULL: none) tells the mean label.
+ * options->brief is not looked at. */
+PBOOST_API pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x,
+                                            const double *offset, const double *prior_score,
+                                            const pboost_plan_options *options, pboost_error *err);
+/* After the first round, coef being the fit to it: plans again with what it taught and makes the
+ * trainer ask so.  Does nothing where that round was no pilot. */
+PBOOST_API pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
+                                              const pboost_matrix *x, const double *offset,
+                                              const pboost_coef *coef,
+                                              const pboost_plan_options *options,
+                                              pboost_error *err);
+PBOOST_API void pboost_choice_free(pboost_choice *choice);
+
 /* ---- Theory ---------------------------------------------------------------------------------- */
 
 /* In all of these, bags name rows of x, and m = bags->n_bags. */

@@ -307,6 +307,23 @@ class Plan(Structure):
     ]
 
 
+class Choice(Structure):
+    """``pboost_choice``."""
+
+    _fields_ = [
+        ("plan", Plan),
+        ("estimator", c_int),
+        ("algorithm", c_int),
+        ("bags", c_int),
+        ("schedule", c_int),
+        ("rounds", c_size_t),
+        ("bag_size", c_size_t),
+        ("planned_bag_size", c_size_t),
+        ("pilot", c_bool),
+        ("learnt", Belief),
+    ]
+
+
 class Risk(Structure):
     """``pboost_risk``."""
 
@@ -446,19 +463,23 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "trainer_answers": (POINTER(Answers), [c_void_p]),
     "plan_make": (None, [POINTER(Plan), POINTER(Matrix), c_void_p, POINTER(PlanOptions), _E]),
     "plan_free": (c_void_p, [POINTER(Plan)]),
-    "belief_learn": (
+    "choice_make": (
+        None,
+        [POINTER(Choice), POINTER(Matrix), c_void_p, c_void_p, POINTER(PlanOptions), _E],
+    ),
+    "choice_revise": (
         None,
         [
-            POINTER(Belief),
-            c_int,
+            POINTER(Choice),
+            c_void_p,
             POINTER(Matrix),
             c_void_p,
-            POINTER(Answers),
             POINTER(Coef),
-            c_int,
+            POINTER(PlanOptions),
             _E,
         ],
     ),
+    "choice_free": (c_void_p, [POINTER(Choice)]),
     "risk_linear": (
         None,
         [POINTER(Risk), POINTER(Matrix), POINTER(Bags), c_void_p, c_double, _E],
