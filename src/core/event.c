@@ -297,7 +297,8 @@ static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *sa
                                .tolerance = WARM_UP_TOLERANCE,
                                .definite = fit->options->l2 > 0.0,
                                .floor = fit->floor,
-                               .limit = INFINITY};
+                               .limit = INFINITY,
+                               .watch = fit->options->watch};
     if (!enough_rows(fit, samples->n / stride))
         return PBOOST_OK;
     pboost_pass_free(&fit->rough);
@@ -325,7 +326,8 @@ static pboost_status minimise(double *x, pboost_newton_report *report, event_fit
                                     .definite = definite,
                                     .quadratic = !curved,
                                     .floor = fit->floor,
-                                    .limit = limit};
+                                    .limit = limit,
+                                    .watch = o->watch};
     return pboost_newton(x, report, &f, &newton, err);
 }
 

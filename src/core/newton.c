@@ -21,6 +21,7 @@
 
 #include "linalg.h"
 #include "try.h"
+#include "watch.h"
 
 #define MEMORY 12             /* steps that quasi-Newton mode remembers */
 #define QUASI_STEPS 14        /* it may take before the Hessian is worth its price */
@@ -346,7 +347,7 @@ static void iterate(solver *s, pboost_newton_report *report)
 {
     const pboost_newton_options *o = s->options;
     size_t stalled = 0;
-    for (report->iterations = 0;; report->iterations++) {
+    for (report->iterations = 0; !pboost_stopped(o->watch); report->iterations++) {
         if (s->quasi && report->iterations == QUASI_STEPS) {
             s->quasi = s->stale = false;
             s->value = evaluate(s, s->x, s->gradient, true);
@@ -389,6 +390,7 @@ pboost_status pboost_newton(double *x, pboost_newton_report *report, const pboos
     report->started = start(&s);
     if (report->started)
         iterate(&s, report);
+    TRY(pboost_watch_check(options->watch, err));
     if (report->started && !report->converged && !report->recedes && f->recedes != NULL)
         report->recedes = runs_away(&s);
     report->value = s.value;
