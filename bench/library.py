@@ -61,6 +61,7 @@ class FitOptions(C.Structure):
         ("rho", C.c_double),
         ("covariance", C.c_int),
         ("seed", C.c_uint64),
+        ("watch", C.c_void_p),
     ]
 
 
@@ -148,7 +149,7 @@ class Library:
         coef = Coef(len(theta), theta.ctypes.data, 0.0)
         options = FitOptions(
             C.sizeof(FitOptions), FAMILIES[family], l2, False, threads, 100, tolerance, 0, 0.5, 0,
-            0
+            0, None
         )
         report = FitReport()
         samples, _matrix = self._samples(x, y)

@@ -35,6 +35,7 @@ from . import errors
 
 F64, F32 = 0, 1
 LINEAR, LOGISTIC, POISSON = 0, 1, 2
+AGGREGATE = 1
 
 # ---- Structures ----------------------------------------------------------------------------------
 
@@ -55,6 +56,15 @@ class StatusInfo(Structure):
         ("http_status", c_int),
         ("python_exception", c_char_p),
     ]
+
+
+StopFunction = CFUNCTYPE(c_bool, c_void_p)
+
+
+class Watch(Structure):
+    """``pboost_watch``."""
+
+    _fields_ = [("stop", StopFunction), ("user", c_void_p)]
 
 
 class Matrix(Structure):
@@ -115,7 +125,11 @@ class FitOptions(Structure):
         ("rho", c_double),
         ("covariance", c_int),
         ("seed", c_uint64),
+        ("watch", c_void_p),
     ]
+
+
+FIT_OPTIONS_SIZE = ctypes.sizeof(FitOptions)
 
 
 class FitReport(Structure):
@@ -232,6 +246,22 @@ class TrainerOptions(Structure):
         ("family", c_int),
         ("on_round", c_void_p),
         ("user", c_void_p),
+        ("watch", c_void_p),
+    ]
+
+
+class Run(Structure):
+    """``pboost_run``."""
+
+    _fields_ = [
+        ("glm", c_void_p),
+        ("trainer", c_void_p),
+        ("rounds", c_size_t),
+        ("path", c_void_p),
+        ("coef", POINTER(Coef)),
+        ("history", c_void_p),
+        ("report", POINTER(FitReport)),
+        ("covariance", c_void_p),
     ]
 
 
@@ -304,6 +334,23 @@ class Plan(Structure):
         ("rows", c_size_t),
         ("sample_rows", c_size_t),
         ("reason", c_char * 256),
+    ]
+
+
+class Choice(Structure):
+    """``pboost_choice``."""
+
+    _fields_ = [
+        ("plan", Plan),
+        ("estimator", c_int),
+        ("algorithm", c_int),
+        ("bags", c_int),
+        ("schedule", c_int),
+        ("rounds", c_size_t),
+        ("bag_size", c_size_t),
+        ("planned_bag_size", c_size_t),
+        ("pilot", c_bool),
+        ("learnt", Belief),
     ]
 
 
@@ -426,39 +473,72 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "algorithm_parse": (None, _PARSE),
     "schedule_parse": (None, _PARSE),
     "strategy_parse": (None, _PARSE),
-    "glm_create": (None, [_HANDLE, POINTER(Matrix), c_void_p, c_void_p, POINTER(FitOptions), _E]),
-    "glm_free": (c_void_p, [c_void_p]),
-    "glm_learner": (Learner, [c_void_p]),
-    "glm_coef": (POINTER(Coef), [c_void_p]),
-    "glm_report": (POINTER(FitReport), [c_void_p]),
-    "glm_covariance": (c_void_p, [c_void_p]),
     "rounds_default": (c_size_t, [c_size_t, c_size_t, c_size_t]),
     "id_key": (c_uint64, [c_char_p]),
+    "run_open": (
+        None,
+        [
+            POINTER(Run),
+            POINTER(Matrix),
+            c_void_p,
+            c_void_p,
+            POINTER(Oracle),
+            POINTER(FitOptions),
+            POINTER(TrainerOptions),
+            _E,
+        ],
+    ),
+    "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
+    "run_close": (c_void_p, [POINTER(Run)]),
+    "answers_append": (
+        None,
+        [POINTER(Answers), POINTER(Bags), c_void_p, c_void_p, _E],
+    ),
+    "answers_free": (c_void_p, [POINTER(Answers)]),
+    "answers_fit": (
+        None,
+        [
+            POINTER(Coef),
+            POINTER(FitReport),
+            c_void_p,
+            POINTER(Matrix),
+            c_void_p,
+            c_void_p,
+            POINTER(Answers),
+            c_size_t,
+            POINTER(FitOptions),
+            _E,
+        ],
+    ),
     "trainer_create": (
         None,
         [_HANDLE, c_size_t, POINTER(Oracle), POINTER(Learner), POINTER(TrainerOptions), _E],
     ),
     "trainer_free": (c_void_p, [c_void_p]),
     "trainer_step": (None, [c_void_p, _E]),
-    "trainer_run": (None, [c_void_p, _E]),
     "trainer_ask_for": (None, [c_void_p, c_int, c_size_t, _E]),
+    "trainer_rounds_done": (c_size_t, [c_void_p]),
     "trainer_history": (c_void_p, [c_void_p]),
     "trainer_answers": (POINTER(Answers), [c_void_p]),
     "plan_make": (None, [POINTER(Plan), POINTER(Matrix), c_void_p, POINTER(PlanOptions), _E]),
     "plan_free": (c_void_p, [POINTER(Plan)]),
-    "belief_learn": (
+    "choice_make": (
+        None,
+        [POINTER(Choice), POINTER(Matrix), c_void_p, c_void_p, POINTER(PlanOptions), _E],
+    ),
+    "choice_revise": (
         None,
         [
-            POINTER(Belief),
-            c_int,
+            POINTER(Choice),
+            c_void_p,
             POINTER(Matrix),
             c_void_p,
-            POINTER(Answers),
             POINTER(Coef),
-            c_int,
+            POINTER(PlanOptions),
             _E,
         ],
     ),
+    "choice_free": (c_void_p, [POINTER(Choice)]),
     "risk_linear": (
         None,
         [POINTER(Risk), POINTER(Matrix), POINTER(Bags), c_void_p, c_double, _E],

@@ -231,7 +231,7 @@ pboost_status train_print_json(cli_context *cli, const train_arguments *a, const
         json_object_set_new(report, "oracle", json_string(a->oracle));
     if (a->oracle != NULL || a->unit != NULL)
         json_object_set_new(report, "rows_left_out",
-                            json_integer((json_int_t)(r->unavailable + r->same_unit)));
+                            json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
     describe_fit(report, data, r);
     json_object_set_new(report, "warnings", describe_warnings(a, data, r));
     tell_warnings(cli, a, data, r);

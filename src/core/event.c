@@ -301,7 +301,8 @@ static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *sa
                                .definite = fit->options->l2 > 0.0,
                                .floor = fit->floor,
                                .limit = INFINITY,
-                               .work = fit->work};
+                               .work = fit->work,
+                               .watch = fit->options->watch};
     if (!enough_rows(fit, samples->n / stride))
         return PBOOST_OK;
     pboost_pass_free(&fit->rough);
@@ -330,7 +331,8 @@ static pboost_status minimise(double *x, pboost_newton_report *report, event_fit
                                     .quadratic = !curved,
                                     .floor = fit->floor,
                                     .limit = limit,
-                                    .work = fit->work};
+                                    .work = fit->work,
+                                    .watch = o->watch};
     return pboost_newton(x, report, &f, &newton, err);
 }
 

@@ -137,8 +137,12 @@ typedef struct {
     uint32_t *count, *cell;
 } short_work;
 
+/* Cells by record: with twice as many fewer records meet in one, and are out of order there. */
+#define SPARSE 2
+#define SHORT_WORDS (SPARSE + 1)
+
 /* Bytes for a short list, its spare and its words, by record. */
-#define SHORT_BYTES (2 * sizeof(record) + 2 * sizeof(uint32_t))
+#define SHORT_BYTES (2 * sizeof(record) + SHORT_WORDS * sizeof(uint32_t))
 
 /* Turns the number of records by cell into where each cell begins; the most records in one. */
 static uint32_t start_cells(const short_work *work, const cells *c)
@@ -281,7 +285,7 @@ typedef struct {
     sort_lines *lines;    /* by worker and bucket; NULL: records are moved one by one */
     size_t *first;        /* likewise */
     record *spare;        /* by worker, 2 * SHORT each */
-    uint32_t *word;       /* by worker, 2 * SHORT each */
+    uint32_t *word;       /* by worker, SHORT_WORDS * SHORT each */
     size_t *row;          /* the output; first ordered by bucket, then within buckets */
     double *sorted;
 } long_list;
@@ -359,7 +363,7 @@ static bool bucket_cells(cells *out, const long_list *s, size_t bucket, size_t n
 {
     double low = s->cells.low + s->first_cell[bucket] / s->cells.scale;
     double high = s->cells.low + s->first_cell[bucket + 1] / s->cells.scale;
-    return cells_init(out, low, high, n);
+    return cells_init(out, low, high, SPARSE * n);
 }
 
 /* After the scatter the offsets of the last task are the ends of the buckets. */
@@ -369,8 +373,8 @@ static void bucket_task(void *context, size_t bucket, int worker)
     const size_t *end = s->offset + (s->n_tasks - 1) * s->n_buckets;
     size_t from = bucket > 0 ? end[bucket - 1] : 0, n = end[bucket] - from;
     record *spare = s->spare + (size_t)worker * 2 * SHORT;
-    uint32_t *word = s->word + (size_t)worker * 2 * SHORT;
-    const short_work work = {word, word + SHORT};
+    uint32_t *word = s->word + (size_t)worker * SHORT_WORDS * SHORT;
+    const short_work work = {word, word + SPARSE * SHORT};
     size_t *row = s->row + from;
     double *sorted = s->sorted + from;
     cells c;
@@ -466,7 +470,7 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
     group_cells(&s, count);
     NEED(s.offset = pboost_take(memory, (s.n_tasks + 1) * s.n_buckets, sizeof *s.offset), err);
     NEED(s.spare = pboost_take(memory, n_workers * 2 * SHORT, sizeof *s.spare), err);
-    NEED(s.word = pboost_take(memory, n_workers * 2 * SHORT, sizeof *s.word), err);
+    NEED(s.word = pboost_take(memory, n_workers * SHORT_WORDS * SHORT, sizeof *s.word), err);
     if (n >= STREAM_ROWS && sort_can_scatter(sorted, row)) {
         NEED(block = pboost_take(memory, n_workers * s.n_buckets + 1, sizeof *s.lines), err);
         s.lines = (sort_lines *)(((uintptr_t)block + 63) / 64 * 64);
@@ -540,8 +544,8 @@ static pboost_status sort_few(size_t *row, double *sorted, const double *value, 
 
     NEED(rec = pboost_take(memory, n, SHORT_BYTES), err);
     uint32_t *words = (uint32_t *)(void *)(rec + 2 * n);
-    const short_work work = {words, words + n};
-    if (cells_init(&c, low, high, n))
+    const short_work work = {words, words + SPARSE * n};
+    if (cells_init(&c, low, high, SPARSE * n))
         sort_out(row, sorted, value, NULL, n, &c, rec, rec + n, &work);
     else
         sort_any_out(row, sorted, value, NULL, n, rec, rec + n, &work);

@@ -15,7 +15,9 @@
 #include "rng.h"
 #include "schedule.h"
 #include "sort.h"
+#include "tree.h"
 #include "try.h"
+#include "watch.h"
 #include "workspace.h"
 
 struct pboost_trainer {
@@ -43,6 +45,7 @@ typedef struct {
     uint64_t seed;
     int threads;
     pboost_workspace *work; /* of the trainer */
+    const pboost_watch *watch;
 } slice;
 
 /* ---- Algorithms ------------------------------------------------------------------------------ */
@@ -86,15 +89,15 @@ static pboost_status prior_bags(pboost_bags *out, const slice *s, pboost_error *
 static pboost_status feature_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
-    return pboost_bags_features(out, &samples, s->bag_size, s->threads, err);
+    return pboost_bags_watched(out, &samples, s->family, NULL, s->bag_size, s->threads, s->watch,
+                               err);
 }
 
 static pboost_status hybrid_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
-    if (s->score == NULL)
-        return feature_bags(out, s, err);
-    return pboost_bags_hybrid(out, &samples, s->family, s->score, s->bag_size, s->threads, err);
+    return pboost_bags_watched(out, &samples, s->family, s->score, s->bag_size, s->threads,
+                               s->watch, err);
 }
 
 static const char *const STRATEGIES[] = {"prior", "random", "features", "hybrid"};
@@ -144,7 +147,8 @@ static slice next_slice(pboost_trainer *t)
                    .bag_size = t->options.bag_size,
                    .seed = pboost_rng_key(t->options.seed, RNG_SHUFFLE, 1, t->round),
                    .threads = t->options.threads,
-                   .work = &t->work};
+                   .work = &t->work,
+                   .watch = t->options.watch};
 }
 
 /* Writes the round into the history and tells the caller, who may stop the training. */
@@ -180,6 +184,7 @@ pboost_status pboost_trainer_step(pboost_trainer *t, pboost_error *err)
     TRY(BUILD[t->options.bags](&bags, &s, err));
     double within = s.score != NULL ? pboost_bags_cost(&bags, s.score) : NAN;
     pboost_bags_renumber(&bags, s.row);
+    TRY(pboost_watch_check(t->options.watch, err)); /* before labels are spent */
     TRY(pboost_answers_ask(&t->answers, &t->oracle, &bags, err));
     TRY(t->learner.fit(t->learner.self, &t->answers, first_bag_to_use(t), err));
     TRY(report_round(t, &s, bags.n_bags, within, err));
