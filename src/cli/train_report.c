@@ -298,11 +298,12 @@ static json_t *describe_record(const train_arguments *a, const train_data *data,
     json_object_set_new(record, "history", describe_history(r));
     describe_fit(record, data, r);
     if (a->automatic) {
+        const pboost_plan *forecast = &r->choice.plan;
         json_t *plan = train_describe_plan(r), *errors = json_array();
-        for (size_t j = 0; j < r->plan.n_columns && r->plan.se != NULL; j++)
+        for (size_t j = 0; j < forecast->n_columns && forecast->se != NULL; j++)
             json_array_append_new(
                 errors,
-                cli_json_number(r->plan.se[j] / (data->scale != NULL ? data->scale[j] : 1.0)));
+                cli_json_number(forecast->se[j] / (data->scale != NULL ? data->scale[j] : 1.0)));
         json_object_set_new(plan, "standard_errors", errors);
         json_object_set_new(record, "plan", plan);
     }

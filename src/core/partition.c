@@ -472,7 +472,7 @@ pboost_status pboost_partition_piece(partition_cuts *out, const double *x, size_
 
     out->cut[0] = 0;
     out->n_cuts = 1;
-    TRY(pboost_partition_table_init(&p.table, k, err));
+    TRY(pboost_partition_table_init(&p.table, k, NULL, err));
     if (both_ends)
         TRY(solve_rest(&p, out, threads, err));
     else
