@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "refit.h"
 #include "try.h"
 
 /* The objective is minimised to this relative distance: far below what a figure or table shows. */
@@ -38,6 +39,7 @@ typedef struct {
     pboost_coef *path;     /* the model of every round */
     size_t n_fits, n_path; /* with n_path == 1 only the last is kept */
     double *target;        /* by row of the table */
+    pboost_refit *refit;   /* of PBPrefix, whose fits have all rows of the one before; or NULL */
 } model;
 
 static pboost_coef *current(model *m)
@@ -61,7 +63,10 @@ static pboost_status fit_range(model *m, size_t first, size_t n, pboost_error *e
     pboost_coef *next = current(m);
     if (next != last)
         memcpy(next->theta, last->theta, last->n * sizeof *last->theta);
-    TRY(pboost_event_fit(next, &report, &samples, &options, err));
+    if (m->refit != NULL)
+        TRY(pboost_refit_solve(next, &report, m->refit, &samples, &options, err));
+    else
+        TRY(pboost_event_fit(next, &report, &samples, &options, err));
     if (!report.converged)
         FAIL(err, PBOOST_INTERNAL, "a fit of %zu rows did not converge in %zu steps", n,
              report.iterations);
@@ -82,14 +87,23 @@ static pboost_status score(void *self, const size_t *row, size_t n, double *out,
 static pboost_status fit(void *self, const pboost_answers *answers, size_t first_bag,
                          pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     model *m = self;
     size_t newest = answers->round_start[answers->n_rounds - 1];
+    size_t n = answers->n_rows - answers->start[newest];
 
     for (size_t b = newest; b < answers->n_bags; b++)
         for (size_t i = answers->start[b]; i < answers->start[b + 1]; i++)
             m->target[answers->row[i]] = answers->mean[b];
-    return fit_range(m, answers->start[first_bag], answers->n_rows - answers->start[first_bag],
-                     err);
+    if (m->refit != NULL) {
+        size_t first = answers->start[newest];
+        pboost_matrix x = pboost_matrix_f64(m->x + first * m->features, n, m->features);
+        pboost_samples added = {.x = &x, .n = n, .target = m->target + first};
+        TRY(pboost_refit_add(m->refit, &added, err));
+    }
+    TRY(fit_range(m, answers->start[first_bag], answers->n_rows - answers->start[first_bag], err));
+done:
+    return st;
 }
 
 static model model_make(const runner *r, size_t rows, pboost_coef *path, size_t n_path,
@@ -156,6 +170,9 @@ static pboost_status train_rounds(pboost_coef *path, size_t n_path, const runner
     options.threads = 1;
     options.on_round = on_round;
     options.user = (void *)(uintptr_t)r;
+    if (r->series->algorithm == PBOOST_PBPREFIX)
+        TRY(pboost_refit_create(&m.refit, m.options.family, m.features, r->data->train.longest,
+                                err));
     TRY(make_oracle(&oracle, r, rows, epsilon, err));
     const pboost_oracle interface = pboost_memory_oracle_interface(oracle);
     TRY(pboost_trainer_create(&trainer, rows, &interface, &learner, &options, err));
@@ -163,6 +180,7 @@ static pboost_status train_rounds(pboost_coef *path, size_t n_path, const runner
 done:
     pboost_trainer_free(trainer);
     pboost_memory_oracle_free(oracle);
+    pboost_refit_free(m.refit);
     return st;
 }
 
