@@ -16,7 +16,7 @@ import ctypes
 import json
 import math
 import os
-import shutil
+import resource
 import subprocess
 import sys
 import tempfile
@@ -312,18 +312,15 @@ def run_peer(library, scale, seed, full, jobs):
     return found, measured, (measured if full else total)
 
 
-def run_program(program, scale_name, seed):
-    """Returns results.json and the seconds of the whole command."""
-    out = tempfile.mkdtemp(prefix="priorboost-bench-")
-    try:
-        start = time.perf_counter()
-        subprocess.run([program, "reproduce", "all", "--scale", scale_name, "--seed", str(seed), "--out",
-                        os.path.join(out, "run"), "--quiet"], check=True, stdout=subprocess.DEVNULL)
-        seconds = time.perf_counter() - start
-        with open(os.path.join(out, "run", "results.json")) as f:
-            return json.load(f), seconds
-    finally:
-        shutil.rmtree(out)
+def run_program(program, scale_name, seed, out):
+    """Returns results.json, the seconds of the whole command and its largest memory in MiB."""
+    start = time.perf_counter()
+    subprocess.run([program, "reproduce", "all", "--scale", scale_name, "--seed", str(seed), "--out", out, "--quiet"],
+                   check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    with open(os.path.join(out, "results.json")) as f:
+        return json.load(f), seconds, memory
 
 
 def compare(results, found, scale):
@@ -352,16 +349,19 @@ def main():
     parser.add_argument("--scale", choices=SCALES, default="paper")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1, help="processes of the peer")
+    parser.add_argument("--out", help="keep the program's report here")
     parser.add_argument("--full", action="store_true", help="run every cell of the peer")
     a = parser.parse_args()
     scale = SCALES[a.scale]
     library = ctypes.CDLL(os.path.abspath(a.library))
     cut(np.arange(8.0), 2)  # compile before the clock starts
 
-    results, ours = run_program(a.program, a.scale, a.seed)
+    with tempfile.TemporaryDirectory(prefix="priorboost-bench-") as scratch:
+        results, ours, memory = run_program(a.program, a.scale, a.seed, a.out or os.path.join(scratch, "run"))
     found, measured, theirs = run_peer(library, scale, a.seed, a.full, a.jobs)
     print(json.dumps({
-        "scale": a.scale, "priorboost_seconds": round(ours, 1), "peer_seconds": round(theirs, 1),
+        "scale": a.scale, "priorboost_seconds": round(ours, 1), "priorboost_mib": round(memory),
+        "peer_seconds": round(theirs, 1),
         "peer_measured_seconds": round(measured, 1), "peer_sampled": not a.full, "peer_jobs": a.jobs,
         "ratio": round(theirs / ours, 1), **compare(results, found, scale),
     }, indent=2))
