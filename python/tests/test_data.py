@@ -9,7 +9,8 @@ from conftest import make_table
 from sklearn.base import BaseEstimator
 
 import priorboost as pb
-from priorboost.data import features, from_arrow, id_texts
+from priorboost.arrow import from_arrow
+from priorboost.data import features, id_texts
 
 NAMES = ["age", "dose", "weight", "height"]
 

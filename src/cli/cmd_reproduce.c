@@ -17,7 +17,7 @@ static const cli_usage USAGE = {
         "figure, and report.html with the figures, a verdict on each claim, and the theory.\n"
         "DIR must be empty, or hold an unfinished run with the same settings, which is then\n"
         "continued.  In results.json an epsilon without noise is \"inf\".",
-    .operand = "EXPERIMENT",
+    .operand = "linear|logistic|privacy|bag-size|all",
 };
 
 /* What the command line changes in the settings of every wanted experiment. */

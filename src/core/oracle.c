@@ -10,6 +10,7 @@
 #include "mechanism.h"
 #include "rng.h"
 #include "try.h"
+#include "workspace.h"
 
 struct pboost_memory_oracle {
     pboost_rules rules;
@@ -19,7 +20,8 @@ struct pboost_memory_oracle {
     double *value;  /* labels without bounds */
     label_grid grid;
     laplace_sampler noise;
-    uint64_t *spent; /* one bit by row */
+    uint64_t *spent;     /* one bit by row */
+    unsigned char *seen; /* likewise, for the check of a question */
     size_t rows_spent;
     uint64_t questions; /* answered so far: each has its own stream of simulated noise */
 };
@@ -76,6 +78,7 @@ void pboost_memory_oracle_free(pboost_memory_oracle *oracle)
     free(oracle->point);
     free(oracle->value);
     free(oracle->spent);
+    free(oracle->seen);
     free(oracle);
 }
 
@@ -106,6 +109,7 @@ pboost_status pboost_memory_oracle_create(pboost_memory_oracle **out, const doub
              n);
     TRY(take_labels(o, label, err));
     NEED(o->spent = calloc(n / 64 + 1, sizeof *o->spent), err);
+    NEED(o->seen = calloc(n / 8 + 1, 1), err);
     *out = o;
 done:
     if (st != PBOOST_OK)
@@ -126,7 +130,7 @@ static pboost_status check_question(const pboost_memory_oracle *o, const pboost_
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(pboost_bags_check(bags, o->n, o->rules.min_bag, err));
+    TRY(pboost_bags_check_in(o->seen, bags, o->n, o->rules.min_bag, err));
     for (size_t b = 0; b < bags->n_bags; b++)
         for (size_t i = bags->start[b]; i < bags->start[b + 1]; i++)
             if (is_spent(o, bags->row[i]))

@@ -15,6 +15,7 @@ typedef struct {
     store base;
     PGconn *connection;
     bool creating; /* there are no tables yet */
+    bool lost;     /* the connection is not to be used again, whatever libpq says */
     unsigned wait; /* seconds */
 } postgresql_store;
 
@@ -43,17 +44,20 @@ static const struct {
     {"42P01", PBOOST_BAD_DATA, "the database holds no ledger; 'priorboost oracle init' makes one"},
 };
 
-/* Only the first line of what PostgreSQL says: the details may show a row. */
+/* Only the first line of what PostgreSQL says: the details may show a row.  What comes without a
+ * SQLSTATE is from libpq, which has no memory, and then no message either, or could not reach the
+ * server, which it may notice before it calls the connection bad. */
 static pboost_status failed(store *s, PGresult *result, pboost_error *err)
 {
     const char *sqlstate = result != NULL ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
     const char *message =
         result != NULL ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
 
-    if (PQstatus(of(s)->connection) != CONNECTION_OK)
-        return pboost_fail(err, PBOOST_ORACLE, "the connection to PostgreSQL is lost");
-    if (sqlstate == NULL || message == NULL)
+    of(s)->lost = sqlstate == NULL || PQstatus(of(s)->connection) != CONNECTION_OK;
+    if (sqlstate == NULL && result != NULL && *PQresultErrorMessage(result) == '\0')
         return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
+    if (of(s)->lost || message == NULL)
+        return pboost_fail(err, PBOOST_ORACLE, "the connection to PostgreSQL is lost");
     for (size_t i = 0; i < sizeof FAILURES / sizeof *FAILURES; i++)
         if (strncmp(sqlstate, FAILURES[i].sqlstate, strlen(FAILURES[i].sqlstate)) == 0)
             return pboost_fail(err, FAILURES[i].status, "%s",
@@ -140,21 +144,22 @@ done:
 }
 
 /* Takes results until there is none: the connection is not free before.  The first failure
- * counts. */
+ * counts.  While the server waits for rows to copy there is no end of results. */
 static pboost_status receive(store *s, store_row *row, void *user, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     for (PGresult *result; (result = PQgetResult(of(s)->connection)) != NULL; PQclear(result)) {
         ExecStatusType status = PQresultStatus(result);
+        if (status == PGRES_COPY_IN) {
+            PQclear(result);
+            return st;
+        }
         if (st != PBOOST_OK)
             continue;
         if (status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK)
             st = take_rows(result, row, user, err);
-        else if (status == PGRES_COPY_IN) {
-            PQclear(result);
-            return PBOOST_OK;
-        } else if (status != PGRES_COMMAND_OK)
+        else if (status != PGRES_COMMAND_OK)
             st = failed(s, result, err);
     }
     if (st == PBOOST_OK && PQstatus(of(s)->connection) != CONNECTION_OK)
@@ -300,11 +305,15 @@ static void rollback(store *s)
     (void)run(s, "ROLLBACK", NULL, 0, NULL, NULL, NULL);
 }
 
+/* A connection on which something is still under way, because libpq had no memory for its end, is
+ * as good as lost; a new one ends what the old one began. */
 static pboost_status begin(store *s, bool write, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    if (PQstatus(of(s)->connection) != CONNECTION_OK) {
+    if (of(s)->lost || PQstatus(of(s)->connection) != CONNECTION_OK ||
+        PQtransactionStatus(of(s)->connection) != PQTRANS_IDLE) {
+        of(s)->lost = false;
         PQreset(of(s)->connection);
         TRY(configure(s, err));
     }

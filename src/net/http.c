@@ -118,7 +118,8 @@ static CURLcode try_once(http_reply *out, http_client *c, const char *url,
 
     in->length = 0;
     c->reason[0] = '\0';
-    curl_easy_setopt(curl, CURLOPT_URL, url);
+    if (curl_easy_setopt(curl, CURLOPT_URL, url) != CURLE_OK) /* or the last one would be asked */
+        return CURLE_OUT_OF_MEMORY;
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, in);
@@ -243,23 +244,27 @@ done:
     return st;
 }
 
-static void set_options(http_client *c)
+/* Options that are text are copied, for which there may be no memory: without them a proxy or
+ * another authority could come in. */
+static pboost_status set_options(http_client *c, pboost_error *err)
 {
     CURL *curl = c->curl;
 
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, c->reason);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 1L);
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 2L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, 600L);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "priorboost");
-    if (c->options.ca != NULL)
-        curl_easy_setopt(curl, CURLOPT_CAINFO, c->options.ca);
+    if (curl_easy_setopt(curl, CURLOPT_NOPROXY, "*") != CURLE_OK ||
+        curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK ||
+        curl_easy_setopt(curl, CURLOPT_USERAGENT, "priorboost") != CURLE_OK ||
+        (c->options.ca != NULL &&
+         curl_easy_setopt(curl, CURLOPT_CAINFO, c->options.ca) != CURLE_OK))
+        return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
+    return PBOOST_OK;
 }
 
 pboost_status pboost_http_open(http_client **out, const char *url, const http_options *options,
@@ -275,7 +280,7 @@ pboost_status pboost_http_open(http_client **out, const char *url, const http_op
     c->options = *options;
     NEED(c->curl = curl_easy_init(), err);
     TRY(set_address(c, url, err));
-    set_options(c);
+    TRY(set_options(c, err));
     if (options->token != NULL) {
         size_t size = strlen(options->token) + sizeof "Authorization: Bearer ";
         NEED(c->authorization = malloc(size), err);

@@ -27,8 +27,7 @@ static pboost_status train(pboost_family family, pboost_error *err)
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     pboost_memory_oracle *holder = NULL;
-    pboost_glm *glm = NULL;
-    pboost_trainer *trainer = NULL;
+    pboost_run run = {0};
     pboost_evaluation evaluation;
     double loss;
     pboost_status st;
@@ -38,21 +37,17 @@ static pboost_status train(pboost_family family, pboost_error *err)
     options.rounds = ROUNDS;
     options.threads = 1;
     st = pboost_memory_oracle_create(&holder, y, ROWS, &rules, NULL, err);
-    if (st == PBOOST_OK)
-        st = pboost_glm_create(&glm, &matrix, NULL, NULL, &fit, err);
     if (st == PBOOST_OK) {
         pboost_oracle oracle = pboost_memory_oracle_interface(holder);
-        pboost_learner learner = pboost_glm_learner(glm);
-        st = pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &options, err);
+        st = pboost_run_open(&run, &matrix, NULL, NULL, &oracle, &fit, &options, err);
     }
     if (st == PBOOST_OK)
-        st = pboost_trainer_run(trainer, err);
+        st = pboost_run_rounds(&run, ROUNDS, err);
     if (st == PBOOST_OK)
-        st = pboost_losses(&loss, family, &samples, pboost_glm_coef(glm), 1, 1, err);
+        st = pboost_losses(&loss, family, &samples, run.coef, 1, 1, err);
     if (st == PBOOST_OK)
-        st = pboost_evaluate(&evaluation, family, &samples, pboost_glm_coef(glm), 1, err);
-    pboost_trainer_free(trainer);
-    pboost_glm_free(glm);
+        st = pboost_evaluate(&evaluation, family, &samples, run.coef, 1, err);
+    pboost_run_close(&run);
     pboost_memory_oracle_free(holder);
     return st;
 }
