@@ -164,16 +164,32 @@ done:
 
 /* Halves are rounded away from 0.  Within the bounds the quotient is an int64, and what is left of
  * it below its integer part is exact. */
-int64_t pboost_grid_place(const label_grid *grid, double label)
+static inline int64_t place(const label_grid *grid, double at)
 {
-    double at = label / grid->step;
-    if (at <= (double)grid->lower)
-        return grid->lower;
-    if (at >= (double)grid->upper)
-        return grid->upper;
+    double lower = (double)grid->lower, upper = (double)grid->upper;
+    at = at > lower ? at : lower;
+    at = at < upper ? at : upper;
     int64_t whole = (int64_t)at;
     double rest = at - (double)whole;
     return whole + (rest >= 0.5) - (rest <= -0.5);
+}
+
+int64_t pboost_grid_place(const label_grid *grid, double label)
+{
+    return place(grid, label / grid->step);
+}
+
+void pboost_grid_place_all(int64_t *point, const label_grid *grid, const double *label, size_t n)
+{
+    const label_grid g = *grid;
+    int exponent;
+    double inverse = 1.0 / g.step;
+    if (frexp(g.step, &exponent) == 0.5 && isfinite(inverse))
+        for (size_t i = 0; i < n; i++)
+            point[i] = place(&g, label[i] * inverse);
+    else
+        for (size_t i = 0; i < n; i++)
+            point[i] = place(&g, label[i] / g.step);
 }
 
 double pboost_grid_mean(const label_grid *grid, int64_t total, size_t size)

@@ -28,6 +28,9 @@ pboost_status pboost_grid_check_rows(const label_grid *grid, size_t n, pboost_er
 /* The point of the grid nearest to a finite label. */
 int64_t pboost_grid_place(const label_grid *grid, double label);
 
+/* The same for many.  Where the step is a power of two, dividing by it is multiplying. */
+void pboost_grid_place_all(int64_t *point, const label_grid *grid, const double *label, size_t n);
+
 /* total * step / size */
 double pboost_grid_mean(const label_grid *grid, int64_t total, size_t size);
 

@@ -3,6 +3,7 @@
  * A question passes every rule before a label is looked at, so that refusals cannot depend on
  * labels.  Rows are marked spent only after the last answer is ready, and a question that fails on
  * the way gives back no answer at all: an answer for a row not yet spent could be had twice. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -27,23 +28,25 @@ struct pboost_memory_oracle {
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
-static pboost_status take_label(pboost_memory_oracle *o, size_t row, double label,
-                                pboost_error *err)
+static pboost_status check_labels(const pboost_memory_oracle *o, const double *label,
+                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    double lower = o->rules.lower, upper = o->rules.upper;
+    bool bound = o->rules.bounded && !o->options.clamp;
+    double lower = bound ? o->rules.lower : -DBL_MAX, upper = bound ? o->rules.upper : DBL_MAX;
+    size_t outside = 0;
 
-    if (!isfinite(label))
-        FAIL(err, PBOOST_BAD_DATA, "the label of row %zu is %g; it must be a finite number", row,
-             label);
-    if (o->rules.bounded && !o->options.clamp && (label < lower || label > upper))
-        FAIL(err, PBOOST_BAD_DATA,
-             "the label of row %zu is %g; it must lie in the bounds [%g, %g], or be clamped", row,
-             label, lower, upper);
-    if (o->rules.bounded)
-        o->point[row] = pboost_grid_place(&o->grid, label);
-    else
-        o->value[row] = label;
+    for (size_t row = 0; row < o->n; row++)
+        outside += !(label[row] >= lower && label[row] <= upper);
+    for (size_t row = 0; outside > 0 && row < o->n; row++) {
+        if (!isfinite(label[row]))
+            FAIL(err, PBOOST_BAD_DATA, "the label of row %zu is %g; it must be a finite number",
+                 row, label[row]);
+        if (label[row] < lower || label[row] > upper)
+            FAIL(err, PBOOST_BAD_DATA,
+                 "the label of row %zu is %g; it must lie in the bounds [%g, %g], or be clamped",
+                 row, label[row], lower, upper);
+    }
 done:
     return st;
 }
@@ -52,17 +55,18 @@ static pboost_status take_labels(pboost_memory_oracle *o, const double *label, p
 {
     pboost_status st = PBOOST_OK;
 
+    TRY(check_labels(o, label, err));
     if (o->rules.bounded) {
         o->grid = pboost_grid(&o->rules);
         TRY(pboost_grid_check_rows(&o->grid, o->n, err));
         if (o->rules.epsilon.den != 0)
             o->noise = pboost_laplace_sampler(pboost_laplace_scale(&o->grid, o->rules.epsilon));
         NEED(o->point = pboost_alloc(o->n, sizeof *o->point), err);
+        pboost_grid_place_all(o->point, &o->grid, label, o->n);
     } else {
         NEED(o->value = pboost_alloc(o->n, sizeof *o->value), err);
+        memcpy(o->value, label, o->n * sizeof *label);
     }
-    for (size_t row = 0; row < o->n; row++)
-        TRY(take_label(o, row, label[row], err));
 done:
     return st;
 }

@@ -104,6 +104,15 @@ done:
     return st;
 }
 
+/* The loss is b(eta) - y eta. */
+void pboost_refit_retarget(pboost_refit *refit, const double *change)
+{
+    for (size_t j = 0; j < refit->cols; j++) {
+        refit->value -= refit->at[j] * change[j];
+        refit->gradient[j] -= change[j];
+    }
+}
+
 /* ---- Solving ----------------------------------------------------------------------------------- */
 
 /* The penalised value; fills gradient and Hessian from the sums that are kept. */

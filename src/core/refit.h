@@ -19,6 +19,10 @@ void pboost_refit_free(pboost_refit *refit);
 /* Counts in samples that come after all those before; no weights, no offsets. */
 pboost_status pboost_refit_add(pboost_refit *refit, const pboost_samples *added, pboost_error *err);
 
+/* The targets of samples added have changed, and with them X^T y by `change`.  Not for the linear
+ * family, whose loss is not linear in the target. */
+void pboost_refit_retarget(pboost_refit *refit, const double *change);
+
 /* Minimises the sum of losses of `all`, the samples added so far, with the penalty of the options,
  * of which family, estimator, intercept and threads are not looked at.  The coefficients that are
  * given do not matter. */
