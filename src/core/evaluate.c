@@ -156,6 +156,8 @@ static void losses_chunk(void *context, size_t chunk, int worker)
     double *columns = panel + capacity * t->padded, *eta = columns + capacity * t->padded;
     double *weight = eta + capacity, *offset = weight + capacity;
     double *sums = t->sums + chunk * t->n_coef;
+    const family_kernels *family = &kernels->family[t->family];
+    bool at_once = family->total_columns != NULL && s->weight == NULL && s->offset == NULL;
     memset(sums, 0, t->n_coef * sizeof *sums);
 
     size_t end = smaller((chunk + 1) * CHUNK_ROWS, s->n);
@@ -173,12 +175,17 @@ static void losses_chunk(void *context, size_t chunk, int worker)
             offset[i] = s->offset != NULL ? s->offset[row] : 0.0;
         }
         for (size_t k = 0; k < t->n_coef; k++) {
+            if (at_once) {
+                sums[k] +=
+                    family->total_columns(columns, capacity, count, t->coef[k].n, t->coef[k].theta,
+                                          t->coef[k].intercept, s->target + at);
+                continue;
+            }
             kernels->eta_columns(eta, columns, capacity, count, t->coef[k].n, t->coef[k].theta,
                                  t->coef[k].intercept);
             for (size_t i = 0; s->offset != NULL && i < count; i++)
                 eta[i] += offset[i];
-            sums[k] += kernels->family[t->family].total(eta, s->target + at,
-                                                        s->weight != NULL ? weight : NULL, count);
+            sums[k] += family->total(eta, s->target + at, s->weight != NULL ? weight : NULL, count);
         }
     }
 }
