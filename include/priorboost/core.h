@@ -560,6 +560,21 @@ PBOOST_API pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x
 PBOOST_API pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err);
 PBOOST_API void pboost_run_close(pboost_run *run);
 
+/* Both parties in one process: the rules and the keeper of the labels, and how they are learnt from. */
+typedef struct pboost_simulation {
+    pboost_rules rules;
+    pboost_memory_oracle_options holder;
+    pboost_fit_options fit;
+    pboost_trainer_options trainer;
+} pboost_simulation;
+
+/* Opens a run on labels in hand, by row of x, and goes through all its rounds. */
+PBOOST_API pboost_status pboost_run_simulate(pboost_run *out, const pboost_matrix *x,
+                                             const double *label, const double *weight,
+                                             const double *offset,
+                                             const pboost_simulation *simulation,
+                                             pboost_error *err);
+
 /* ---- Planner --------------------------------------------------------------------------------- */
 
 /* I(theta) = sum_B J_B J_B' / (phi a_B + c_B): what answers about these bags will tell, before any is

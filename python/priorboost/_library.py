@@ -265,6 +265,17 @@ class Run(Structure):
     ]
 
 
+class Simulation(Structure):
+    """``pboost_simulation``."""
+
+    _fields_ = [
+        ("rules", Rules),
+        ("holder", MemoryOracleOptions),
+        ("fit", FitOptions),
+        ("trainer", TrainerOptions),
+    ]
+
+
 class Belief(Structure):
     """``pboost_belief``."""
 
@@ -505,6 +516,18 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
+    "run_simulate": (
+        None,
+        [
+            POINTER(Run),
+            POINTER(Matrix),
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            POINTER(Simulation),
+            _E,
+        ],
+    ),
     "run_close": (c_void_p, [POINTER(Run)]),
     "answers_append": (
         None,
@@ -663,28 +686,47 @@ OK, CANCELLED = 0, 7
 # ---- Memory --------------------------------------------------------------------------------------
 
 
+class _ArrayInterface(Structure):
+    """NumPy's ``PyArrayInterface``, the quickest way to where an array's elements are."""
+
+    _fields_ = [
+        ("two", c_int),
+        ("nd", c_int),
+        ("typekind", c_char),
+        ("itemsize", c_int),
+        ("flags", c_int),
+        ("shape", c_void_p),
+        ("strides", c_void_p),
+        ("data", c_void_p),
+    ]
+
+
+capsule_pointer: Callable[..., int] = ctypes.pythonapi.PyCapsule_GetPointer
+capsule_pointer.restype = c_void_p  # type: ignore[attr-defined]
+capsule_pointer.argtypes = [ctypes.py_object, c_char_p]  # type: ignore[attr-defined]
+
+
 def address(array: npt.NDArray[Any] | None) -> Any:
     """Return where the elements of an array begin; None for None."""
-    return None if array is None else array.__array_interface__["data"][0]
+    if array is None:
+        return None
+    capsule = array.__array_struct__
+    return _ArrayInterface.from_address(capsule_pointer(capsule, None)).data
 
 
 def copy_array(pointer: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return n elements of C memory as an array of Python's own."""
     kind = np.dtype(dtype)
-    out = np.empty(n * kind.itemsize, np.uint8)
-    if n > 0:
-        ctypes.memmove(out.__array_interface__["data"][0], pointer, out.size)
-    return out.view(kind)
+    if n == 0:
+        return np.empty(0, kind)
+    memory: Any = (c_char * (n * kind.itemsize)).from_address(pointer)
+    out: npt.NDArray[Any] = np.frombuffer(memory, kind).copy()
+    return out
 
 
 def matrix(X: npt.NDArray[Any]) -> Matrix:
     """Describe a two-dimensional float64 or float32 array without copying it."""
     size = X.itemsize
-    return Matrix(
-        X.__array_interface__["data"][0],
-        F64 if size == 8 else F32,
-        X.shape[0],
-        X.shape[1],
-        X.strides[0] // size,
-        X.strides[1] // size,
-    )
+    rows, cols = X.shape
+    down, right = X.strides
+    return Matrix(address(X), F64 if size == 8 else F32, rows, cols, down // size, right // size)
