@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run.h"
+#include "run_chart.h"
 
 enum { MAX_RUNS = 32 };
 
@@ -28,6 +28,31 @@ static void tell_apart(run_record *runs, size_t n)
     }
 }
 
+/* The page, or where the name says so the one chart. */
+static pboost_status write_runs(FILE *out, const char *path, const run_record *runs, size_t n,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t length = strlen(path);
+    run_chart chart = {0};
+
+    if (length <= 4 || strcmp(path + length - 4, ".svg") != 0)
+        return run_write_page(out, runs, n, err);
+    TRY(run_chart_make(&chart, runs, n, err));
+    if (chart.panel.n_series == 0)
+        FAIL(err, PBOOST_BAD_DATA,
+             "no run with bags of at least 2 rows tells a test loss; train with --test");
+    for (size_t i = 1; i < n; i++)
+        if (runs[i].model.family != runs[0].model.family)
+            FAIL(err, PBOOST_BAD_DATA, "the losses of %s and %s cannot be compared",
+                 pboost_family_name(runs[0].model.family),
+                 pboost_family_name(runs[i].model.family));
+    chart_write_svg(out, &chart.figure);
+done:
+    run_chart_free(&chart);
+    return st;
+}
+
 static pboost_status print_json(const run_record *runs, size_t n, const char *out,
                                 pboost_error *err)
 {
@@ -47,7 +72,9 @@ pboost_status cli_report(cli_context *cli, int argc, char **argv, pboost_error *
     run_record *runs = NULL;
     pboost_output *output = NULL;
     size_t n = 0, loaded = 0;
-    const cli_option options[] = {{"--out", "FILE", cli_read_text, &out, NULL, "the page, HTML"}};
+    const cli_option options[] = {{"--out", "FILE", cli_read_text, &out, NULL,
+                                   "the page, HTML; where the name ends in .svg, the chart of\n"
+                                   "test loss by least bag alone"}};
 
     NEED(path = calloc((size_t)argc + 1, sizeof *path), err);
     TRY(cli_parse(cli, path, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
@@ -65,7 +92,7 @@ pboost_status cli_report(cli_context *cli, int argc, char **argv, pboost_error *
         TRY(run_load(&runs[loaded], path[loaded], err));
     tell_apart(runs, n);
     TRY(pboost_output_open(&output, out, err));
-    TRY(run_write_page(pboost_output_stream(output), runs, n, err));
+    TRY(write_runs(pboost_output_stream(output), out, runs, n, err));
     st = pboost_output_commit(output, err);
     output = NULL;
     TRY(st);

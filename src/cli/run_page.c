@@ -9,15 +9,15 @@
 #include <page.h>
 #include <text.h>
 
-#include "run.h"
+#include "run_chart.h"
 
 #define Z95 1.959963984540054
 
 /* The palette runs from hue to hue; runs that follow each other are kept apart in it. */
-static int colour_of(size_t run)
+int run_colour(size_t number)
 {
     static const int ORDER[CHART_COLOURS - 1] = {2, 6, 4, 1, 5, 3, 7};
-    return ORDER[run % (CHART_COLOURS - 1)];
+    return ORDER[number % (CHART_COLOURS - 1)];
 }
 
 /* ---- Tables whose cells are printed one after another ------------------------------------------- */
@@ -186,7 +186,7 @@ static void add_curve(curves *c, double *at, const run_record *run, size_t numbe
     if (known_values == 0)
         return;
     c->series[c->n++] = (chart_series){.colour_key = run->name,
-                                       .colour = colour_of(number),
+                                       .colour = run_colour(number),
                                        .dash = (chart_dash)(number / (CHART_COLOURS - 1) % 3),
                                        .points = rounds <= 32,
                                        .n = rounds,
@@ -270,6 +270,25 @@ static pboost_status write_losses(FILE *out, const run_record *runs, size_t n, p
 done:
     for (size_t i = 0; i < N; i++)
         curves_free(&c[i]);
+    return st;
+}
+
+/* Where the runs were allowed different bags. */
+static pboost_status write_by_bag(FILE *out, const run_record *runs, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    run_chart chart = {0};
+    bool differ = false;
+
+    for (size_t i = 1; i < n; i++)
+        differ = differ || runs[i].model.training.min_bag != runs[0].model.training.min_bag;
+    if (!differ || !one_family(runs, n))
+        goto done;
+    TRY(run_chart_make(&chart, runs, n, err));
+    if (chart.panel.n_series > 0)
+        page_figure(out, &chart.figure);
+done:
+    run_chart_free(&chart);
     return st;
 }
 
@@ -380,7 +399,7 @@ static pboost_status write_weights_figure(FILE *out, const run_record *runs, siz
             hi = fmax(hi, fmax(coef->theta[j], high[j]));
         }
         series[i] = (chart_series){.colour_key = runs[i].name,
-                                   .colour = colour_of(i),
+                                   .colour = run_colour(i),
                                    .dash = CHART_NO_LINE,
                                    .points = true,
                                    .n = d,
@@ -586,6 +605,7 @@ pboost_status run_write_page(FILE *out, const run_record *runs, size_t n, pboost
     TRY(write_runs(out, runs, n, err));
     page_section(out, "losses", "Loss by round");
     TRY(write_losses(out, runs, n, err));
+    TRY(write_by_bag(out, runs, n, err));
     page_section(out, "bags", "Bags");
     TRY(write_bags(out, runs, n, err));
     page_section(out, "coefficients", "Weights");

@@ -57,8 +57,18 @@ for text in "different families" "2: paper"; do
 done
 expect 0 priorboost report other/paper.json --out bare.html
 grep -qF "No run tells of its rounds" bare.html || fail "a model without a record"
+# The one chart.
+expect 0 priorboost report paper.json auto.json untested.json --out chart.svg
+for text in "PriorBoost (the paper)" "aggregate estimator, features bags" "least rows in a bag"; do
+    grep -qF "$text" chart.svg || fail "the chart does not say: $text"
+done
+expect 3 priorboost report paper.json linear.json --out no.svg
+says "cannot be compared"
+expect 3 priorboost report untested.json --out no.svg
+says "train with --test"
+no_file no.svg
 code=0
-"$root/tests/page/check.py" page.html --panels 10 --screenshots "${SCREENSHOTS:-screenshots}" || code=$?
+"$root/tests/page/check.py" page.html chart.svg --panels 11 --screenshots "${SCREENSHOTS:-screenshots}" || code=$?
 [ $code -eq 0 ] || [ $code -eq 77 ] || fail "the page in a browser"
 
 # ---- what is wrong ----
