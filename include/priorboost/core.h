@@ -615,7 +615,8 @@ PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix 
 PBOOST_API void pboost_plan_free(pboost_plan *plan);
 
 /* What answers say about belief->dispersion and ->model_error: residuals of the bags, and of groups
- * of four neighbours merged.  coef is a fit to those answers. */
+ * of neighbours merged.  coef is a fit to those answers.  A dispersion that belief holds already is
+ * taken for a guess and weighed with what is measured. */
 PBOOST_API pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
                                              const pboost_matrix *x, const double *offset,
                                              const pboost_answers *answers, const pboost_coef *coef,

@@ -17,7 +17,6 @@
 #include "matrix.h"
 #include "try.h"
 
-#define MODEL_ERROR 0.03  /* of the variance of means, where nothing is known */
 #define CLEARLY 0.95      /* a loss less than this part of another is clearly better */
 #define HOPELESS 0.5      /* part of the constant model's excess that is as bad as that */
 #define BAGS_PER_WEIGHT 3 /* fewer bags than this a weight are not forecast */
@@ -118,7 +117,7 @@ static pboost_status believe(planner *p, pboost_plan *plan, pboost_error *err)
     if (!(pop->phi > 0.0) || isinf(pop->phi))
         FAIL(err, PBOOST_INVALID, "dispersion is %g; it must be positive and finite", pop->phi);
     p->model_error =
-        isnan(belief->model_error) ? MODEL_ERROR * pop->mean_variance : belief->model_error;
+        isnan(belief->model_error) ? PLAN_MODEL_ERROR * pop->mean_variance : belief->model_error;
     set_penalty(pop, o);
     plan->mean = pop->mean;
     plan->dispersion = pop->phi;
@@ -255,8 +254,10 @@ static pboost_status add_points(pboost_plan *plan, const planner *p, const manne
         double repeat = (double)p->n / (double)rows;
         forecast_bags f = {
             .bags = &bags, .repeat = repeat, .levels = m.improves ? log2(repeat) : 0.0};
-        if (m.estimator == PBOOST_EVENT && point->epsilon.den > 0)
-            continue; /* the theorems know no noise */
+        /* The theorems know no noise; and bags by the prior alone are forecast with the prior taken for
+         * right, which under noise it is not: forecasts were ten times too good. */
+        if (m.bags == PBOOST_BAGS_PRIOR && point->epsilon.den > 0)
+            continue;
         if (m.estimator != PBOOST_EVENT)
             TRY(aggregate_point(point, p, &f, err));
         plan->n_points++;
