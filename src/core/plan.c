@@ -409,6 +409,8 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const d
     TRY(believe(&p, out, err));
     TRY(score_rows(&p, err));
     size_t n_sizes = bag_sizes(size, p.n, x->cols, options->rules.min_bag);
+    if (options->brief && options->rules.epsilon.den == 0 && options->n_epsilon == 0)
+        n_sizes = 1; /* only noise makes larger bags better */
     size_t most = N_MANNERS * n_sizes * (options->n_epsilon + 1);
     NEED(out->point = calloc(most, sizeof *out->point), err);
     for (size_t m = 0; m < N_MANNERS; m++)
