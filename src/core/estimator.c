@@ -20,7 +20,7 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
     bag_data data = pboost_bag_data(task->x, task->weight, task->offset, a, task->first_bag);
     (void)covariance;
 
-    NEED(target = pboost_alloc(a->n_rows - first_row, sizeof *target), err);
+    NEED(target = pboost_take(task->work, a->n_rows - first_row, sizeof *target), err);
     for (size_t b = task->first_bag; b < a->n_bags; b++)
         for (size_t i = a->start[b]; i < a->start[b + 1]; i++)
             target[i - first_row] = a->mean[b];
@@ -30,13 +30,13 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
                               .target = target,
                               .weight = task->weight,
                               .offset = task->offset};
-    st = pboost_event_fit(coef, report, &samples, task->options, err);
+    st = pboost_event_fit_in(task->work, coef, report, &samples, task->options, err);
     /* The answers are paid for: where noise took their mean out of the range, say what they do say. */
     if (st == PBOOST_BAD_DATA &&
         pboost_constant_if_outside(coef, report, &data, task->weight, task->options))
         st = pboost_samples_find_nonfinite(&samples, err);
 done:
-    free(target);
+    pboost_give(task->work, target);
     return st;
 }
 
@@ -99,12 +99,14 @@ pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name, pb
     return st;
 }
 
-pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
-                                 const pboost_matrix *x, const double *weight, const double *offset,
-                                 const pboost_answers *answers, size_t first_bag,
-                                 const pboost_fit_options *options, pboost_error *err)
+pboost_status pboost_answers_fit_in(pboost_workspace *work, pboost_coef *coef,
+                                    pboost_fit_report *report, double *covariance,
+                                    const pboost_matrix *x, const double *weight,
+                                    const double *offset, const pboost_answers *answers,
+                                    size_t first_bag, const pboost_fit_options *options,
+                                    pboost_error *err)
 {
-    fit_task task = {x, weight, offset, answers, first_bag, options};
+    fit_task task = {x, weight, offset, answers, first_bag, options, work};
     size_t n = coef->n + 1;
 
     if ((size_t)options->estimator >= N_ESTIMATORS)
@@ -114,4 +116,13 @@ pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, d
     for (size_t i = 0; covariance != NULL && i < n * n; i++)
         covariance[i] = NAN;
     return pboost_estimator_fit(coef, report, covariance, &task, err);
+}
+
+pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                 const pboost_matrix *x, const double *weight, const double *offset,
+                                 const pboost_answers *answers, size_t first_bag,
+                                 const pboost_fit_options *options, pboost_error *err)
+{
+    return pboost_answers_fit_in(NULL, coef, report, covariance, x, weight, offset, answers,
+                                 first_bag, options, err);
 }

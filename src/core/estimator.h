@@ -4,6 +4,8 @@
 
 #include <priorboost/core.h>
 
+#include "workspace.h"
+
 /* What every estimator is given. */
 typedef struct {
     const pboost_matrix *x;
@@ -11,6 +13,7 @@ typedef struct {
     const pboost_answers *answers;
     size_t first_bag;
     const pboost_fit_options *options;
+    pboost_workspace *work; /* NULL: none */
 } fit_task;
 
 /* Fits by the row of the table that task->options names. */

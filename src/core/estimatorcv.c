@@ -82,6 +82,7 @@ static pboost_status run_fold(double *misfit, const fit_task *task, const unsign
         part.answers = &rest;
         part.first_bag = 0;
         part.options = &o;
+        part.work = NULL; /* parts are smaller than what a round keeps */
         if (o.estimator == PBOOST_INTERPOLATED && task->weight != NULL)
             misfit[c] = INFINITY; /* it takes none */
         if (isinf(misfit[c]))
@@ -119,6 +120,7 @@ pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *tas
     *out = PBOOST_AGGREGATE;
     o.estimator = PBOOST_AGGREGATE;
     reference.options = &o;
+    reference.work = NULL;
     TRY(pboost_coef_init(&at, task->x->cols, err));
     TRY(pboost_estimator_fit(&at, &report, NULL, &reference, err));
     if (n < 2 * CROSSVAL_FOLDS || report.mean_hidden) /* nothing to judge by */

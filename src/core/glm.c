@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "try.h"
+#include "workspace.h"
 
 struct pboost_glm {
     pboost_matrix x;
@@ -10,6 +11,7 @@ struct pboost_glm {
     pboost_fit_options options;
     pboost_coef coef;
     pboost_fit_report report;
+    pboost_workspace work;
     double *covariance; /* of the last fit; NULL where the estimator has none */
 };
 
@@ -50,6 +52,7 @@ void pboost_glm_free(pboost_glm *glm)
     if (glm == NULL)
         return;
     pboost_coef_free(&glm->coef);
+    pboost_workspace_free(&glm->work);
     free(glm->covariance);
     free(glm);
 }
@@ -80,8 +83,8 @@ static pboost_status score(void *self, const size_t *row, size_t n, double *out,
 {
     pboost_glm *glm = self;
     pboost_samples samples = {&glm->x, row, n, NULL, NULL, glm->offset};
-    pboost_status st =
-        pboost_predict(out, glm->options.family, &samples, &glm->coef, glm->options.threads, err);
+    pboost_status st = pboost_predict_in(&glm->work, out, glm->options.family, &samples, &glm->coef,
+                                         glm->options.threads, err);
     for (size_t i = 0; st == PBOOST_OK && glm->options.family == PBOOST_POISSON && i < n; i++)
         out[i] = out[i] > LARGEST_SCORE ? LARGEST_SCORE : out[i];
     return st;
@@ -93,8 +96,8 @@ static pboost_status fit(void *self, const pboost_answers *answers, size_t first
     pboost_glm *glm = self;
     if (pools(&glm->options))
         first_bag = 0;
-    return pboost_answers_fit(&glm->coef, &glm->report, glm->covariance, &glm->x, glm->weight,
-                              glm->offset, answers, first_bag, &glm->options, err);
+    return pboost_answers_fit_in(&glm->work, &glm->coef, &glm->report, glm->covariance, &glm->x,
+                                 glm->weight, glm->offset, answers, first_bag, &glm->options, err);
 }
 
 pboost_learner pboost_glm_learner(pboost_glm *glm)

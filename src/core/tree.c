@@ -33,6 +33,7 @@
 #include "rng.h"
 #include "treenode.h"
 #include "try.h"
+#include "watch.h"
 
 #define LEVEL_GAIN 0.6366197724 /* 2/pi: of the variance of a normal, what halving it explains */
 
@@ -230,7 +231,8 @@ static void tree_free(tree *t, const pboost_white *white)
 }
 
 pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const double *weight,
-                               size_t min_bag, int threads, pboost_error *err)
+                               size_t min_bag, int threads, const pboost_watch *watch,
+                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     tree t = {0};
@@ -238,8 +240,10 @@ pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const doub
     *out = (pboost_bags){0};
     TRY(tree_init(&t, white, weight, min_bag, threads, err));
     NEED(out->start = pboost_alloc(white->n / min_bag + 1, sizeof *out->start), err);
-    while (t.n_nodes > 0)
+    while (t.n_nodes > 0) {
+        TRY(pboost_watch_check(watch, err));
         TRY(split_level(&t, err));
+    }
     out->n_rows = t.n;
     out->row = t.final;
     t.final = NULL;

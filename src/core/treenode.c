@@ -326,7 +326,7 @@ static pboost_status cut_by_sorting(size_t *left, tree *t, tree_node node, bench
     pboost_status st = PBOOST_OK;
     size_t first = node.first, n = node_size(node);
     TRY(pboost_sort_doubles(t->order + first, t->sorted + first, t->value + first, n, b.threads,
-                            err));
+                            NULL, err));
     *left = best_cut(t->sorted + first, t->order + first,
                      t->now.weight != NULL ? t->now.weight + first : NULL, n, t->min_bag);
     move_samples(t, node);
@@ -348,7 +348,7 @@ static pboost_status sample_cut(size_t *left, const tree *t, tree_node node, ben
         if (weight != NULL)
             weight[i] = t->now.weight[at];
     }
-    TRY(pboost_sort_doubles(b.order, b.value, value, m, 1, err));
+    TRY(pboost_sort_doubles(b.order, b.value, value, m, 1, NULL, err));
     double share = (double)best_cut(b.value, b.order, weight, m, 1) / (double)m;
     size_t part = (size_t)(share * (double)parts + 0.5);
     part = part < low ? low : part > parts - low ? parts - low : part;
@@ -386,7 +386,7 @@ static pboost_status find_threshold(node_split *p, size_t left, bench b, pboost_
     if (!(below < left && left <= below + count)) /* only what is no number is nowhere */
         FAIL(err, PBOOST_BAD_DATA, "the features overflow where bags are made; scale them down");
     NEED(sorted = pboost_alloc(count, sizeof *sorted), err);
-    TRY(pboost_sort_doubles(order, sorted, near, count, b.threads, err));
+    TRY(pboost_sort_doubles(order, sorted, near, count, b.threads, NULL, err));
     p->threshold = sorted[left - below - 1];
     p->ties = 0;
     for (size_t i = left - below; i-- > 0 && sorted[i] == p->threshold;)
