@@ -42,8 +42,8 @@ size_t train_warnings(train_warning *out, const train_arguments *a, const train_
         WARN("the features have rank %zu; column '%.100s' adds nothing to those before it and has "
              "weight 0",
              f->rank, data->encoding.column[f->first_dropped]);
-    double sd = predictor_sd(data, r);
-    if (f->separable || (a->family != PBOOST_LINEAR && !(sd <= LARGE_SD)))
+    double sd = a->family != PBOOST_LINEAR ? predictor_sd(data, r) : 0.0;
+    if (f->separable || !(sd <= LARGE_SD))
         WARN("the linear predictor has standard deviation %.3g: the answers all but separate the "
              "rows, and weights are as large as the penalty lets them be; their errors mean little",
              sd);
