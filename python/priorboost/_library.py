@@ -152,6 +152,8 @@ class FitReport(Structure):
         ("separable", c_bool),
         ("dispersion_floored", c_bool),
         ("undercovers", c_bool),
+        ("mean_hidden", c_bool),
+        ("estimator", c_int),
     ]
 
 

@@ -163,6 +163,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         training["rounds"] = settings.rounds
         training["rows_spent"] = len(labels)
         training["l2"] = result.report.l2
+        if self.estimator == "cv":
+            training["estimator"] = name_of("estimator", result.report.estimator)
         return result, training, None
 
     def _recipe(self) -> tuple[_library.Simulation, dict[str, Any]]:
@@ -242,6 +244,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         pilot = Automatic(table.X, table.offset, rules, fit, settings) if automatic else None
         revise = None if pilot is None else pilot.revise
         result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
+        fit.estimator = result.report.estimator  # cross-validation may have chosen it
         training = describe(rules, settings, fit, has_seed, n_rows, result.report.l2)
         return result, training, None if pilot is None else pilot.plan
 
@@ -255,7 +258,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             result = fit_given(table, log, fit)
         return result, {
             "algorithm": "given",
-            "estimator": name_of("estimator", fit.estimator),
+            "estimator": name_of("estimator", result.report.estimator),
             "bags": "given",
             "min_bag": int(bags.sizes.min()),
             "rounds": 1,
@@ -459,8 +462,13 @@ def warn(report: _library.FitReport, n_parameters: int) -> None:
         )
     if report.undercovers:
         _warn(
-            "Poisson with noise on bags as mixed as random ones: the intervals are too short; "
-            "bags='features' does not have that fault"
+            "noise on bags as mixed as random ones: the intervals are too short; bags='features' does "
+            "not have that fault"
+        )
+    if report.mean_hidden:
+        _warn(
+            "the noise, or a lack of events, hides even the mean of the labels: no weight can be "
+            "known, and the model is constant"
         )
     if 0 < report.bags < 2 * n_parameters:
         _warn(
