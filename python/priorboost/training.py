@@ -19,7 +19,7 @@ from .data import Array, matrix
 from .relay import Relay
 
 _ALL = 2**63 - 1
-_F64 = np.dtype(np.float64)
+_REPORT_SIZE = ctypes.sizeof(_library.FitReport)
 # Cells of X from which a run is watched for Ctrl-C; less takes a few milliseconds.
 _WATCHED_CELLS = 1 << 17
 
@@ -188,16 +188,19 @@ class Run:
 
     def result(self) -> GLMResult:
         """Copy what the rounds have given."""
-        return _result_of(self.run)
+        return _result_of(self.run, self.coef.n + 1)
 
 
-def _result_of(run: _library.Run) -> GLMResult:
-    rounds, n = run.rounds, run.coef.contents.n + 1
+def _result_of(run: _library.Run, n: int) -> GLMResult:
+    """Copy what a run of n weights, the intercept's included, has given: small, so by bytes."""
+    rounds = run.rounds
+    path = bytearray(ctypes.string_at(run.path, rounds * n * 8))
     history = ctypes.string_at(run.history, rounds * _library.ROUND.itemsize)
+    report = ctypes.string_at(run.report, _REPORT_SIZE)
     return GLMResult(
-        copy_array(run.path, rounds * n, _F64).reshape(rounds, n),
+        np.frombuffer(path).reshape(rounds, n),
         np.frombuffer(history, _library.ROUND),
-        _library.FitReport.from_buffer_copy(run.report.contents),
+        _library.FitReport.from_buffer_copy(report),
         square_of(run.covariance, n),
     )
 
@@ -223,7 +226,7 @@ def _simulate(
     weight, offset = address(table.weight), address(table.offset)
     call(lib.run_simulate, run, x, address(labels), weight, offset, how)
     try:
-        return _result_of(run)
+        return _result_of(run, table.X.shape[1] + 1)
     finally:
         lib.run_close(run)
 
