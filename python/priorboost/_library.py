@@ -1,4 +1,4 @@
-"""The C library, as ctypes sees it: ``core.h`` and the models of ``io.h``, and nothing else.
+"""The C library, as ctypes sees it: ``core.h``, ``cluster.h`` and the models of ``io.h``.
 
 Structures have the fields of the C structs in their order (a test reads the headers and compares).
 ctypes releases the interpreter's lock around every call.  All calls that can fail go through
@@ -430,6 +430,18 @@ class Model(Structure):
     ]
 
 
+SumsFunction = CFUNCTYPE(
+    c_int, c_void_p, POINTER(Coef), c_bool, POINTER(c_double), POINTER(Error)
+)
+DirectionFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Coef), POINTER(c_double), POINTER(Error))
+
+
+class Parts(Structure):
+    """``pboost_parts``."""
+
+    _fields_ = [("self", c_void_p), ("sums", SumsFunction), ("direction", DirectionFunction)]
+
+
 # One round of a history; what `pboost_round` is in memory.
 ROUND = np.dtype(
     [
@@ -458,6 +470,10 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "bags_optimal": (None, [POINTER(Bags), c_void_p, c_size_t, c_size_t, c_int, _E]),
     "bags_random": (None, [POINTER(Bags), c_size_t, c_size_t, c_uint64, _E]),
     "bags_features": (None, [POINTER(Bags), POINTER(Samples), c_size_t, c_int, _E]),
+    "bags_hybrid": (
+        None,
+        [POINTER(Bags), POINTER(Samples), c_int, c_void_p, c_size_t, c_int, _E],
+    ),
     "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
     "bags_check": (None, [POINTER(Bags), c_size_t, c_size_t, _E]),
     "bags_mismatch": (None, [POINTER(c_double), POINTER(Bags), POINTER(Bags), _E]),
@@ -573,6 +589,41 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "model_free": (c_void_p, [POINTER(Model)]),
     "model_save": (None, [POINTER(Model), c_char_p, _E]),
     "model_load": (None, [POINTER(Model), c_char_p, _E]),
+    "text_keys": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t]),
+    "number_keys": (c_void_p, [c_void_p, c_void_p, c_size_t]),
+    "shuffle_keys": (c_void_p, [c_void_p, c_size_t, c_uint64, c_uint64, c_void_p, c_uint64]),
+    "slices": (None, [c_void_p, c_int, c_size_t, c_size_t, c_size_t, _E]),
+    "order_scores": (None, [c_void_p, c_void_p, c_void_p, c_size_t, c_int, _E]),
+    "order_keys": (None, [c_void_p, c_void_p, c_size_t, c_int, _E]),
+    "cut_grid": (c_void_p, [_SIZE, _SIZE, c_size_t, c_size_t]),
+    "cut_scale": (c_double, [c_double, c_double]),
+    "cut_piece": (
+        None,
+        [c_void_p, _SIZE, c_void_p, c_size_t, c_size_t, c_double, c_int, c_int, _E],
+    ),
+    "part_shift": (c_bool, [c_void_p, POINTER(Samples)]),
+    "part_sums": (
+        None,
+        [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_bool, c_int, _E],
+    ),
+    "part_direction": (
+        None,
+        [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_int, _E],
+    ),
+    "parts_fit": (
+        None,
+        [
+            POINTER(Coef),
+            POINTER(FitReport),
+            POINTER(Parts),
+            c_void_p,
+            c_void_p,
+            c_size_t,
+            c_void_p,
+            POINTER(FitOptions),
+            _E,
+        ],
+    ),
 }
 
 

@@ -11,7 +11,7 @@ import priorboost as pb
 from priorboost import _library
 from priorboost._library import lib
 
-HEADERS = [ROOT / "include/priorboost" / name for name in ("core.h", "io.h")]
+HEADERS = [ROOT / "include/priorboost" / name for name in ("core.h", "cluster.h", "io.h")]
 
 STRUCTURES = {
     "pboost_" + re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower(): cls

@@ -80,8 +80,8 @@ static pboost_status solver_init(solver *s, double *x, const pboost_objective *f
     pboost_status st = PBOOST_OK;
     size_t n = f->n, vectors = 8 + (f->rough_hessian != NULL ? 2 * MEMORY : 0);
     *s = (solver){.f = f, .options = options, .n = n, .x = x};
-    NEED(s->block = pboost_alloc(n * (n + vectors), sizeof *s->block), err);
-    NEED(s->factor.dropped = calloc(n > 0 ? n : 1, 1), err);
+    NEED(s->block = pboost_take(options->work, n * (n + vectors), sizeof *s->block), err);
+    NEED(s->factor.dropped = pboost_take_zeros(options->work, n, 1), err);
     double *at = s->block + n * n;
     double **vector[] = {&s->trial, &s->gradient, &s->trial_gradient, &s->step,
                          &s->past,  &s->work,     &s->factor.scale};
@@ -98,8 +98,8 @@ done:
 
 static void solver_free(solver *s)
 {
-    free(s->block);
-    free(s->factor.dropped);
+    pboost_give(s->options->work, s->block);
+    pboost_give(s->options->work, s->factor.dropped);
 }
 
 /* Evaluates at the point `at` into value and gradient; the Hessian, if wanted, goes to the factor. */

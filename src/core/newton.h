@@ -4,6 +4,8 @@
 
 #include <priorboost/core.h>
 
+#include "workspace.h"
+
 typedef struct {
     size_t n;
     void *self;
@@ -25,6 +27,7 @@ typedef struct {
     bool quadratic;   /* the Hessian is the same everywhere */
     double floor;     /* a value below this is compared with the tolerance as if it were this */
     double limit;     /* a start whose value is larger is refused; INFINITY: none */
+    pboost_workspace *work; /* NULL: none */
     const pboost_watch *watch;
 } pboost_newton_options;
 

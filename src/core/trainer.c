@@ -18,6 +18,7 @@
 #include "tree.h"
 #include "try.h"
 #include "watch.h"
+#include "workspace.h"
 
 struct pboost_trainer {
     pboost_oracle oracle;
@@ -27,6 +28,7 @@ struct pboost_trainer {
     size_t *order;       /* the table's rows, shuffled */
     size_t *slice_start; /* in `order`, by round */
     double *score;       /* of the current slice */
+    pboost_workspace work;
     pboost_answers answers;
     pboost_round *history;
     size_t round; /* rounds done so far */
@@ -42,6 +44,7 @@ typedef struct {
     size_t bag_size;
     uint64_t seed;
     int threads;
+    pboost_workspace *work; /* of the trainer */
     const pboost_watch *watch;
 } slice;
 
@@ -73,14 +76,14 @@ static size_t first_bag_to_use(const pboost_trainer *t)
 
 static pboost_status random_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
-    return pboost_bags_random(out, s->n, s->bag_size, s->seed, err);
+    return pboost_bags_random_in(s->work, out, s->n, s->bag_size, s->seed, err);
 }
 
 static pboost_status prior_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     if (s->score == NULL)
         return random_bags(out, s, err);
-    return pboost_bags_optimal(out, s->score, s->n, s->bag_size, s->threads, err);
+    return pboost_bags_optimal_in(s->work, out, s->score, s->n, s->bag_size, s->threads, err);
 }
 
 static pboost_status feature_bags(pboost_bags *out, const slice *s, pboost_error *err)
@@ -134,7 +137,7 @@ static pboost_status score_slice(pboost_trainer *t, slice *s, pboost_error *err)
     return PBOOST_OK;
 }
 
-static slice next_slice(const pboost_trainer *t)
+static slice next_slice(pboost_trainer *t)
 {
     size_t first = t->slice_start[t->round];
     return (slice){.row = t->order + first,
@@ -144,6 +147,7 @@ static slice next_slice(const pboost_trainer *t)
                    .bag_size = t->options.bag_size,
                    .seed = pboost_rng_key(t->options.seed, RNG_SHUFFLE, 1, t->round),
                    .threads = t->options.threads,
+                   .work = &t->work,
                    .watch = t->options.watch};
 }
 
@@ -185,7 +189,7 @@ pboost_status pboost_trainer_step(pboost_trainer *t, pboost_error *err)
     TRY(t->learner.fit(t->learner.self, &t->answers, first_bag_to_use(t), err));
     TRY(report_round(t, &s, bags.n_bags, within, err));
 done:
-    pboost_bags_free(&bags);
+    pboost_bags_give(&t->work, &bags);
     return st;
 }
 
@@ -247,7 +251,7 @@ static pboost_status shuffle_rows(size_t *order, size_t n, const pboost_trainer_
         pboost_rng_keys(key, n, o->seed, RNG_SHUFFLE, 0);
     for (size_t i = 0; o->row_key != NULL && i < n; i++)
         key[i] = pboost_rng_key(o->seed, RNG_SHUFFLE, 0, o->row_key[i]);
-    TRY(pboost_sort_keys(order, key, n, o->threads, err));
+    TRY(pboost_sort_keys(order, key, n, o->threads, NULL, err));
 done:
     free(key);
     return st;
@@ -317,6 +321,7 @@ void pboost_trainer_free(pboost_trainer *t)
     if (t == NULL)
         return;
     pboost_answers_free(&t->answers);
+    pboost_workspace_free(&t->work);
     free(t->order);
     free(t->slice_start);
     free(t->score);

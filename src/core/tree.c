@@ -281,7 +281,7 @@ static pboost_status split_node(tree *t, size_t index, bench b, pboost_error *er
     node_pass p = {t, node, b.direction, center, b.sums};
     pboost_parallel(node_chunks(node_size(node)), b.threads, project_chunk, &p);
     TRY(pboost_sort_doubles(t->order + first, t->sorted + first, t->value + first, node_size(node),
-                            b.threads, err));
+                            b.threads, NULL, err));
     size_t middle = first + best_cut(t, node);
     move_samples(t, node);
     t->child[2 * index] = (tree_node){first, middle};
