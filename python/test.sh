@@ -32,6 +32,7 @@ fi
 debian=(python3-numpy python3-scipy python3-sklearn python3-pytest)
 on_debian() { /usr/bin/python3 -c 'import numpy, scipy, sklearn, pytest' 2>/dev/null; }
 
+mkdir -p build/python
 echo "== PyPI cannot be reached: the tests run on Debian's NumPy and scikit-learn" >&2
 if ! on_debian && [ "$(id -u)" = 0 ]; then
     DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${debian[@]}" \
