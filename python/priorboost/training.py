@@ -149,16 +149,12 @@ class Run:
         self._borrowed = (table, oracle, settings, relay, x)
         self._call = _check if relay is None else relay.check
         self.run = _library.Run()
-        self._call(
-            lib.run_open,
-            self.run,
-            x,
-            address(table.weight),
-            address(table.offset),
-            oracle,
-            fit,
-            settings,
-        )
+        weight, offset = address(table.weight), address(table.offset)
+        try:
+            self._call(lib.run_open, self.run, x, weight, offset, oracle, fit, settings)
+        except BaseException:  # Ctrl-C may come out of a call that has succeeded
+            lib.run_close(self.run)
+            raise
 
     def __enter__(self) -> Run:
         return self
@@ -224,8 +220,8 @@ def _simulate(
 ) -> GLMResult:
     run, x = _library.Run(), matrix(table.X)
     weight, offset = address(table.weight), address(table.offset)
-    call(lib.run_simulate, run, x, address(labels), weight, offset, how)
-    try:
+    try:  # Ctrl-C may come out of a call that has succeeded
+        call(lib.run_simulate, run, x, address(labels), weight, offset, how)
         return _result_of(run, table.X.shape[1] + 1)
     finally:
         lib.run_close(run)
