@@ -262,7 +262,7 @@ class Run(Structure):
         ("path", c_void_p),
         ("coef", POINTER(Coef)),
         ("history", c_void_p),
-        ("report", POINTER(FitReport)),
+        ("report", c_void_p),
         ("covariance", c_void_p),
     ]
 

@@ -123,9 +123,12 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         columns = PLAIN
         if self.standardize or self.winsorize is not None:
             columns = Columns.learn(X, self.winsorize, self.standardize, self.fit_intercept)
-        table = Table(
-            columns.apply(X), weights_of(weight, n_rows), by_row(offset, n_rows, "offset")
-        )
+            X = columns.apply(X)
+        table = Table(X)
+        if weight is not None:
+            table.weight = weights_of(weight, n_rows)
+        if offset is not None:
+            table.offset = by_row(offset, n_rows, "offset")
         plan = None
         try:
             if answers is not None:
@@ -154,11 +157,11 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             keeper = MemoryHandle(labels, self._rules(), self.clamp, has_seed, seed)
             return self._train(table, keeper.interface, None, keys, prior, has_seed, seed)
         how, training = self._recipe()
-        settings = Settings.from_buffer_copy(how.trainer)
-        settings.default_rounds(len(labels), table.X.shape[1], how.rules.min_bag)
-        if keys is not None or prior is not None:
+        settings = how.trainer  # a view: what is set here is set there
+        if not settings.rounds or keys is not None or prior is not None:
+            settings = Settings.from_buffer(how, type(how).trainer.offset)
+            settings.default_rounds(len(labels), table.X.shape[1], how.rules.min_bag)
             settings.lend(prior, keys)
-        how.trainer = settings
         result = simulate(table, labels, how)
         training["rounds"] = settings.rounds
         training["rows_spent"] = len(labels)
@@ -292,7 +295,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
 
     def _take(self, result: GLMResult, columns: Columns) -> None:
         """Set the attributes that end in an underscore."""
-        columns.restore(result)
+        if columns is not PLAIN:
+            columns.restore(result)
         report = result.report
         warn(report, result.path.shape[1] - (not self.fit_intercept))
         self.l2_ = report.l2
