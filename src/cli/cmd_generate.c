@@ -46,10 +46,8 @@ static char *print_decimal(char *out, double value)
         *out++ = digits[--n];
     if (fraction > 0) {
         *out++ = '.';
-        for (unsigned unit = 100000000; fraction > 0; unit /= 10) {
-            *out++ = (char)('0' + fraction / unit);
-            fraction %= unit;
-        }
+        for (uint64_t rest = fraction; rest > 0; rest = rest % 100000000 * 10)
+            *out++ = (char)('0' + rest / 100000000);
     }
     return out;
 }

@@ -235,7 +235,7 @@ static void result_free(train_result *result)
         pboost_coef_free(&result->path[t]);
     free(result->path);
     free(result->history);
-    pboost_plan_free(&result->plan);
+    pboost_choice_free(&result->choice);
     free(result->covariance);
     free(result->bags_asked);
     free(result->bag_deviance);

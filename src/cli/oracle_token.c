@@ -153,6 +153,8 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
     if (cli->help)
         return PBOOST_OK;
     bool listing = strcmp(what, "list") == 0, revoking = strcmp(what, "revoke") == 0;
+    if (*what == '\0')
+        FAIL(err, PBOOST_INVALID, "what is to be done with tokens? create, list or revoke");
     if (!listing && !revoking && strcmp(what, "create") != 0)
         FAIL(err, PBOOST_INVALID, "'%s' is not something to do with tokens; create, list or revoke",
              what);

@@ -96,17 +96,14 @@ typedef struct train_result {
     bool simulated;
     size_t unavailable, same_unit; /* rows left out */
     double seconds;
-    pboost_plan plan;        /* with --auto: what was forecast before training */
-    pboost_belief learnt;    /* and what its first round taught; NaN: nothing */
-    size_t planned_bag_size; /* what the first plan recommended */
+    pboost_choice choice; /* with --auto */
 } train_result;
 
-/* Plans and sets options and estimator to what the plan recommends.  Under noise a first round of
- * one row in seventeen is kept apart to learn from, where the table is large enough for that. */
+/* Plans and sets options and estimator to what the plan recommends. */
 pboost_status train_auto_choose(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err);
 json_t *train_describe_plan(const train_result *result);
-/* After that round: plans again with what it taught. */
+/* After the first round: plans again with what it taught, if it was there for that. */
 pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
                                 const train_arguments *a, const train_data *data,
                                 const pboost_coef *coef, pboost_error *err);

@@ -237,7 +237,7 @@ pboost_status train_print_json(cli_context *cli, const train_arguments *a, const
         json_object_set_new(report, "oracle", json_string(a->oracle));
     if (a->oracle != NULL || a->unit != NULL)
         json_object_set_new(report, "rows_left_out",
-                            json_integer((json_int_t)(r->unavailable + r->same_unit)));
+                            json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
     describe_fit(report, data, r);
     json_object_set_new(report, "warnings", describe_warnings(a, data, r));
     tell_warnings(cli, a, data, r);
@@ -298,11 +298,12 @@ static json_t *describe_record(const train_arguments *a, const train_data *data,
     json_object_set_new(record, "history", describe_history(r));
     describe_fit(record, data, r);
     if (a->automatic) {
+        const pboost_plan *forecast = &r->choice.plan;
         json_t *plan = train_describe_plan(r), *errors = json_array();
-        for (size_t j = 0; j < r->plan.n_columns && r->plan.se != NULL; j++)
+        for (size_t j = 0; j < forecast->n_columns && forecast->se != NULL; j++)
             json_array_append_new(
                 errors,
-                cli_json_number(r->plan.se[j] / (data->scale != NULL ? data->scale[j] : 1.0)));
+                cli_json_number(forecast->se[j] / (data->scale != NULL ? data->scale[j] : 1.0)));
         json_object_set_new(plan, "standard_errors", errors);
         json_object_set_new(record, "plan", plan);
     }
