@@ -4,8 +4,9 @@
     run_blocks.py [--only sh|python|c] [FILE.md ...]
 
 The sh blocks of a file are run in order by one bash in an empty folder, with the built program on
-PATH; then its python blocks, as one script, by a Python that has the package; c blocks with a
-main() are built against the library and run.  A comment on the line before a block changes that:
+PATH; then its python blocks, as one script, by a Python that has the package; c blocks are built
+against the library and run, in the frame of c_block.c where they have no main().  A comment on the
+line before a block changes that:
 
     <!-- test: skip REASON -->    not run; REASON is listed at the end
     <!-- test: background -->     left running, once it has said "listening": a server
@@ -68,7 +69,7 @@ def read_blocks(path):
             fence = directive = None
         elif fence is not None:
             text.append(line[len(indent):] if line.startswith(indent) else line)
-        elif found := re.match(r"<!-- test: (skip .+|background|exit \d+) -->", line):
+        elif found := re.match(r"\s*<!-- test: (skip .+|background|exit \d+) -->", line):
             directive = found.group(1)
         elif "<!-- test:" in line and "needs" not in line:
             failures.append(f"{path.relative_to(ROOT)}:{number}: what is this? {line.strip()}")
@@ -79,17 +80,16 @@ def read_blocks(path):
 
 def wanted(block):
     """Whether to run it; what is left out is noted."""
-    if not block.language and re.match(r"\$ |\./dev |priorboost [a-z]+ --|sudo |store=", block.text):
+    if not block.language and block.path.name != "tutorial.md" and re.match(r"\$ |\./dev |priorboost [a-z]+ --|sudo |store=", block.text):
         failures.append(f"{block}: commands in a block that is not marked sh")
     if block.language not in counts:
         return False
     reason = ELSEWHERE.get((block.path.name, block.language))
     if block.action == "skip":
         reason = block.argument
-    if block.language == "c" and "main(" not in block.text:
-        reason = "no program: a part of one"
     if reason:
-        skipped.append(f"{block}: {reason}")
+        where = block.path.relative_to(ROOT) if block.action != "skip" else block
+        skipped.append(f"{where}: {reason}")
     return reason is None
 
 
@@ -197,7 +197,9 @@ def run_file(path, only):
                     complain(f"{python[0]} and the Python blocks after it", code, output)
                 counts["python"] += len(python)
         for block in c:
-            (folder / "block.c").write_text(block.text)
+            frame = (ROOT / "tests/docs/c_block.c").read_text()
+            whole = "main(" in block.text
+            (folder / "block.c").write_text(block.text if whole else frame.replace("BLOCK", block.text))
             code, output = run(["sh", "-c", f"cc -std=c17 -Wall -Werror block.c -I{ROOT}/include "
                                 f"-L{LIBRARY.parent} -lpriorboost -lm -o block && ./block"], folder, env)
             if code != 0:
@@ -218,7 +220,7 @@ def main():
         run_file(path.resolve(), arguments.only)
         if ran := sum(counts.values()) - before:
             print(f"{path.name}: {ran} blocks, {time.monotonic() - began:.1f} s", flush=True)
-    for line in skipped:
+    for line in sorted(set(skipped)):
         print(f"not run: {line}")
     for line in failures:
         print(f"run_blocks.py: {line}", file=sys.stderr)
