@@ -18,14 +18,15 @@ if on_pypi; then
     "$environment/bin/pip" wheel -q --no-deps --no-build-isolation -w build/python/wheel .
     "$environment/bin/pip" uninstall -q -y scikit-build-core
     "$environment/bin/pip" install -q --disable-pip-version-check \
-        "$(echo build/python/wheel/priorboost-*.whl)[dev]"
+        "$(echo build/python/wheel/priorboost-*.whl)[dev,spark]"
     unset PYTHONPATH PRIORBOOST_LIBRARY
     "$environment/bin/ruff" check .
     "$environment/bin/ruff" format --check --quiet .
     "$environment/bin/mypy"
+    java -version >/dev/null 2>&1 || echo "== left out: the tests on Spark; there is no Java" >&2
     exec "$environment/bin/python" -m pytest -q "$@"
 fi
-echo "== PyPI cannot be reached: no wheel is built, no estimator checks, Debian's scikit-learn" >&2
+echo "== PyPI cannot be reached: no wheel is built, no estimator checks, Debian's scikit-learn, no Spark" >&2
 /usr/bin/python3 -c 'import numpy, sklearn, pytest' 2>/dev/null || {
     echo "== left out: all Python tests; python3-numpy, python3-sklearn, python3-pytest are missing" >&2
     exit 0
