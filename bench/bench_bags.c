@@ -88,10 +88,10 @@ static int run(seconds *best, const double *score, size_t n, size_t k, int threa
     if (pboost_bags_optimal(&bags, score, n, k, threads, NULL) != PBOOST_OK)
         goto done;
     double t1 = now();
-    if (pboost_sort_doubles(row, sorted, score, n, threads, NULL) != PBOOST_OK)
+    if (pboost_sort_doubles(row, sorted, score, n, threads, NULL, NULL) != PBOOST_OK)
         goto done;
     double t2 = now();
-    if (pboost_partition(start, &n_bags, sorted, n, k, threads, NULL) != PBOOST_OK)
+    if (pboost_partition(start, &n_bags, sorted, n, k, threads, NULL, NULL) != PBOOST_OK)
         goto done;
     double t3 = now();
     keep_least(&best->whole, t1 - t0);

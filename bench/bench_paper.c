@@ -118,9 +118,9 @@ static void split_bags(watch *w, size_t min_bag, pboost_error *err)
 {
     size_t n_bags;
     double from = now();
-    must(pboost_sort_doubles(w->row, w->sorted, w->score, w->n_scored, 1, err), err);
+    must(pboost_sort_doubles(w->row, w->sorted, w->score, w->n_scored, 1, NULL, err), err);
     double sorted = now();
-    must(pboost_partition(w->start, &n_bags, w->sorted, w->n_scored, min_bag, 1, err), err);
+    must(pboost_partition(w->start, &n_bags, w->sorted, w->n_scored, min_bag, 1, NULL, err), err);
     w->time.partition += now() - sorted;
     w->time.sort += sorted - from;
 }

@@ -61,6 +61,7 @@ class FitOptions(C.Structure):
         ("rho", C.c_double),
         ("covariance", C.c_int),
         ("seed", C.c_uint64),
+        ("watch", C.c_void_p),
     ]
 
 
@@ -142,12 +143,13 @@ class Library:
         )
         return Partition(self._c, bags)
 
-    def event_fit(self, family, x, y, l2, start=None, threads=1):
+    def event_fit(self, family, x, y, l2, start=None, threads=1, tolerance=1e-14):
         """theta that minimises the sum of losses plus l2/2 |theta|^2, without intercept."""
         theta = np.zeros(x.shape[1]) if start is None else np.array(start, dtype=np.float64)
         coef = Coef(len(theta), theta.ctypes.data, 0.0)
         options = FitOptions(
-            C.sizeof(FitOptions), FAMILIES[family], l2, False, threads, 100, 1e-14, 0, 0.5, 0, 0
+            C.sizeof(FitOptions), FAMILIES[family], l2, False, threads, 100, tolerance, 0, 0.5, 0,
+            0, None
         )
         report = FitReport()
         samples, _matrix = self._samples(x, y)

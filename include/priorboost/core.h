@@ -70,6 +70,13 @@ PBOOST_API const pboost_status_info *pboost_status_describe(pboost_status status
 PBOOST_API pboost_status pboost_fail(pboost_error *err, pboost_status status, const char *format,
                                      ...) PBOOST_PRINTF(3, 4);
 
+/* A way to give up long work.  stop is called now and then, by the thread that called the library:
+ * true ends the work with PBOOST_CANCELLED.  Once true it must stay true. */
+typedef struct pboost_watch {
+    bool (*stop)(void *user);
+    void *user;
+} pboost_watch;
+
 /* ---- Data ------------------------------------------------------------------------------------ */
 
 /* The response's distribution: it fixes b, the mean b' and the variance b''. */
@@ -200,13 +207,14 @@ typedef struct pboost_fit_options {
     pboost_estimator estimator;
     double rho; /* interpolated: 0 is the bag-level loss, 1 the event-level loss */
     pboost_covariance covariance;
-    uint64_t seed; /* of the folds of cross-validation */
+    uint64_t seed;             /* of the folds of cross-validation */
+    const pboost_watch *watch; /* looked at in every iteration; NULL: none */
 } pboost_fit_options;
 
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pboost_fit_options), PBOOST_LINEAR, PBOOST_L2_DEFAULT, true, 1, 100, 1e-14,         \
-            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0                                          \
+            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL                                    \
     }
 
 typedef struct pboost_fit_report {
@@ -492,12 +500,15 @@ typedef struct pboost_trainer_options {
     /* Called after every round; may set test_loss; false stops the training (PBOOST_CANCELLED). */
     bool (*on_round)(void *user, pboost_round *round);
     void *user;
+    /* Looked at while bags are made and, for the last time in a round, before they are asked about;
+     * NULL: none.  The fit has its own. */
+    const pboost_watch *watch;
 } pboost_trainer_options;
 
 #define PBOOST_TRAINER_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(pboost_trainer_options), PBOOST_PRIORBOOST, PBOOST_BAGS_PRIOR, PBOOST_EQUAL, 1, 0,  \
-            NULL, 0, NULL, false, 0, NULL, PBOOST_LINEAR, NULL, NULL                               \
+            NULL, 0, NULL, false, 0, NULL, PBOOST_LINEAR, NULL, NULL, NULL                         \
     }
 
 /* The default number of rounds for n rows, d features, bags of k: the largest power of two <= 16
@@ -525,6 +536,44 @@ PBOOST_API bool pboost_trainer_done(const pboost_trainer *trainer);
 PBOOST_API size_t pboost_trainer_rounds_done(const pboost_trainer *trainer);
 PBOOST_API const pboost_round *pboost_trainer_history(const pboost_trainer *trainer);
 PBOOST_API const pboost_answers *pboost_trainer_answers(const pboost_trainer *trainer);
+
+/* ---- Training a generalised linear model ----------------------------------------------------- */
+
+/* A model and its trainer, and what their rounds have given so far. */
+typedef struct pboost_run {
+    pboost_glm *glm;
+    pboost_trainer *trainer;
+    size_t rounds; /* T */
+    double *path;  /* by round: theta and, last, the intercept */
+    const pboost_coef *coef;
+    const pboost_round *history;
+    const pboost_fit_report *report; /* of the last fit */
+    const double *covariance;        /* as pboost_glm_covariance */
+} pboost_run;
+
+/* Everything is borrowed.  options->x is not looked at: x is what bags are made from. */
+PBOOST_API pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x,
+                                         const double *weight, const double *offset,
+                                         const pboost_oracle *oracle, const pboost_fit_options *fit,
+                                         const pboost_trainer_options *options, pboost_error *err);
+/* Runs so many rounds, or as many as are left. */
+PBOOST_API pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err);
+PBOOST_API void pboost_run_close(pboost_run *run);
+
+/* Both parties in one process: the rules and the keeper of the labels, and how they are learnt from. */
+typedef struct pboost_simulation {
+    pboost_rules rules;
+    pboost_memory_oracle_options holder;
+    pboost_fit_options fit;
+    pboost_trainer_options trainer;
+} pboost_simulation;
+
+/* Opens a run on labels in hand, by row of x, and goes through all its rounds. */
+PBOOST_API pboost_status pboost_run_simulate(pboost_run *out, const pboost_matrix *x,
+                                             const double *label, const double *weight,
+                                             const double *offset,
+                                             const pboost_simulation *simulation,
+                                             pboost_error *err);
 
 /* ---- Planner --------------------------------------------------------------------------------- */
 
@@ -615,6 +664,34 @@ PBOOST_API pboost_status pboost_belief_learn(pboost_belief *belief, pboost_famil
                                              const pboost_matrix *x, const double *offset,
                                              const pboost_answers *answers, const pboost_coef *coef,
                                              int threads, pboost_error *err);
+
+/* What `train --auto` runs: the plan's recommendation, as options of trainer and fit. */
+typedef struct pboost_choice {
+    pboost_plan plan;
+    pboost_estimator estimator;
+    pboost_algorithm algorithm;
+    pboost_strategy bags;
+    pboost_schedule schedule;
+    size_t rounds, bag_size;
+    size_t planned_bag_size; /* what the first plan recommended */
+    bool pilot;              /* round 1 is there to learn from: revise after it */
+    pboost_belief learnt;    /* what it taught; NaN: nothing */
+} pboost_choice;
+
+/* Plans and chooses.  Under noise, if the table is large enough, a first round of one row in
+ * seventeen is set apart to learn from.  prior_score (by row, NULL: none) tells the mean label.
+ * options->brief is not looked at. */
+PBOOST_API pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x,
+                                            const double *offset, const double *prior_score,
+                                            const pboost_plan_options *options, pboost_error *err);
+/* After the first round, coef being the fit to it: plans again with what it taught and makes the
+ * trainer ask so.  Does nothing where that round was no pilot. */
+PBOOST_API pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
+                                              const pboost_matrix *x, const double *offset,
+                                              const pboost_coef *coef,
+                                              const pboost_plan_options *options,
+                                              pboost_error *err);
+PBOOST_API void pboost_choice_free(pboost_choice *choice);
 
 /* ---- Theory ---------------------------------------------------------------------------------- */
 

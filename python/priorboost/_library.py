@@ -35,6 +35,7 @@ from . import errors
 
 F64, F32 = 0, 1
 LINEAR, LOGISTIC, POISSON = 0, 1, 2
+AGGREGATE = 1
 
 # ---- Structures ----------------------------------------------------------------------------------
 
@@ -55,6 +56,15 @@ class StatusInfo(Structure):
         ("http_status", c_int),
         ("python_exception", c_char_p),
     ]
+
+
+StopFunction = CFUNCTYPE(c_bool, c_void_p)
+
+
+class Watch(Structure):
+    """``pboost_watch``."""
+
+    _fields_ = [("stop", StopFunction), ("user", c_void_p)]
 
 
 class Matrix(Structure):
@@ -115,7 +125,11 @@ class FitOptions(Structure):
         ("rho", c_double),
         ("covariance", c_int),
         ("seed", c_uint64),
+        ("watch", c_void_p),
     ]
+
+
+FIT_OPTIONS_SIZE = ctypes.sizeof(FitOptions)
 
 
 class FitReport(Structure):
@@ -232,6 +246,33 @@ class TrainerOptions(Structure):
         ("family", c_int),
         ("on_round", c_void_p),
         ("user", c_void_p),
+        ("watch", c_void_p),
+    ]
+
+
+class Run(Structure):
+    """``pboost_run``."""
+
+    _fields_ = [
+        ("glm", c_void_p),
+        ("trainer", c_void_p),
+        ("rounds", c_size_t),
+        ("path", c_void_p),
+        ("coef", POINTER(Coef)),
+        ("history", c_void_p),
+        ("report", POINTER(FitReport)),
+        ("covariance", c_void_p),
+    ]
+
+
+class Simulation(Structure):
+    """``pboost_simulation``."""
+
+    _fields_ = [
+        ("rules", Rules),
+        ("holder", MemoryOracleOptions),
+        ("fit", FitOptions),
+        ("trainer", TrainerOptions),
     ]
 
 
@@ -304,6 +345,23 @@ class Plan(Structure):
         ("rows", c_size_t),
         ("sample_rows", c_size_t),
         ("reason", c_char * 256),
+    ]
+
+
+class Choice(Structure):
+    """``pboost_choice``."""
+
+    _fields_ = [
+        ("plan", Plan),
+        ("estimator", c_int),
+        ("algorithm", c_int),
+        ("bags", c_int),
+        ("schedule", c_int),
+        ("rounds", c_size_t),
+        ("bag_size", c_size_t),
+        ("planned_bag_size", c_size_t),
+        ("pilot", c_bool),
+        ("learnt", Belief),
     ]
 
 
@@ -440,39 +498,84 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "algorithm_parse": (None, _PARSE),
     "schedule_parse": (None, _PARSE),
     "strategy_parse": (None, _PARSE),
-    "glm_create": (None, [_HANDLE, POINTER(Matrix), c_void_p, c_void_p, POINTER(FitOptions), _E]),
-    "glm_free": (c_void_p, [c_void_p]),
-    "glm_learner": (Learner, [c_void_p]),
-    "glm_coef": (POINTER(Coef), [c_void_p]),
-    "glm_report": (POINTER(FitReport), [c_void_p]),
-    "glm_covariance": (c_void_p, [c_void_p]),
     "rounds_default": (c_size_t, [c_size_t, c_size_t, c_size_t]),
     "id_key": (c_uint64, [c_char_p]),
+    "run_open": (
+        None,
+        [
+            POINTER(Run),
+            POINTER(Matrix),
+            c_void_p,
+            c_void_p,
+            POINTER(Oracle),
+            POINTER(FitOptions),
+            POINTER(TrainerOptions),
+            _E,
+        ],
+    ),
+    "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
+    "run_simulate": (
+        None,
+        [
+            POINTER(Run),
+            POINTER(Matrix),
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            POINTER(Simulation),
+            _E,
+        ],
+    ),
+    "run_close": (c_void_p, [POINTER(Run)]),
+    "answers_append": (
+        None,
+        [POINTER(Answers), POINTER(Bags), c_void_p, c_void_p, _E],
+    ),
+    "answers_free": (c_void_p, [POINTER(Answers)]),
+    "answers_fit": (
+        None,
+        [
+            POINTER(Coef),
+            POINTER(FitReport),
+            c_void_p,
+            POINTER(Matrix),
+            c_void_p,
+            c_void_p,
+            POINTER(Answers),
+            c_size_t,
+            POINTER(FitOptions),
+            _E,
+        ],
+    ),
     "trainer_create": (
         None,
         [_HANDLE, c_size_t, POINTER(Oracle), POINTER(Learner), POINTER(TrainerOptions), _E],
     ),
     "trainer_free": (c_void_p, [c_void_p]),
     "trainer_step": (None, [c_void_p, _E]),
-    "trainer_run": (None, [c_void_p, _E]),
     "trainer_ask_for": (None, [c_void_p, c_int, c_size_t, _E]),
+    "trainer_rounds_done": (c_size_t, [c_void_p]),
     "trainer_history": (c_void_p, [c_void_p]),
     "trainer_answers": (POINTER(Answers), [c_void_p]),
     "plan_make": (None, [POINTER(Plan), POINTER(Matrix), c_void_p, POINTER(PlanOptions), _E]),
     "plan_free": (c_void_p, [POINTER(Plan)]),
-    "belief_learn": (
+    "choice_make": (
+        None,
+        [POINTER(Choice), POINTER(Matrix), c_void_p, c_void_p, POINTER(PlanOptions), _E],
+    ),
+    "choice_revise": (
         None,
         [
-            POINTER(Belief),
-            c_int,
+            POINTER(Choice),
+            c_void_p,
             POINTER(Matrix),
             c_void_p,
-            POINTER(Answers),
             POINTER(Coef),
-            c_int,
+            POINTER(PlanOptions),
             _E,
         ],
     ),
+    "choice_free": (c_void_p, [POINTER(Choice)]),
     "risk_linear": (
         None,
         [POINTER(Risk), POINTER(Matrix), POINTER(Bags), c_void_p, c_double, _E],
@@ -581,28 +684,47 @@ OK, CANCELLED = 0, 7
 # ---- Memory --------------------------------------------------------------------------------------
 
 
+class _ArrayInterface(Structure):
+    """NumPy's ``PyArrayInterface``, the quickest way to where an array's elements are."""
+
+    _fields_ = [
+        ("two", c_int),
+        ("nd", c_int),
+        ("typekind", c_char),
+        ("itemsize", c_int),
+        ("flags", c_int),
+        ("shape", c_void_p),
+        ("strides", c_void_p),
+        ("data", c_void_p),
+    ]
+
+
+capsule_pointer: Callable[..., int] = ctypes.pythonapi.PyCapsule_GetPointer
+capsule_pointer.restype = c_void_p  # type: ignore[attr-defined]
+capsule_pointer.argtypes = [ctypes.py_object, c_char_p]  # type: ignore[attr-defined]
+
+
 def address(array: npt.NDArray[Any] | None) -> Any:
     """Return where the elements of an array begin; None for None."""
-    return None if array is None else array.__array_interface__["data"][0]
+    if array is None:
+        return None
+    capsule = array.__array_struct__
+    return _ArrayInterface.from_address(capsule_pointer(capsule, None)).data
 
 
 def copy_array(pointer: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return n elements of C memory as an array of Python's own."""
     kind = np.dtype(dtype)
-    out = np.empty(n * kind.itemsize, np.uint8)
-    if n > 0:
-        ctypes.memmove(out.__array_interface__["data"][0], pointer, out.size)
-    return out.view(kind)
+    if n == 0:
+        return np.empty(0, kind)
+    memory: Any = (c_char * (n * kind.itemsize)).from_address(pointer)
+    out: npt.NDArray[Any] = np.frombuffer(memory, kind).copy()
+    return out
 
 
 def matrix(X: npt.NDArray[Any]) -> Matrix:
     """Describe a two-dimensional float64 or float32 array without copying it."""
     size = X.itemsize
-    return Matrix(
-        X.__array_interface__["data"][0],
-        F64 if size == 8 else F32,
-        X.shape[0],
-        X.shape[1],
-        X.strides[0] // size,
-        X.strides[1] // size,
-    )
+    rows, cols = X.shape
+    down, right = X.strides
+    return Matrix(address(X), F64 if size == 8 else F32, rows, cols, down // size, right // size)

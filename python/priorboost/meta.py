@@ -15,14 +15,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from . import _library
-from ._library import lib
-from .data import Array, id_texts, remember_columns, response, row_keys
+from .data import Array, binary_labels, id_texts, remember_columns, response, row_keys
+from .glm import check_sources
 from .models import prior_scores
-from .options import choice, count_of, rules_of, seed_of, threads_of
-from .oracle import MemoryHandle, Oracle, Relay
+from .options import count_of, rules_of, seed_of
+from .oracle import MemoryHandle, Oracle
+from .parameters import LoopParameters, parameters
+from .relay import Relay
 from .remote import RemoteOracle
-from .sklearn import binary_labels
-from .training import Progress, Settings, Trainer
+from .training import Progress, Trainer
 
 __all__ = ["PriorBoost"]
 
@@ -45,7 +46,13 @@ def _rows_of(X: Any, min_rows: int = 1) -> Any:
     return X
 
 
-class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+@parameters
+class _Wrapped:
+    estimator: Any
+
+
+@parameters
+class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  # type: ignore[misc]
     """PriorBoost around any scikit-learn-like regressor or classifier of two classes.
 
     In every round the estimator's predictions make the bags, and a clone of the estimator is fitted
@@ -87,41 +94,6 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        min_bag: int = 2,
-        *,
-        rounds: int | None = None,
-        algorithm: str | None = None,
-        bags: str | None = None,
-        schedule: str = "equal",
-        bag_size: int | None = None,
-        epsilon: float | str | None = None,
-        bounds: tuple[float, float] | None = None,
-        step: float | None = None,
-        clamp: bool = False,
-        prior: Any = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.min_bag = min_bag
-        self.rounds = rounds
-        self.algorithm = algorithm
-        self.bags = bags
-        self.schedule = schedule
-        self.bag_size = bag_size
-        self.epsilon = epsilon
-        self.bounds = bounds
-        self.step = step
-        self.clamp = clamp
-        self.prior = prior
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def fit(
         self, X: Any, y: Any = None, *, oracle: Oracle | RemoteOracle | None = None, ids: Any = None
     ) -> Any:
@@ -142,18 +114,12 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         -------
         self
         """
-        if (y is None) == (oracle is None):
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None, and there is no oracle either"
-                if y is None
-                else "both y and an oracle were passed; labels come from one of them"
-            )
-        min_bag = 1 if oracle is not None else count_of(self.min_bag, "min_bag")
-        X = _rows_of(X, min_bag)
+        check_sources(self, y, oracle)
+        X = _rows_of(X, count_of(self.min_bag, "min_bag") if oracle is None else 1)
         remember_columns(self, X, reset=True)
         n_rows = _num_samples(X)
         texts = None if ids is None else id_texts(ids, n_rows)
+        prior = None if self.prior is None else prior_scores(self.prior, X, n_rows)
         has_seed, seed = seed_of(self.random_state)
         relay = Relay()
         if oracle is None:
@@ -162,12 +128,20 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         else:
             if is_classifier(self.estimator):
                 self.classes_ = np.array([0, 1])
+            keep = oracle._choose_rows(texts)
+            if keep is not None and not keep.all():
+                X, n_rows = _safe_indexing(X, np.flatnonzero(keep)), int(keep.sum())
+                texts = [text for text, kept in zip(texts or [], keep, strict=True) if kept]
+                prior = None if prior is None else prior[keep]
             interface = oracle._connect(n_rows, texts, relay)
-        settings = self._settings(X, n_rows, interface.rules, seed)
-        if texts is not None:
-            settings.row_key = row_keys(texts)
+        settings = self._settings(seed)
+        settings.default_rounds(n_rows, self.n_features_in_, interface.rules.min_bag)
+        settings.lend(prior, None if texts is None else row_keys(texts))
         learner = _Learner(self.estimator, X, seed, relay)
-        with Trainer(n_rows, interface, learner.interface, settings, relay) as trainer:
+        with (
+            relay,
+            Trainer(n_rows, interface, learner.interface, settings, relay) as trainer,
+        ):
             progress = Progress(settings.rounds, self.verbose)
             for t in range(settings.rounds):
                 trainer.step()
@@ -186,27 +160,6 @@ class PriorBoost(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             labels = response(y, n_rows)
         rules = rules_of(self.min_bag, self.epsilon, bounds, self.step)
         return MemoryHandle(labels, rules, self.clamp, has_seed, seed)
-
-    def _settings(self, X: Any, n_rows: int, rules: _library.Rules, seed: int) -> Settings:
-        bag_size = 0 if self.bag_size is None else count_of(self.bag_size, "bag_size")
-        if self.rounds is not None:
-            rounds = count_of(self.rounds, "rounds")
-        elif self.algorithm == "oneshot":
-            rounds = 1
-        else:
-            rounds = lib.rounds_default(n_rows, self.n_features_in_, bag_size or rules.min_bag)
-        settings = Settings(
-            choice("algorithm", self.algorithm or "priorboost"),
-            choice("strategy", self.bags or "prior"),
-            choice("schedule", self.schedule),
-            rounds,
-            bag_size,
-            seed,
-            threads_of(self.n_jobs),
-        )
-        if self.prior is not None:
-            settings.prior_score = prior_scores(self.prior, X, n_rows)
-        return settings
 
     def predict(self, X: Any) -> Any:
         """Return the estimator's predictions: means, or the more likely class of every row."""

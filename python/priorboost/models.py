@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -100,7 +101,8 @@ class Model:
                 f"X has the shape {values.shape}; the model has {len(self.columns)} "
                 f"columns: {', '.join(self.columns)}"
             )
-        return values
+        limits = self.column_limits()
+        return values if limits is None else np.clip(values, *limits)
 
     def predict(self, X: Any, *, offset: Any = None, n_jobs: int | None = None) -> Array:
         """Return the predicted mean response of every row, as ``priorboost predict`` does.
@@ -126,6 +128,18 @@ class Model:
         family = FAMILIES[self.family]
         weights = np.append(self.coef, self.intercept)
         return predict_mean(values, family, weights, extra, threads_of(n_jobs))
+
+    def column_limits(self) -> tuple[Array, Array] | None:
+        """Return the least and the greatest number of each encoded column; None: none has any."""
+        if all(f.limits is None for f in self.features):
+            return None
+        pairs = [
+            f.limits or (-math.inf, math.inf)
+            for f in self.features
+            for _ in range(max(1, len(f.levels) - 1))
+        ]
+        lower, upper = np.array(pairs).T
+        return lower, upper
 
     def to_estimator(self) -> Any:
         """Return the model as a fitted scikit-learn estimator on the encoded columns."""
@@ -155,7 +169,7 @@ class Model:
             positive = str(classes[1])
         return cls(
             family=estimator._family,
-            features=[Feature(name) for name in columns],
+            features=_limited(columns, estimator.limits_),
             columns=columns,
             coef=estimator.path_[-1, :-1].copy(),
             intercept=float(estimator.path_[-1, -1]),
@@ -164,6 +178,17 @@ class Model:
             positive=positive,
             training=dict(estimator.training_),
         )
+
+
+def _limited(columns: list[str], limits: tuple[Array, Array] | None) -> list[Feature]:
+    """Return columns of numbers, with the limits of those that have any."""
+    if limits is None:
+        return [Feature(name) for name in columns]
+    pairs = zip(limits[0].tolist(), limits[1].tolist(), strict=True)
+    return [
+        Feature(name, limits=(lower, upper) if math.isfinite(lower) else None)
+        for name, (lower, upper) in zip(columns, pairs, strict=True)
+    ]
 
 
 def _encode(feature: Feature, table: Any) -> list[Array]:

@@ -7,49 +7,21 @@ A subclass of `Oracle` can answer in any other way.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _library
-from ._library import CANCELLED, OK, _check, lib
+from ._library import _check, lib
 from .bags import Bags
 from .data import Array, response
 from .options import rules_of, seed_of
+from .relay import Relay
 
 __all__ = ["InMemoryOracle", "Oracle"]
 
-
-class Relay:
-    """Carries an exception that Python raised in a callback through C to the caller."""
-
-    def __init__(self) -> None:
-        self.error: BaseException | None = None
-
-    def status(self, function: Callable[..., None], *arguments: Any) -> int:
-        """Call Python from C."""
-        try:
-            function(*arguments)
-        except BaseException as error:
-            self.error = error
-            return CANCELLED
-        return OK
-
-    def check(self, function: Callable[..., int], *arguments: Any) -> None:
-        """Call C from Python; what a callback raised comes out here."""
-        try:
-            _check(function, *arguments)
-        except BaseException:
-            self.release()
-            raise
-
-    def release(self) -> None:
-        """Raise what a callback raised, if it did."""
-        if self.error is not None:
-            error, self.error = self.error, None
-            raise error from None
+_HOLDER_SIZE = ctypes.sizeof(_library.MemoryOracleOptions)
 
 
 def borrowed_bags(bags: Any) -> Bags:
@@ -104,6 +76,10 @@ class Oracle:
         array-like of shape (len(bags),)
         """
         raise NotImplementedError
+
+    def _choose_rows(self, ids: list[str] | None) -> Array | None:
+        """Return which rows take part; None: all."""
+        return None
 
     def _connect(self, n_rows: int, ids: list[str] | None, relay: Relay) -> _library.Oracle:
         """Return the interface for C; it lives as long as this object and the relay."""
@@ -216,6 +192,11 @@ class InMemoryOracle(Oracle):
         )
 
 
+def holder_of(clamp: bool, simulated: bool, seed: int) -> _library.MemoryOracleOptions:
+    """Return how labels in memory are kept, as the library takes it."""
+    return _library.MemoryOracleOptions(_HOLDER_SIZE, clamp, simulated, seed)
+
+
 class MemoryHandle:
     """Owns a ``pboost_memory_oracle``."""
 
@@ -225,8 +206,7 @@ class MemoryHandle:
     def __init__(
         self, labels: Array, rules: _library.Rules, clamp: bool, has_seed: bool, seed: int
     ) -> None:
-        size = ctypes.sizeof(_library.MemoryOracleOptions)
-        options = _library.MemoryOracleOptions(size, clamp, has_seed, seed)
+        options = holder_of(clamp, has_seed, seed)
         handle = ctypes.c_void_p()
         at = _library.address(labels)
         _check(lib.memory_oracle_create, handle, at, len(labels), rules, options)

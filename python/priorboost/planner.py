@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import weakref
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from . import _library
 from ._library import _check, lib
 from .data import Array, as_floats, by_row, matrix
-from .options import FAMILIES, choice, l2_of, rules_of, seed_of, threads_of
+from .options import FAMILIES, l2_of, rules_of, seed_of, threads_of
 from .training import Settings, Trainer
 
 __all__ = ["Plan", "PlanPoint", "plan"]
@@ -99,29 +100,18 @@ def _read_point(p: _library.PlanPoint) -> PlanPoint:
     )
 
 
-def make_plan(
-    X: Array,
-    offset: Array | None,
-    options: _library.PlanOptions,
-) -> Plan:
-    """Run the planner of the library."""
-    out, x = _library.Plan(), matrix(X)
-    options.struct_size = _SIZE
-    _check(lib.plan_make, out, x, _library.address(offset), options)
-    try:
-        points = [_read_point(out.point[i]) for i in range(out.n_points)]
-        return Plan(
-            points,
-            points[out.best],
-            out.reason.decode(),
-            out.all_labels,
-            out.constant,
-            out.hopeless,
-            out.rare,
-            _library.copy_array(out.se, out.n_columns, np.float64),
-        )
-    finally:
-        lib.plan_free(out)
+def _read_plan(found: _library.Plan) -> Plan:
+    points = [_read_point(found.point[i]) for i in range(found.n_points)]
+    return Plan(
+        points,
+        points[found.best],
+        found.reason.decode(),
+        found.all_labels,
+        found.constant,
+        found.hopeless,
+        found.rare,
+        _library.copy_array(found.se, found.n_columns, np.float64),
+    )
 
 
 def plan(
@@ -194,14 +184,20 @@ def plan(
         options.belief.mean = mean
     if dispersion is not None:
         options.belief.dispersion = dispersion
-    return make_plan(values, by_row(offset, values.shape[0], "offset"), options)
+    extra = by_row(offset, values.shape[0], "offset")
+    found = _library.Plan()
+    _check(lib.plan_make, found, matrix(values), _library.address(extra), options)
+    try:
+        return _read_plan(found)
+    finally:
+        lib.plan_free(found)
 
 
 def plan_options(
     family: int, rules: _library.Rules, intercept: bool, l2: float, seed: int, threads: int
 ) -> _library.PlanOptions:
     """Return the planner's options with its defaults."""
-    options = _library.PlanOptions(family=family, rules=rules, intercept=intercept)
+    options = _library.PlanOptions(_SIZE, family, rules, intercept=intercept)
     options.l2 = l2
     options.belief.mean = options.belief.dispersion = options.belief.model_error = math.nan
     options.max_rows = 2**15
@@ -211,11 +207,6 @@ def plan_options(
 
 
 # ---- Running what is recommended -----------------------------------------------------------------
-
-# A pilot, the geometric schedule's first of two rounds, teaches where it has so many bags a weight.
-_PILOT_BAGS_PER_WEIGHT = 4
-_PILOT_LEAST_BAGS = 32
-_PILOT_PART = 17
 
 
 class Automatic:
@@ -243,67 +234,45 @@ class Automatic:
     ) -> None:
         self.X = X
         self.offset = offset
-        self.rules = rules
         self.fit = fit
         self.settings = settings
-        options = self._options()
-        if settings.prior_score is not None:
-            options.belief.mean = np.add.accumulate(settings.prior_score / len(X))[-1]
-        self.plan = make_plan(X, offset, options)
-        self._follow(self.plan.best)
-
-    def _options(self) -> _library.PlanOptions:
-        options = plan_options(
-            self.fit.family,
-            self.rules,
-            self.fit.intercept,
-            self.fit.l2,
-            self.settings.seed,
-            self.settings.threads,
+        self._options = plan_options(
+            fit.family, rules, fit.intercept, fit.l2, settings.seed, settings.threads
         )
-        options.brief = True
-        return options
+        self._choice = _library.Choice()
+        weakref.finalize(self, lib.choice_free, self._choice)
+        _check(
+            lib.choice_make,
+            self._choice,
+            matrix(X),
+            _library.address(offset),
+            settings.prior_score,
+            self._options,
+        )
+        self._follow()
 
-    def _follow(self, best: PlanPoint) -> None:
-        s, n_rows, min_bag = self.settings, len(self.X), self.rules.min_bag
-        aggregate = best.estimator == "aggregate"
-        self.fit.estimator = choice("estimator", best.estimator)
-        # Nothing is forgotten: the aggregate estimator pools the answers of all rounds.
-        s.algorithm = choice("algorithm", "pbprefix" if aggregate else "priorboost")
-        s.bags = choice("strategy", best.bags)
-        s.bag_size = best.bag_size
-        s.rounds = best.rounds
-        least = max(_PILOT_BAGS_PER_WEIGHT * (self.X.shape[1] + 1), _PILOT_LEAST_BAGS)
-        size = best.bag_size
-        while size > min_bag and n_rows // _PILOT_PART // size < least:
-            size = max(size // 2, min_bag)
-        # Only noise makes larger bags better, so only under noise is there anything to learn.
-        noisy = self.rules.epsilon.den > 0
-        if aggregate and noisy and best.rounds == 1 and n_rows // _PILOT_PART // size >= least:
-            s.rounds = 2
-            s.schedule = choice("schedule", "geometric")
-            s.bag_size = size
+    @property
+    def plan(self) -> Plan:
+        """What was forecast last."""
+        return _read_plan(self._choice.plan)
+
+    def _follow(self) -> None:
+        s, choice = self.settings, self._choice
+        self.fit.estimator = choice.estimator
+        s.algorithm, s.bags = choice.algorithm, choice.bags
+        s.rounds, s.bag_size = choice.rounds, choice.bag_size
+        if choice.pilot:  # otherwise the user's schedule is heeded
+            s.schedule = choice.schedule
 
     def revise(self, trainer: Trainer, coef: _library.Coef) -> None:
         """Look again with what the pilot taught."""
-        s, n_rows = self.settings, len(self.X)
-        if s.schedule != choice("schedule", "geometric"):
-            return  # these rounds are the plan's own, not a pilot
-        options = self._options()
-        options.belief.coef = ctypes.pointer(coef)
         _check(
-            lib.belief_learn,
-            options.belief,
-            self.fit.family,
+            lib.choice_revise,
+            self._choice,
+            trainer.handle,
             matrix(self.X),
             _library.address(self.offset),
-            lib.trainer_answers(trainer.handle),
             coef,
-            s.threads,
+            self._options,
         )
-        self.plan = make_plan(self.X, self.offset, options)
-        best = self.plan.best
-        s.bag_size = min(best.bag_size, n_rows - n_rows // _PILOT_PART)
-        s.bags = choice("strategy", "hybrid" if best.rounds > 1 else best.bags)
-        if best.estimator == "aggregate":
-            _check(lib.trainer_ask_for, trainer.handle, s.bags, s.bag_size)
+        self._follow()

@@ -2,7 +2,9 @@
 
 A question's request id is made from its content, so a question that is sent again, by the same run
 or by one started anew with the same data, seed and options, is a retry: the service answers with
-the bytes it answered first, and no row is spent twice.  That is what makes a fit resumable.
+the bytes it answered first, and no row is spent twice.  That is what makes a fit resumable.  A
+checkpoint adds to it that answers are not asked for again, that rows which were left out stay so,
+and that a service which has forgotten what it answered is noticed by the run that goes on.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ import numpy as np
 
 from . import _library
 from .bags import Bags
+from .checkpoint import Checkpoint
 from .data import Array, id_texts
 from .errors import OracleError, PrivacyError
-from .oracle import Oracle, Relay
+from .oracle import Oracle
+from .relay import Relay
 
 __all__ = ["RemoteOracle"]
 
@@ -59,6 +63,12 @@ class RemoteOracle:
         Authorities to trust instead of the system's, PEM.
     patience : float
         Seconds over which a request that fails is sent again.
+    checkpoint : str or path, optional
+        A folder of what was asked and answered: the same fit, started anew after a crash, goes on
+        from there.  One folder serves one run.
+    skip_unavailable : bool
+        Leave out rows that are spent or unknown to the service; without it they are an error.
+        Together with a checkpoint the choice is made once and kept.
 
     Examples
     --------
@@ -71,6 +81,8 @@ class RemoteOracle:
     token_file: str | os.PathLike[str]
     ca_file: str | os.PathLike[str] | None = None
     patience: float = 60.0
+    checkpoint: str | os.PathLike[str] | None = None
+    skip_unavailable: bool = False
 
     def available(self, ids: Any) -> Array:
         """Tell which rows may still be asked about.
@@ -89,6 +101,19 @@ class RemoteOracle:
         left = set(reply["available"])
         return np.array([text in left for text in texts])
 
+    def _choose_rows(self, ids: list[str] | None) -> Array | None:
+        """Return which rows take part; None: all."""
+        if ids is None:
+            raise ValueError("a RemoteOracle knows rows by their ids; pass ids to fit")
+        if self.checkpoint is None:
+            return self.available(ids) if self.skip_unavailable else None
+        checkpoint = Checkpoint(self.checkpoint)
+        keep = checkpoint.rows(ids)
+        if keep is None:
+            keep = self.available(ids) if self.skip_unavailable else np.ones(len(ids), dtype=bool)
+            checkpoint.remember_rows(ids, keep)
+        return keep
+
     def _connect(self, n_rows: int, ids: list[str] | None, relay: Relay) -> _library.Oracle:
         if ids is None:
             raise ValueError("a RemoteOracle knows rows by their ids; pass ids to fit")
@@ -104,6 +129,8 @@ class _Asker(Oracle):
         self.description = description
         self.ids = ids
         self.head: str | None = None
+        folder = description.checkpoint
+        self.checkpoint = None if folder is None else Checkpoint(folder)
         self.max_body = int(config["max_body"])
         self.min_bag = int(config["min_bag"])
         self.bounds = (config["lower"], config["upper"])
@@ -136,10 +163,14 @@ class _Asker(Oracle):
 
     def _ask(self, session: _Session, bags: list[list[str]]) -> list[float]:
         content = json.dumps(bags, separators=(",", ":")).encode()
-        request = {"request_id": hashlib.sha256(content).hexdigest(), "bags": bags}
-        if self.head is not None:
-            request["head"] = self.head
-        reply = session.send("/v1/queries", request)
+        reply = None if self.checkpoint is None else self.checkpoint.next_answer(content)
+        if reply is None:
+            request = {"request_id": hashlib.sha256(content).hexdigest(), "bags": bags}
+            if self.head is not None:
+                request["head"] = self.head
+            reply = session.send("/v1/queries", request)
+            if self.checkpoint is not None:
+                self.checkpoint.remember_answer(reply)
         answers = reply["answers"]
         if [answer["size"] for answer in answers] != [len(bag) for bag in bags]:
             raise OracleError("the oracle answered about other bags than it was asked about")

@@ -1,7 +1,6 @@
-"""One run of the C trainer: create, step round by round, copy what it gave, free.
+"""Runs of the C trainer: create, go through the rounds, copy what they gave, free.
 
-The rounds are stepped from Python, so that Ctrl-C takes effect between two of them and progress can
-be shown.  Everything that C borrows is held by local variables until the trainer is freed.
+Everything that C borrows is held by local variables until the trainer is freed.
 """
 
 from __future__ import annotations
@@ -15,28 +14,35 @@ from typing import Any
 import numpy as np
 
 from . import _library
-from ._library import _check, lib
+from ._library import _check, address, copy_array, lib
 from .data import Array, matrix
-from .oracle import Relay
+from .relay import Relay
 
-_TRAINER_SIZE = ctypes.sizeof(_library.TrainerOptions)
-_FIT_SIZE = ctypes.sizeof(_library.FitOptions)
+_ALL = 2**63 - 1
+_F64 = np.dtype(np.float64)
+# Cells of X from which a run is watched for Ctrl-C; less takes a few milliseconds.
+_WATCHED_CELLS = 1 << 17
 
 
-@dataclass
-class Settings:
-    """How to train: the trainer's options, by the library's numbers."""
+class Settings(_library.TrainerOptions):
+    """How to train: the trainer's options, and what they borrow."""
 
-    algorithm: int
-    bags: int
-    schedule: int
     rounds: int
-    bag_size: int  # 0: the oracle's min_bag
-    seed: int
-    threads: int
-    family: int = _library.LINEAR
-    prior_score: Array | None = None
-    row_key: Array | None = None
+    lent: tuple[Any, ...] = ()
+
+    def default_rounds(self, n_rows: int, n_features: int, min_bag: int) -> None:
+        """Set the number of rounds, if it was not said."""
+        if self.rounds == 0:
+            self.rounds = lib.rounds_default(n_rows, n_features, self.bag_size or min_bag)
+
+    def lend(self, prior_score: Array | None, row_key: Array | None) -> None:
+        """Set a prior's scores and what stands for each row, by row; None: none."""
+        self.prior_score, self.row_key = address(prior_score), address(row_key)
+        self.lent = (prior_score, row_key)
+
+    def watch_by(self, relay: Relay) -> None:
+        """Let the relay stop the training."""
+        self.watch = ctypes.addressof(relay.watch)
 
 
 class Progress:
@@ -58,7 +64,7 @@ class Progress:
 
 
 class Trainer:
-    """Owns a ``pboost_trainer``; use it in a with statement."""
+    """Owns a ``pboost_trainer`` for a learner of one's own; use it in a with statement."""
 
     def __init__(
         self,
@@ -67,28 +73,13 @@ class Trainer:
         learner: _library.Learner,
         settings: Settings,
         relay: Relay,
-        x: _library.Matrix | None = None,
     ) -> None:
-        options = _library.TrainerOptions(
-            _TRAINER_SIZE,
-            settings.algorithm,
-            settings.bags,
-            settings.schedule,
-            settings.rounds,
-            settings.bag_size,
-            _library.address(settings.prior_score),
-            settings.seed,
-            _library.address(settings.row_key),
-            False,
-            settings.threads,
-            None if x is None else ctypes.addressof(x),
-            settings.family,
-        )
-        self._borrowed = (oracle, learner, settings, x)
+        self._borrowed = (oracle, learner, settings, relay)
         self.relay = relay
         self.rounds = settings.rounds
         self.handle = ctypes.c_void_p()
-        _check(lib.trainer_create, self.handle, n_rows, oracle, learner, options)
+        settings.watch_by(relay)
+        _check(lib.trainer_create, self.handle, n_rows, oracle, learner, settings)
 
     def __enter__(self) -> Trainer:
         return self
@@ -101,11 +92,28 @@ class Trainer:
         self.relay.check(lib.trainer_step, self.handle)
 
     def history(self) -> Array:
-        """Return what the rounds did, one record each, to be read only."""
-        size = self.rounds * _library.ROUND.itemsize
-        return np.frombuffer(
-            ctypes.string_at(lib.trainer_history(self.handle), size), _library.ROUND
-        )
+        """Return what the rounds did, one record each."""
+        return copy_array(lib.trainer_history(self.handle), self.rounds, _library.ROUND)
+
+
+# ---- Generalised linear models -------------------------------------------------------------------
+
+
+@dataclass
+class Table:
+    """What the learner has: features and, by row, what else belongs to them."""
+
+    X: Array
+    weight: Array | None = None
+    offset: Array | None = None
+
+    def take(self, keep: Array) -> Table:
+        """Return the rows that are kept."""
+        return Table(self.X[keep], _part(self.weight, keep), _part(self.offset, keep))
+
+
+def _part(values: Array | None, keep: Array) -> Array | None:
+    return None if values is None else values[keep]
 
 
 @dataclass
@@ -118,59 +126,188 @@ class GLMResult:
     covariance: Array | None  # of theta and, last, the intercept
 
 
-def _covariance(glm: ctypes.c_void_p, n: int) -> Array | None:
-    at = lib.glm_covariance(glm)
-    return None if at is None else _library.copy_array(at, n * n, np.float64).reshape(n, n)
+class Run:
+    """Owns a ``pboost_run``; use it in a with statement.
+
+    Without a relay nobody can stop it between its rounds, nor in them: for small tables.
+    """
+
+    __slots__ = ("_borrowed", "_call", "run")
+
+    def __init__(
+        self,
+        table: Table,
+        fit: _library.FitOptions,
+        oracle: _library.Oracle,
+        settings: Settings,
+        relay: Relay | None,
+    ) -> None:
+        x = matrix(table.X)
+        if relay is not None:
+            settings.watch_by(relay)
+            fit.watch = settings.watch
+        self._borrowed = (table, oracle, settings, relay, x)
+        self._call = _check if relay is None else relay.check
+        self.run = _library.Run()
+        self._call(
+            lib.run_open,
+            self.run,
+            x,
+            address(table.weight),
+            address(table.offset),
+            oracle,
+            fit,
+            settings,
+        )
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        lib.run_close(self.run)
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """The trainer, as in `Trainer`."""
+        return ctypes.c_void_p(self.run.trainer)
+
+    @property
+    def coef(self) -> _library.Coef:
+        """The model after the rounds so far."""
+        coef: _library.Coef = self.run.coef.contents
+        return coef
+
+    @property
+    def done(self) -> int:
+        """How many rounds there have been."""
+        return int(lib.trainer_rounds_done(self.run.trainer))
+
+    def rounds(self, n: int = _ALL) -> None:
+        """Run so many rounds, or as many as are left."""
+        self._call(lib.run_rounds, self.run, n)
+
+    def result(self) -> GLMResult:
+        """Copy what the rounds have given."""
+        return _result_of(self.run)
+
+
+def _result_of(run: _library.Run) -> GLMResult:
+    rounds, n = run.rounds, run.coef.contents.n + 1
+    history = ctypes.string_at(run.history, rounds * _library.ROUND.itemsize)
+    return GLMResult(
+        copy_array(run.path, rounds * n, _F64).reshape(rounds, n),
+        np.frombuffer(history, _library.ROUND),
+        _library.FitReport.from_buffer_copy(run.report.contents),
+        square_of(run.covariance, n),
+    )
+
+
+def square_of(pointer: int | None, n: int) -> Array | None:
+    """Copy a matrix of n rows and columns out of C; None for a null pointer."""
+    return None if not pointer else copy_array(pointer, n * n, np.float64).reshape(n, n)
+
+
+def simulate(table: Table, labels: Array, how: _library.Simulation) -> GLMResult:
+    """Train on labels in hand, all rounds in one call."""
+    if table.X.size < _WATCHED_CELLS:
+        return _simulate(_check, table, labels, how)
+    with Relay() as relay:
+        how.fit.watch = how.trainer.watch = ctypes.addressof(relay.watch)
+        return _simulate(relay.check, table, labels, how)
+
+
+def _simulate(
+    call: Callable[..., None], table: Table, labels: Array, how: _library.Simulation
+) -> GLMResult:
+    run, x = _library.Run(), matrix(table.X)
+    weight, offset = address(table.weight), address(table.offset)
+    call(lib.run_simulate, run, x, address(labels), weight, offset, how)
+    try:
+        return _result_of(run)
+    finally:
+        lib.run_close(run)
 
 
 def train_glm(
-    X: Array,
-    offset: Array | None,
+    table: Table,
     fit: _library.FitOptions,
     oracle: _library.Oracle,
     settings: Settings,
-    relay: Relay,
+    relay: Relay | None = None,
     verbose: int = 0,
-    after_first: Callable[[Trainer, _library.Coef], None] | None = None,
+    after_first: Callable[[Any, _library.Coef], None] | None = None,
 ) -> GLMResult:
-    """Train a generalised linear model on X with the answers of the oracle.
+    """Train a generalised linear model with the answers of the oracle.
 
-    What a first round taught may change what the others ask for: `after_first` is called then.
+    What a first round taught may change what the others ask for: `after_first` is called then, with
+    the run and the model so far.  An oracle written in Python comes with the relay it uses.
     """
-    d = X.shape[1]
-    x = matrix(X)
-    glm = ctypes.c_void_p()
-    path = np.empty((settings.rounds, d + 1))
-    row, width = path.__array_interface__["data"][0], path.strides[0]
-    fit.struct_size = _FIT_SIZE
-    _check(lib.glm_create, glm, x, None, _library.address(offset), fit)
-    try:
-        coef = lib.glm_coef(glm).contents  # the same place all along
-        with Trainer(X.shape[0], oracle, lib.glm_learner(glm), settings, relay, x) as trainer:
-            progress = Progress(settings.rounds, verbose) if verbose else None
-            theta = coef.theta
-            for t in range(settings.rounds):
-                trainer.step()
-                ctypes.memmove(row + t * width, theta, width - 8)
-                path[t, d] = coef.intercept
-                if progress is not None:
-                    progress.show(t + 1)
-                if t == 0 and settings.rounds > 1 and after_first is not None:
-                    after_first(trainer, coef)
-            report = _library.FitReport.from_buffer_copy(lib.glm_report(glm).contents)
-            return GLMResult(path, trainer.history(), report, _covariance(glm, d + 1))
-    finally:
-        lib.glm_free(glm)
+    if relay is None and table.X.size < _WATCHED_CELLS:
+        return _train(table, fit, oracle, settings, None, verbose, after_first)
+    with relay or Relay() as relay:
+        return _train(table, fit, oracle, settings, relay, verbose, after_first)
+
+
+def _train(
+    table: Table,
+    fit: _library.FitOptions,
+    oracle: _library.Oracle,
+    settings: Settings,
+    relay: Relay | None,
+    verbose: int,
+    after_first: Callable[[Any, _library.Coef], None] | None,
+) -> GLMResult:
+    with Run(table, fit, oracle, settings, relay) as run:
+        progress = Progress(settings.rounds, verbose)
+        if after_first is not None and settings.rounds > 1:
+            run.rounds(1)
+            progress.show(1)
+            after_first(run, run.coef)
+        if verbose:
+            for t in range(run.done, settings.rounds):
+                run.rounds(1)
+                progress.show(t + 1)
+        run.rounds()
+        return run.result()
+
+
+def fit_given(table: Table, answers: _library.Answers, fit: _library.FitOptions) -> GLMResult:
+    """Fit answers that are there already: no oracle, no rounds."""
+    d = table.X.shape[1]
+    path, covariance = np.zeros((1, d + 1)), None
+    if fit.estimator == _library.AGGREGATE:
+        covariance = np.zeros((d + 1, d + 1))
+    coef = _library.Coef(d, address(path), 0.0)
+    report = _library.FitReport()
+    with Relay() as relay:
+        fit.watch = ctypes.addressof(relay.watch)
+        relay.check(
+            lib.answers_fit,
+            coef,
+            report,
+            address(covariance),
+            matrix(table.X),
+            address(table.weight),
+            address(table.offset),
+            answers,
+            0,
+            fit,
+        )
+    path[0, d] = coef.intercept
+    n_rows, n_bags = answers.n_rows, answers.n_bags
+    history = np.array([(1, 1, n_rows, n_bags, np.nan, np.nan)], _library.ROUND)
+    return GLMResult(path, history, report, covariance)
+
+
+# ---- Prediction ----------------------------------------------------------------------------------
 
 
 def _lend(X: Array, weights: Array, offset: Array | None) -> tuple[_library.Samples, _library.Coef]:
     """Describe rows and a model (its last weight is the intercept) for the library."""
     x = matrix(X)
-    samples = _library.Samples(
-        ctypes.addressof(x), None, X.shape[0], None, None, _library.address(offset)
-    )
+    samples = _library.Samples(ctypes.addressof(x), None, X.shape[0], None, None, address(offset))
     samples.lent = x  # lives as long as they do
-    coef = _library.Coef(weights.size - 1, _library.address(weights), float(weights[-1]))
+    coef = _library.Coef(weights.size - 1, address(weights), float(weights[-1]))
     return samples, coef
 
 
@@ -180,7 +317,7 @@ def predict_mean(
     """Return the predicted mean response of every row; the last weight is the intercept."""
     samples, coef = _lend(X, weights, offset)
     out = np.empty(X.shape[0])
-    _check(lib.predict, _library.address(out), family, samples, coef, threads)
+    _check(lib.predict, address(out), family, samples, coef, threads)
     return out
 
 
@@ -199,12 +336,12 @@ def predict_interval(
     lower, upper = np.empty(X.shape[0]), np.empty(X.shape[0])
     _check(
         lib.predict_interval,
-        _library.address(lower),
-        _library.address(upper),
+        address(lower),
+        address(upper),
         family,
         samples,
         coef,
-        _library.address(spread),
+        address(spread),
         level,
         threads,
     )

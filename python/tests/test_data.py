@@ -9,7 +9,8 @@ from conftest import make_table
 from sklearn.base import BaseEstimator
 
 import priorboost as pb
-from priorboost.data import features, from_arrow, id_texts
+from priorboost.arrow import from_arrow
+from priorboost.data import features, id_texts
 
 NAMES = ["age", "dose", "weight", "height"]
 
@@ -75,6 +76,15 @@ def test_arrow_tables(fitted, kind):
         ours.predict(table.select(NAMES[::-1]))
     with pytest.raises(ValueError, match="3 features"):
         model.predict(table.select(NAMES[:3]))
+
+
+def test_pandas_by_its_arrow_stream(fitted):
+    pd = pytest.importorskip("pandas", minversion="2.2")
+    pytest.importorskip("pyarrow")
+    X, _, _ = fitted
+    cells, names = from_arrow(pd.DataFrame(X, columns=NAMES))
+    assert cells.tolist() == X.tolist()
+    assert names == NAMES
 
 
 def test_pandas(fitted):

@@ -8,7 +8,7 @@ import pytest
 
 import priorboost
 
-NEEDS = {"priorboost.data.from_arrow": "polars"}
+NEEDS = {"priorboost.arrow.from_arrow": "polars"}
 
 
 def examples():

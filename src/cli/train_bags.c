@@ -91,6 +91,7 @@ static pboost_status take_line(double *mean, double *noise, const answers_file *
     if (count != (double)rows)
         FAIL(err, PBOOST_BAD_DATA, "%s:%zu: bag '%s' has count %.17g, but %zu rows name it", path,
              at, bag, count, rows);
+    /* cppcheck-suppress nullPointerRedundantCheck; a file has means or sums, or both */
     *mean = f->mean != NULL ? f->mean[line] : f->sum[line] / count;
     *noise = f->noise != NULL ? f->noise[line] : 0.0;
     if (!(*noise >= 0.0))

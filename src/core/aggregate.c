@@ -16,6 +16,7 @@
 
 #include "dispersion.h"
 #include "try.h"
+#include "watch.h"
 
 #define INNER_STEPS 10   /* between two refreshes of V, at most */
 #define INNER_SLACK 1e-2 /* what is left to the next refresh */
@@ -236,11 +237,11 @@ static void start(aggregate_fit *fit, const pboost_coef *coef)
     bool warm = coef != NULL && fit->options->l2 != 0.0 && !is_zero(coef->theta, coef->n);
     fit->phi = 1.0;
     constant_model(x, fit);
-    double constant = move_to(fit, x);
+    move_to(fit, x);
     refresh_dispersion(fit, 1.0);
-    constant = misfit(fit);
+    double constant = misfit(fit);
     if (!warm)
-        return;
+        return; /* NOLINT(clang-analyzer-unix.Malloc): x belongs to the fit */
     pboost_units_enter(given, &fit->units, coef, fit->options->intercept);
     if (move_to(fit, given) < constant)
         memcpy(x, given, fit->pass.n_parameters * sizeof *x);
@@ -278,8 +279,10 @@ static void fill_report(pboost_fit_report *report, aggregate_fit *fit, const lev
             report->first_dropped = i - fit->options->intercept;
 }
 
-void pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report, const pboost_coef *coef)
+pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report,
+                                     const pboost_coef *coef, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     levenberg_report last = {0};
     levenberg_problem problem = {fit->pass.n_parameters, fit, attempt, accept, here};
     const pboost_fit_options *o = fit->options;
@@ -297,8 +300,10 @@ void pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report, const
         levenberg_options options = {.max_steps = left < INNER_STEPS ? left : INNER_STEPS,
                                      .tolerance = o->tolerance,
                                      .slack = INNER_SLACK,
-                                     .floor = floor};
+                                     .floor = floor,
+                                     .watch = o->watch};
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
+        TRY(pboost_watch_check(o->watch, err));
         report->iterations += last.steps;
         double phi = fit->phi;
         refresh_dispersion(fit, effective_freedom(fit));
@@ -309,6 +314,8 @@ void pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report, const
             break;
     }
     fill_report(report, fit, &last);
+done:
+    return st;
 }
 
 /* ---- The public side ------------------------------------------------------------------------- */
@@ -453,7 +460,7 @@ pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report,
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_fit_report ignored;
+    pboost_fit_report ignored = {0};
     aggregate_fit fit = {0};
     bag_data data = pboost_bag_data(x, weight, offset, answers, first_bag);
 
@@ -463,7 +470,7 @@ pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report,
     TRY(pboost_aggregate_init(&fit, &data, options, err));
     if (options->l2 == PBOOST_L2_CV)
         TRY(pboost_aggregate_choose_l2(&fit, coef, err));
-    pboost_aggregate_solve(&fit, report, coef);
+    TRY(pboost_aggregate_solve(&fit, report, coef, err));
     if (covariance != NULL)
         TRY(pboost_aggregate_covariance(covariance, &fit, err));
     if (options->family == PBOOST_POISSON && has_noise(&data))

@@ -45,7 +45,8 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
 void pboost_aggregate_free(aggregate_fit *fit);
 
 /* Solves from `coef` or from the constant model, whichever explains the answers better. */
-void pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report, const pboost_coef *coef);
+pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report,
+                                     const pboost_coef *coef, pboost_error *err);
 
 /* (n+1) x (n+1) in the units of x. */
 pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit,

@@ -8,6 +8,7 @@
 #include "partition.h"
 #include "rng.h"
 #include "sort.h"
+#include "workspace.h"
 
 void pboost_bags_free(pboost_bags *bags)
 {
@@ -15,6 +16,13 @@ void pboost_bags_free(pboost_bags *bags)
         return;
     free(bags->row);
     free(bags->start);
+    *bags = (pboost_bags){0};
+}
+
+void pboost_bags_give(pboost_workspace *work, pboost_bags *bags)
+{
+    pboost_give(work, bags->row);
+    pboost_give(work, bags->start);
     *bags = (pboost_bags){0};
 }
 
@@ -29,38 +37,39 @@ static pboost_status check_min_bag(size_t n, size_t min_bag, pboost_error *err)
 }
 
 /* Bags of n rows, at most max_bags of them, all numbers yet to be filled in. */
-static pboost_status bags_init(pboost_bags *out, size_t n, size_t max_bags, pboost_error *err)
+static pboost_status bags_init(pboost_workspace *work, pboost_bags *out, size_t n, size_t max_bags,
+                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     out->n_rows = n;
-    NEED(out->row = pboost_alloc_large(n, sizeof *out->row), err);
-    NEED(out->start = pboost_alloc_large(max_bags + 1, sizeof *out->start), err);
+    NEED(out->row = pboost_take(work, n, sizeof *out->row), err);
+    NEED(out->start = pboost_take(work, max_bags + 1, sizeof *out->start), err);
 done:
     return st;
 }
 
-pboost_status pboost_bags_optimal(pboost_bags *out, const double *score, size_t n, size_t min_bag,
-                                  int threads, pboost_error *err)
+pboost_status pboost_bags_optimal_in(pboost_workspace *work, pboost_bags *out, const double *score,
+                                     size_t n, size_t min_bag, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     double *sorted = NULL;
 
     *out = (pboost_bags){0};
     TRY(check_min_bag(n, min_bag, err));
-    TRY(bags_init(out, n, n / min_bag, err));
-    NEED(sorted = pboost_alloc_large(n, sizeof *sorted), err);
-    TRY(pboost_sort_doubles(out->row, sorted, score, n, threads, err));
-    TRY(pboost_partition(out->start, &out->n_bags, sorted, n, min_bag, threads, err));
+    TRY(bags_init(work, out, n, n / min_bag, err));
+    NEED(sorted = pboost_take(work, n, sizeof *sorted), err);
+    TRY(pboost_sort_doubles(out->row, sorted, score, n, threads, work, err));
+    TRY(pboost_partition(out->start, &out->n_bags, sorted, n, min_bag, threads, work, err));
 done:
-    free(sorted);
+    pboost_give(work, sorted);
     if (st != PBOOST_OK)
-        pboost_bags_free(out);
+        pboost_bags_give(work, out);
     return st;
 }
 
-pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t min_bag, uint64_t seed,
-                                 pboost_error *err)
+pboost_status pboost_bags_random_in(pboost_workspace *work, pboost_bags *out, size_t n,
+                                    size_t min_bag, uint64_t seed, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     uint64_t *key = NULL;
@@ -68,18 +77,30 @@ pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t min_bag, uin
     *out = (pboost_bags){0};
     TRY(check_min_bag(n, min_bag, err));
     size_t n_bags = n / min_bag, size = n / n_bags, longer = n % n_bags;
-    TRY(bags_init(out, n, n_bags, err));
-    NEED(key = pboost_alloc_large(n, sizeof *key), err);
+    TRY(bags_init(work, out, n, n_bags, err));
+    NEED(key = pboost_take(work, n, sizeof *key), err);
     pboost_rng_keys(key, n, seed, RNG_SHUFFLE, 0);
-    TRY(pboost_sort_keys(out->row, key, n, 1, err));
+    TRY(pboost_sort_keys(out->row, key, n, 1, work, err));
     out->n_bags = n_bags;
     for (size_t b = 0; b <= n_bags; b++)
         out->start[b] = b * size + (b < longer ? b : longer);
 done:
-    free(key);
+    pboost_give(work, key);
     if (st != PBOOST_OK)
-        pboost_bags_free(out);
+        pboost_bags_give(work, out);
     return st;
+}
+
+pboost_status pboost_bags_optimal(pboost_bags *out, const double *score, size_t n, size_t min_bag,
+                                  int threads, pboost_error *err)
+{
+    return pboost_bags_optimal_in(NULL, out, score, n, min_bag, threads, err);
+}
+
+pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t min_bag, uint64_t seed,
+                                 pboost_error *err)
+{
+    return pboost_bags_random_in(NULL, out, n, min_bag, seed, err);
 }
 
 double pboost_bags_cost(const pboost_bags *bags, const double *score)
@@ -108,11 +129,9 @@ void pboost_bags_renumber(pboost_bags *bags, const size_t *row)
         bags->row[i] = row[bags->row[i]];
 }
 
-pboost_status pboost_bags_check(const pboost_bags *bags, size_t table_rows, size_t min_bag,
-                                pboost_error *err)
+static pboost_status check_starts(const pboost_bags *bags, size_t min_bag, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    unsigned char *seen = NULL;
 
     if (bags->n_bags == 0) {
         if (bags->n_rows != 0)
@@ -133,8 +152,18 @@ pboost_status pboost_bags_check(const pboost_bags *bags, size_t table_rows, size
             FAIL(err, PBOOST_REFUSED, "bag %zu has %zu rows, but min_bag is %zu", b,
                  bags->start[b + 1] - bags->start[b], min_bag);
     }
-    NEED(seen = calloc(table_rows / 8 + 1, 1), err);
-    for (size_t i = 0; i < bags->n_rows; i++) {
+done:
+    return st;
+}
+
+/* Leaves the bits of seen as they were: all zeros. */
+static pboost_status check_rows(const pboost_bags *bags, size_t table_rows, unsigned char *seen,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t i = 0;
+
+    for (; i < bags->n_rows; i++) {
         size_t r = bags->row[i];
         if (r >= table_rows)
             FAIL(err, PBOOST_INVALID, "the bags name row %zu, but there are only %zu rows", r,
@@ -144,6 +173,34 @@ pboost_status pboost_bags_check(const pboost_bags *bags, size_t table_rows, size
                  r);
         seen[r / 8] |= (unsigned char)(1u << r % 8);
     }
+done:
+    while (i-- > 0)
+        seen[bags->row[i] / 8] = 0;
+    return st;
+}
+
+pboost_status pboost_bags_check_in(unsigned char *seen, const pboost_bags *bags, size_t table_rows,
+                                   size_t min_bag, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(check_starts(bags, min_bag, err));
+    TRY(check_rows(bags, table_rows, seen, err));
+done:
+    return st;
+}
+
+pboost_status pboost_bags_check(const pboost_bags *bags, size_t table_rows, size_t min_bag,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    unsigned char *seen = NULL;
+
+    TRY(check_starts(bags, min_bag, err));
+    if (bags->n_bags == 0)
+        goto done;
+    NEED(seen = calloc(table_rows / 8 + 1, 1), err);
+    TRY(check_rows(bags, table_rows, seen, err));
 done:
     free(seen);
     return st;

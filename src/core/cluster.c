@@ -56,13 +56,13 @@ pboost_status pboost_slices(size_t *start, pboost_schedule schedule, size_t rows
 pboost_status pboost_order_scores(size_t *row, double *sorted, const double *score, size_t n,
                                   int threads, pboost_error *err)
 {
-    return pboost_sort_doubles(row, sorted, score, n, threads, err);
+    return pboost_sort_doubles(row, sorted, score, n, threads, NULL, err);
 }
 
 pboost_status pboost_order_keys(size_t *row, const uint64_t *key, size_t n, int threads,
                                 pboost_error *err)
 {
-    return pboost_sort_keys(row, key, n, threads, err);
+    return pboost_sort_keys(row, key, n, threads, NULL, err);
 }
 
 /* ---- Optimal bags in pieces ------------------------------------------------------------------ */

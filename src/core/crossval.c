@@ -105,7 +105,7 @@ static pboost_status run_fold(double *criterion, const double *multiple, const b
     TRY(pboost_coef_init(&start, all->rows.x->cols, err));
     for (size_t c = 0; c < CANDIDATES; c++) {
         fit.multiple = multiple[c];
-        pboost_aggregate_solve(&fit, &report, &start);
+        TRY(pboost_aggregate_solve(&fit, &report, &start, err));
         pboost_units_leave(&start, &fit.units, fit.parameter, options->intercept);
         TRY(add_criterion(&criterion[c], &fit, &held, weight, err));
     }
@@ -145,7 +145,7 @@ pboost_status pboost_aggregate_choose_l2(aggregate_fit *fit, const pboost_coef *
     NEED(fold = pboost_alloc(n, 1), err);
     draw_folds(fold, n, fit->options->seed);
     fit->multiple = 1.0;
-    pboost_aggregate_solve(fit, &reference, coef);
+    TRY(pboost_aggregate_solve(fit, &reference, coef, err));
     multiple[0] = 100.0;
     for (size_t c = 1; c < CANDIDATES; c++)
         multiple[c] = multiple[c - 1] * STEP;

@@ -4,6 +4,7 @@
 
 #include "names.h"
 #include "try.h"
+#include "workspace.h"
 
 /* What every estimator is given. */
 typedef struct {
@@ -12,6 +13,7 @@ typedef struct {
     const pboost_answers *answers;
     size_t first_bag;
     const pboost_fit_options *options;
+    pboost_workspace *work;
 } fit_task;
 
 /* The event-level targets of eq. (1): every row stands for its bag's answer. */
@@ -24,7 +26,7 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
     double *target = NULL;
     (void)covariance;
 
-    NEED(target = pboost_alloc(a->n_rows - first_row, sizeof *target), err);
+    NEED(target = pboost_take(task->work, a->n_rows - first_row, sizeof *target), err);
     for (size_t b = task->first_bag; b < a->n_bags; b++)
         for (size_t i = a->start[b]; i < a->start[b + 1]; i++)
             target[i - first_row] = a->mean[b];
@@ -34,9 +36,9 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
                               .target = target,
                               .weight = task->weight,
                               .offset = task->offset};
-    TRY(pboost_event_fit(coef, report, &samples, task->options, err));
+    TRY(pboost_event_fit_in(task->work, coef, report, &samples, task->options, err));
 done:
-    free(target);
+    pboost_give(task->work, target);
     return st;
 }
 
@@ -74,12 +76,14 @@ pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name, pb
     return st;
 }
 
-pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
-                                 const pboost_matrix *x, const double *weight, const double *offset,
-                                 const pboost_answers *answers, size_t first_bag,
-                                 const pboost_fit_options *options, pboost_error *err)
+pboost_status pboost_answers_fit_in(pboost_workspace *work, pboost_coef *coef,
+                                    pboost_fit_report *report, double *covariance,
+                                    const pboost_matrix *x, const double *weight,
+                                    const double *offset, const pboost_answers *answers,
+                                    size_t first_bag, const pboost_fit_options *options,
+                                    pboost_error *err)
 {
-    fit_task task = {x, weight, offset, answers, first_bag, options};
+    fit_task task = {x, weight, offset, answers, first_bag, options, work};
     size_t n = coef->n + 1;
 
     if ((size_t)options->estimator >= N_ESTIMATORS)
@@ -89,4 +93,13 @@ pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, d
     for (size_t i = 0; covariance != NULL && i < n * n; i++)
         covariance[i] = NAN;
     return FIT[options->estimator](coef, report, covariance, &task, err);
+}
+
+pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                 const pboost_matrix *x, const double *weight, const double *offset,
+                                 const pboost_answers *answers, size_t first_bag,
+                                 const pboost_fit_options *options, pboost_error *err)
+{
+    return pboost_answers_fit_in(NULL, coef, report, covariance, x, weight, offset, answers,
+                                 first_bag, options, err);
 }

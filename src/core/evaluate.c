@@ -14,6 +14,7 @@
 #include "parallel.h"
 #include "pass.h"
 #include "try.h"
+#include "workspace.h"
 
 #define CHUNK_ROWS ((size_t)1 << 13)
 #define FEW_MODELS 8 /* beyond the number of columns: a Gram matrix does not pay for fewer */
@@ -84,9 +85,9 @@ done:
 
 /* out[i] = eta or mean of sample i.  Refuses features and offsets that are not finite; a predictor
  * that overflows by itself is let through. */
-static pboost_status predict(double *out, pboost_family family, bool means,
-                             const pboost_samples *samples, const pboost_coef *coef, int threads,
-                             pboost_error *err)
+static pboost_status predict(pboost_workspace *memory, double *out, pboost_family family,
+                             bool means, const pboost_samples *samples, const pboost_coef *coef,
+                             int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     double *theta = NULL, *work = NULL;
@@ -101,8 +102,8 @@ static pboost_status predict(double *out, pboost_family family, bool means,
                       .family = family,
                       .means = means};
     t.work_size = t.capacity * padded;
-    NEED(theta = calloc(padded, sizeof *theta), err);
-    NEED(work = pboost_alloc(n_workers * t.work_size + PANEL_LANES, sizeof *work), err);
+    NEED(theta = pboost_take_zeros(memory, padded, sizeof *theta), err);
+    NEED(work = pboost_take(memory, n_workers * t.work_size + PANEL_LANES, sizeof *work), err);
     t.work = pboost_panel_align(work);
     memcpy(theta, coef->theta, coef->n * sizeof *theta);
     t.theta = theta;
@@ -113,19 +114,26 @@ static pboost_status predict(double *out, pboost_family family, bool means,
         TRY(pboost_samples_find_nonfinite(&features, err));
     }
 done:
-    free(theta);
-    free(work);
+    pboost_give(memory, theta);
+    pboost_give(memory, work);
+    return st;
+}
+
+pboost_status pboost_predict_in(pboost_workspace *work, double *mean, pboost_family family,
+                                const pboost_samples *samples, const pboost_coef *coef, int threads,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    TRY(check(family, samples, false, coef, 1, threads, err));
+    TRY(predict(work, mean, family, true, samples, coef, threads, err));
+done:
     return st;
 }
 
 pboost_status pboost_predict(double *mean, pboost_family family, const pboost_samples *samples,
                              const pboost_coef *coef, int threads, pboost_error *err)
 {
-    pboost_status st = PBOOST_OK;
-    TRY(check(family, samples, false, coef, 1, threads, err));
-    TRY(predict(mean, family, true, samples, coef, threads, err));
-done:
-    return st;
+    return pboost_predict_in(NULL, mean, family, samples, coef, threads, err);
 }
 
 /* ---- Losses of many models ------------------------------------------------------------------- */
@@ -148,6 +156,8 @@ static void losses_chunk(void *context, size_t chunk, int worker)
     double *columns = panel + capacity * t->padded, *eta = columns + capacity * t->padded;
     double *weight = eta + capacity, *offset = weight + capacity;
     double *sums = t->sums + chunk * t->n_coef;
+    const family_kernels *family = &kernels->family[t->family];
+    bool at_once = family->total_columns != NULL && s->weight == NULL && s->offset == NULL;
     memset(sums, 0, t->n_coef * sizeof *sums);
 
     size_t end = smaller((chunk + 1) * CHUNK_ROWS, s->n);
@@ -165,12 +175,17 @@ static void losses_chunk(void *context, size_t chunk, int worker)
             offset[i] = s->offset != NULL ? s->offset[row] : 0.0;
         }
         for (size_t k = 0; k < t->n_coef; k++) {
+            if (at_once) {
+                sums[k] +=
+                    family->total_columns(columns, capacity, count, t->coef[k].n, t->coef[k].theta,
+                                          t->coef[k].intercept, s->target + at);
+                continue;
+            }
             kernels->eta_columns(eta, columns, capacity, count, t->coef[k].n, t->coef[k].theta,
                                  t->coef[k].intercept);
             for (size_t i = 0; s->offset != NULL && i < count; i++)
                 eta[i] += offset[i];
-            sums[k] += kernels->family[t->family].total(eta, s->target + at,
-                                                        s->weight != NULL ? weight : NULL, count);
+            sums[k] += family->total(eta, s->target + at, s->weight != NULL ? weight : NULL, count);
         }
     }
 }
@@ -476,7 +491,7 @@ pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
     size_t n = samples->n;
     NEED(block = pboost_alloc(n, 3 * sizeof *block), err);
     double *eta = block, *mean = block + n, *weight = block + 2 * n;
-    TRY(predict(eta, family, false, samples, coef, threads, err));
+    TRY(predict(NULL, eta, family, false, samples, coef, threads, err));
     pboost_family_kernels(family)->mean(mean, eta, n);
     scored s = {n, eta, mean, samples->target, weight, pboost_samples_total_weight(samples), 0.0};
     for (size_t i = 0; i < n; i++) {

@@ -19,6 +19,7 @@
 #include "parallel.h"
 #include "pass.h"
 #include "try.h"
+#include "workspace.h"
 
 #define COARSE 64    /* strides of the warm-up */
 #define FINE 8
@@ -35,6 +36,7 @@ typedef struct {
     double *theta;         /* padded */
     double at_zero, floor; /* the value where all parameters are 0; what counts as no loss at all */
     pass_plan full, rough;
+    pboost_workspace *work;
 } event_fit;
 
 /* ---- The objective --------------------------------------------------------------------------- */
@@ -256,12 +258,13 @@ static void copy_chunk(void *context, size_t chunk, int worker)
     }
 }
 
-static pboost_status copy_part(part *out, const pboost_samples *s, int threads, pboost_error *err)
+static pboost_status copy_part(part *out, const pboost_samples *s, int threads,
+                               pboost_workspace *work, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t cols = s->x->cols, n = s->n / FINE;
     *out = (part){.from = s, .n = n};
-    NEED(out->block = pboost_alloc_large(n * (cols + 3), sizeof *out->block), err);
+    NEED(out->block = pboost_take(work, n * (cols + 3), sizeof *out->block), err);
     out->features = out->block;
     out->target = out->features + n * cols;
     out->weight = out->target + n;
@@ -297,12 +300,14 @@ static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *sa
                                .tolerance = WARM_UP_TOLERANCE,
                                .definite = fit->options->l2 > 0.0,
                                .floor = fit->floor,
-                               .limit = INFINITY};
+                               .limit = INFINITY,
+                               .work = fit->work,
+                               .watch = fit->options->watch};
     if (!enough_rows(fit, samples->n / stride))
         return PBOOST_OK;
     pboost_pass_free(&fit->rough);
     TRY(pboost_pass_init_part(&fit->rough, samples, fit->family, stride, (double)(FINE * stride),
-                              fit->full.shift, fit->options->threads, err));
+                              fit->full.shift, fit->options->threads, fit->work, err));
     TRY(pboost_newton(x, &ignored, &f, &o, err));
 done:
     return st;
@@ -325,7 +330,9 @@ static pboost_status minimise(double *x, pboost_newton_report *report, event_fit
                                     .definite = definite,
                                     .quadratic = !curved,
                                     .floor = fit->floor,
-                                    .limit = limit};
+                                    .limit = limit,
+                                    .work = fit->work,
+                                    .watch = o->watch};
     return pboost_newton(x, report, &f, &newton, err);
 }
 
@@ -355,7 +362,7 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
         memset(x, 0, n * sizeof *x);
     }
     if (large) {
-        TRY(copy_part(&copy, samples, fit->options->threads, err));
+        TRY(copy_part(&copy, samples, fit->options->threads, fit->work, err));
         TRY(warm_up(x, fit, &copy.samples, COARSE / FINE, err));
         TRY(warm_up(x, fit, &copy.samples, 1, err));
         TRY(minimise(x, report, fit, fit->at_zero, err));
@@ -366,7 +373,7 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
     TRY(minimise(x, report, fit, INFINITY, err));
 done:
     pboost_pass_free(&fit->rough);
-    free(copy.block);
+    pboost_give(fit->work, copy.block);
     return st;
 }
 
@@ -389,15 +396,15 @@ void pboost_event_fill_report(pboost_fit_report *out, const pboost_newton_report
         out->first_dropped--;
 }
 
-pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
-                               const pboost_samples *samples, const pboost_fit_options *given,
-                               pboost_error *err)
+pboost_status pboost_event_fit_in(pboost_workspace *work, pboost_coef *coef,
+                                  pboost_fit_report *report, const pboost_samples *samples,
+                                  const pboost_fit_options *given, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_newton_report newton;
     pboost_fit_options chosen = *given;
     const pboost_fit_options *options = &chosen;
-    event_fit fit = {.options = options};
+    event_fit fit = {.options = options, .work = work};
     double *shift = NULL, *x = NULL;
     bool shifted = false;
     size_t first = options->intercept;
@@ -410,16 +417,18 @@ pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
     fit.family = pboost_family_info(options->family);
     fit.cols = coef->n;
     fit.n_parameters = coef->n + first;
-    NEED(shift = pboost_alloc(coef->n, sizeof *shift), err);
-    NEED(x = pboost_alloc(fit.n_parameters, sizeof *x), err);
-    NEED(fit.theta = calloc(pboost_panel_blocks(coef->n) * PANEL_LANES, sizeof *fit.theta), err);
+    NEED(shift = pboost_take(work, coef->n, sizeof *shift), err);
+    NEED(x = pboost_take(work, fit.n_parameters, sizeof *x), err);
+    NEED(fit.theta =
+             pboost_take_zeros(work, pboost_panel_blocks(coef->n) * PANEL_LANES, sizeof *fit.theta),
+         err);
     if (options->intercept && fit.family->curved)
         TRY(pboost_event_check_intercept(samples, fit.family, err));
     fit.at_zero = pboost_event_value_at_zero(samples, options->family);
     fit.floor = fit.family->no_loss * fabs(fit.at_zero);
     shifted = options->intercept && pboost_pass_shift(shift, samples);
-    TRY(pboost_pass_init(&fit.full, samples, fit.family, shifted ? shift : NULL, options->threads,
-                         err));
+    TRY(pboost_pass_init_part(&fit.full, samples, fit.family, 1, 1.0, shifted ? shift : NULL,
+                              options->threads, work, err));
 
     memcpy(x + first, coef->theta, coef->n * sizeof *x);
     if (first)
@@ -443,8 +452,15 @@ pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
         pboost_event_fill_report(report, &newton, options);
 done:
     pboost_pass_free(&fit.full);
-    free(fit.theta);
-    free(shift);
-    free(x);
+    pboost_give(work, fit.theta);
+    pboost_give(work, shift);
+    pboost_give(work, x);
     return st;
+}
+
+pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
+                               const pboost_samples *samples, const pboost_fit_options *options,
+                               pboost_error *err)
+{
+    return pboost_event_fit_in(NULL, coef, report, samples, options, err);
 }

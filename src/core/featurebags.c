@@ -56,17 +56,18 @@ static pboost_status check_request(const pboost_samples *samples, size_t min_bag
 }
 
 static pboost_status bags_of_white(pboost_bags *out, pboost_white *white, const double *weight,
-                                   size_t min_bag, int threads, pboost_error *err)
+                                   size_t min_bag, int threads, const pboost_watch *watch,
+                                   pboost_error *err)
 {
     if (white->rank == 0)
         return bags_in_order(out, white->n, min_bag, err);
     if (white->rank == 1)
         return bags_on_line(out, white, min_bag, threads, err);
-    return pboost_tree_bags(out, white, weight, min_bag, threads, err);
+    return pboost_tree_bags(out, white, weight, min_bag, threads, watch, err);
 }
 
-pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples, size_t min_bag,
-                                   int threads, pboost_error *err)
+static pboost_status feature_bags(pboost_bags *out, const pboost_samples *samples, size_t min_bag,
+                                  int threads, const pboost_watch *watch, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_white white = {0};
@@ -75,7 +76,7 @@ pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *sampl
     TRY(check_request(samples, min_bag, err));
     pboost_samples plain = {.x = samples->x, .row = samples->row, .n = samples->n};
     TRY(pboost_whiten(&white, &plain, 0, threads, err));
-    TRY(bags_of_white(out, &white, NULL, min_bag, threads, err));
+    TRY(bags_of_white(out, &white, NULL, min_bag, threads, watch, err));
 done:
     pboost_white_free(&white);
     if (st != PBOOST_OK)
@@ -120,9 +121,9 @@ static void add_score(pboost_white *white, const double *score)
         z[i * PANEL_LANES] = SCORE_WEIGHT * (score[i] - mean) / sqrt(square);
 }
 
-pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,
+static pboost_status hybrid_bags(pboost_bags *out, const pboost_samples *samples,
                                  pboost_family family, const double *score, size_t min_bag,
-                                 int threads, pboost_error *err)
+                                 int threads, const pboost_watch *watch, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_white white = {0};
@@ -144,7 +145,7 @@ pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples
         .x = samples->x, .row = samples->row, .n = samples->n, .weight = by_row};
     TRY(pboost_whiten(&white, &weighted, 1, threads, err));
     add_score(&white, score);
-    TRY(bags_of_white(out, &white, weight, min_bag, threads, err));
+    TRY(bags_of_white(out, &white, weight, min_bag, threads, watch, err));
 done:
     free(weight);
     free(by_row);
@@ -152,4 +153,28 @@ done:
     if (st != PBOOST_OK)
         pboost_bags_free(out);
     return st;
+}
+
+/* ---- The public side ------------------------------------------------------------------------- */
+
+pboost_status pboost_bags_watched(pboost_bags *out, const pboost_samples *samples,
+                                  pboost_family family, const double *score, size_t min_bag,
+                                  int threads, const pboost_watch *watch, pboost_error *err)
+{
+    if (score == NULL)
+        return feature_bags(out, samples, min_bag, threads, watch, err);
+    return hybrid_bags(out, samples, family, score, min_bag, threads, watch, err);
+}
+
+pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples, size_t min_bag,
+                                   int threads, pboost_error *err)
+{
+    return feature_bags(out, samples, min_bag, threads, NULL, err);
+}
+
+pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,
+                                 pboost_family family, const double *score, size_t min_bag,
+                                 int threads, pboost_error *err)
+{
+    return hybrid_bags(out, samples, family, score, min_bag, threads, NULL, err);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "try.h"
+#include "workspace.h"
 
 struct pboost_glm {
     pboost_matrix x;
@@ -10,6 +11,7 @@ struct pboost_glm {
     pboost_fit_options options;
     pboost_coef coef;
     pboost_fit_report report;
+    pboost_workspace work;
     double *covariance; /* of the last fit; NULL where the estimator has none */
 };
 
@@ -43,6 +45,7 @@ void pboost_glm_free(pboost_glm *glm)
     if (glm == NULL)
         return;
     pboost_coef_free(&glm->coef);
+    pboost_workspace_free(&glm->work);
     free(glm->covariance);
     free(glm);
 }
@@ -66,8 +69,8 @@ static pboost_status score(void *self, const size_t *row, size_t n, double *out,
 {
     pboost_glm *glm = self;
     pboost_samples samples = {&glm->x, row, n, NULL, NULL, glm->offset};
-    return pboost_predict(out, glm->options.family, &samples, &glm->coef, glm->options.threads,
-                          err);
+    return pboost_predict_in(&glm->work, out, glm->options.family, &samples, &glm->coef,
+                             glm->options.threads, err);
 }
 
 /* The aggregate estimator is unbiased whatever the bags, so answers of every round stay useful. */
@@ -77,8 +80,8 @@ static pboost_status fit(void *self, const pboost_answers *answers, size_t first
     pboost_glm *glm = self;
     if (glm->options.estimator == PBOOST_AGGREGATE)
         first_bag = 0;
-    return pboost_answers_fit(&glm->coef, &glm->report, glm->covariance, &glm->x, glm->weight,
-                              glm->offset, answers, first_bag, &glm->options, err);
+    return pboost_answers_fit_in(&glm->work, &glm->coef, &glm->report, glm->covariance, &glm->x,
+                                 glm->weight, glm->offset, answers, first_bag, &glm->options, err);
 }
 
 pboost_learner pboost_glm_learner(pboost_glm *glm)

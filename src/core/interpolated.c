@@ -16,6 +16,7 @@
 #include "aggregate.h"
 #include "pass.h"
 #include "try.h"
+#include "watch.h"
 
 #define DEFAULT_L2 1.0
 
@@ -228,8 +229,11 @@ pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *repo
     TRY(pboost_levenberg_init(&lm, n, err));
     start(parameter, &fit, coef);
     levenberg_problem problem = {n, &fit, attempt, accept, here};
-    levenberg_options o = {.max_steps = options->max_iterations, .tolerance = options->tolerance};
+    levenberg_options o = {.max_steps = options->max_iterations,
+                           .tolerance = options->tolerance,
+                           .watch = options->watch};
     pboost_levenberg(parameter, &last, &lm, &problem, &o, fit.l2 == 0.0);
+    TRY(pboost_watch_check(options->watch, err));
     if (!isfinite(last.value)) {
         TRY(pboost_samples_find_nonfinite(&fit.samples, err));
         FAIL(err, PBOOST_BAD_DATA, "the sum of losses overflows: rescale features or offsets");

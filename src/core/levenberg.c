@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "try.h"
+#include "watch.h"
 
 #define LEAST_DAMPING 1e-4
 #define MOST_DAMPING 1e12
@@ -108,7 +109,7 @@ void pboost_levenberg(double *x, levenberg_report *report, levenberg *lm,
         double scale = fmax(fabs(report->value), options->floor);
         report->converged = 0.5 * report->decrement <= options->tolerance * scale;
         if (report->converged || report->decrement < options->slack * first ||
-            report->steps >= options->max_steps ||
+            report->steps >= options->max_steps || pboost_stopped(options->watch) ||
             !advance(x, report, lm, problem, options->max_steps))
             break;
     }

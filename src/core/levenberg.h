@@ -23,6 +23,7 @@ typedef struct {
     double tolerance; /* on half the squared decrement, relative to the value */
     double slack;     /* stop early, once the decrement is below this fraction of the first */
     double floor;     /* a value below this is compared as if it were this */
+    const pboost_watch *watch;
 } levenberg_options;
 
 /* Memory that outlives a call, so that a problem that changes a little can be taken up again. */
@@ -46,7 +47,8 @@ pboost_status pboost_levenberg_init(levenberg *out, size_t n, pboost_error *err)
 void pboost_levenberg_free(levenberg *lm);
 
 /* Minimises from x, which is the point.  may_drop: columns of the matrix that add nothing to those
- * before them keep their parameters; they are found in the first call. */
+ * before them keep their parameters; they are found in the first call.  Ends early, with nothing of
+ * use, when the watch says so: the caller asks it again. */
 void pboost_levenberg(double *x, levenberg_report *report, levenberg *lm,
                       const levenberg_problem *problem, const levenberg_options *options,
                       bool may_drop);

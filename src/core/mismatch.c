@@ -235,7 +235,7 @@ static pboost_status largest_block(double *out, const overlaps *c, const size_t 
     NEED(first = pboost_alloc(n_components + 1, sizeof *first), err);
     NEED(bag = pboost_alloc(c->n_b, sizeof *bag), err);
     NEED(local = pboost_alloc(c->n_a, sizeof *local), err);
-    NEED(n_local = calloc(n_components, sizeof *n_local), err);
+    NEED(n_local = calloc(n_components + 1, sizeof *n_local), err);
     first[0] = 0;
     for (size_t k = 0; k < n_components; k++) {
         first[k + 1] = first[k] + n_bag[k];

@@ -21,6 +21,7 @@
 
 #include "linalg.h"
 #include "try.h"
+#include "watch.h"
 
 #define MEMORY 12             /* steps that quasi-Newton mode remembers */
 #define QUASI_STEPS 14        /* it may take before the Hessian is worth its price */
@@ -79,8 +80,8 @@ static pboost_status solver_init(solver *s, double *x, const pboost_objective *f
     pboost_status st = PBOOST_OK;
     size_t n = f->n, vectors = 8 + (f->rough_hessian != NULL ? 2 * MEMORY : 0);
     *s = (solver){.f = f, .options = options, .n = n, .x = x};
-    NEED(s->block = pboost_alloc(n * (n + vectors), sizeof *s->block), err);
-    NEED(s->factor.dropped = calloc(n > 0 ? n : 1, 1), err);
+    NEED(s->block = pboost_take(options->work, n * (n + vectors), sizeof *s->block), err);
+    NEED(s->factor.dropped = pboost_take_zeros(options->work, n, 1), err);
     double *at = s->block + n * n;
     double **vector[] = {&s->trial, &s->gradient, &s->trial_gradient, &s->step,
                          &s->past,  &s->work,     &s->factor.scale};
@@ -97,8 +98,8 @@ done:
 
 static void solver_free(solver *s)
 {
-    free(s->block);
-    free(s->factor.dropped);
+    pboost_give(s->options->work, s->block);
+    pboost_give(s->options->work, s->factor.dropped);
 }
 
 /* Evaluates at the point `at` into value and gradient; the Hessian, if wanted, goes to the factor. */
@@ -140,7 +141,7 @@ static bool factorise(solver *s, pboost_newton_report *report)
 static void find_step(solver *s)
 {
     size_t n = s->n, first = s->stored > MEMORY ? s->stored - MEMORY : 0;
-    double alpha[MEMORY], *q = s->work;
+    double alpha[MEMORY] = {0}, *q = s->work;
     for (size_t i = 0; i < n; i++)
         q[i] = -s->gradient[i];
     for (size_t k = s->stored; k-- > first;) {
@@ -204,11 +205,13 @@ static bool move(solver *s, bool hessian)
     s->whole = false;
     double reach = s->f->reach(s->f->self, s->step);
     double t = isfinite(reach) && reach > 0.0 ? log1p(reach) / reach : 0.5;
-    for (int halvings = 0; halvings < 60; halvings++, t *= 0.5)
+    for (int halvings = 0; halvings < 60; halvings++) {
         if (try_step(s, t, hessian)) {
             accept(s);
             return true;
         }
+        t *= 0.5;
+    }
     return false;
 }
 
@@ -344,7 +347,7 @@ static void iterate(solver *s, pboost_newton_report *report)
 {
     const pboost_newton_options *o = s->options;
     size_t stalled = 0;
-    for (report->iterations = 0;; report->iterations++) {
+    for (report->iterations = 0; !pboost_stopped(o->watch); report->iterations++) {
         if (s->quasi && report->iterations == QUASI_STEPS) {
             s->quasi = s->stale = false;
             s->value = evaluate(s, s->x, s->gradient, true);
@@ -387,6 +390,7 @@ pboost_status pboost_newton(double *x, pboost_newton_report *report, const pboos
     report->started = start(&s);
     if (report->started)
         iterate(&s, report);
+    TRY(pboost_watch_check(options->watch, err));
     if (report->started && !report->converged && !report->recedes && f->recedes != NULL)
         report->recedes = runs_away(&s);
     report->value = s.value;

@@ -4,6 +4,8 @@
 
 #include <priorboost/core.h>
 
+#include "workspace.h"
+
 typedef struct {
     size_t n;
     void *self;
@@ -25,6 +27,8 @@ typedef struct {
     bool quadratic;   /* the Hessian is the same everywhere */
     double floor;     /* a value below this is compared with the tolerance as if it were this */
     double limit;     /* a start whose value is larger is refused; INFINITY: none */
+    pboost_workspace *work; /* NULL: none */
+    const pboost_watch *watch;
 } pboost_newton_options;
 
 typedef struct {
@@ -37,7 +41,8 @@ typedef struct {
     size_t first_dropped; /* SIZE_MAX: none */
 } pboost_newton_report;
 
-/* Minimises f from x, in place.  Fails only for lack of memory: all else is in the report.  Where it
+/* Minimises f from x, in place.  Fails only for lack of memory or when the watch says so: all else is
+ * in the report.  Where it
  * converged, value and gradient are those before a last step within the tolerance, or those expected
  * after one that will be. */
 pboost_status pboost_newton(double *x, pboost_newton_report *report, const pboost_objective *f,

@@ -4,7 +4,7 @@
  * waits asleep for the others.  Starting them costs some ten microseconds, which is nothing beside
  * what is worth cutting into chunks; in return nothing spins on a busy machine, nothing is left
  * behind that a forked child would miss, and there is no state between calls. */
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE /* sched_getaffinity; NOLINT(bugprone-reserved-identifier) */
 #include "parallel.h"
 
 #include <pthread.h>

@@ -62,17 +62,18 @@ static size_t reach(size_t k)
     return 2 * k + PARTITION_PAD;
 }
 
-pboost_status pboost_partition_table_init(partition_table *out, size_t k, pboost_error *err)
+pboost_status pboost_partition_table_init(partition_table *out, size_t k, pboost_workspace *memory,
+                                          pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    *out = (partition_table){0};
+    *out = (partition_table){.memory = memory};
     if (k > PARTITION_MAX_MIN_BAG)
         FAIL(err, PBOOST_INVALID, "min_bag is %zu; more than %zu is not supported", k,
              PARTITION_MAX_MIN_BAG);
     out->min_bag = k;
     out->length = 3 * k + 2 * PARTITION_PAD;
-    NEED(out->number = pboost_alloc(4 * out->length, sizeof(double)), err);
+    NEED(out->number = pboost_take(memory, 4 * out->length, sizeof(double)), err);
     out->inverse = out->number + out->length;
     out->ratio = out->inverse + out->length;
     out->weight = out->ratio + out->length;
@@ -89,24 +90,24 @@ done:
 
 void pboost_partition_table_free(partition_table *table)
 {
-    free(table->number);
+    pboost_give(table->memory, table->number);
     *table = (partition_table){0};
 }
 
 pboost_status pboost_partition_work_init(partition_work *out, size_t max_rows, size_t k,
-                                         pboost_error *err)
+                                         pboost_workspace *memory, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t window = reach(k) + window_rows(k) + PARTITION_PAD;
 
-    *out = (partition_work){.max_rows = max_rows};
-    NEED(out->x = pboost_alloc(2 * window + PARTITION_SCRATCH(k), sizeof(double)), err);
+    *out = (partition_work){.max_rows = max_rows, .memory = memory};
+    NEED(out->x = pboost_take(memory, 2 * window + PARTITION_SCRATCH(k), sizeof(double)), err);
     out->cost = out->x + window;
     out->scratch = out->cost + window;
     NEED(out->step =
-             pboost_alloc_large(max_rows + 1 + window_rows(k) + PARTITION_PAD, sizeof *out->step),
+             pboost_take(memory, max_rows + 1 + window_rows(k) + PARTITION_PAD, sizeof *out->step),
          err);
-    NEED(out->mark = pboost_alloc_large(max_rows + 1, 1), err);
+    NEED(out->mark = pboost_take(memory, max_rows + 1, 1), err);
 done:
     if (st != PBOOST_OK)
         pboost_partition_work_free(out);
@@ -115,9 +116,9 @@ done:
 
 void pboost_partition_work_free(partition_work *work)
 {
-    free(work->x);
-    free(work->step);
-    free(work->mark);
+    pboost_give(work->memory, work->x);
+    pboost_give(work->memory, work->step);
+    pboost_give(work->memory, work->mark);
     *work = (partition_work){0};
 }
 
@@ -272,6 +273,7 @@ double pboost_partition_scale(double lowest, double highest)
 typedef struct {
     const double *x;
     size_t n;
+    pboost_workspace *memory;
     double scale;
     partition_grid grid;
     partition_table table;
@@ -314,7 +316,7 @@ static pboost_status solve_two_ends(const problem *p, partition_cuts *cuts, int 
     t.piece[1] = piece_of(p, middle - (2 * k - 2), p->n, true);
     for (int end = 0; end < 2; end++)
         TRY(pboost_partition_work_init(&t.work[end], t.piece[end].last - t.piece[end].first, k,
-                                       err));
+                                       p->memory, err));
     pboost_parallel(2, threads, sweep_end, &t);
 
     /* cut middle - i is end[-i] of one sweep and end[-(2k-2-i)] of the other */
@@ -342,7 +344,7 @@ static pboost_status solve_one(const problem *p, partition_cuts *cuts, size_t la
     partition_piece piece = piece_of(p, cuts->cut[cuts->n_cuts - 1], last, false);
     partition_cuts part = {0, cuts->cut + cuts->n_cuts - 1};
 
-    TRY(pboost_partition_work_init(&work, last - piece.first, p->table.min_bag, err));
+    TRY(pboost_partition_work_init(&work, last - piece.first, p->table.min_bag, p->memory, err));
     pboost_partition_chunk(&part, &work, &p->table, &piece, to_end);
     cuts->n_cuts += part.n_cuts - 1;
 done:
@@ -401,17 +403,18 @@ done:
 static pboost_status solve_chunks(problem *p, partition_cuts *cuts, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_workspace *memory = p->memory;
     size_t n_chunks = p->grid.n_chunks, k = p->table.min_bag;
     size_t max_rows = p->n / n_chunks + n_chunks + p->grid.overlap, max_cuts = max_rows / k + 2;
     size_t n_workers = (size_t)pboost_threads(threads);
 
     if (n_workers > n_chunks)
         n_workers = n_chunks;
-    NEED(p->chunk = calloc(n_chunks, sizeof *p->chunk), err);
-    NEED(p->work = calloc(n_workers, sizeof *p->work), err);
-    NEED(p->cut = pboost_alloc_large(n_chunks * max_cuts, sizeof *p->cut), err);
+    NEED(p->chunk = pboost_take_zeros(memory, n_chunks, sizeof *p->chunk), err);
+    NEED(p->work = pboost_take_zeros(memory, n_workers, sizeof *p->work), err);
+    NEED(p->cut = pboost_take(memory, n_chunks * max_cuts, sizeof *p->cut), err);
     for (size_t w = 0; w < n_workers; w++)
-        TRY(pboost_partition_work_init(&p->work[w], max_rows, k, err));
+        TRY(pboost_partition_work_init(&p->work[w], max_rows, k, memory, err));
     for (size_t c = 0; c < n_chunks; c++)
         p->chunk[c].cut = p->cut + c * max_cuts;
 
@@ -421,17 +424,17 @@ done:
     if (p->work != NULL)
         for (size_t w = 0; w < n_workers; w++)
             pboost_partition_work_free(&p->work[w]);
-    free(p->work);
-    free(p->chunk);
-    free(p->cut);
+    pboost_give(memory, p->work);
+    pboost_give(memory, p->chunk);
+    pboost_give(memory, p->cut);
     return st;
 }
 
 pboost_status pboost_partition(size_t *start, size_t *n_bags, const double *x, size_t n, size_t k,
-                               int threads, pboost_error *err)
+                               int threads, pboost_workspace *memory, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    problem p = {.x = x, .n = n};
+    problem p = {.x = x, .n = n, .memory = memory};
     partition_cuts cuts = {1, start};
 
     start[0] = 0;
@@ -449,7 +452,7 @@ pboost_status pboost_partition(size_t *start, size_t *n_bags, const double *x, s
     }
     p.scale = pboost_partition_scale(x[0], x[n - 1]);
     p.grid = pboost_partition_grid(n, k);
-    TRY(pboost_partition_table_init(&p.table, k, err));
+    TRY(pboost_partition_table_init(&p.table, k, memory, err));
     if (p.grid.n_chunks > 1)
         TRY(solve_chunks(&p, &cuts, threads, err));
     else
@@ -469,7 +472,7 @@ pboost_status pboost_partition_piece(partition_cuts *out, const double *x, size_
 
     out->cut[0] = 0;
     out->n_cuts = 1;
-    TRY(pboost_partition_table_init(&p.table, k, err));
+    TRY(pboost_partition_table_init(&p.table, k, NULL, err));
     if (both_ends)
         TRY(solve_rest(&p, out, threads, err));
     else

@@ -25,25 +25,30 @@
 
 #include <priorboost/core.h>
 
+#include "workspace.h"
+
 /* The longest step is 2k-1, stored less k in 32 bits. */
 #define PARTITION_MAX_MIN_BAG ((size_t)1 << 31)
 
 /* Constants by bag size, shared by all chunks of one problem. */
 typedef struct {
     size_t min_bag, length;
-    double *number;  /* t */
-    double *inverse; /* 1/t */
-    double *ratio;   /* t/(t-1), 0 for t < 2 */
-    double *weight;  /* 1/t for k <= t < 2k, infinity elsewhere */
+    pboost_workspace *memory; /* what it is taken from */
+    double *number;           /* t */
+    double *inverse;          /* 1/t */
+    double *ratio;            /* t/(t-1), 0 for t < 2 */
+    double *weight;           /* 1/t for k <= t < 2k, infinity elsewhere */
 } partition_table;
 
-pboost_status pboost_partition_table_init(partition_table *out, size_t min_bag, pboost_error *err);
+pboost_status pboost_partition_table_init(partition_table *out, size_t min_bag,
+                                          pboost_workspace *memory, pboost_error *err);
 void pboost_partition_table_free(partition_table *table);
 
 /* Memory for solving chunks of up to max_rows rows; one per thread. */
 typedef struct {
     size_t max_rows;
-    double *x;       /* the rows around the current window */
+    pboost_workspace *memory; /* what it is taken from */
+    double *x;                /* the rows around the current window */
     double *cost;    /* least cost up to each cut around the current window, less a constant */
     double *scratch; /* of the kernels */
     uint32_t *step;  /* by cut: length of the last step of its path, less k */
@@ -52,7 +57,7 @@ typedef struct {
 } partition_work;
 
 pboost_status pboost_partition_work_init(partition_work *out, size_t max_rows, size_t min_bag,
-                                         pboost_error *err);
+                                         pboost_workspace *memory, pboost_error *err);
 void pboost_partition_work_free(partition_work *work);
 
 /* Rows first .. last-1 of a sorted list, each multiplied by scale. */
@@ -94,7 +99,8 @@ partition_grid pboost_partition_grid(size_t n, size_t min_bag);
 /* All of it: start[0 .. *n_bags] of the best bags of sorted x[0 .. n), n >= k >= 1.  start is for
  * n / k + 1 entries. */
 pboost_status pboost_partition(size_t *start, size_t *n_bags, const double *x, size_t n,
-                               size_t min_bag, int threads, pboost_error *err);
+                               size_t min_bag, int threads, pboost_workspace *memory,
+                               pboost_error *err);
 
 /* For pieces of one list that are solved apart: the scale of the whole list, and the common cuts of a
  * piece, or with to_end the path to its end, found with both_ends as pboost_partition finds it where

@@ -77,7 +77,8 @@ static void plan_chunks(pass_plan *plan)
 
 pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *samples,
                                     const family_info *family, size_t stride, double scale,
-                                    const double *shift, int threads, pboost_error *err)
+                                    const double *shift, int threads, pboost_workspace *memory,
+                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     *plan = (pass_plan){.samples = samples,
@@ -88,18 +89,20 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
                         .count = (samples->n + stride - 1) / stride,
                         .scale = scale,
                         .shift = shift,
+                        .memory = memory,
                         .cols = samples->x->cols};
     plan->blocks = pboost_panel_blocks(plan->cols);
     plan->padded = plan->blocks * PANEL_LANES;
     plan_chunks(plan);
-    NEED(plan->sums = pboost_alloc(plan->n_chunks * plan->sums_size, sizeof *plan->sums), err);
+    NEED(plan->sums = pboost_take(memory, plan->n_chunks * plan->sums_size, sizeof *plan->sums),
+         err);
     size_t work = plan->n_workers * plan->work_size;
     size_t panels = (plan->count + plan->panel_rows - 1) / plan->panel_rows;
     size_t cache = panels * plan->pitch * plan->padded;
     bool direct = !plan->turned && pboost_panel_is_direct(samples, stride, shift);
     if (cache > CACHE_VALUES || direct)
         cache = 0;
-    NEED(plan->block = pboost_alloc(work + cache + PANEL_LANES, sizeof *plan->block), err);
+    NEED(plan->block = pboost_take(memory, work + cache + PANEL_LANES, sizeof *plan->block), err);
     plan->work = pboost_panel_align(plan->block);
     plan->cache = cache > 0 ? plan->work + work : NULL;
     plan->in_place = cache == 0 && plan->cols > PANEL_LANES && samples->row == NULL &&
@@ -115,13 +118,13 @@ pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
                                const family_info *family, const double *shift, int threads,
                                pboost_error *err)
 {
-    return pboost_pass_init_part(plan, samples, family, 1, 1.0, shift, threads, err);
+    return pboost_pass_init_part(plan, samples, family, 1, 1.0, shift, threads, NULL, err);
 }
 
 void pboost_pass_free(pass_plan *plan)
 {
-    free(plan->sums);
-    free(plan->block);
+    pboost_give(plan->memory, plan->sums);
+    pboost_give(plan->memory, plan->block);
     plan->sums = plan->block = NULL;
 }
 

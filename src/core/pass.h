@@ -9,6 +9,7 @@
 
 #include "family.h"
 #include "matrix.h"
+#include "workspace.h"
 
 typedef struct pass_plan {
     const pboost_samples *samples;
@@ -29,6 +30,7 @@ typedef struct pass_plan {
     double *sums; /* by chunk */
     double *work; /* by worker; part of block, aligned */
     double *block;
+    pboost_workspace *memory; /* what the arrays are taken from */
     double *cache; /* the panels of a small problem, kept from the first pass on; NULL: none */
     bool cached;
 } pass_plan;
@@ -50,7 +52,8 @@ pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
 /* The same over samples 0, stride, 2 stride, ..., every sum multiplied by scale. */
 pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *samples,
                                     const family_info *family, size_t stride, double scale,
-                                    const double *shift, int threads, pboost_error *err);
+                                    const double *shift, int threads, pboost_workspace *memory,
+                                    pboost_error *err);
 void pboost_pass_free(pass_plan *plan);
 
 /* theta has plan->padded entries, zeros after the columns.  The arrays of the result belong to the

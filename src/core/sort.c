@@ -40,6 +40,9 @@ typedef struct {
 #define TASK_ROWS 65536
 #define MAX_TASKS 64
 
+/* From so many rows on they are moved by whole lines, past the caches. */
+#define STREAM_ROWS ((size_t)1 << 18)
+
 /* Distribute at most so often before merging. */
 #define MAX_DEPTH 8
 
@@ -103,6 +106,14 @@ static sort_range_kernel *const RANGE[SIMD_LEVELS] = {
 #endif
 };
 
+static sort_scatter_kernel *const SCATTER[SIMD_LEVELS] = {
+    pboost_sort_scatter_plain,
+#ifdef PBOOST_SIMD_X86
+    pboost_sort_scatter_avx2,
+    pboost_sort_scatter_avx512,
+#endif
+};
+
 typedef sort_grid cells;
 
 /* False where the range is empty, or so wide or narrow that its size overflows. */
@@ -126,8 +137,12 @@ typedef struct {
     uint32_t *count, *cell;
 } short_work;
 
+/* Cells by record: with twice as many fewer records meet in one, and are out of order there. */
+#define SPARSE 2
+#define SHORT_WORDS (SPARSE + 1)
+
 /* Bytes for a short list, its spare and its words, by record. */
-#define SHORT_BYTES (2 * sizeof(record) + 2 * sizeof(uint32_t))
+#define SHORT_BYTES (2 * sizeof(record) + SHORT_WORDS * sizeof(uint32_t))
 
 /* Turns the number of records by cell into where each cell begins; the most records in one. */
 static uint32_t start_cells(const short_work *work, const cells *c)
@@ -267,8 +282,10 @@ typedef struct {
     uint32_t *first_cell; /* by bucket, and n_cells at the end */
     uint16_t *bucket;     /* by row */
     size_t *offset;       /* by task and bucket: count, then where its next record goes */
+    sort_lines *lines;    /* by worker and bucket; NULL: records are moved one by one */
+    size_t *first;        /* likewise */
     record *spare;        /* by worker, 2 * SHORT each */
-    uint32_t *word;       /* by worker, 2 * SHORT each */
+    uint32_t *word;       /* by worker, SHORT_WORDS * SHORT each */
     size_t *row;          /* the output; first ordered by bucket, then within buckets */
     double *sorted;
 } long_list;
@@ -296,6 +313,24 @@ static void count_task(void *context, size_t task, int worker)
         for (size_t i = 0; i < n; i++)
             count[bucket[at + i] = bucket_of_cell[cell[i]]]++;
     }
+}
+
+/* Whole lines at a time, past the caches. */
+static void stream_task(void *context, size_t task, int worker)
+{
+    const long_list *s = context;
+    size_t *first = s->first + (size_t)worker * s->n_buckets;
+    sort_scatter work = {.value = s->value,
+                         .bucket = s->bucket,
+                         .from = task_start(s, task),
+                         .to = task_start(s, task + 1),
+                         .sorted = s->sorted,
+                         .row = s->row,
+                         .first = first,
+                         .next = s->offset + task * s->n_buckets,
+                         .lines = s->lines + (size_t)worker * s->n_buckets};
+    memcpy(first, work.next, s->n_buckets * sizeof *first);
+    SCATTER[pboost_simd_level()](&work, s->n_buckets);
 }
 
 static void scatter_task(void *context, size_t task, int worker)
@@ -328,7 +363,7 @@ static bool bucket_cells(cells *out, const long_list *s, size_t bucket, size_t n
 {
     double low = s->cells.low + s->first_cell[bucket] / s->cells.scale;
     double high = s->cells.low + s->first_cell[bucket + 1] / s->cells.scale;
-    return cells_init(out, low, high, n);
+    return cells_init(out, low, high, SPARSE * n);
 }
 
 /* After the scatter the offsets of the last task are the ends of the buckets. */
@@ -338,8 +373,8 @@ static void bucket_task(void *context, size_t bucket, int worker)
     const size_t *end = s->offset + (s->n_tasks - 1) * s->n_buckets;
     size_t from = bucket > 0 ? end[bucket - 1] : 0, n = end[bucket] - from;
     record *spare = s->spare + (size_t)worker * 2 * SHORT;
-    uint32_t *word = s->word + (size_t)worker * 2 * SHORT;
-    const short_work work = {word, word + SHORT};
+    uint32_t *word = s->word + (size_t)worker * SHORT_WORDS * SHORT;
+    const short_work work = {word, word + SPARSE * SHORT};
     size_t *row = s->row + from;
     double *sorted = s->sorted + from;
     cells c;
@@ -353,7 +388,8 @@ static void bucket_task(void *context, size_t bucket, int worker)
 }
 
 /* Sorts the few buckets that are too long, one by one: again as a long list, or by merging. */
-static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_error *err);
+static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_workspace *memory,
+                               pboost_error *err);
 
 /* Groups cells to buckets of about BUCKET rows, judged from every 16th row. */
 static void group_cells(long_list *s, uint32_t *count)
@@ -397,60 +433,70 @@ static void make_offsets(long_list *s, size_t *next)
 }
 
 static pboost_status sort_by_merging(size_t *row, double *sorted, const double *value, size_t n,
-                                     pboost_error *err)
+                                     pboost_workspace *memory, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     record *a = NULL, *b = NULL;
 
-    NEED(a = pboost_alloc_large(n, sizeof *a), err);
-    NEED(b = pboost_alloc_large(n, sizeof *b), err);
+    NEED(a = pboost_take(memory, n, sizeof *a), err);
+    NEED(b = pboost_take(memory, n, sizeof *b), err);
     read_in(a, value, NULL, n);
     merge_sort(a, b, n);
     write_out(row, sorted, a, n);
 done:
-    free(b);
-    free(a);
+    pboost_give(memory, b);
+    pboost_give(memory, a);
     return st;
 }
 
 static pboost_status sort_long(size_t *row, double *sorted, const double *value, size_t n,
-                               double low, double high, int threads, int depth, pboost_error *err)
+                               double low, double high, int threads, int depth,
+                               pboost_workspace *memory, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     long_list s = {.value = value, .n = n, .row = row, .sorted = sorted};
     uint32_t *count = NULL;
+    sort_lines *block = NULL;
     size_t n_workers = (size_t)pboost_threads(threads);
 
     s.n_tasks = n / TASK_ROWS < MAX_TASKS ? n / TASK_ROWS + 1 : MAX_TASKS;
     s.n_cells = n / 64 < MAX_CELLS ? n / 64 : MAX_CELLS;
     if (depth >= MAX_DEPTH || !cells_init(&s.cells, low, high, s.n_cells))
-        return sort_by_merging(row, sorted, value, n, err);
-    NEED(count = calloc(s.n_cells, sizeof *count), err);
-    NEED(s.first_cell = pboost_alloc(s.n_cells + 1, sizeof *s.first_cell), err);
-    NEED(s.bucket_of_cell = pboost_alloc(s.n_cells, sizeof *s.bucket_of_cell), err);
-    NEED(s.bucket = pboost_alloc_large(n, sizeof *s.bucket), err);
+        return sort_by_merging(row, sorted, value, n, memory, err);
+    NEED(count = pboost_take_zeros(memory, s.n_cells, sizeof *count), err);
+    NEED(s.first_cell = pboost_take(memory, s.n_cells + 1, sizeof *s.first_cell), err);
+    NEED(s.bucket_of_cell = pboost_take(memory, s.n_cells, sizeof *s.bucket_of_cell), err);
+    NEED(s.bucket = pboost_take(memory, n, sizeof *s.bucket), err);
     group_cells(&s, count);
-    NEED(s.offset = pboost_alloc((s.n_tasks + 1) * s.n_buckets, sizeof *s.offset), err);
-    NEED(s.spare = pboost_alloc(n_workers * 2 * SHORT, sizeof *s.spare), err);
-    NEED(s.word = pboost_alloc(n_workers * 2 * SHORT, sizeof *s.word), err);
+    NEED(s.offset = pboost_take(memory, (s.n_tasks + 1) * s.n_buckets, sizeof *s.offset), err);
+    NEED(s.spare = pboost_take(memory, n_workers * 2 * SHORT, sizeof *s.spare), err);
+    NEED(s.word = pboost_take(memory, n_workers * SHORT_WORDS * SHORT, sizeof *s.word), err);
+    if (n >= STREAM_ROWS && sort_can_scatter(sorted, row)) {
+        NEED(block = pboost_take(memory, n_workers * s.n_buckets + 1, sizeof *s.lines), err);
+        s.lines = (sort_lines *)(((uintptr_t)block + 63) / 64 * 64);
+        NEED(s.first = pboost_take(memory, n_workers * s.n_buckets, sizeof *s.first), err);
+    }
 
     pboost_parallel(s.n_tasks, threads, count_task, &s);
     make_offsets(&s, s.offset + s.n_tasks * s.n_buckets);
-    pboost_parallel(s.n_tasks, threads, scatter_task, &s);
+    pboost_parallel(s.n_tasks, threads, s.lines != NULL ? stream_task : scatter_task, &s);
     pboost_parallel(s.n_buckets, threads, bucket_task, &s);
-    TRY(sort_rest(&s, threads, depth, err));
+    TRY(sort_rest(&s, threads, depth, memory, err));
 done:
-    free(s.word);
-    free(s.spare);
-    free(s.offset);
-    free(s.bucket);
-    free(s.bucket_of_cell);
-    free(s.first_cell);
-    free(count);
+    pboost_give(memory, s.first);
+    pboost_give(memory, block);
+    pboost_give(memory, s.word);
+    pboost_give(memory, s.spare);
+    pboost_give(memory, s.offset);
+    pboost_give(memory, s.bucket);
+    pboost_give(memory, s.bucket_of_cell);
+    pboost_give(memory, s.first_cell);
+    pboost_give(memory, count);
     return st;
 }
 
-static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_error *err)
+static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_workspace *memory,
+                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const size_t *end = s->offset + (s->n_tasks - 1) * s->n_buckets;
@@ -469,42 +515,42 @@ static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_erro
         }
         if (low == high)
             continue;
-        NEED(value = pboost_alloc_large(n, sizeof *value), err);
-        NEED(order = pboost_alloc_large(2 * n, sizeof *order), err);
+        NEED(value = pboost_take(memory, n, sizeof *value), err);
+        NEED(order = pboost_take(memory, 2 * n, sizeof *order), err);
         memcpy(value, sorted, n * sizeof *value);
-        TRY(sort_long(order, sorted, value, n, low, high, threads, depth + 1, err));
+        TRY(sort_long(order, sorted, value, n, low, high, threads, depth + 1, memory, err));
         memcpy(order + n, row, n * sizeof *row);
         for (size_t i = 0; i < n; i++)
             row[i] = order[n + order[i]];
-        free(order);
-        free(value);
+        pboost_give(memory, order);
+        pboost_give(memory, value);
         order = NULL;
         value = NULL;
     }
 done:
-    free(order);
-    free(value);
+    pboost_give(memory, order);
+    pboost_give(memory, value);
     return st;
 }
 
 /* ---- Entry ----------------------------------------------------------------------------------- */
 
 static pboost_status sort_few(size_t *row, double *sorted, const double *value, size_t n,
-                              double low, double high, pboost_error *err)
+                              double low, double high, pboost_workspace *memory, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     record *rec = NULL;
     cells c;
 
-    NEED(rec = pboost_alloc(n, SHORT_BYTES), err);
+    NEED(rec = pboost_take(memory, n, SHORT_BYTES), err);
     uint32_t *words = (uint32_t *)(void *)(rec + 2 * n);
-    const short_work work = {words, words + n};
-    if (cells_init(&c, low, high, n))
+    const short_work work = {words, words + SPARSE * n};
+    if (cells_init(&c, low, high, SPARSE * n))
         sort_out(row, sorted, value, NULL, n, &c, rec, rec + n, &work);
     else
         sort_any_out(row, sorted, value, NULL, n, rec, rec + n, &work);
 done:
-    free(rec);
+    pboost_give(memory, rec);
     return st;
 }
 
@@ -545,7 +591,7 @@ static bool in_order(const double *value, size_t n)
 }
 
 pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *value, size_t n,
-                                  int threads, pboost_error *err)
+                                  int threads, pboost_workspace *memory, pboost_error *err)
 {
     sort_range range = {0, 0, 0};
 
@@ -565,53 +611,53 @@ pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *val
         return PBOOST_OK;
     }
     if (n <= SHORT)
-        return sort_few(row, sorted, value, n, range.low, range.high, err);
-    return sort_long(row, sorted, value, n, range.low, range.high, threads, 0, err);
+        return sort_few(row, sorted, value, n, range.low, range.high, memory, err);
+    return sort_long(row, sorted, value, n, range.low, range.high, threads, 0, memory, err);
 }
 
 /* Puts rows whose keys agree but for their low bits in the order of those. */
 static pboost_status sort_run(size_t *row, const uint64_t *key, size_t n, uint64_t low_bits,
-                              pboost_error *err)
+                              pboost_workspace *memory, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     double *low = NULL;
     size_t *order = NULL;
 
-    NEED(low = pboost_alloc(n, 2 * sizeof *low), err);
-    NEED(order = pboost_alloc(n, 2 * sizeof *order), err);
+    NEED(low = pboost_take(memory, n, 2 * sizeof *low), err);
+    NEED(order = pboost_take(memory, n, 2 * sizeof *order), err);
     for (size_t i = 0; i < n; i++)
         low[i] = (double)(key[row[i]] & low_bits);
-    TRY(pboost_sort_doubles(order, low + n, low, n, 1, err));
+    TRY(pboost_sort_doubles(order, low + n, low, n, 1, memory, err));
     for (size_t i = 0; i < n; i++)
         order[n + i] = row[order[i]];
     memcpy(row, order + n, n * sizeof *row);
 done:
-    free(order);
-    free(low);
+    pboost_give(memory, order);
+    pboost_give(memory, low);
     return st;
 }
 
 /* As doubles, by as many bits as a double holds; among keys that agree in these, by the others. */
 pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, int threads,
-                               pboost_error *err)
+                               pboost_workspace *memory, pboost_error *err)
 {
     const int low = 64 - DBL_MANT_DIG;
     pboost_status st = PBOOST_OK;
     double *high = NULL, *sorted = NULL;
 
-    NEED(high = pboost_alloc_large(n, sizeof *high), err);
-    NEED(sorted = pboost_alloc_large(n, sizeof *sorted), err);
+    NEED(high = pboost_take(memory, n, sizeof *high), err);
+    NEED(sorted = pboost_take(memory, n, sizeof *sorted), err);
     for (size_t i = 0; i < n; i++)
         high[i] = (double)(key[i] >> low);
-    TRY(pboost_sort_doubles(row, sorted, high, n, threads, err));
+    TRY(pboost_sort_doubles(row, sorted, high, n, threads, memory, err));
     for (size_t from = 0, to; from < n; from = to) {
         for (to = from + 1; to < n && sorted[to] == sorted[from];)
             to++;
         if (to - from > 1)
-            TRY(sort_run(row + from, key, to - from, (UINT64_C(1) << low) - 1, err));
+            TRY(sort_run(row + from, key, to - from, (UINT64_C(1) << low) - 1, memory, err));
     }
 done:
-    free(sorted);
-    free(high);
+    pboost_give(memory, sorted);
+    pboost_give(memory, high);
     return st;
 }

@@ -15,7 +15,10 @@
 #include "rng.h"
 #include "schedule.h"
 #include "sort.h"
+#include "tree.h"
 #include "try.h"
+#include "watch.h"
+#include "workspace.h"
 
 struct pboost_trainer {
     pboost_oracle oracle;
@@ -25,6 +28,7 @@ struct pboost_trainer {
     size_t *order;       /* the table's rows, shuffled */
     size_t *slice_start; /* in `order`, by round */
     double *score;       /* of the current slice */
+    pboost_workspace work;
     pboost_answers answers;
     pboost_round *history;
     size_t round; /* rounds done so far */
@@ -40,6 +44,8 @@ typedef struct {
     size_t bag_size;
     uint64_t seed;
     int threads;
+    pboost_workspace *work; /* of the trainer */
+    const pboost_watch *watch;
 } slice;
 
 /* ---- Algorithms ------------------------------------------------------------------------------ */
@@ -70,28 +76,28 @@ static size_t first_bag_to_use(const pboost_trainer *t)
 
 static pboost_status random_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
-    return pboost_bags_random(out, s->n, s->bag_size, s->seed, err);
+    return pboost_bags_random_in(s->work, out, s->n, s->bag_size, s->seed, err);
 }
 
 static pboost_status prior_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     if (s->score == NULL)
         return random_bags(out, s, err);
-    return pboost_bags_optimal(out, s->score, s->n, s->bag_size, s->threads, err);
+    return pboost_bags_optimal_in(s->work, out, s->score, s->n, s->bag_size, s->threads, err);
 }
 
 static pboost_status feature_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
-    return pboost_bags_features(out, &samples, s->bag_size, s->threads, err);
+    return pboost_bags_watched(out, &samples, s->family, NULL, s->bag_size, s->threads, s->watch,
+                               err);
 }
 
 static pboost_status hybrid_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
-    if (s->score == NULL)
-        return feature_bags(out, s, err);
-    return pboost_bags_hybrid(out, &samples, s->family, s->score, s->bag_size, s->threads, err);
+    return pboost_bags_watched(out, &samples, s->family, s->score, s->bag_size, s->threads,
+                               s->watch, err);
 }
 
 static const char *const STRATEGIES[] = {"prior", "random", "features", "hybrid"};
@@ -131,7 +137,7 @@ static pboost_status score_slice(pboost_trainer *t, slice *s, pboost_error *err)
     return PBOOST_OK;
 }
 
-static slice next_slice(const pboost_trainer *t)
+static slice next_slice(pboost_trainer *t)
 {
     size_t first = t->slice_start[t->round];
     return (slice){.row = t->order + first,
@@ -140,7 +146,9 @@ static slice next_slice(const pboost_trainer *t)
                    .family = t->options.family,
                    .bag_size = t->options.bag_size,
                    .seed = pboost_rng_key(t->options.seed, RNG_SHUFFLE, 1, t->round),
-                   .threads = t->options.threads};
+                   .threads = t->options.threads,
+                   .work = &t->work,
+                   .watch = t->options.watch};
 }
 
 /* Writes the round into the history and tells the caller, who may stop the training. */
@@ -176,11 +184,12 @@ pboost_status pboost_trainer_step(pboost_trainer *t, pboost_error *err)
     TRY(BUILD[t->options.bags](&bags, &s, err));
     double within = s.score != NULL ? pboost_bags_cost(&bags, s.score) : NAN;
     pboost_bags_renumber(&bags, s.row);
+    TRY(pboost_watch_check(t->options.watch, err)); /* before labels are spent */
     TRY(pboost_answers_ask(&t->answers, &t->oracle, &bags, err));
     TRY(t->learner.fit(t->learner.self, &t->answers, first_bag_to_use(t), err));
     TRY(report_round(t, &s, bags.n_bags, within, err));
 done:
-    pboost_bags_free(&bags);
+    pboost_bags_give(&t->work, &bags);
     return st;
 }
 
@@ -242,7 +251,7 @@ static pboost_status shuffle_rows(size_t *order, size_t n, const pboost_trainer_
         pboost_rng_keys(key, n, o->seed, RNG_SHUFFLE, 0);
     for (size_t i = 0; o->row_key != NULL && i < n; i++)
         key[i] = pboost_rng_key(o->seed, RNG_SHUFFLE, 0, o->row_key[i]);
-    TRY(pboost_sort_keys(order, key, n, o->threads, err));
+    TRY(pboost_sort_keys(order, key, n, o->threads, NULL, err));
 done:
     free(key);
     return st;
@@ -312,6 +321,7 @@ void pboost_trainer_free(pboost_trainer *t)
     if (t == NULL)
         return;
     pboost_answers_free(&t->answers);
+    pboost_workspace_free(&t->work);
     free(t->order);
     free(t->slice_start);
     free(t->score);

@@ -29,6 +29,7 @@
 #include "parallel.h"
 #include "sort.h"
 #include "try.h"
+#include "watch.h"
 
 #define BLOCK_ROWS 256          /* samples that a kernel takes at once */
 #define CHUNK_BLOCKS 32         /* blocks that a thread takes at once */
@@ -280,7 +281,7 @@ static pboost_status split_node(tree *t, size_t index, bench b, pboost_error *er
     node_pass p = {t, node, b.direction, center, b.sums};
     pboost_parallel(node_chunks(node_size(node)), b.threads, project_chunk, &p);
     TRY(pboost_sort_doubles(t->order + first, t->sorted + first, t->value + first, node_size(node),
-                            b.threads, err));
+                            b.threads, NULL, err));
     size_t middle = first + best_cut(t, node);
     move_samples(t, node);
     t->child[2 * index] = (tree_node){first, middle};
@@ -463,7 +464,8 @@ static void tree_free(tree *t, const pboost_white *white)
 }
 
 pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const double *weight,
-                               size_t min_bag, int threads, pboost_error *err)
+                               size_t min_bag, int threads, const pboost_watch *watch,
+                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     tree t = {0};
@@ -471,8 +473,10 @@ pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const doub
     *out = (pboost_bags){0};
     TRY(tree_init(&t, white, weight, min_bag, threads, err));
     NEED(out->start = pboost_alloc(white->n / min_bag + 1, sizeof *out->start), err);
-    while (t.n_nodes > 0)
+    while (t.n_nodes > 0) {
+        TRY(pboost_watch_check(watch, err));
         TRY(split_level(&t, err));
+    }
     out->n_rows = t.n;
     out->row = t.final;
     t.final = NULL;

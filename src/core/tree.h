@@ -8,8 +8,14 @@
 
 /* Splits whitened samples into bags of min_bag to 2 min_bag - 1 rows, floor(n / min_bag) of them.
  * weight (by sample; NULL: 1) says how much a sample tells.  n >= min_bag >= 1, rank >= 1.
- * white->z is overwritten. */
+ * white->z is overwritten.  The watch (NULL: none) is looked at on every level. */
 pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const double *weight,
-                               size_t min_bag, int threads, pboost_error *err);
+                               size_t min_bag, int threads, const pboost_watch *watch,
+                               pboost_error *err);
+
+/* pboost_bags_features or, where there is a score, pboost_bags_hybrid, with a watch. */
+pboost_status pboost_bags_watched(pboost_bags *out, const pboost_samples *samples,
+                                  pboost_family family, const double *score, size_t min_bag,
+                                  int threads, const pboost_watch *watch, pboost_error *err);
 
 #endif

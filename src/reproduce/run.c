@@ -103,7 +103,7 @@ static pboost_status run_batch(run *r, size_t n, const data_key *key, pboost_err
     repro_data data = {0};
 
     TRY(repro_data_make(&data, key, r->settings->threads, err));
-    r->data = &data;
+    r->data = &data; /* cppcheck-suppress autoVariables */
     TRY(repro_workers(n, r->settings->threads, run_one, r, err));
 done:
     repro_data_free(&data);

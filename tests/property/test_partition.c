@@ -233,7 +233,7 @@ static void check(const char *name, const double *x, size_t n, size_t k, long do
 {
     static size_t start[MAX_N + 1];
     size_t n_bags;
-    assert_int_equal(pboost_partition(start, &n_bags, x, n, k, 1, NULL), PBOOST_OK);
+    assert_int_equal(pboost_partition(start, &n_bags, x, n, k, 1, NULL, NULL), PBOOST_OK);
     check_sizes(start, n_bags, n, k);
     long double cost = cost_of(x, start, n_bags);
     if (!(cost <= least * (1 + 1e-12L)))
@@ -290,7 +290,7 @@ static void runs_of_ties_cost_nothing(void **unused)
         size_t k = 1 + below(100), n = 2 * k + below(MAX_N - 2 * k);
         runs(x, n, k);
         qsort(x, n, sizeof *x, ascending);
-        assert_int_equal(pboost_partition(start, &n_bags, x, n, k, 1, NULL), PBOOST_OK);
+        assert_int_equal(pboost_partition(start, &n_bags, x, n, k, 1, NULL, NULL), PBOOST_OK);
         check_sizes(start, n_bags, n, k);
         assert_true(cost_of(x, start, n_bags) == 0);
     }
@@ -315,8 +315,8 @@ static long double whole_cost(const double *x, size_t n, size_t k)
     partition_work work;
     partition_cuts cuts = {0, malloc((n / k + 2) * sizeof(size_t))};
     assert_non_null(cuts.cut);
-    assert_int_equal(pboost_partition_table_init(&table, k, NULL), PBOOST_OK);
-    assert_int_equal(pboost_partition_work_init(&work, n, k, NULL), PBOOST_OK);
+    assert_int_equal(pboost_partition_table_init(&table, k, NULL, NULL), PBOOST_OK);
+    assert_int_equal(pboost_partition_work_init(&work, n, k, NULL, NULL), PBOOST_OK);
     pboost_partition_chunk(&cuts, &work, &table, &(partition_piece){x, 0, n, 1, false}, true);
     check_sizes(cuts.cut, cuts.n_cuts - 1, n, k);
     long double cost = cost_of(x, cuts.cut, cuts.n_cuts - 1);
@@ -345,8 +345,8 @@ static void parts_equal_the_whole(void **unused)
             for (int t = 0; t < 3; t++) {
                 start[t] = malloc((n / k + 1) * sizeof *start[t]);
                 assert_non_null(start[t]);
-                assert_int_equal(pboost_partition(start[t], &n_bags[t], x, n, k, 1 << t, NULL),
-                                 PBOOST_OK);
+                assert_int_equal(
+                    pboost_partition(start[t], &n_bags[t], x, n, k, 1 << t, NULL, NULL), PBOOST_OK);
                 assert_int_equal(n_bags[t], n_bags[0]);
                 assert_memory_equal(start[t], start[0], (n_bags[0] + 1) * sizeof *start[0]);
             }
@@ -381,7 +381,7 @@ static void too_large_bags_are_refused(void **unused)
     partition_table table;
     pboost_error err;
     (void)unused;
-    assert_int_equal(pboost_partition_table_init(&table, PARTITION_MAX_MIN_BAG + 1, &err),
+    assert_int_equal(pboost_partition_table_init(&table, PARTITION_MAX_MIN_BAG + 1, NULL, &err),
                      PBOOST_INVALID);
     assert_non_null(strstr(err.message, "2147483649"));
     pboost_partition_table_free(&table);

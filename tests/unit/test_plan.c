@@ -293,6 +293,80 @@ static void test_learning(void **state)
     free_table(&t);
 }
 
+/* Without noise the plan is followed as it is; under noise a small first round is set apart, and what
+ * it teaches decides about the rest. */
+static void test_choice(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_choice choice;
+    table t = make_table(PBOOST_LINEAR, 17000, 0);
+    pboost_plan_options o = plan_options(PBOOST_LINEAR, NULL, 16);
+    assert_ok(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), err);
+    assert_false(choice.pilot);
+    assert_int_equal(choice.rounds, 1);
+    assert_int_equal(choice.bag_size, 16);
+    assert_int_equal(choice.estimator, PBOOST_AGGREGATE);
+    assert_int_equal(choice.algorithm, PBOOST_PBPREFIX);
+    assert_true(isnan(choice.learnt.dispersion));
+    pboost_choice_free(&choice);
+
+    o = plan_options(PBOOST_LINEAR, "1", 16);
+    assert_ok(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), err);
+    assert_true(choice.pilot);
+    assert_int_equal(choice.rounds, 2);
+    assert_int_equal(choice.schedule, PBOOST_GEOMETRIC);
+    assert_true(choice.planned_bag_size > choice.bag_size); /* 1000 rows must make 32 bags */
+    assert_in_range(choice.bag_size, 16, 31);
+
+    pboost_memory_oracle_options held = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
+    held.simulated = held.clamp = true;
+    pboost_memory_oracle *labels;
+    pboost_glm *glm;
+    pboost_trainer *trainer;
+    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
+    pboost_trainer_options run = PBOOST_TRAINER_OPTIONS_INIT;
+    fit.estimator = choice.estimator;
+    run.algorithm = choice.algorithm;
+    run.bags = choice.bags;
+    run.schedule = choice.schedule;
+    run.rounds = choice.rounds;
+    run.bag_size = choice.bag_size;
+    run.x = &t.matrix;
+    assert_ok(pboost_memory_oracle_create(&labels, t.y, t.n, &o.rules, &held, &err), err);
+    assert_ok(pboost_glm_create(&glm, &t.matrix, NULL, NULL, &fit, &err), err);
+    pboost_oracle oracle = pboost_memory_oracle_interface(labels);
+    pboost_learner learner = pboost_glm_learner(glm);
+    const pboost_coef *coef = pboost_glm_coef(glm);
+    assert_ok(pboost_trainer_create(&trainer, t.n, &oracle, &learner, &run, &err), err);
+    assert_ok(pboost_choice_revise(&choice, trainer, &t.matrix, NULL, coef, &o, &err), err);
+    assert_true(isnan(choice.learnt.dispersion)); /* there was no first round yet */
+    assert_ok(pboost_trainer_step(trainer, &err), err);
+    assert_ok(pboost_choice_revise(&choice, trainer, &t.matrix, NULL, coef, &o, &err), err);
+    assert_true(choice.learnt.dispersion > 0.0 && choice.learnt.model_error >= 0.0);
+    assert_false(choice.plan.default_coef);
+    assert_ok(pboost_trainer_run(trainer, &err), err);
+    const pboost_round *last = &pboost_trainer_history(trainer)[1];
+    assert_int_equal(last->bags, last->rows / choice.bag_size);
+    assert_true(choice.bag_size > 31);
+    pboost_trainer_free(trainer);
+    pboost_glm_free(glm);
+    pboost_memory_oracle_free(labels);
+    pboost_choice_free(&choice);
+
+    /* Too few rows for a pilot: the plan rests on what was assumed. */
+    t.matrix.rows = 2000;
+    assert_ok(pboost_choice_make(&choice, &t.matrix, NULL, t.y, &o, &err), err);
+    assert_false(choice.pilot);
+    assert_int_equal(choice.schedule, PBOOST_EQUAL);
+    pboost_choice_free(&choice);
+    o.rules.min_bag = 5000;
+    assert_fails(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), PBOOST_BAD_DATA, err,
+                 "min_bag is 5000");
+    pboost_choice_free(&choice);
+    free_table(&t);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -332,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_further_epsilons),
         cmocka_unit_test(test_learning),
+        cmocka_unit_test(test_choice),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,7 +147,7 @@ static void check(draw *make, size_t n, int threads)
         expect[i] = (pair){value[i], i};
     }
     qsort(expect, n, sizeof *expect, by_value_then_row);
-    assert_int_equal(pboost_sort_doubles(row, sorted, value, n, threads, NULL), PBOOST_OK);
+    assert_int_equal(pboost_sort_doubles(row, sorted, value, n, threads, NULL, NULL), PBOOST_OK);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(row[i], expect[i].row);
         assert_memory_equal(&sorted[i], &value[row[i]], sizeof *value);
@@ -188,10 +188,11 @@ static void bad_values_are_named(void **unused)
     for (int b = 0; b < 3; b++) {
         memset(value, 0, sizeof value);
         value[4321] = bad[b];
-        assert_int_equal(pboost_sort_doubles(row, sorted, value, 5000, 1, &err), PBOOST_BAD_DATA);
+        assert_int_equal(pboost_sort_doubles(row, sorted, value, 5000, 1, NULL, &err),
+                         PBOOST_BAD_DATA);
         assert_non_null(strstr(err.message, "4321"));
         assert_non_null(strstr(err.message, b == 0 ? "nan" : "inf"));
-        assert_int_equal(pboost_sort_doubles(row, sorted, value, 4321, 1, &err), PBOOST_OK);
+        assert_int_equal(pboost_sort_doubles(row, sorted, value, 4321, 1, NULL, &err), PBOOST_OK);
     }
 }
 
@@ -210,7 +211,7 @@ static void levels_agree(void **unused)
             continue;
         bool plain = level == SIMD_PLAIN;
         assert_int_equal(pboost_sort_doubles(plain ? plain_row : row, plain ? plain_sorted : sorted,
-                                             value, N, 1, NULL),
+                                             value, N, 1, NULL, NULL),
                          PBOOST_OK);
         if (!plain) {
             assert_memory_equal(row, plain_row, sizeof row);
@@ -219,12 +220,50 @@ static void levels_agree(void **unused)
         for (size_t i = 0; i < FEW; i++) {
             double kept = value[i];
             value[i] = i % 2 == 0 ? NAN : -INFINITY;
-            assert_int_equal(pboost_sort_doubles(row, sorted, value, FEW, 1, NULL),
+            assert_int_equal(pboost_sort_doubles(row, sorted, value, FEW, 1, NULL, NULL),
                              PBOOST_BAD_DATA);
             value[i] = kept;
         }
     }
     pboost_simd_force(SIMD_LEVELS);
+}
+
+/* A list long enough to be moved by lines of the cache, to places that begin anywhere in a line. */
+static void lines_begin_anywhere(void **unused)
+{
+    enum { N = (1 << 18) + 77, LINE = 8 };
+    double *value = malloc(N * sizeof *value), *sorted = malloc((N + 2 * LINE) * sizeof *sorted);
+    size_t *row = malloc((N + 2 * LINE) * sizeof *row);
+    pair *expect = malloc(N * sizeof *expect);
+    (void)unused;
+    assert_true(value && sorted && row && expect);
+    state = 6;
+    for (size_t i = 0; i < N; i++) {
+        value[i] = (double)(next() >> 46);
+        expect[i] = (pair){value[i], i};
+    }
+    qsort(expect, N, sizeof *expect, by_value_then_row);
+    for (simd_level_t level = SIMD_PLAIN; level < SIMD_LEVELS; level++) {
+        if (pboost_simd_force(level) != level)
+            continue;
+        for (size_t shift = 0; shift < LINE; shift += 3)
+            for (size_t apart = 0; apart < 2; apart++) {
+                double *to = sorted + shift;
+                size_t *at = row + shift + apart;
+                memset(sorted, 0xff, (N + 2 * LINE) * sizeof *sorted);
+                assert_int_equal(pboost_sort_doubles(at, to, value, N, 1 + (int)apart, NULL, NULL),
+                                 PBOOST_OK);
+                for (size_t i = 0; i < N; i++)
+                    if (at[i] != expect[i].row || to[i] != expect[i].value)
+                        fail_msg("place %zu, level %d", i, (int)level);
+                assert_true(isnan(to[N]) && (shift == 0 || isnan(to[-1])));
+            }
+    }
+    pboost_simd_force(SIMD_LEVELS);
+    free(expect);
+    free(row);
+    free(sorted);
+    free(value);
 }
 
 static void keys_are_stable(void **unused)
@@ -237,20 +276,20 @@ static void keys_are_stable(void **unused)
     for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
         for (size_t i = 0; i < 3000; i++)
             key[i] = next() & masks[m];
-        assert_int_equal(pboost_sort_keys(row, key, 3000, 1, NULL), PBOOST_OK);
+        assert_int_equal(pboost_sort_keys(row, key, 3000, 1, NULL, NULL), PBOOST_OK);
         for (size_t i = 1; i < 3000; i++)
             assert_true(key[row[i - 1]] < key[row[i]] ||
                         (key[row[i - 1]] == key[row[i]] && row[i - 1] < row[i]));
     }
-    assert_int_equal(pboost_sort_keys(row, key, 0, 1, NULL), PBOOST_OK);
+    assert_int_equal(pboost_sort_keys(row, key, 0, 1, NULL, NULL), PBOOST_OK);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_is_stable),      cmocka_unit_test(odd_sizes_are_sorted),
-        cmocka_unit_test(bad_values_are_named), cmocka_unit_test(levels_agree),
-        cmocka_unit_test(keys_are_stable),
+        cmocka_unit_test(lines_begin_anywhere), cmocka_unit_test(order_is_stable),
+        cmocka_unit_test(odd_sizes_are_sorted), cmocka_unit_test(bad_values_are_named),
+        cmocka_unit_test(levels_agree),         cmocka_unit_test(keys_are_stable),
     };
     return cmocka_run_group_tests_name("sort", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ from .. import _library
 from .._library import _check, address, lib
 from ..bags import take_bags
 from ..data import Array
-from ..oracle import Relay
+from ..relay import Relay
 
 COMMON, TO_END, REST = 0, 1, 2  # how a piece of sorted scores is cut: ``pboost_cut``
 
@@ -171,16 +171,8 @@ def fit_parts(
     parts = _library.Parts(
         None, _library.SumsFunction(on_sums), _library.DirectionFunction(on_direction)
     )
-    options.struct_size = ctypes.sizeof(_library.FitOptions)
-    relay.check(
-        lib.parts_fit,
-        coef,
-        report,
-        parts,
-        address(target),
-        address(rows),
-        len(target),
-        address(shift),
-        options,
-    )
+    options.struct_size = _library.FIT_OPTIONS_SIZE
+    bags = (address(target), address(rows), len(target))
+    with relay:
+        relay.check(lib.parts_fit, coef, report, parts, *bags, address(shift), options)
     return np.append(theta, coef.intercept), report

@@ -3,6 +3,7 @@
 #include "sort.h"
 
 #include "simd.h"
+#include "stream.h"
 #include "vec.h"
 
 typedef int32_t words __attribute__((vector_size(4 * LANES)));
@@ -60,4 +61,39 @@ sort_range SIMD(pboost_sort_range)(const double *value, size_t n)
             r.not_finite += zero[w][j];
         }
     return r;
+}
+
+/* Writes out what the lines of a bucket hold of the places from .. to-1. */
+INLINE void write_some(const sort_scatter *s, const sort_lines *lines, size_t from, size_t to,
+                       size_t shift)
+{
+    for (size_t at = from; at < to; at++) {
+        s->sorted[at] = lines->value[(at + shift) % SORT_LINE];
+        s->row[at] = lines->row[(at + shift) % SORT_LINE];
+    }
+}
+
+void SIMD(pboost_sort_scatter)(const sort_scatter *s, size_t n_buckets)
+{
+    const size_t shift = (uintptr_t)s->sorted / sizeof *s->sorted % SORT_LINE;
+    for (size_t i = s->from; i < s->to; i++) {
+        size_t b = s->bucket[i], at = s->next[b]++, slot = (at + shift) % SORT_LINE;
+        sort_lines *lines = &s->lines[b];
+        lines->value[slot] = s->value[i];
+        lines->row[slot] = i;
+        if (slot != SORT_LINE - 1)
+            continue;
+        if (at >= s->first[b] + (SORT_LINE - 1)) {
+            stream_line(s->sorted + (at - (SORT_LINE - 1)), lines->value);
+            stream_line(s->row + (at - (SORT_LINE - 1)), lines->row);
+        } else {
+            write_some(s, lines, s->first[b], at + 1, shift);
+        }
+    }
+    stream_end();
+    for (size_t b = 0; b < n_buckets; b++) {
+        size_t end = s->next[b], held = (end + shift) % SORT_LINE;
+        write_some(s, &s->lines[b], end - s->first[b] > held ? end - held : s->first[b], end,
+                   shift);
+    }
 }

@@ -1,0 +1,98 @@
+"""What is done to columns before a fit: far values moved in, then mean 0 and variance 1."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._library import _check, address, lib
+from .data import Array, matrix, require_finite
+from .training import GLMResult
+
+
+@dataclass
+class Columns:
+    """How the columns that are fitted come from those of X."""
+
+    limits: tuple[Array, Array] | None = None  # least and greatest number of each column
+    mean: Array | None = None
+    scale: Array | None = None
+
+    @classmethod
+    def learn(cls, X: Array, winsorize: float | None, standardize: bool, center: bool) -> Columns:
+        """Learn from X what was asked for."""
+        require_finite(X)
+        out = cls()
+        if winsorize is not None:
+            out.limits = limits_of(X, float(winsorize))
+            X = np.clip(X, *out.limits)
+        if standardize:
+            out.mean, out.scale = moments(X)
+            out.scale[out.scale == 0.0] = 1.0
+            if not center:
+                out.mean[:] = 0.0
+        return out
+
+    def apply(self, X: Array) -> Array:
+        """Return the columns that are fitted: X itself where nothing was asked for."""
+        if self.limits is not None:
+            X = np.clip(X, *self.limits)
+        return X if self.scale is None else (X - self.mean) / self.scale
+
+    def restore(self, result: GLMResult) -> None:
+        """Bring weights of standardised columns back to the units of X."""
+        if self.mean is None or self.scale is None:
+            return
+        mean, scale = self.mean, self.scale
+        for weights in result.path:
+            for j in range(len(mean)):  # in the order of the command line, for the same bits
+                weights[j] /= scale[j]
+                weights[-1] -= weights[j] * mean[j]
+        if result.covariance is not None:
+            for C in (result.covariance.T, result.covariance):  # columns first, then rows
+                for j in range(len(mean)):
+                    C[j] /= scale[j]
+                    C[-1] -= C[j] * mean[j]
+
+
+PLAIN = Columns()  # nothing is done
+
+
+def moments(X: Array) -> tuple[Array, Array]:
+    """Return mean and standard deviation of each column."""
+    mean, sd = np.empty(X.shape[1]), np.empty(X.shape[1])
+    _check(lib.matrix_moments, address(mean), address(sd), matrix(X))
+    return mean, sd
+
+
+def limits_of(X: Array, z: float) -> tuple[Array, Array]:
+    """Return what lies z standard deviations below and above the mean of each column.
+
+    Columns of at most two values have none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost.columns import limits_of
+    >>> lower, upper = limits_of(np.array([[0.0, 1.0], [4.0, 0.0], [8.0, 1.0]]), 1.0)
+    >>> upper.round(2).tolist()
+    [7.27, inf]
+    """
+    if not (z > 0.0 and math.isfinite(z)):
+        raise ValueError(f"winsorize is {z:g} standard deviations; it must be more than 0")
+    lower, upper = np.empty(X.shape[1]), np.empty(X.shape[1])
+    for j, column in enumerate(X.T):
+        first = column[0]
+        others = column[column != first]
+        if others.size == 0 or (others == others[0]).all():
+            lower[j], upper[j] = -np.inf, np.inf
+            continue
+        # As the command line adds: in order, in extended precision.
+        exact = column.astype(np.longdouble)
+        mean = np.add.accumulate(exact)[-1] / len(exact)
+        square = np.add.accumulate((exact - mean) ** 2)[-1] / len(exact)
+        reach = z * float(np.sqrt(square))
+        lower[j], upper[j] = float(mean) - reach, float(mean) + reach
+    return lower, upper

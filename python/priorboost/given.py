@@ -1,0 +1,125 @@
+"""Bags that someone else made, with their means: districts, clinics, an office's export.
+
+Rows name their bag and the answers have one mean per bag.  The two must agree: a bag that only one
+of them knows, or knows with another number of rows, is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _library
+from ._library import _check, address, lib
+from .bags import Bags
+from .data import Array
+
+_BOUNDS = {"linear": (-np.inf, np.inf), "logistic": (0.0, 1.0), "poisson": (0.0, np.inf)}
+
+
+def group_rows(bag: Any, n_rows: int) -> tuple[list[str], Bags]:
+    """Return the names of the bags, in the order of their first rows, and the rows of each.
+
+    Examples
+    --------
+    >>> from priorboost.given import group_rows
+    >>> names, bags = group_rows(["north", "south", "north"], 3)
+    >>> names, [rows.tolist() for rows in bags]
+    (['north', 'south'], [[0, 2], [1]])
+    """
+    values = bag.tolist() if hasattr(bag, "tolist") else list(bag)
+    if len(values) != n_rows:
+        raise ValueError(f"bag names {len(values)} rows, but X has {n_rows}")
+    number: dict[str, int] = {}
+    code = np.array([number.setdefault(_text(v), len(number)) for v in values], dtype=np.intp)
+    start = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=len(number)))])
+    return list(number), Bags(np.argsort(code, kind="stable"), start)
+
+
+def _text(name: Any) -> str:
+    if isinstance(name, bool) or not isinstance(name, (str, int, np.integer)):
+        raise ValueError(f"the bag {name!r} is neither text nor an integer")
+    return str(name)
+
+
+def _column(table: Any, name: str) -> list[float] | None:
+    names = getattr(table, "column_names", None) or list(table.columns)
+    return None if name not in names else [float(v) for v in np.asarray(table[name])]
+
+
+def _lines(answers: Any) -> Iterator[tuple[str, float, float, float | None]]:
+    """Yield bag, mean, variance of the noise and, where it is said, the number of rows."""
+    if not hasattr(answers, "columns"):
+        if not isinstance(answers, Mapping) and not hasattr(answers, "items"):
+            raise ValueError(
+                "answers must be the mean by bag (a dict or Series), or a table with the columns "
+                "'bag' and 'mean' or 'sum'"
+            )
+        for bag, mean in answers.items():
+            yield _text(bag), float(mean), 0.0, None
+        return
+    bags = [_text(v) for v in np.asarray(answers["bag"]).tolist()]
+    count, mean = _column(answers, "count"), _column(answers, "mean")
+    total, noise = _column(answers, "sum"), _column(answers, "noise_variance")
+    if mean is None:
+        if total is None or count is None:
+            raise ValueError(
+                "answers has neither a column 'mean' nor the columns 'sum' and 'count'"
+            )
+        mean = [t / c if c else np.nan for t, c in zip(total, count, strict=True)]
+    for i, bag in enumerate(bags):
+        yield (
+            bag,
+            mean[i],
+            0.0 if noise is None else noise[i],
+            None if count is None else count[i],
+        )
+
+
+def match_answers(answers: Any, names: list[str], bags: Bags, family: str) -> tuple[Array, Array]:
+    """Return mean and variance of the noise of each bag."""
+    number = {name: b for b, name in enumerate(names)}
+    mean, noise = np.full(len(names), np.nan), np.zeros(len(names))
+    seen: set[str] = set()
+    sizes = bags.sizes
+    lower, upper = _BOUNDS[family]
+    for bag, value, variance, count in _lines(answers):
+        if bag not in number:
+            raise ValueError(f"bag '{bag}' has an answer, but no row names it")
+        if bag in seen:
+            raise ValueError(f"bag '{bag}' has two answers")
+        seen.add(bag)
+        size = int(sizes[number[bag]])
+        if count is not None and count != size:
+            raise ValueError(f"bag '{bag}' has count {count:g}, but {size} rows name it")
+        if not np.isfinite(value) or not 0.0 <= variance < np.inf:
+            raise ValueError(
+                f"bag '{bag}' has mean {value:g} and noise_variance {variance:g}; both must be "
+                "finite, and the latter not negative"
+            )
+        if variance == 0.0 and not lower <= value <= upper:
+            raise ValueError(
+                f"bag '{bag}' has mean {value:g}, which no {family} labels have; a column "
+                "'noise_variance' says that means are noisy"
+            )
+        mean[number[bag]], noise[number[bag]] = value, variance
+    missing = [name for name in names if name not in seen]
+    if missing:
+        raise ValueError(f"bag '{missing[0]}' has no answer")
+    return mean, noise
+
+
+class GivenAnswers:
+    """Owns a ``pboost_answers``; use it in a with statement."""
+
+    def __init__(self, bags: Bags, mean: Array, noise: Array) -> None:
+        self.log = _library.Answers()
+        _check(lib.answers_append, self.log, bags._borrow(), address(mean), address(noise))
+
+    def __enter__(self) -> _library.Answers:
+        return self.log
+
+    def __exit__(self, *_: Any) -> None:
+        lib.answers_free(self.log)

@@ -1,0 +1,473 @@
+"""What the estimators of the three families share: fitting, and using what was fitted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from fractions import Fraction
+from operator import attrgetter
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from . import _library
+from .columns import PLAIN, Columns
+from .data import Array, by_row, features, id_texts, require_finite, response, row_keys, weights_of
+from .given import GivenAnswers, group_rows, match_answers
+from .models import Model, prior_scores, save_model
+from .options import FAMILIES, count_of, name_of, seed_of, threads_of
+from .oracle import MemoryHandle, Oracle, holder_of
+from .parameters import FitParameters, LoopParameters, parameters
+from .planner import Automatic, Plan
+from .relay import Relay
+from .remote import RemoteOracle
+from .training import (
+    GLMResult,
+    Settings,
+    Table,
+    fit_given,
+    predict_interval,
+    predict_mean,
+    simulate,
+    train_glm,
+)
+
+_SAID = attrgetter(
+    "min_bag",
+    "rounds",
+    "algorithm",
+    "bags",
+    "schedule",
+    "bag_size",
+    "epsilon",
+    "bounds",
+    "step",
+    "clamp",
+    "random_state",
+    "n_jobs",
+    "estimator",
+    "l2",
+    "rho",
+    "covariance",
+    "fit_intercept",
+)
+_RECIPES: dict[Any, tuple[_library.Simulation, dict[str, Any]]] = {}
+_MOST_RECIPES = 256
+
+
+@parameters
+class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: ignore[misc]
+    """A generalised linear model from the mean labels of bags."""
+
+    _family: ClassVar[str]
+
+    # ---- Fitting ----
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        oracle: Oracle | RemoteOracle | None = None,
+        ids: Any = None,
+        weight: Any = None,
+        offset: Any = None,
+        bag: Any = None,
+        answers: Any = None,
+    ) -> Any:
+        """Learn from the mean labels of bags.
+
+        Parameters
+        ----------
+        X : array-like or table of shape (n_rows, n_features)
+            float64 and float32 arrays are not copied.
+        y : array-like of shape (n_rows,), optional
+            The labels, where they are in hand: an oracle in memory keeps them and answers only for
+            bags of at least ``min_bag`` rows, each row once.
+        oracle : Oracle, optional
+            Who answers where they are not: a `RemoteOracle`, or one of your own.
+        ids : array-like of shape (n_rows,), optional
+            What names each row (texts or integers): makes the run independent of the order of rows;
+            a `RemoteOracle` knows rows by it.
+        weight : array-like of shape (n_rows,), optional
+            Weight of each row's loss.  It is not scikit-learn's sample_weight: answers are plain
+            means, so a weight of 2 is not the same as the row twice.  For the aggregate estimator
+            it says that the label's variance is that of the family divided by the weight.
+        offset : array-like of shape (n_rows,), optional
+            Added to the linear predictor, such as the logarithm of exposure.
+        bag : array-like of shape (n_rows,), optional
+            What names the bag of each row, where the bags are given; then `answers` are, too.
+        answers : mapping or table, optional
+            The mean label by bag: a dict or Series, or a table with the columns ``bag``, ``mean``
+            (or ``sum`` and ``count``) and, where the means are noisy, ``noise_variance``.
+
+        Returns
+        -------
+        self
+        """
+        check_sources(self, y, oracle, bag, answers)
+        local = y is not None
+        X = features(
+            self,
+            X,
+            reset=True,
+            min_rows=count_of(self.min_bag, "min_bag") if local else 1,
+            finite=not local,
+        )
+        n_rows = X.shape[0]
+        labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
+        prior = None if self.prior is None else prior_scores(self.prior, X, n_rows)
+        columns = PLAIN
+        if self.standardize or self.winsorize is not None:
+            columns = Columns.learn(X, self.winsorize, self.standardize, self.fit_intercept)
+        table = Table(
+            columns.apply(X), weights_of(weight, n_rows), by_row(offset, n_rows, "offset")
+        )
+        plan = None
+        try:
+            if answers is not None:
+                result, training = self._fit_given(table, bag, answers)
+            elif oracle is not None:
+                texts = None if ids is None else id_texts(ids, n_rows)
+                result, training, plan = self._fit_asking(table, oracle, texts, prior)
+            else:
+                keys = None if ids is None else row_keys(id_texts(ids, n_rows))
+                result, training, plan = self._fit_labels(table, labels, keys, prior)
+        except ValueError:
+            require_finite(X)  # says it in scikit-learn's words
+            raise
+        self._take(result, columns)
+        self.training_ = training
+        self.plan_ = plan
+        return self
+
+    def _fit_labels(
+        self, table: Table, labels: Array | None, keys: Array | None, prior: Array | None
+    ) -> tuple[GLMResult, dict[str, Any], Plan | None]:
+        """Play both parties."""
+        assert labels is not None
+        if self.verbose or self._is_automatic():  # something is to be done between the rounds
+            has_seed, seed = seed_of(self.random_state)
+            keeper = MemoryHandle(labels, self._rules(), self.clamp, has_seed, seed)
+            return self._train(table, keeper.interface, None, keys, prior, has_seed, seed)
+        how, training = self._recipe()
+        settings = Settings.from_buffer_copy(how.trainer)
+        settings.default_rounds(len(labels), table.X.shape[1], how.rules.min_bag)
+        if keys is not None or prior is not None:
+            settings.lend(prior, keys)
+        how.trainer = settings
+        result = simulate(table, labels, how)
+        training["rounds"] = settings.rounds
+        training["rows_spent"] = len(labels)
+        training["l2"] = result.report.l2
+        return result, training, None
+
+    def _recipe(self) -> tuple[_library.Simulation, dict[str, Any]]:
+        """Return what the parameters mean to the library, and what the model file says of them.
+
+        Both are copies of what is made once for equal parameters.
+        """
+        said = _SAID(self)
+        key = (type(self), said, tuple(map(type, said)), self._rounds_answers())
+        try:
+            made = _RECIPES.get(key)
+        except TypeError:  # such as bounds in a list
+            return self._make_recipe()
+        if made is None:
+            made = self._make_recipe()
+            if self.random_state is None or isinstance(self.random_state, int):
+                if len(_RECIPES) >= _MOST_RECIPES:
+                    _RECIPES.clear()
+                _RECIPES[key] = made
+        how, training = made
+        return _library.Simulation.from_buffer_copy(how), training.copy()
+
+    def _make_recipe(self) -> tuple[_library.Simulation, dict[str, Any]]:
+        has_seed, seed = seed_of(self.random_state)
+        rules, settings = self._rules(), self._settings(seed)
+        settings.family = FAMILIES[self._family]
+        rounded, threads = self._rounds_answers(), settings.threads
+        fit = self._fit_options(self._family, "event", rounded, seed, threads)
+        holder = holder_of(self.clamp, has_seed, seed)
+        training = describe(rules, settings, fit, has_seed)
+        return _library.Simulation(rules, holder, fit, settings), training
+
+    def _fit_asking(
+        self,
+        table: Table,
+        oracle: Oracle | RemoteOracle,
+        ids: list[str] | None,
+        prior: Array | None,
+    ) -> tuple[GLMResult, dict[str, Any], Plan | None]:
+        """Learn from somebody else's answers."""
+        has_seed, seed = seed_of(self.random_state)
+        relay = Relay()
+        keep = oracle._choose_rows(ids)
+        if keep is not None and not keep.all():
+            table = table.take(keep)
+            ids = [text for text, kept in zip(ids or [], keep, strict=True) if kept]
+            prior = None if prior is None else prior[keep]
+        interface = oracle._connect(len(table.X), ids, relay)
+        keys = None if ids is None else row_keys(ids)
+        return self._train(table, interface, relay, keys, prior, has_seed, seed)
+
+    def _train(
+        self,
+        table: Table,
+        interface: _library.Oracle,
+        relay: Relay | None,
+        keys: Array | None,
+        prior: Array | None,
+        has_seed: bool,
+        seed: int,
+    ) -> tuple[GLMResult, dict[str, Any], Plan | None]:
+        rules = interface.rules
+        automatic = self._is_automatic()
+        n_rows, d = table.X.shape
+        settings = self._settings(seed)
+        settings.default_rounds(n_rows, d, rules.min_bag)
+        settings.family = FAMILIES[self._family]
+        if keys is not None or prior is not None:
+            settings.lend(prior, keys)
+        fit = self._fit_options(
+            self._family,
+            "aggregate" if automatic else "event",
+            self._rounds_answers(),
+            seed,
+            settings.threads,
+        )
+        pilot = Automatic(table.X, table.offset, rules, fit, settings) if automatic else None
+        revise = None if pilot is None else pilot.revise
+        result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
+        training = describe(rules, settings, fit, has_seed, n_rows, result.report.l2)
+        return result, training, None if pilot is None else pilot.plan
+
+    def _fit_given(self, table: Table, bag: Any, answers: Any) -> tuple[GLMResult, dict[str, Any]]:
+        """Fit bags that are there already."""
+        names, bags = group_rows(bag, len(table.X))
+        mean, noise = match_answers(answers, names, bags, self._family)
+        has_seed, seed = seed_of(self.random_state)
+        fit = self._fit_options(self._family, "aggregate", False, seed, threads_of(self.n_jobs))
+        with GivenAnswers(bags, mean, noise) as log:
+            result = fit_given(table, log, fit)
+        return result, {
+            "algorithm": "given",
+            "estimator": name_of("estimator", fit.estimator),
+            "bags": "given",
+            "min_bag": int(bags.sizes.min()),
+            "rounds": 1,
+            "rows_spent": len(table.X),
+            "epsilon": None,
+            "l2": result.report.l2,
+            "simulated": False,
+            "seed": seed if has_seed else None,
+        }
+
+    def _encode_labels(self, y: Any, n_rows: int) -> Array | None:
+        return response(y, n_rows)
+
+    def _expect_labels(self) -> Array | None:
+        """Prepare for labels that are elsewhere."""
+        return None
+
+    def _is_automatic(self) -> bool:
+        """Whether nothing was said about how to ask: then it is planned."""
+        return (
+            self.algorithm is None
+            and self.estimator is None
+            and self.bags is None
+            and self.rounds is None
+            and self.bag_size is None
+            and not self._rounds_answers()
+        )
+
+    def _rounds_answers(self) -> bool:
+        return False
+
+    def _take(self, result: GLMResult, columns: Columns) -> None:
+        """Set the attributes that end in an underscore."""
+        columns.restore(result)
+        report = result.report
+        warn(report, result.path.shape[1] - (not self.fit_intercept))
+        self.l2_ = report.l2
+        self.dispersion_ = report.dispersion
+        self.path_ = result.path
+        self.history_ = result.history
+        self.covariance_ = result.covariance
+        self.n_iter_ = report.iterations
+        self.limits_ = columns.limits
+        self._set_weights()
+
+    def _set_weights(self) -> None:
+        self.coef_ = self.path_[-1, :-1]
+        self.intercept_: Any = float(self.path_[-1, -1])
+
+    # ---- Using the model ----
+
+    def _rows(self, X: Any) -> Array:
+        check_is_fitted(self, "path_")
+        rows = features(self, X, reset=False)
+        return rows if self.limits_ is None else np.clip(rows, *self.limits_)
+
+    def _mean(self, X: Any, offset: Any, weights: Array | None = None) -> Array:
+        X = self._rows(X)
+        if weights is None:
+            weights = self.path_[-1]
+        extra = by_row(offset, X.shape[0], "offset")
+        return predict_mean(X, FAMILIES[self._family], weights, extra, threads_of(self.n_jobs))
+
+    def _staged_mean(self, X: Any, offset: Any) -> Iterator[Array]:
+        check_is_fitted(self, "path_")
+        for weights in self.path_:
+            yield self._mean(X, offset, weights)
+
+    def predict_interval(
+        self, X: Any, *, level: float = 0.95, offset: Any = None
+    ) -> tuple[Array, Array]:
+        """Return a confidence interval of the mean response of every row.
+
+        It covers what is not known of the weights, sampling and noise of the oracle included, and
+        not the spread of single labels about their mean.
+
+        Parameters
+        ----------
+        X : array-like or table of shape (n_rows, n_features)
+        level : float, default=0.95
+        offset : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from priorboost import PriorBoostRegressor
+        >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> y = X[:, 0] + np.random.default_rng(1).normal(size=2000)
+        >>> model = PriorBoostRegressor(min_bag=5, estimator="aggregate", bags="features").fit(X, y)
+        >>> lower, upper = model.predict_interval([[1.0, 0.0]])
+        >>> bool(lower[0] < 1.0 < upper[0])
+        True
+        """
+        check_is_fitted(self, "path_")
+        if self.covariance_ is None:
+            raise ValueError(
+                "the event estimator gives no covariance, so there are no intervals; "
+                "fit with estimator='aggregate'"
+            )
+        X = self._rows(X)
+        return predict_interval(
+            X,
+            FAMILIES[self._family],
+            self.path_[-1],
+            self.covariance_,
+            by_row(offset, X.shape[0], "offset"),
+            level,
+            threads_of(self.n_jobs),
+        )
+
+    # ---- Model files ----
+
+    def _adopt(self, model: Model) -> None:
+        """Take a model that was fitted elsewhere."""
+        self.path_ = np.append(model.coef, model.intercept).reshape(1, -1)
+        self.history_ = np.empty(0, _library.ROUND)
+        self.covariance_ = model.covariance
+        self.training_ = dict(model.training)
+        self.n_features_in_ = len(model.columns)
+        self.feature_names_in_ = np.array(model.columns, dtype=object)
+        self.limits_ = model.column_limits()
+        self._set_weights()
+
+    def to_model(self) -> Model:
+        """Return the fitted model as the command line's model file has it."""
+        check_is_fitted(self, "path_")
+        return Model.from_estimator(self)
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model to a file that ``priorboost predict --model`` reads."""
+        save_model(self.to_model(), path)
+
+
+# ---- What a fit is told and tells ----------------------------------------------------------------
+
+
+def check_sources(
+    estimator: Any, y: Any, oracle: Any, bag: Any = None, answers: Any = None
+) -> None:
+    """Refuse to learn from nobody or from two."""
+    if (bag is None) != (answers is None):
+        raise ValueError("bag and answers belong together: pass both, or neither")
+    sources = (y is not None) + (oracle is not None) + (answers is not None)
+    if sources == 0:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            "is None, and there is no oracle either"
+        )
+    if sources > 1:
+        names = "y and an oracle" if answers is None else "answers and y or an oracle"
+        raise ValueError(f"both {names} were passed; labels come from one of them")
+    if answers is not None:
+        for name in ("rounds", "algorithm", "bags", "bag_size", "prior", "epsilon", "bounds"):
+            if getattr(estimator, name) is not None:
+                raise ValueError(f"{name} makes no sense with given bags: there is nothing to ask")
+
+
+def describe(
+    rules: _library.Rules,
+    settings: Settings,
+    fit: _library.FitOptions,
+    has_seed: bool,
+    n_rows: int = 0,
+    l2: float = 0.0,
+) -> dict[str, Any]:
+    """Return how a model came about, as the model file says it."""
+    exact = Fraction(rules.epsilon.num, rules.epsilon.den) if rules.epsilon.den else None
+    return {
+        "algorithm": name_of("algorithm", settings.algorithm),
+        "estimator": name_of("estimator", fit.estimator),
+        "bags": name_of("strategy", settings.bags),
+        "min_bag": rules.min_bag,
+        "rounds": settings.rounds,
+        "rows_spent": n_rows,
+        "epsilon": exact,
+        "l2": l2,
+        "simulated": has_seed and (exact is not None or rules.round),
+        "seed": settings.seed if has_seed else None,
+    }
+
+
+def warn(report: _library.FitReport, n_parameters: int) -> None:
+    """Say what the reader of a result must know before relying on it."""
+    if not report.converged:
+        _warn(
+            f"the last fit did not converge in {report.iterations} iterations", ConvergenceWarning
+        )
+    if report.separable:
+        _warn(
+            "the answers all but separate the rows (the linear predictor has standard deviation "
+            f"{report.eta_sd:.3g}); weights are as large as the penalty lets them be"
+        )
+    if report.dispersion_floored:
+        _warn(
+            "the noise hides the dispersion of the labels; its own standard error, "
+            f"{report.dispersion:.3g}, stands for it"
+        )
+    if report.undercovers:
+        _warn(
+            "Poisson with noise on bags as mixed as random ones: the intervals are too short; "
+            "bags='features' does not have that fault"
+        )
+    if 0 < report.bags < 2 * n_parameters:
+        _warn(
+            f"only {report.bags} bags for {n_parameters} parameters: the penalty decides most of "
+            "the result"
+        )
+
+
+def _warn(text: str, category: type[Warning] = UserWarning) -> None:
+    warnings.warn(text, category, stacklevel=5)  # where fit was called

@@ -1,0 +1,109 @@
+"""The parameters of the estimators: each stands here once, with its default and what it becomes.
+
+They are fields of dataclasses, which write the ``__init__`` that scikit-learn reads the names from.
+`PriorBoostRegressor` says what they mean.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from . import _library
+from .options import FAMILIES, choice, count_of, l2_of, rules_of, threads_of
+from .training import Settings
+
+_COVARIANCES = ("model", "sandwich")
+_SETTINGS_SIZE = ctypes.sizeof(Settings)
+
+# scikit-learn compares estimators by identity and prints them itself.
+parameters = dataclass(eq=False, repr=False)
+
+
+@parameters
+class LoopParameters:
+    """The rules of an oracle in memory, and how its labels are asked for."""
+
+    min_bag: int = 2
+    _: KW_ONLY
+    rounds: int | None = None
+    algorithm: str | None = None
+    bags: str | None = None
+    schedule: str = "equal"
+    bag_size: int | None = None
+    epsilon: float | str | None = None
+    bounds: tuple[float, float] | None = None
+    step: float | None = None
+    clamp: bool = False
+    prior: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    def _rules(self) -> _library.Rules:
+        return rules_of(self.min_bag, self.epsilon, self.bounds, self.step)
+
+    def _settings(self, seed: int) -> Settings:
+        """Return how to train; its default number of rounds depends on the table."""
+        oneshot = self.algorithm == "oneshot"
+        if oneshot and self.bags not in (None, "random"):
+            raise ValueError(f"bags is {self.bags!r}, but oneshot means random bags")
+        bag_size = 0 if self.bag_size is None else count_of(self.bag_size, "bag_size")
+        rounds = 1 if oneshot else 0
+        if self.rounds is not None:
+            rounds = count_of(self.rounds, "rounds")
+        return Settings(
+            _SETTINGS_SIZE,
+            choice("algorithm", self.algorithm or "priorboost"),
+            choice("strategy", "random" if oneshot else self.bags or "prior"),
+            choice("schedule", self.schedule),
+            rounds,
+            bag_size,
+            seed=seed,
+            threads=threads_of(self.n_jobs),
+        )
+
+
+@parameters
+class FitParameters:
+    """How answers become a generalised linear model."""
+
+    _: KW_ONLY
+    estimator: str | None = None
+    l2: float | str | None = None
+    rho: float | None = None
+    covariance: str = "model"
+    fit_intercept: bool = True
+    standardize: bool = False
+    winsorize: float | None = None
+
+    def _fit_options(
+        self, family: str, default: str, rounded: bool, seed: int, threads: int
+    ) -> _library.FitOptions:
+        name = self.estimator or default
+        estimator = choice("estimator", name)
+        if rounded and name != "event":
+            raise ValueError(
+                f"round_answers and estimator={name!r} do not go together: it needs "
+                "means as they are"
+            )
+        if self.l2 == "cv" and name != "aggregate":
+            raise ValueError(f"l2='cv' is for estimator='aggregate', not for {name!r}")
+        if self.rho is not None and name != "interpolated":
+            raise ValueError(f"rho is for estimator='interpolated', not for {name!r}")
+        if self.covariance not in _COVARIANCES:
+            raise ValueError(f"covariance is {self.covariance!r}; it must be 'model' or 'sandwich'")
+        return _library.FitOptions(
+            _library.FIT_OPTIONS_SIZE,
+            FAMILIES[family],
+            l2_of(self.l2),
+            self.fit_intercept,
+            threads,
+            100,
+            1e-14,
+            estimator,
+            0.5 if self.rho is None else float(self.rho),
+            _COVARIANCES.index(self.covariance),
+            seed,
+        )

@@ -1,0 +1,100 @@
+/* Running what the planner recommends.
+ *
+ * Before anything is asked the plan rests on assumptions.  Under noise the best bag size depends on
+ * them (larger bags drown the noise, but a wrong model gets worse in them), so where one row in
+ * seventeen makes enough bags these are asked first: their residuals say what the dispersion and the
+ * model's error are, and the rest is asked as a second plan says.  Without noise no bags are better
+ * than the smallest, and there is nothing to learn. */
+#include <math.h>
+
+#include "try.h"
+
+#define PILOT_BAGS_PER_WEIGHT 4
+#define PILOT_LEAST_BAGS 32
+#define PILOT_PART 17 /* the geometric schedule's first of two rounds */
+
+static size_t pilot_rows(size_t rows)
+{
+    return rows / PILOT_PART;
+}
+
+static void follow(pboost_choice *choice)
+{
+    const pboost_plan_point *point = &choice->plan.point[choice->plan.best];
+    choice->estimator = point->estimator;
+    choice->bags = point->bags;
+    choice->rounds = point->rounds;
+    choice->bag_size = choice->planned_bag_size = point->bag_size;
+    choice->schedule = PBOOST_EQUAL;
+    /* Nothing is forgotten: the aggregate estimator pools the answers of all rounds. */
+    choice->algorithm = point->estimator == PBOOST_AGGREGATE ? PBOOST_PBPREFIX : PBOOST_PRIORBOOST;
+}
+
+/* Sets a first round apart, of bags as near to those recommended as it has enough of. */
+static void set_pilot(pboost_choice *choice, const pboost_matrix *x, const pboost_rules *rules)
+{
+    size_t least = PILOT_BAGS_PER_WEIGHT * (x->cols + 1), size = choice->bag_size;
+    least = least > PILOT_LEAST_BAGS ? least : PILOT_LEAST_BAGS;
+    while (size > rules->min_bag && pilot_rows(x->rows) / size < least)
+        size = size / 2 > rules->min_bag ? size / 2 : rules->min_bag;
+    choice->pilot = choice->estimator == PBOOST_AGGREGATE && rules->epsilon.den > 0 &&
+                    choice->rounds == 1 && pilot_rows(x->rows) / size >= least;
+    if (!choice->pilot)
+        return;
+    choice->rounds = 2;
+    choice->schedule = PBOOST_GEOMETRIC;
+    choice->bag_size = size;
+}
+
+pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, const double *offset,
+                                 const double *prior_score, const pboost_plan_options *options,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_plan_options o = *options;
+
+    *out = (pboost_choice){.learnt = {NULL, NAN, NAN, NAN}};
+    o.brief = true;
+    for (size_t i = 0; prior_score != NULL && i < x->rows; i++)
+        o.belief.mean = (i == 0 ? 0.0 : o.belief.mean) + prior_score[i] / (double)x->rows;
+    TRY(pboost_plan_make(&out->plan, x, offset, &o, err));
+    follow(out);
+    set_pilot(out, x, &o.rules);
+done:
+    return st;
+}
+
+pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
+                                   const pboost_matrix *x, const double *offset,
+                                   const pboost_coef *coef, const pboost_plan_options *options,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_plan_options o = *options;
+    pboost_plan revised = {0};
+
+    if (!choice->pilot || pboost_trainer_rounds_done(trainer) != 1)
+        goto done;
+    o.brief = true;
+    o.belief.coef = coef;
+    TRY(pboost_belief_learn(&o.belief, o.family, x, offset, pboost_trainer_answers(trainer), coef,
+                            o.threads, err));
+    TRY(pboost_plan_make(&revised, x, offset, &o, err));
+    pboost_plan_free(&choice->plan);
+    choice->plan = revised;
+    choice->learnt = o.belief;
+    choice->learnt.coef = NULL;
+    const pboost_plan_point *best = &revised.point[revised.best];
+    size_t rest = x->rows - pilot_rows(x->rows);
+    choice->bag_size = best->bag_size < rest ? best->bag_size : rest;
+    choice->bags = best->rounds > 1 ? PBOOST_BAGS_HYBRID : best->bags;
+    TRY(pboost_trainer_ask_for(trainer, choice->bags, choice->bag_size, err));
+done:
+    return st;
+}
+
+void pboost_choice_free(pboost_choice *choice)
+{
+    pboost_plan_free(&choice->plan);
+    *choice = (pboost_choice){0};
+}

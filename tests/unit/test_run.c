@@ -1,0 +1,248 @@
+/* A run gives what its learner and trainer give, round by round; and whoever watches it can end it at
+ * every point where it looks, with nothing asked that need not be. */
+#include "testing.h"
+
+enum { ROWS = 3000, FEATURES = 3, MIN_BAG = 5, ROUNDS = 3 };
+
+/* ---- A table, its oracle, and someone who watches -------------------------------------------- */
+
+typedef struct {
+    double x[ROWS * FEATURES], y[ROWS], theta[FEATURES];
+    pboost_matrix matrix;
+    pboost_memory_oracle *labels;
+    pboost_oracle oracle;
+    pboost_fit_options fit;
+    pboost_trainer_options options;
+    pboost_watch watch;
+    size_t looks, patience; /* so far, and how many are let pass */
+} table;
+
+static bool has_enough(void *user)
+{
+    table *t = user;
+    return t->looks++ >= t->patience;
+}
+
+static void table_open(table *t, pboost_family family)
+{
+    pboost_synthetic s = PBOOST_SYNTHETIC_INIT;
+    pboost_rules rules = PBOOST_RULES_INIT;
+    pboost_error err;
+
+    memset(t, 0, sizeof *t);
+    s.family = family;
+    s.features = FEATURES;
+    rules.min_bag = MIN_BAG;
+    assert_ok(pboost_synthetic_theta(t->theta, &s, &err), err);
+    assert_ok(pboost_synthetic_rows(t->x, t->y, &s, t->theta, 0, 0, ROWS, 1, &err), err);
+    assert_ok(pboost_memory_oracle_create(&t->labels, t->y, ROWS, &rules, NULL, &err), err);
+    t->matrix = pboost_matrix_f64(t->x, ROWS, FEATURES);
+    t->oracle = pboost_memory_oracle_interface(t->labels);
+    t->fit = (pboost_fit_options)PBOOST_FIT_OPTIONS_INIT;
+    t->fit.family = family;
+    t->options = (pboost_trainer_options)PBOOST_TRAINER_OPTIONS_INIT;
+    t->options.family = family;
+    t->options.rounds = ROUNDS;
+    t->options.threads = 1;
+    t->watch = (pboost_watch){has_enough, t};
+    t->patience = SIZE_MAX;
+}
+
+static void table_close(table *t)
+{
+    pboost_memory_oracle_free(t->labels);
+}
+
+static pboost_status open(pboost_run *run, table *t, pboost_error *err)
+{
+    return pboost_run_open(run, &t->matrix, NULL, NULL, &t->oracle, &t->fit, &t->options, err);
+}
+
+/* ---- What a run gives ------------------------------------------------------------------------ */
+
+static void a_run_is_its_rounds(void **state)
+{
+    (void)state;
+    table t;
+    pboost_error err;
+    pboost_run run;
+    double path[ROUNDS][FEATURES + 1];
+
+    table_open(&t, PBOOST_LOGISTIC);
+    t.fit.estimator = PBOOST_AGGREGATE;
+    t.options.bags = PBOOST_BAGS_HYBRID;
+    assert_ok(open(&run, &t, &err), err);
+    assert_int_equal(run.rounds, ROUNDS);
+    for (size_t i = 0; i < ROUNDS; i++) { /* by hand */
+        assert_ok(pboost_trainer_step(run.trainer, &err), err);
+        memcpy(path[i], run.coef->theta, FEATURES * sizeof(double));
+        path[i][FEATURES] = run.coef->intercept;
+    }
+    pboost_run_close(&run);
+    table_close(&t);
+
+    table_open(&t, PBOOST_LOGISTIC);
+    t.fit.estimator = PBOOST_AGGREGATE;
+    t.options.bags = PBOOST_BAGS_HYBRID;
+    assert_ok(open(&run, &t, &err), err);
+    assert_ok(pboost_run_rounds(&run, 1, &err), err);
+    assert_int_equal(pboost_trainer_rounds_done(run.trainer), 1);
+    assert_ok(pboost_run_rounds(&run, SIZE_MAX, &err), err);
+    assert_memory_equal(run.path, path, sizeof path);
+    assert_int_equal(run.history[ROUNDS - 1].round, ROUNDS);
+    assert_true(run.report->converged);
+    assert_ptr_equal(run.covariance, pboost_glm_covariance(run.glm));
+    assert_non_null(run.covariance);
+    assert_ok(pboost_run_rounds(&run, 1, &err), err); /* none is left: nothing to do */
+    pboost_run_close(&run);
+    assert_null(run.path);
+    table_close(&t);
+}
+
+/* Labels in hand: the same as an oracle of one's own and a run on it. */
+static void a_simulation_is_a_run(void **state)
+{
+    (void)state;
+    table t;
+    pboost_error err;
+    pboost_run by_hand, run;
+
+    table_open(&t, PBOOST_POISSON);
+    pboost_simulation simulation = {t.oracle.rules, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, t.fit,
+                                    t.options};
+    assert_ok(open(&by_hand, &t, &err), err);
+    assert_ok(pboost_run_rounds(&by_hand, SIZE_MAX, &err), err);
+    assert_ok(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+    assert_true(pboost_trainer_done(run.trainer));
+    assert_memory_equal(run.path, by_hand.path, ROUNDS * (FEATURES + 1) * sizeof(double));
+    pboost_run_close(&run);
+    simulation.rules.min_bag = ROWS; /* more than a slice has */
+    assert_fails(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err),
+                 PBOOST_BAD_DATA, err, "rounds");
+    assert_null(run.trainer);
+    t.watch.user = &t;
+    simulation.rules.min_bag = MIN_BAG;
+    simulation.trainer.watch = &t.watch; /* stopped after a round: what it gave is gone, too */
+    t.patience = 1;
+    assert_fails(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err),
+                 PBOOST_CANCELLED, err, "stopped");
+    assert_null(run.path);
+    pboost_run_close(&by_hand);
+    table_close(&t);
+}
+
+static void a_run_that_fails_to_open_is_empty(void **state)
+{
+    (void)state;
+    table t;
+    pboost_error err;
+    pboost_run run;
+
+    table_open(&t, PBOOST_LINEAR);
+    t.options.rounds = ROWS;
+    assert_fails(open(&run, &t, &err), PBOOST_BAD_DATA, err, "rounds");
+    assert_null(run.glm);
+    assert_null(run.trainer);
+    assert_null(run.path);
+    pboost_run_close(&run);
+    table_close(&t);
+}
+
+/* ---- Stopping -------------------------------------------------------------------------------- */
+
+/* Runs a round with patience for so many looks; returns how many rows it spent. */
+static size_t spend(table *t, size_t patience, pboost_status expected)
+{
+    pboost_error err;
+    pboost_run run;
+
+    t->looks = 0;
+    t->patience = patience;
+    assert_ok(open(&run, t, &err), err);
+    if (expected == PBOOST_OK)
+        assert_ok(pboost_run_rounds(&run, 1, &err), err);
+    else
+        assert_fails(pboost_run_rounds(&run, 1, &err), expected, err, "stopped");
+    pboost_run_close(&run);
+    return pboost_memory_oracle_rows_spent(t->labels);
+}
+
+/* Bags are made level by level, and a stop before they are asked about spends no label. */
+static void bags_can_be_stopped(void **state)
+{
+    (void)state;
+    const pboost_strategy made_by_tree[] = {PBOOST_BAGS_FEATURES, PBOOST_BAGS_HYBRID};
+    double score[ROWS];
+    table t;
+
+    for (size_t i = 0; i < 2; i++) {
+        table_open(&t, PBOOST_LINEAR);
+        memcpy(score, t.y, sizeof score);
+        t.options.bags = made_by_tree[i];
+        t.options.rounds = 1;
+        t.options.prior_score = made_by_tree[i] == PBOOST_BAGS_HYBRID ? score : NULL;
+        t.options.watch = &t.watch;
+        for (size_t patience = 0; patience < 8; patience++) /* 600 bags: nine levels or more */
+            assert_int_equal(spend(&t, patience, PBOOST_CANCELLED), 0);
+        assert_int_equal(spend(&t, SIZE_MAX, PBOOST_OK), ROWS);
+        assert_true(t.looks >= 10);
+        table_close(&t);
+    }
+    table_open(&t,
+               PBOOST_LINEAR); /* other bags are made at once; the question is still not asked */
+    t.options.watch = &t.watch;
+    assert_int_equal(spend(&t, 0, PBOOST_CANCELLED), 0);
+    assert_int_equal(spend(&t, 1, PBOOST_OK), ROWS / ROUNDS);
+    table_close(&t);
+}
+
+/* A fit is stopped at each of its looks, of which there is at least one an iteration. */
+static void fits_can_be_stopped(void **state)
+{
+    (void)state;
+    const struct {
+        pboost_estimator estimator;
+        double l2;
+        size_t least_looks;
+    } fits[] = {{PBOOST_EVENT, 1.0, 3},
+                {PBOOST_AGGREGATE, PBOOST_L2_DEFAULT, 3},
+                {PBOOST_AGGREGATE, PBOOST_L2_CV, 100},
+                {PBOOST_INTERPOLATED, 1.0, 3}};
+    pboost_error err;
+
+    for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {
+        size_t looks = fits[i].least_looks;
+        for (size_t patience = 0; patience <= looks; patience += looks > 10 ? 11 : 1) {
+            table t;
+            pboost_run run;
+            table_open(&t, PBOOST_LOGISTIC);
+            t.options.rounds = 1;
+            t.fit.estimator = fits[i].estimator;
+            t.fit.l2 = fits[i].l2;
+            t.fit.watch = &t.watch;
+            t.patience = patience < looks ? patience : SIZE_MAX;
+            assert_ok(open(&run, &t, &err), err);
+            if (patience < looks) {
+                assert_fails(pboost_run_rounds(&run, 1, &err), PBOOST_CANCELLED, err, "stopped");
+                assert_true(t.looks <= patience + 3); /* it does not go on for long */
+            } else {
+                assert_ok(pboost_run_rounds(&run, 1, &err), err);
+                assert_true(t.looks >= looks);
+            }
+            pboost_run_close(&run);
+            table_close(&t);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_is_its_rounds),
+        cmocka_unit_test(a_simulation_is_a_run),
+        cmocka_unit_test(a_run_that_fails_to_open_is_empty),
+        cmocka_unit_test(bags_can_be_stopped),
+        cmocka_unit_test(fits_can_be_stopped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
