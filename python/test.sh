@@ -19,11 +19,12 @@ if on_pypi; then
     "$environment/bin/pip" wheel -q --no-deps --no-build-isolation -w build/python/wheel .
     "$environment/bin/pip" uninstall -q -y scikit-build-core
     "$environment/bin/pip" install -q --disable-pip-version-check \
-        "$(echo build/python/wheel/priorboost-*.whl)[dev]"
+        "$(echo build/python/wheel/priorboost-*.whl)[dev,spark]"
     unset PYTHONPATH PRIORBOOST_LIBRARY
     "$environment/bin/ruff" check .
     "$environment/bin/ruff" format --check --quiet .
     "$environment/bin/mypy"
+    java -version >/dev/null 2>&1 || echo "== left out: the tests on Spark; there is no Java" >&2
     exec "$environment/bin/python" -m pytest -q "$@"
 fi
 
@@ -42,7 +43,7 @@ if ! on_debian; then
     echo "== left out: all Python tests; they need ${debian[*]}" >&2
     exit 0
 fi
-echo "== left out: the wheel, ruff, mypy, scikit-learn's own checks (from 1.6 on), and what the" \
+echo "== left out: the wheel, Spark, ruff, mypy, scikit-learn's own checks (from 1.6 on), and what the" \
     "skipped tests below name" >&2
 export PRIORBOOST_LIBRARY=$PWD/build/lib/libpriorboost.so PYTHONPATH=$PWD/python
 exec /usr/bin/python3 -m pytest -q -p no:cacheprovider "$@"

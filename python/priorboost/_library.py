@@ -432,9 +432,7 @@ class Model(Structure):
     ]
 
 
-SumsFunction = CFUNCTYPE(
-    c_int, c_void_p, POINTER(Coef), c_bool, POINTER(c_double), POINTER(Error)
-)
+SumsFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Coef), c_bool, POINTER(c_double), POINTER(Error))
 DirectionFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Coef), POINTER(c_double), POINTER(Error))
 
 
