@@ -1,7 +1,8 @@
 /* Running all series of a plan.
  *
- * Series that need the same data run together, each on one thread, the longest first; the data are
- * made once and only one realization is in memory at a time. */
+ * Each series runs on one thread.  Those that need the same data follow one another, the longest
+ * first; the data are made once, by whoever needs them first.  At the end of a realization some
+ * threads have nothing left to do there and begin the next: two are in memory at a time. */
 #include "run.h"
 
 #include <pthread.h>
@@ -10,15 +11,35 @@
 #include "try.h"
 #include "workers.h"
 
+enum { MOST_REALIZATIONS = 2 }; /* in memory at a time */
+
+typedef struct {
+    data_key key;
+    size_t left; /* series that are not done yet */
+    bool made;
+    repro_data data;
+} realization;
+
+typedef struct {
+    repro_series *series;
+    realization *needs;
+} job;
+
 typedef struct {
     const repro_settings *settings;
     const repro_watch *watch;
     repro_store *store;
-    pthread_mutex_t lock;       /* of the store and all below */
+    job *job;
+    realization *realization;
+    size_t n_jobs, n_realizations;
+    pthread_mutex_t lock; /* of the store and all below */
+    pthread_cond_t changed;
     double done, total, before; /* work: done, of all; seconds before this start */
     double start, done_at_start;
-    const repro_data *data;
-    repro_series **batch; /* the series that `data` is for */
+    size_t in_memory; /* realizations */
+    bool making;      /* of data, with all threads */
+    pboost_status status;
+    pboost_error error;
 } run;
 
 static double elapsed(const run *r)
@@ -47,23 +68,84 @@ static bool advance(void *user, double share)
     return go_on;
 }
 
+/* ---- Data -------------------------------------------------------------------------------------- */
+
+/* Has the data of a realization made unless they are there; waits for room. */
+static pboost_status borrow(run *r, realization *needed, pboost_error *err)
+{
+    pthread_mutex_lock(&r->lock);
+    while (r->status == PBOOST_OK && !needed->made &&
+           (r->making || r->in_memory == MOST_REALIZATIONS))
+        pthread_cond_wait(&r->changed, &r->lock);
+    pboost_status st = r->status;
+    if (st != PBOOST_OK)
+        *err = r->error;
+    if (st == PBOOST_OK && !needed->made) {
+        r->making = true;
+        pthread_mutex_unlock(&r->lock);
+        st = repro_data_make(&needed->data, &needed->key, r->settings->threads, err);
+        pthread_mutex_lock(&r->lock);
+        r->making = false;
+        needed->made = st == PBOOST_OK;
+        r->in_memory += needed->made;
+        pthread_cond_broadcast(&r->changed);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return st;
+}
+
+static void give_back(run *r, realization *used)
+{
+    pthread_mutex_lock(&r->lock);
+    if (--used->left == 0) {
+        repro_data_free(&used->data);
+        used->made = false;
+        r->in_memory--;
+        pthread_cond_broadcast(&r->changed);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* Lets those who wait know that it is over. */
+static void give_up(run *r, pboost_status status, const pboost_error *err)
+{
+    pthread_mutex_lock(&r->lock);
+    if (r->status == PBOOST_OK) {
+        r->status = status;
+        r->error = *err;
+    }
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static pboost_status keep(run *r, const repro_series *series, pboost_error *err)
+{
+    pthread_mutex_lock(&r->lock);
+    pboost_status st = repro_store_add(r->store, series, r->before + elapsed(r), err);
+    pthread_mutex_unlock(&r->lock);
+    return st;
+}
+
 static pboost_status run_one(void *context, size_t i, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     run *r = context;
-    repro_series *series = r->batch[i];
+    repro_series *series = r->job[i].series;
+    realization *needs = r->job[i].needs;
     watched w = {r, series};
     const series_watch watch = {advance, &w};
 
-    TRY(repro_series_run(series, r->settings, r->data, &watch, err));
-    pthread_mutex_lock(&r->lock);
-    st = repro_store_add(r->store, series, r->before + elapsed(r), err);
-    pthread_mutex_unlock(&r->lock);
+    TRY(borrow(r, needs, err));
+    TRY(repro_series_run(series, r->settings, &needs->data, &watch, err));
+    TRY(keep(r, series, err));
+    give_back(r, needs);
 done:
+    if (st != PBOOST_OK)
+        give_up(r, st, err);
     return st;
 }
 
-/* ---- Batches ----------------------------------------------------------------------------------- */
+/* ---- Jobs -------------------------------------------------------------------------------------- */
 
 static bool same_data(const data_key *a, const data_key *b)
 {
@@ -71,42 +153,44 @@ static bool same_data(const data_key *a, const data_key *b)
            a->noise == b->noise && a->seed == b->seed;
 }
 
-static int longest_first(const void *a, const void *b)
+/* By realization, then the longest first. */
+static int in_turn(const void *a, const void *b)
 {
-    const repro_series *left = *(const repro_series *const *)a;
-    const repro_series *right = *(const repro_series *const *)b;
-    return (left->work < right->work) - (left->work > right->work);
+    const job *left = a, *right = b;
+    if (left->needs != right->needs)
+        return left->needs < right->needs ? -1 : 1;
+    return (left->series->work < right->series->work) - (left->series->work > right->series->work);
 }
 
-/* The undone series that need the same data as the first of them; returns their number. */
-static size_t next_batch(repro_series **batch, data_key *key, const repro_plan *plan,
-                         const repro_settings *settings)
+static realization *find_realization(run *r, const data_key *key)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < plan->n; i++) {
-        repro_series *s = &plan->series[i];
-        data_key needed = repro_series_data(s, settings);
-        if (s->done)
-            continue;
-        if (n == 0)
-            *key = needed;
-        if (same_data(key, &needed))
-            batch[n++] = s;
-    }
-    qsort(batch, n, sizeof(*batch), longest_first);
-    return n;
+    for (size_t i = 0; i < r->n_realizations; i++)
+        if (same_data(&r->realization[i].key, key))
+            return &r->realization[i];
+    r->realization[r->n_realizations] = (realization){.key = *key};
+    return &r->realization[r->n_realizations++];
 }
 
-static pboost_status run_batch(run *r, size_t n, const data_key *key, pboost_error *err)
+/* The undone series of the plan, in the order in which they are begun. */
+static pboost_status line_up(run *r, repro_plan *plan, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    repro_data data = {0};
 
-    TRY(repro_data_make(&data, key, r->settings->threads, err));
-    r->data = &data; /* cppcheck-suppress autoVariables */
-    TRY(repro_workers(n, r->settings->threads, run_one, r, err));
+    NEED(r->job = pboost_alloc(plan->n, sizeof *r->job), err);
+    NEED(r->realization = pboost_alloc(plan->n, sizeof *r->realization), err);
+    for (size_t i = 0; i < plan->n; i++) {
+        repro_series *series = &plan->series[i];
+        data_key key = repro_series_data(series, r->settings);
+        r->total += series->work;
+        r->done += series->done ? series->work : 0.0;
+        if (series->done)
+            continue;
+        realization *needs = find_realization(r, &key);
+        needs->left++;
+        r->job[r->n_jobs++] = (job){series, needs};
+    }
+    qsort(r->job, r->n_jobs, sizeof *r->job, in_turn);
 done:
-    repro_data_free(&data);
     return st;
 }
 
@@ -115,22 +199,21 @@ pboost_status repro_run(repro_plan *plan, const repro_settings *settings, repro_
 {
     pboost_status st = PBOOST_OK;
     run r = {.settings = settings, .watch = watch, .store = store, .before = *seconds};
-    data_key key = {0};
 
     pthread_mutex_init(&r.lock, NULL);
-    NEED(r.batch = pboost_alloc(plan->n, sizeof(*r.batch)), err);
-    for (size_t i = 0; i < plan->n; i++) {
-        r.total += plan->series[i].work;
-        r.done += plan->series[i].done ? plan->series[i].work : 0.0;
-    }
+    pthread_cond_init(&r.changed, NULL);
+    TRY(line_up(&r, plan, err));
     r.done_at_start = r.done;
     r.start = watch->seconds();
-    for (size_t n; (n = next_batch(r.batch, &key, plan, settings)) > 0;)
-        TRY(run_batch(&r, n, &key, err));
+    TRY(repro_workers(r.n_jobs, settings->threads, run_one, &r, err));
     *seconds = r.before + elapsed(&r);
 done:
     watch->progress(watch->user, r.total, r.total, 0.0);
-    free(r.batch);
+    for (size_t i = 0; i < r.n_realizations; i++)
+        repro_data_free(&r.realization[i].data);
+    free(r.realization);
+    free(r.job);
+    pthread_cond_destroy(&r.changed);
     pthread_mutex_destroy(&r.lock);
     return st;
 }
