@@ -153,7 +153,9 @@ def fits_section(rows):
            "least found; the columns \"excess\" say how near it came (in float32 a peer cannot "
            "always).  \"ours, all digits\" is the same fit at our default, where the objective is "
            "right to about 1e-14.  LIBLINEAR's "
-           "sparse rows are built before its time is taken.", ""]
+           "sparse rows are built before its time is taken.  A float32 table is read as it is, a few "
+           "hundred rows at a time; only every eighth row is copied, in double, for the warm-up, as "
+           "of a float64 table.", ""]
     out += table(("family", "table", "", "threads", "ours", "best peer", "it takes", "ratio",
                   "our excess", "peer's excess", "others"), lines, left=3)
     lines = []
@@ -278,8 +280,8 @@ def paper_section(rows):
     out += ["Where the time goes.  The limit of a part is the time this machine needs at least for "
             "the bytes and operations the part cannot do without, at the rates measured in the same "
             "run; a slice of 4096 rows is fetched from memory once, when it is scored, and stays in the "
-            "cache.  A round takes its memory from the system in some 18 calls, the same in "
-            "every round; they are too few to be seen in a profile.", ""]
+            "cache.  From the third round on a round takes no memory from the system: what the first "
+            "one with random bags and the first one with scores needed is kept.", ""]
     out += table(("cores", "read", "copy", "random 64-byte lines", "multiply-add"),
                  [(li["threads"], f"{li['read_gbs']} GB/s", f"{li['copy_gbs']} GB/s",
                    f"{li['gather_gbs']} GB/s", f"{li['gflops']} GFLOP/s") for li in limits])
