@@ -77,11 +77,14 @@ static void gather_task(void *context, size_t task, int worker)
     m->sum[task] = total(&sum);
 }
 
-/* CHAINS sums that do not wait for each other; the factor keeps them from growing. */
+/* CHAINS sums that do not wait for each other; the factor keeps them from growing, and each starts
+ * elsewhere, or the compiler would see that they are one. */
 #define FMA(NAME, TARGET)                                                                          \
     TARGET static double NAME(double factor)                                                       \
     {                                                                                              \
-        lanes chain[CHAINS] = {{0}}, by = factor - (lanes){0}, sum = {0};                          \
+        lanes chain[CHAINS], by = factor - (lanes){0}, sum = {0};                                  \
+        for (int c = 0; c < CHAINS; c++)                                                           \
+            chain[c] = (double)c * by;                                                             \
         for (int i = 0; i < FMA_STEPS; i++)                                                        \
             for (int c = 0; c < CHAINS; c++)                                                       \
                 chain[c] = chain[c] * by + by;                                                     \

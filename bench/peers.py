@@ -188,10 +188,11 @@ def main():
         library = Library(options.library)
         scale = QUICK if options.quick else LARGE if options.large else FULL
         begin = time.monotonic()
-        kept = []
+        kept, before, sittings = [], 0, 1
         if options.results.exists() and set(options.only) != set(SECTIONS):
-            kept = [r for r in json.loads(options.results.read_text())["rows"]
-                    if r["part"] not in options.only]
+            old = json.loads(options.results.read_text())
+            kept = [r for r in old["rows"] if r["part"] not in options.only]
+            before, sittings = old["seconds"], old.get("sittings", 1) + 1
         rows = []
         about = {"machine": machine(library), "quick": options.quick}
         for name in options.only:
@@ -199,7 +200,8 @@ def main():
                 rows.append({"part": name, **row})
                 seconds = time.monotonic() - begin
                 say(row, seconds)
-                results = {**about, "seconds": seconds, "rows": kept + rows}
+                results = {**about, "seconds": before + seconds, "sittings": sittings,
+                           "rows": kept + rows}
                 options.results.write_text(json.dumps(results, indent=1) + "\n")
     docs.mkdir(parents=True, exist_ok=True)
     report.write(json.loads(options.results.read_text()), docs)
