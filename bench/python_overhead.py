@@ -1,7 +1,7 @@
 """What the Python binding adds to a fit of 4096 x 8, and what a fit of 10^7 x 8 needs in memory.
 
-The floor is the same C calls on the same data with everything prepared.  They go through ctypes too,
-so what as many empty calls cost is taken off the floor: the overhead is against C itself.
+The floor is the same C calls on the same data with everything prepared.  They go through ctypes
+too, so what as many empty calls cost is taken off the floor: the overhead is against C itself.
 
     python bench/python_overhead.py [--large]
 
@@ -11,9 +11,9 @@ prints one JSON object.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import resource
+import statistics
 import time
 
 import numpy as np
@@ -23,66 +23,48 @@ from priorboost import _library
 from priorboost._library import lib
 
 
-def best(function, repeats: int) -> float:
-    """Microseconds of the fastest run."""
-    least = float("inf")
-    for _ in range(repeats):
-        began = time.perf_counter()
-        function()
-        least = min(least, time.perf_counter() - began)
-    return 1e6 * least
+def microseconds(function) -> float:
+    began = time.perf_counter()
+    function()
+    return 1e6 * (time.perf_counter() - began)
 
 
 def bare(X, y, model):
     """Return a function that does the C calls of model.fit(X, y) and nothing else."""
-    x, rules = _library.matrix(X), model._rules()
-    settings = model._settings(*X.shape, model.min_bag, 0)
-    fit = model._fit_options("linear", "event", False, 0, 1)
-    options = settings.options(None)
-    holder = _library.MemoryOracleOptions(ctypes.sizeof(_library.MemoryOracleOptions))
-    labels, n = _library.address(y), len(y)
+    x, (how, _) = _library.matrix(X), model._recipe()
+    labels = _library.address(y)
 
     def run():
-        oracle, run, error = ctypes.c_void_p(), _library.Run(), _library.Error()
-        lib.memory_oracle_create(oracle, labels, n, rules, holder, error)
-        interface = lib.memory_oracle_interface(oracle)
-        lib.run_open(run, x, None, None, interface, fit, options, error)
-        status = lib.run_rounds(run, settings.rounds, error)
+        run, error = _library.Run(), _library.Error()
+        status = lib.run_simulate(run, x, labels, None, None, how, error)
         assert status == 0, error.message
         lib.run_close(run)
-        lib.memory_oracle_free(oracle)
 
     return run
 
 
-def six_calls():
-    for _ in range(6):
-        lib.version()
+def two_calls():
+    lib.version()
+    lib.version()
 
 
 def overhead(repeats: int) -> list[dict]:
+    """Median times of C and Python, each taking its turn, so that both meet the same caches."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4096, 8))
     y = X @ rng.normal(size=8) + 0.1 * rng.normal(size=4096)
-    calls = best(six_calls, 1000)
+    calls = statistics.median(microseconds(two_calls) for _ in range(1000))
     rows = []
     for rounds in (1, 16):
         model = pb.PriorBoostRegressor(min_bag=16, rounds=rounds)
         floor = bare(X, y, model)
-        floor()
-        pairs = [(best(floor, 20), best(lambda m=model: m.fit(X, y), 20)) for _ in range(repeats)]
-        c, python = (min(column) for column in zip(*pairs, strict=True))
+        pairs = [
+            (microseconds(floor), microseconds(lambda m=model: m.fit(X, y)))
+            for _ in range(repeats)
+        ]
+        c, python = (statistics.median(column) for column in zip(*pairs, strict=True))
         c -= calls
-        middle = sorted(python - c for c, python in pairs)[len(pairs) // 2] + calls
-        rows.append(
-            {
-                "rounds": rounds,
-                "c_us": c,
-                "python_us": python,
-                "overhead_us": python - c,
-                "median_overhead_us": middle,
-            }
-        )
+        rows.append({"rounds": rounds, "c_us": c, "python_us": python, "overhead_us": python - c})
     return rows
 
 
@@ -110,7 +92,7 @@ def large() -> dict:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", action="store_true", help="also fit 10^7 x 8 (1 GB)")
-    parser.add_argument("--repeats", type=int, default=50)
+    parser.add_argument("--repeats", type=int, default=5000)
     arguments = parser.parse_args()
     report = {"version": pb.__version__, "overhead_4096x8": overhead(arguments.repeats)}
     if arguments.large:

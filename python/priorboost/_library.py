@@ -1,4 +1,4 @@
-"""The C library, as ctypes sees it: ``core.h`` and the models of ``io.h``, and nothing else.
+"""The C library, as ctypes sees it: ``core.h``, ``cluster.h`` and the models of ``io.h``.
 
 Structures have the fields of the C structs in their order (a test reads the headers and compares).
 ctypes releases the interpreter's lock around every call.  All calls that can fail go through
@@ -152,6 +152,8 @@ class FitReport(Structure):
         ("separable", c_bool),
         ("dispersion_floored", c_bool),
         ("undercovers", c_bool),
+        ("mean_hidden", c_bool),
+        ("estimator", c_int),
     ]
 
 
@@ -260,8 +262,19 @@ class Run(Structure):
         ("path", c_void_p),
         ("coef", POINTER(Coef)),
         ("history", c_void_p),
-        ("report", POINTER(FitReport)),
+        ("report", c_void_p),
         ("covariance", c_void_p),
+    ]
+
+
+class Simulation(Structure):
+    """``pboost_simulation``."""
+
+    _fields_ = [
+        ("rules", Rules),
+        ("holder", MemoryOracleOptions),
+        ("fit", FitOptions),
+        ("trainer", TrainerOptions),
     ]
 
 
@@ -419,6 +432,16 @@ class Model(Structure):
     ]
 
 
+SumsFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Coef), c_bool, POINTER(c_double), POINTER(Error))
+DirectionFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Coef), POINTER(c_double), POINTER(Error))
+
+
+class Parts(Structure):
+    """``pboost_parts``."""
+
+    _fields_ = [("self", c_void_p), ("sums", SumsFunction), ("direction", DirectionFunction)]
+
+
 # One round of a history; what `pboost_round` is in memory.
 ROUND = np.dtype(
     [
@@ -447,6 +470,10 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "bags_optimal": (None, [POINTER(Bags), c_void_p, c_size_t, c_size_t, c_int, _E]),
     "bags_random": (None, [POINTER(Bags), c_size_t, c_size_t, c_uint64, _E]),
     "bags_features": (None, [POINTER(Bags), POINTER(Samples), c_size_t, c_int, _E]),
+    "bags_hybrid": (
+        None,
+        [POINTER(Bags), POINTER(Samples), c_int, c_void_p, c_size_t, c_int, _E],
+    ),
     "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
     "bags_check": (None, [POINTER(Bags), c_size_t, c_size_t, _E]),
     "bags_mismatch": (None, [POINTER(c_double), POINTER(Bags), POINTER(Bags), _E]),
@@ -489,6 +516,18 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
+    "run_simulate": (
+        None,
+        [
+            POINTER(Run),
+            POINTER(Matrix),
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            POINTER(Simulation),
+            _E,
+        ],
+    ),
     "run_close": (c_void_p, [POINTER(Run)]),
     "answers_append": (
         None,
@@ -550,6 +589,41 @@ _PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "model_free": (c_void_p, [POINTER(Model)]),
     "model_save": (None, [POINTER(Model), c_char_p, _E]),
     "model_load": (None, [POINTER(Model), c_char_p, _E]),
+    "text_keys": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t]),
+    "number_keys": (c_void_p, [c_void_p, c_void_p, c_size_t]),
+    "shuffle_keys": (c_void_p, [c_void_p, c_size_t, c_uint64, c_uint64, c_void_p, c_uint64]),
+    "slices": (None, [c_void_p, c_int, c_size_t, c_size_t, c_size_t, _E]),
+    "order_scores": (None, [c_void_p, c_void_p, c_void_p, c_size_t, c_int, _E]),
+    "order_keys": (None, [c_void_p, c_void_p, c_size_t, c_int, _E]),
+    "cut_grid": (c_void_p, [_SIZE, _SIZE, c_size_t, c_size_t]),
+    "cut_scale": (c_double, [c_double, c_double]),
+    "cut_piece": (
+        None,
+        [c_void_p, _SIZE, c_void_p, c_size_t, c_size_t, c_double, c_int, c_int, _E],
+    ),
+    "part_shift": (c_bool, [c_void_p, POINTER(Samples)]),
+    "part_sums": (
+        None,
+        [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_bool, c_int, _E],
+    ),
+    "part_direction": (
+        None,
+        [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_int, _E],
+    ),
+    "parts_fit": (
+        None,
+        [
+            POINTER(Coef),
+            POINTER(FitReport),
+            POINTER(Parts),
+            c_void_p,
+            c_void_p,
+            c_size_t,
+            c_void_p,
+            POINTER(FitOptions),
+            _E,
+        ],
+    ),
 }
 
 
@@ -612,28 +686,47 @@ OK, CANCELLED = 0, 7
 # ---- Memory --------------------------------------------------------------------------------------
 
 
+class _ArrayInterface(Structure):
+    """NumPy's ``PyArrayInterface``, the quickest way to where an array's elements are."""
+
+    _fields_ = [
+        ("two", c_int),
+        ("nd", c_int),
+        ("typekind", c_char),
+        ("itemsize", c_int),
+        ("flags", c_int),
+        ("shape", c_void_p),
+        ("strides", c_void_p),
+        ("data", c_void_p),
+    ]
+
+
+capsule_pointer: Callable[..., int] = ctypes.pythonapi.PyCapsule_GetPointer
+capsule_pointer.restype = c_void_p  # type: ignore[attr-defined]
+capsule_pointer.argtypes = [ctypes.py_object, c_char_p]  # type: ignore[attr-defined]
+
+
 def address(array: npt.NDArray[Any] | None) -> Any:
     """Return where the elements of an array begin; None for None."""
-    return None if array is None else array.__array_interface__["data"][0]
+    if array is None:
+        return None
+    capsule = array.__array_struct__
+    return _ArrayInterface.from_address(capsule_pointer(capsule, None)).data
 
 
 def copy_array(pointer: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return n elements of C memory as an array of Python's own."""
     kind = np.dtype(dtype)
-    out = np.empty(n * kind.itemsize, np.uint8)
-    if n > 0:
-        ctypes.memmove(out.__array_interface__["data"][0], pointer, out.size)
-    return out.view(kind)
+    if n == 0:
+        return np.empty(0, kind)
+    memory: Any = (c_char * (n * kind.itemsize)).from_address(pointer)
+    out: npt.NDArray[Any] = np.frombuffer(memory, kind).copy()
+    return out
 
 
 def matrix(X: npt.NDArray[Any]) -> Matrix:
     """Describe a two-dimensional float64 or float32 array without copying it."""
     size = X.itemsize
-    return Matrix(
-        X.__array_interface__["data"][0],
-        F64 if size == 8 else F32,
-        X.shape[0],
-        X.shape[1],
-        X.strides[0] // size,
-        X.strides[1] // size,
-    )
+    rows, cols = X.shape
+    down, right = X.strides
+    return Matrix(address(X), F64 if size == 8 else F32, rows, cols, down // size, right // size)

@@ -7,12 +7,14 @@ NaN is in an array.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from ctypes import POINTER, Structure, c_char_p, c_int, c_int64, c_void_p
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ._library import capsule_pointer
 
 Array = npt.NDArray[Any]
 
@@ -77,10 +79,6 @@ _ARROW_NUMBERS = {
     "c": "i1",
     "C": "u1",
 }
-
-_capsule_pointer: Callable[..., int] = ctypes.pythonapi.PyCapsule_GetPointer
-_capsule_pointer.restype = c_void_p  # type: ignore[attr-defined]
-_capsule_pointer.argtypes = [ctypes.py_object, c_char_p]  # type: ignore[attr-defined]
 
 
 def _view(buffer: int, count: int, dtype: str) -> Array:
@@ -192,7 +190,7 @@ def from_arrow(table: Any) -> tuple[Array, list[str]]:
     ['age', 'smoker']
     """
     capsule = table.__arrow_c_stream__()
-    stream = _Stream.from_address(_capsule_pointer(capsule, b"arrow_array_stream"))
+    stream = _Stream.from_address(capsule_pointer(capsule, b"arrow_array_stream"))
     return _read_stream(stream)  # the capsule releases the stream
 
 

@@ -23,8 +23,6 @@ class Columns:
     @classmethod
     def learn(cls, X: Array, winsorize: float | None, standardize: bool, center: bool) -> Columns:
         """Learn from X what was asked for."""
-        if winsorize is None and not standardize:
-            return cls()
         require_finite(X)
         out = cls()
         if winsorize is not None:
@@ -57,6 +55,9 @@ class Columns:
                 for j in range(len(mean)):
                     C[j] /= scale[j]
                     C[-1] -= C[j] * mean[j]
+
+
+PLAIN = Columns()  # nothing is done
 
 
 def moments(X: Array) -> tuple[Array, Array]:

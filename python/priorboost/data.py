@@ -99,7 +99,7 @@ def features(
     X : ndarray, float64 or float32
         The same memory if X was such an array.
     """
-    if _is_plain(X) and X.shape[0] >= min_rows and not hasattr(estimator, "feature_names_in_"):
+    if _is_plain(X) and X.shape[0] >= min_rows and "feature_names_in_" not in vars(estimator):
         if reset:
             estimator.n_features_in_ = X.shape[1]
         if X.shape[1] == estimator.n_features_in_ and (not finite or _is_finite(X)):

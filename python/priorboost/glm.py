@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,12 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import _library
-from .columns import Columns
+from .columns import PLAIN, Columns
 from .data import Array, by_row, features, id_texts, require_finite, response, row_keys, weights_of
 from .given import GivenAnswers, group_rows, match_answers
 from .models import Model, prior_scores, save_model
 from .options import FAMILIES, count_of, name_of, seed_of, threads_of
-from .oracle import MemoryHandle, Oracle
+from .oracle import MemoryHandle, Oracle, holder_of
 from .parameters import FitParameters, LoopParameters, parameters
 from .planner import Automatic, Plan
 from .relay import Relay
@@ -30,8 +31,31 @@ from .training import (
     fit_given,
     predict_interval,
     predict_mean,
+    simulate,
     train_glm,
 )
+
+_SAID = attrgetter(
+    "min_bag",
+    "rounds",
+    "algorithm",
+    "bags",
+    "schedule",
+    "bag_size",
+    "epsilon",
+    "bounds",
+    "step",
+    "clamp",
+    "random_state",
+    "n_jobs",
+    "estimator",
+    "l2",
+    "rho",
+    "covariance",
+    "fit_intercept",
+)
+_RECIPES: dict[Any, tuple[_library.Simulation, dict[str, Any]]] = {}
+_MOST_RECIPES = 256
 
 
 @parameters
@@ -96,10 +120,15 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         n_rows = X.shape[0]
         labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
         prior = None if self.prior is None else prior_scores(self.prior, X, n_rows)
-        columns = Columns.learn(X, self.winsorize, self.standardize, self.fit_intercept)
-        table = Table(
-            columns.apply(X), weights_of(weight, n_rows), by_row(offset, n_rows, "offset")
-        )
+        columns = PLAIN
+        if self.standardize or self.winsorize is not None:
+            columns = Columns.learn(X, self.winsorize, self.standardize, self.fit_intercept)
+            X = columns.apply(X)
+        table = Table(X)
+        if weight is not None:
+            table.weight = weights_of(weight, n_rows)
+        if offset is not None:
+            table.offset = by_row(offset, n_rows, "offset")
         plan = None
         try:
             if answers is not None:
@@ -123,9 +152,53 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
     ) -> tuple[GLMResult, dict[str, Any], Plan | None]:
         """Play both parties."""
         assert labels is not None
+        if self.verbose or self._is_automatic():  # something is to be done between the rounds
+            has_seed, seed = seed_of(self.random_state)
+            keeper = MemoryHandle(labels, self._rules(), self.clamp, has_seed, seed)
+            return self._train(table, keeper.interface, None, keys, prior, has_seed, seed)
+        how, training = self._recipe()
+        settings = how.trainer  # a view: what is set here is set there
+        if not settings.rounds or keys is not None or prior is not None:
+            settings = Settings.from_buffer(how, type(how).trainer.offset)
+            settings.default_rounds(len(labels), table.X.shape[1], how.rules.min_bag)
+            settings.lend(prior, keys)
+        result = simulate(table, labels, how)
+        training["rounds"] = settings.rounds
+        training["rows_spent"] = len(labels)
+        training["l2"] = result.report.l2
+        if self.estimator == "cv":
+            training["estimator"] = name_of("estimator", result.report.estimator)
+        return result, training, None
+
+    def _recipe(self) -> tuple[_library.Simulation, dict[str, Any]]:
+        """Return what the parameters mean to the library, and what the model file says of them.
+
+        Both are copies of what is made once for equal parameters.
+        """
+        said = _SAID(self)
+        key = (type(self), said, tuple(map(type, said)), self._rounds_answers())
+        try:
+            made = _RECIPES.get(key)
+        except TypeError:  # such as bounds in a list
+            return self._make_recipe()
+        if made is None:
+            made = self._make_recipe()
+            if self.random_state is None or isinstance(self.random_state, int):
+                if len(_RECIPES) >= _MOST_RECIPES:
+                    _RECIPES.clear()
+                _RECIPES[key] = made
+        how, training = made
+        return _library.Simulation.from_buffer_copy(how), training.copy()
+
+    def _make_recipe(self) -> tuple[_library.Simulation, dict[str, Any]]:
         has_seed, seed = seed_of(self.random_state)
-        keeper = MemoryHandle(labels, self._rules(), self.clamp, has_seed, seed)
-        return self._train(table, keeper.interface, None, keys, prior, has_seed, seed)
+        rules, settings = self._rules(), self._settings(seed)
+        settings.family = FAMILIES[self._family]
+        rounded, threads = self._rounds_answers(), settings.threads
+        fit = self._fit_options(self._family, "event", rounded, seed, threads)
+        holder = holder_of(self.clamp, has_seed, seed)
+        training = describe(rules, settings, fit, has_seed)
+        return _library.Simulation(rules, holder, fit, settings), training
 
     def _fit_asking(
         self,
@@ -159,9 +232,11 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         rules = interface.rules
         automatic = self._is_automatic()
         n_rows, d = table.X.shape
-        settings = self._settings(n_rows, d, rules.min_bag, seed)
+        settings = self._settings(seed)
+        settings.default_rounds(n_rows, d, rules.min_bag)
         settings.family = FAMILIES[self._family]
-        settings.row_key, settings.prior_score = keys, prior
+        if keys is not None or prior is not None:
+            settings.lend(prior, keys)
         fit = self._fit_options(
             self._family,
             "aggregate" if automatic else "event",
@@ -172,7 +247,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         pilot = Automatic(table.X, table.offset, rules, fit, settings) if automatic else None
         revise = None if pilot is None else pilot.revise
         result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
-        training = describe(n_rows, rules, settings, fit, result, has_seed)
+        fit.estimator = result.report.estimator  # cross-validation may have chosen it
+        training = describe(rules, settings, fit, has_seed, n_rows, result.report.l2)
         return result, training, None if pilot is None else pilot.plan
 
     def _fit_given(self, table: Table, bag: Any, answers: Any) -> tuple[GLMResult, dict[str, Any]]:
@@ -185,7 +261,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             result = fit_given(table, log, fit)
         return result, {
             "algorithm": "given",
-            "estimator": name_of("estimator", fit.estimator),
+            "estimator": name_of("estimator", result.report.estimator),
             "bags": "given",
             "min_bag": int(bags.sizes.min()),
             "rounds": 1,
@@ -219,7 +295,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
 
     def _take(self, result: GLMResult, columns: Columns) -> None:
         """Set the attributes that end in an underscore."""
-        columns.restore(result)
+        if columns is not PLAIN:
+            columns.restore(result)
         report = result.report
         warn(report, result.path.shape[1] - (not self.fit_intercept))
         self.l2_ = report.l2
@@ -348,12 +425,12 @@ def check_sources(
 
 
 def describe(
-    n_rows: int,
     rules: _library.Rules,
     settings: Settings,
     fit: _library.FitOptions,
-    result: GLMResult,
     has_seed: bool,
+    n_rows: int = 0,
+    l2: float = 0.0,
 ) -> dict[str, Any]:
     """Return how a model came about, as the model file says it."""
     exact = Fraction(rules.epsilon.num, rules.epsilon.den) if rules.epsilon.den else None
@@ -365,7 +442,7 @@ def describe(
         "rounds": settings.rounds,
         "rows_spent": n_rows,
         "epsilon": exact,
-        "l2": result.report.l2,
+        "l2": l2,
         "simulated": has_seed and (exact is not None or rules.round),
         "seed": settings.seed if has_seed else None,
     }
@@ -389,8 +466,13 @@ def warn(report: _library.FitReport, n_parameters: int) -> None:
         )
     if report.undercovers:
         _warn(
-            "Poisson with noise on bags as mixed as random ones: the intervals are too short; "
-            "bags='features' does not have that fault"
+            "noise on bags as mixed as random ones: the intervals are too short; bags='features' does "
+            "not have that fault"
+        )
+    if report.mean_hidden:
+        _warn(
+            "the noise, or a lack of events, hides even the mean of the labels: no weight can be "
+            "known, and the model is constant"
         )
     if 0 < report.bags < 2 * n_parameters:
         _warn(

@@ -134,9 +134,9 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
                 texts = [text for text, kept in zip(texts or [], keep, strict=True) if kept]
                 prior = None if prior is None else prior[keep]
             interface = oracle._connect(n_rows, texts, relay)
-        settings = self._settings(n_rows, self.n_features_in_, interface.rules.min_bag, seed)
-        settings.prior_score = prior
-        settings.row_key = None if texts is None else row_keys(texts)
+        settings = self._settings(seed)
+        settings.default_rounds(n_rows, self.n_features_in_, interface.rules.min_bag)
+        settings.lend(prior, None if texts is None else row_keys(texts))
         learner = _Learner(self.estimator, X, seed, relay)
         with (
             relay,

@@ -15,6 +15,7 @@ import numpy as np
 from . import _library
 from ._library import _check, lib
 
+_RULES_SIZE = ctypes.sizeof(_library.Rules)
 FAMILIES = {"linear": _library.LINEAR, "logistic": _library.LOGISTIC, "poisson": _library.POISSON}
 
 
@@ -124,6 +125,9 @@ def rules_of(
     round_answers: bool = False,
 ) -> _library.Rules:
     """Return the label holder's rules as the library takes them."""
+    k = count_of(min_bag, "min_bag")
+    if epsilon is None and bounds is None and step is None and not round_answers:
+        return _library.Rules(_RULES_SIZE, k)
     num, den = epsilon_of(epsilon)
     if den and bounds is None:
         raise ValueError(
@@ -133,8 +137,8 @@ def rules_of(
         raise ValueError("step needs bounds=(lo, hi)")
     lower, upper = (0.0, 0.0) if bounds is None else map(float, bounds)
     return _library.Rules(
-        ctypes.sizeof(_library.Rules),
-        count_of(min_bag, "min_bag"),
+        _RULES_SIZE,
+        k,
         _library.Rational(num, den),
         bounds is not None,
         lower,

@@ -17,9 +17,11 @@ from ._library import _check, lib
 from .bags import Bags
 from .data import Array, response
 from .options import rules_of, seed_of
-from .relay import Relay
+from .relay import Relay as Relay
 
 __all__ = ["InMemoryOracle", "Oracle"]
+
+_HOLDER_SIZE = ctypes.sizeof(_library.MemoryOracleOptions)
 
 
 def borrowed_bags(bags: Any) -> Bags:
@@ -190,6 +192,11 @@ class InMemoryOracle(Oracle):
         )
 
 
+def holder_of(clamp: bool, simulated: bool, seed: int) -> _library.MemoryOracleOptions:
+    """Return how labels in memory are kept, as the library takes it."""
+    return _library.MemoryOracleOptions(_HOLDER_SIZE, clamp, simulated, seed)
+
+
 class MemoryHandle:
     """Owns a ``pboost_memory_oracle``."""
 
@@ -199,8 +206,7 @@ class MemoryHandle:
     def __init__(
         self, labels: Array, rules: _library.Rules, clamp: bool, has_seed: bool, seed: int
     ) -> None:
-        size = ctypes.sizeof(_library.MemoryOracleOptions)
-        options = _library.MemoryOracleOptions(size, clamp, has_seed, seed)
+        options = holder_of(clamp, has_seed, seed)
         handle = ctypes.c_void_p()
         at = _library.address(labels)
         _check(lib.memory_oracle_create, handle, at, len(labels), rules, options)

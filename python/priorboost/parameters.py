@@ -6,15 +6,16 @@ They are fields of dataclasses, which write the ``__init__`` that scikit-learn r
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from . import _library
-from ._library import lib
 from .options import FAMILIES, choice, count_of, l2_of, rules_of, threads_of
 from .training import Settings
 
 _COVARIANCES = ("model", "sandwich")
+_SETTINGS_SIZE = ctypes.sizeof(Settings)
 
 # scikit-learn compares estimators by identity and prints them itself.
 parameters = dataclass(eq=False, repr=False)
@@ -43,23 +44,24 @@ class LoopParameters:
     def _rules(self) -> _library.Rules:
         return rules_of(self.min_bag, self.epsilon, self.bounds, self.step)
 
-    def _settings(self, n_rows: int, n_features: int, min_bag: int, seed: int) -> Settings:
+    def _settings(self, seed: int) -> Settings:
+        """Return how to train; its default number of rounds depends on the table."""
         oneshot = self.algorithm == "oneshot"
         if oneshot and self.bags not in (None, "random"):
             raise ValueError(f"bags is {self.bags!r}, but oneshot means random bags")
         bag_size = 0 if self.bag_size is None else count_of(self.bag_size, "bag_size")
+        rounds = 1 if oneshot else 0
         if self.rounds is not None:
             rounds = count_of(self.rounds, "rounds")
-        else:
-            rounds = 1 if oneshot else lib.rounds_default(n_rows, n_features, bag_size or min_bag)
         return Settings(
+            _SETTINGS_SIZE,
             choice("algorithm", self.algorithm or "priorboost"),
             choice("strategy", "random" if oneshot else self.bags or "prior"),
             choice("schedule", self.schedule),
             rounds,
             bag_size,
-            seed,
-            threads_of(self.n_jobs),
+            seed=seed,
+            threads=threads_of(self.n_jobs),
         )
 
 
@@ -88,7 +90,7 @@ class FitParameters:
             )
         if self.l2 == "cv" and name != "aggregate":
             raise ValueError(f"l2='cv' is for estimator='aggregate', not for {name!r}")
-        if self.rho is not None and name != "interpolated":
+        if self.rho is not None and name not in ("interpolated", "cv"):
             raise ValueError(f"rho is for estimator='interpolated', not for {name!r}")
         if self.covariance not in _COVARIANCES:
             raise ValueError(f"covariance is {self.covariance!r}; it must be 'model' or 'sandwich'")

@@ -208,6 +208,7 @@ def plan_options(
 
 # ---- Running what is recommended -----------------------------------------------------------------
 
+
 class Automatic:
     """A run that chooses for itself how to ask, as ``priorboost train --auto`` does.
 
@@ -245,7 +246,7 @@ class Automatic:
             self._choice,
             matrix(X),
             _library.address(offset),
-            _library.address(settings.prior_score),
+            settings.prior_score,
             self._options,
         )
         self._follow()

@@ -210,13 +210,17 @@ class _Session:
     def send(self, path: str, document: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the service's answer; what fails is tried again while patience lasts."""
         body = None if document is None else json.dumps(document).encode()
+        return _read_reply(*self.deliver(path, body, "application/json"))
+
+    def deliver(self, path: str, body: bytes | None, kind: str) -> tuple[int, bytes]:
+        """Return status and bytes of the answer to a body of any kind, likewise."""
         deadline = time.monotonic() + self.description.patience
         pause = 0.1
         while True:
             try:
-                status, reply = self._exchange(path, body)
+                status, reply = self._exchange(path, body, kind)
                 if status < 500:
-                    return _read_reply(status, reply)
+                    return status, reply
                 problem = f"status {status}: {reply[:200].decode('utf-8', 'replace')}"
             except ssl.SSLCertVerificationError as error:
                 raise OracleError(f"{self.description.url}: {error}") from error
@@ -228,12 +232,12 @@ class _Session:
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, 10.0)
 
-    def _exchange(self, path: str, body: bytes | None) -> tuple[int, bytes]:
+    def _exchange(self, path: str, body: bytes | None, kind: str) -> tuple[int, bytes]:
         if self.connection is None:
             self.connection = _open(self.description)
         headers = {"Authorization": f"Bearer {self.token}"}
         if body is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = kind
         self.connection.request("GET" if body is None else "POST", path, body, headers)
         response = self.connection.getresponse()
         return response.status, response.read()

@@ -18,47 +18,31 @@ from ._library import _check, address, copy_array, lib
 from .data import Array, matrix
 from .relay import Relay
 
-_TRAINER_SIZE = ctypes.sizeof(_library.TrainerOptions)
 _ALL = 2**63 - 1
+_REPORT_SIZE = ctypes.sizeof(_library.FitReport)
 # Cells of X from which a run is watched for Ctrl-C; less takes a few milliseconds.
 _WATCHED_CELLS = 1 << 17
 
 
-@dataclass
-class Settings:
-    """How to train: the trainer's options, by the library's numbers."""
+class Settings(_library.TrainerOptions):
+    """How to train: the trainer's options, and what they borrow."""
 
-    algorithm: int
-    bags: int
-    schedule: int
     rounds: int
-    bag_size: int  # 0: the oracle's min_bag
-    seed: int
-    threads: int
-    family: int = _library.LINEAR
-    prior_score: Array | None = None
-    row_key: Array | None = None
+    lent: tuple[Any, ...] = ()
 
-    def options(self, relay: Relay | None) -> _library.TrainerOptions:
-        """Return them as the library takes them; they borrow from these settings and the relay."""
-        return _library.TrainerOptions(
-            _TRAINER_SIZE,
-            self.algorithm,
-            self.bags,
-            self.schedule,
-            self.rounds,
-            self.bag_size,
-            address(self.prior_score),
-            self.seed,
-            address(self.row_key),
-            False,
-            self.threads,
-            None,
-            self.family,
-            None,
-            None,
-            None if relay is None else ctypes.addressof(relay.watch),
-        )
+    def default_rounds(self, n_rows: int, n_features: int, min_bag: int) -> None:
+        """Set the number of rounds, if it was not said."""
+        if self.rounds == 0:
+            self.rounds = lib.rounds_default(n_rows, n_features, self.bag_size or min_bag)
+
+    def lend(self, prior_score: Array | None, row_key: Array | None) -> None:
+        """Set a prior's scores and what stands for each row, by row; None: none."""
+        self.prior_score, self.row_key = address(prior_score), address(row_key)
+        self.lent = (prior_score, row_key)
+
+    def watch_by(self, relay: Relay) -> None:
+        """Let the relay stop the training."""
+        self.watch = ctypes.addressof(relay.watch)
 
 
 class Progress:
@@ -94,8 +78,8 @@ class Trainer:
         self.relay = relay
         self.rounds = settings.rounds
         self.handle = ctypes.c_void_p()
-        options = settings.options(relay)
-        _check(lib.trainer_create, self.handle, n_rows, oracle, learner, options)
+        settings.watch_by(relay)
+        _check(lib.trainer_create, self.handle, n_rows, oracle, learner, settings)
 
     def __enter__(self) -> Trainer:
         return self
@@ -160,20 +144,17 @@ class Run:
     ) -> None:
         x = matrix(table.X)
         if relay is not None:
-            fit.watch = ctypes.addressof(relay.watch)
+            settings.watch_by(relay)
+            fit.watch = settings.watch
         self._borrowed = (table, oracle, settings, relay, x)
         self._call = _check if relay is None else relay.check
         self.run = _library.Run()
-        self._call(
-            lib.run_open,
-            self.run,
-            x,
-            address(table.weight),
-            address(table.offset),
-            oracle,
-            fit,
-            settings.options(relay),
-        )
+        weight, offset = address(table.weight), address(table.offset)
+        try:
+            self._call(lib.run_open, self.run, x, weight, offset, oracle, fit, settings)
+        except BaseException:  # Ctrl-C may come out of a call that has succeeded
+            lib.run_close(self.run)
+            raise
 
     def __enter__(self) -> Run:
         return self
@@ -203,19 +184,47 @@ class Run:
 
     def result(self) -> GLMResult:
         """Copy what the rounds have given."""
-        run = self.run
-        rounds, n = run.rounds, run.coef.contents.n + 1
-        return GLMResult(
-            copy_array(run.path, rounds * n, np.float64).reshape(rounds, n),
-            copy_array(run.history, rounds, _library.ROUND),
-            _library.FitReport.from_buffer_copy(run.report.contents),
-            square_of(run.covariance, n),
-        )
+        return _result_of(self.run, self.coef.n + 1)
+
+
+def _result_of(run: _library.Run, n: int) -> GLMResult:
+    """Copy what a run of n weights, the intercept's included, has given: small, so by bytes."""
+    rounds = run.rounds
+    path = bytearray(ctypes.string_at(run.path, rounds * n * 8))
+    history = ctypes.string_at(run.history, rounds * _library.ROUND.itemsize)
+    report = ctypes.string_at(run.report, _REPORT_SIZE)
+    return GLMResult(
+        np.frombuffer(path).reshape(rounds, n),
+        np.frombuffer(history, _library.ROUND),
+        _library.FitReport.from_buffer_copy(report),
+        square_of(run.covariance, n),
+    )
 
 
 def square_of(pointer: int | None, n: int) -> Array | None:
     """Copy a matrix of n rows and columns out of C; None for a null pointer."""
     return None if not pointer else copy_array(pointer, n * n, np.float64).reshape(n, n)
+
+
+def simulate(table: Table, labels: Array, how: _library.Simulation) -> GLMResult:
+    """Train on labels in hand, all rounds in one call."""
+    if table.X.size < _WATCHED_CELLS:
+        return _simulate(_check, table, labels, how)
+    with Relay() as relay:
+        how.fit.watch = how.trainer.watch = ctypes.addressof(relay.watch)
+        return _simulate(relay.check, table, labels, how)
+
+
+def _simulate(
+    call: Callable[..., None], table: Table, labels: Array, how: _library.Simulation
+) -> GLMResult:
+    run, x = _library.Run(), matrix(table.X)
+    weight, offset = address(table.weight), address(table.offset)
+    try:  # Ctrl-C may come out of a call that has succeeded
+        call(lib.run_simulate, run, x, address(labels), weight, offset, how)
+        return _result_of(run, table.X.shape[1] + 1)
+    finally:
+        lib.run_close(run)
 
 
 def train_glm(

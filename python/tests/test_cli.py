@@ -57,16 +57,20 @@ CASES = [
       "random_state": 4}),
     ("linear", ["--min-bag", 8, "--estimator", "interpolated", "--rho", 0.25],
      {"min_bag": 8, "estimator": "interpolated", "rho": 0.25}),
+    ("linear", ["--min-bag", 4, "--rounds", 2, "--winsorize", 1.5],
+     {"min_bag": 4, "rounds": 2, "winsorize": 1.5}),
+    ("logistic", ["--min-bag", 4, "--rounds", 2, "--winsorize", 1, "--standardize"],
+     {"min_bag": 4, "rounds": 2, "winsorize": 1, "standardize": True}),
 ]  # fmt: skip
 
 
-def write_csv(path, X, y, ids=None):
-    names = [f"x{j}" for j in range(X.shape[1])] + ["y"] + (["id"] if ids is not None else [])
+def write_csv(path, X, y, **others):
+    names = [f"x{j}" for j in range(X.shape[1])] + ["y", *others]
     with path.open("w") as file:
         file.write(",".join(names) + "\n")
         for i, row in enumerate(X):
-            cells = [repr(float(v)) for v in row] + [repr(float(y[i]))]
-            file.write(",".join(cells + ([ids[i]] if ids is not None else [])) + "\n")
+            cells = [repr(float(v)) for v in (*row, y[i])] + [str(o[i]) for o in others.values()]
+            file.write(",".join(cells) + "\n")
 
 
 @pytest.mark.parametrize(("family", "options", "parameters"), CASES)
@@ -90,7 +94,7 @@ def test_training_has_the_bits_of_the_command_line(cli, tmp_path, family, option
 def test_ids_and_a_prior_have_the_bits_of_the_command_line(cli, tmp_path):
     X, y = make_table("linear")
     ids = [f"p{i * 7919 % 2003}" for i in range(len(X))]
-    write_csv(tmp_path / "d.csv", X, y, ids)
+    write_csv(tmp_path / "d.csv", X, y, id=ids)
     train = ["train", "--data", tmp_path / "d.csv", "--label", "y", "--family", "linear",
              "--min-bag", 4, "--id", "id"]  # fmt: skip
     cli(*train, "--rounds", 2, "--out", tmp_path / "prior.json")
@@ -101,6 +105,54 @@ def test_ids_and_a_prior_have_the_bits_of_the_command_line(cli, tmp_path):
     order = np.random.default_rng(1).permutation(len(X))
     again = model.fit(X[order], y[order], ids=[ids[i] for i in order])
     assert np.allclose(again.coef_, report["theta"], rtol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", ["event", "aggregate"])
+def test_weight_and_offset_have_the_bits_of_the_command_line(cli, tmp_path, estimator):
+    X, y = make_table("poisson")
+    rng = np.random.default_rng(5)
+    weight, offset = rng.integers(1, 9, len(X)) / 4, rng.integers(-4, 4, len(X)) / 8
+    write_csv(tmp_path / "d.csv", X, y, w=weight, o=offset)
+    report = cli("train", "--data", tmp_path / "d.csv", "--label", "y", "--family", "poisson",
+                 "--min-bag", 4, "--rounds", 2, "--weight", "w", "--offset", "o",
+                 "--estimator", estimator)  # fmt: skip
+    model = pb.PriorBoostPoissonRegressor(min_bag=4, rounds=2, estimator=estimator)
+    model.fit(X, y, weight=weight, offset=offset)
+    assert model.coef_.tolist() == report["theta"]
+    assert model.fit(X, y, offset=offset).coef_.tolist() != report["theta"]
+
+
+@pytest.mark.parametrize("family", KINDS)
+def test_given_bags_have_the_bits_of_the_command_line(cli, tmp_path, family):
+    X, y = make_table(family)
+    bag = np.random.default_rng(2).integers(0, 300, len(X))
+    names = [f"clinic {b}" for b in bag]
+    write_csv(tmp_path / "d.csv", X, np.zeros(len(X)), clinic=names)
+    with (tmp_path / "a.csv").open("w") as file:
+        file.write("clinic,count,mean\n")
+        for b in np.unique(bag):
+            file.write(f"clinic {b},{(bag == b).sum()},{float(y[bag == b].mean())!r}\n")
+    report = cli("train", "--data", tmp_path / "d.csv", "--bag", "clinic", "--exclude", "y",
+                 "--answers", tmp_path / "a.csv", "--family", family,
+                 "--out", tmp_path / "m.json")  # fmt: skip
+    means = {f"clinic {b}": y[bag == b].mean() for b in np.unique(bag)}
+    model = KINDS[family]().fit(X, bag=names, answers=means)
+    assert model.path_[-1, :-1].tolist() == report["theta"]
+    theirs = pb.load_model(tmp_path / "m.json")
+    assert model.covariance_.tolist() == theirs.covariance.tolist()
+    assert model.training_ == theirs.training
+
+
+def test_a_winsorized_model_file_is_read_alike(cli, tmp_path):
+    X, y = make_table("linear")
+    write_csv(tmp_path / "d.csv", X, y)
+    model = pb.PriorBoostRegressor(min_bag=4, rounds=2, winsorize=1.0).fit(X, y)
+    model.save(tmp_path / "m.json")
+    predicted = cli("predict", "--model", tmp_path / "m.json", "--data", tmp_path / "d.csv")
+    assert predicted["prediction"] == model.predict(X).tolist()
+    again = pb.load_model(tmp_path / "m.json")
+    assert again.predict(X).tolist() == model.predict(X).tolist()
+    assert again.to_estimator().predict(X).tolist() == model.predict(X).tolist()
 
 
 def test_the_command_line_reads_our_models_and_we_read_its(cli, tmp_path):

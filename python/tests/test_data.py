@@ -78,6 +78,15 @@ def test_arrow_tables(fitted, kind):
         model.predict(table.select(NAMES[:3]))
 
 
+def test_pandas_by_its_arrow_stream(fitted):
+    pd = pytest.importorskip("pandas", minversion="2.2")
+    pytest.importorskip("pyarrow")
+    X, _, _ = fitted
+    cells, names = from_arrow(pd.DataFrame(X, columns=NAMES))
+    assert cells.tolist() == X.tolist()
+    assert names == NAMES
+
+
 def test_pandas(fitted):
     pd = pytest.importorskip("pandas")
     X, y, model = fitted

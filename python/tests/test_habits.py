@@ -121,6 +121,56 @@ def test_offset_is_exposure():
     assert np.allclose(ratio, exposure)
 
 
+def test_weights_count():
+    X, y = make_table("linear", n=400)
+    half = np.arange(400) < 200
+    y[half] += 3.0
+    model = pb.PriorBoostRegressor(min_bag=1, rounds=1, l2=0.0)
+    model.fit(X, y, weight=np.where(half, 0.0, 1.0))
+    assert abs(model.intercept_) < 0.1
+    with pytest.raises(ValueError, match="at least 0"):
+        model.fit(X, y, weight=-np.ones(400))
+    with pytest.raises(ValueError, match="one number per row"):
+        model.fit(X, y, weight=[1.0])
+
+
+def test_far_values_are_moved_in():
+    X, y = make_table("linear")
+    wild = X.copy()
+    wild[::50, 1] *= 1e6
+    X = np.column_stack([wild, np.arange(len(X)) % 2])
+    tame = pb.PriorBoostRegressor(min_bag=3, rounds=2, winsorize=3.0).fit(X, y)
+    lower, upper = tame.limits_
+    assert lower[-1] == -np.inf  # two values have no tails
+    assert upper[-1] == np.inf
+    assert tame.predict(X).tolist() == tame.predict(np.clip(X, lower, upper)).tolist()
+    assert pb.PriorBoostRegressor(min_bag=3, rounds=2).fit(X, y).limits_ is None
+    with pytest.raises(ValueError, match="winsorize"):
+        pb.PriorBoostRegressor(winsorize=0.0).fit(X, y)
+
+
+def test_equal_parameters_of_other_types_are_not_the_same():
+    """What is remembered of parameters does not hide that others are wrong."""
+    X, y = make_table("linear", n=200)
+    pb.PriorBoostRegressor(min_bag=1, rounds=1).fit(X, y)
+    with pytest.raises(ValueError, match="rounds is True"):
+        pb.PriorBoostRegressor(min_bag=1, rounds=True).fit(X, y)
+    wide = pb.PriorBoostRegressor(rounds=1, bounds=[-9, 9]).fit(X, y)
+    tight = pb.PriorBoostRegressor(rounds=1, bounds=(-9, 9)).fit(X, y)
+    assert wide.coef_.tolist() == tight.coef_.tolist()
+    state = np.random.RandomState(0)
+    model = pb.PriorBoostRegressor(rounds=2, random_state=state)
+    assert model.fit(X, y).coef_.tolist() != model.fit(X, y).coef_.tolist()
+
+
+def test_a_warning_points_to_the_fit():
+    X, y = make_table("linear", n=40)
+    model = pb.PriorBoostRegressor(min_bag=8, rounds=1, estimator="aggregate", bags="features")
+    with pytest.warns(UserWarning, match="only 5 bags") as caught:
+        model.fit(X, y)
+    assert caught[0].filename == __file__
+
+
 def test_staged_predictions_end_with_the_model():
     X, y = make_table("linear")
     model = pb.PriorBoostRegressor(min_bag=4, rounds=4).fit(X, y)

@@ -1,8 +1,10 @@
-"""Ctrl-C stops a fit."""
+"""Ctrl-C stops a fit, wherever it is, and soon."""
 
+import gc
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -16,22 +18,74 @@ def _listen():
     """A shell may have started the tests with the signal ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     signal.signal(signal.SIGINT, before)
 
 
-def test_while_c_works():
-    """So many rounds take seconds; the signal comes at their beginning."""
-    X = np.random.default_rng(0).normal(size=(400_000, 8))
-    model = pb.PriorBoostRegressor(min_bag=2, rounds=200_000)
-    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(X, X[:, 0])
-    finally:
-        timer.cancel()
-        timer.join()
+class Interruption:
+    """Ctrl-C after so many seconds; how long it took to be heeded."""
+
+    def __init__(self, seconds):
+        self.timer = threading.Timer(seconds, self._strike)
+
+    def _strike(self):
+        self.struck = time.monotonic()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def __enter__(self):
+        self.timer.start()
+        return self
+
+    def __exit__(self, *_):
+        self.latency = time.monotonic() - getattr(self, "struck", np.inf)
+        self.timer.cancel()
+        self.timer.join()
+
+
+@pytest.fixture(scope="module")
+def table():
+    X = np.random.default_rng(0).normal(size=(600_000, 8))
+    return X, X[:, 0] + np.sin(X[:, 1])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"rounds": 200_000, "min_bag": 2},
+        {"rounds": 1, "estimator": "aggregate", "bags": "features", "min_bag": 4},
+        {"rounds": 1, "estimator": "aggregate", "bags": "random", "l2": "cv", "min_bag": 2},
+        {"rounds": 300, "verbose": 1, "min_bag": 2, "estimator": "interpolated"},
+    ],
+    ids=["rounds", "tree", "solver", "steps"],
+)
+def test_while_c_works(table, parameters):
+    """Each of these takes seconds; the signal comes at the beginning."""
+    X, y = table
+    model = pb.PriorBoostRegressor(**parameters)
+    with Interruption(0.3) as interruption, pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert interruption.latency < 5.0  # of a whole fit that takes longer; no measurement
     assert not hasattr(model, "coef_")
+
+
+def test_nothing_is_left_behind(table):
+    """The same fit, stopped again and again, holds on to no memory of the library."""
+    X, y = table[0][:200_000], table[1][:200_000]
+
+    def stopped():
+        with Interruption(0.05), pytest.raises(KeyboardInterrupt):
+            pb.PriorBoostRegressor(rounds=60_000, min_bag=2).fit(X, y)
+
+    def resident():
+        gc.collect()
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    stopped()
+    before = resident()
+    for _ in range(8):
+        stopped()
+    assert resident() - before < X.nbytes  # each fit needs that much for itself
 
 
 def test_while_a_callback_runs():
@@ -45,3 +99,60 @@ def test_while_a_callback_runs():
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, X[:, 0])
     assert not hasattr(model, "estimator_")
+
+
+def test_while_an_oracle_waits():
+    class Slow(pb.Oracle):
+        min_bag = 2
+
+        def ask(self, round, bags):
+            time.sleep(60.0)
+
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    with Interruption(0.1) as interruption, pytest.raises(KeyboardInterrupt):
+        pb.PriorBoostRegressor(rounds=2).fit(X, oracle=Slow())
+    assert interruption.latency < 30.0
+
+
+def test_as_a_callback_begins():
+    """A signal that waited while C worked is not lost at the door of a callback."""
+
+    class Quick(pb.Oracle):
+        min_bag = 2
+
+        def ask(self, round, bags):
+            return np.zeros(len(bags))
+
+    X = np.random.default_rng(0).normal(size=(2_000, 2))
+
+    def fit_on_and_on():
+        for _ in range(1000):
+            pb.PriorBoostRegressor(rounds=1000).fit(X, oracle=Quick())
+
+    for seconds in np.linspace(0.01, 0.1, 6):
+        with Interruption(seconds), pytest.raises(KeyboardInterrupt):
+            fit_on_and_on()
+
+
+def test_a_handler_that_does_not_raise_does_not_stop():
+    heard = []
+    signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+    X = np.random.default_rng(0).normal(size=(200_000, 4))
+    try:
+        with Interruption(0.02):
+            for _ in range(20):
+                pb.PriorBoostRegressor(rounds=16).fit(X, X[:, 0])
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    assert heard == [1]
+
+
+def test_elsewhere_than_in_the_main_thread():
+    X = np.random.default_rng(0).normal(size=(200_000, 2))
+    fitted = []
+    thread = threading.Thread(
+        target=lambda: fitted.append(pb.PriorBoostRegressor(rounds=2).fit(X, X[:, 0]))
+    )
+    thread.start()
+    thread.join()
+    assert fitted[0].coef_.shape == (2,)

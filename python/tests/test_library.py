@@ -11,12 +11,15 @@ import priorboost as pb
 from priorboost import _library
 from priorboost._library import lib
 
-HEADERS = [ROOT / "include/priorboost" / name for name in ("core.h", "io.h")]
+HEADERS = [ROOT / "include/priorboost" / name for name in ("core.h", "cluster.h", "io.h")]
 
 STRUCTURES = {
     "pboost_" + re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower(): cls
     for cls in vars(_library).values()
-    if isinstance(cls, type) and issubclass(cls, ctypes.Structure) and cls is not ctypes.Structure
+    if isinstance(cls, type)
+    and issubclass(cls, ctypes.Structure)
+    and cls is not ctypes.Structure
+    and not cls.__name__.startswith("_")
 }
 
 

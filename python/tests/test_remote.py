@@ -1,5 +1,6 @@
 """Learning from a service: a stand-in that can misbehave, and the real one."""
 
+import dataclasses
 import http.server
 import json
 import pickle
@@ -152,6 +153,97 @@ def test_a_run_started_anew_asks_the_same_questions(table, service, oracle):
     service.answer = original
     model = Dies(rounds=4).fit(X, oracle=oracle, ids=ids)
     assert model.path_.tolist() == expected.path_.tolist()
+
+
+@pytest.fixture
+def keeping(oracle, tmp_path):
+    """The same oracle, described with a checkpoint."""
+    return dataclasses.replace(oracle, checkpoint=tmp_path / "checkpoint")
+
+
+def test_a_killed_run_goes_on_from_its_checkpoint(table, service, keeping):
+    X, y, ids = table
+    expected = pb.PriorBoostRegressor(min_bag=4, rounds=4, bounds=(-20, 20)).fit(X, y, ids=ids)
+    original, asked = service.answer, []
+
+    def dying(question):
+        asked.append(question["request_id"])
+        if len(asked) == 3:
+            return 400, {"problem": "malformed-request", "detail": "not now"}
+        return original(question)
+
+    service.answer = dying
+    with pytest.raises(pb.OracleError, match="not now"):
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+    service.stored.clear()  # the service has forgotten; the learner has not
+    model = pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+    assert len(asked) == 5
+    assert asked[2] == asked[3]
+    assert np.allclose(model.path_, expected.path_, atol=1e-4)
+    model = pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+    assert len(asked) == 5  # nothing was left to ask
+
+
+def test_a_checkpoint_is_of_one_run(table, service, keeping):
+    X, _, ids = table
+    pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+    with pytest.raises(ValueError, match="another question"):
+        pb.PriorBoostRegressor(rounds=2).fit(X, oracle=keeping, ids=ids)
+    with pytest.raises(ValueError, match="another table"):
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids[::-1])
+    folder = keeping.checkpoint
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {p.name for p in folder.iterdir()} == {
+        "rows", *(f"{kind}-{n:06d}" for kind in ("ask", "answer") for n in range(4))
+    }  # fmt: skip
+    assert all(p.stat().st_mode & 0o077 == 0 for p in folder.iterdir())
+
+
+def test_a_checkpoint_that_cannot_be_written_stops_before_a_label_is_spent(
+    table, service, keeping, monkeypatch
+):
+    X, _, ids = table
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("priorboost.checkpoint.os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+    assert not service.spent
+    assert list(keeping.checkpoint.iterdir()) == []
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_rows_that_are_not_available_are_left_out(table, service, oracle, tmp_path, kept):
+    X, y, ids = table
+    service.spent.update(ids[:200])
+    with pytest.raises(pb.PrivacyError, match="row-spent"):
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
+    skipping = dataclasses.replace(
+        oracle, skip_unavailable=True, checkpoint=tmp_path / "c" if kept else None
+    )
+    prior = pb.PriorBoostRegressor(min_bag=4).fit(X, y)
+    model = pb.PriorBoostRegressor(rounds=4, prior=prior)
+    model.fit(X, oracle=skipping, ids=ids, offset=np.zeros(800), weight=np.ones(800))
+    assert model.training_["rows_spent"] == 600
+    local = pb.PriorBoostRegressor(min_bag=4, rounds=4, prior=prior, bounds=(-20, 20))
+    local.fit(X[200:], y[200:], ids=ids[200:])
+    assert np.allclose(model.path_, local.path_, atol=1e-4)
+    if kept:  # all are spent by now, by this very run
+        again = pb.PriorBoostRegressor(rounds=4, prior=prior).fit(X, oracle=skipping, ids=ids)
+        assert again.path_.tolist() == model.path_.tolist()
+
+
+def test_the_meta_estimator_leaves_rows_out_too(table, service, oracle):
+    from sklearn.linear_model import Ridge
+
+    X, y, ids = table
+    service.spent.update(ids[:200])
+    skipping = dataclasses.replace(oracle, skip_unavailable=True)
+    model = pb.PriorBoost(Ridge(), rounds=4).fit(X, oracle=skipping, ids=ids)
+    assert model.history_["rows"].sum() == 600
+    assert model.score(X, y) > 0.9
 
 
 def test_lost_replies_are_asked_for_again(table, service, oracle):

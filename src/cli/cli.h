@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -40,6 +41,9 @@ cli_reader cli_read_bounds;   /* cli_bounds: LO,HI */
 cli_reader cli_read_epsilon;  /* pboost_rational */
 cli_reader cli_read_family;   /* pboost_family */
 
+#define CLI_FAMILIES "linear|logistic|poisson"
+
+/* A value that is FILE or DIR, or words with | between them, is completed by a shell. */
 typedef struct cli_option {
     const char *name;  /* "--min-bag" */
     const char *value; /* "K"; "[K]" may be left out; NULL for a flag, whose target is a bool */
@@ -51,9 +55,13 @@ typedef struct cli_option {
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
+typedef struct cli_page cli_page;
+
 typedef struct cli_context {
     const char *command;
     bool json, quiet, help;
+    void (*write_page)(void *to, const cli_page *page); /* what --help does; NULL: prints */
+    void *to;
 } cli_context;
 
 typedef struct cli_command {
@@ -66,23 +74,59 @@ typedef struct cli_command {
 typedef struct cli_usage {
     const char *synopsis; /* after "priorboost COMMAND" */
     const char *text;
-    const char *operand; /* name of the one positional argument; NULL: none is taken */
+    const char *operand; /* name of the one positional argument; NULL: none is taken; "A...": any
+                          * number */
 } cli_usage;
 
-/* Reads argv into the options' targets; *operand (may be NULL) gets the positional argument.
+/* What there is to tell about a command.  --help, man pages and completions are all written from
+ * this, so they cannot differ. */
+struct cli_page {
+    const char *command; /* "train", "oracle init" */
+    const cli_usage *usage;
+    const cli_option *options;
+    size_t n_options;
+};
+
+/* --json, --quiet and --help, which every command takes; their targets are NULL. */
+enum { CLI_COMMON = 3 };
+extern const cli_option CLI_COMMON_OPTIONS[CLI_COMMON];
+extern const char CLI_EXIT_CODES[];
+
+/* Reads argv into the options' targets; *operand (may be NULL) gets the positional argument, or
+ * operand[0], [1] ... where any number is taken: there must be room for argc of them, and a NULL.
  * With --help it prints the page and sets cli->help: the caller returns PBOOST_OK at once. */
 pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char **argv,
                         const cli_usage *usage, const cli_option *options, size_t n_options,
                         pboost_error *err);
 void cli_list_free(cli_list *list);
 
+const cli_command *cli_commands(size_t *n);        /* all */
+const cli_command *cli_oracle_commands(size_t *n); /* those of oracle: names of two words */
+void cli_print_commands(FILE *stream);
+
+/* One man page each; a shell's completion of all of them, command by command. */
+void cli_man_main(FILE *out);
+void cli_man_oracle(FILE *out);
+void cli_man_page(void *to, const cli_page *page); /* to is a FILE */
+
+typedef struct cli_completion {
+    const char *shell, *file; /* "bash", "bash/priorboost" */
+    void (*begin)(FILE *out);
+    void (*page)(void *to, const cli_page *page); /* to is a FILE */
+    void (*end)(FILE *out);
+} cli_completion;
+
+const cli_completion *cli_completions(size_t *n);
+
 pboost_status cli_bags(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_help(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_report(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err);
 

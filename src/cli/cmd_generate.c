@@ -181,7 +181,7 @@ pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error
     arguments a = {.synthetic = PBOOST_SYNTHETIC_INIT};
     a.synthetic.features = 0;
     const cli_option options[] = {
-        {"--family", "F", cli_read_family, &a.synthetic.family, &a.has_family,
+        {"--family", CLI_FAMILIES, cli_read_family, &a.synthetic.family, &a.has_family,
          "linear, logistic or poisson"},
         {"--rows", "N", cli_read_count, &a.rows, NULL, "rows to write"},
         {"--features", "D", cli_read_count, &a.synthetic.features, NULL, "feature columns"},

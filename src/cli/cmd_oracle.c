@@ -17,6 +17,12 @@ static const cli_command COMMANDS[] = {
 };
 #define N_COMMANDS (sizeof COMMANDS / sizeof *COMMANDS)
 
+const cli_command *cli_oracle_commands(size_t *n)
+{
+    *n = N_COMMANDS;
+    return COMMANDS;
+}
+
 static pboost_status print_commands(pboost_error *err)
 {
     printf("Usage: priorboost oracle COMMAND --store sqlite:FILE|postgresql://... [OPTION...]\n\n"

@@ -32,6 +32,37 @@ typedef struct {
     pboost_status failed;
 } observer;
 
+/* The sizes of bags first .. end, and how far apart the model sees the rows that share one. */
+static pboost_status measure_bags(train_bags *out, const train_data *data,
+                                  const pboost_fit_options *fit, const pboost_answers *answers,
+                                  size_t first, size_t end, const pboost_coef *coef)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    size_t begin = answers->start[first], n = answers->start[end] - begin;
+    pboost_samples samples = {.x = &x, .row = answers->row + begin, .n = n, .offset = data->offset};
+    double *mean = NULL, squares = 0.0;
+
+    *out = (train_bags){.smallest = SIZE_MAX};
+    NEED(mean = pboost_alloc(n, sizeof *mean), NULL);
+    TRY(pboost_predict(mean, fit->family, &samples, coef, fit->threads, NULL));
+    for (size_t b = first; b < end; b++) {
+        size_t size = answers->start[b + 1] - answers->start[b];
+        const double *of_bag = mean + (answers->start[b] - begin);
+        double centre = 0.0;
+        out->smallest = size < out->smallest ? size : out->smallest;
+        out->largest = size > out->largest ? size : out->largest;
+        for (size_t i = 0; i < size; i++)
+            centre += of_bag[i] / (double)size;
+        for (size_t i = 0; i < size; i++)
+            squares += (of_bag[i] - centre) * (of_bag[i] - centre);
+    }
+    out->spread = sqrt(squares / (double)n);
+done:
+    free(mean);
+    return st;
+}
+
 /* How well the model explains the round's answers, and how well the one before foretold them. */
 static pboost_status measure_round(observer *o, size_t t)
 {
@@ -42,6 +73,7 @@ static pboost_status measure_round(observer *o, size_t t)
     size_t first = answers->round_start[t], end = answers->round_start[t + 1];
     pboost_status st = PBOOST_OK;
 
+    TRY(measure_bags(&o->result->bags_asked[t], o->data, fit, answers, first, end, coef));
     o->result->bag_deviance[t] = o->result->bag_deviance_ahead[t] = NAN;
     if (answers->rounded)
         return PBOOST_OK;
@@ -83,11 +115,22 @@ static pboost_status result_reserve(train_result *result, size_t cols, pboost_er
     size_t rounds = result->options.rounds, n = cols + 1;
     NEED(result->path = calloc(rounds, sizeof *result->path), err);
     NEED(result->bag_deviance = calloc(rounds, sizeof(double)), err);
+    NEED(result->bags_asked = calloc(rounds, sizeof *result->bags_asked), err);
     NEED(result->bag_deviance_ahead = calloc(rounds, sizeof(double)), err);
-    if (result->estimator == PBOOST_AGGREGATE)
+    if (result->estimator == PBOOST_AGGREGATE || result->estimator == PBOOST_ESTIMATOR_CV)
         NEED(result->covariance = calloc(n * n, sizeof(double)), err);
 done:
     return st;
+}
+
+/* With --estimator cv: the one that the last fit chose. */
+static void take_chosen(train_result *result)
+{
+    result->estimator = result->fit.estimator;
+    if (result->estimator == PBOOST_AGGREGATE)
+        return;
+    free(result->covariance); /* it has none */
+    result->covariance = NULL;
 }
 
 static pboost_status run_trainer(cli_context *cli, const train_arguments *a, const train_data *data,
@@ -125,6 +168,7 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
     result->rounds = pboost_trainer_rounds_done(trainer);
     result->rows_spent = pboost_trainer_answers(trainer)->n_rows;
     result->fit = *pboost_glm_report(glm);
+    take_chosen(result);
     if (result->covariance != NULL) {
         size_t n = data->cols + 1;
         memcpy(result->covariance, pboost_glm_covariance(glm), n * n * sizeof(double));
@@ -156,9 +200,12 @@ static pboost_status fit_given(const train_arguments *a, train_data *data, train
     TRY(pboost_coef_init(coef, data->cols, err));
     TRY(pboost_answers_fit(coef, &result->fit, result->covariance, &x, data->weight, data->offset,
                            &data->given, 0, &result->fit_options, err));
+    take_chosen(result);
     TRY(pboost_bag_deviance(&result->bag_deviance[0], a->family, &x, NULL, data->offset,
                             &data->given, 0, data->given.n_bags, coef, a->threads, err));
     result->bag_deviance_ahead[0] = NAN;
+    TRY(measure_bags(&result->bags_asked[0], data, &result->fit_options, &data->given, 0,
+                     data->given.n_bags, coef));
     train_data_unscale(coef, data);
     if (result->covariance != NULL)
         train_data_unscale_covariance(result->covariance, data);
@@ -202,6 +249,7 @@ static void result_free(train_result *result)
     free(result->history);
     pboost_choice_free(&result->choice);
     free(result->covariance);
+    free(result->bags_asked);
     free(result->bag_deviance);
     free(result->bag_deviance_ahead);
 }
@@ -301,7 +349,8 @@ static pboost_status choose_estimator(train_result *result, const train_argument
         FAIL(err, PBOOST_INVALID,
              "--round and --estimator %s do not go together: it needs means as they are",
              pboost_estimator_name(result->estimator));
-    if (a->has_rho && result->estimator != PBOOST_INTERPOLATED)
+    bool chosen = result->estimator == PBOOST_ESTIMATOR_CV;
+    if (a->has_rho && result->estimator != PBOOST_INTERPOLATED && !chosen)
         FAIL(err, PBOOST_INVALID, "--rho is for --estimator interpolated, not for %s",
              pboost_estimator_name(result->estimator));
     if (a->has_rho && !(a->rho <= 1.0))
@@ -314,7 +363,7 @@ static pboost_status choose_estimator(train_result *result, const train_argument
         if (!sandwich && strcmp(a->covariance, "model") != 0)
             FAIL(err, PBOOST_INVALID, "--covariance is '%s'; it must be model or sandwich",
                  a->covariance);
-        if (result->estimator != PBOOST_AGGREGATE)
+        if (result->estimator != PBOOST_AGGREGATE && !chosen)
             FAIL(err, PBOOST_INVALID, "--covariance is for --estimator aggregate, not for %s",
                  pboost_estimator_name(result->estimator));
         fit->covariance = sandwich ? PBOOST_COVARIANCE_SANDWICH : PBOOST_COVARIANCE_MODEL;
@@ -377,7 +426,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
                            .rules = PBOOST_RULES_INIT,
                            .fit_options = PBOOST_FIT_OPTIONS_INIT};
     train_oracle oracle = {0};
-    pboost_output *output = NULL;
+    pboost_output *output = NULL, *page = NULL;
     double began = cli_seconds();
 
     TRY(choose_settings(&result, a, err));
@@ -394,6 +443,8 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         TRY(train_auto_choose(&result, a, &data, err));
     if (a->out != NULL) /* before any label is spent */
         TRY(pboost_output_open(&output, a->out, err));
+    if (a->report != NULL)
+        TRY(pboost_output_open(&page, a->report, err));
     TRY(a->bag != NULL ? fit_given(a, &data, &result, err)
                        : run_trainer(cli, a, &data, &oracle.interface, &result, err));
     if (a->test != NULL)
@@ -404,10 +455,16 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         output = NULL;
         TRY(st);
     }
+    if (page != NULL) {
+        st = train_write_page(page, a, &data, &result, err);
+        page = NULL;
+        TRY(st);
+    }
     TRY(cli->json ? train_print_json(cli, a, &data, &result, err)
                   : train_print(cli, a, &data, &result, err));
 done:
     pboost_output_discard(output);
+    pboost_output_discard(page);
     train_oracle_close(&oracle);
     result_free(&result);
     train_data_free(&data);
@@ -453,7 +510,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--bag", "COL", cli_read_text, &a.bag, NULL, "given bags: what names a row's bag"},
         {"--answers", "FILE", cli_read_text, &a.answers, NULL,
          "given bags: COL, 'count' and 'mean' or 'sum' of each"},
-        {"--family", "F", cli_read_family, &a.family, &a.has_family, "linear, logistic or poisson"},
+        {"--family", CLI_FAMILIES, cli_read_family, &a.family, &a.has_family, "of the labels"},
         {"--min-bag", "K", cli_read_count, &a.min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
         {"--bag-size", "S", cli_read_count, &a.bag_size, NULL,
@@ -462,28 +519,29 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "plan (see 'priorboost plan') and run what is recommended;\n"
          "the default where none of --algorithm, --estimator,\n"
          "--bags and --rounds is given"},
-        {"--algorithm", "A", cli_read_text, &a.algorithm, NULL,
+        {"--algorithm", "priorboost|oneshot|pbprefix", cli_read_text, &a.algorithm, NULL,
          "priorboost (default): train on the last slice only;\n"
          "oneshot: one round of random bags;\n"
          "pbprefix: train on all slices so far"},
-        {"--estimator", "E", cli_read_text, &a.estimator, NULL,
+        {"--estimator", "event|aggregate|interpolated", cli_read_text, &a.estimator, NULL,
          "event (default): every row's target is its bag's answer;\n"
          "aggregate: each bag's mean prediction is fitted to its\n"
          "answer: no bias, standard errors, answers of all rounds;\n"
          "interpolated: between the unweighted bag-level loss\n"
-         "and event"},
+         "and event; cv: the one of these that foretells bags left\n"
+         "out of the fit best"},
         {"--rho", "R", cli_read_positive, &a.rho, &a.has_rho,
          "interpolated: 0 is bag-level, 1 is event; default 0.5"},
-        {"--covariance", "C", cli_read_text, &a.covariance, NULL,
+        {"--covariance", "model|sandwich", cli_read_text, &a.covariance, NULL,
          "aggregate: model (default), or sandwich, which does not\n"
          "rely on the model's variances"},
-        {"--bags", "B", cli_read_text, &a.bags, NULL,
+        {"--bags", "prior|random|features|hybrid", cli_read_text, &a.bags, NULL,
          "prior (default): optimal for the last round's predictions;\nrandom;\n"
          "features: apart in every direction of the features;\n"
          "hybrid: features and the last round's predictions"},
         {"--rounds", "T", cli_read_count, &a.rounds, NULL,
          "default: the largest power of two <= 16 that leaves\nmax(K, 20 features) rows a round"},
-        {"--schedule", "S", cli_read_text, &a.schedule, NULL,
+        {"--schedule", "equal|geometric", cli_read_text, &a.schedule, NULL,
          "equal (default) slices, or geometric: growing 16-fold"},
         {"--prior", "FILE", cli_read_text, &a.prior, NULL,
          "a model whose predictions make the bags of round 1"},
@@ -521,6 +579,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--threads", "N", cli_read_threads, &a.threads, NULL,
          "default: all cores; the result does not depend on it"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the model, as JSON"},
+        {"--report", "FILE", cli_read_text, &a.report, NULL,
+         "a page about the run; see 'priorboost report'"},
     };
 
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));

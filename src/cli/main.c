@@ -11,13 +11,21 @@ static const cli_command COMMANDS[] = {
     {"predict", "predict with a model", cli_predict},
     {"evaluate", "measure a model on labelled data", cli_evaluate},
     {"bags", "cut scores into optimal bags", cli_bags},
+    {"report", "compare runs of train in a page", cli_report},
     {"serve", "answer questions about bags under the rules of a store", cli_serve},
     {"reproduce", "run the paper's experiments and report on them", cli_reproduce},
     {"oracle", "administer a label holder's store", cli_oracle},
+    {"help", "tell about a command", cli_help},
 };
 #define N_COMMANDS (sizeof COMMANDS / sizeof *COMMANDS)
 
-static void print_commands(FILE *stream)
+const cli_command *cli_commands(size_t *n)
+{
+    *n = N_COMMANDS;
+    return COMMANDS;
+}
+
+void cli_print_commands(FILE *stream)
 {
     fprintf(stream,
             "priorboost %s: learn a model of individuals from the means of bags of rows\n\n"
@@ -41,11 +49,11 @@ int main(int argc, char **argv)
     pboost_error err = {0};
 
     if (argc < 2) {
-        print_commands(stderr);
+        cli_print_commands(stderr);
         return pboost_status_describe(PBOOST_INVALID)->exit_code;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
-        print_commands(stdout);
+    if (strcmp(argv[1], "--help") == 0) {
+        cli_print_commands(stdout);
         return pboost_status_describe(cli_flush(&err))->exit_code;
     }
     if (strcmp(argv[1], "--version") == 0) {

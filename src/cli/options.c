@@ -181,18 +181,26 @@ static void print_option(const char *name, const char *value, const char *help)
     putchar('\n');
 }
 
-static void print_help(const cli_context *cli, const cli_usage *usage, const cli_option *options,
-                       size_t n)
+const cli_option CLI_COMMON_OPTIONS[CLI_COMMON] = {
+    {"--json", NULL, NULL, NULL, NULL, "print one JSON object on standard output"},
+    {"--quiet", NULL, NULL, NULL, NULL, "print no messages"},
+    {"--help", NULL, NULL, NULL, NULL, "print this page"},
+};
+
+const char CLI_EXIT_CODES[] =
+    "0 done; 1 internal error, or output that cannot be written; 2 usage;\n"
+    "3 bad input; 4 oracle or network; 5 refused by a privacy rule.";
+
+static void print_help(void *to, const cli_page *page)
 {
-    printf("Usage: priorboost %s %s\n\n%s\n\nOptions:\n", cli->command, usage->synopsis,
-           usage->text);
-    for (size_t i = 0; i < n; i++)
-        print_option(options[i].name, options[i].value, options[i].help);
-    print_option("--json", NULL, "print one JSON object on standard output");
-    print_option("--quiet", NULL, "print no messages");
-    print_option("--help", NULL, "print this page");
-    printf("\nExit codes: 0 done; 1 internal error, or output that cannot be written; 2 usage;\n"
-           "3 bad input; 4 oracle or network; 5 refused by a privacy rule.\n");
+    (void)to;
+    printf("Usage: priorboost %s %s\n\n%s\n\nOptions:\n", page->command, page->usage->synopsis,
+           page->usage->text);
+    for (size_t i = 0; i < page->n_options; i++)
+        print_option(page->options[i].name, page->options[i].value, page->options[i].help);
+    for (size_t i = 0; i < CLI_COMMON; i++)
+        print_option(CLI_COMMON_OPTIONS[i].name, NULL, CLI_COMMON_OPTIONS[i].help);
+    printf("\nExit codes: %s\n", CLI_EXIT_CODES);
 }
 
 /* ---- Parsing --------------------------------------------------------------------------------- */
@@ -210,16 +218,18 @@ static const cli_option *find_option(const cli_option *options, size_t n, const 
 static pboost_status take_option(cli_context *cli, int *i, int argc, char **argv,
                                  const cli_option *options, size_t n, pboost_error *err)
 {
-    const cli_option common[] = {{"--json", NULL, NULL, &cli->json, NULL, NULL},
-                                 {"--quiet", NULL, NULL, &cli->quiet, NULL, NULL},
-                                 {"--help", NULL, NULL, &cli->help, NULL, NULL}};
+    bool *const common[CLI_COMMON] = {&cli->json, &cli->quiet, &cli->help};
     const char *name = argv[*i];
     const char *equals = strchr(name, '=');
     size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
     const cli_option *option = find_option(options, n, name, length);
 
-    if (option == NULL)
-        option = find_option(common, sizeof common / sizeof *common, name, length);
+    bool *flag = option != NULL ? option->target : NULL;
+
+    if (option == NULL) {
+        option = find_option(CLI_COMMON_OPTIONS, CLI_COMMON, name, length);
+        flag = option != NULL ? common[option - CLI_COMMON_OPTIONS] : NULL;
+    }
     if (option == NULL)
         return pboost_fail(err, PBOOST_INVALID,
                            "option '%.*s' is unknown; see 'priorboost %s --help'", (int)length,
@@ -229,7 +239,7 @@ static pboost_status take_option(cli_context *cli, int *i, int argc, char **argv
     if (option->read == NULL) {
         if (equals != NULL)
             return pboost_fail(err, PBOOST_INVALID, "%s takes no value", option->name);
-        *(bool *)option->target = true;
+        *flag = true;
         return PBOOST_OK;
     }
     const char *value = equals != NULL ? equals + 1 : NULL;
@@ -252,24 +262,25 @@ pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char *
                         pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bool taken = false;
+    bool many = usage->operand != NULL && strstr(usage->operand, "...") != NULL;
+    size_t taken = 0;
 
     for (int i = 1; i < argc; i++) { /* help wins over everything else on the line */
         if (strcmp(argv[i], "--help") == 0) {
+            const cli_page page = {cli->command, usage, options, n_options};
             cli->help = true;
-            print_help(cli, usage, options, n_options);
+            (cli->write_page != NULL ? cli->write_page : print_help)(cli->to, &page);
             return cli_flush(err);
         }
     }
     for (int i = 1; i < argc; i++) {
         if (argv[i][0] == '-' && argv[i][1] != '\0') {
             TRY(take_option(cli, &i, argc, argv, options, n_options, err));
-        } else if (usage->operand == NULL || taken) {
+        } else if (usage->operand == NULL || (taken > 0 && !many)) {
             FAIL(err, PBOOST_INVALID, "argument '%s' is not expected; see 'priorboost %s --help'",
                  argv[i], cli->command);
         } else {
-            *operand = argv[i];
-            taken = true;
+            operand[taken++] = argv[i];
         }
     }
 done:

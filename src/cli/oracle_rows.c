@@ -207,7 +207,7 @@ pboost_status oracle_forget(cli_context *cli, int argc, char **argv, pboost_erro
     if (cli->json)
         TRY(cli_print_json(json_pack("{s:I}", "forgotten", (json_int_t)forgotten), err));
     else
-        cli_note(cli, "%zu labels erased", forgotten);
+        cli_note(cli, "%zu %s erased", forgotten, forgotten == 1 ? "label" : "labels");
 done:
     pboost_ledger_close(ledger);
     free(id);

@@ -140,7 +140,7 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
     const cli_option options[] = {
         {"--store", "S", cli_read_text, &a.store, NULL, "sqlite:FILE or postgresql://..."},
         {"--name", "NAME", cli_read_text, &a.token.name, NULL, "of the token; used once"},
-        {"--role", "ROLE", cli_read_text, &a.role, NULL,
+        {"--role", "learner|operator", cli_read_text, &a.role, NULL,
          "learner (default), who asks; or operator, who watches"},
         {"--expires", "D", cli_read_text, &a.expires, NULL,
          "30d, 12h, 90m or a date; default: never"},
@@ -153,6 +153,8 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
     if (cli->help)
         return PBOOST_OK;
     bool listing = strcmp(what, "list") == 0, revoking = strcmp(what, "revoke") == 0;
+    if (*what == '\0')
+        FAIL(err, PBOOST_INVALID, "what is to be done with tokens? create, list or revoke");
     if (!listing && !revoking && strcmp(what, "create") != 0)
         FAIL(err, PBOOST_INVALID, "'%s' is not something to do with tokens; create, list or revoke",
              what);

@@ -108,6 +108,10 @@ pboost_status oracle_audit(cli_context *cli, int argc, char **argv, pboost_error
     TRY(cli_parse(cli, NULL, argc, argv, &AUDIT, options, 2, err));
     if (cli->help)
         return PBOOST_OK;
+    if (head != NULL && (strlen(head) != PBOOST_HEAD_TEXT - 1 ||
+                         strspn(head, "0123456789abcdefABCDEF") != PBOOST_HEAD_TEXT - 1))
+        FAIL(err, PBOOST_INVALID, "--head is '%.80s'; a head has %d hexadecimal digits", head,
+             PBOOST_HEAD_TEXT - 1);
     TRY(oracle_open(&ledger, cli, store, false, err));
     TRY(pboost_ledger_audit(&audit, ledger, err));
     if (head != NULL)
@@ -117,8 +121,8 @@ pboost_status oracle_audit(cli_context *cli, int argc, char **argv, pboost_error
                  "the ledger has never had the head %.64s: it is older or another", head);
     TRY(print_audit(cli, &audit, err));
     if (audit.problems > 0)
-        FAIL(err, PBOOST_BAD_DATA, "%llu problems; the first: %s",
-             (unsigned long long)audit.problems, audit.first_problem);
+        FAIL(err, PBOOST_BAD_DATA, "%llu %s; the first: %s", (unsigned long long)audit.problems,
+             audit.problems == 1 ? "problem" : "problems", audit.first_problem);
 done:
     pboost_ledger_close(ledger);
     return st;

@@ -8,7 +8,7 @@
 
 /* The command line, read. */
 typedef struct train_arguments {
-    const char *data, *test, *out, *prior;
+    const char *data, *test, *out, *report, *prior;
     const char *label, *positive, *id, *unit, *weight, *offset;
     const char *bag, *answers; /* given bags */
     cli_list exclude, categorical;
@@ -72,6 +72,13 @@ void train_data_unscale_covariance(double *covariance, const train_data *data);
 pboost_status train_bags_load(train_data *out, const pboost_table *table, const train_arguments *a,
                               pboost_error *err);
 
+/* The bags of a round. */
+typedef struct train_bags {
+    size_t smallest, largest;
+    double
+        spread; /* root mean square of predictions about their bag's mean, by the round's model */
+} train_bags;
+
 /* What a run gave. */
 typedef struct train_result {
     pboost_trainer_options options;
@@ -83,6 +90,7 @@ typedef struct train_result {
     double *bag_deviance, *bag_deviance_ahead; /* by round: after it, and foretold before it */
     pboost_coef *path;                         /* by round, in the units of the file */
     pboost_round *history;
+    train_bags *bags_asked; /* by round */
     size_t rounds, rows_spent;
     pboost_fit_report fit;
     bool simulated;
@@ -114,7 +122,9 @@ pboost_status train_print(cli_context *cli, const train_arguments *a, const trai
                           const train_result *result, pboost_error *err);
 pboost_status train_print_json(cli_context *cli, const train_arguments *a, const train_data *data,
                                const train_result *result, pboost_error *err);
-/* Into an output that was opened before any label was spent. */
+/* Into outputs that were opened before any label was spent; a page is that of 'priorboost report'. */
+pboost_status train_write_page(pboost_output *output, const train_arguments *a, train_data *data,
+                               const train_result *result, pboost_error *err);
 pboost_status train_write_model(pboost_output *output, const train_arguments *a, train_data *data,
                                 const train_result *result, pboost_error *err);
 

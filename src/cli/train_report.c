@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "run.h"
 #include "train.h"
 
 #define Z95 1.959963984540054
@@ -136,6 +137,11 @@ static json_t *describe_round(const train_result *r, size_t t)
     if (round != NULL) {
         json_object_set_new(round, "bag_deviance", cli_json_number(r->bag_deviance[t]));
         json_object_set_new(round, "bag_deviance_ahead", cli_json_number(r->bag_deviance_ahead[t]));
+        json_object_set_new(round, "smallest_bag",
+                            json_integer((json_int_t)r->bags_asked[t].smallest));
+        json_object_set_new(round, "largest_bag",
+                            json_integer((json_int_t)r->bags_asked[t].largest));
+        json_object_set_new(round, "spread", cli_json_number(r->bags_asked[t].spread));
     }
     if (round != NULL && !isnan(h->test_loss))
         json_object_set_new(round, "test_loss", cli_json_number(h->test_loss));
@@ -271,18 +277,91 @@ static pboost_model lend_model(const train_arguments *a, const train_data *data,
     return model;
 }
 
+/* What is known of the run beyond the model; no time, so that the same run writes the same file. */
+static json_t *describe_record(const train_arguments *a, const train_data *data,
+                               const train_result *r)
+{
+    const pboost_rules *rules = &r->rules;
+    json_t *record = json_object();
+    if (record == NULL)
+        return NULL;
+    json_object_set_new(record, "version", json_string(pboost_version()));
+    json_object_set_new(record, "schedule", json_string(pboost_schedule_name(r->options.schedule)));
+    json_object_set_new(
+        record, "bag_size",
+        json_integer((json_int_t)(r->options.bag_size > 0 ? r->options.bag_size : rules->min_bag)));
+    json_object_set_new(record, "bounds",
+                        rules->bounded ? json_pack("[f,f]", rules->lower, rules->upper)
+                                       : json_null());
+    json_object_set_new(record, "rows", json_integer((json_int_t)data->rows));
+    json_object_set_new(record, "remote", json_boolean(a->oracle != NULL));
+    json_object_set_new(record, "history", describe_history(r));
+    describe_fit(record, data, r);
+    if (a->automatic) {
+        const pboost_plan *forecast = &r->choice.plan;
+        json_t *plan = train_describe_plan(r), *errors = json_array();
+        for (size_t j = 0; j < forecast->n_columns && forecast->se != NULL; j++)
+            json_array_append_new(
+                errors,
+                cli_json_number(forecast->se[j] / (data->scale != NULL ? data->scale[j] : 1.0)));
+        json_object_set_new(plan, "standard_errors", errors);
+        json_object_set_new(record, "plan", plan);
+    }
+    json_object_set_new(record, "warnings", describe_warnings(a, data, r));
+    return record;
+}
+
+/* The model file: the model, and under "run" how it came about, for 'priorboost report'. */
+static pboost_status model_text(char **out, const train_arguments *a, const train_data *data,
+                                const train_result *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_model model = lend_model(a, data, r);
+    char *text = NULL;
+    json_t *root = NULL;
+
+    *out = NULL;
+    TRY(pboost_model_print(&text, &model, err));
+    NEED(root = json_loads(text, 0, NULL), err);
+    if (json_object_set_new(root, "run", describe_record(a, data, r)) != 0)
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+    NEED(*out = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17)), err);
+done:
+    json_decref(root);
+    free(text);
+    return st;
+}
+
 pboost_status train_write_model(pboost_output *output, const train_arguments *a, train_data *data,
                                 const train_result *r, pboost_error *err)
 {
-    pboost_model model = lend_model(a, data, r);
     char *text = NULL;
-    pboost_status st = pboost_model_print(&text, &model, err);
+    pboost_status st = model_text(&text, a, data, r, err);
 
     if (st != PBOOST_OK) {
         pboost_output_discard(output);
         return st;
     }
-    fputs(text, pboost_output_stream(output));
+    fprintf(pboost_output_stream(output), "%s\n", text);
     free(text);
     return pboost_output_commit(output, err);
+}
+
+pboost_status train_write_page(pboost_output *output, const train_arguments *a, train_data *data,
+                               const train_result *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char *text = NULL;
+    run_record run = {0};
+
+    TRY(model_text(&text, a, data, r, err));
+    TRY(run_parse(&run, text, a->out != NULL ? a->out : "this run", err));
+    TRY(run_write_page(pboost_output_stream(output), &run, 1, err));
+    st = pboost_output_commit(output, err);
+    output = NULL;
+done:
+    pboost_output_discard(output);
+    run_free(&run);
+    free(text);
+    return st;
 }

@@ -6,6 +6,8 @@
  * Large tables are fitted on every 64th and every 8th sample first: a full pass is then spent only
  * where it refines.  With many columns a Gram matrix costs more than several gradients, and that of
  * every 8th sample serves as a rough Hessian. */
+#include "event.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -19,7 +21,6 @@
 #include "try.h"
 #include "workspace.h"
 
-#define EVENT_L2 1.0 /* the default */
 #define COARSE 64    /* strides of the warm-up */
 #define FINE 8
 #define WARM_UP_ROWS 1024 /* least rows of a warm-up, and least rows per parameter */
@@ -27,7 +28,6 @@
 #define WARM_UP_TOLERANCE 1e-3 /* the step taken within it leaves about its square */
 #define COPY_ROWS 4096         /* of a warm-up, copied at a time */
 #define DEAR_COLUMNS 24        /* from here on a rough Hessian pays */
-#define SLOPE_OF_ZERO 1e-13    /* a relative slope at infinity that rounding may leave of 0 */
 
 typedef struct {
     const pboost_fit_options *options;
@@ -125,8 +125,8 @@ static bool recedes(void *self, const double *p)
 
 /* An intercept is not penalised: whatever l2, it runs away from targets whose mean is no mean of the
  * family. */
-static pboost_status check_intercept(const pboost_samples *s, const family_info *family,
-                                     pboost_error *err)
+pboost_status pboost_event_check_intercept(const pboost_samples *s, const family_info *family,
+                                           pboost_error *err)
 {
     double sum = 0.0, total = pboost_samples_total_weight(s);
     if (s->weight == NULL)
@@ -146,7 +146,7 @@ static pboost_status check_intercept(const pboost_samples *s, const family_info 
 
 /* The value where all parameters are 0, which needs no features.  Where b is not quadratic the loss
  * at eta = 0 is b(0), whatever the target. */
-static double value_at_zero(const pboost_samples *s, pboost_family family)
+double pboost_event_value_at_zero(const pboost_samples *s, pboost_family family)
 {
     double eta[GLM_BLOCK], weight[GLM_BLOCK], value = 0.0;
     const family_kernels *kernels = pboost_family_kernels(family);
@@ -377,8 +377,8 @@ done:
     return st;
 }
 
-static void fill_report(pboost_fit_report *out, const pboost_newton_report *r,
-                        const pboost_fit_options *o)
+void pboost_event_fill_report(pboost_fit_report *out, const pboost_newton_report *r,
+                              const pboost_fit_options *o)
 {
     bool intercept = o->intercept;
     *out = (pboost_fit_report){.converged = r->converged,
@@ -423,8 +423,8 @@ pboost_status pboost_event_fit_in(pboost_workspace *work, pboost_coef *coef,
              pboost_take_zeros(work, pboost_panel_blocks(coef->n) * PANEL_LANES, sizeof *fit.theta),
          err);
     if (options->intercept && fit.family->curved)
-        TRY(check_intercept(samples, fit.family, err));
-    fit.at_zero = value_at_zero(samples, options->family);
+        TRY(pboost_event_check_intercept(samples, fit.family, err));
+    fit.at_zero = pboost_event_value_at_zero(samples, options->family);
     fit.floor = fit.family->no_loss * fabs(fit.at_zero);
     shifted = options->intercept && pboost_pass_shift(shift, samples);
     TRY(pboost_pass_init_part(&fit.full, samples, fit.family, 1, 1.0, shifted ? shift : NULL,
@@ -449,7 +449,7 @@ pboost_status pboost_event_fit_in(pboost_workspace *work, pboost_coef *coef,
     for (size_t j = 0; shifted && j < coef->n; j++)
         coef->intercept -= shift[j] * coef->theta[j];
     if (report != NULL)
-        fill_report(report, &newton, options);
+        pboost_event_fill_report(report, &newton, options);
 done:
     pboost_pass_free(&fit.full);
     pboost_give(work, fit.theta);

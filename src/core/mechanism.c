@@ -162,14 +162,34 @@ done:
     return st;
 }
 
+/* Halves are rounded away from 0.  Within the bounds the quotient is an int64, and what is left of
+ * it below its integer part is exact. */
+static inline int64_t place(const label_grid *grid, double at)
+{
+    double lower = (double)grid->lower, upper = (double)grid->upper;
+    at = at > lower ? at : lower;
+    at = at < upper ? at : upper;
+    int64_t whole = (int64_t)at;
+    double rest = at - (double)whole;
+    return whole + (rest >= 0.5) - (rest <= -0.5);
+}
+
 int64_t pboost_grid_place(const label_grid *grid, double label)
 {
-    double at = round(label / grid->step);
-    if (at <= (double)grid->lower)
-        return grid->lower;
-    if (at >= (double)grid->upper)
-        return grid->upper;
-    return (int64_t)at;
+    return place(grid, label / grid->step);
+}
+
+void pboost_grid_place_all(int64_t *point, const label_grid *grid, const double *label, size_t n)
+{
+    const label_grid g = *grid;
+    int exponent;
+    double inverse = 1.0 / g.step;
+    if (frexp(g.step, &exponent) == 0.5 && isfinite(inverse))
+        for (size_t i = 0; i < n; i++)
+            point[i] = place(&g, label[i] * inverse);
+    else
+        for (size_t i = 0; i < n; i++)
+            point[i] = place(&g, label[i] / g.step);
 }
 
 double pboost_grid_mean(const label_grid *grid, int64_t total, size_t size)
@@ -202,6 +222,19 @@ int pboost_grid_side_of_half(const label_grid *grid, int64_t total, size_t size)
     if (whole != (pboost_i128)size)
         return whole > (pboost_i128)size ? 1 : -1;
     return exact ? 0 : 1;
+}
+
+/* A quotient of doubles is off by less than a step below 2^52. */
+grid_half pboost_grid_half(const label_grid *grid, size_t size)
+{
+    double near = 0.5 * (double)size / grid->step;
+    if (!(near < 0x1p52))
+        return (grid_half){.known = false};
+    int64_t total = (int64_t)near + 1;
+    while (pboost_grid_side_of_half(grid, total, size) > 0)
+        total--;
+    bool exact = pboost_grid_side_of_half(grid, total, size) == 0;
+    return (grid_half){.known = true, .exact = exact, .total = total};
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
@@ -462,6 +495,75 @@ pboost_status pboost_laplace_draw(int64_t *out, const laplace_sampler *sampler, 
         sign >>= 63;
     } while (sign == 1 && size == 0);
     *out = sign == 1 ? -(int64_t)size : (int64_t)size;
+done:
+    return st;
+}
+
+/* True with probability exp(-n/scale): that a geometric size is at least n, or where it is known to
+ * be at least m, at least m + n.  Whole units of the scale first: the first of them that fails
+ * spares the rest. */
+static pboost_status reaches(bool *out, const laplace_sampler *sampler, uint64_t n,
+                             rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_u128 left = (pboost_u128)n * sampler->scale.den, unit = sampler->scale.num;
+
+    *out = true;
+    for (; left >= unit && *out; left -= unit)
+        TRY(coin_exp(out, 1, 1, source, err));
+    if (*out && left > 0)
+        TRY(coin_exp(out, left, unit, source, err));
+done:
+    return st;
+}
+
+/* The sign of size - n for a geometric size of which nothing is known yet. */
+static pboost_status compare_size(int *out, const laplace_sampler *sampler, uint64_t n,
+                                  rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool more;
+
+    *out = -1;
+    TRY(reaches(&more, sampler, n, source, err));
+    if (!more)
+        goto done;
+    TRY(reaches(&more, sampler, 1, source, err));
+    *out = more ? 1 : 0;
+done:
+    return st;
+}
+
+/* As pboost_laplace_draw: a sign and a size, 0 not being counted twice.  A size known to be at least
+ * 1 is 1 and another geometric size. */
+pboost_status pboost_laplace_side(int *out, const laplace_sampler *sampler, int64_t bar,
+                                  rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint64_t sign;
+    bool nonzero;
+
+    *out = 0;
+    for (;;) {
+        TRY(pboost_rng_next(&sign, source, err));
+        if (sign >> 63 == 0) {
+            if (bar < 0)
+                *out = 1;
+            else
+                TRY(compare_size(out, sampler, (uint64_t)bar, source, err));
+            break;
+        }
+        TRY(reaches(&nonzero, sampler, 1, source, err));
+        if (!nonzero)
+            continue;
+        if (bar >= 0) {
+            *out = -1;
+        } else {
+            TRY(compare_size(out, sampler, (uint64_t)(-bar - 1), source, err));
+            *out = -*out;
+        }
+        break;
+    }
 done:
     return st;
 }

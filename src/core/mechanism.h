@@ -28,11 +28,23 @@ pboost_status pboost_grid_check_rows(const label_grid *grid, size_t n, pboost_er
 /* The point of the grid nearest to a finite label. */
 int64_t pboost_grid_place(const label_grid *grid, double label);
 
+/* The same for many.  Where the step is a power of two, dividing by it is multiplying. */
+void pboost_grid_place_all(int64_t *point, const label_grid *grid, const double *label, size_t n);
+
 /* total * step / size */
 double pboost_grid_mean(const label_grid *grid, int64_t total, size_t size);
 
 /* The sign of total * step / size - 1/2, exactly: -1, 0 or 1. */
 int pboost_grid_side_of_half(const label_grid *grid, int64_t total, size_t size);
+
+/* The largest total of `size` labels whose mean is at most 1/2, and whether it is 1/2; not known
+ * where it is beyond what doubles count. */
+typedef struct {
+    bool known, exact;
+    int64_t total;
+} grid_half;
+
+grid_half pboost_grid_half(const label_grid *grid, size_t size);
 
 /* num / den, the scale of noise: z has probability proportional to exp(-|z| den / num).
  * num is positive and below 2^118, den positive, num / den at most 2^52. */
@@ -63,5 +75,10 @@ typedef struct {
 laplace_sampler pboost_laplace_sampler(laplace_scale scale);
 pboost_status pboost_laplace_draw(int64_t *out, const laplace_sampler *sampler, rng_source *source,
                                   pboost_error *err);
+
+/* The sign of z - bar for a draw z of which no more is drawn than that: a few words instead of
+ * about ten, where nothing else of z will be released.  |bar| is below 2^63. */
+pboost_status pboost_laplace_side(int *out, const laplace_sampler *sampler, int64_t bar,
+                                  rng_source *source, pboost_error *err);
 
 #endif

@@ -3,6 +3,7 @@
  * A question passes every rule before a label is looked at, so that refusals cannot depend on
  * labels.  Rows are marked spent only after the last answer is ready, and a question that fails on
  * the way gives back no answer at all: an answer for a row not yet spent could be had twice. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -27,23 +28,25 @@ struct pboost_memory_oracle {
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
-static pboost_status take_label(pboost_memory_oracle *o, size_t row, double label,
-                                pboost_error *err)
+static pboost_status check_labels(const pboost_memory_oracle *o, const double *label,
+                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    double lower = o->rules.lower, upper = o->rules.upper;
+    bool bound = o->rules.bounded && !o->options.clamp;
+    double lower = bound ? o->rules.lower : -DBL_MAX, upper = bound ? o->rules.upper : DBL_MAX;
+    size_t outside = 0;
 
-    if (!isfinite(label))
-        FAIL(err, PBOOST_BAD_DATA, "the label of row %zu is %g; it must be a finite number", row,
-             label);
-    if (o->rules.bounded && !o->options.clamp && (label < lower || label > upper))
-        FAIL(err, PBOOST_BAD_DATA,
-             "the label of row %zu is %g; it must lie in the bounds [%g, %g], or be clamped", row,
-             label, lower, upper);
-    if (o->rules.bounded)
-        o->point[row] = pboost_grid_place(&o->grid, label);
-    else
-        o->value[row] = label;
+    for (size_t row = 0; row < o->n; row++)
+        outside += !(label[row] >= lower && label[row] <= upper);
+    for (size_t row = 0; outside > 0 && row < o->n; row++) {
+        if (!isfinite(label[row]))
+            FAIL(err, PBOOST_BAD_DATA, "the label of row %zu is %g; it must be a finite number",
+                 row, label[row]);
+        if (label[row] < lower || label[row] > upper)
+            FAIL(err, PBOOST_BAD_DATA,
+                 "the label of row %zu is %g; it must lie in the bounds [%g, %g], or be clamped",
+                 row, label[row], lower, upper);
+    }
 done:
     return st;
 }
@@ -52,17 +55,18 @@ static pboost_status take_labels(pboost_memory_oracle *o, const double *label, p
 {
     pboost_status st = PBOOST_OK;
 
+    TRY(check_labels(o, label, err));
     if (o->rules.bounded) {
         o->grid = pboost_grid(&o->rules);
         TRY(pboost_grid_check_rows(&o->grid, o->n, err));
         if (o->rules.epsilon.den != 0)
             o->noise = pboost_laplace_sampler(pboost_laplace_scale(&o->grid, o->rules.epsilon));
         NEED(o->point = pboost_alloc(o->n, sizeof *o->point), err);
+        pboost_grid_place_all(o->point, &o->grid, label, o->n);
     } else {
         NEED(o->value = pboost_alloc(o->n, sizeof *o->value), err);
+        memcpy(o->value, label, o->n * sizeof *label);
     }
-    for (size_t row = 0; row < o->n; row++)
-        TRY(take_label(o, row, label[row], err));
 done:
     return st;
 }
@@ -178,22 +182,59 @@ static pboost_status round_mean(double *answer, int side_of_half, const pboost_m
     return PBOOST_OK;
 }
 
+/* What bags of one size have in common; neighbours are often alike. */
+typedef struct {
+    size_t size;
+    grid_half half;
+} size_rule;
+
+/* On which side of 1/2 the noisy mean is.  Only this will be known of the noise, so only this is
+ * drawn of it where possible. */
+static pboost_status find_side(int *out, const pboost_memory_oracle *o, int64_t total,
+                               const size_rule *rule, rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool noisy = o->rules.epsilon.den != 0;
+    int64_t noise = 0;
+
+    *out = 0;
+    if (rule->half.known) {
+        int64_t bar = rule->half.total - total;
+        if (noisy)
+            TRY(pboost_laplace_side(out, &o->noise, bar, source, err));
+        else
+            *out = (bar < 0) - (bar > 0);
+        if (*out == 0 && !rule->half.exact)
+            *out = -1;
+    } else {
+        if (noisy)
+            TRY(pboost_laplace_draw(&noise, &o->noise, source, err));
+        *out = pboost_grid_side_of_half(&o->grid, total + noise, rule->size);
+    }
+done:
+    return st;
+}
+
 static pboost_status answer_on_grid(double *answer, const pboost_memory_oracle *o,
-                                    const size_t *row, size_t size, rng_source *source,
-                                    pboost_error *err)
+                                    const size_t *row, size_t size, size_rule *rule,
+                                    rng_source *source, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     int64_t total = 0, noise = 0;
+    int side;
 
-    if (o->rules.epsilon.den != 0)
-        TRY(pboost_laplace_draw(&noise, &o->noise, source, err));
     for (size_t i = 0; i < size; i++)
         total += o->point[row[i]];
-    total += noise;
-    *answer = pboost_grid_mean(&o->grid, total, size);
-    if (o->rules.round)
-        TRY(round_mean(answer, pboost_grid_side_of_half(&o->grid, total, size), o, row, size,
-                       source, err));
+    if (!o->rules.round) {
+        if (o->rules.epsilon.den != 0)
+            TRY(pboost_laplace_draw(&noise, &o->noise, source, err));
+        *answer = pboost_grid_mean(&o->grid, total + noise, size);
+        goto done;
+    }
+    if (rule->size != size)
+        *rule = (size_rule){size, pboost_grid_half(&o->grid, size)};
+    TRY(find_side(&side, o, total, rule, source, err));
+    TRY(round_mean(answer, side, o, row, size, source, err));
 done:
     return st;
 }
@@ -222,6 +263,7 @@ static pboost_status ask(void *self, size_t round, const pboost_bags *bags, doub
     pboost_status st = PBOOST_OK;
     pboost_memory_oracle *o = self;
     rng_source source;
+    size_rule rule = {0};
     (void)round;
 
     if (o->options.simulated)
@@ -233,7 +275,7 @@ static pboost_status ask(void *self, size_t round, const pboost_bags *bags, doub
     for (size_t b = 0; b < bags->n_bags; b++) {
         const size_t *row = bags->row + bags->start[b];
         size_t size = bags->start[b + 1] - bags->start[b];
-        TRY(o->rules.bounded ? answer_on_grid(&answer[b], o, row, size, &source, err)
+        TRY(o->rules.bounded ? answer_on_grid(&answer[b], o, row, size, &rule, &source, err)
                              : answer_plain(&answer[b], o, row, size, &source, err));
     }
     spend(o, bags);

@@ -260,9 +260,9 @@ partition_grid pboost_partition_grid(size_t n, size_t k)
 }
 
 /* A power of two that brings the range of x to where squares neither overflow nor vanish. */
-static double safe_scale(const double *x, size_t n)
+double pboost_partition_scale(double lowest, double highest)
 {
-    double range = x[n - 1] / 2 - x[0] / 2;
+    double range = highest / 2 - lowest / 2;
     int exponent;
     if (range == 0 || (range > 0x1p-300 && range < 0x1p+300))
         return 1;
@@ -450,7 +450,7 @@ pboost_status pboost_partition(size_t *start, size_t *n_bags, const double *x, s
         *n_bags = 1;
         return PBOOST_OK;
     }
-    p.scale = safe_scale(x, n);
+    p.scale = pboost_partition_scale(x[0], x[n - 1]);
     p.grid = pboost_partition_grid(n, k);
     TRY(pboost_partition_table_init(&p.table, k, memory, err));
     if (p.grid.n_chunks > 1)
@@ -458,6 +458,25 @@ pboost_status pboost_partition(size_t *start, size_t *n_bags, const double *x, s
     else
         TRY(solve_rest(&p, &cuts, threads, err));
     *n_bags = cuts.n_cuts - 1;
+done:
+    pboost_partition_table_free(&p.table);
+    return st;
+}
+
+pboost_status pboost_partition_piece(partition_cuts *out, const double *x, size_t n, size_t k,
+                                     double scale, bool to_end, bool both_ends, int threads,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    problem p = {.x = x, .n = n, .scale = scale};
+
+    out->cut[0] = 0;
+    out->n_cuts = 1;
+    TRY(pboost_partition_table_init(&p.table, k, NULL, err));
+    if (both_ends)
+        TRY(solve_rest(&p, out, threads, err));
+    else
+        TRY(solve_one(&p, out, n, to_end, err));
 done:
     pboost_partition_table_free(&p.table);
     return st;

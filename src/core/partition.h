@@ -102,4 +102,12 @@ pboost_status pboost_partition(size_t *start, size_t *n_bags, const double *x, s
                                size_t min_bag, int threads, pboost_workspace *memory,
                                pboost_error *err);
 
+/* For pieces of one list that are solved apart: the scale of the whole list, and the common cuts of a
+ * piece, or with to_end the path to its end, found with both_ends as pboost_partition finds it where
+ * it has one chunk.  out->cut is for n / k + 2 cuts; k >= 2, n >= k. */
+double pboost_partition_scale(double lowest, double highest);
+pboost_status pboost_partition_piece(partition_cuts *out, const double *x, size_t n, size_t min_bag,
+                                     double scale, bool to_end, bool both_ends, int threads,
+                                     pboost_error *err);
+
 #endif

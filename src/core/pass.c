@@ -360,5 +360,5 @@ pass_direction pboost_pass_direction(pass_plan *plan, const double *theta, doubl
         slope += head[SUM_SLOPE];
         length += head[SUM_LENGTH];
     }
-    return (pass_direction){reach, length > 0.0 ? slope / length : INFINITY};
+    return (pass_direction){reach, length > 0.0 ? slope / length : INFINITY, length};
 }

@@ -63,7 +63,7 @@ pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept
 /* The largest |x theta + intercept| and, where y decides it, the total slope at infinity along that
  * direction relative to the total of |v|. */
 typedef struct {
-    double reach, slope;
+    double reach, slope, length; /* length: that total of |v| */
 } pass_direction;
 
 pass_direction pboost_pass_direction(pass_plan *plan, const double *theta, double intercept);

@@ -4,6 +4,14 @@
 
 #include "try.h"
 
+void pboost_run_close(pboost_run *run)
+{
+    pboost_trainer_free(run->trainer);
+    pboost_glm_free(run->glm);
+    free(run->path);
+    *run = (pboost_run){0};
+}
+
 pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x, const double *weight,
                               const double *offset, const pboost_oracle *oracle,
                               const pboost_fit_options *fit, const pboost_trainer_options *options,
@@ -43,10 +51,22 @@ done:
     return st;
 }
 
-void pboost_run_close(pboost_run *run)
+/* The oracle goes with its last answer: what is left of the run has no use for it. */
+pboost_status pboost_run_simulate(pboost_run *out, const pboost_matrix *x, const double *label,
+                                  const double *weight, const double *offset,
+                                  const pboost_simulation *s, pboost_error *err)
 {
-    pboost_trainer_free(run->trainer);
-    pboost_glm_free(run->glm);
-    free(run->path);
-    *run = (pboost_run){0};
+    pboost_status st = PBOOST_OK;
+    pboost_memory_oracle *labels = NULL;
+
+    *out = (pboost_run){0};
+    TRY(pboost_memory_oracle_create(&labels, label, x->rows, &s->rules, &s->holder, err));
+    pboost_oracle oracle = pboost_memory_oracle_interface(labels);
+    TRY(pboost_run_open(out, x, weight, offset, &oracle, &s->fit, &s->trainer, err));
+    TRY(pboost_run_rounds(out, s->trainer.rounds, err));
+done:
+    pboost_memory_oracle_free(labels);
+    if (st != PBOOST_OK)
+        pboost_run_close(out);
+    return st;
 }

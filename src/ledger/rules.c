@@ -10,7 +10,8 @@
 static const pboost_problem_info PROBLEMS[] = {
     {PBOOST_PROBLEM_NONE, "none", "no problem", 200, false},
     {PBOOST_PROBLEM_MALFORMED, "malformed-request", "the request makes no sense", 400, false},
-    {PBOOST_PROBLEM_TOKEN_INVALID, "token-invalid", "the token is not known", 401, false},
+    {PBOOST_PROBLEM_TOKEN_INVALID, "token-invalid", "the token is not known or was revoked", 401,
+     false},
     {PBOOST_PROBLEM_TOKEN_EXPIRED, "token-expired", "the token has expired", 401, false},
     {PBOOST_PROBLEM_TOKEN_ROLE, "token-role", "the token is not for this purpose", 403, false},
     {PBOOST_PROBLEM_LEDGER_ROLLBACK, "ledger-rollback",

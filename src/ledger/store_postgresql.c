@@ -15,6 +15,7 @@ typedef struct {
     store base;
     PGconn *connection;
     bool creating; /* there are no tables yet */
+    bool lost;     /* the connection is not to be used again, whatever libpq says */
     unsigned wait; /* seconds */
 } postgresql_store;
 
@@ -43,17 +44,20 @@ static const struct {
     {"42P01", PBOOST_BAD_DATA, "the database holds no ledger; 'priorboost oracle init' makes one"},
 };
 
-/* Only the first line of what PostgreSQL says: the details may show a row. */
+/* Only the first line of what PostgreSQL says: the details may show a row.  What comes without a
+ * SQLSTATE is from libpq, which has no memory, and then no message either, or could not reach the
+ * server, which it may notice before it calls the connection bad. */
 static pboost_status failed(store *s, PGresult *result, pboost_error *err)
 {
     const char *sqlstate = result != NULL ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
     const char *message =
         result != NULL ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
 
-    if (PQstatus(of(s)->connection) != CONNECTION_OK)
-        return pboost_fail(err, PBOOST_ORACLE, "the connection to PostgreSQL is lost");
-    if (sqlstate == NULL || message == NULL)
+    of(s)->lost = sqlstate == NULL || PQstatus(of(s)->connection) != CONNECTION_OK;
+    if (sqlstate == NULL && result != NULL && *PQresultErrorMessage(result) == '\0')
         return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
+    if (of(s)->lost || message == NULL)
+        return pboost_fail(err, PBOOST_ORACLE, "the connection to PostgreSQL is lost");
     for (size_t i = 0; i < sizeof FAILURES / sizeof *FAILURES; i++)
         if (strncmp(sqlstate, FAILURES[i].sqlstate, strlen(FAILURES[i].sqlstate)) == 0)
             return pboost_fail(err, FAILURES[i].status, "%s",
@@ -140,21 +144,22 @@ done:
 }
 
 /* Takes results until there is none: the connection is not free before.  The first failure
- * counts. */
+ * counts.  While the server waits for rows to copy there is no end of results. */
 static pboost_status receive(store *s, store_row *row, void *user, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     for (PGresult *result; (result = PQgetResult(of(s)->connection)) != NULL; PQclear(result)) {
         ExecStatusType status = PQresultStatus(result);
+        if (status == PGRES_COPY_IN) {
+            PQclear(result);
+            return st;
+        }
         if (st != PBOOST_OK)
             continue;
         if (status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK)
             st = take_rows(result, row, user, err);
-        else if (status == PGRES_COPY_IN) {
-            PQclear(result);
-            return PBOOST_OK;
-        } else if (status != PGRES_COMMAND_OK)
+        else if (status != PGRES_COMMAND_OK)
             st = failed(s, result, err);
     }
     if (st == PBOOST_OK && PQstatus(of(s)->connection) != CONNECTION_OK)
@@ -261,24 +266,32 @@ done:
 
 /* ---- Transactions ---------------------------------------------------------------------------- */
 
-static pboost_status must_be_on(void *user, const store_value *value, size_t n, pboost_error *err)
+/* What commits that last rely on.  With data_sync_retry a server goes on after an fsync that
+ * failed, although the kernel may report the next one as successful. */
+static const char *const NEEDED[][2] = {
+    {"fsync", "on"}, {"full_page_writes", "on"}, {"data_sync_retry", "off"}};
+
+static pboost_status must_be(void *user, const store_value *value, size_t n, pboost_error *err)
 {
+    const char *const *needed = user;
     (void)n;
-    if (value[0].kind == VALUE_TEXT && strcmp(value[0].data, "on") == 0)
+    if (value[0].kind == VALUE_TEXT && strcmp(value[0].data, needed[1]) == 0)
         return PBOOST_OK;
     return pboost_fail(err, PBOOST_ORACLE,
-                       "PostgreSQL has %s off, so that its commits are not durable; it must be on",
-                       (const char *)user);
+                       "PostgreSQL has %s %s, so that its commits are not durable; it must be %s",
+                       needed[0], (const char *)value[0].data, needed[1]);
 }
 
 /* What holds for the session; said anew after each connection. */
 static pboost_status configure(store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    char fsync[] = "fsync", pages[] = "full_page_writes", wait[64];
+    char wait[64];
 
-    TRY(run(s, "SELECT current_setting('fsync')", NULL, 0, must_be_on, fsync, err));
-    TRY(run(s, "SELECT current_setting('full_page_writes')", NULL, 0, must_be_on, pages, err));
+    for (size_t i = 0; i < sizeof NEEDED / sizeof *NEEDED; i++) {
+        const char *needed[] = {NEEDED[i][0], NEEDED[i][1]};
+        TRY(RUN(s, "SELECT current_setting($1)", must_be, needed, err, value_text(needed[0])));
+    }
     TRY(run(s,
             "SELECT set_config('synchronous_commit', 'on', false)"
             " WHERE current_setting('synchronous_commit') IN ('off', 'local')",
@@ -300,11 +313,15 @@ static void rollback(store *s)
     (void)run(s, "ROLLBACK", NULL, 0, NULL, NULL, NULL);
 }
 
+/* A connection on which something is still under way, because libpq had no memory for its end, is
+ * as good as lost; a new one ends what the old one began. */
 static pboost_status begin(store *s, bool write, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    if (PQstatus(of(s)->connection) != CONNECTION_OK) {
+    if (of(s)->lost || PQstatus(of(s)->connection) != CONNECTION_OK ||
+        PQtransactionStatus(of(s)->connection) != PQTRANS_IDLE) {
+        of(s)->lost = false;
         PQreset(of(s)->connection);
         TRY(configure(s, err));
     }

@@ -19,6 +19,8 @@
 struct http_client {
     CURL *curl;
     char *base; /* scheme and host */
+    char *name; /* as the user gave it, for messages */
+    bool is_unix;
     char *authorization;
     http_options options;
     char reason[CURL_ERROR_SIZE];
@@ -118,7 +120,8 @@ static CURLcode try_once(http_reply *out, http_client *c, const char *url,
 
     in->length = 0;
     c->reason[0] = '\0';
-    curl_easy_setopt(curl, CURLOPT_URL, url);
+    if (curl_easy_setopt(curl, CURLOPT_URL, url) != CURLE_OK) /* or the last one would be asked */
+        return CURLE_OUT_OF_MEMORY;
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, in);
@@ -152,9 +155,11 @@ static void describe_failure(char *text, size_t size, const http_client *c, CURL
                              const http_reply *reply)
 {
     if (code == CURLE_OK)
-        snprintf(text, size, "%s answered with status %ld", c->base, reply->status);
+        snprintf(text, size, "%s answered with status %ld", c->name, reply->status);
+    else if (code == CURLE_COULDNT_CONNECT && c->is_unix)
+        snprintf(text, size, "%s: no service listens there", c->name);
     else
-        snprintf(text, size, "%s: %s", c->base,
+        snprintf(text, size, "%s: %s", c->name,
                  c->reason[0] != '\0' ? c->reason : curl_easy_strerror(code));
 }
 
@@ -175,7 +180,7 @@ pboost_status pboost_http_send(http_reply *out, http_client *c, const char *path
         CURLcode code = try_once(out, c, url, headers, body, length, &in);
         if (in.too_long)
             FAIL(err, PBOOST_ORACLE, "%s sent more than the %zu bytes that an answer can have",
-                 c->base, most);
+                 c->name, most);
         if (in.no_memory || code == CURLE_OUT_OF_MEMORY)
             FAIL(err, PBOOST_NO_MEMORY, "out of memory");
         if (code == CURLE_OK && out->status < 500)
@@ -226,6 +231,7 @@ static pboost_status set_address(http_client *c, const char *url, pboost_error *
         if (curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, url + 5) != CURLE_OK)
             FAIL(err, PBOOST_INVALID, "'%s' is no path of a socket", url);
         NEED(c->base = strdup("http://oracle"), err);
+        c->is_unix = true;
         return PBOOST_OK;
     }
     bool is_http = strncasecmp(url, "http://", 7) == 0;
@@ -243,23 +249,27 @@ done:
     return st;
 }
 
-static void set_options(http_client *c)
+/* Options that are text are copied, for which there may be no memory: without them a proxy or
+ * another authority could come in. */
+static pboost_status set_options(http_client *c, pboost_error *err)
 {
     CURL *curl = c->curl;
 
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, c->reason);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 1L);
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 2L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, 600L);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "priorboost");
-    if (c->options.ca != NULL)
-        curl_easy_setopt(curl, CURLOPT_CAINFO, c->options.ca);
+    if (curl_easy_setopt(curl, CURLOPT_NOPROXY, "*") != CURLE_OK ||
+        curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK ||
+        curl_easy_setopt(curl, CURLOPT_USERAGENT, "priorboost") != CURLE_OK ||
+        (c->options.ca != NULL &&
+         curl_easy_setopt(curl, CURLOPT_CAINFO, c->options.ca) != CURLE_OK))
+        return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
+    return PBOOST_OK;
 }
 
 pboost_status pboost_http_open(http_client **out, const char *url, const http_options *options,
@@ -274,8 +284,9 @@ pboost_status pboost_http_open(http_client **out, const char *url, const http_op
     NEED(c = calloc(1, sizeof *c), err);
     c->options = *options;
     NEED(c->curl = curl_easy_init(), err);
+    NEED(c->name = strndup(url, 1024), err);
     TRY(set_address(c, url, err));
-    set_options(c);
+    TRY(set_options(c, err));
     if (options->token != NULL) {
         size_t size = strlen(options->token) + sizeof "Authorization: Bearer ";
         NEED(c->authorization = malloc(size), err);
@@ -298,5 +309,6 @@ void pboost_http_close(http_client *client)
         explicit_bzero(client->authorization, strlen(client->authorization));
     free(client->authorization);
     free(client->base);
+    free(client->name);
     free(client);
 }

@@ -51,10 +51,13 @@ static pboost_status tell_problem(const http_reply *reply, const char *what, pbo
     char sample[160] = "";
     size_t used = 0;
 
-    for (size_t i = 0; i < json_array_size(rows) && i < 3 && used < sizeof sample; i++)
+    if (detail == NULL)
+        detail = json_string_value(json_object_get(document, "title"));
+    for (size_t i = 0; i < json_array_size(rows) && i < 3 && used < sizeof sample; i++) {
+        const char *row = json_string_value(json_array_get(rows, i));
         used += (size_t)snprintf(sample + used, sizeof sample - used, "%s'%.40s'",
-                                 i == 0 ? "; such as " : ", ",
-                                 json_string_value(json_array_get(rows, i)));
+                                 i == 0 ? "; such as " : ", ", row != NULL ? row : "");
+    }
     bool refused = problem != NULL && reply->status >= 400 && reply->status < 500;
     pboost_status st = pboost_fail(
         err, refused ? PBOOST_REFUSED : PBOOST_ORACLE, "the oracle %s %s: %s (status %ld)%s%s%s",

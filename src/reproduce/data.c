@@ -5,6 +5,8 @@
  * linear responses. */
 #include "data.h"
 
+#include <math.h>
+
 #include "try.h"
 
 enum { TRAIN_STREAM = 0, TEST_STREAM = 1 };
@@ -37,8 +39,15 @@ static pboost_status table_make(data_table *out, const pboost_synthetic *s, cons
     NEED(out->y = pboost_alloc(rows, sizeof *out->y), err);
     NEED(out->label = pboost_alloc(rows, sizeof *out->label), err);
     TRY(pboost_synthetic_rows(out->x, out->y, s, theta, stream, 0, rows, threads, err));
-    for (size_t i = 0; i < rows; i++)
+    for (size_t i = 0; i < rows; i++) {
+        const double *x = out->x + i * s->features;
+        double square = 0.0;
+        for (size_t j = 0; j < s->features; j++)
+            square += x[j] * x[j];
+        out->longest = square > out->longest ? square : out->longest;
         out->label[i] = out->y[i] > 0.0 ? 1.0 : 0.0;
+    }
+    out->longest = sqrt(out->longest);
 done:
     return st;
 }

@@ -14,6 +14,7 @@ typedef struct {
 typedef struct {
     size_t rows;
     double *x, *y, *label;
+    double longest; /* the largest Euclidean norm of a row */
 } data_table;
 
 typedef struct {

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "refit.h"
 #include "try.h"
 
 /* The objective is minimised to this relative distance: far below what a figure or table shows. */
@@ -38,6 +39,7 @@ typedef struct {
     pboost_coef *path;     /* the model of every round */
     size_t n_fits, n_path; /* with n_path == 1 only the last is kept */
     double *target;        /* by row of the table */
+    pboost_refit *refit;   /* where each fit goes on from the one before; or NULL */
 } model;
 
 static pboost_coef *current(model *m)
@@ -61,12 +63,22 @@ static pboost_status fit_range(model *m, size_t first, size_t n, pboost_error *e
     pboost_coef *next = current(m);
     if (next != last)
         memcpy(next->theta, last->theta, last->n * sizeof *last->theta);
-    TRY(pboost_event_fit(next, &report, &samples, &options, err));
+    if (m->refit != NULL)
+        TRY(pboost_refit_solve(next, &report, m->refit, &samples, &options, err));
+    else
+        TRY(pboost_event_fit(next, &report, &samples, &options, err));
     if (!report.converged)
         FAIL(err, PBOOST_INTERNAL, "a fit of %zu rows did not converge in %zu steps", n,
              report.iterations);
 done:
     return st;
+}
+
+static pboost_status add_range(model *m, size_t first, size_t n, pboost_error *err)
+{
+    pboost_matrix x = pboost_matrix_f64(m->x + first * m->features, n, m->features);
+    pboost_samples added = {.x = &x, .n = n, .target = m->target + first};
+    return pboost_refit_add(m->refit, &added, err);
 }
 
 /* The trainer asks in the order of the table: row[0 .. n) follow each other. */
@@ -82,14 +94,18 @@ static pboost_status score(void *self, const size_t *row, size_t n, double *out,
 static pboost_status fit(void *self, const pboost_answers *answers, size_t first_bag,
                          pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     model *m = self;
     size_t newest = answers->round_start[answers->n_rounds - 1];
 
     for (size_t b = newest; b < answers->n_bags; b++)
         for (size_t i = answers->start[b]; i < answers->start[b + 1]; i++)
             m->target[answers->row[i]] = answers->mean[b];
-    return fit_range(m, answers->start[first_bag], answers->n_rows - answers->start[first_bag],
-                     err);
+    if (m->refit != NULL)
+        TRY(add_range(m, answers->start[newest], answers->n_rows - answers->start[newest], err));
+    TRY(fit_range(m, answers->start[first_bag], answers->n_rows - answers->start[first_bag], err));
+done:
+    return st;
 }
 
 static model model_make(const runner *r, size_t rows, pboost_coef *path, size_t n_path,
@@ -156,6 +172,9 @@ static pboost_status train_rounds(pboost_coef *path, size_t n_path, const runner
     options.threads = 1;
     options.on_round = on_round;
     options.user = (void *)(uintptr_t)r;
+    if (r->series->algorithm == PBOOST_PBPREFIX)
+        TRY(pboost_refit_create(&m.refit, m.options.family, m.features, r->data->train.longest,
+                                err));
     TRY(make_oracle(&oracle, r, rows, epsilon, err));
     const pboost_oracle interface = pboost_memory_oracle_interface(oracle);
     TRY(pboost_trainer_create(&trainer, rows, &interface, &learner, &options, err));
@@ -163,29 +182,7 @@ static pboost_status train_rounds(pboost_coef *path, size_t n_path, const runner
 done:
     pboost_trainer_free(trainer);
     pboost_memory_oracle_free(oracle);
-    return st;
-}
-
-/* The targets are put in the order of the table, in which it is fastest read. */
-static pboost_status train_oneshot(pboost_coef *coef, const runner *r, const pboost_bags *bags,
-                                   double *answer, double *target, pboost_rational epsilon,
-                                   pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_memory_oracle *oracle = NULL;
-    model m = model_make(r, bags->n_rows, coef, 1, target);
-
-    TRY(make_oracle(&oracle, r, bags->n_rows, epsilon, err));
-    const pboost_oracle interface = pboost_memory_oracle_interface(oracle);
-    TRY(interface.ask(interface.self, 0, bags, answer, err));
-    for (size_t b = 0; b < bags->n_bags; b++)
-        for (size_t i = bags->start[b]; i < bags->start[b + 1]; i++)
-            target[bags->row[i]] = answer[b];
-    TRY(fit_range(&m, 0, bags->n_rows, err));
-    if (!r->watch->advance(r->watch->user, r->shares))
-        FAIL(err, PBOOST_CANCELLED, "stopped by the user");
-done:
-    pboost_memory_oracle_free(oracle);
+    pboost_refit_free(m.refit);
     return st;
 }
 
@@ -207,20 +204,111 @@ done:
     return st;
 }
 
+/* What the trainings of OneShot at every epsilon have in common: the bags, and so the sums of their
+ * features; X^T y is the sum of these by answer. */
+typedef struct {
+    pboost_bags bags;
+    double *answer;
+    double *bag_sums;        /* NULL where bags are rows */
+    double *moment, *change; /* X^T y, and what was last added to it */
+} oneshot;
+
+static void oneshot_free(oneshot *o)
+{
+    pboost_bags_free(&o->bags);
+    free(o->answer);
+    free(o->bag_sums);
+    free(o->moment);
+    free(o->change);
+    *o = (oneshot){0};
+}
+
+static pboost_status oneshot_make(oneshot *out, const runner *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t d = r->setup->features;
+
+    *out = (oneshot){0};
+    TRY(neighbour_bags(&out->bags, r->setup->rows, r->series->min_bag, err));
+    NEED(out->answer = pboost_alloc(out->bags.n_bags, sizeof *out->answer), err);
+    NEED(out->moment = calloc(d, sizeof *out->moment), err);
+    NEED(out->change = calloc(d, sizeof *out->change), err);
+    if (r->series->min_bag == 1)
+        goto done;
+    NEED(out->bag_sums = calloc(out->bags.n_bags * d, sizeof *out->bag_sums), err);
+    for (size_t b = 0; b < out->bags.n_bags; b++)
+        for (size_t i = out->bags.start[b]; i < out->bags.start[b + 1]; i++)
+            for (size_t j = 0; j < d; j++)
+                out->bag_sums[b * d + j] += r->data->train.x[i * d + j];
+done:
+    if (st != PBOOST_OK)
+        oneshot_free(out);
+    return st;
+}
+
+static void change_moment(oneshot *o, const runner *r)
+{
+    size_t d = r->setup->features;
+    const double *sum = o->bag_sums != NULL ? o->bag_sums : r->data->train.x;
+
+    for (size_t j = 0; j < d; j++)
+        o->change[j] = -o->moment[j];
+    for (size_t b = 0; b < o->bags.n_bags; b++)
+        for (size_t j = 0; j < d; j++)
+            o->change[j] += o->answer[b] * sum[b * d + j];
+    for (size_t j = 0; j < d; j++)
+        o->moment[j] += o->change[j];
+}
+
+/* The targets are put in the order of the table, in which it is fastest read. */
+static pboost_status ask_oneshot(oneshot *o, const runner *r, pboost_rational epsilon,
+                                 double *target, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_bags *bags = &o->bags;
+    pboost_memory_oracle *oracle = NULL;
+
+    TRY(make_oracle(&oracle, r, bags->n_rows, epsilon, err));
+    const pboost_oracle interface = pboost_memory_oracle_interface(oracle);
+    TRY(interface.ask(interface.self, 0, bags, o->answer, err));
+    for (size_t b = 0; b < bags->n_bags; b++)
+        for (size_t i = bags->start[b]; i < bags->start[b + 1]; i++)
+            target[i] = o->answer[b];
+    change_moment(o, r);
+done:
+    pboost_memory_oracle_free(oracle);
+    return st;
+}
+
+/* One fit for each epsilon; where there are several, each goes on from the one before. */
 static pboost_status train_oneshots(pboost_coef *coef, const runner *r, double *target,
                                     pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_bags bags = {0};
-    double *answer = NULL;
+    oneshot o = {0};
+    pboost_refit *refit = NULL;
+    const experiment_setup *setup = r->setup;
+    bool goes_on = setup->n_epsilons > 1 && r->info->family != PBOOST_LINEAR;
 
-    TRY(neighbour_bags(&bags, r->setup->rows, r->series->min_bag, err));
-    NEED(answer = pboost_alloc(bags.n_bags, sizeof *answer), err);
-    for (size_t i = 0; i < r->setup->n_epsilons; i++)
-        TRY(train_oneshot(&coef[i], r, &bags, answer, target, r->setup->epsilon[i], err));
+    TRY(oneshot_make(&o, r, err));
+    if (goes_on)
+        TRY(pboost_refit_create(&refit, r->info->family, setup->features, r->data->train.longest,
+                                err));
+    for (size_t i = 0; i < setup->n_epsilons; i++) {
+        model m = model_make(r, setup->rows, &coef[i], 1, target);
+        TRY(ask_oneshot(&o, r, setup->epsilon[i], target, err));
+        m.refit = refit;
+        if (goes_on && i == 0)
+            TRY(add_range(&m, 0, setup->rows, err));
+        else if (goes_on)
+            pboost_refit_retarget(refit, o.change);
+        TRY(fit_range(&m, 0, setup->rows, err));
+        if (!r->watch->advance(r->watch->user, r->shares))
+            FAIL(err, PBOOST_CANCELLED, "stopped by the user");
+    }
 done:
-    pboost_bags_free(&bags);
-    free(answer);
+    pboost_refit_free(refit);
+    oneshot_free(&o);
     return st;
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "buffer.h"
 #include "service.h"
 
 static wire_config config_of(const service *s)
@@ -55,20 +56,27 @@ static pboost_status list_tokens(json_t **out, pboost_ledger *ledger, pboost_err
     TRY(pboost_token_list(&token, &n, ledger, err));
     NEED(*out = json_array(), err);
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(*out, describe_token(&token[i]));
+        if (json_array_append_new(*out, describe_token(&token[i])) != 0)
+            FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:
     free(token);
     return st;
 }
 
+typedef struct {
+    json_t *list;
+    bool failed;
+} entry_list;
+
 static bool add_entry(void *user, const pboost_ledger_entry *e)
 {
+    entry_list *entries = user;
     json_t *entry = json_pack(
         "{s:I, s:s, s:I, s:o, s:o, s:I, s:I}", "number", (json_int_t)e->number, "kind", e->kind,
         "time", (json_int_t)e->time, "token", text_or_null(e->token), "request_id",
         text_or_null(e->request_id), "rows", (json_int_t)e->rows, "bags", (json_int_t)e->bags);
-    json_array_insert_new(user, 0, entry);
-    return true;
+    entries->failed = json_array_insert_new(entries->list, 0, entry) != 0;
+    return !entries->failed;
 }
 
 /* The last entries of the chain, the newest first. */
@@ -77,24 +85,15 @@ static pboost_status list_recent(json_t **out, pboost_ledger *ledger, uint64_t e
 {
     enum { SHOWN = 25 };
     pboost_status st = PBOOST_OK;
+    entry_list list = {0};
 
-    NEED(*out = json_array(), err);
-    TRY(pboost_ledger_entries(ledger, entries > SHOWN ? entries - SHOWN : 0, add_entry, *out, err));
+    NEED(*out = list.list = json_array(), err);
+    TRY(pboost_ledger_entries(ledger, entries > SHOWN ? entries - SHOWN : 0, add_entry, &list,
+                              err));
+    if (list.failed)
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:
     return st;
-}
-
-static json_t *describe_rules(const service *s)
-{
-    wire_config config = config_of(s);
-    unsigned char *text;
-    size_t length;
-
-    if (pboost_wire_write_config(&text, &length, &config, NULL) != PBOOST_OK)
-        return NULL;
-    json_t *rules = json_loadb((const char *)text, length, 0, NULL);
-    free(text);
-    return rules;
 }
 
 static json_t *describe_ledger(const pboost_ledger_status *l)
@@ -115,16 +114,41 @@ static pboost_status add_operator_view(json_t *status, service *s, const pboost_
 
     TRY(list_tokens(&tokens, s->ledger, err));
     TRY(list_recent(&recent, s->ledger, l->entries, err));
-    json_object_set(status, "tokens", tokens);
-    json_object_set(status, "recent", recent);
-    json_object_set_new(status, "ledger", describe_ledger(l));
-    json_object_set_new(status, "rate", pboost_metrics_rate(&s->metrics));
-    json_object_set_new(status, "refusals", pboost_metrics_refusals(&s->metrics));
-    json_object_set_new(status, "connections",
-                        json_integer((json_int_t)pboost_connections_count(&s->connections)));
+    if (json_object_set(status, "tokens", tokens) != 0 ||
+        json_object_set(status, "recent", recent) != 0 ||
+        json_object_set_new(status, "ledger", describe_ledger(l)) != 0 ||
+        json_object_set_new(status, "rate", pboost_metrics_rate(&s->metrics)) != 0 ||
+        json_object_set_new(status, "refusals", pboost_metrics_refusals(&s->metrics)) != 0 ||
+        json_object_set_new(status, "connections",
+                            json_integer((json_int_t)pboost_connections_count(&s->connections))) !=
+            0)
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:
     json_decref(tokens);
     json_decref(recent);
+    return st;
+}
+
+/* The document with the rules before its other members, in the words of /v1/config. */
+static pboost_status reply_with_rules(request *r, const json_t *status, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    wire_config config = config_of(r->service);
+    unsigned char *rules = NULL, *rest = NULL, *body;
+    size_t length, rest_length;
+    pboost_buffer b = {0};
+
+    TRY(pboost_wire_write_config(&rules, &length, &config, err));
+    TRY(pboost_json_print(&rest, &rest_length, status, 0, err));
+    pboost_buffer_text(&b, "{\"rules\":");
+    pboost_buffer_bytes(&b, rules, length);
+    pboost_buffer_text(&b, ",");
+    pboost_buffer_bytes(&b, rest + 1, rest_length - 1);
+    TRY(pboost_buffer_take(&body, &length, &b, err));
+    pboost_reply_take(r, 200, WIRE_JSON_TYPE, body, length);
+done:
+    free(rules);
+    free(rest);
     return st;
 }
 
@@ -136,14 +160,14 @@ pboost_status pboost_handle_status(request *r, pboost_error *err)
     json_t *status = NULL;
 
     TRY(pboost_ledger_get_status(&ledger, s->ledger, err));
-    status = json_pack("{s:s, s:I, s:I, s:b, s:o, s:o, s:s}", "version", pboost_version(), "time",
+    status = json_pack("{s:s, s:I, s:I, s:b, s:o, s:s}", "version", pboost_version(), "time",
                        (json_int_t)time(NULL), "started", (json_int_t)s->started, "healthy",
-                       !atomic_load(&s->broken), "rules", describe_rules(s), "token",
-                       describe_token(&r->token), "head", ledger.head);
+                       !atomic_load(&s->broken), "token", describe_token(&r->token), "head",
+                       ledger.head);
     NEED(status, err);
     if (r->token.role == PBOOST_OPERATOR)
         TRY(add_operator_view(status, s, &ledger, err));
-    TRY(pboost_reply_json(r, 200, json_incref(status), err));
+    TRY(reply_with_rules(r, status, err));
 done:
     json_decref(status);
     return st;

@@ -75,30 +75,41 @@ json_t *pboost_metrics_rate(metrics *m)
 {
     json_t *rows = json_array(), *answers = json_array();
     int64_t now = this_minute();
+    bool failed = false;
 
     pthread_mutex_lock(&m->lock);
     for (int64_t minute = now - RATE_MINUTES + 1; minute <= now; minute++) {
         size_t slot = (size_t)(minute % RATE_MINUTES);
         bool same = m->minute[slot] == minute;
-        json_array_append_new(rows, json_integer(same ? (json_int_t)m->minute_rows[slot] : 0));
-        json_array_append_new(answers,
-                              json_integer(same ? (json_int_t)m->minute_answers[slot] : 0));
+        failed |= json_array_append_new(
+                      rows, json_integer(same ? (json_int_t)m->minute_rows[slot] : 0)) != 0;
+        failed |= json_array_append_new(
+                      answers, json_integer(same ? (json_int_t)m->minute_answers[slot] : 0)) != 0;
     }
     pthread_mutex_unlock(&m->lock);
-    return json_pack("{s:o, s:o}", "rows_per_minute", rows, "answers_per_minute", answers);
+    json_t *rate =
+        failed ? NULL
+               : json_pack("{s:O, s:O}", "rows_per_minute", rows, "answers_per_minute", answers);
+    json_decref(rows);
+    json_decref(answers);
+    return rate;
 }
 
 json_t *pboost_metrics_refusals(metrics *m)
 {
     json_t *counts = json_object();
+    bool failed = false;
 
     pthread_mutex_lock(&m->lock);
     for (int p = 1; p <= PBOOST_PROBLEM_QUOTA_EXCEEDED; p++)
         if (m->refusals[p] > 0)
-            json_object_set_new(counts, pboost_problem_describe((pboost_problem)p)->name,
-                                json_integer((json_int_t)m->refusals[p]));
+            failed |= json_object_set_new(counts, pboost_problem_describe((pboost_problem)p)->name,
+                                          json_integer((json_int_t)m->refusals[p])) != 0;
     pthread_mutex_unlock(&m->lock);
-    return counts;
+    if (!failed)
+        return counts;
+    json_decref(counts);
+    return NULL;
 }
 
 /* ---- As Prometheus reads them ------------------------------------------------------------------ */
@@ -184,6 +195,8 @@ pboost_status pboost_metrics_print(unsigned char **body, size_t *length, service
     print_one(&b, "ledger_entries", "gauge", "Entries of the chain.", ledger->entries);
     print_one(&b, "connections", "gauge", "Open connections.",
               pboost_connections_count(&s->connections));
+    print_one(&b, "requests_running", "gauge",
+              "Requests begun and not completed, this one included.", atomic_load(&s->running));
     pthread_mutex_lock(&m->lock);
     print_one(&b, "rows_answered_total", "counter", "Rows answered since the start.", m->rows);
     print_one(&b, "bags_answered_total", "counter", "Bags answered since the start.", m->bags);

@@ -9,28 +9,32 @@
 
 static void send_problem(request *r, unsigned status, const char *name, json_t *document)
 {
-    char type[96], *text = NULL;
+    char type[96];
+    unsigned char *text;
+    size_t length;
 
     r->problem = name;
     snprintf(type, sizeof type, "urn:priorboost:problem:%s", name);
-    if (document != NULL && json_object_set_new(document, "type", json_string(type)) == 0)
-        text = json_dumps(document, JSON_COMPACT | JSON_SORT_KEYS);
-    json_decref(document);
-    if (text == NULL)
-        pboost_reply_lend(r, 503, "application/problem+json",
-                          "{\"status\":503,\"title\":\"Out of memory\"}");
+    if (document != NULL && json_object_set_new(document, "type", json_string(type)) == 0 &&
+        pboost_json_print(&text, &length, document, JSON_SORT_KEYS, NULL) == PBOOST_OK)
+        pboost_reply_take(r, status, "application/problem+json", text, length);
     else
-        pboost_reply_take(r, status, "application/problem+json", (unsigned char *)text,
-                          strlen(text));
+        pboost_reply_lend(r, 503, "application/problem+json",
+                          "{\"problem\":\"unavailable\",\"status\":503,\"title\":\"Out of memory\","
+                          "\"type\":\"urn:priorboost:problem:unavailable\"}");
+    json_decref(document);
 }
 
+/* NULL: out of memory. */
 static json_t *describe(unsigned status, const char *name, const char *title, const char *detail)
 {
     json_t *document =
         json_pack("{s:i, s:s, s:s}", "status", (int)status, "problem", name, "title", title);
-    if (document != NULL && detail != NULL && *detail != '\0')
-        json_object_set_new(document, "detail", json_string(detail));
-    return document;
+    if (document == NULL || detail == NULL || *detail == '\0' ||
+        json_object_set_new(document, "detail", json_string(detail)) == 0)
+        return document;
+    json_decref(document);
+    return NULL;
 }
 
 void pboost_problem_reply(request *r, unsigned status, const char *name, const char *title,
@@ -65,11 +69,13 @@ void pboost_refusal_reply(request *r, pboost_problem problem, const char *detail
     unsigned status = (unsigned)info->http_status;
     json_t *document = describe(status, info->name, info->title, detail);
 
-    if (document != NULL && offenders != NULL && offenders->n_offenders > 0) {
-        json_object_set_new(document, info->of_bags ? "bags" : "rows",
-                            list_offenders(q, offenders, info->of_bags));
-        json_object_set_new(document, "offenders",
-                            json_integer((json_int_t)offenders->n_offenders));
+    if (document != NULL && offenders != NULL && offenders->n_offenders > 0 &&
+        (json_object_set_new(document, info->of_bags ? "bags" : "rows",
+                             list_offenders(q, offenders, info->of_bags)) != 0 ||
+         json_object_set_new(document, "offenders",
+                             json_integer((json_int_t)offenders->n_offenders)) != 0)) {
+        json_decref(document);
+        document = NULL;
     }
     send_problem(r, status, info->name, document);
 }
@@ -79,7 +85,8 @@ void pboost_failure_reply(request *r, pboost_status status, const pboost_error *
     const pboost_status_info *info = pboost_status_describe(status);
 
     pboost_log_event("error", "failure", "%s", err->message);
-    if (info->http_status == 503)
+    /* A full disk (PBOOST_OUTPUT) may have room again. */
+    if (info->http_status == 503 || status == PBOOST_OUTPUT)
         pboost_problem_reply(r, 503, "unavailable", "The oracle cannot answer now",
                              "Send the same request again; it is never answered twice.");
     else

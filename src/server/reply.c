@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "buffer.h"
 #include "service.h"
 
 void pboost_reply_take(request *r, unsigned status, const char *type, unsigned char *body,
@@ -18,15 +19,20 @@ void pboost_reply_lend(request *r, unsigned status, const char *type, const char
     r->reply.lent = true;
 }
 
-pboost_status pboost_reply_json(request *r, unsigned status, json_t *document, pboost_error *err)
+static int append(const char *text, size_t n, void *buffer)
 {
-    pboost_status st = PBOOST_OK;
-    char *text =
-        document != NULL ? json_dumps(document, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    pboost_buffer_bytes(buffer, text, n);
+    return 0;
+}
 
-    NEED(text, err);
-    pboost_reply_take(r, status, WIRE_JSON_TYPE, (unsigned char *)text, strlen(text));
-done:
-    json_decref(document);
-    return st;
+pboost_status pboost_json_print(unsigned char **text, size_t *length, const json_t *document,
+                                size_t flags, pboost_error *err)
+{
+    pboost_buffer b = {0};
+
+    if (json_dump_callback(document, append, &b, JSON_COMPACT | flags) != 0) {
+        pboost_buffer_free(&b);
+        b.failed = true;
+    }
+    return pboost_buffer_take(text, length, &b, err);
 }

@@ -192,6 +192,8 @@ static void authenticate(request *r)
     pboost_problem problem = PBOOST_PROBLEM_TOKEN_INVALID;
     pboost_status st = PBOOST_REFUSED;
     pboost_ledger *ledger = r->service->ledger;
+    const char *detail =
+        r->secret[0] == '\0' ? "Send a token as 'Authorization: Bearer TOKEN'." : NULL;
 
     if (r->secret[0] != '\0')
         st =
@@ -203,8 +205,7 @@ static void authenticate(request *r)
     explicit_bzero(r->secret, sizeof r->secret);
     r->has_token = st == PBOOST_OK;
     if (st == PBOOST_REFUSED)
-        pboost_refusal_reply(r, problem, "Send a token as 'Authorization: Bearer TOKEN'.", NULL,
-                             NULL);
+        pboost_refusal_reply(r, problem, detail, NULL, NULL);
     else if (st != PBOOST_OK)
         pboost_failure_reply(r, st, &err);
 }

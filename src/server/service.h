@@ -94,8 +94,9 @@ struct request {
 void pboost_reply_take(request *r, unsigned status, const char *type, unsigned char *body,
                        size_t length);
 void pboost_reply_lend(request *r, unsigned status, const char *type, const char *text);
-/* Takes the reference; NULL is out of memory. */
-pboost_status pboost_reply_json(request *r, unsigned status, json_t *document, pboost_error *err);
+/* The document as text.  json_dumps does not notice every lack of memory. */
+pboost_status pboost_json_print(unsigned char **text, size_t *length, const json_t *document,
+                                size_t flags, pboost_error *err);
 
 /* Problem documents (RFC 9457). */
 void pboost_problem_reply(request *r, unsigned status, const char *name, const char *title,
@@ -122,7 +123,7 @@ typedef struct metrics {
 } metrics;
 
 void pboost_metrics_count(metrics *m, const request *r, unsigned status, double seconds);
-/* Rows and answers of the last hour by minute, the present one last. */
+/* Rows and answers of the last hour by minute, the present one last.  NULL: out of memory. */
 json_t *pboost_metrics_rate(metrics *m);
 json_t *pboost_metrics_refusals(metrics *m);
 pboost_status pboost_metrics_print(unsigned char **body, size_t *length, service *s,

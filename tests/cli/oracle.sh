@@ -71,6 +71,8 @@ token 2 create
 token 2 create --name x --expires soon
 token 2 create --name x --role king
 token 2 paint --name x
+token 2
+says 'create, list or revoke'
 token 0 list --json
 [ "$(field tokens.0.name) $(field tokens.0.rows) $(field tokens.1.role) $(field tokens.2.scope) $(field tokens.2.expires)" = \
     "anna 100 operator north 4102358400" ] || fail "tokens: $(cat stdout)"
@@ -93,6 +95,8 @@ expect 0 priorboost oracle audit --store s.db --head "$head" --json
 [ "$(field sound) $(field rows_imported)" = "true 5" ] || fail "audit"
 expect 3 priorboost oracle audit --store s.db --head "${head/[0-8]/9}"
 says 'never had the head'
+expect 2 priorboost oracle audit --store s.db --head abc
+says '64 hexadecimal digits'
 expect 0 priorboost oracle export-ledger --store s.db --out ledger.jsonl
 python3 - <<'PY' || fail "export"
 import json

@@ -18,7 +18,7 @@ chmod 600 token
 "$PRIORBOOST" serve --store store.db --listen unix:socket >ready 2>log &
 service=$!
 trap 'kill $service 2>/dev/null || true; rm -rf "$work"' EXIT
-for _ in $(seq 100); do
+for _ in $(seq 600); do
     grep -q listening ready && break
     sleep 0.1
 done

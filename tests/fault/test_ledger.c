@@ -4,7 +4,7 @@
  * new process where the store broke, it has one answer and its rows are spent once. */
 #include <sqlite3.h>
 
-#include "ledger/ledger_testing.h"
+#include "fault/ledger_question.h"
 
 #include "fault/inject.h"
 
@@ -160,35 +160,7 @@ static int install(void **state)
     return sqlite3_vfs_register(&vfs, 1);
 }
 
-/* ---- Questions ------------------------------------------------------------------------------- */
-
-/* A store with units, so that everything there is gets written. */
-static void make_template(test_store *t, pboost_token *token)
-{
-    pboost_ledger_rules rules = plain_rules();
-    pboost_error err = {0};
-    pboost_import in = PBOOST_IMPORT_INIT;
-    pboost_import_report report;
-    pboost_id id[12], unit[12];
-    double label[12];
-
-    rules.no_noise = false;
-    rules.rules.epsilon = (pboost_rational){1, 1};
-    rules.units = true;
-    for (int i = 0; i < 12; i++) {
-        id[i] = (pboost_id){NULL, i + 1};
-        unit[i] = (pboost_id){NULL, i / 4 * 100 + i};
-        label[i] = i % 2;
-    }
-    in.n = 12;
-    in.id = id;
-    in.unit = unit;
-    in.label = label;
-    pboost_ledger *ledger = make_ledger(t, &rules, 0, NULL);
-    assert_ok(pboost_ledger_import(&report, ledger, &in, &err), err);
-    *token = plain_token(ledger, "a");
-    pboost_ledger_close(ledger);
-}
+/* ---- Stores ---------------------------------------------------------------------------------- */
 
 static test_store copy_of(const test_store *t)
 {
@@ -213,7 +185,7 @@ static pboost_token its_token;
 static pboost_ledger *fresh(test_store *t, pboost_token *token)
 {
     if (its_token.id == 0)
-        make_template(&the_template, &its_token);
+        make_question_store(&the_template, &its_token);
     *t = copy_of(&the_template);
     *token = its_token;
     return open_store(t);
@@ -224,48 +196,6 @@ static int remove_template(void **state)
     (void)state;
     drop_store(&the_template);
     return 0;
-}
-
-static pboost_status put(pboost_reply *reply, pboost_ledger *ledger, const pboost_token *token,
-                         pboost_error *err)
-{
-    static const size_t START[] = {0, 4, 8};
-    pboost_id id[8]; /* nothing is allocated on this side of the call */
-    pboost_question q = PBOOST_QUESTION_INIT;
-
-    for (int i = 0; i < 8; i++)
-        id[i] = (pboost_id){NULL, i + 1};
-    q.token = token;
-    q.request_id = "r";
-    q.n_bags = 2;
-    q.start = START;
-    q.id = id;
-    return pboost_ledger_ask(reply, ledger, &q, err);
-}
-
-/* The question has one answer now, and its rows are spent once. */
-static void settle(pboost_ledger *ledger, const pboost_token *token, const pboost_reply *before)
-{
-    pboost_error err = {0};
-    pboost_reply reply, again;
-    const int64_t overlap[] = {8, 9, 10, 11};
-
-    assert_ok(put(&reply, ledger, token, &err), err);
-    if (before->body != NULL) {
-        assert_true(reply.retried);
-        assert_int_equal(reply.length, before->length);
-        assert_memory_equal(reply.body, before->body, reply.length);
-    }
-    assert_ok(put(&again, ledger, token, &err), err);
-    assert_true(again.retried);
-    assert_memory_equal(reply.body, again.body, reply.length);
-    pboost_reply_free(&reply);
-    pboost_reply_free(&again);
-    assert_refused(ask(&reply, ledger, token, "other", overlap, 4, 4, NULL, &err), reply,
-                   PBOOST_PROBLEM_ROW_SPENT, err);
-    pboost_reply_free(&reply);
-    assert_int_equal(status_of(ledger).spent, 8);
-    assert_sound(ledger);
 }
 
 /* ---- Disks ----------------------------------------------------------------------------------- */
@@ -286,7 +216,7 @@ static long fail_disk(disk_fault what, bool for_good)
         disk.left = n;
         disk.for_good = for_good;
         disk.hit = false;
-        pboost_status st = put(&reply, ledger, &token, &err);
+        pboost_status st = put_question(&reply, ledger, &token, &err);
         hit = disk.hit;
         if (st != PBOOST_OK) {
             pboost_reply again;
@@ -296,14 +226,15 @@ static long fail_disk(disk_fault what, bool for_good)
             assert_null(reply.body);
             assert_int_equal(pboost_ledger_broken(ledger), what != SPACE);
             if (what != SPACE)
-                assert_fails(put(&again, ledger, &token, &err), PBOOST_ORACLE, err, "must end");
+                assert_fails(put_question(&again, ledger, &token, &err), PBOOST_ORACLE, err,
+                             "must end");
         }
         disk.what = NOTHING;
         if (what == SPACE) /* the same process goes on when there is room again */
-            settle(ledger, &token, &reply);
+            settle_question(ledger, &token, &reply);
         pboost_ledger_close(ledger);
         ledger = open_store(&t);
-        settle(ledger, &token, &reply);
+        settle_question(ledger, &token, &reply);
         pboost_reply_free(&reply);
         pboost_ledger_close(ledger);
         drop_store(&t);
@@ -424,7 +355,7 @@ static void any_allocation_of_a_question_may_fail(void **state)
         pboost_reply reply;
 
         inject_allocation(n);
-        pboost_status st = put(&reply, ledger, &token, &err);
+        pboost_status st = put_question(&reply, ledger, &token, &err);
         inject_nothing();
         if (st != PBOOST_OK) {
             refused++;
@@ -432,7 +363,7 @@ static void any_allocation_of_a_question_may_fail(void **state)
             assert_int_equal(st, PBOOST_NO_MEMORY);
         }
         assert_false(pboost_ledger_broken(ledger));
-        settle(ledger, &token, &reply);
+        settle_question(ledger, &token, &reply);
         pboost_reply_free(&reply);
         pboost_ledger_close(ledger);
         drop_store(&t);
@@ -475,7 +406,7 @@ static void any_allocation_of_opening_and_auditing_may_fail(void **state)
     pboost_reply reply;
     long refused = 0;
 
-    assert_ok(put(&reply, ledger, &token, &err), err);
+    assert_ok(put_question(&reply, ledger, &token, &err), err);
     pboost_reply_free(&reply);
     pboost_ledger_close(ledger);
     for (long n = 1; n == 1 || injected(); n++) {
@@ -506,7 +437,7 @@ static void without_entropy_nothing_is_answered_or_spent(void **state)
 
     options.name = "b";
     inject_entropy(1, ENOSYS, true);
-    assert_int_equal(put(&reply, ledger, &token, &err), PBOOST_ORACLE);
+    assert_int_equal(put_question(&reply, ledger, &token, &err), PBOOST_ORACLE);
     assert_int_equal(pboost_status_describe(PBOOST_ORACLE)->http_status, 503);
     assert_null(reply.body);
     assert_int_equal(pboost_token_create(secret, ledger, &options, &err), PBOOST_ORACLE);
@@ -514,7 +445,7 @@ static void without_entropy_nothing_is_answered_or_spent(void **state)
     inject_nothing();
     assert_false(pboost_ledger_broken(ledger));
     assert_int_equal(status_of(ledger).spent, 0);
-    settle(ledger, &token, &reply);
+    settle_question(ledger, &token, &reply);
     assert_ok(pboost_token_create(secret, ledger, &options, &err), err);
     pboost_ledger_close(ledger);
     drop_store(&t);

@@ -41,7 +41,7 @@ static void making_an_oracle_may_run_out_of_memory(void **state)
             }
             pboost_memory_oracle_free(oracle);
         }
-        assert_int_equal(n, 6);
+        assert_true(n >= 5);
     }
 }
 

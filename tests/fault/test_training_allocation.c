@@ -23,32 +23,23 @@ static pboost_status train(pboost_family family, pboost_error *err)
 {
     pboost_matrix matrix = pboost_matrix_f64(x, ROWS, FEATURES);
     pboost_samples samples = {.x = &matrix, .n = ROWS, .target = y};
-    pboost_rules rules = PBOOST_RULES_INIT;
-    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
-    pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
-    pboost_memory_oracle *holder = NULL;
-    pboost_run run = {0};
+    pboost_simulation simulation = {PBOOST_RULES_INIT, PBOOST_MEMORY_ORACLE_OPTIONS_INIT,
+                                    PBOOST_FIT_OPTIONS_INIT, PBOOST_TRAINER_OPTIONS_INIT};
+    pboost_run run;
     pboost_evaluation evaluation;
     double loss;
     pboost_status st;
 
-    rules.min_bag = MIN_BAG;
-    fit.family = family;
-    options.rounds = ROUNDS;
-    options.threads = 1;
-    st = pboost_memory_oracle_create(&holder, y, ROWS, &rules, NULL, err);
-    if (st == PBOOST_OK) {
-        pboost_oracle oracle = pboost_memory_oracle_interface(holder);
-        st = pboost_run_open(&run, &matrix, NULL, NULL, &oracle, &fit, &options, err);
-    }
-    if (st == PBOOST_OK)
-        st = pboost_run_rounds(&run, ROUNDS, err);
+    simulation.rules.min_bag = MIN_BAG;
+    simulation.fit.family = family;
+    simulation.trainer.rounds = ROUNDS;
+    simulation.trainer.threads = 1;
+    st = pboost_run_simulate(&run, &matrix, y, NULL, NULL, &simulation, err);
     if (st == PBOOST_OK)
         st = pboost_losses(&loss, family, &samples, run.coef, 1, 1, err);
     if (st == PBOOST_OK)
         st = pboost_evaluate(&evaluation, family, &samples, run.coef, 1, err);
     pboost_run_close(&run);
-    pboost_memory_oracle_free(holder);
     return st;
 }
 

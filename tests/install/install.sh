@@ -15,12 +15,17 @@ PKG_CONFIG_PATH=$LD_LIBRARY_PATH/pkgconfig
 cmake -S "$SOURCE/tests/install" -B "$root/cmake" -DEXAMPLES="$SOURCE/examples" \
     -DCMAKE_PREFIX_PATH="$root/usr" >/dev/null
 cmake --build "$root/cmake" >/dev/null
-for program in train own_model headers; do "$root/cmake/$program"; done
+for program in train own_model own_oracle headers; do "$root/cmake/$program"; done
 
 flags=$(pkg-config --cflags --libs priorboost)
 for source in "$SOURCE"/examples/*.c; do
     # shellcheck disable=SC2086
     cc -std=c11 -Wall -Wextra -Werror "$source" $flags -lm -o "$root/example"
+    "$root/example" >/dev/null
+done
+for source in "$SOURCE"/examples/*.cpp; do
+    # shellcheck disable=SC2086
+    c++ -std=c++17 -Wall -Wextra -Werror "$source" $flags -o "$root/example"
     "$root/example" >/dev/null
 done
 # shellcheck disable=SC2086

@@ -189,6 +189,35 @@ static void neighbours_differ_by_one_rate(void **state)
     }
 }
 
+/* The side of a bar is that of a whole draw: -1, 0 and 1 each as likely as the law says, for bars on
+ * both sides of 0 and at it. */
+static void sides_of_a_bar_follow_the_law(void **state)
+{
+    (void)state;
+    static const double AT[] = {-2.5, -1, -0.3, 0, 0.3, 1, 2.5};
+    for (size_t i = 0; i < N_SCALES; i++)
+        for (size_t j = 0; j < sizeof AT / sizeof *AT; j++) {
+            pboost_error err;
+            double rate = rate_of(SCALES[i]), bar = round(AT[j] / rate), count[3] = {0};
+            laplace_sampler sampler = pboost_laplace_sampler(SCALES[i]);
+            rng_source source;
+            pboost_rng_source_seeded(&source, 600 + i, RNG_NOISE, j);
+            for (size_t n = 0; n < DRAWS; n++) {
+                int side;
+                assert_ok(pboost_laplace_side(&side, &sampler, (int64_t)bar, &source, &err), err);
+                count[side + 1]++;
+            }
+            double above = at_least(bar + 1, rate), below = at_least(1 - bar, rate);
+            double at = at_least(bar, rate) - above;
+            const double expected[3] = {below, at, above};
+            for (int side = 0; side < 3; side++)
+                if (DRAWS * expected[side] > 20)
+                    assert_true(fabs(deviate(count[side], expected[side])) < 5);
+                else
+                    assert_true(count[side] < 60);
+        }
+}
+
 /* Words that chance would bring once in 2^60 draws. */
 static rng_source words(uint64_t first, uint64_t second)
 {
@@ -270,6 +299,7 @@ int main(void)
         cmocka_unit_test(zero_has_its_mass_and_signs_are_even),
         cmocka_unit_test(tails_are_exponential),
         cmocka_unit_test(neighbours_differ_by_one_rate),
+        cmocka_unit_test(sides_of_a_bar_follow_the_law),
         cmocka_unit_test(a_coin_reads_on_when_a_word_does_not_decide),
         cmocka_unit_test(uniform_draws_skip_the_words_too_many),
     };

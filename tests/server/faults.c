@@ -1,6 +1,7 @@
 /* Preloaded into the service: entropy or the disk fails while a file says so.
  *
- * $FAULT_FOLDER/entropy: getrandom fails; $FAULT_FOLDER/sync: fsync and fdatasync fail. */
+ * $FAULT_FOLDER/entropy: getrandom fails; $FAULT_FOLDER/sync: fsync and fdatasync fail;
+ * $FAULT_FOLDER/space: there is no space to write to a place in a file. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,6 +29,26 @@ __attribute__((visibility("default"))) ssize_t getrandom(void *buffer, size_t le
                                                          unsigned flags)
 {
     return fails("entropy") ? -1 : syscall(SYS_getrandom, buffer, length, flags);
+}
+
+static ssize_t write_at(int fd, const void *data, size_t length, long at)
+{
+    if (!fails("space"))
+        return syscall(SYS_pwrite64, fd, data, length, at);
+    errno = ENOSPC;
+    return -1;
+}
+
+__attribute__((visibility("default"))) ssize_t pwrite(int fd, const void *data, size_t length,
+                                                      off_t at)
+{
+    return write_at(fd, data, length, at);
+}
+
+__attribute__((visibility("default"))) ssize_t pwrite64(int fd, const void *data, size_t length,
+                                                        off64_t at)
+{
+    return write_at(fd, data, length, at);
 }
 
 __attribute__((visibility("default"))) int fsync(int fd)

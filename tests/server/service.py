@@ -107,14 +107,14 @@ class Service:
         host, port = self.url.split("//")[1].rsplit(":", 1)
         return host, int(port)
 
-    def connection(self, timeout=30, context=None):
+    def connection(self, timeout=60, context=None):
         if self.url.startswith("unix:"):
             return UnixConnection(self.url[5:], timeout)
         if self.url.startswith("https:"):
             return http.client.HTTPSConnection(*self.address, timeout=timeout, context=context)
         return http.client.HTTPConnection(*self.address, timeout=timeout)
 
-    def send(self, method, path, body=None, token=None, type=None, headers=None, context=None, timeout=30):
+    def send(self, method, path, body=None, token=None, type=None, headers=None, context=None, timeout=60):
         headers = dict(headers or {})
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
@@ -144,7 +144,7 @@ class Service:
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
-        return self.process.wait(60)
+        return self.process.wait(120)
 
 
 def pack_question(request_id, bags, head=None):

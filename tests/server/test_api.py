@@ -4,6 +4,7 @@
 import concurrent.futures
 import os
 import pathlib
+import resource
 import signal
 import stat
 import subprocess
@@ -299,6 +300,9 @@ class Watching(Case):
                 self.assertLessEqual({"time", "level", "event"}, set(line))
 
     def test_no_core_dumps(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))  # what the service starts with
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_CORE, (soft, hard))
         with self.serve() as service:
             limits = pathlib.Path(f"/proc/{service.process.pid}/limits").read_text()
             self.assertRegex(limits, r"Max core file size +0 +0")

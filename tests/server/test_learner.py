@@ -12,7 +12,6 @@ import socket
 import struct
 import subprocess
 import threading
-import time
 import unittest
 
 from service import BINARY, POSTGRESQL, PRIORBOOST, Case, Service, unpack_answer
@@ -164,9 +163,7 @@ class Failures(Learner):
     def test_nobody_there(self):
         self.make_tables()
         self.token = {"learner": "x"}
-        start = time.monotonic()
         self.train(None, "--patience", "1", url=f"unix:{self.folder}/nobody", code=4)
-        self.assertLess(time.monotonic() - start, 20)
         self.assertIn("tried", self.said)
 
     def test_tokens(self):
@@ -195,10 +192,12 @@ class Failures(Learner):
             address = service.url
             service.stop()
             run = self.train(None, "--rounds", "3", url=address, wait=False)
-            time.sleep(1)
+            said = run.stderr.readline()
+            while said and "trying again" not in said:
+                said = run.stderr.readline()
             with self.serve_again(listen=address):
-                out, said = run.communicate(timeout=60)
-            self.assertEqual(run.returncode, 0, said)
+                out, more = run.communicate(timeout=120)
+            self.assertEqual(run.returncode, 0, said + more)
             self.assertIn("trying again", said)
             self.check_same(json.loads(out), self.train_here("--rounds", "3"))
 
@@ -342,7 +341,7 @@ class Checkpoints(Learner):
 
                 with Proxy(service, spoil) as proxy:
                     state["run"] = run = self.train(None, *options, url=proxy.url, wait=False)
-                    out, said = run.communicate(timeout=60)
+                    out, said = run.communicate(timeout=120)
                     runs += 1
                 if run.returncode == 0:
                     break
@@ -350,7 +349,7 @@ class Checkpoints(Learner):
                 # The next one gets the reply of that question from the oracle, then is killed at the one after.
                 with Proxy(service, lambda path, n, reply, state=state: self.kill_second(path, n, state)) as proxy:
                     state["run"] = run = self.train(None, *options, url=proxy.url, wait=False)
-                    out, said = run.communicate(timeout=60)
+                    out, said = run.communicate(timeout=120)
                     runs += 1
                 if run.returncode == 0:
                     break
@@ -390,7 +389,7 @@ class Checkpoints(Learner):
             state = {}
             with Proxy(service, lambda path, n, reply: self.kill_second(path, n, state)) as proxy:
                 state["run"] = run = self.train(None, *options, url=proxy.url, wait=False)
-                run.communicate(timeout=60)
+                run.communicate(timeout=120)
             self.assertEqual(run.returncode, -signal.SIGKILL)
             remote = self.train(service, *options)
             self.assertEqual(remote["rows_spent"], 500)
@@ -417,7 +416,7 @@ class Checkpoints(Learner):
             state = {}
             with Proxy(service, lambda p, n, reply: self.kill_second(p, n, state)) as proxy:
                 state["run"] = run = self.train(None, *options, url=proxy.url, wait=False)
-                run.communicate(timeout=60)
+                run.communicate(timeout=120)
             service.stop()
         for end in ("", "-wal", "-shm"):
             pathlib.Path(path + end).unlink(missing_ok=True)

@@ -33,7 +33,7 @@ LOOK = """(() => {
 
 @unittest.skipUnless(find_chromium(), "there is no Chromium here")
 class OperatorPage(Case):
-    def until(self, page, expression, seconds=20):
+    def until(self, page, expression, seconds=60):
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if value := page.run(expression):

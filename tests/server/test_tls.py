@@ -56,7 +56,7 @@ class Tls(Case):
         trust = ["--ca", f"{self.folder}/{ca}.pem"] if ca else []
         return subprocess.run([PRIORBOOST, "train", "--data", table, "--id", "id", "--family", "linear", "--oracle", url,
                                "--token-file", token, "--rounds", "2", "--json", "--patience", "5", *trust],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=120)
 
     def test_good(self):
         with self.serve_tls() as service:
@@ -105,7 +105,7 @@ class Tls(Case):
             context.set_ciphers("ALL:@SECLEVEL=0")
             with self.assertRaises((ssl.SSLError, OSError)):
                 service.get("/healthz", context=context)
-            with socket.create_connection(service.address, 10) as plain:
+            with socket.create_connection(service.address, 60) as plain:
                 plain.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
                 try:
                     self.assertNotIn(b"ok", plain.recv(1000))

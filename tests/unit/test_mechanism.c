@@ -219,6 +219,27 @@ static void the_side_of_half_is_exact(void **state)
     assert_int_equal(side(INT64_MAX, 1, 0x1p-300), -1);
 }
 
+static void half(int64_t total, bool exact, size_t size, double step)
+{
+    label_grid grid = {0, 1, step};
+    grid_half found = pboost_grid_half(&grid, size);
+    assert_true(found.known);
+    assert_int_equal(found.total, total);
+    assert_int_equal(found.exact, exact);
+}
+
+static void half_of_a_bag_is_on_the_grid_or_below(void **state)
+{
+    (void)state;
+    half(1, true, 2, 1);
+    half(1, false, 3, 1);
+    half(3 << 19, true, 3, 0x1p-20);
+    half(4, false, 1, 0.1);
+    half(0, false, 1, 3);
+    label_grid fine = {0, 1, 0x1p-53};
+    assert_false(pboost_grid_half(&fine, 1).known);
+}
+
 /* The defining sum, term by term, and the limit of a continuous Laplace variable. */
 static void the_noise_variance_is_that_of_its_law(void **state)
 {
@@ -268,6 +289,7 @@ int main(void)
         cmocka_unit_test(labels_go_to_the_nearest_point),
         cmocka_unit_test(sums_that_could_overflow_are_refused),
         cmocka_unit_test(the_side_of_half_is_exact),
+        cmocka_unit_test(half_of_a_bag_is_on_the_grid_or_below),
         cmocka_unit_test(the_noise_variance_is_that_of_its_law),
         cmocka_unit_test(the_scale_is_the_whole_range_over_epsilon),
     };

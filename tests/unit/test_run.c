@@ -99,6 +99,38 @@ static void a_run_is_its_rounds(void **state)
     table_close(&t);
 }
 
+/* Labels in hand: the same as an oracle of one's own and a run on it. */
+static void a_simulation_is_a_run(void **state)
+{
+    (void)state;
+    table t;
+    pboost_error err;
+    pboost_run by_hand, run;
+
+    table_open(&t, PBOOST_POISSON);
+    pboost_simulation simulation = {t.oracle.rules, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, t.fit,
+                                    t.options};
+    assert_ok(open(&by_hand, &t, &err), err);
+    assert_ok(pboost_run_rounds(&by_hand, SIZE_MAX, &err), err);
+    assert_ok(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+    assert_true(pboost_trainer_done(run.trainer));
+    assert_memory_equal(run.path, by_hand.path, ROUNDS * (FEATURES + 1) * sizeof(double));
+    pboost_run_close(&run);
+    simulation.rules.min_bag = ROWS; /* more than a slice has */
+    assert_fails(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err),
+                 PBOOST_BAD_DATA, err, "rounds");
+    assert_null(run.trainer);
+    t.watch.user = &t;
+    simulation.rules.min_bag = MIN_BAG;
+    simulation.trainer.watch = &t.watch; /* stopped after a round: what it gave is gone, too */
+    t.patience = 1;
+    assert_fails(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err),
+                 PBOOST_CANCELLED, err, "stopped");
+    assert_null(run.path);
+    pboost_run_close(&by_hand);
+    table_close(&t);
+}
+
 static void a_run_that_fails_to_open_is_empty(void **state)
 {
     (void)state;
@@ -207,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_is_its_rounds),
+        cmocka_unit_test(a_simulation_is_a_run),
         cmocka_unit_test(a_run_that_fails_to_open_is_empty),
         cmocka_unit_test(bags_can_be_stopped),
         cmocka_unit_test(fits_can_be_stopped),

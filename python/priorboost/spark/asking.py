@@ -1,0 +1,135 @@
+"""Who answers: the oracle service, asked in bulk, or labels on the driver, for simulation."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _library
+from ..bags import Bags
+from ..data import Array
+from ..errors import OracleError
+from ..options import rules_of
+from ..oracle import MemoryHandle
+from ..remote import RemoteOracle, _read_reply, _Session
+
+_TYPE = "application/vnd.priorboost.bags"  # docs/http-api.md has its layout
+_MOST_ROWS = 1 << 16  # of one question
+
+
+class BulkSession(_Session):
+    """A connection that asks in the binary form."""
+
+    def __enter__(self) -> BulkSession:
+        return self
+
+    def ask(self, ids: bytes, width: bytes | None, sizes: Array) -> Array:
+        """Return the mean label of bags; the same question gets the same answer for ever.
+
+        Parameters
+        ----------
+        ids : bytes
+            The ids of all bags' rows, one bag after the other: int64, or texts.
+        width : bytes or None
+            The bytes of each text.
+        sizes : array of uint32
+            The rows of each bag.
+        """
+        rows = len(ids) // 8 if width is None else len(width)
+        content = sizes.astype("<u4").tobytes() + bytes(width or b"") + bytes(ids)
+        kind = 1 if width is None else 2
+        name = hashlib.sha256(bytes([kind]) + content).hexdigest().encode()
+        head = struct.pack("<4sBBBBII", b"PBQ1", kind, len(name), 0, 0, len(sizes), rows)
+        status, reply = self.deliver("/v1/queries", head + name + content, _TYPE)
+        if status != 200:
+            _read_reply(status, reply)  # raises the problem that it names
+        return _read_answer(reply, name, sizes)
+
+
+def _read_answer(reply: bytes, name: bytes, sizes: Array) -> Array:
+    """Return the means of a binary answer, if it is one to the question."""
+    n = len(sizes)
+    if len(reply) != 64 + len(name) + 12 * n or reply[:4] != b"PBA1":
+        raise OracleError(f"the oracle's reply of {len(reply)} bytes is no answer to {n} bags")
+    if reply[64 : 64 + len(name)] != name:
+        raise OracleError("the oracle answered another question than it was asked")
+    at = 64 + len(name)
+    means = np.frombuffer(reply, "<f8", n, at).astype(np.float64)
+    if not np.array_equal(np.frombuffer(reply, "<u4", n, at + 8 * n), sizes):
+        raise OracleError("the oracle answered about other bags than it was asked about")
+    if not np.isfinite(means).all():
+        raise OracleError("the oracle gave an answer that is not finite")
+    return means
+
+
+@dataclass(frozen=True)
+class Service:
+    """The oracle service: its address, and what it says of itself."""
+
+    description: RemoteOracle
+    rules: Any  # as keyword arguments of `rules_of`
+    max_body: int
+
+    @classmethod
+    def connect(cls, description: RemoteOracle) -> Service:
+        """Ask a service for its rules."""
+        with _Session(description) as session:
+            config = session.send("/v1/config")
+        rules = {
+            "min_bag": int(config["min_bag"]),
+            "bounds": (config["lower"], config["upper"]),
+            "step": config["step"],
+        }
+        if config["dp"]:
+            rules["epsilon"] = config.get("epsilon_fraction") or config["epsilon"]
+        return cls(description, rules, int(config["max_body"]))
+
+    def session(self) -> BulkSession:
+        """Return a connection to it."""
+        return BulkSession(self.description)
+
+    def library_rules(self) -> _library.Rules:
+        """Return its rules as the library has them."""
+        return rules_of(**self.rules)
+
+    def most_rows(self, longest_id: int) -> int:
+        """Return how many rows one question may be about."""
+        return max(1, min(_MOST_ROWS, (self.max_body - 1024) // (longest_id + 5)))
+
+
+class LabelsOnDriver:
+    """Both parties in one process: labels by position in the shuffled table, behind the rules.
+
+    For simulation and tests: where labels must stay elsewhere, use the service.
+    """
+
+    def __init__(
+        self, labels: Array, rules: _library.Rules, clamp: bool, has_seed: bool, seed: int
+    ) -> None:
+        self.rules = rules
+        self.handle = MemoryHandle(np.ascontiguousarray(labels), rules, clamp, has_seed, seed)
+
+    def library_rules(self) -> _library.Rules:
+        """Return the rules as the library has them."""
+        return self.rules
+
+    def most_rows(self, longest_id: int) -> int:
+        """Return how many rows one question may be about."""
+        return _MOST_ROWS
+
+    def ask(self, round: int, rows: Array, sizes: Array) -> Array:
+        """Return the mean label of each bag and mark its rows as spent."""
+        start = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        bags, answers = Bags(rows, start), np.empty(len(sizes))
+        interface = self.handle.interface
+        out = answers.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+        _library._check(interface.ask, interface.self, round, bags._borrow(), out)
+        return answers
+
+
+__all__ = ["BulkSession", "LabelsOnDriver", "Service"]

@@ -1,0 +1,234 @@
+"""Blocks: many rows packed into one record, as they travel between tasks and lie in files.
+
+Spark moves records; a record per row would cost it more than all of the arithmetic.  A block holds
+its rows' features as one run of doubles, row by row, and likewise ids, row numbers and scores.  In
+a batch of blocks, Arrow keeps the bytes of one column one after the other, so that the features of
+all its rows are one array, which the library reads where it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..data import Array
+
+# The columns that blocks may have: their type in Spark's words.
+COLUMNS = {
+    "target": "int",  # what sends a block to its partition, see `labels`
+    "slice": "int",  # the round that uses the rows
+    "part": "int",  # partition of the round's order
+    "question": "int",
+    "first": "bigint",  # position of the first row: in its slice or part
+    "n": "int",  # rows
+    "low": "double",  # least and greatest value of `order`
+    "high": "double",
+    "within": "double",
+    "id": "binary",  # int64, or texts one after the other
+    "width": "binary",  # bytes of each text; null where ids are numbers
+    "row": "binary",  # int64: position in the slice
+    "order": "binary",  # float64 score, or uint64 key of a random order
+    "prior": "binary",  # float64
+    "x": "binary",  # float64, row by row
+    "sizes": "binary",  # uint32: rows of each bag
+    "cuts": "binary",  # int64
+    "sums": "binary",  # float64
+    "answers": "binary",  # float64
+}
+_ARROW = {
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "binary": pa.binary(),
+}
+
+BLOCK_BYTES = 1 << 18  # of a block's features
+BUFFER_ROWS = 1 << 16  # that a task gathers before it sends them on
+
+
+def schema(*names: str) -> str:
+    """Return the schema of blocks with these columns, for Spark."""
+    return ", ".join(f"`{name}` {COLUMNS[name]}" for name in names)
+
+
+def batch_of(names: Iterable[str], blocks: list[dict[str, Any]]) -> pa.RecordBatch:
+    """Return blocks as one Arrow batch; bytes are NumPy arrays, those of one block not copied."""
+    columns = [(name, _ARROW[COLUMNS[name]]) for name in names]
+    arrays = [_cells([block.get(name) for block in blocks], kind) for name, kind in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(columns))
+
+
+def _cells(values: list[Any], kind: pa.DataType) -> pa.Array:
+    if not pa.types.is_binary(kind):
+        return pa.array(values, kind)
+    if len(values) == 1 and values[0] is not None:
+        data = pa.py_buffer(values[0])
+        offsets = pa.py_buffer(np.array([0, data.size], np.int32))
+        return pa.Array.from_buffers(kind, 1, [None, offsets, data])
+    return pa.array([None if v is None else v.tobytes() for v in values], kind)
+
+
+def block_rows(d: int) -> int:
+    """Return how many rows of d features a block holds."""
+    return max(16, BLOCK_BYTES // (8 * d + 24))
+
+
+def whole(column: Any, dtype: Any) -> Array:
+    """Return the cells of a binary column, one after the other, without copying them."""
+    _, offsets, data = column.buffers()
+    if len(column) == 0 or data is None:
+        return np.empty(0, dtype)
+    at = np.frombuffer(offsets, np.int32)
+    first, end = int(at[column.offset]), int(at[column.offset + len(column)])
+    return np.frombuffer(data, np.uint8)[first:end].view(dtype)
+
+
+# ---- Rows in memory ------------------------------------------------------------------------------
+
+
+@dataclass
+class Rows:
+    """Rows of one or more blocks, by column; a column that a stage does not need is None."""
+
+    n: int
+    id: Any = None  # Arrow array, int64 or binary
+    row: Any = None
+    order: Any = None
+    prior: Any = None
+    x: Any = None
+
+    def take(self, index: Any) -> Rows:
+        """Return rows by number, or a slice of them."""
+        some = isinstance(index, slice)
+        ids = self.id
+        if ids is not None:
+            ids = ids[index] if some else ids.take(pa.array(index))
+        columns = [self.row, self.order, self.prior, self.x]
+        taken = [None if column is None else column[index] for column in columns]
+        n = len(range(*index.indices(self.n))) if some else len(index)
+        return Rows(n, ids, *taken)
+
+    def pack(self, names: Iterable[str], **values: Any) -> dict[str, Any]:
+        """Return the rows as a block with these columns."""
+        block: dict[str, Any] = {"n": self.n, **values}
+        for name in ("row", "order", "prior", "x"):
+            column = getattr(self, name)
+            if name in names and column is not None:
+                block[name] = np.ascontiguousarray(column)
+        if "id" in names and self.id is not None:
+            block.update(pack_ids(self.id))
+        return block
+
+
+def concat(parts: list[Rows]) -> Rows:
+    """Return all rows in one."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def join(name: str) -> Array | None:
+        columns = [getattr(part, name) for part in parts]
+        return None if columns[0] is None else np.concatenate(columns)
+
+    ids = None if parts[0].id is None else pa.concat_arrays([part.id for part in parts])
+    n = sum(part.n for part in parts)
+    return Rows(n, ids, join("row"), join("order"), join("prior"), join("x"))
+
+
+def pack_ids(ids: Any) -> dict[str, Any]:
+    """Return ids as the columns of a block."""
+    if pa.types.is_int64(ids.type):
+        return {"id": np.ascontiguousarray(ids.to_numpy(zero_copy_only=False))}
+    width = pc.binary_length(ids).to_numpy(zero_copy_only=False).astype(np.uint8)
+    return {"id": whole(ids, np.uint8), "width": width}
+
+
+def unpack_ids(data: Array, width: Array | None) -> Any:
+    """Return the ids of `pack_ids`."""
+    if width is None:
+        return pa.array(data.view(np.int64))
+    start = np.zeros(len(width) + 1, np.int32)
+    np.cumsum(width, out=start[1:], dtype=np.int32)
+    return pa.Array.from_buffers(
+        pa.binary(), len(width), [None, pa.py_buffer(start), pa.py_buffer(data)]
+    )
+
+
+def unpack(batch: Any, d: int = 0, order: Any = np.float64) -> Rows:
+    """Return the rows of all blocks of a batch; features are not copied."""
+    names = set(batch.schema.names)
+
+    def column(name: str, dtype: Any) -> Array | None:
+        if name not in names or batch.column(name).null_count > 0:
+            return None
+        return whole(batch.column(name), dtype)
+
+    data = column("id", np.uint8)
+    ids = None if data is None else unpack_ids(data, column("width", np.uint8))
+    x = column("x", np.float64)
+    return Rows(
+        int(pc.sum(batch.column("n")).as_py() or 0),
+        ids,
+        column("row", np.int64),
+        column("order", order),
+        column("prior", np.float64),
+        None if x is None else x.reshape(-1, d),
+    )
+
+
+def numbers(batch: Any, name: str) -> Array:
+    """Return a column of plain numbers."""
+    out: Array = batch.column(name).to_numpy(zero_copy_only=False)
+    return out
+
+
+def by_part(rows: Rows, part: Array) -> Iterator[tuple[int, Rows]]:
+    """Sort rows by the part they belong to, keeping their order within; gives each part's."""
+    order = np.argsort(part, kind="stable")
+    rows, part = rows.take(order), part[order]
+    borders = np.flatnonzero(np.diff(part)) + 1
+    for first, end in zip([0, *borders], [*borders, rows.n], strict=True):
+        if end > first:
+            yield int(part[first]), rows.take(slice(int(first), int(end)))
+
+
+# ---- Partitions by number ------------------------------------------------------------------------
+
+
+def _hash(values: Array) -> Array:
+    """Return what Spark's hash (Murmur 3, seed 42) makes of 32-bit integers."""
+    with np.errstate(over="ignore"):
+        k = values.astype(np.uint32) * np.uint32(0xCC9E2D51)
+        k = (k << np.uint32(15) | k >> np.uint32(17)) * np.uint32(0x1B873593)
+        h = k ^ np.uint32(42)
+        h = (h << np.uint32(13) | h >> np.uint32(19)) * np.uint32(5) + np.uint32(0xE6546B64)
+        h ^= np.uint32(4)
+        h = (h ^ h >> np.uint32(16)) * np.uint32(0x85EBCA6B)
+        h = (h ^ h >> np.uint32(13)) * np.uint32(0xC2B2AE35)
+        out: Array = h ^ h >> np.uint32(16)
+    return out.view(np.int32)
+
+
+def labels(n_parts: int) -> Array:
+    """Return numbers that Spark's hash partitioning sends to partitions 0, 1, ..., n_parts - 1.
+
+    Examples
+    --------
+    >>> from priorboost.spark.blocks import labels
+    >>> labels(4).tolist()
+    [12, 6, 2, 0]
+    """
+    out = np.full(n_parts, -1, np.int32)
+    first, step = 0, 8 * n_parts
+    while (out < 0).any():
+        values = np.arange(first, first + step, dtype=np.int32)
+        where = _hash(values).astype(np.int64) % n_parts
+        found, at = np.unique(where, return_index=True)
+        new = out[found] < 0
+        out[found[new]] = values[at[new]]
+        first += step
+    return out

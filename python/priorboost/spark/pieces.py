@@ -1,0 +1,178 @@
+"""The library's pieces for a cluster, on arrays: what tasks and the driver call."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .. import _library
+from .._library import _check, address, lib
+from ..bags import take_bags
+from ..data import Array
+from ..relay import Relay
+
+COMMON, TO_END, REST = 0, 1, 2  # how a piece of sorted scores is cut: ``pboost_cut``
+
+
+def id_keys(ids: Any) -> Array:
+    """Return what stands for each id (an Arrow array of int64 or binary) in the shuffle."""
+    keys = np.empty(len(ids), np.uint64)
+    if pa.types.is_int64(ids.type):
+        numbers = np.ascontiguousarray(ids.to_numpy(zero_copy_only=False))
+        lib.number_keys(address(keys), address(numbers), len(ids))
+    elif len(ids) > 0:
+        _, offsets, data = ids.buffers()
+        start = np.frombuffer(offsets, np.int32)[ids.offset : ids.offset + len(ids) + 1]
+        text = np.frombuffer(data or b"\0", np.uint8)
+        lib.text_keys(address(keys), address(text), address(start), len(ids))
+    return keys
+
+
+def shuffle_keys(
+    seed: int, stream: int, *, index: Array | None = None, first: int = 0, n: int = 0
+) -> Array:
+    """Return what a shuffle sorts by, for the indices given or for first, first + 1, ..."""
+    count = n if index is None else len(index)
+    out = np.empty(count, np.uint64)
+    lib.shuffle_keys(address(out), count, seed, stream, address(index), first)
+    return out
+
+
+def slices(schedule: int, rows: int, rounds: int, least: int) -> Array:
+    """Return where each round's slice begins in the shuffled table, and where the last ends."""
+    start = np.empty(min(rounds, rows) + 1, np.uintp)
+    _check(lib.slices, address(start), schedule, rows, rounds, least)
+    return start.astype(np.int64)
+
+
+def order_scores(scores: Array) -> tuple[Array, Array]:
+    """Return the positions in the order (score, position), and the scores in it."""
+    order, ordered = np.empty(len(scores), np.uintp), np.empty(len(scores))
+    scores = np.ascontiguousarray(scores)
+    _check(lib.order_scores, address(order), address(ordered), address(scores), len(scores), 1)
+    return order.view(np.intp), ordered
+
+
+def order_keys(keys: Array) -> Array:
+    """Return the positions in the order (key, position)."""
+    order = np.empty(len(keys), np.uintp)
+    keys = np.ascontiguousarray(keys)
+    _check(lib.order_keys, address(order), address(keys), len(keys), 1)
+    return order.view(np.intp)
+
+
+def cut_grid(rows: int, bag_size: int) -> tuple[int, int]:
+    """Return how many chunks the scores of so many rows are cut into, and their overlap."""
+    n_chunks, overlap = ctypes.c_size_t(), ctypes.c_size_t()
+    lib.cut_grid(n_chunks, overlap, rows, bag_size)
+    return n_chunks.value, overlap.value
+
+
+def cut_piece(scores: Array, bag_size: int, scale: float, how: int) -> Array:
+    """Return the cuts of sorted scores."""
+    out, n = np.empty(len(scores) // bag_size + 2, np.uintp), ctypes.c_size_t()
+    at = address(np.ascontiguousarray(scores))
+    _check(lib.cut_piece, address(out), n, at, len(scores), bag_size, scale, how, 1)
+    return out[: n.value].astype(np.int64)
+
+
+def tree_bags(x: Array, scores: Array | None, family: int, bag_size: int) -> tuple[Array, Array]:
+    """Return rows in the order of `features` bags (with scores: `hybrid`), and the bags' sizes."""
+    matrix = _library.matrix(x)
+    samples = _library.Samples(ctypes.addressof(matrix), None, len(x))
+    out = _library.Bags()
+    if scores is None:
+        _check(lib.bags_features, out, samples, bag_size, 1)
+    else:
+        _check(lib.bags_hybrid, out, samples, family, address(scores), bag_size, 1)
+    bags = take_bags(out)
+    return bags.rows.view(np.intp), bags.sizes.astype(np.uint32)
+
+
+def within(scores: Array, sizes: Array) -> float:
+    """Return the within-bag sum of squares of scores in the order of their bags."""
+    rows = np.arange(len(scores), dtype=np.uintp)
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uintp)
+    bags = _library.Bags(len(rows), len(sizes), address(rows), address(start))
+    return float(lib.bags_cost(bags, address(np.ascontiguousarray(scores))))
+
+
+# ---- The event-level fit -------------------------------------------------------------------------
+
+
+def shift_of(x: Array) -> Array | None:
+    """Return by how much the columns are better moved, judging by these rows; None: not at all."""
+    matrix, shift = _library.matrix(x), np.empty(x.shape[1])
+    samples = _library.Samples(ctypes.addressof(matrix), None, len(x))
+    return shift if lib.part_shift(address(shift), samples) else None
+
+
+def part_size(d: int, what: str) -> int:
+    """Return how many numbers a part gives: gradient, hessian or direction."""
+    return {"gradient": 3 + d, "hessian": 3 + 2 * d + d * d, "direction": 3}[what]
+
+
+def part_sums(
+    x: Array, target: Array, family: int, weights: Array, shift: Array | None, what: str
+) -> Array:
+    """Return what rows add to the objective at weights (the last is the intercept)."""
+    matrix = _library.matrix(x)
+    samples = _library.Samples(ctypes.addressof(matrix), None, len(x), address(target))
+    coef = _library.Coef(x.shape[1], address(weights), float(weights[-1]))
+    out = np.empty(part_size(x.shape[1], what))
+    if what == "direction":
+        _check(lib.part_direction, address(out), family, samples, coef, address(shift), 1)
+    else:
+        hessian = what == "hessian"
+        _check(lib.part_sums, address(out), family, samples, coef, address(shift), hessian, 1)
+    return out
+
+
+def add_parts(parts: list[Array], what: str) -> Array:
+    """Add up what parts gave, in their order."""
+    total: Array = np.sum(parts, axis=0) if len(parts) < 8 else np.add.reduce(np.array(parts))
+    if what == "direction":
+        total[0] = max(part[0] for part in parts)
+    return total
+
+
+def fit_parts(
+    weights: Array,
+    sums: Callable[[Array, str], Array],
+    target: Array,
+    rows: Array,
+    shift: Array | None,
+    options: _library.FitOptions,
+) -> tuple[Array, _library.FitReport]:
+    """Minimise from weights; `sums(weights, what)` runs over all machines.
+
+    An exception that it raises comes out here.
+    """
+    relay, d = Relay(), len(weights) - 1
+    theta = np.array(weights[:-1], dtype=np.float64)
+    coef = _library.Coef(d, address(theta), float(weights[-1]))
+    report = _library.FitReport()
+
+    def fill(out: Any, at: Any, what: str) -> None:
+        here = np.append(_library.copy_array(at.contents.theta, d, np.float64), 0.0)
+        here[-1] = at.contents.intercept
+        np.ctypeslib.as_array(out, (part_size(d, what),))[:] = sums(here, what)
+
+    def on_sums(_: Any, at: Any, hessian: bool, out: Any, __: Any) -> int:
+        return relay.status(fill, out, at, "hessian" if hessian else "gradient")
+
+    def on_direction(_: Any, at: Any, out: Any, __: Any) -> int:
+        return relay.status(fill, out, at, "direction")
+
+    parts = _library.Parts(
+        None, _library.SumsFunction(on_sums), _library.DirectionFunction(on_direction)
+    )
+    options.struct_size = _library.FIT_OPTIONS_SIZE
+    bags = (address(target), address(rows), len(target))
+    with relay:
+        relay.check(lib.parts_fit, coef, report, parts, *bags, address(shift), options)
+    return np.append(theta, coef.intercept), report

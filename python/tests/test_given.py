@@ -1,0 +1,96 @@
+"""Bags that others made: rows name them, answers have their means."""
+
+import numpy as np
+import pytest
+from conftest import make_table
+
+import priorboost as pb
+
+
+@pytest.fixture(scope="module")
+def districts():
+    X, y = make_table("linear")
+    bag = np.random.default_rng(1).integers(0, 200, len(X))
+    return X, bag, {int(b): float(y[bag == b].mean()) for b in np.unique(bag)}
+
+
+def test_whatever_holds_the_answers_gives_the_same_model(districts):
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    X, bag, means = districts
+    model = pb.PriorBoostRegressor().fit(X, bag=bag, answers=means)
+    assert np.allclose(model.coef_, np.linspace(-1, 1, 4), atol=0.2)
+    assert model.covariance_.shape == (5, 5)
+    assert model.history_["bags"].tolist() == [len(means)]
+    count = [int((bag == b).sum()) for b in means]
+    table = {"bag": list(means), "count": count, "mean": list(means.values())}
+    sums = {**table, "sum": [m * c for m, c in zip(means.values(), count, strict=True)]}
+    del sums["mean"]
+    for answers in (pd.Series(means), pd.DataFrame(table), pl.DataFrame(table)):
+        again = pb.PriorBoostRegressor().fit(X, bag=bag, answers=answers)
+        assert again.coef_.tolist() == model.coef_.tolist()
+    again = pb.PriorBoostRegressor().fit(X, bag=[str(b) for b in bag], answers=pd.DataFrame(sums))
+    assert np.allclose(again.coef_, model.coef_, rtol=1e-10)
+
+
+def test_the_noise_of_answers_is_weighed(districts):
+    pd = pytest.importorskip("pandas")
+    X, bag, means = districts
+    table = pd.DataFrame({"bag": list(means), "mean": list(means.values())})
+    exact = pb.PriorBoostRegressor().fit(X, bag=bag, answers=table)
+    noisy = table.assign(noise_variance=0.5)
+    model = pb.PriorBoostRegressor().fit(X, bag=bag, answers=noisy)
+    assert (np.diag(model.covariance_)[:4] > 2 * np.diag(exact.covariance_)[:4]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: {**m, 999: 1.0}, "'999' has an answer, but no row"),
+        (lambda m: dict(list(m.items())[1:]), "has no answer"),
+        (lambda m: {**m, next(iter(m)): np.nan}, "mean nan"),
+        (lambda m: {**m, 1.5: 1.0}, "neither text nor an integer"),
+        (lambda m: list(m), "must be the mean by bag"),
+    ],
+)
+def test_answers_that_do_not_fit_are_refused(districts, change, message):
+    X, bag, means = districts
+    with pytest.raises(ValueError, match=message):
+        pb.PriorBoostRegressor().fit(X, bag=bag, answers=change(means))
+
+
+def test_tables_that_do_not_fit_are_refused(districts):
+    pd = pytest.importorskip("pandas")
+    X, bag, means = districts
+    table = pd.DataFrame({"bag": list(means), "mean": list(means.values()), "count": 3})
+    for wrong, message in (
+        (table, "rows name it"),
+        (table[["bag", "count"]], "neither a column 'mean'"),
+        (table.drop(columns="count").assign(noise_variance=-1.0), "noise_variance"),
+        (pd.concat([table[["bag", "mean"]]] * 2), "two answers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            pb.PriorBoostRegressor().fit(X, bag=bag, answers=wrong)
+    with pytest.raises(ValueError, match="no logistic labels"):
+        pb.PriorBoostClassifier().fit(X, bag=bag, answers={b: 2.0 for b in means})
+
+
+def test_nothing_is_left_to_ask(districts):
+    X, bag, means = districts
+    for parameters in ({"rounds": 2}, {"bags": "prior"}, {"bounds": (0, 1)}):
+        with pytest.raises(ValueError, match="nothing to ask"):
+            pb.PriorBoostRegressor(**parameters).fit(X, bag=bag, answers=means)
+    with pytest.raises(ValueError, match="belong together"):
+        pb.PriorBoostRegressor().fit(X, bag=bag)
+    with pytest.raises(ValueError, match="one of them"):
+        pb.PriorBoostRegressor().fit(X, X[:, 0], bag=bag, answers=means)
+    with pytest.raises(ValueError, match="names 3 rows"):
+        pb.PriorBoostRegressor().fit(X, bag=bag[:3], answers=means)
+
+
+def test_classes_of_given_bags_are_the_office_s():
+    X, y = make_table("logistic")
+    bag = np.arange(len(X)) // 10
+    means = {int(b): float(y[bag == b].mean()) for b in np.unique(bag)}
+    model = pb.PriorBoostClassifier().fit(X, bag=bag, answers=means)
+    assert model.classes_.tolist() == [0, 1]
+    assert model.score(X, y) > 0.6

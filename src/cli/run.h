@@ -1,0 +1,36 @@
+/* Runs of train, as their model files tell of them, and the page that compares them. */
+#ifndef PBOOST_CLI_RUN_H
+#define PBOOST_CLI_RUN_H
+
+#include "cli.h"
+
+/* A model file.  Files that something else than train wrote have no record: they are models of
+ * which less is known. */
+typedef struct run_record {
+    char name[64];
+    pboost_model model;
+    json_t *root;         /* owns record */
+    const json_t *record; /* "run" of the file; NULL: none */
+} run_record;
+
+pboost_status run_load(run_record *out, const char *path, pboost_error *err);
+pboost_status run_parse(run_record *out, const char *text, const char *name, pboost_error *err);
+void run_free(run_record *run);
+
+size_t run_rounds(const run_record *run); /* in its history */
+/* A number of the record or of its round t; NaN where there is none. */
+double run_number(const run_record *run, const char *key);
+double run_round_number(const run_record *run, size_t t, const char *key);
+double run_plan_number(const run_record *run, const char *key);
+const char *run_plan_text(const run_record *run, const char *key); /* NULL where there is none */
+bool run_has_plan(const run_record *run);
+/* The test loss of the last round. */
+double run_loss(const run_record *run);
+/* The standard error of column j, of the intercept for j == columns; as told or as forecast. */
+double run_error(const run_record *run, size_t j);
+double run_error_forecast(const run_record *run, size_t j);
+
+/* All of it in one page. */
+pboost_status run_write_page(FILE *out, const run_record *runs, size_t n, pboost_error *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* A fit that goes on: its samples grow in number, or its targets change, and it is solved again.
+ *
+ * What a pass over the samples found at one point is kept.  The sums of further samples at that same
+ * point are added to it, and other targets change it by what they change of X^T y; so the next fit
+ * starts with all it needs for a first step, and passes over everything only to refine. */
+#ifndef PBOOST_REFIT_H
+#define PBOOST_REFIT_H
+
+#include <priorboost/core.h>
+
+typedef struct pboost_refit pboost_refit;
+
+/* A fit without intercept, of no samples yet, at 0.  No sample's features may have a Euclidean norm
+ * above `longest`: with it the error of a step can be bounded without a pass. */
+pboost_status pboost_refit_create(pboost_refit **out, pboost_family family, size_t cols,
+                                  double longest, pboost_error *err);
+void pboost_refit_free(pboost_refit *refit);
+
+/* Counts in samples that come after all those before; no weights, no offsets. */
+pboost_status pboost_refit_add(pboost_refit *refit, const pboost_samples *added, pboost_error *err);
+
+/* The targets of samples added have changed, and with them X^T y by `change`.  Not for the linear
+ * family, whose loss is not linear in the target. */
+void pboost_refit_retarget(pboost_refit *refit, const double *change);
+
+/* Minimises the sum of losses of `all`, the samples added so far, with the penalty of the options,
+ * of which family, estimator, intercept and threads are not looked at.  The coefficients that are
+ * given do not matter. */
+pboost_status pboost_refit_solve(pboost_coef *coef, pboost_fit_report *report, pboost_refit *refit,
+                                 const pboost_samples *all, const pboost_fit_options *options,
+                                 pboost_error *err);
+
+#endif

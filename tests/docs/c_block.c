@@ -1,0 +1,34 @@
+/* The frame of C blocks that are no programs of their own: what they may use, and what must come of
+ * them. */
+#include <math.h>
+#include <stdio.h>
+
+#include <priorboost/priorboost.h>
+
+enum { rows = 20000, cols = 4 };
+static double x[rows * cols], y[rows], theta[cols];
+
+int main(void)
+{
+    pboost_error err;
+    pboost_memory_oracle *holder = NULL;
+    pboost_glm *glm = NULL;
+    pboost_trainer *trainer = NULL;
+    pboost_synthetic data = PBOOST_SYNTHETIC_INIT;
+    data.features = cols;
+    if (pboost_synthetic_theta(theta, &data, &err) != PBOOST_OK ||
+        pboost_synthetic_rows(x, y, &data, theta, 0, 0, rows, 0, &err) != PBOOST_OK)
+        return 1;
+
+BLOCK
+
+    if (trainer == NULL || !pboost_trainer_done(trainer))
+        return 2;
+    for (size_t j = 0; j < cols; j++)
+        if (!(fabs(pboost_glm_coef(glm)->theta[j] - theta[j]) < 0.02))
+            return 3;
+    pboost_trainer_free(trainer);
+    pboost_glm_free(glm);
+    pboost_memory_oracle_free(holder);
+    return 0;
+}
