@@ -159,7 +159,8 @@ int main(void)
         double copy = rate(&m, TASKS, threads, bytes, copy_task);
         double gather = rate(&m, TASKS, threads, bytes, gather_task);
         double flops = rate(&m, 8, threads, fma_work, fma_task);
-        printf("%s\n  {\"threads\": %d, \"read_gbs\": %.2f, \"copy_gbs\": %.2f, "
+        printf("%s\n  {\"method\": \"ahead\", \"threads\": %d, \"read_gbs\": %.2f, \"copy_gbs\": "
+               "%.2f, "
                "\"gather_gbs\": %.2f, \"gflops\": %.1f}",
                threads > 1 ? "," : "", threads, 1e-9 * read, 1e-9 * copy, 1e-9 * gather,
                1e-9 * flops);
