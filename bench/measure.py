@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 from threadpoolctl import threadpool_limits
 
+# The threads of a BLAS go on spinning for some hundredths of a second after their last call, on a core
+# that the next contender needs.
+REST = 0.1
+
 
 @dataclass
 class Timing:
@@ -58,6 +62,8 @@ def take_turns(works, threads, budget, least=3, most=30):
                 if turn >= least and time.perf_counter() - begin > budget:
                     break
                 for name, work in works.items():
+                    if threads > 1:
+                        time.sleep(REST)
                     for _ in range(slot[name]):
                         start = time.perf_counter()
                         for _ in range(batch[name]):

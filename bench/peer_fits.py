@@ -122,7 +122,7 @@ def excess(value, least):
     return float((value - least) / abs(least))
 
 
-def loosest_tolerance(solve, family, x, y, start, least):
+def loosest_tolerance(solve, family, x, y, start, least, single=False):
     """The loosest tolerance that reaches the least value; then its theta, value and seconds.
 
     It is sought on a part of the rows first, where tries are cheap: the contenders' criteria are
@@ -141,8 +141,8 @@ def loosest_tolerance(solve, family, x, y, start, least):
         value = objective(family, x, y, theta.astype(np.float64))
         if best is None or value < best[2]:
             best = (tolerance, theta, value, seconds)
-        if excess(value, least) <= AGREE or x.dtype == np.float32:
-            break  # in single precision more digits are not to be had
+        if excess(value, least) <= AGREE or single:
+            break  # a solver in single precision has no more digits
     return best
 
 
@@ -172,7 +172,7 @@ def compare(library, family, rows, cols, threads, budget, warm=False, correlatio
                 tolerance, value = None, objective(family, x, y, theta.astype(np.float64))
             else:
                 tolerance, theta, value, seconds = loosest_tolerance(
-                    solve, family, x, y, start, least)
+                    solve, family, x, y, start, least, x.dtype == np.float32)
             tolerances[name], found[name], first[name] = tolerance, value, seconds
             works[name] = lambda s=solve, t=tolerance: s(family, x, y, start, t)
         least = min([ours, *found.values()])

@@ -3,13 +3,13 @@
  * The range of the values is divided into equal cells; a cell is a monotone function of the value,
  * whatever the rounding, so scattering records to their cells in order of input is one stable step
  * of a sort.  A long list goes to buckets of two thousand records or so, each a run of cells, with the
- * runs chosen from a sample; a short one goes to as many cells as it has records and is finished by
+ * runs chosen from a sample; it goes there by whole lines of the cache, past the cache, as none of them
+ * is needed soon.  A short one goes to twice as many cells as it has records and is finished by
  * insertion.  What a skewed distribution leaves together is distributed again over its own, smaller
  * range, and merged if that does not help.  The result is unique, so it does not depend on the
  * sample, the buckets or the threads. */
 #include "sort.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -613,51 +613,4 @@ pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *val
     if (n <= SHORT)
         return sort_few(row, sorted, value, n, range.low, range.high, memory, err);
     return sort_long(row, sorted, value, n, range.low, range.high, threads, 0, memory, err);
-}
-
-/* Puts rows whose keys agree but for their low bits in the order of those. */
-static pboost_status sort_run(size_t *row, const uint64_t *key, size_t n, uint64_t low_bits,
-                              pboost_workspace *memory, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    double *low = NULL;
-    size_t *order = NULL;
-
-    NEED(low = pboost_take(memory, n, 2 * sizeof *low), err);
-    NEED(order = pboost_take(memory, n, 2 * sizeof *order), err);
-    for (size_t i = 0; i < n; i++)
-        low[i] = (double)(key[row[i]] & low_bits);
-    TRY(pboost_sort_doubles(order, low + n, low, n, 1, memory, err));
-    for (size_t i = 0; i < n; i++)
-        order[n + i] = row[order[i]];
-    memcpy(row, order + n, n * sizeof *row);
-done:
-    pboost_give(memory, order);
-    pboost_give(memory, low);
-    return st;
-}
-
-/* As doubles, by as many bits as a double holds; among keys that agree in these, by the others. */
-pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, int threads,
-                               pboost_workspace *memory, pboost_error *err)
-{
-    const int low = 64 - DBL_MANT_DIG;
-    pboost_status st = PBOOST_OK;
-    double *high = NULL, *sorted = NULL;
-
-    NEED(high = pboost_take(memory, n, sizeof *high), err);
-    NEED(sorted = pboost_take(memory, n, sizeof *sorted), err);
-    for (size_t i = 0; i < n; i++)
-        high[i] = (double)(key[i] >> low);
-    TRY(pboost_sort_doubles(row, sorted, high, n, threads, memory, err));
-    for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && sorted[to] == sorted[from];)
-            to++;
-        if (to - from > 1)
-            TRY(sort_run(row + from, key, to - from, (UINT64_C(1) << low) - 1, memory, err));
-    }
-done:
-    pboost_give(memory, sorted);
-    pboost_give(memory, high);
-    return st;
 }

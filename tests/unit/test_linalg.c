@@ -156,6 +156,9 @@ static void kernels_match_plain_sums(void **state)
                     assert_near(eta[i], expected, 1e-12);
                     assert_near(eta2[i], expected, 1e-12);
                 }
+                const family_kernels *logistic = &k->family[PBOOST_LOGISTIC];
+                assert_near(logistic->total_columns(columns, CAP, count, d, theta, 0.5, w),
+                            logistic->total(eta2, w, NULL, count), 1e-12);
                 for (size_t j = 0; j < d; j++) {
                     double eg = 0.0, ec = 0.0;
                     for (size_t i = 0; i < count; i++) {
