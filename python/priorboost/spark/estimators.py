@@ -85,6 +85,23 @@ def _type_of(frame: DataFrame, name: str) -> Any:
 # ---- Models --------------------------------------------------------------------------------------
 
 
+def _literal(values: Any) -> Column:
+    return F.array(*[F.lit(float(value)) for value in values])
+
+
+def _completed(features: Column, content: models.Model) -> Column:
+    """Fill in missing numbers and bring them within limits, where a model file says so."""
+    fills = [f.fill for f in content.features for _ in range(max(1, len(f.levels) - 1))]
+    if any(fill is not None for fill in fills):
+        known = _literal([float("nan") if fill is None else fill for fill in fills])
+        features = F.zip_with(features, known, lambda x, fill: F.nanvl(F.coalesce(x, fill), fill))
+    limits = content.column_limits()
+    if limits is not None:
+        features = F.zip_with(features, _literal(limits[0]), F.greatest)
+        features = F.zip_with(features, _literal(limits[1]), F.least)
+    return features
+
+
 class _ModelWriter(MLWriter):
     def __init__(self, instance: Any) -> None:
         super().__init__()
@@ -196,9 +213,9 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
     def _mean(self, frame: DataFrame) -> Column:
         """Return the predicted mean as an expression."""
         content = self._content()
-        weights = F.array(*[F.lit(float(w)) for w in content.coef])
         features = self._features(frame)
-        products = F.zip_with(features, weights, lambda a, b: a * b)
+        known = _completed(features, content)
+        products = F.zip_with(known, _literal(content.coef), lambda a, b: a * b)
         eta = F.aggregate(products, F.lit(float(content.intercept)), lambda total, p: total + p)
         wrong = F.concat(
             F.lit("a row has "),

@@ -336,19 +336,19 @@ class Run:
         if n_chunks == 1:
             return self._cut_pieces(r, first, last, [pieces.REST])[0]
         how = [pieces.COMMON] * (n_chunks - 1) + [pieces.TO_END]
-        cuts = np.zeros(1, np.int64)
+        end = np.zeros(1, np.int64)  # the last cut so far
+        cuts = [end]
         for c, chunk in enumerate(self._cut_pieces(r, first, last, how)):
-            at = np.searchsorted(chunk, cuts[-1])
-            if at < len(chunk) and chunk[at] == cuts[-1]:
-                cuts = np.concatenate([cuts, chunk[at + 1 :]])
-                continue
-            begin = cuts[-1:]
-            more = self._cut_pieces(r, begin, last[c : c + 1], how[c : c + 1])[0]
-            if len(more) == 1:
-                rest = self._cut_pieces(r, begin, last[-1:], [pieces.REST])[0]
-                return np.concatenate([cuts, rest[1:]])
-            cuts = np.concatenate([cuts, more[1:]])
-        return cuts
+            at = int(np.searchsorted(chunk, end[0]))
+            if at == len(chunk) or chunk[at] != end[0]:
+                chunk = self._cut_pieces(r, end, last[c : c + 1], how[c : c + 1])[0]
+                if len(chunk) == 1:
+                    rest = self._cut_pieces(r, end, last[-1:], [pieces.REST])[0]
+                    return np.concatenate([*cuts, rest[1:]])
+                at = 0
+            cuts.append(chunk[at + 1 :])
+            end = chunk[-1:]
+        return np.concatenate(cuts)
 
     def _cut_pieces(self, r: Round, first: Array, last: Array, how: list[int]) -> list[Array]:
         """Cut pieces of the sorted scores, each in a task of its own."""

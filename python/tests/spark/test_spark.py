@@ -1,5 +1,6 @@
 """The training on Spark against the one on a single machine, on executors that may die."""
 
+import doctest
 import runpy
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from pyspark.sql import functions as F
 
 import priorboost as pb
 import priorboost.spark as ps
-from priorboost.spark import asking, flow, pieces, stages, tree
+from priorboost.spark import asking, blocks, flow, pieces, stages, tree
 
 pytest_plugins = ["cluster"]
 pytestmark = pytest.mark.spark
@@ -279,14 +280,18 @@ def test_an_executor_dies_while_it_sorts_and_stages_are_repeated(
 
 def test_models_are_saved_and_read(spark, cli, tmp_path):
     content = pb.Model(
-        "logistic", [pb.Feature(n) for n in NAMES], NAMES, np.array([0.1, -2.0, 1 / 3]), 0.7,
+        "logistic",
+        [pb.Feature("f0", limits=(-1.0, 1.5)), pb.Feature("f1", fill=0.25), pb.Feature("f2")],
+        NAMES, np.array([0.1, -2.0, 1 / 3]), 0.7,
         training={"algorithm": "priorboost", "min_bag": 4, "rounds": 2, "l2": 1.0},
     )  # fmt: skip
     pb.save_model(content, tmp_path / "model.json")
     model = ps.PriorBoostClassificationModel.fromModelFile(str(tmp_path / "model.json"))
     model.setProbabilityCol("p").setThreshold(0.9).history = [{"round": 1, "within": 0.5}]
     X = make_table("logistic", n=50, d=D)[0]
+    X[7, 1] = np.nan
     frame = frame_of(spark, X, X[:, 0], np.arange(50))
+    means = content.predict(pd.DataFrame(X, columns=NAMES))
     path = f"file://{tmp_path}/pipeline"
     PipelineModel(stages=[model]).write().overwrite().save(path)
     again = PipelineModel.load(path).stages[0]
@@ -295,13 +300,13 @@ def test_models_are_saved_and_read(spark, cli, tmp_path):
     assert (again.getThreshold(), again.uid) == (0.9, model.uid)
     assert again.history == model.history
     found = again.transform(frame).orderBy("id").toPandas()
-    assert np.allclose([v[1] for v in found["p"]], content.predict(X), rtol=1e-14)
+    assert np.allclose([v[1] for v in found["p"]], means, rtol=1e-14)
 
     again.saveModelFile(str(tmp_path / "again.json"))
     pd.DataFrame(X, columns=NAMES).to_csv(tmp_path / "x.csv", index=False, float_format="%.17g")
     out = tmp_path / "out.csv"
     cli("predict", "--model", tmp_path / "again.json", "--data", tmp_path / "x.csv", "--out", out)
-    assert np.allclose(pd.read_csv(out).iloc[:, -1], content.predict(X), rtol=1e-12)
+    assert np.allclose(pd.read_csv(out).iloc[:, -1], means, rtol=1e-12)
     with pytest.raises(ValueError, match="holds a logistic model"):
         ps.PriorBoostRegressionModel.fromModelFile(str(tmp_path / "model.json"))
 
@@ -367,6 +372,11 @@ def test_wrong_tables(spark):
             estimator.fit(frame)
     with pytest.raises(ValueError, match="at most 10 rounds"):
         estimator.copy({estimator.rounds: 11}).fit(plain)
+
+
+def test_the_examples_of_the_pieces():
+    for module in (blocks, tree):
+        assert doctest.testmod(module).failed == 0
 
 
 # ---- The example ---------------------------------------------------------------------------------
