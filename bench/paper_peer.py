@@ -155,7 +155,8 @@ class Linear:
 class Logistic:
     """scikit-learn's default, lbfgs with tol 1e-4, does not reach the minimum: on 2^19 rows it stops
     where the last round did, and its losses are off by up to 2 %.  This solver with this tolerance
-    agrees with the minimum to about 1e-6 in the loss, and is the fastest of them that does."""
+    agrees with the minimum to about 1e-6 in the loss; of those that do it is the fastest on 8 features,
+    and within 12 % of the fastest on 64."""
 
     rounded = True
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
+import statistics
 import time
 
 import numpy as np
@@ -22,14 +23,10 @@ from priorboost import _library
 from priorboost._library import lib
 
 
-def best(function, repeats: int) -> float:
-    """Microseconds of the fastest run."""
-    least = float("inf")
-    for _ in range(repeats):
-        began = time.perf_counter()
-        function()
-        least = min(least, time.perf_counter() - began)
-    return 1e6 * least
+def microseconds(function) -> float:
+    began = time.perf_counter()
+    function()
+    return 1e6 * (time.perf_counter() - began)
 
 
 def bare(X, y, model):
@@ -52,28 +49,22 @@ def two_calls():
 
 
 def overhead(repeats: int) -> list[dict]:
+    """Median times of C and Python, each taking its turn, so that both meet the same caches."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4096, 8))
     y = X @ rng.normal(size=8) + 0.1 * rng.normal(size=4096)
-    calls = best(two_calls, 1000)
+    calls = statistics.median(microseconds(two_calls) for _ in range(1000))
     rows = []
     for rounds in (1, 16):
         model = pb.PriorBoostRegressor(min_bag=16, rounds=rounds)
         floor = bare(X, y, model)
-        floor()
-        pairs = [(best(floor, 20), best(lambda m=model: m.fit(X, y), 20)) for _ in range(repeats)]
-        c, python = (min(column) for column in zip(*pairs, strict=True))
+        pairs = [
+            (microseconds(floor), microseconds(lambda m=model: m.fit(X, y)))
+            for _ in range(repeats)
+        ]
+        c, python = (statistics.median(column) for column in zip(*pairs, strict=True))
         c -= calls
-        middle = sorted(python - c for c, python in pairs)[len(pairs) // 2] + calls
-        rows.append(
-            {
-                "rounds": rounds,
-                "c_us": c,
-                "python_us": python,
-                "overhead_us": python - c,
-                "median_overhead_us": middle,
-            }
-        )
+        rows.append({"rounds": rounds, "c_us": c, "python_us": python, "overhead_us": python - c})
     return rows
 
 
@@ -101,7 +92,7 @@ def large() -> dict:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--large", action="store_true", help="also fit 10^7 x 8 (1 GB)")
-    parser.add_argument("--repeats", type=int, default=50)
+    parser.add_argument("--repeats", type=int, default=5000)
     arguments = parser.parse_args()
     report = {"version": pb.__version__, "overhead_4096x8": overhead(arguments.repeats)}
     if arguments.large:

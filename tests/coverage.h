@@ -20,6 +20,7 @@ typedef struct {
 
 typedef struct {
     size_t runs, weights, covered, failed; /* failed: refused or not converged */
+    size_t warned;                         /* said that its intervals are too short */
     double z2;                             /* mean squared error over its estimated variance */
     double error;                          /* mean relative squared error of theta */
     double dispersion;
@@ -100,6 +101,7 @@ static inline void coverage_run(coverage_result *r, const coverage_case *c, uint
     TRY_RUN(pboost_trainer_run(trainer, NULL));
     done = pboost_glm_report(glm)->converged;
     coverage_count(r, theta, pboost_glm_coef(glm), pboost_glm_covariance(glm));
+    r->warned += pboost_glm_report(glm)->undercovers;
     r->dispersion += pboost_glm_report(glm)->dispersion;
 done:
     r->runs++;

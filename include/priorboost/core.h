@@ -178,9 +178,10 @@ PBOOST_API pboost_status pboost_predict(double *mean, pboost_family family,
 
 /* How answers become a model. */
 typedef enum pboost_estimator {
-    PBOOST_EVENT,       /* eq. (1): every row's target is its bag's answer */
-    PBOOST_AGGREGATE,   /* each bag's mean prediction is fitted to its answer; unbiased */
-    PBOOST_INTERPOLATED /* (1 - rho) times the unweighted bag-level loss + rho times event's */
+    PBOOST_EVENT,        /* eq. (1): every row's target is its bag's answer */
+    PBOOST_AGGREGATE,    /* each bag's mean prediction is fitted to its answer; unbiased */
+    PBOOST_INTERPOLATED, /* (1 - rho) times the unweighted bag-level loss + rho times event's */
+    PBOOST_ESTIMATOR_CV  /* whichever foretells bags left out of the fit best */
 } pboost_estimator;
 
 /* How the covariance of an aggregate fit is estimated. */
@@ -234,7 +235,11 @@ typedef struct pboost_fit_report {
     double eta_sd;     /* standard deviation of the linear predictor over the rows */
     bool separable;    /* eta_sd is so large (> 8) that predictions are all but certain */
     bool dispersion_floored; /* the noise hides the dispersion: its standard error stands for it */
-    bool undercovers; /* Poisson, noise, bags as mixed as random ones: intervals are too short */
+    bool undercovers; /* b'' varies, noise, bags as mixed as random ones: intervals are too short */
+    /* Of all estimators.  Noise, or too few events, hide even the mean: it is not clearly within the
+     * family's range.  No weight can be known then; the model is constant at the nearest mean. */
+    bool mean_hidden;
+    pboost_estimator estimator; /* the one that fitted; cross-validation may have chosen it */
 } pboost_fit_report;
 
 /* Minimises sum_i weight_i * loss(target_i, x_i theta + intercept + offset_i) + (l2/2) |theta|^2,
@@ -659,7 +664,8 @@ PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix 
 PBOOST_API void pboost_plan_free(pboost_plan *plan);
 
 /* What answers say about belief->dispersion and ->model_error: residuals of the bags, and of groups
- * of four neighbours merged.  coef is a fit to those answers. */
+ * of neighbours merged.  coef is a fit to those answers.  A dispersion that belief holds already is
+ * taken for a guess and weighed with what is measured. */
 PBOOST_API pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
                                              const pboost_matrix *x, const double *offset,
                                              const pboost_answers *answers, const pboost_coef *coef,

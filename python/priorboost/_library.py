@@ -152,6 +152,8 @@ class FitReport(Structure):
         ("separable", c_bool),
         ("dispersion_floored", c_bool),
         ("undercovers", c_bool),
+        ("mean_hidden", c_bool),
+        ("estimator", c_int),
     ]
 
 
@@ -260,7 +262,7 @@ class Run(Structure):
         ("path", c_void_p),
         ("coef", POINTER(Coef)),
         ("history", c_void_p),
-        ("report", POINTER(FitReport)),
+        ("report", c_void_p),
         ("covariance", c_void_p),
     ]
 
@@ -430,9 +432,7 @@ class Model(Structure):
     ]
 
 
-SumsFunction = CFUNCTYPE(
-    c_int, c_void_p, POINTER(Coef), c_bool, POINTER(c_double), POINTER(Error)
-)
+SumsFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Coef), c_bool, POINTER(c_double), POINTER(Error))
 DirectionFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Coef), POINTER(c_double), POINTER(Error))
 
 

@@ -123,9 +123,12 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         columns = PLAIN
         if self.standardize or self.winsorize is not None:
             columns = Columns.learn(X, self.winsorize, self.standardize, self.fit_intercept)
-        table = Table(
-            columns.apply(X), weights_of(weight, n_rows), by_row(offset, n_rows, "offset")
-        )
+            X = columns.apply(X)
+        table = Table(X)
+        if weight is not None:
+            table.weight = weights_of(weight, n_rows)
+        if offset is not None:
+            table.offset = by_row(offset, n_rows, "offset")
         plan = None
         try:
             if answers is not None:
@@ -154,15 +157,17 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             keeper = MemoryHandle(labels, self._rules(), self.clamp, has_seed, seed)
             return self._train(table, keeper.interface, None, keys, prior, has_seed, seed)
         how, training = self._recipe()
-        settings = Settings.from_buffer_copy(how.trainer)
-        settings.default_rounds(len(labels), table.X.shape[1], how.rules.min_bag)
-        if keys is not None or prior is not None:
+        settings = how.trainer  # a view: what is set here is set there
+        if not settings.rounds or keys is not None or prior is not None:
+            settings = Settings.from_buffer(how, type(how).trainer.offset)
+            settings.default_rounds(len(labels), table.X.shape[1], how.rules.min_bag)
             settings.lend(prior, keys)
-        how.trainer = settings
         result = simulate(table, labels, how)
         training["rounds"] = settings.rounds
         training["rows_spent"] = len(labels)
         training["l2"] = result.report.l2
+        if self.estimator == "cv":
+            training["estimator"] = name_of("estimator", result.report.estimator)
         return result, training, None
 
     def _recipe(self) -> tuple[_library.Simulation, dict[str, Any]]:
@@ -242,6 +247,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         pilot = Automatic(table.X, table.offset, rules, fit, settings) if automatic else None
         revise = None if pilot is None else pilot.revise
         result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
+        fit.estimator = result.report.estimator  # cross-validation may have chosen it
         training = describe(rules, settings, fit, has_seed, n_rows, result.report.l2)
         return result, training, None if pilot is None else pilot.plan
 
@@ -255,7 +261,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             result = fit_given(table, log, fit)
         return result, {
             "algorithm": "given",
-            "estimator": name_of("estimator", fit.estimator),
+            "estimator": name_of("estimator", result.report.estimator),
             "bags": "given",
             "min_bag": int(bags.sizes.min()),
             "rounds": 1,
@@ -289,7 +295,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
 
     def _take(self, result: GLMResult, columns: Columns) -> None:
         """Set the attributes that end in an underscore."""
-        columns.restore(result)
+        if columns is not PLAIN:
+            columns.restore(result)
         report = result.report
         warn(report, result.path.shape[1] - (not self.fit_intercept))
         self.l2_ = report.l2
@@ -459,8 +466,13 @@ def warn(report: _library.FitReport, n_parameters: int) -> None:
         )
     if report.undercovers:
         _warn(
-            "Poisson with noise on bags as mixed as random ones: the intervals are too short; "
-            "bags='features' does not have that fault"
+            "noise on bags as mixed as random ones: the intervals are too short; bags='features' does "
+            "not have that fault"
+        )
+    if report.mean_hidden:
+        _warn(
+            "the noise, or a lack of events, hides even the mean of the labels: no weight can be "
+            "known, and the model is constant"
         )
     if 0 < report.bags < 2 * n_parameters:
         _warn(

@@ -17,7 +17,7 @@ from ._library import _check, lib
 from .bags import Bags
 from .data import Array, response
 from .options import rules_of, seed_of
-from .relay import Relay
+from .relay import Relay as Relay
 
 __all__ = ["InMemoryOracle", "Oracle"]
 

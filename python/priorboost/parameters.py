@@ -90,7 +90,7 @@ class FitParameters:
             )
         if self.l2 == "cv" and name != "aggregate":
             raise ValueError(f"l2='cv' is for estimator='aggregate', not for {name!r}")
-        if self.rho is not None and name != "interpolated":
+        if self.rho is not None and name not in ("interpolated", "cv"):
             raise ValueError(f"rho is for estimator='interpolated', not for {name!r}")
         if self.covariance not in _COVARIANCES:
             raise ValueError(f"covariance is {self.covariance!r}; it must be 'model' or 'sandwich'")

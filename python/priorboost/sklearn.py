@@ -44,11 +44,12 @@ class PriorBoostRegressor(RegressorMixin, PriorBoostGLM):  # type: ignore[misc]
     algorithm : {"priorboost", "oneshot", "pbprefix"}, optional
         "priorboost" (the default) trains on the last slice only, "pbprefix" on all slices so far;
         "oneshot" is one round of random bags.
-    estimator : {"event", "aggregate", "interpolated"}, optional
+    estimator : {"event", "aggregate", "interpolated", "cv"}, optional
         How answers become a model.  "event" (the default): every row's target is its bag's answer,
         as in the paper.  "aggregate": each bag's mean prediction is fitted to its answer, which is
         unbiased, weighs noise rightly and gives a covariance; it uses the answers of all rounds.
-        "interpolated": between the bag-level and the event-level loss, see ``rho``.
+        "interpolated": between the bag-level and the event-level loss, see ``rho``.  "cv": the one of
+        these that foretells bags left out of the fit best.
     bags : {"prior", "random", "features", "hybrid"}, optional
         "prior" (the default): optimal for the last round's predictions.  "features": apart in every
         direction of X, which suits the aggregate estimator.  "hybrid": with the predictions as one

@@ -19,7 +19,7 @@ from .data import Array, matrix
 from .relay import Relay
 
 _ALL = 2**63 - 1
-_F64 = np.dtype(np.float64)
+_REPORT_SIZE = ctypes.sizeof(_library.FitReport)
 # Cells of X from which a run is watched for Ctrl-C; less takes a few milliseconds.
 _WATCHED_CELLS = 1 << 17
 
@@ -149,16 +149,12 @@ class Run:
         self._borrowed = (table, oracle, settings, relay, x)
         self._call = _check if relay is None else relay.check
         self.run = _library.Run()
-        self._call(
-            lib.run_open,
-            self.run,
-            x,
-            address(table.weight),
-            address(table.offset),
-            oracle,
-            fit,
-            settings,
-        )
+        weight, offset = address(table.weight), address(table.offset)
+        try:
+            self._call(lib.run_open, self.run, x, weight, offset, oracle, fit, settings)
+        except BaseException:  # Ctrl-C may come out of a call that has succeeded
+            lib.run_close(self.run)
+            raise
 
     def __enter__(self) -> Run:
         return self
@@ -188,16 +184,19 @@ class Run:
 
     def result(self) -> GLMResult:
         """Copy what the rounds have given."""
-        return _result_of(self.run)
+        return _result_of(self.run, self.coef.n + 1)
 
 
-def _result_of(run: _library.Run) -> GLMResult:
-    rounds, n = run.rounds, run.coef.contents.n + 1
+def _result_of(run: _library.Run, n: int) -> GLMResult:
+    """Copy what a run of n weights, the intercept's included, has given: small, so by bytes."""
+    rounds = run.rounds
+    path = bytearray(ctypes.string_at(run.path, rounds * n * 8))
     history = ctypes.string_at(run.history, rounds * _library.ROUND.itemsize)
+    report = ctypes.string_at(run.report, _REPORT_SIZE)
     return GLMResult(
-        copy_array(run.path, rounds * n, _F64).reshape(rounds, n),
+        np.frombuffer(path).reshape(rounds, n),
         np.frombuffer(history, _library.ROUND),
-        _library.FitReport.from_buffer_copy(run.report.contents),
+        _library.FitReport.from_buffer_copy(report),
         square_of(run.covariance, n),
     )
 
@@ -221,9 +220,9 @@ def _simulate(
 ) -> GLMResult:
     run, x = _library.Run(), matrix(table.X)
     weight, offset = address(table.weight), address(table.offset)
-    call(lib.run_simulate, run, x, address(labels), weight, offset, how)
-    try:
-        return _result_of(run)
+    try:  # Ctrl-C may come out of a call that has succeeded
+        call(lib.run_simulate, run, x, address(labels), weight, offset, how)
+        return _result_of(run, table.X.shape[1] + 1)
     finally:
         lib.run_close(run)
 

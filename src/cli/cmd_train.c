@@ -117,10 +117,20 @@ static pboost_status result_reserve(train_result *result, size_t cols, pboost_er
     NEED(result->bag_deviance = calloc(rounds, sizeof(double)), err);
     NEED(result->bags_asked = calloc(rounds, sizeof *result->bags_asked), err);
     NEED(result->bag_deviance_ahead = calloc(rounds, sizeof(double)), err);
-    if (result->estimator == PBOOST_AGGREGATE)
+    if (result->estimator == PBOOST_AGGREGATE || result->estimator == PBOOST_ESTIMATOR_CV)
         NEED(result->covariance = calloc(n * n, sizeof(double)), err);
 done:
     return st;
+}
+
+/* With --estimator cv: the one that the last fit chose. */
+static void take_chosen(train_result *result)
+{
+    result->estimator = result->fit.estimator;
+    if (result->estimator == PBOOST_AGGREGATE)
+        return;
+    free(result->covariance); /* it has none */
+    result->covariance = NULL;
 }
 
 static pboost_status run_trainer(cli_context *cli, const train_arguments *a, const train_data *data,
@@ -158,6 +168,7 @@ static pboost_status run_trainer(cli_context *cli, const train_arguments *a, con
     result->rounds = pboost_trainer_rounds_done(trainer);
     result->rows_spent = pboost_trainer_answers(trainer)->n_rows;
     result->fit = *pboost_glm_report(glm);
+    take_chosen(result);
     if (result->covariance != NULL) {
         size_t n = data->cols + 1;
         memcpy(result->covariance, pboost_glm_covariance(glm), n * n * sizeof(double));
@@ -189,6 +200,7 @@ static pboost_status fit_given(const train_arguments *a, train_data *data, train
     TRY(pboost_coef_init(coef, data->cols, err));
     TRY(pboost_answers_fit(coef, &result->fit, result->covariance, &x, data->weight, data->offset,
                            &data->given, 0, &result->fit_options, err));
+    take_chosen(result);
     TRY(pboost_bag_deviance(&result->bag_deviance[0], a->family, &x, NULL, data->offset,
                             &data->given, 0, data->given.n_bags, coef, a->threads, err));
     result->bag_deviance_ahead[0] = NAN;
@@ -337,7 +349,8 @@ static pboost_status choose_estimator(train_result *result, const train_argument
         FAIL(err, PBOOST_INVALID,
              "--round and --estimator %s do not go together: it needs means as they are",
              pboost_estimator_name(result->estimator));
-    if (a->has_rho && result->estimator != PBOOST_INTERPOLATED)
+    bool chosen = result->estimator == PBOOST_ESTIMATOR_CV;
+    if (a->has_rho && result->estimator != PBOOST_INTERPOLATED && !chosen)
         FAIL(err, PBOOST_INVALID, "--rho is for --estimator interpolated, not for %s",
              pboost_estimator_name(result->estimator));
     if (a->has_rho && !(a->rho <= 1.0))
@@ -350,7 +363,7 @@ static pboost_status choose_estimator(train_result *result, const train_argument
         if (!sandwich && strcmp(a->covariance, "model") != 0)
             FAIL(err, PBOOST_INVALID, "--covariance is '%s'; it must be model or sandwich",
                  a->covariance);
-        if (result->estimator != PBOOST_AGGREGATE)
+        if (result->estimator != PBOOST_AGGREGATE && !chosen)
             FAIL(err, PBOOST_INVALID, "--covariance is for --estimator aggregate, not for %s",
                  pboost_estimator_name(result->estimator));
         fit->covariance = sandwich ? PBOOST_COVARIANCE_SANDWICH : PBOOST_COVARIANCE_MODEL;
@@ -515,7 +528,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "aggregate: each bag's mean prediction is fitted to its\n"
          "answer: no bias, standard errors, answers of all rounds;\n"
          "interpolated: between the unweighted bag-level loss\n"
-         "and event"},
+         "and event; cv: the one of these that foretells bags left\n"
+         "out of the fit best"},
         {"--rho", "R", cli_read_positive, &a.rho, &a.has_rho,
          "interpolated: 0 is bag-level, 1 is event; default 0.5"},
         {"--covariance", "model|sandwich", cli_read_text, &a.covariance, NULL,

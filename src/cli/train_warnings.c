@@ -4,7 +4,28 @@
 
 #include "train.h"
 
+#define LARGE_SD 8.0     /* of a linear predictor: predictions are all but certain */
 #define HIGH_PEARSON 1.5 /* residuals that large are not the model's */
+
+/* sd of the linear predictor over the rows: the aggregate fit reports it, of others it is measured.
+ * Offsets aside. */
+static double predictor_sd(const train_data *data, const train_result *r)
+{
+    const pboost_coef *coef = &r->path[r->rounds - 1]; /* in the units of the file */
+    double mean = 0.0, square = 0.0;
+    if (r->estimator == PBOOST_AGGREGATE)
+        return r->fit.eta_sd;
+    for (size_t i = 0; i < data->rows; i++) {
+        double eta = 0.0;
+        for (size_t j = 0; j < data->cols; j++)
+            eta += data->x[i * data->cols + j] * coef->theta[j] *
+                   (data->scale != NULL ? data->scale[j] : 1.0);
+        double step = eta - mean;
+        mean += step / (double)(i + 1);
+        square += step * (eta - mean);
+    }
+    return sqrt(square / (double)data->rows);
+}
 
 size_t train_warnings(train_warning *out, const train_arguments *a, const train_data *data,
                       const train_result *r)
@@ -21,17 +42,23 @@ size_t train_warnings(train_warning *out, const train_arguments *a, const train_
         WARN("the features have rank %zu; column '%.100s' adds nothing to those before it and has "
              "weight 0",
              f->rank, data->encoding.column[f->first_dropped]);
-    if (f->separable)
+    double sd = a->family != PBOOST_LINEAR ? predictor_sd(data, r) : 0.0;
+    if (f->separable || !(sd <= LARGE_SD))
         WARN("the linear predictor has standard deviation %.3g: the answers all but separate the "
              "rows, and weights are as large as the penalty lets them be; their errors mean little",
-             f->eta_sd);
+             sd);
     if (f->dispersion_floored)
         WARN("the noise hides the dispersion of the labels; its own standard error, %.3g, stands "
              "for it",
              f->dispersion);
     if (f->undercovers)
-        WARN("Poisson with noise on bags as mixed as random ones: the intervals are too short; "
-             "bags of similar rows (--bags features) do not have that fault");
+        WARN("%s with noise on bags as mixed as random ones: the intervals are too short; "
+             "bags of similar rows (--bags features) do not have that fault",
+             pboost_family_name(a->family));
+    if (f->mean_hidden)
+        WARN("the noise, or a lack of events, hides even the mean of the labels: no weight can be "
+             "known, and the model is constant; larger bags, more rows or a larger epsilon are "
+             "needed");
     if (r->estimator == PBOOST_AGGREGATE && f->bags < 2 * parameters)
         WARN("only %zu bags for %zu parameters: the penalty decides most of the result", f->bags,
              parameters);

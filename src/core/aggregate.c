@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "constant.h"
 #include "dispersion.h"
 #include "try.h"
 #include "watch.h"
@@ -174,33 +175,6 @@ static void refresh_dispersion(aggregate_fit *fit, double freedom)
 
 /* ---- Start ---------------------------------------------------------------------------------- */
 
-static double link(pboost_family family, double mean)
-{
-    if (family == PBOOST_LOGISTIC) {
-        mean = fmin(fmax(mean, 1e-3), 1.0 - 1e-3);
-        return log(mean / (1.0 - mean));
-    }
-    return family == PBOOST_POISSON ? log(mean) : mean;
-}
-
-/* The mean answer by rows, and the mean of the offsets as the family sees them. */
-static void constant_model(double *x, const aggregate_fit *fit)
-{
-    const bag_rows *rows = &fit->data.rows;
-    bool poisson = fit->family->family == PBOOST_POISSON;
-    double total = 0.0, offset = 0.0, first = (double)rows->start[0];
-    double n = (double)rows->start[rows->n_bags] - first;
-    memset(x, 0, fit->pass.n_parameters * sizeof *x);
-    if (!fit->options->intercept)
-        return;
-    for (size_t b = 0; b < rows->n_bags; b++)
-        total += fit->data.answer[b] * (double)(rows->start[b + 1] - rows->start[b]);
-    for (size_t i = rows->start[0]; rows->offset != NULL && i < rows->start[rows->n_bags]; i++)
-        offset += poisson ? exp(rows->offset[rows->row[i]]) : rows->offset[rows->row[i]];
-    offset = rows->offset == NULL ? 0.0 : poisson ? log(offset / n) : offset / n;
-    x[0] = link(fit->family->family, total / n) - offset;
-}
-
 /* Minus twice the Gaussian pseudo-likelihood of the point: residuals and their variances weighed
  * against each other. */
 static double misfit(const aggregate_fit *fit)
@@ -236,11 +210,13 @@ static void start(aggregate_fit *fit, const pboost_coef *coef)
     double *x = fit->parameter, *given = fit->lm.trial;
     bool warm = coef != NULL && fit->options->l2 != 0.0 && !is_zero(coef->theta, coef->n);
     fit->phi = 1.0;
-    constant_model(x, fit);
+    memset(x, 0, fit->pass.n_parameters * sizeof *x);
+    if (fit->options->intercept)
+        x[0] = pboost_constant_intercept(&fit->data.rows, fit->options->family, fit->start_mean);
     move_to(fit, x);
     refresh_dispersion(fit, 1.0);
     double constant = misfit(fit);
-    if (!warm)
+    if (!warm || fit->mean_hidden)
         return; /* NOLINT(clang-analyzer-unix.Malloc): x belongs to the fit */
     pboost_units_enter(given, &fit->units, coef, fit->options->intercept);
     if (move_to(fit, given) < constant)
@@ -259,6 +235,7 @@ static void fill_report(pboost_fit_report *report, aggregate_fit *fit, const lev
         double r = fit->residual[b], v = fit->phi * fit->point.variance[b] + fit->data.noise[b];
         pearson += r != 0.0 && !isinf(v) ? r * r / v : 0.0;
     }
+    report->estimator = PBOOST_AGGREGATE;
     report->objective = last->value;
     report->gradient_norm = last->gradient_norm;
     report->rank = fit->lm.rank - fit->options->intercept;
@@ -296,7 +273,7 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         refresh_penalty(fit);
         if (report->iterations == 0)
             floor = fit->family->no_loss * squares(fit, &fit->point);
-        size_t left = o->max_iterations - report->iterations;
+        size_t left = fit->mean_hidden ? 0 : o->max_iterations - report->iterations;
         levenberg_options options = {.max_steps = left < INNER_STEPS ? left : INNER_STEPS,
                                      .tolerance = o->tolerance,
                                      .slack = INNER_SLACK,
@@ -309,10 +286,12 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         refresh_dispersion(fit, effective_freedom(fit));
         bool settled = fabs(fit->phi - phi) <= SETTLED * phi;
         report->converged = last.converged && last.steps == 0 && settled;
-        if (report->converged || report->iterations >= o->max_iterations ||
+        if (report->converged || report->iterations >= o->max_iterations || fit->mean_hidden ||
             (last.stuck && last.steps > 0 && settled))
             break;
     }
+    report->converged = report->converged || fit->mean_hidden;
+    report->mean_hidden = fit->mean_hidden;
     fill_report(report, fit, &last);
 done:
     return st;
@@ -360,26 +339,6 @@ done:
     return st;
 }
 
-/* An intercept is not penalised: it runs away from answers whose mean is no mean of the family. */
-static pboost_status check_mean(const bag_data *data, const pboost_fit_options *o,
-                                pboost_error *err)
-{
-    const family_info *family = pboost_family_info(o->family);
-    double sum = 0.0, n = 0.0;
-    for (size_t b = 0; b < data->rows.n_bags; b++) {
-        double size = (double)(data->rows.start[b + 1] - data->rows.start[b]);
-        sum += size * data->answer[b];
-        n += size;
-    }
-    bool low = family->curved && sum <= 0.0, high = o->family == PBOOST_LOGISTIC && sum >= n;
-    if (o->intercept && (low || high))
-        return pboost_fail(err, PBOOST_BAD_DATA,
-                           "no finite solution: the mean answer is %g, and %s means are %s; the "
-                           "intercept is not penalised, so fit without one and with l2 > 0",
-                           sum / n, family->name, family->means);
-    return PBOOST_OK;
-}
-
 pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *data,
                                     const pboost_answers *answers,
                                     const pboost_fit_options *options, pboost_error *err)
@@ -407,7 +366,6 @@ pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *dat
     if (coef->n != data->rows.x->cols)
         FAIL(err, PBOOST_INVALID, "there are %zu coefficients for %zu columns", coef->n,
              data->rows.x->cols);
-    TRY(check_mean(data, options, err));
 done:
     return st;
 }
@@ -421,6 +379,9 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
                            .options = options,
                            .family = pboost_family_info(options->family),
                            .multiple = 1.0};
+    answer_mean mean = pboost_answer_mean(data, NULL, options->family);
+    out->start_mean = mean.nearest;
+    out->mean_hidden = options->intercept && (mean.outside || mean.unclear);
     TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
     TRY(pboost_gather_rows(&out->rows, &data->rows, &out->units, options->threads, err));
     TRY(pboost_bagpass_init(&out->pass, &out->rows.rows, options->family, options->intercept, NULL,
@@ -473,7 +434,7 @@ pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report,
     TRY(pboost_aggregate_solve(&fit, report, coef, err));
     if (covariance != NULL)
         TRY(pboost_aggregate_covariance(covariance, &fit, err));
-    if (options->family == PBOOST_POISSON && has_noise(&data))
+    if (fit.family->curved && has_noise(&data))
         TRY(pboost_bags_are_mixed(&report->undercovers, &fit, err));
     pboost_units_leave(coef, &fit.units, fit.parameter, options->intercept);
 done:

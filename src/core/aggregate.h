@@ -27,6 +27,8 @@ typedef struct {
     double lambda, multiple;     /* in standard units; its multiple of the default */
     double phi, freedom;
     bool floored;
+    double start_mean; /* of the constant model */
+    bool mean_hidden;  /* by noise: then that is the solution (constant.c) */
     levenberg lm;
 } aggregate_fit;
 
@@ -55,6 +57,10 @@ pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit
 /* Whether the bags are about as mixed as random ones would be: the variance of the features between
  * bags is less than twice what it is when rows fall into bags by chance. */
 pboost_status pboost_bags_are_mixed(bool *out, const aggregate_fit *fit, pboost_error *err);
+
+/* Folds of equal size: a number below CROSSVAL_FOLDS for each bag. */
+#define CROSSVAL_FOLDS 5
+void pboost_crossval_folds(unsigned char *fold, size_t n, uint64_t seed);
 
 /* Sets fit->multiple to that multiple of the default lambda which predicts held-out bags best. */
 pboost_status pboost_aggregate_choose_l2(aggregate_fit *fit, const pboost_coef *coef,

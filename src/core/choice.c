@@ -77,6 +77,8 @@ pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *traine
         goto done;
     o.brief = true;
     o.belief.coef = coef;
+    o.belief.dispersion =
+        choice->plan.dispersion; /* what was assumed is weighed with what is seen */
     TRY(pboost_belief_learn(&o.belief, o.family, x, offset, pboost_trainer_answers(trainer), coef,
                             o.threads, err));
     TRY(pboost_plan_make(&revised, x, offset, &o, err));

@@ -12,7 +12,6 @@
 #include "rng.h"
 #include "try.h"
 
-#define FOLDS 5
 #define CANDIDATES 11
 #define STEP 0.31622776601683794 /* ten to the minus a half */
 
@@ -118,10 +117,10 @@ done:
 }
 
 /* Folds of equal size: bags in the order of a random key take them in turn. */
-static void draw_folds(unsigned char *fold, size_t n, uint64_t seed)
+void pboost_crossval_folds(unsigned char *fold, size_t n, uint64_t seed)
 {
     for (size_t b = 0; b < n; b++)
-        fold[b] = (unsigned char)(b % FOLDS);
+        fold[b] = (unsigned char)(b % CROSSVAL_FOLDS);
     for (size_t b = n; b-- > 1;) {
         size_t other = (size_t)(pboost_rng_key(seed, RNG_SHUFFLE, 2, b) % (b + 1));
         unsigned char swap = fold[b];
@@ -139,17 +138,18 @@ pboost_status pboost_aggregate_choose_l2(aggregate_fit *fit, const pboost_coef *
     double multiple[CANDIDATES], criterion[CANDIDATES] = {0};
     pboost_fit_report reference;
 
-    if (n < 2 * FOLDS)
+    if (n < 2 * CROSSVAL_FOLDS)
         FAIL(err, PBOOST_BAD_DATA,
-             "cross-validation over bags needs at least %d of them; there are %zu", 2 * FOLDS, n);
+             "cross-validation over bags needs at least %d of them; there are %zu",
+             2 * CROSSVAL_FOLDS, n);
     NEED(fold = pboost_alloc(n, 1), err);
-    draw_folds(fold, n, fit->options->seed);
+    pboost_crossval_folds(fold, n, fit->options->seed);
     fit->multiple = 1.0;
     TRY(pboost_aggregate_solve(fit, &reference, coef, err));
     multiple[0] = 100.0;
     for (size_t c = 1; c < CANDIDATES; c++)
         multiple[c] = multiple[c - 1] * STEP;
-    for (unsigned char f = 0; f < FOLDS; f++)
+    for (unsigned char f = 0; f < CROSSVAL_FOLDS; f++)
         TRY(run_fold(criterion, multiple, &fit->data, fold, f, fit->weight, fit->options, err));
     for (size_t c = 1; c < CANDIDATES; c++)
         if (criterion[c] < criterion[best])

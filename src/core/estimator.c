@@ -1,20 +1,13 @@
 /* The estimators as one table: how a log of answers becomes coefficients. */
+#include "estimator.h"
+
 #include <math.h>
 #include <string.h>
 
+#include "constant.h"
+#include "matrix.h"
 #include "names.h"
 #include "try.h"
-#include "workspace.h"
-
-/* What every estimator is given. */
-typedef struct {
-    const pboost_matrix *x;
-    const double *weight, *offset;
-    const pboost_answers *answers;
-    size_t first_bag;
-    const pboost_fit_options *options;
-    pboost_workspace *work;
-} fit_task;
 
 /* The event-level targets of eq. (1): every row stands for its bag's answer. */
 static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, double *covariance,
@@ -24,6 +17,7 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
     const pboost_answers *a = task->answers;
     size_t first_row = a->start[task->first_bag];
     double *target = NULL;
+    bag_data data = pboost_bag_data(task->x, task->weight, task->offset, a, task->first_bag);
     (void)covariance;
 
     NEED(target = pboost_take(task->work, a->n_rows - first_row, sizeof *target), err);
@@ -36,7 +30,11 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
                               .target = target,
                               .weight = task->weight,
                               .offset = task->offset};
-    TRY(pboost_event_fit_in(task->work, coef, report, &samples, task->options, err));
+    st = pboost_event_fit_in(task->work, coef, report, &samples, task->options, err);
+    /* The answers are paid for: where noise took their mean out of the range, say what they do say. */
+    if (st == PBOOST_BAD_DATA &&
+        pboost_constant_if_outside(coef, report, &data, task->weight, task->options))
+        st = pboost_samples_find_nonfinite(&samples, err);
 done:
     pboost_give(task->work, target);
     return st;
@@ -57,11 +55,36 @@ static pboost_status fit_interpolated(pboost_coef *coef, pboost_fit_report *repo
                                    t->first_bag, t->options, err);
 }
 
-static const char *const ESTIMATORS[] = {"event", "aggregate", "interpolated"};
+static pboost_status fit_chosen(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                const fit_task *t, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_fit_options o = *t->options;
+    fit_task chosen = *t;
+    if (o.l2 == PBOOST_L2_CV)
+        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
+    TRY(pboost_estimator_choose(&o.estimator, t, err));
+    chosen.options = &o;
+    TRY(pboost_estimator_fit(coef, report, covariance, &chosen, err));
+done:
+    return st;
+}
+
+static const char *const ESTIMATORS[] = {"event", "aggregate", "interpolated", "cv"};
 static pboost_status (*const FIT[])(pboost_coef *coef, pboost_fit_report *report,
                                     double *covariance, const fit_task *task, pboost_error *err) = {
-    fit_event, fit_aggregate, fit_interpolated};
+    fit_event, fit_aggregate, fit_interpolated, fit_chosen};
 #define N_ESTIMATORS (sizeof ESTIMATORS / sizeof *ESTIMATORS)
+
+pboost_status pboost_estimator_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const fit_task *task, pboost_error *err)
+{
+    pboost_estimator estimator = task->options->estimator;
+    pboost_status st = FIT[estimator](coef, report, covariance, task, err);
+    if (report != NULL && estimator != PBOOST_ESTIMATOR_CV)
+        report->estimator = estimator;
+    return st;
+}
 
 const char *pboost_estimator_name(pboost_estimator estimator)
 {
@@ -92,7 +115,7 @@ pboost_status pboost_answers_fit_in(pboost_workspace *work, pboost_coef *coef,
         return pboost_fail(err, PBOOST_BAD_DATA, "there are no bags to fit");
     for (size_t i = 0; covariance != NULL && i < n * n; i++)
         covariance[i] = NAN;
-    return FIT[options->estimator](coef, report, covariance, &task, err);
+    return pboost_estimator_fit(coef, report, covariance, &task, err);
 }
 
 pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,

@@ -15,6 +15,13 @@ struct pboost_glm {
     double *covariance; /* of the last fit; NULL where the estimator has none */
 };
 
+/* The aggregate estimator is unbiased whatever the bags, so answers of every round stay useful; and
+ * one that is chosen by its forecasts is chosen by all of them. */
+static bool pools(const pboost_fit_options *o)
+{
+    return o->estimator == PBOOST_AGGREGATE || o->estimator == PBOOST_ESTIMATOR_CV;
+}
+
 pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x, const double *weight,
                                 const double *offset, const pboost_fit_options *options,
                                 pboost_error *err)
@@ -29,7 +36,7 @@ pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x, const 
     glm->offset = offset;
     glm->options = *options;
     TRY(pboost_coef_init(&glm->coef, x->cols, err));
-    if (options->estimator == PBOOST_AGGREGATE) {
+    if (pools(options)) {
         size_t n = x->cols + 1;
         NEED(glm->covariance = calloc(n * n, sizeof *glm->covariance), err);
     }
@@ -62,23 +69,32 @@ const pboost_fit_report *pboost_glm_report(const pboost_glm *glm)
 
 const double *pboost_glm_covariance(const pboost_glm *glm)
 {
-    return glm->covariance;
+    bool known = glm->options.estimator == PBOOST_AGGREGATE ||
+                 (glm->options.estimator == PBOOST_ESTIMATOR_CV &&
+                  glm->report.estimator == PBOOST_AGGREGATE);
+    return known ? glm->covariance : NULL;
 }
+
+/* A Poisson fit to answers that are mostly noise can predict means that overflow.  For making bags
+ * they are just very large: the rows that are left can still be asked about. */
+#define LARGEST_SCORE 1e100
 
 static pboost_status score(void *self, const size_t *row, size_t n, double *out, pboost_error *err)
 {
     pboost_glm *glm = self;
     pboost_samples samples = {&glm->x, row, n, NULL, NULL, glm->offset};
-    return pboost_predict_in(&glm->work, out, glm->options.family, &samples, &glm->coef,
-                             glm->options.threads, err);
+    pboost_status st = pboost_predict_in(&glm->work, out, glm->options.family, &samples, &glm->coef,
+                                         glm->options.threads, err);
+    for (size_t i = 0; st == PBOOST_OK && glm->options.family == PBOOST_POISSON && i < n; i++)
+        out[i] = out[i] > LARGEST_SCORE ? LARGEST_SCORE : out[i];
+    return st;
 }
 
-/* The aggregate estimator is unbiased whatever the bags, so answers of every round stay useful. */
 static pboost_status fit(void *self, const pboost_answers *answers, size_t first_bag,
                          pboost_error *err)
 {
     pboost_glm *glm = self;
-    if (glm->options.estimator == PBOOST_AGGREGATE)
+    if (pools(&glm->options))
         first_bag = 0;
     return pboost_answers_fit_in(&glm->work, &glm->coef, &glm->report, glm->covariance, &glm->x,
                                  glm->weight, glm->offset, answers, first_bag, &glm->options, err);

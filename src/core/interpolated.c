@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "aggregate.h"
+#include "constant.h"
 #include "pass.h"
 #include "try.h"
 #include "watch.h"
@@ -223,6 +224,8 @@ pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *repo
     if (options->l2 == PBOOST_L2_CV)
         FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
     TRY(pboost_bag_data_check(coef, &data, answers, options, err));
+    if (pboost_constant_if_outside(coef, report, &data, NULL, options))
+        goto done;
     TRY(init(&fit, &data, options, err));
     size_t n = fit.bags.n_parameters;
     NEED(parameter = pboost_alloc(n, sizeof *parameter), err);

@@ -1,16 +1,23 @@
 /* What a first round of answers says about the labels' dispersion and about the model's error.
  *
  * The residual of a bag has variance phi a_B + c_B + e, with e the model's error, which does not
- * shrink with the bag.  Neighbours in the order of the bags are neighbours in the tree, so four of
- * them merged stand for a bag of four times the size: there it is phi a_B / 4 + c_B / 4 + e.  Two
- * equations for two unknowns.  Neither estimate is trusted below its own standard error, which is
- * what keeps a plan from enlarging bags because noise hid what larger bags would lose. */
+ * shrink with the bag.  Neighbours in the order of the bags are neighbours in the tree, so m of them
+ * merged stand for a bag of m times the size: there it is phi a_B / m + c_B / m + e.  Bags and groups
+ * of four give phi, groups of 4 and 16 give e, each for what it is worth.
+ *
+ * Under noise a small round cannot tell e from nothing.  Taken at its word it would make a plan
+ * enlarge bags, or not, by chance; so what is measured is weighed against what is usual (a few per cent
+ * of the variance of the means) by its own standard error. */
 #include <math.h>
 
 #include "aggregate.h"
+#include "plan.h"
 #include "try.h"
 
 #define MERGED 4
+#define MOST_MERGED                                                                                \
+    16 /* what larger groups average out would not be in bags that a plan may take */
+#define LEAST_GROUPS 8
 
 typedef struct {
     double variance, noise, square; /* means of a_B, c_B and squared residuals */
@@ -36,6 +43,55 @@ static residuals measure(const bag_data *data, const bag_moments *m, size_t size
     }
     r.error = sqrt(fmax(fourth - r.square * r.square, 0.0) / (double)n);
     return r;
+}
+
+/* Of the bags' means: no more than their predictions or their answers less the noise allow. */
+static double variance_of_means(const bag_data *data, const bag_moments *m)
+{
+    size_t n = data->rows.n_bags;
+    double mean = 0.0, square = 0.0, answer = 0.0, answers = 0.0, noise = 0.0;
+    for (size_t b = 0; b < n; b++) {
+        mean += m->mean[b] / (double)n;
+        answer += data->answer[b] / (double)n;
+        noise += data->noise[b] / (double)n;
+    }
+    for (size_t b = 0; b < n; b++) {
+        square += (m->mean[b] - mean) * (m->mean[b] - mean) / (double)n;
+        answers += (data->answer[b] - answer) * (data->answer[b] - answer) / (double)n;
+    }
+    return fmin(square, fmax(answers - noise, 0.0));
+}
+
+/* e by precision: what is usual, give or take as much, and what groups of every size say. */
+static double learn_error(const bag_data *data, const bag_moments *m, double phi)
+{
+    size_t n = data->rows.n_bags;
+    double usual = fmax(PLAN_MODEL_ERROR * variance_of_means(data, m), 1e-12);
+    double precision = 1.0 / (usual * usual), sum = precision * usual;
+    for (size_t size = MERGED; size == MERGED || (size <= MOST_MERGED && n / size >= LEAST_GROUPS);
+         size *= MERGED) {
+        residuals r = measure(data, m, size);
+        double expected = phi * r.variance + r.noise, groups = (double)(n / size);
+        /* Few groups may be alike by chance: their spread is at least a normal's. */
+        double error = fmax(r.error, expected * sqrt(2.0 / groups));
+        double weight = error > 0.0 ? 1.0 / (error * error) : 0.0;
+        precision += weight;
+        sum += weight * (r.square - expected);
+    }
+    return fmax(sum / precision, 0.0);
+}
+
+/* A dispersion that was assumed, give or take as much, and what was measured; where nothing was
+ * assumed, no less than its own error. */
+static double weigh(double assumed, double measured, double error)
+{
+    if (isnan(assumed))
+        return fmax(measured, error);
+    if (!(error > 0.0))
+        return measured > 0.0 ? measured : assumed;
+    double prior = 1.0 / (assumed * assumed), precision = 1.0 / (error * error);
+    double mean = (prior * assumed + precision * measured) / (prior + precision);
+    return fmax(mean, fmin(error, 0.1 * assumed));
 }
 
 pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
@@ -65,12 +121,11 @@ pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
         (double)data.rows.n_bags / fmax(1.0, (double)data.rows.n_bags - (double)coef->n - 1.0);
     double single = one.square * lost - one.noise, merged = four.square - four.noise;
     double phi = (single - merged) / (one.variance - four.variance);
-    double least = one.error / one.variance;
-    belief->dispersion = family == PBOOST_LOGISTIC ? 1.0 : fmax(phi, least);
+    double error = hypot(one.error, four.error) / (one.variance - four.variance);
+    belief->dispersion = family == PBOOST_LOGISTIC ? 1.0 : weigh(belief->dispersion, phi, error);
     if (family == PBOOST_POISSON)
         belief->dispersion = fmax(belief->dispersion, 1.0);
-    double error = merged - belief->dispersion * four.variance;
-    belief->model_error = fmax(error, 0.0);
+    belief->model_error = learn_error(&data, &moments, belief->dispersion);
 done:
     free(parameter);
     pboost_bagpass_free(&pass);

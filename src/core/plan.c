@@ -17,7 +17,6 @@
 #include "matrix.h"
 #include "try.h"
 
-#define MODEL_ERROR 0.03  /* of the variance of means, where nothing is known */
 #define CLEARLY 0.95      /* a loss less than this part of another is clearly better */
 #define HOPELESS 0.5      /* part of the constant model's excess that is as bad as that */
 #define BAGS_PER_WEIGHT 3 /* fewer bags than this a weight are not forecast */
@@ -118,7 +117,7 @@ static pboost_status believe(planner *p, pboost_plan *plan, pboost_error *err)
     if (!(pop->phi > 0.0) || isinf(pop->phi))
         FAIL(err, PBOOST_INVALID, "dispersion is %g; it must be positive and finite", pop->phi);
     p->model_error =
-        isnan(belief->model_error) ? MODEL_ERROR * pop->mean_variance : belief->model_error;
+        isnan(belief->model_error) ? PLAN_MODEL_ERROR * pop->mean_variance : belief->model_error;
     set_penalty(pop, o);
     plan->mean = pop->mean;
     plan->dispersion = pop->phi;
@@ -255,8 +254,10 @@ static pboost_status add_points(pboost_plan *plan, const planner *p, const manne
         double repeat = (double)p->n / (double)rows;
         forecast_bags f = {
             .bags = &bags, .repeat = repeat, .levels = m.improves ? log2(repeat) : 0.0};
-        if (m.estimator == PBOOST_EVENT && point->epsilon.den > 0)
-            continue; /* the theorems know no noise */
+        /* The theorems know no noise; and bags by the prior alone are forecast with the prior taken for
+         * right, which under noise it is not: forecasts were ten times too good. */
+        if (m.bags == PBOOST_BAGS_PRIOR && point->epsilon.den > 0)
+            continue;
         if (m.estimator != PBOOST_EVENT)
             TRY(aggregate_point(point, p, &f, err));
         plan->n_points++;
@@ -408,6 +409,8 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const d
     TRY(believe(&p, out, err));
     TRY(score_rows(&p, err));
     size_t n_sizes = bag_sizes(size, p.n, x->cols, options->rules.min_bag);
+    if (options->brief && options->rules.epsilon.den == 0 && options->n_epsilon == 0)
+        n_sizes = 1; /* only noise makes larger bags better */
     size_t most = N_MANNERS * n_sizes * (options->n_epsilon + 1);
     NEED(out->point = calloc(most, sizeof *out->point), err);
     for (size_t m = 0; m < N_MANNERS; m++)

@@ -4,6 +4,8 @@
 
 #include "forecast.h"
 
+#define PLAN_MODEL_ERROR 0.03 /* of the variance of means, where nothing is known */
+
 /* Rows of the table in random order; forecasts take the first so many. */
 typedef struct {
     const pboost_plan_options *options;

@@ -245,12 +245,6 @@ typedef struct {
     unsigned char *bytes;
 } forgetting;
 
-static int by_slot(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static pboost_status choose(forgetting *f, const label_table *t, const pboost_id *id, size_t n,
                             pboost_error *err)
 {
@@ -269,7 +263,7 @@ static pboost_status choose(forgetting *f, const label_table *t, const pboost_id
             FAIL(err, PBOOST_BAD_DATA, "id %lld is not in the store; nothing was erased",
                  (long long)id[i].number);
     }
-    qsort(f->erase, n, sizeof *f->erase, by_slot);
+    pboost_slots_sort(f->erase, n);
     for (size_t i = 0; i < n; i++) {
         uint32_t slot = f->erase[i];
         if ((kept > 0 && f->erase[kept - 1] == slot) || t->label[slot] == NO_LABEL)

@@ -20,6 +20,17 @@ void pboost_labels_free(label_table *t)
     *t = (label_table){.units = t->units};
 }
 
+static int by_slot(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+void pboost_slots_sort(uint32_t *slot, size_t n)
+{
+    qsort(slot, n, sizeof *slot, by_slot);
+}
+
 void pboost_labels_spend(label_table *t, const uint32_t *slot, size_t n, bool answered)
 {
     for (size_t i = 0; i < n; i++) {

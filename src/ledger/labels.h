@@ -43,6 +43,9 @@ static inline bool pboost_labels_spent(const label_table *t, uint32_t slot)
 void pboost_labels_spend(label_table *t, const uint32_t *slot, size_t n, bool answered);
 void pboost_labels_erase(label_table *t, const uint32_t *slot, size_t n);
 
+/* In the order of the store. */
+void pboost_slots_sort(uint32_t *slot, size_t n);
+
 /* A row as the chain sees it: everything but its label. */
 void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope);
 

@@ -188,12 +188,6 @@ void pboost_ledger_slots(uint32_t *slot, const pboost_ledger *ledger, const pboo
     }
 }
 
-static int by_slot(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 typedef struct {
     const asking *a;
     label_table *labels;
@@ -232,7 +226,7 @@ static pboost_status claim_rows(asking *a, pboost_ledger *l, int64_t entry, pboo
     store_bulk uses = {"ledger_unit_use", "iii", a->n, use_row, &c};
 
     memcpy(a->sorted, a->slot, a->n * sizeof *a->slot);
-    qsort(a->sorted, a->n, sizeof *a->sorted, by_slot);
+    pboost_slots_sort(a->sorted, a->n);
     TRY(s->class->bulk(s, &claims, err));
     if (t->units) {
         st = s->class->bulk(s, &uses, err);

@@ -112,4 +112,13 @@ refuse '--l2 cv is for' --estimator event --l2 cv
 refuse '--covariance is for' --estimator event --covariance sandwich
 refuse "it must be model or sandwich" --estimator aggregate --covariance x
 refuse '--winsorize is' --winsorize 0
+# ---- the estimator by cross-validation over bags ----
+expect 0 train --estimator cv --bags features --rounds 1 --test test.csv --out cv.json --json
+[ "$(field estimator)" = aggregate ] || fail "cv chose $(field estimator)"
+within 0 "$event" "$(field test_loss)"
+expect 0 priorboost predict --model cv.json --data test.csv --interval --out /dev/null
+expect 2 train --estimator cv --l2 cv
+says "--l2 cv is for --estimator aggregate"
+expect 2 train --estimator cv --round --bounds 0,1
+says "do not go together"
 finish

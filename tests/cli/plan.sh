@@ -56,6 +56,19 @@ within 0.9 1.3 "$(field test_loss)"
 train --rounds 4
 [ "$(field estimator)" = event ] || fail "a choice is overruled"
 
+# ---- noise that drowns even the mean: the training ends, with a constant model and a warning ----
+priorboost generate --family poisson --rows 3000 --features 3 --seed 2 --out counts.csv
+drown() { expect 0 priorboost train --data counts.csv --label y --family poisson --min-bag 16 --epsilon 0.01 \
+    --bounds 0,15 --seed 3 --threads 1 "$@"; }
+for seed in 1 2 3 4; do
+    drown --auto --seed $seed
+    [ $seed -gt 1 ] || drown --auto --seed $seed --json
+done
+drown --estimator event
+says "hides even the mean"
+drown --estimator aggregate --bags features
+says "hides even the mean"
+
 # ---- a prior, and what is wrong ----
 expect 0 priorboost train --data d.csv --label y --family linear --min-bag 16 --out prior.json
 plan --prior prior.json --dispersion 1 --json

@@ -25,10 +25,13 @@ static void fitting_bags_may_run_out_of_memory(void **state)
     pboost_error err = {0};
     assert_ok(pboost_answers_append(&answers, &bags, mean, NULL, &err), err);
 
-    for (int kind = 0; kind < 5; kind++) {
+    for (int kind = 0; kind < 6; kind++) {
         pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
         o.family = PBOOST_POISSON;
-        o.estimator = kind == 3 ? PBOOST_INTERPOLATED : kind == 4 ? PBOOST_EVENT : PBOOST_AGGREGATE;
+        o.estimator = kind == 3   ? PBOOST_INTERPOLATED
+                      : kind == 4 ? PBOOST_EVENT
+                      : kind == 5 ? PBOOST_ESTIMATOR_CV
+                                  : PBOOST_AGGREGATE;
         o.l2 = kind == 1 ? PBOOST_L2_CV : PBOOST_L2_DEFAULT;
         o.covariance = kind == 2 ? PBOOST_COVARIANCE_SANDWICH : PBOOST_COVARIANCE_MODEL;
         answers.noise_variance[0] = kind == 2 ? 0.01 : 0.0;

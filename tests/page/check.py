@@ -178,7 +178,7 @@ TIP = "[...document.querySelectorAll('.tip')].filter((t) => !t.hidden).map((t) =
 
 def point_at(page, place):
     """What the page shows under the pointer; asked again while the browser is busy scrolling."""
-    for _ in range(20):
+    for _ in range(100):
         page.mouse("mouseMoved", place["x"] - 3, place["y"])
         page.mouse("mouseMoved", place["x"], place["y"])
         if tip := page.run(TIP):

@@ -71,6 +71,11 @@ static void test_sizes(void **state)
     }
     check_case(0, 60, 200, 3, 1); /* more columns than rows */
     check_case(2, 5000, 2, 1, 1);
+    for (int shape = 0; shape < SHAPES;
+         shape++) { /* nodes that are cut by a sample of their rows */
+        check_case(shape, 9001, 3, 7, 1);
+        check_case(shape, 9001, 30, 500, 1); /* and whose covariance is not formed */
+    }
 }
 
 int main(void)

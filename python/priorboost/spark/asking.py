@@ -25,6 +25,9 @@ _MOST_ROWS = 1 << 16  # of one question
 class BulkSession(_Session):
     """A connection that asks in the binary form."""
 
+    def __enter__(self) -> BulkSession:
+        return self
+
     def ask(self, ids: bytes, width: bytes | None, sizes: Array) -> Array:
         """Return the mean label of bags; the same question gets the same answer for ever.
 

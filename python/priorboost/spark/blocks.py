@@ -1,8 +1,8 @@
 """Blocks: many rows packed into one record, as they travel between tasks and lie in files.
 
 Spark moves records; a record per row would cost it more than all of the arithmetic.  A block holds
-its rows' features as one run of doubles, row by row, and likewise ids, row numbers and scores.  In a
-batch of blocks, Arrow keeps the bytes of one column one after the other, so that the features of
+its rows' features as one run of doubles, row by row, and likewise ids, row numbers and scores.  In
+a batch of blocks, Arrow keeps the bytes of one column one after the other, so that the features of
 all its rows are one array, which the library reads where it lies.
 """
 
@@ -97,10 +97,10 @@ class Rows:
 
     n: int
     id: Any = None  # Arrow array, int64 or binary
-    row: Array | None = None
-    order: Array | None = None
-    prior: Array | None = None
-    x: Array | None = None
+    row: Any = None
+    order: Any = None
+    prior: Any = None
+    x: Any = None
 
     def take(self, index: Any) -> Rows:
         """Return rows by number, or a slice of them."""

@@ -49,13 +49,13 @@ class _Columns(Params):
     def setFeaturesCol(self, value: Any) -> Any:  # noqa: N802
         """Set the column of features, or a list of columns of one number each."""
         if isinstance(value, str):
-            self.clear(self.featuresCols)  # type: ignore[attr-defined]
+            self.clear(self.featuresCols)
             return self._set(featuresCol=value)
         return self._set(featuresCols=list(value))
 
     def _features(self, frame: DataFrame) -> Column:
         """Return the features as one array column, whatever they are."""
-        names = self.getFeaturesCols()  # type: ignore[attr-defined]
+        names = self.getFeaturesCols()
         if names is not None:
             for name in names:
                 if not isinstance(_type_of(frame, name), NumericType):
@@ -64,7 +64,7 @@ class _Columns(Params):
                         "features must be numbers"
                     )
             return F.array(*[F.col(f"`{name}`").cast("double") for name in names])
-        name = self.getFeaturesCol()  # type: ignore[attr-defined]
+        name = self.getFeaturesCol()
         kind = _type_of(frame, name)
         if isinstance(kind, VectorUDT):
             return vector_to_array(F.col(f"`{name}`"))
@@ -85,7 +85,7 @@ def _type_of(frame: DataFrame, name: str) -> Any:
 # ---- Models --------------------------------------------------------------------------------------
 
 
-class _ModelWriter(MLWriter):  # type: ignore[misc]
+class _ModelWriter(MLWriter):
     def __init__(self, instance: Any) -> None:
         super().__init__()
         self.instance = instance
@@ -100,7 +100,7 @@ class _ModelWriter(MLWriter):  # type: ignore[misc]
         DefaultParamsWriter.saveMetadata(self.instance, path, self.sc, extraMetadata=extra)
 
 
-class _ModelReader(MLReader):  # type: ignore[misc]
+class _ModelReader(MLReader):
     def __init__(self, cls: Any) -> None:
         super().__init__()
         self.cls = cls
@@ -118,7 +118,7 @@ class _ModelReader(MLReader):  # type: ignore[misc]
         return model
 
 
-class _GLMModel(_Columns, Model, MLWritable, MLReadable):  # type: ignore[misc]
+class _GLMModel(_Columns, Model, MLWritable, MLReadable):
     """A fitted model: one weight per feature, an intercept, and how they came about."""
 
     _family: ClassVar[str]
@@ -212,7 +212,7 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):  # type: ignore[misc]
         return eta
 
     def _transform(self, frame: DataFrame) -> DataFrame:
-        name = self.getPredictionCol()  # type: ignore[attr-defined]
+        name = self.getPredictionCol()
         return frame.withColumn(name, self._mean(frame))
 
 
@@ -249,13 +249,13 @@ class PriorBoostClassificationModel(_Probability, _GLMModel):
         return F.lit(1.0) / (F.lit(1.0) + F.exp(-eta))
 
     def _transform(self, frame: DataFrame) -> DataFrame:
-        probability, prediction = self.getProbabilityCol(), self.getPredictionCol()  # type: ignore[attr-defined]
+        probability, prediction = self.getProbabilityCol(), self.getPredictionCol()
         mean = self._mean(frame)
         if probability:
             frame = frame.withColumn(probability, array_to_vector(F.array(1.0 - mean, mean)))
             mean = vector_to_array(F.col(f"`{probability}`"))[1]
         if prediction:
-            frame = frame.withColumn(prediction, (mean >= self.getThreshold()).cast("double"))  # type: ignore[attr-defined]
+            frame = frame.withColumn(prediction, (mean >= self.getThreshold()).cast("double"))
         return frame
 
 
@@ -267,7 +267,7 @@ class _Training(_Columns):
     """How to train."""
 
 
-class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsReadable):  # type: ignore[misc]
+class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsReadable):
     """What the three families share."""
 
     _family: ClassVar[str]
@@ -300,7 +300,7 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
         table = self._table(frame)
         run = Run(spark, table, self._settings(spark), self._oracle(table))
         result = run.train()
-        model = self._copyValues(self._model(self._describe(result)))
+        model: _GLMModel = self._copyValues(self._model(self._describe(result)))
         model.history, model.path = result.history, result.path
         return model
 
@@ -318,9 +318,9 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
             for name in ("minBag", "epsilon", "bounds", "step", "clamp"):
                 if self.isSet(name):
                     raise ValueError(f"{name} is a rule of the service at oracleUrl, not of fit")
-        if self._get("algorithm") == "oneshot" and self.isSet("bags"):
-            if self._get("bags") != "random":
-                raise ValueError(f"bags is '{self._get('bags')}', but oneshot means random bags")
+        bags = self._get("bags") if self.isSet("bags") else "random"
+        if self._get("algorithm") == "oneshot" and bags != "random":
+            raise ValueError(f"bags is '{bags}', but oneshot means random bags")
         if self._get("l2") < 0:
             raise ValueError(f"l2 is {self._get('l2')}; it must not be negative")
 

@@ -148,7 +148,7 @@ class Run:
             return self.s.partitions
         by_size = -(-rows * (8 * self.table.d + 48) // PART_BYTES)
         by_cores = min(self.context.defaultParallelism, rows // LEAST_ROWS)
-        return max(1, by_size, by_cores)
+        return int(max(1, by_size, by_cores))
 
     # ---- Slices ----
 
@@ -476,7 +476,8 @@ class Run:
         path, history, weights = [], [], None
         try:
             self.prepare()
-            for self.t in range(self.rounds):
+            for t in range(self.rounds):
+                self.t = t
                 weights, report, record = self.step(weights, rounds)
                 path.append(weights)
                 history.append(record)

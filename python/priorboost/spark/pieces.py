@@ -13,7 +13,7 @@ from .. import _library
 from .._library import _check, address, lib
 from ..bags import take_bags
 from ..data import Array
-from ..oracle import Relay
+from ..relay import Relay
 
 COMMON, TO_END, REST = 0, 1, 2  # how a piece of sorted scores is cut: ``pboost_cut``
 
@@ -32,7 +32,9 @@ def id_keys(ids: Any) -> Array:
     return keys
 
 
-def shuffle_keys(seed: int, stream: int, *, index: Array | None = None, first: int = 0, n: int = 0):  # type: ignore[no-untyped-def]
+def shuffle_keys(
+    seed: int, stream: int, *, index: Array | None = None, first: int = 0, n: int = 0
+) -> Array:
     """Return what a shuffle sorts by, for the indices given or for first, first + 1, ..."""
     count = n if index is None else len(index)
     out = np.empty(count, np.uint64)
@@ -41,7 +43,7 @@ def shuffle_keys(seed: int, stream: int, *, index: Array | None = None, first: i
 
 
 def slices(schedule: int, rows: int, rounds: int, least: int) -> Array:
-    """Return where the slice of each round begins in the shuffled table, and where the last ends."""
+    """Return where each round's slice begins in the shuffled table, and where the last ends."""
     start = np.empty(min(rounds, rows) + 1, np.uintp)
     _check(lib.slices, address(start), schedule, rows, rounds, least)
     return start.astype(np.int64)
@@ -64,7 +66,7 @@ def order_keys(keys: Array) -> Array:
 
 
 def cut_grid(rows: int, bag_size: int) -> tuple[int, int]:
-    """Return the number of chunks that the scores of so many rows are cut into, and their overlap."""
+    """Return how many chunks the scores of so many rows are cut into, and their overlap."""
     n_chunks, overlap = ctypes.c_size_t(), ctypes.c_size_t()
     lib.cut_grid(n_chunks, overlap, rows, bag_size)
     return n_chunks.value, overlap.value
@@ -151,7 +153,7 @@ def fit_parts(
     An exception that it raises comes out here.
     """
     relay, d = Relay(), len(weights) - 1
-    theta = np.ascontiguousarray(weights[:-1], dtype=np.float64)
+    theta = np.array(weights[:-1], dtype=np.float64)
     coef = _library.Coef(d, address(theta), float(weights[-1]))
     report = _library.FitReport()
 
@@ -169,16 +171,8 @@ def fit_parts(
     parts = _library.Parts(
         None, _library.SumsFunction(on_sums), _library.DirectionFunction(on_direction)
     )
-    options.struct_size = ctypes.sizeof(_library.FitOptions)
-    relay.check(
-        lib.parts_fit,
-        coef,
-        report,
-        parts,
-        address(target),
-        address(rows),
-        len(target),
-        address(shift),
-        options,
-    )
+    options.struct_size = _library.FIT_OPTIONS_SIZE
+    bags = (address(target), address(rows), len(target))
+    with relay:
+        relay.check(lib.parts_fit, coef, report, parts, *bags, address(shift), options)
     return np.append(theta, coef.intercept), report

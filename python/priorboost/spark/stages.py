@@ -126,8 +126,7 @@ def _text(scalar: Any) -> str:
 
 
 def _key_of(ids: Any, seed: int) -> Array:
-    out: Array = pieces.shuffle_keys(seed, 0, index=pieces.id_keys(ids))
-    return out
+    return pieces.shuffle_keys(seed, 0, index=pieces.id_keys(ids))
 
 
 def _bucket(key: Array) -> Array:
@@ -224,7 +223,6 @@ def _settle(batches: Batches, d: int, label: Array, first_of: Array, slices: Arr
             f"the table has changed while it was read: {rows.n} rows where {expected} were "
             "counted; write it or persist it before fitting"
         )
-    assert rows.order is not None
     order = pieces.order_keys(rows.order)
     key = rows.order[order]
     order = _untie(order, key, rows.id)
@@ -263,18 +261,14 @@ class ByScore:
         at = np.arange(1, n_parts) * len(sample) // n_parts
         self.score, self.row = scores[at], order[at]
 
-    def values(self, rows: Rows) -> Array:
+    def values(self, rows: Rows) -> Any:
         """Return what the rows are ordered by."""
         if self.weights is None:
-            assert rows.prior is not None
             return rows.prior
-        assert rows.x is not None
         return predict_mean(rows.x, self.family, self.weights, None, 1)
 
-    def part(self, rows: Rows) -> Array:
+    def part(self, rows: Rows) -> Any:
         """Return which part each row belongs to."""
-        assert rows.order is not None
-        assert rows.row is not None
         low = np.searchsorted(self.score, rows.order, "left")
         high = np.searchsorted(self.score, rows.order, "right")
         for i in np.flatnonzero(low < high):  # borders of the same score are told apart by position
@@ -283,7 +277,7 @@ class ByScore:
 
     def order(self, rows: Rows) -> tuple[Array, Array | None]:
         """Return the rows' order, and the sizes of the bags where that fixes them."""
-        return pieces.order_scores(rows.order)[0], None  # type: ignore[arg-type]
+        return pieces.order_scores(rows.order)[0], None
 
 
 class AtRandom:
@@ -296,19 +290,17 @@ class AtRandom:
         borders = [p * 2**64 // n_parts for p in range(1, n_parts)]
         self.border = np.array(borders, np.uint64)
 
-    def values(self, rows: Rows) -> Array:
+    def values(self, rows: Rows) -> Any:
         """Return what the rows are ordered by."""
-        assert rows.row is not None
-        out: Array = pieces.shuffle_keys(self.seed, 0, index=rows.row.view(np.uint64))
-        return out
+        return pieces.shuffle_keys(self.seed, 0, index=rows.row.view(np.uint64))
 
-    def part(self, rows: Rows) -> Array:
+    def part(self, rows: Rows) -> Any:
         """Return which part each row belongs to."""
-        return np.searchsorted(self.border, rows.order, "right")  # type: ignore[arg-type]
+        return np.searchsorted(self.border, rows.order, "right")
 
     def order(self, rows: Rows) -> tuple[Array, Array | None]:
         """Return the rows' order, and the sizes of the bags where that fixes them."""
-        return pieces.order_keys(rows.order), None  # type: ignore[arg-type]
+        return pieces.order_keys(rows.order), None
 
 
 class ByFeatures:
@@ -323,14 +315,13 @@ class ByFeatures:
         self.family, self.weights, self.bag_size = family, weights, bag_size
         self.scored = weights is not None
 
-    def values(self, rows: Rows) -> Array:
+    def values(self, rows: Rows) -> Any:
         """Return the scores that hybrid bags take into account, or zeros."""
         if self.weights is None:
             return np.zeros(rows.n)
-        assert rows.x is not None
         return predict_mean(rows.x, self.family, self.weights, None, 1)
 
-    def part(self, rows: Rows) -> Array:
+    def part(self, rows: Rows) -> Any:
         """Return which part each row belongs to."""
         leaf: Array = self.router.leaf(rows.x)
         return leaf if self.part_of is None else self.part_of[leaf]
@@ -338,7 +329,7 @@ class ByFeatures:
     def order(self, rows: Rows) -> tuple[Array, Array | None]:
         """Return the rows' order, and the sizes of the bags."""
         scores = rows.order if self.scored else None
-        return pieces.tree_bags(rows.x, scores, self.family, self.bag_size)  # type: ignore[arg-type]
+        return pieces.tree_bags(rows.x, scores, self.family, self.bag_size)
 
 
 def _spread(batches: Batches, d: int, how: Any, label: Array) -> Batches:
@@ -385,11 +376,10 @@ def _arrange(batches: Batches, d: int, how: Any, label: Array) -> Batches:
         return
     part = int(np.flatnonzero(label == numbers(arrived[0], "target")[0])[0])
     rows = concat([unpack(batch, d, how.dtype) for batch in arrived])
-    assert rows.row is not None
     by_position = pieces.order_keys(rows.row.view(np.uint64))
-    rows.row, rows.order = rows.row[by_position], rows.order[by_position]  # type: ignore[index]
+    rows.row, rows.order = rows.row[by_position], rows.order[by_position]
     if isinstance(how, ByFeatures):
-        rows.x = rows.x[by_position]  # type: ignore[index]
+        rows.x = rows.x[by_position]
         order, sizes = how.order(rows)
         from_arrival = order
     else:
@@ -407,14 +397,14 @@ def _arrange(batches: Batches, d: int, how: Any, label: Array) -> Batches:
             rows.row[first:end],
             rows.order[first:end],
             None,
-            rows.x[from_arrival[first:end]],  # type: ignore[index]
+            rows.x[from_arrival[first:end]],
         )
         block = some.pack(
             names,
             part=part,
             first=first,
-            low=float(np.min(some.order)),  # type: ignore[arg-type]
-            high=float(np.max(some.order)),  # type: ignore[arg-type]
+            low=float(np.min(some.order)),
+            high=float(np.max(some.order)),
         )
         if first == 0 and sizes is not None:
             block["sizes"] = sizes
@@ -429,7 +419,6 @@ def _scores(batches: Batches, offset: Array, first: Array, last: Array, label: A
     names = ("target", "first", "n", "order")
     for batch in batches:
         rows = unpack(batch)
-        assert rows.order is not None
         at = 0
         blocks = []
         for part, low, n in zip(
@@ -459,7 +448,13 @@ def _in_order(arrived: list[Any]) -> tuple[int, Array]:
 
 
 def _cut(
-    batches: Batches, first: Array, last: Array, bag_size: int, scale: float, how: Array, label: Array
+    batches: Batches,
+    first: Array,
+    last: Array,
+    bag_size: int,
+    scale: float,
+    how: Array,
+    label: Array,
 ) -> Batches:
     """Cut one chunk of sorted scores."""
     names = ("part", "cuts")
@@ -519,7 +514,6 @@ def _finish(batches: Batches, border: Array, cuts: Any, scored: bool) -> Batches
         sizes = np.diff(all_cuts[low : high + 1]).astype(np.uint32)
         spread = None
         if scored:
-            assert rows.order is not None
             spread = pieces.within(rows.order, sizes)
         block = rows.pack(names, question=q, sizes=sizes, within=spread)
         yield batch_of(names, [block])

@@ -40,8 +40,9 @@ class Router:
         if level == self.depth or len(x) == 0:
             return
         z = x @ white
-        spread, axes = np.linalg.eigh(np.atleast_2d(np.cov(z.T))) if len(x) > 1 else (0, None)
-        direction = white[:, 0] if axes is None else white @ axes[:, -1]
+        direction = white[:, 0]
+        if len(x) > 1:
+            direction = white @ np.linalg.eigh(np.atleast_2d(np.cov(z.T)))[1][:, -1]
         value = x @ direction
         border = float(np.median(value))
         self.direction[node], self.border[node] = direction, border

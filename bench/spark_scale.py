@@ -1,0 +1,176 @@
+"""Time and bytes of a training on Spark, stage by stage, for tables of growing size.
+
+    python bench/spark_scale.py [--rows 1e6 3e6 1e7] [--executors 1 2] [--features 16]
+                                [--rounds 4] [--min-bag 16] [--memory 4096] [--work DIR]
+
+Every combination runs on a Spark of its own, with executor processes of one core each
+(local-cluster).  Tables are made once and kept in DIR.  Prints one JSON object a line: seconds of
+the fit (reading the table included) and, by stage, seconds, bytes shuffled, read and written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+
+
+def session(executors: int, memory: int, log: str | None = None):
+    """Return a Spark of so many executor processes with one core each."""
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    os.environ["SPARK_HOME"] = os.path.dirname(pyspark.__file__)
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    options = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.maxResultSize": "0",
+        "spark.driver.memory": "3g",
+        "spark.executor.memory": f"{memory - 512}m",
+        "spark.locality.wait": "0",
+        "spark.log.level": "ERROR",
+        "spark.sql.shuffle.partitions": str(2 * executors),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if log is not None:
+        options |= {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": f"file://{log}",
+            "spark.eventLog.compress": "false",
+        }
+    builder = SparkSession.builder.master(f"local-cluster[{executors},1,{memory}]")
+    for name, value in options.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def make_table(spark, path: str, rows: int, d: int) -> None:
+    """Write a table of normal features and labels drawn from a logistic model."""
+    import numpy as np
+    import pyarrow as pa
+
+    def fill(batches):
+        for batch in batches:
+            ids = batch.column(0).to_numpy()
+            if len(ids) == 0:
+                continue
+            rng = np.random.default_rng(int(ids[0]))
+            x = rng.standard_normal((len(ids), d))
+            eta = x @ (np.arange(1, d + 1) % 3 - 1.0)
+            y = (rng.random(len(ids)) < 1 / (1 + np.exp(-eta))).astype(float)
+            offsets = pa.array(np.arange(0, x.size + 1, d, dtype=np.int32))
+            features = pa.ListArray.from_arrays(offsets, pa.array(x.ravel()))
+            yield pa.RecordBatch.from_arrays(
+                [batch.column(0), features, pa.array(y)], names=["id", "features", "y"]
+            )
+
+    frame = spark.range(rows).mapInArrow(fill, "id bigint, features array<double>, y double")
+    frame.write.option("compression", "uncompressed").parquet(path)
+
+
+def read_log(folder: str) -> dict[str, dict[str, int]]:
+    """Return the bytes that each stage of the training moved, from Spark's event log."""
+    names: dict[int, str] = {}
+    moved: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    kinds = {
+        "internal.metrics.shuffle.write.bytesWritten": "shuffled",
+        "internal.metrics.input.bytesRead": "read",
+        "internal.metrics.output.bytesWritten": "written",
+    }
+    for path in sorted(p for p in Path(folder).rglob("*") if p.is_file()):
+        with path.open(errors="replace") as file:
+            for line in file:
+                if '"SparkListenerJobStart"' in line:
+                    event = json.loads(line)
+                    what = event.get("Properties", {}).get("spark.job.description", "other")
+                    for stage in event["Stage IDs"]:
+                        names.setdefault(stage, what.split(": ")[-1].split(", ")[-1])
+                elif '"SparkListenerStageCompleted"' in line:
+                    info = json.loads(line)["Stage Info"]
+                    for item in info["Accumulables"]:
+                        if item["Name"] in kinds:
+                            stage = names.get(info["Stage ID"], "other")
+                            moved[stage][kinds[item["Name"]]] += int(item["Value"])
+    return moved
+
+
+def run(o: argparse.Namespace) -> dict:
+    """Fit once on a Spark of its own."""
+    from priorboost.spark import PriorBoostClassifier
+
+    rows, executors = int(o.rows[0]), o.executors[0]
+    table = f"{o.work}/table-{rows}-{o.features}"
+    with tempfile.TemporaryDirectory(dir=o.work) as log:
+        spark = session(executors, o.memory, log)
+        if not os.path.exists(f"{table}/_SUCCESS"):
+            make_table(spark, f"file://{table}", rows, o.features)
+        frame = spark.read.parquet(f"file://{table}")
+        seconds: dict[str, float] = defaultdict(float)
+
+        def note(name: str, took: float) -> None:
+            seconds[name] += took
+
+        spark.range(2).mapInArrow(_warm, "id bigint").collect()  # Python workers are up
+        estimator = PriorBoostClassifier(
+            labelCol="y", minBag=o.min_bag, rounds=o.rounds, workDir=f"file://{o.work}"
+        )
+        estimator.on_stage = note
+        began = time.monotonic()
+        model = estimator.fit(frame)
+        total = time.monotonic() - began
+        spark.stop()
+        moved = read_log(log)
+    return {
+        "rows": rows,
+        "features": o.features,
+        "executors": executors,
+        "rounds": o.rounds,
+        "min_bag": o.min_bag,
+        "seconds": round(total, 2),
+        "stages": {
+            name: {"seconds": round(took, 2), **moved.get(name, {})}
+            for name, took in seconds.items()
+        },
+        "weights": [round(float(w), 4) for w in model.coefficients],
+    }
+
+
+def _warm(batches):
+    import priorboost.spark.stages  # noqa: F401
+
+    yield from batches
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 3e6, 1e7])
+    parser.add_argument("--executors", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--features", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--min-bag", type=int, default=16)
+    parser.add_argument("--memory", type=int, default=4096, help="MiB of each executor")
+    parser.add_argument("--work", default=os.path.join(tempfile.gettempdir(), "spark-scale"))
+    o = parser.parse_args()
+    os.makedirs(o.work, exist_ok=True)
+    if len(o.rows) == 1 and len(o.executors) == 1:
+        print(json.dumps(run(o)), flush=True)
+        return
+    same = ["--features", o.features, "--rounds", o.rounds, "--min-bag", o.min_bag]
+    for rows in o.rows:
+        for executors in o.executors:
+            command = [sys.executable, __file__, "--rows", rows, "--executors", executors, *same]
+            command += ["--memory", o.memory, "--work", o.work]
+            subprocess.run([str(word) for word in command], check=True)
+
+
+if __name__ == "__main__":
+    main()
