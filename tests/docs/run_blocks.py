@@ -38,7 +38,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("PRIORBOOST", ROOT / "build/bin/priorboost"))
 LIBRARY = pathlib.Path(os.environ.get("LIBRARY", ROOT / "build/lib/libpriorboost.so"))
-ELSEWHERE = {("tutorial.md", "python"): "run by python/tests/test_tutorial.py"}
+ELSEWHERE = {("tutorial.md", "python"): "run by python/tests/test_tutorial.py",
+             ("spark.md", "python"): "python/tests/spark does this on a real Spark"}
 PATIENCE = 300  # seconds for a file; a block that hangs is a failure
 
 failures, skipped = [], []
@@ -71,7 +72,7 @@ def read_blocks(path):
             text.append(line[len(indent):] if line.startswith(indent) else line)
         elif found := re.match(r"\s*<!-- test: (skip .+|background|exit \d+) -->", line):
             directive = found.group(1)
-        elif "<!-- test:" in line and "needs" not in line:
+        elif re.match(r"\s*<!-- test:(?! needs)", line):
             failures.append(f"{path.relative_to(ROOT)}:{number}: what is this? {line.strip()}")
         elif line.strip():
             directive = None
