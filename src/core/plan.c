@@ -6,8 +6,9 @@
  *
  * What the forecast cannot see is that the model is wrong.  A wrong model leaves in every answer a
  * deviation that larger bags do not average out: on real tables several per cent of the variance of
- * the means.  The recommendation therefore goes by a second figure, which counts that deviation as
- * noise, and prefers the smallest bags unless larger ones are clearly better. */
+ * the means.  The recommendation therefore goes by a second figure, which counts what that deviation
+ * does to the weights where bags are mixed (forecast.c), and prefers the smallest bags unless larger
+ * ones are clearly better. */
 #include "plan.h"
 
 #include <math.h>

@@ -292,7 +292,7 @@ static void the_dispersion_is_found(void **state)
         pboost_answers_free(&a);
     }
     /* Noise that hides it: a positive stand-in, said to be one. */
-    pboost_answers a = make_answers(&t, 10, 1e4, true, 2);
+    pboost_answers a = make_answers(&t, 10, 1e4, true, 3);
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_true(f.report.dispersion_floored);
     assert_true(f.report.dispersion > 100.0);
