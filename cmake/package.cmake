@@ -2,7 +2,7 @@
 # everything, and three Debian packages (./dev package).
 install(FILES README.md SECURITY.md CHANGELOG.md COMPONENT program DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs COMPONENT program DESTINATION ${CMAKE_INSTALL_DOCDIR}
-  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "generated" EXCLUDE)
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.svg")
 install(FILES packaging/priorboost-oracle.service COMPONENT program
   DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(DIRECTORY examples/ COMPONENT development DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples

@@ -57,8 +57,8 @@ int main(int argc, char **argv)
     for (int f = 0; f < 2; f++)
         for (size_t k = 16; k <= 64; k *= 4) {
             s.family = family[f];
-            TRY(simulation_rules(&s.rules, s.family, k, NULL, &err));
-            s.rules.bounded = false;
+            s.rules = (pboost_rules)PBOOST_RULES_INIT;
+            s.rules.min_bag = k;
             TRY(measure(&s, runs, &err));
         }
 done:

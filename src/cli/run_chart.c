@@ -83,7 +83,9 @@ pboost_status run_chart_make(run_chart *out, const run_record *runs, size_t n, p
     static const char *const LOSSES[] = {[PBOOST_LINEAR] = "test loss (mean squared error)",
                                          [PBOOST_LOGISTIC] = "test loss (log loss)",
                                          [PBOOST_POISSON] = "test loss (mean of μ − y log μ)"};
+    enum { N_LOSSES = sizeof LOSSES / sizeof *LOSSES };
     pboost_status st = PBOOST_OK;
+    size_t family = (size_t)runs[0].model.family;
 
     *out = (run_chart){0};
     NEED(out->series = calloc(n, sizeof *out->series), err);
@@ -102,7 +104,8 @@ pboost_status run_chart_make(run_chart *out, const run_record *runs, size_t n, p
         }
     }
     out->panel.x = (chart_axis){"least rows in a bag (k)", CHART_LOG2, 0.0, 0.0};
-    out->panel.y = (chart_axis){LOSSES[runs[0].model.family], CHART_LINEAR, 0.0, 0.0};
+    out->panel.y =
+        (chart_axis){family < N_LOSSES ? LOSSES[family] : "test loss", CHART_LINEAR, 0.0, 0.0};
     out->panel.series = out->series;
     out->panel.rules = &out->rule;
     out->figure = (chart_figure){.id = "loss-by-bag",

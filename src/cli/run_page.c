@@ -3,12 +3,9 @@
  * Losses of different families are not comparable, nor are weights of columns that one model has
  * and another has not; so families are said beside every loss and weights are matched by name. */
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <page.h>
-#include <text.h>
-
+#include "grid.h"
 #include "run_chart.h"
 
 #define Z95 1.959963984540054
@@ -18,50 +15,6 @@ int run_colour(size_t number)
 {
     static const int ORDER[CHART_COLOURS - 1] = {2, 6, 4, 1, 5, 3, 7};
     return ORDER[number % (CHART_COLOURS - 1)];
-}
-
-/* ---- Tables whose cells are printed one after another ------------------------------------------- */
-
-enum { CELL = 160 };
-
-typedef struct {
-    char (*text)[CELL];
-    page_cell *cell;
-    size_t n;
-} grid;
-
-static void grid_free(grid *g)
-{
-    free(g->text);
-    free(g->cell);
-}
-
-static pboost_status grid_make(grid *out, size_t n, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    *out = (grid){0};
-    NEED(out->text = calloc(n, sizeof *out->text), err);
-    NEED(out->cell = calloc(n, sizeof *out->cell), err);
-done:
-    return st;
-}
-
-PBOOST_PRINTF(2, 3)
-static void add(grid *g, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(g->text[g->n], CELL, format, args);
-    va_end(args);
-    g->cell[g->n].text = g->text[g->n];
-    g->n++;
-}
-
-static void add_number(grid *g, double value)
-{
-    char text[TEXT_NUMBER];
-    text_value(text, value);
-    add(g, "%s", *text != '\0' ? text : "–");
 }
 
 /* ---- The runs ----------------------------------------------------------------------------------- */
@@ -77,9 +30,9 @@ static double mean_size(const run_record *run)
 static void add_epsilon(grid *g, const pboost_training *t)
 {
     if (t->epsilon.den == 0)
-        add(g, "none");
+        grid_add(g, "none");
     else
-        add(g, "%g%s", pboost_rational_value(t->epsilon), t->simulated ? " (simulated)" : "");
+        grid_add(g, "%g%s", pboost_rational_value(t->epsilon), t->simulated ? " (simulated)" : "");
 }
 
 static const char *known(const char *text)
@@ -99,14 +52,14 @@ static pboost_status write_runs(FILE *out, const run_record *runs, size_t n, pbo
     TRY(grid_make(&g, n * N, err));
     for (size_t i = 0; i < n; i++) {
         const pboost_training *t = &runs[i].model.training;
-        add(&g, "%s", runs[i].name);
-        add(&g, "%s", pboost_family_name(runs[i].model.family));
-        add(&g, "%s", known(t->estimator));
-        add(&g, "%s", known(t->bags));
-        add(&g, "%zu", t->rounds);
-        add_number(&g, mean_size(&runs[i]));
+        grid_add(&g, "%s", runs[i].name);
+        grid_add(&g, "%s", pboost_family_name(runs[i].model.family));
+        grid_add(&g, "%s", known(t->estimator));
+        grid_add(&g, "%s", known(t->bags));
+        grid_add(&g, "%zu", t->rounds);
+        grid_add_number(&g, mean_size(&runs[i]));
         add_epsilon(&g, t);
-        add_number(&g, run_loss(&runs[i]));
+        grid_add_number(&g, run_loss(&runs[i]));
     }
     page_table(out, NULL, COLUMNS, N, g.cell, n);
 done:
@@ -352,19 +305,19 @@ static bool is_new(const run_record *runs, size_t i, size_t j)
 static void add_weight(grid *g, double weight, double error)
 {
     if (isnan(error))
-        add(g, "%.4g", weight);
+        grid_add(g, "%.4g", weight);
     else
-        add(g, "%.4g (%.4g to %.4g)", weight, weight - Z95 * error, weight + Z95 * error);
+        grid_add(g, "%.4g (%.4g to %.4g)", weight, weight - Z95 * error, weight + Z95 * error);
 }
 
 static void add_weights(grid *g, const run_record *runs, size_t n, const char *name)
 {
-    add(g, "%s", name);
+    grid_add(g, "%s", name);
     for (size_t i = 0; i < n; i++) {
         const pboost_coef *coef = &runs[i].model.coef;
         size_t j = find_column(&runs[i].model, name);
         if (j == coef->n)
-            add(g, "–");
+            grid_add(g, "–");
         else
             add_weight(g, coef->theta[j], run_error(&runs[i], j));
     }
@@ -450,7 +403,7 @@ static pboost_status write_weights(FILE *out, const run_record *runs, size_t n, 
         for (size_t j = 0; j < runs[i].model.coef.n; j++)
             if (is_new(runs, i, j))
                 add_weights(&g, runs, n, runs[i].model.encoding.column[j]);
-    add(&g, "(intercept)");
+    grid_add(&g, "(intercept)");
     for (size_t i = 0; i < n; i++)
         add_weight(&g, runs[i].model.coef.intercept, run_error(&runs[i], runs[i].model.coef.n));
     page_paragraph(out, "In the units of the table; intervals hold with 95 % and are known for the "
@@ -483,20 +436,20 @@ static pboost_status write_spent(FILE *out, const run_record *runs, size_t n, pb
     for (size_t i = 0; i < n; i++) {
         const pboost_training *t = &runs[i].model.training;
         const json_t *bounds = json_object_get(runs[i].record, "bounds");
-        add(&g, "%s", runs[i].name);
-        add(&g, "%zu", t->min_bag);
-        add(&g, "%zu", t->rows_spent);
-        add_number(&g, run_number(&runs[i], "rows"));
+        grid_add(&g, "%s", runs[i].name);
+        grid_add(&g, "%zu", t->min_bag);
+        grid_add(&g, "%zu", t->rows_spent);
+        grid_add_number(&g, run_number(&runs[i], "rows"));
         add_epsilon(&g, t);
         if (json_array_size(bounds) == 2)
-            add(&g, "%g to %g", json_number_value(json_array_get(bounds, 0)),
-                json_number_value(json_array_get(bounds, 1)));
+            grid_add(&g, "%g to %g", json_number_value(json_array_get(bounds, 0)),
+                     json_number_value(json_array_get(bounds, 1)));
         else
-            add(&g, "–");
-        add(&g, "%s",
-            runs[i].record == NULL                                    ? "–"
-            : json_is_true(json_object_get(runs[i].record, "remote")) ? "an oracle elsewhere"
-                                                                      : "the same process");
+            grid_add(&g, "–");
+        grid_add(&g, "%s",
+                 runs[i].record == NULL                                    ? "–"
+                 : json_is_true(json_object_get(runs[i].record, "remote")) ? "an oracle elsewhere"
+                                                                           : "the same process");
     }
     page_paragraph(out,
                    "Every row is answered for once, so a label's epsilon is spent once however "
@@ -549,14 +502,14 @@ static pboost_status write_plans(FILE *out, const run_record *runs, size_t n, pb
         if (!run_has_plan(r))
             continue;
         rows++;
-        add(&g, "%s", r->name);
-        add_number(&g, run_plan_number(r, "planned_bag_size"));
-        add_number(&g, run_number(r, "bag_size"));
-        add_number(&g, run_plan_number(r, "forecast_excess"));
-        add_number(&g, run_plan_number(r, "forecast_cautious"));
-        add_number(&g, run_plan_number(r, "forecast_all_labels"));
-        add_number(&g, run_loss(r) - least_loss(runs, n, r->model.family));
-        add_number(&g, error_ratio(r));
+        grid_add(&g, "%s", r->name);
+        grid_add_number(&g, run_plan_number(r, "planned_bag_size"));
+        grid_add_number(&g, run_number(r, "bag_size"));
+        grid_add_number(&g, run_plan_number(r, "forecast_excess"));
+        grid_add_number(&g, run_plan_number(r, "forecast_cautious"));
+        grid_add_number(&g, run_plan_number(r, "forecast_all_labels"));
+        grid_add_number(&g, run_loss(r) - least_loss(runs, n, r->model.family));
+        grid_add_number(&g, error_ratio(r));
     }
     if (rows == 0) {
         page_paragraph(out,

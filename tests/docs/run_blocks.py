@@ -17,7 +17,7 @@ and one anywhere in a file:
     <!-- test: needs MODULE -->   its blocks need a Python with MODULE
 
 Port 8443 is replaced by a free one.  A block without a language that begins with a command of ours
-is a mistake: it would not be run.
+is a mistake: it would not be run.  Links to files of this tree must lead somewhere.
 
 Environment: PRIORBOOST, the program; LIBRARY, the shared library (for C and Python); PYTHON, the
 Python to prefer.  Exit code 0: all ran; 1: something failed, said on stderr.
@@ -38,7 +38,8 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("PRIORBOOST", ROOT / "build/bin/priorboost"))
 LIBRARY = pathlib.Path(os.environ.get("LIBRARY", ROOT / "build/lib/libpriorboost.so"))
-ELSEWHERE = {("tutorial.md", "python"): "run by python/tests/test_tutorial.py"}
+ELSEWHERE = {("tutorial.md", "python"): "run by python/tests/test_tutorial.py",
+             ("spark.md", "python"): "python/tests/spark does this on a real Spark"}
 PATIENCE = 300  # seconds for a file; a block that hangs is a failure
 
 failures, skipped = [], []
@@ -71,11 +72,19 @@ def read_blocks(path):
             text.append(line[len(indent):] if line.startswith(indent) else line)
         elif found := re.match(r"\s*<!-- test: (skip .+|background|exit \d+) -->", line):
             directive = found.group(1)
-        elif "<!-- test:" in line and "needs" not in line:
+        elif re.match(r"\s*<!-- test:(?! needs)", line):
             failures.append(f"{path.relative_to(ROOT)}:{number}: what is this? {line.strip()}")
         elif line.strip():
             directive = None
     return blocks, needs
+
+
+def check_links(path):
+    """What a page points to in this tree is there."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", line):
+            if "://" not in target and not (path.parent / target).exists():
+                failures.append(f"{path.relative_to(ROOT)}:{number}: there is no {target}")
 
 
 def wanted(block):
@@ -213,10 +222,12 @@ def main():
     parser.add_argument("files", type=pathlib.Path, nargs="*")
     parser.add_argument("--only", choices=list(counts))
     arguments = parser.parse_args()
-    files = arguments.files or [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md",
+    files = arguments.files or [*(ROOT / f"{name}.md" for name in (
+                                    "README", "SECURITY", "ARCHITECTURE", "CONTRIBUTING")),
                                 *sorted((ROOT / "docs").glob("*.md"))]
     for path in files:
         began, before = time.monotonic(), sum(counts.values())
+        check_links(path.resolve())
         run_file(path.resolve(), arguments.only)
         if ran := sum(counts.values()) - before:
             print(f"{path.name}: {ran} blocks, {time.monotonic() - began:.1f} s", flush=True)
