@@ -1,9 +1,10 @@
 /* Does `--auto` choose well?  Its mean excess loss, pilot included, against that of every way of asking
  * in a grid of strategies and bag sizes, on the same tables and noise.
  *
- *     choices [RUNS [ROWS [FAMILY]]]
+ *     choices [RUNS [ROWS [FAMILY [FEATURES]]]]
  *
- * One line a case, then how often it was within 20 % of the best.  Cases for which the plan warns that
+ * By bag size, what the plan said of `features` bags of the last run's table and what they gave over
+ * all runs; one line a case, then how often it was within 20 % of the best.  Cases for which the plan warns that
  * nothing will work (in most runs) are left out and counted apart. */
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,8 @@ typedef struct {
 } tally;
 
 static void report(tally *t, const setting *s, const char *epsilon, size_t runs, double automatic,
-                   double grid[N_MANNERS][N_SIZES], size_t hopeless, const manner *chosen)
+                   double grid[N_MANNERS][N_SIZES], size_t hopeless, const manner *chosen,
+                   double mean_size)
 {
     size_t best_m = 0, best_i = 0;
     for (size_t m = 0; m < N_MANNERS; m++)
@@ -44,13 +46,41 @@ static void report(tally *t, const setting *s, const char *epsilon, size_t runs,
     t->cases += !left_out;
     t->good += !left_out && ratio <= 1.2;
     printf("{\"family\": \"%s\", \"features\": %zu, \"k\": %zu, \"epsilon\": %s, \"auto\": %.4g, "
-           "\"auto_bags\": \"%s\", \"auto_size\": %zu, \"best\": %.4g, \"best_estimator\": \"%s\", "
+           "\"auto_bags\": \"%s\", \"auto_size\": %zu, \"auto_mean_size\": %.0f, \"best\": %.4g, "
+           "\"best_estimator\": \"%s\", "
            "\"best_bags\": \"%s\", \"best_size\": %zu, \"ratio\": %.3f, \"hopeless_runs\": %zu}\n",
            pboost_family_name(s->family), s->d, s->rules.min_bag, epsilon ? epsilon : "null",
-           automatic, pboost_strategy_name(chosen->bags), chosen->bag_size, best,
+           automatic, pboost_strategy_name(chosen->bags), chosen->bag_size, mean_size, best,
            pboost_estimator_name(MANNERS[best_m].estimator),
            pboost_strategy_name(MANNERS[best_m].bags), s->rules.min_bag << best_i, ratio, hopeless);
     fflush(stdout);
+}
+
+/* What `features` bags of each size gave, and what the plan said of them before anything was asked. */
+static pboost_status print_sizes(const simulation *table, const setting *s,
+                                 double grid[N_MANNERS][N_SIZES], pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_plan plan = {0};
+    pboost_plan_options o = PBOOST_PLAN_OPTIONS_INIT;
+
+    o.family = s->family;
+    o.rules = s->rules;
+    o.seed = s->seed;
+    o.threads = 1;
+    o.brief = true;
+    TRY(pboost_plan_make(&plan, &table->matrix, NULL, &o, err));
+    for (size_t i = 0; i < plan.n_points; i++) {
+        const pboost_plan_point *p = &plan.point[i];
+        for (size_t j = 0; j < N_SIZES && p->bags == PBOOST_BAGS_FEATURES; j++)
+            if (p->bag_size == s->rules.min_bag << j)
+                printf("{\"bag_size\": %zu, \"forecast\": %.4g, \"cautious\": %.4g, "
+                       "\"realised\": %.4g}\n",
+                       p->bag_size, p->excess, p->cautious, grid[0][j]);
+    }
+done:
+    pboost_plan_free(&plan);
+    return st;
 }
 
 static pboost_status check(tally *t, const setting *base, const char *epsilon, size_t runs,
@@ -59,7 +89,7 @@ static pboost_status check(tally *t, const setting *base, const char *epsilon, s
     pboost_status st = PBOOST_OK;
     setting s = *base;
     simulation table = {0};
-    double automatic = 0.0, grid[N_MANNERS][N_SIZES] = {0};
+    double automatic = 0.0, mean_size = 0.0, grid[N_MANNERS][N_SIZES] = {0};
     size_t hopeless_runs = 0;
     manner chosen = {0};
     outcome out;
@@ -71,6 +101,7 @@ static pboost_status check(tally *t, const setting *base, const char *epsilon, s
         TRY(simulate_auto(&out, &chosen, &hopeless, &table, err));
         automatic += out.excess / (double)runs;
         hopeless_runs += hopeless;
+        mean_size += (double)chosen.bag_size / (double)runs;
         for (size_t m = 0; m < N_MANNERS; m++)
             for (size_t i = 0; i < N_SIZES; i++) {
                 manner how = MANNERS[m];
@@ -87,9 +118,11 @@ static pboost_status check(tally *t, const setting *base, const char *epsilon, s
                 st = PBOOST_OK;
                 grid[m][i] += out.excess / (double)runs;
             }
-        simulation_free(&table);
+        if (run + 1 < runs)
+            simulation_free(&table);
     }
-    report(t, &s, epsilon, runs, automatic, grid, hopeless_runs, &chosen);
+    TRY(print_sizes(&table, &s, grid, err));
+    report(t, &s, epsilon, runs, automatic, grid, hopeless_runs, &chosen, mean_size);
 done:
     simulation_free(&table);
     return st;
@@ -110,6 +143,8 @@ int main(int argc, char **argv)
                     s.d = FEATURES[d];
                     s.signal = s.family == PBOOST_POISSON ? 0.5 : 1.5;
                     if (argc > 3 && strcmp(argv[3], pboost_family_name(s.family)) != 0)
+                        continue;
+                    if (argc > 4 && strtoul(argv[4], NULL, 10) != s.d)
                         continue;
                     TRY(simulation_rules(&s.rules, s.family, SIZES[k], EPSILONS[e], &err));
                     TRY(check(&t, &s, EPSILONS[e], runs, &err));

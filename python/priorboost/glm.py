@@ -474,6 +474,13 @@ def warn(report: _library.FitReport, n_parameters: int) -> None:
             "the noise, or a lack of events, hides even the mean of the labels: no weight can be "
             "known, and the model is constant"
         )
+    if report.bags and report.l2_standardized and not report.mean_hidden and (
+        report.freedom < 1 + 0.25 * (n_parameters - 1)
+    ):
+        _warn(
+            f"the answers tell next to nothing of the weights ({report.freedom:.2g} effective parameters "
+            f"of {n_parameters}): the penalty holds the model near the constant one"
+        )
     if 0 < report.bags < 2 * n_parameters:
         _warn(
             f"only {report.bags} bags for {n_parameters} parameters: the penalty decides most of "

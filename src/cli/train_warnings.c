@@ -5,6 +5,7 @@
 #include "train.h"
 
 #define LARGE_SD 8.0     /* of a linear predictor: predictions are all but certain */
+#define LOW_FREEDOM 0.25 /* of the weights: less is a model that was not learnt */
 #define HIGH_PEARSON 1.5 /* residuals that large are not the model's */
 
 /* sd of the linear predictor over the rows: the aggregate fit reports it, of others it is measured.
@@ -59,6 +60,13 @@ size_t train_warnings(train_warning *out, const train_arguments *a, const train_
         WARN("the noise, or a lack of events, hides even the mean of the labels: no weight can be "
              "known, and the model is constant; larger bags, more rows or a larger epsilon are "
              "needed");
+    if (r->estimator == PBOOST_AGGREGATE && f->l2_standardized && !f->mean_hidden &&
+        f->freedom < 1.0 + LOW_FREEDOM * ((double)parameters - 1.0))
+        WARN(
+            "the answers tell next to nothing of the weights (%.2g effective parameters of %zu): "
+            "the penalty holds the model near the constant one; larger bags, more rows or a larger "
+            "epsilon are needed",
+            f->freedom, parameters);
     if (r->estimator == PBOOST_AGGREGATE && f->bags < 2 * parameters)
         WARN("only %zu bags for %zu parameters: the penalty decides most of the result", f->bags,
              parameters);

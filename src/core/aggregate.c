@@ -16,6 +16,7 @@
 
 #include "constant.h"
 #include "dispersion.h"
+#include "signal.h"
 #include "try.h"
 #include "watch.h"
 
@@ -25,6 +26,10 @@
 #define SEPARABLE_MEAN 30.0
 #define SETTLED 1e-9 /* relative change of the dispersion that counts as none */
 #define LEAST_VARIANCE 1e-150
+#define SPREAD_REFRESHES 12
+#define DOUBT 3.0 /* standard errors; noise has long tails, and the dispersion is its square */
+#define MOST_RIDGE                                                                                 \
+    100.0 /* times the information about a weight: no more than shrinks it to nothing */
 
 bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const double *offset,
                          const pboost_answers *answers, size_t first_bag)
@@ -109,12 +114,14 @@ static void refresh_weights(aggregate_fit *fit)
  * or 1 (Poisson), evenly over the columns; lambda / phi is one over the variance of a weight. */
 static double default_lambda(const aggregate_fit *fit)
 {
-    double d = (double)fit->pass.cols, sd = fit->point.eta_sd, spread = 1.0;
+    double d = (double)fit->pass.cols, spread = 1.0;
     if (fit->family->family == PBOOST_LOGISTIC)
         spread = 4.0;
     if (fit->family->family == PBOOST_LINEAR)
-        spread = sd * sd + fit->phi;
-    return spread > 0.0 ? fit->phi * d / spread : 0.0;
+        spread = fit->spread;
+    if (spread > 0.0 || fit->most_lambda < INFINITY)
+        return fmin(fit->phi * d / spread, fit->most_lambda);
+    return 0.0;
 }
 
 static void refresh_penalty(aggregate_fit *fit)
@@ -165,12 +172,40 @@ static void refresh_dispersion(aggregate_fit *fit, double freedom)
         return;
     fit->phi = pboost_dispersion(&errors, fmax(bags - freedom, 1.0));
     double error = pboost_dispersion_error(&errors, fit->phi);
+    fit->least_phi = fmax(fit->phi - DOUBT * error, 0.0);
     if (has_noise(&fit->data) && fit->phi < error) {
         fit->phi = error;
         fit->floored = true;
     }
     if (fit->family->family == PBOOST_POISSON)
         fit->phi = fmax(fit->phi, 1.0);
+}
+
+/* Var(y), no label being seen: of the fit's linear predictor, and phi.  Where answers are noisy both
+ * may be noise for the most part, and a ridge that believed them would be too weak when it is needed
+ * most.  So only what is beyond doubt counts there, whatever noise and chance may account for taken
+ * off. */
+static void refresh_spread(aggregate_fit *fit, double signal)
+{
+    size_t n = fit->pass.n_parameters;
+    double sd = fit->point.eta_sd, information = 0.0;
+    fit->wide_spread = sd * sd + fit->phi;
+    if (fit->signal_work == NULL)
+        fit->spread = fit->wide_spread;
+    if (fit->signal_work == NULL || fit->refreshes++ >= SPREAD_REFRESHES)
+        return;
+    /* A wide prior lets noise in that then looks like signal, and a narrow one does not: where the two
+     * would take turns the narrow one stays. */
+    double spread = signal + fit->least_phi;
+    fit->spread = fit->refreshes > SPREAD_REFRESHES / 2 ? fmin(fit->spread, spread) : spread;
+    for (size_t i = fit->options->intercept; i < n; i++)
+        information += (fit->lm.matrix[i * n + i] - fit->penalty[i]) / (double)fit->pass.cols;
+    fit->most_lambda = MOST_RIDGE * information;
+}
+
+static double signal_of(const aggregate_fit *fit)
+{
+    return fit->signal_work != NULL ? pboost_signal_variance(fit, fit->signal_work) : 0.0;
 }
 
 /* ---- Start ---------------------------------------------------------------------------------- */
@@ -215,6 +250,9 @@ static void start(aggregate_fit *fit, const pboost_coef *coef)
         x[0] = pboost_constant_intercept(&fit->data.rows, fit->options->family, fit->start_mean);
     move_to(fit, x);
     refresh_dispersion(fit, 1.0);
+    fit->most_lambda = INFINITY;
+    fit->refreshes = 0;
+    fit->spread = fit->point.eta_sd * fit->point.eta_sd + fit->phi;
     double constant = misfit(fit);
     if (!warm || fit->mean_hidden)
         return; /* NOLINT(clang-analyzer-unix.Malloc): x belongs to the fit */
@@ -282,8 +320,9 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
         TRY(pboost_watch_check(o->watch, err));
         report->iterations += last.steps;
-        double phi = fit->phi;
+        double phi = fit->phi, signal = signal_of(fit);
         refresh_dispersion(fit, effective_freedom(fit));
+        refresh_spread(fit, signal);
         bool settled = fabs(fit->phi - phi) <= SETTLED * phi;
         report->converged = last.converged && last.steps == 0 && settled;
         if (report->converged || report->iterations >= o->max_iterations || fit->mean_hidden ||
@@ -393,6 +432,8 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
     NEED(out->penalty = calloc(n, sizeof(double)), err);
     NEED(out->residual = pboost_alloc(bags, sizeof(double)), err);
     NEED(out->weight = pboost_alloc(bags, sizeof(double)), err);
+    if (options->family == PBOOST_LINEAR && options->l2 < 0.0 && has_noise(data))
+        NEED(out->signal_work = pboost_alloc(2 * n * n, sizeof(double)), err);
 done:
     if (st != PBOOST_OK)
         pboost_aggregate_free(out);
@@ -411,6 +452,7 @@ void pboost_aggregate_free(aggregate_fit *fit)
     free(fit->penalty);
     free(fit->residual);
     free(fit->weight);
+    free(fit->signal_work);
     *fit = (aggregate_fit){0};
 }
 

@@ -2,7 +2,7 @@
  *
  * Before anything is asked the plan rests on assumptions.  Under noise the best bag size depends on
  * them (larger bags drown the noise, but a wrong model gets worse in them), so where one row in
- * seventeen makes enough bags these are asked first: their residuals say what the dispersion and the
+ * seventeen makes enough bags to tell more than is assumed these are asked first: their residuals say what the dispersion and the
  * model's error are, and the rest is asked as a second plan says.  Without noise no bags are better
  * than the smallest, and there is nothing to learn. */
 #include <math.h>
@@ -30,15 +30,34 @@ static void follow(pboost_choice *choice)
     choice->algorithm = point->estimator == PBOOST_AGGREGATE ? PBOOST_PBPREFIX : PBOOST_PRIORBOOST;
 }
 
-/* Sets a first round apart, of bags as near to those recommended as it has enough of. */
-static void set_pilot(pboost_choice *choice, const pboost_matrix *x, const pboost_rules *rules)
+/* Whether so many bags of that size would tell more than is assumed: of the dispersion, or of the
+ * model's error by groups of 16 (pilot.c).  If not, they would only be rows spent in worse bags. */
+static bool can_tell(const pboost_choice *choice, const pboost_plan_options *o, size_t size,
+                     size_t bags)
 {
+    const pboost_plan *plan = &choice->plan;
+    double phi = plan->dispersion, variance = 1.0, s = (double)size, m = (double)bags;
+    if (o->family == PBOOST_LOGISTIC)
+        variance = plan->mean * (1.0 - plan->mean);
+    if (o->family == PBOOST_POISSON)
+        variance = plan->mean;
+    double spread = phi * variance / s + pboost_rules_noise_variance(&o->rules, size);
+    bool of_phi = o->family != PBOOST_LOGISTIC && sqrt(5.0 / m) * spread * s / variance < phi;
+    bool of_error = sqrt(2.0 * 16.0 / m) * spread / 16.0 < plan->model_error;
+    return of_phi || of_error;
+}
+
+/* Sets a first round apart, of bags as near to those recommended as it has enough of. */
+static void set_pilot(pboost_choice *choice, const pboost_matrix *x, const pboost_plan_options *o)
+{
+    const pboost_rules *rules = &o->rules;
     size_t least = PILOT_BAGS_PER_WEIGHT * (x->cols + 1), size = choice->bag_size;
     least = least > PILOT_LEAST_BAGS ? least : PILOT_LEAST_BAGS;
     while (size > rules->min_bag && pilot_rows(x->rows) / size < least)
         size = size / 2 > rules->min_bag ? size / 2 : rules->min_bag;
     choice->pilot = choice->estimator == PBOOST_AGGREGATE && rules->epsilon.den > 0 &&
-                    choice->rounds == 1 && pilot_rows(x->rows) / size >= least;
+                    choice->rounds == 1 && pilot_rows(x->rows) / size >= least &&
+                    can_tell(choice, o, size, pilot_rows(x->rows) / size);
     if (!choice->pilot)
         return;
     choice->rounds = 2;
@@ -59,7 +78,7 @@ pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, con
         o.belief.mean = (i == 0 ? 0.0 : o.belief.mean) + prior_score[i] / (double)x->rows;
     TRY(pboost_plan_make(&out->plan, x, offset, &o, err));
     follow(out);
-    set_pilot(out, x, &o.rules);
+    set_pilot(out, x, &o);
 done:
     return st;
 }

@@ -11,6 +11,19 @@
 #include "aggregate.h"
 #include "try.h"
 
+/* The factor of A for the ridge of a wide prior.  A ridge that shrinks because noise hides the weights
+ * says nothing of their size: with it intervals would shrink to the constant model and miss. */
+static void widen(aggregate_fit *fit)
+{
+    levenberg *lm = &fit->lm;
+    size_t n = lm->n, d = fit->pass.cols;
+    double wide = fmin(fit->multiple * fit->phi * (double)d / fit->wide_spread, fit->lambda);
+    memcpy(lm->factor.l, lm->matrix, n * n * sizeof *lm->matrix);
+    for (size_t i = n - d; i < n; i++)
+        lm->factor.l[i * n + i] += wide - fit->penalty[i];
+    pboost_cholesky_factor(&lm->factor, pboost_rank_tolerance(n), false);
+}
+
 /* inverse = A^-1, n x n, both triangles, from its factor. */
 static void invert(double *inverse, const pboost_cholesky *factor)
 {
@@ -76,6 +89,8 @@ pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit
     double *inverse = NULL, *factor = NULL;
 
     NEED(inverse = pboost_alloc(3 * n * n, sizeof *inverse), err);
+    if (fit->signal_work != NULL)
+        widen(fit);
     invert(inverse, &fit->lm.factor);
     if (fit->options->covariance == PBOOST_COVARIANCE_SANDWICH) {
         NEED(factor = pboost_alloc(fit->data.rows.n_bags, sizeof *factor), err);

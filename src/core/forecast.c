@@ -4,6 +4,12 @@
  * squared error M = A (I + L theta theta' L) A, and a test row's expected loss rises by (1/2) tr M H.
  * Both I and H need features and a guess of theta, no label.
  *
+ * A wrong model leaves a deviation g in every answer that the bag does not average out.  The best model
+ * has sum x g = 0 over all rows; bags cover all rows, so what is left of sum J g is minus the sum of
+ * the covariances of x and g within bags.  Bags of rows that are alike in x therefore do not mind a
+ * wrong model, and mixed ones do.  With Var g = e, and slopes of g within bags that fall in any of d
+ * directions, the equation varies by (e/d) sum (within-bag covariance of b'' x) / V^2 more.
+ *
  * A sample of rows stands for the table.  Bags on a sample are less alike than on the table, because
  * its tree is less deep: each level halves one of r directions, which leaves 1 - 2/pi of a normal's
  * variance within, so levels more leave (1 - 2/pi)^(levels / r) of what is left within bags. */
@@ -185,8 +191,9 @@ static void multiply(double *out, const double *a, const double *b, size_t m)
         }
 }
 
+/* scatter: the variance of the estimating equation, that is info where the model is right. */
 static pboost_status loss_of(forecast_result *out, const population *p, const double *info,
-                             pboost_error *err)
+                             const double *scatter, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t m = p->n_parameters, first = p->intercept;
@@ -197,8 +204,8 @@ static pboost_status loss_of(forecast_result *out, const population *p, const do
     NEED(spread = pboost_alloc(m * m, sizeof *spread), err);
     NEED(bias = calloc(m, sizeof *bias), err);
     TRY(invert(inverse, p, info, err));
-    multiply(product, inverse, info, m);
-    for (size_t i = 0; i < m; i++) /* spread = A I A */
+    multiply(product, inverse, scatter, m);
+    for (size_t i = 0; i < m; i++) /* spread = A scatter A */
         for (size_t j = 0; j < m; j++) {
             double sum = 0.0;
             for (size_t k = 0; k < m; k++)
@@ -247,7 +254,7 @@ pboost_status pboost_forecast_bags(forecast_result *out, const population *p,
     pboost_status st = PBOOST_OK;
     const pboost_bags *bags = f->bags;
     size_t m = p->n_parameters;
-    double *weight = NULL, *info = NULL, total = 0.0;
+    double *weight = NULL, *info = NULL, *scatter = NULL, total = 0.0, squares = 0.0;
     bag_pass pass = {0};
     bag_moments moments = {0};
     bag_rows rows = {.x = p->x,
@@ -261,23 +268,33 @@ pboost_status pboost_forecast_bags(forecast_result *out, const population *p,
     TRY(pboost_bag_moments_init(&moments, &pass, err));
     NEED(weight = pboost_alloc(bags->n_bags, sizeof *weight), err);
     NEED(info = pboost_alloc(m * m, sizeof *info), err);
+    NEED(scatter = pboost_alloc(m * m, sizeof *scatter), err);
     pboost_bagpass_run(&moments, &pass, p->parameter);
     for (size_t b = 0; b < bags->n_bags; b++) {
         double size = (double)(bags->start[b + 1] - bags->start[b]);
-        double v = p->phi * moments.variance[b] + f->noise_scale / (size * size) + f->model_error;
+        double v = p->phi * moments.variance[b] + f->noise_scale / (size * size);
         weight[b] = f->repeat / fmax(v, 1e-300);
         total += weight[b];
+        squares += weight[b] / fmax(v, 1e-300);
     }
     pboost_bagpass_gram(info, NULL, &pass, &moments, weight, NULL);
     if (f->levels > 0.0)
         deepen(info, p, total, f->levels);
+    double extra = f->model_error / (double)p->x->cols * squares / total;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double within = total * p->square[i * m + j] - info[i * m + j];
+            scatter[i * m + j] = info[i * m + j] + extra * within;
+        }
     complete(info, m, 1.0);
-    TRY(loss_of(out, p, info, err));
+    complete(scatter, m, 1.0);
+    TRY(loss_of(out, p, info, scatter, err));
 done:
     pboost_bagpass_free(&pass);
     pboost_bag_moments_free(&moments);
     free(weight);
     free(info);
+    free(scatter);
     return st;
 }
 
@@ -291,7 +308,7 @@ pboost_status pboost_forecast_labels(forecast_result *out, const population *p, 
     NEED(info = pboost_alloc(m * m, sizeof *info), err);
     for (size_t i = 0; i < m * m; i++)
         info[i] = rows / p->phi * p->hessian[i];
-    TRY(loss_of(out, p, info, err));
+    TRY(loss_of(out, p, info, info, err));
 done:
     free(info);
     return st;

@@ -6,8 +6,9 @@
  *
  * What the forecast cannot see is that the model is wrong.  A wrong model leaves in every answer a
  * deviation that larger bags do not average out: on real tables several per cent of the variance of
- * the means.  The recommendation therefore goes by a second figure, which counts that deviation as
- * noise, and prefers the smallest bags unless larger ones are clearly better. */
+ * the means.  The recommendation therefore goes by a second figure, which counts what that deviation
+ * does to the weights where bags are mixed (forecast.c), and prefers the smallest bags unless larger
+ * ones are clearly better. */
 #include "plan.h"
 
 #include <math.h>
@@ -45,35 +46,45 @@ static const manner MANNERS[] = {
 
 /* ---- What is believed ---------------------------------------------------------------------- */
 
-static double label_sd(const pboost_rules *rules)
+/* How many standard deviations the farthest of n normal values is from the mean. */
+static double farthest(size_t n)
 {
-    return rules->bounded ? (rules->upper - rules->lower) / 6.0 : 1.0;
+    return sqrt(2.0 * log((double)n + 2.0));
 }
 
-static double default_mean(const pboost_plan_options *o)
+/* Labels outside of the bounds are refused, so these hold the farthest of all n. */
+static double label_sd(const pboost_plan_options *o, size_t n)
+{
+    return o->rules.bounded ? 0.5 * (o->rules.upper - o->rules.lower) / farthest(n) : 1.0;
+}
+
+static double default_effect(const pboost_plan_options *o, size_t n)
+{
+    if (o->family == PBOOST_LINEAR)
+        return sqrt(0.5) * label_sd(o, n);
+    return o->family == PBOOST_POISSON ? 0.5 : 1.0;
+}
+
+static double default_mean(const pboost_plan_options *o, size_t n)
 {
     bool bounded = o->rules.bounded;
     if (o->family == PBOOST_LOGISTIC)
         return 0.5;
+    double sd = default_effect(o, n); /* Poisson: the largest mean is at the bound */
     if (o->family == PBOOST_POISSON)
-        return bounded && o->rules.upper > 0.0 ? o->rules.upper / 5.0 : 1.0;
+        return bounded && o->rules.upper > 0.0
+                   ? o->rules.upper * exp(0.5 * sd * sd - sd * farthest(n))
+                   : 1.0;
     return bounded ? 0.5 * (o->rules.lower + o->rules.upper) : 0.0;
 }
 
-static double default_dispersion(const pboost_plan_options *o, double mean)
+static double default_dispersion(const pboost_plan_options *o, size_t n, double mean)
 {
-    double sd = label_sd(&o->rules);
+    double sd = label_sd(o, n);
     if (o->family == PBOOST_LINEAR)
         return 0.5 * sd * sd;
     /* Counts are seldom Poisson: a tenth of the mean's square is usual. */
     return o->family == PBOOST_POISSON ? 1.0 + 0.1 * mean : 1.0;
-}
-
-static double default_effect(const pboost_plan_options *o)
-{
-    if (o->family == PBOOST_LINEAR)
-        return sqrt(0.5) * label_sd(&o->rules);
-    return o->family == PBOOST_POISSON ? 0.5 : 1.0;
 }
 
 /* lambda / phi of the aggregate estimator, as it chooses it for itself. */
@@ -101,7 +112,7 @@ static pboost_status believe(planner *p, pboost_plan *plan, pboost_error *err)
     TRY(pboost_population_init(pop, o->family, p->x, p->offset, p->order.row, rows, o->intercept,
                                o->threads, err));
     plan->default_coef = belief->coef == NULL;
-    double mean = isnan(belief->mean) ? default_mean(o) : belief->mean;
+    double mean = isnan(belief->mean) ? default_mean(o, p->n) : belief->mean;
     if (o->family == PBOOST_LOGISTIC && !(mean > 0.0 && mean < 1.0))
         FAIL(err, PBOOST_INVALID, "the mean label is %g; it must be between 0 and 1", mean);
     if (o->family == PBOOST_POISSON && !(mean > 0.0))
@@ -109,11 +120,12 @@ static pboost_status believe(planner *p, pboost_plan *plan, pboost_error *err)
     if (belief->coef != NULL)
         pboost_population_set(pop, belief->coef);
     else
-        pboost_population_assume(pop, mean, default_effect(o), o->seed);
+        pboost_population_assume(pop, mean, default_effect(o, p->n), o->seed);
     TRY(pboost_population_measure(pop, p->order.row, rows, err));
 
     plan->default_dispersion = isnan(belief->dispersion);
-    pop->phi = plan->default_dispersion ? default_dispersion(o, pop->mean) : belief->dispersion;
+    pop->phi =
+        plan->default_dispersion ? default_dispersion(o, p->n, pop->mean) : belief->dispersion;
     if (!(pop->phi > 0.0) || isinf(pop->phi))
         FAIL(err, PBOOST_INVALID, "dispersion is %g; it must be positive and finite", pop->phi);
     p->model_error =

@@ -152,7 +152,7 @@ static void test_forecast_is_right(void **state)
         o.belief.coef = &truth;
         o.belief.dispersion = 1.0;
         o.max_rows = n / 4;
-        o.brief = true;
+        o.brief = cases[c].epsilon != NULL; /* without noise a brief plan has one size */
         assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
         assert_ok(pboost_rules_check(&o.rules, &err), err);
         for (size_t i = 0; i < 3; i += 2) { /* bags of 16 and of 64 */
@@ -293,6 +293,29 @@ static void test_learning(void **state)
     free_table(&t);
 }
 
+/* A wrong model pulls weights aside only as far as bags are mixed. */
+static void test_model_error(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_plan plan;
+    table t = make_table(PBOOST_LINEAR, 4096, 0);
+    pboost_plan_options o = plan_options(PBOOST_LINEAR, "1", 16);
+    double pulled[2] = {0}; /* by features bags, by random ones */
+    o.belief.model_error = 0.1;
+    assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
+    for (size_t i = 0; i < plan.n_points; i++) {
+        const pboost_plan_point *p = &plan.point[i];
+        bool random = p->bags == PBOOST_BAGS_RANDOM;
+        if (p->bag_size == 16 && p->rounds == 1 && (random || p->bags == PBOOST_BAGS_FEATURES))
+            pulled[random] = p->cautious / p->excess - 1.0;
+    }
+    assert_true(pulled[0] > 0.0 && pulled[0] < 0.05);
+    assert_true(pulled[1] > 5.0 * pulled[0]);
+    pboost_plan_free(&plan);
+    free_table(&t);
+}
+
 /* Without noise the plan is followed as it is; under noise a small first round is set apart, and what
  * it teaches decides about the rest. */
 static void test_choice(void **state)
@@ -311,13 +334,21 @@ static void test_choice(void **state)
     assert_true(isnan(choice.learnt.dispersion));
     pboost_choice_free(&choice);
 
+    /* A thousand rows under noise would tell nothing: none are set apart. */
     o = plan_options(PBOOST_LINEAR, "1", 16);
+    assert_ok(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), err);
+    assert_false(choice.pilot);
+    assert_true(choice.bag_size > 16);
+    pboost_choice_free(&choice);
+    free_table(&t);
+
+    t = make_table(PBOOST_LINEAR, 68000, 0);
     assert_ok(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), err);
     assert_true(choice.pilot);
     assert_int_equal(choice.rounds, 2);
     assert_int_equal(choice.schedule, PBOOST_GEOMETRIC);
-    assert_true(choice.planned_bag_size > choice.bag_size); /* 1000 rows must make 32 bags */
-    assert_in_range(choice.bag_size, 16, 31);
+    assert_true(choice.planned_bag_size > choice.bag_size); /* 4000 rows must make 32 bags */
+    assert_in_range(choice.bag_size, 16, 125);
 
     pboost_memory_oracle_options held = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
     held.simulated = held.clamp = true;
@@ -406,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_further_epsilons),
         cmocka_unit_test(test_learning),
+        cmocka_unit_test(test_model_error),
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_refusals),
     };
