@@ -15,6 +15,7 @@
 #include "methods.h"
 
 #define MAX_SIZES 4
+#define MAX_METHODS 32
 static const size_t SIZES[MAX_SIZES] = {4, 16, 64, 256};
 static const char *const EPSILONS[] = {NULL, "1", "0.1"};
 #define N_EPSILONS (sizeof EPSILONS / sizeof *EPSILONS)
@@ -238,42 +239,70 @@ done:
     return st;
 }
 
-static void draw(FILE *out, const subject *s, const char *epsilon, size_t number,
-                 const row_of_losses *losses, const arguments *a)
+/* Every method but the last, with which the others are compared; those that do not apply left out. */
+typedef struct {
+    chart_series series[MAX_METHODS];
+    double excess[MAX_METHODS][MAX_SIZES];
+    size_t n;
+} curves;
+
+static chart_dash dash_of(const method *m)
 {
-    chart_series series[32] = {0};
-    double sizes[MAX_SIZES], excess[32][MAX_SIZES];
-    char title[128], id[32], caption[160];
+    if (strncmp(m->name, "paper", 5) == 0)
+        return CHART_DOTTED;
+    return m->estimator == PBOOST_AGGREGATE ? CHART_SOLID : CHART_DASHED;
+}
+
+static void set_curves(curves *out, const double *sizes, const row_of_losses *losses)
+{
     const row_of_losses *labels = &losses[N_METHODS - 1];
+    out->n = 0;
+    for (size_t m = 0; m + 1 < N_METHODS; m++) {
+        if (isnan(losses[m].loss[0]) && isnan(losses[m].loss[MAX_SIZES - 1]))
+            continue;
+        for (size_t i = 0; i < MAX_SIZES; i++)
+            out->excess[m][i] = losses[m].loss[i] - labels->loss[i];
+        out->series[out->n++] = (chart_series){.colour_key = METHODS[m].name,
+                                               .colour = (int)m % CHART_COLOURS,
+                                               .dash = dash_of(&METHODS[m]),
+                                               .points = true,
+                                               .n = MAX_SIZES,
+                                               .x = sizes,
+                                               .y = out->excess[m]};
+    }
+}
+
+/* A panel for each epsilon. */
+static void draw(FILE *out, size_t number, const row_of_losses *losses, curves *shown,
+                 const arguments *a)
+{
+    chart_panel panel[N_EPSILONS] = {0};
+    double sizes[MAX_SIZES];
+    char id[32], caption[160], title[N_EPSILONS][32];
     for (size_t i = 0; i < MAX_SIZES; i++)
         sizes[i] = (double)SIZES[i];
-    for (size_t m = 0; m + 1 < N_METHODS; m++) {
-        for (size_t i = 0; i < MAX_SIZES; i++)
-            excess[m][i] = losses[m].loss[i] - labels->loss[i];
-        series[m] = (chart_series){.colour_key = METHODS[m].name,
-                                   .colour = (int)m,
-                                   .dash = m < CHART_COLOURS ? CHART_SOLID : CHART_DASHED,
-                                   .points = true,
-                                   .n = MAX_SIZES,
-                                   .x = sizes,
-                                   .y = excess[m]};
+    for (size_t e = 0; e < N_EPSILONS; e++) {
+        set_curves(&shown[e], sizes, losses + e * N_METHODS);
+        snprintf(title[e], sizeof title[e], "%s%s", EPSILONS[e] != NULL ? "epsilon = " : "no noise",
+                 EPSILONS[e] != NULL ? EPSILONS[e] : "");
+        panel[e] = (chart_panel){.title = title[e],
+                                 .x = {.label = "bag size", .scale = CHART_LOG2},
+                                 .y = {.label = "excess test loss", .scale = CHART_LOG},
+                                 .series = shown[e].series,
+                                 .n_series = shown[e].n};
     }
-    snprintf(title, sizeof title, "%s, %s%s", s->name, epsilon != NULL ? "epsilon = " : "no noise",
-             epsilon != NULL ? epsilon : "");
     snprintf(id, sizeof id, "figure-%zu", number);
-    snprintf(caption, sizeof caption,
-             "Mean test loss of %zu runs above that of all labels (%.4g), by bag size.", a->runs,
-             labels->loss[0]);
-    chart_panel panel = {.x = {.label = "bag size", .scale = CHART_LOG2},
-                         .y = {.label = "excess test loss", .scale = CHART_LOG},
-                         .series = series,
-                         .n_series = N_METHODS - 1};
+    snprintf(
+        caption, sizeof caption,
+        "Test loss above that of all labels (%.4g), mean of %zu run%s, by bag size. Curves end "
+        "where the loss is not above it.",
+        losses[N_METHODS - 1].loss[0], a->runs, a->runs == 1 ? "" : "s");
     chart_figure figure = {.id = id,
-                           .title = title,
+                           .title = "Excess test loss by bag size",
                            .caption = caption,
                            .colour_name = "method",
-                           .panels = &panel,
-                           .n_panels = 1};
+                           .panels = panel,
+                           .n_panels = N_EPSILONS};
     page_figure(out, &figure);
 }
 
@@ -282,18 +311,21 @@ static pboost_status study_subject(FILE *out, const subject *s, size_t *number, 
 {
     pboost_status st = PBOOST_OK;
     row_of_losses *losses = NULL;
+    curves *shown = NULL;
     char id[32];
 
-    NEED(losses = calloc(N_METHODS, sizeof *losses), err);
-    snprintf(id, sizeof id, "subject-%zu", *number);
-    page_section(out, id, s->name);
+    NEED(losses = calloc(N_EPSILONS * N_METHODS, sizeof *losses), err);
+    NEED(shown = calloc(N_EPSILONS, sizeof *shown), err);
     for (size_t e = 0; e < N_EPSILONS; e++) {
         fprintf(stderr, "%s, epsilon %s\n", s->name, EPSILONS[e] != NULL ? EPSILONS[e] : "none");
-        TRY(measure(losses, s, EPSILONS[e], a, err));
-        draw(out, s, EPSILONS[e], (*number)++, losses, a);
+        TRY(measure(losses + e * N_METHODS, s, EPSILONS[e], a, err));
     }
+    snprintf(id, sizeof id, "subject-%zu", *number);
+    page_section(out, id, s->name);
+    draw(out, (*number)++, losses, shown, a);
 done:
     free(losses);
+    free(shown);
     return st;
 }
 

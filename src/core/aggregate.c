@@ -26,6 +26,7 @@
 #define SEPARABLE_MEAN 30.0
 #define SETTLED 1e-9 /* relative change of the dispersion that counts as none */
 #define LEAST_VARIANCE 1e-150
+#define FIRST_REFRESHES 4 /* with a wide prior, until V is about right */
 #define SPREAD_REFRESHES 12
 #define DOUBT 3.0 /* standard errors; noise has long tails, and the dispersion is its square */
 #define MOST_RIDGE                                                                                 \
@@ -190,14 +191,18 @@ static void refresh_spread(aggregate_fit *fit, double signal)
     size_t n = fit->pass.n_parameters;
     double sd = fit->point.eta_sd, information = 0.0;
     fit->wide_spread = sd * sd + fit->phi;
-    if (fit->signal_work == NULL)
-        fit->spread = fit->wide_spread;
-    if (fit->signal_work == NULL || fit->refreshes++ >= SPREAD_REFRESHES)
+    if (fit->signal_work == NULL || fit->refreshes++ < FIRST_REFRESHES) {
+        fit->spread = fit->wide_spread; /* phi starts with all of the signal in it */
+        return;
+    }
+    if (fit->refreshes > FIRST_REFRESHES + SPREAD_REFRESHES)
         return;
     /* A wide prior lets noise in that then looks like signal, and a narrow one does not: where the two
      * would take turns the narrow one stays. */
     double spread = signal + fit->least_phi;
-    fit->spread = fit->refreshes > SPREAD_REFRESHES / 2 ? fmin(fit->spread, spread) : spread;
+    fit->spread = fit->refreshes > FIRST_REFRESHES + SPREAD_REFRESHES / 2
+                      ? fmin(fit->spread, spread)
+                      : spread;
     for (size_t i = fit->options->intercept; i < n; i++)
         information += (fit->lm.matrix[i * n + i] - fit->penalty[i]) / (double)fit->pass.cols;
     fit->most_lambda = MOST_RIDGE * information;
@@ -324,9 +329,10 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         refresh_dispersion(fit, effective_freedom(fit));
         refresh_spread(fit, signal);
         bool settled = fabs(fit->phi - phi) <= SETTLED * phi;
-        report->converged = last.converged && last.steps == 0 && settled;
+        bool early = fit->signal_work != NULL && fit->refreshes <= FIRST_REFRESHES;
+        report->converged = last.converged && last.steps == 0 && settled && !early;
         if (report->converged || report->iterations >= o->max_iterations || fit->mean_hidden ||
-            (last.stuck && last.steps > 0 && settled))
+            (last.stuck && last.steps > 0 && settled && !early))
             break;
     }
     report->converged = report->converged || fit->mean_hidden;

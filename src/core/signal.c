@@ -13,6 +13,8 @@
 #include <math.h>
 #include <string.h>
 
+#define DOUBT 1.0 /* standard errors that chance may account for */
+
 /* B, d x d, from the factor of A. */
 static void weights_block(double *block, const aggregate_fit *fit)
 {
@@ -51,6 +53,6 @@ double pboost_signal_variance(const aggregate_fit *fit, double *work)
         norm += theta[i] * theta[i];
     }
     double error = sqrt(2.0 * noise2 + 4.0 * fmax(along - noise2, 0.0));
-    double share = norm > 0.0 ? 1.0 - (noise + error) / norm : 0.0, sd = fit->point.eta_sd;
+    double share = norm > 0.0 ? 1.0 - (noise + DOUBT * error) / norm : 0.0, sd = fit->point.eta_sd;
     return share > 0.0 && kept > 0.0 ? sd * sd * share * (double)d / kept : 0.0;
 }

@@ -50,6 +50,9 @@ train
 within 0.9 1.15 "$(field test_loss)"
 within 0 0.1 "$(field plan.forecast_excess)"
 train --auto --epsilon 1 --bounds=-16,16
+[ "$(field rounds)" = 1 ] || fail "a pilot that cannot tell anything"
+within 0.9 1.3 "$(field test_loss)"
+train --auto --epsilon 8 --bounds=-16,16
 [ "$(field rounds)" = 2 ] || fail "no pilot"
 within 0.5 50 "$(field plan.learnt_dispersion)"
 within 0.9 1.3 "$(field test_loss)"
