@@ -111,13 +111,21 @@ class Library:
         self._c.pboost_version.restype = C.c_char_p
         self.version = self._c.pboost_version().decode()
         self._error = Error()
+        self._report = FitReport()
+        self._last = (None, None, None)
 
     def _check(self, status):
         if status != 0:
             raise RuntimeError(f"priorboost: {self._error.message.decode()}")
 
+    def _samples(self, x, y):
+        """What describes the arrays to the library; that of the last ones is kept."""
+        if self._last[0] is not x or self._last[1] is not y:
+            self._last = (x, y, self._describe(x, y))
+        return self._last[2]
+
     @staticmethod
-    def _samples(x, y):
+    def _describe(x, y):
         itemsize = x.dtype.itemsize
         matrix = Matrix(
             x.ctypes.data,
@@ -151,7 +159,7 @@ class Library:
             C.sizeof(FitOptions), FAMILIES[family], l2, False, threads, 100, tolerance, 0, 0.5, 0,
             0, None
         )
-        report = FitReport()
+        report = self._report
         samples, _matrix = self._samples(x, y)
         self._check(
             self._c.pboost_event_fit(

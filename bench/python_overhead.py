@@ -59,8 +59,7 @@ def overhead(repeats: int) -> list[dict]:
         model = pb.PriorBoostRegressor(min_bag=16, rounds=rounds)
         floor = bare(X, y, model)
         pairs = [
-            (microseconds(floor), microseconds(lambda m=model: m.fit(X, y)))
-            for _ in range(repeats)
+            (microseconds(floor), microseconds(lambda m=model: m.fit(X, y))) for _ in range(repeats)
         ]
         c, python = (statistics.median(column) for column in zip(*pairs, strict=True))
         c -= calls

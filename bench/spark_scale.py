@@ -118,6 +118,7 @@ def run(o: argparse.Namespace) -> dict:
 
         def note(name: str, took: float) -> None:
             seconds[name] += took
+            print(f"{rows:.0e} rows, {executors} executors: {name} {took:.1f} s", file=sys.stderr)
 
         spark.range(2).mapInArrow(_warm, "id bigint").collect()  # Python workers are up
         estimator = PriorBoostClassifier(

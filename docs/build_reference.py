@@ -7,11 +7,16 @@ import sys
 
 import priorboost as pb
 
-STYLE = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
-pre { white-space: pre-wrap; font: 14px/1.45 ui-monospace, monospace; } h2, h3 { font-family: ui-monospace, monospace; }
-h2 { border-top: 1px solid #ccc; padding-top: 1rem; font-size: 1.05rem; } h3 { font-size: .95rem; margin-left: 1rem; }
+STYLE = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto;
+    padding: 0 1rem; }
+pre { white-space: pre-wrap; font: 14px/1.45 ui-monospace, monospace; }
+h2, h3 { font-family: ui-monospace, monospace; }
+h2 { border-top: 1px solid #ccc; padding-top: 1rem; font-size: 1.05rem; }
+h3 { font-size: .95rem; margin-left: 1rem; }
 section section pre { margin-left: 1rem; } nav { columns: 3 12rem; }
-@media (prefers-color-scheme: dark) { body { background: #161616; color: #ddd; } a { color: #8ab4f8; } }"""
+@media (prefers-color-scheme: dark) {
+    body { background: #161616; color: #ddd; } a { color: #8ab4f8; }
+}"""
 
 
 def signature(name, thing):
@@ -52,9 +57,11 @@ def main():
     body = [entry(name, getattr(pb, name), 2, missing) for name in sorted(pb.__all__)]
     links = " ".join(f'<a href="#{n}">{n}</a><br>' for n in sorted(pb.__all__))
     page = f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>priorboost {pb.__version__}: Python reference</title>
+<html lang="en"><head><meta charset="utf-8">
+<title>priorboost {pb.__version__}: Python reference</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>
-<body><h1>priorboost {pb.__version__} for Python</h1><pre>{html.escape(pb.__doc__ or "")}</pre><nav>{links}</nav>
+<body><h1>priorboost {pb.__version__} for Python</h1>
+<pre>{html.escape(pb.__doc__ or "")}</pre><nav>{links}</nav>
 {"".join(body)}</body></html>
 """
     pathlib.Path(sys.argv[1]).write_text(page, encoding="utf-8")

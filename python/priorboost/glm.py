@@ -466,8 +466,8 @@ def warn(report: _library.FitReport, n_parameters: int) -> None:
         )
     if report.undercovers:
         _warn(
-            "noise on bags as mixed as random ones: the intervals are too short; bags='features' does "
-            "not have that fault"
+            "noise on bags as mixed as random ones: the intervals are too short; bags='features' "
+            "does not have that fault"
         )
     if report.mean_hidden:
         _warn(

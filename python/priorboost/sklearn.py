@@ -48,8 +48,8 @@ class PriorBoostRegressor(RegressorMixin, PriorBoostGLM):  # type: ignore[misc]
         How answers become a model.  "event" (the default): every row's target is its bag's answer,
         as in the paper.  "aggregate": each bag's mean prediction is fitted to its answer, which is
         unbiased, weighs noise rightly and gives a covariance; it uses the answers of all rounds.
-        "interpolated": between the bag-level and the event-level loss, see ``rho``.  "cv": the one of
-        these that foretells bags left out of the fit best.
+        "interpolated": between the bag-level and the event-level loss, see ``rho``.  "cv": the one
+        of these that foretells bags left out of the fit best.
     bags : {"prior", "random", "features", "hybrid"}, optional
         "prior" (the default): optimal for the last round's predictions.  "features": apart in every
         direction of X, which suits the aggregate estimator.  "hybrid": with the predictions as one

@@ -16,7 +16,7 @@
 
 #include "constant.h"
 #include "dispersion.h"
-#include "signal.h"
+#include "shown.h"
 #include "try.h"
 #include "watch.h"
 

@@ -30,7 +30,7 @@ typedef struct {
     double spread, wide_spread; /* linear: Var(y) as the ridge takes it, and what it may be */
     double most_lambda;         /* beyond which a ridge changes nothing any more */
     size_t refreshes;           /* of the spread under noise */
-    double *signal_work;        /* linear under noise: for signal.c; else NULL */
+    double *signal_work;        /* linear under noise: for shown.c; else NULL */
     bool floored;
     double start_mean; /* of the constant model */
     bool mean_hidden;  /* by noise: then that is the solution (constant.c) */

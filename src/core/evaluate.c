@@ -4,6 +4,7 @@
  * column of several rows, and serves all models while it is in the cache.  The squared errors of many
  * linear models need no pass per model at all: they are one quadratic, written around its own
  * minimum, where all that is added is positive and no digits cancel. */
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "workspace.h"
 
 #define CHUNK_ROWS ((size_t)1 << 13)
+#define LOG_2 0.69314718055994530942
 #define FEW_MODELS 8 /* beyond the number of columns: a Gram matrix does not pay for fewer */
 
 static size_t smaller(size_t a, size_t b)
@@ -146,6 +148,20 @@ typedef struct {
     double *work, *sums; /* by worker; by chunk and model */
 } losses_task;
 
+/* Multiplies product, in 1 .. 2, by a factor below 2^1023 and moves whole powers of two to power. */
+static void multiply(double *product, double *power, double factor)
+{
+    double p = *product * factor;
+    if (p >= 2.0 && p <= DBL_MAX) {
+        uint64_t bits;
+        memcpy(&bits, &p, sizeof bits);
+        *power += (double)((int64_t)(bits >> 52) - 1023);
+        bits = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1023 << 52;
+        memcpy(&p, &bits, sizeof p);
+    }
+    *product = p;
+}
+
 static void losses_chunk(void *context, size_t chunk, int worker)
 {
     const losses_task *t = context;
@@ -154,11 +170,16 @@ static void losses_chunk(void *context, size_t chunk, int worker)
     size_t capacity = t->capacity;
     double *panel = t->work + (size_t)worker * t->work_size;
     double *columns = panel + capacity * t->padded, *eta = columns + capacity * t->padded;
-    double *weight = eta + capacity, *offset = weight + capacity;
+    double *weight = eta + capacity, *offset = weight + capacity, *twice_y = offset + capacity;
+    double *product = twice_y + capacity, *power = product + t->n_coef;
     double *sums = t->sums + chunk * t->n_coef;
     const family_kernels *family = &kernels->family[t->family];
     bool at_once = family->total_columns != NULL && s->weight == NULL && s->offset == NULL;
     memset(sums, 0, t->n_coef * sizeof *sums);
+    for (size_t k = 0; k < t->n_coef; k++) {
+        product[k] = 1.0;
+        power[k] = 0.0;
+    }
 
     size_t end = smaller((chunk + 1) * CHUNK_ROWS, s->n);
     for (size_t at = chunk * CHUNK_ROWS; at < end; at += capacity) {
@@ -173,12 +194,14 @@ static void losses_chunk(void *context, size_t chunk, int worker)
             size_t row = pboost_samples_row(s, at + i);
             weight[i] = s->weight != NULL ? s->weight[row] : 1.0;
             offset[i] = s->offset != NULL ? s->offset[row] : 0.0;
+            twice_y[i] = 2.0 * s->target[at + i];
         }
         for (size_t k = 0; k < t->n_coef; k++) {
             if (at_once) {
-                sums[k] +=
-                    family->total_columns(columns, capacity, count, t->coef[k].n, t->coef[k].theta,
-                                          t->coef[k].intercept, s->target + at);
+                double factor;
+                sums[k] += family->total_columns(&factor, columns, capacity, count, t->coef[k].n,
+                                                 t->coef[k].theta, t->coef[k].intercept, twice_y);
+                multiply(&product[k], &power[k], factor);
                 continue;
             }
             kernels->eta_columns(eta, columns, capacity, count, t->coef[k].n, t->coef[k].theta,
@@ -188,6 +211,8 @@ static void losses_chunk(void *context, size_t chunk, int worker)
             sums[k] += family->total(eta, s->target + at, s->weight != NULL ? weight : NULL, count);
         }
     }
+    for (size_t k = 0; k < t->n_coef && at_once; k++)
+        sums[k] += log(product[k]) + power[k] * LOG_2;
 }
 
 static pboost_status losses_by_pass(double *loss, pboost_family family,
@@ -205,7 +230,8 @@ static pboost_status losses_by_pass(double *loss, pboost_family family,
                      .padded = padded,
                      .capacity = panel_rows_for(padded),
                      .family = family};
-    t.work_size = t.capacity * (2 * padded + 3);
+    t.work_size =
+        t.capacity * (2 * padded + 4) + (2 * n_coef + PANEL_LANES - 1) / PANEL_LANES * PANEL_LANES;
     NEED(work = pboost_alloc(n_workers * t.work_size + PANEL_LANES, sizeof *work), err);
     t.work = pboost_panel_align(work);
     NEED(t.sums = pboost_alloc(n_chunks * n_coef, sizeof *t.sums), err);

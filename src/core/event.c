@@ -21,7 +21,7 @@
 #include "try.h"
 #include "workspace.h"
 
-#define COARSE 64    /* strides of the warm-up */
+#define COARSE 64 /* strides of the warm-up */
 #define FINE 8
 #define WARM_UP_ROWS 1024 /* least rows of a warm-up, and least rows per parameter */
 #define WARM_UP_ROWS_PER_PARAMETER 40

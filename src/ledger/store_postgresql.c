@@ -6,6 +6,7 @@
  * changed, the next transaction reads from the chain what came since, and a retry of the question
  * finds the answer or asks anew.  A server whose disk fails ends by itself. */
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -143,13 +144,27 @@ done:
     return st;
 }
 
+/* Waits until PQgetResult need not.  libpq takes a lack of memory for the start of COPY for a message
+ * that has not all come, and would wait for more of it without end; looked at again, it is there. */
+static PGresult *next_result(PGconn *connection)
+{
+    struct pollfd ready = {PQsocket(connection), POLLIN, 0};
+
+    while (PQisBusy(connection)) {
+        (void)poll(&ready, 1, 1000);
+        if (!PQconsumeInput(connection))
+            break;
+    }
+    return PQgetResult(connection);
+}
+
 /* Takes results until there is none: the connection is not free before.  The first failure
  * counts.  While the server waits for rows to copy there is no end of results. */
 static pboost_status receive(store *s, store_row *row, void *user, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    for (PGresult *result; (result = PQgetResult(of(s)->connection)) != NULL; PQclear(result)) {
+    for (PGresult *result; (result = next_result(of(s)->connection)) != NULL; PQclear(result)) {
         ExecStatusType status = PQresultStatus(result);
         if (status == PGRES_COPY_IN) {
             PQclear(result);

@@ -20,7 +20,9 @@ int main(void)
         pboost_synthetic_rows(x, y, &data, theta, 0, 0, rows, 0, &err) != PBOOST_OK)
         return 1;
 
+    /* clang-format off */
 BLOCK
+    /* clang-format on */
 
     if (trainer == NULL || !pboost_trainer_done(trainer))
         return 2;

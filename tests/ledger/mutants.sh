@@ -134,7 +134,7 @@ mutant "who signed the certificate" net/http.c server_tls 'CURLOPT_SSL_VERIFYPEE
 mutant "whose certificate it is" net/http.c server_tls 'CURLOPT_SSL_VERIFYHOST, 2L' 'CURLOPT_SSL_VERIFYHOST, 0L'
 mutant "no token in the clear" net/http.c server_learner 'is_http && !is_loopback(url + 7)' 'false'
 mutant "answers to another question" net/remote.c server_learner 'strcmp(a->request_id, q->request_id) != 0' 'false'
-mutant "noise other than announced" net/remote.c server_learner 'a->dp != (epsilon.den > 0) || a->epsilon.num' 'false && a->epsilon.num'
+mutant "noise other than announced" net/remote.c server_learner 'epsilon = r->config.rules.epsilon;' 'epsilon = a->epsilon;'
 mutant "a question is kept before it is sent" net/remote.c server_learner 'TRY(pboost_checkpoint_claim(&same, r->checkpoint, ask_name, question, n, err));' ';'
 mutant "the page's policy" server/request.c server_page "default-src 'none'" "default-src 'self'"
 echo "$killed caught, $survivors survived"

@@ -97,8 +97,8 @@ def _completed(features: Column, content: models.Model) -> Column:
         features = F.zip_with(features, known, lambda x, fill: F.nanvl(F.coalesce(x, fill), fill))
     limits = content.column_limits()
     if limits is not None:
-        features = F.zip_with(features, _literal(limits[0]), F.greatest)
-        features = F.zip_with(features, _literal(limits[1]), F.least)
+        features = F.zip_with(features, _literal(limits[0]), lambda x, low: F.greatest(x, low))
+        features = F.zip_with(features, _literal(limits[1]), lambda x, high: F.least(x, high))
     return features
 
 

@@ -49,9 +49,11 @@ typedef struct {
                   const double *y, const double *weight, size_t n);
     /* Returns sum w * loss alone.  n <= GLM_BLOCK. */
     double (*total)(const double *eta, const double *y, const double *weight, size_t n);
-    /* The same without weights from columns (see eta_columns), eta and loss at once; NULL: has none. */
-    double (*total_columns)(const double *columns, size_t capacity, size_t count, size_t cols,
-                            const double *theta, double intercept, const double *y);
+    /* The same without weights from columns (see eta_columns), eta and loss at once, less the
+     * logarithm of a factor in 1 .. 2^count; takes the targets doubled.  NULL: has none. */
+    double (*total_columns)(double *factor, const double *columns, size_t capacity, size_t count,
+                            size_t cols, const double *theta, double intercept,
+                            const double *twice_y);
 } family_kernels;
 
 /* 512 factors of at most 2 have a product that does not overflow: one logarithm serves them all. */

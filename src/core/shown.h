@@ -1,6 +1,6 @@
 /* How much the linear predictor of an aggregate fit varies in truth. */
-#ifndef PBOOST_SIGNAL_H
-#define PBOOST_SIGNAL_H
+#ifndef PBOOST_SHOWN_H
+#define PBOOST_SHOWN_H
 
 #include "aggregate.h"
 

@@ -8,7 +8,7 @@
  * This is what a ridge that is to shrink under noise must go by.  The variance of the fit's own linear
  * predictor would do the opposite: the weaker the ridge, the more noise is in it, the weaker the ridge
  * that it asks for. */
-#include "signal.h"
+#include "shown.h"
 
 #include <math.h>
 #include <string.h>
