@@ -71,7 +71,8 @@ static double learn_error(const bag_data *data, const bag_moments *m, double phi
     for (size_t size = MERGED; size == MERGED || (size <= MOST_MERGED && n / size >= LEAST_GROUPS);
          size *= MERGED) {
         residuals r = measure(data, m, size);
-        double expected = phi * r.variance + r.noise, groups = (double)(n / size);
+        size_t whole = n / size;
+        double expected = phi * r.variance + r.noise, groups = (double)whole;
         /* Few groups may be alike by chance: their spread is at least a normal's. */
         double error = fmax(r.error, expected * sqrt(2.0 / groups));
         double weight = error > 0.0 ? 1.0 / (error * error) : 0.0;
