@@ -478,8 +478,8 @@ def warn(report: _library.FitReport, n_parameters: int) -> None:
         report.freedom < 1 + 0.25 * (n_parameters - 1)
     ):
         _warn(
-            f"the answers tell next to nothing of the weights ({report.freedom:.2g} effective parameters "
-            f"of {n_parameters}): the penalty holds the model near the constant one"
+            f"the answers tell next to nothing of the weights ({report.freedom:.2g} effective "
+            f"parameters of {n_parameters}): the penalty holds the model near the constant one"
         )
     if 0 < report.bags < 2 * n_parameters:
         _warn(
