@@ -474,8 +474,11 @@ def warn(report: _library.FitReport, n_parameters: int) -> None:
             "the noise, or a lack of events, hides even the mean of the labels: no weight can be "
             "known, and the model is constant"
         )
-    if report.bags and report.l2_standardized and not report.mean_hidden and (
-        report.freedom < 1 + 0.25 * (n_parameters - 1)
+    if (
+        report.bags
+        and report.l2_standardized
+        and not report.mean_hidden
+        and (report.freedom < 1 + 0.25 * (n_parameters - 1))
     ):
         _warn(
             f"the answers tell next to nothing of the weights ({report.freedom:.2g} effective "
