@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "grid.h"
+#include <grid.h>
+
 #include "run_chart.h"
 
 #define Z95 1.959963984540054

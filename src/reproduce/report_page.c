@@ -2,10 +2,10 @@
 #include "page.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "figures.h"
+#include "grid.h"
 #include "output.h"
 #include "try.h"
 
@@ -84,40 +84,6 @@ done:
 
 /* ---- Figures ----------------------------------------------------------------------------------- */
 
-/* Numbers of a table that is written at once: cells point into text. */
-typedef struct {
-    char (*text)[32];
-    page_cell *cell;
-    size_t n;
-} number_cells;
-
-static void cells_free(number_cells *cells)
-{
-    free(cells->text);
-    free(cells->cell);
-}
-
-static pboost_status cells_make(number_cells *out, size_t n, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    *out = (number_cells){0};
-    NEED(out->text = calloc(n, sizeof *out->text), err);
-    NEED(out->cell = calloc(n, sizeof *out->cell), err);
-done:
-    return st;
-}
-
-PBOOST_PRINTF(2, 3)
-static void cells_add(number_cells *cells, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    vsnprintf(cells->text[cells->n], sizeof *cells->text, format, args);
-    va_end(args);
-    cells->cell[cells->n].text = cells->text[cells->n];
-    cells->n++;
-}
-
 static const char *curve_name(const repro_curve *curve)
 {
     static const char *const NAMES[][2] = {[PBOOST_PRIORBOOST] = {"PriorBoost", "PriorBoost"},
@@ -139,11 +105,11 @@ static pboost_status write_finals(FILE *out, const repro_results *results, exper
     size_t width = setup->n_bags + 1;
     char(*heading)[32] = NULL;
     page_column *columns = NULL;
-    number_cells cells = {0};
+    grid cells = {0};
 
     NEED(columns = calloc(width, sizeof *columns), err);
     NEED(heading = calloc(width, sizeof *heading), err);
-    TRY(cells_make(&cells, width * info->n_methods, err));
+    TRY(grid_make(&cells, width * info->n_methods, err));
     columns[0].heading = "algorithm";
     for (size_t i = 0; i < setup->n_bags; i++) {
         snprintf(heading[i], sizeof *heading, "k = %zu", setup->min_bag[i]);
@@ -152,19 +118,19 @@ static pboost_status write_finals(FILE *out, const repro_results *results, exper
     for (size_t m = 0; m < info->n_methods; m++) {
         const experiment_method *method = &info->method[m];
         const repro_curve named = {.algorithm = method->algorithm, .penalty = method->penalty};
-        cells_add(&cells, "%s", curve_name(&named));
+        grid_add(&cells, "%s", curve_name(&named));
         for (size_t i = 0; i < setup->n_bags; i++) {
             const repro_curve *c = repro_results_find(results, id, method->algorithm,
                                                       method->penalty, setup->min_bag[i]);
             if (c != NULL)
-                cells_add(&cells, "%.4g", repro_curve_last(results, id, c));
+                grid_add(&cells, "%.4g", repro_curve_last(results, id, c));
             else
-                cells_add(&cells, "–");
+                grid_add(&cells, "–");
         }
     }
     page_table(out, CAPTIONS[info->axis], columns, width, cells.cell, info->n_methods);
 done:
-    cells_free(&cells);
+    grid_free(&cells);
     free(columns);
     free(heading);
     return st;
@@ -201,12 +167,12 @@ done:
 
 /* ---- Theory ------------------------------------------------------------------------------------ */
 
-static void add_risk(number_cells *cells, const theory_risk *r)
+static void add_risk(grid *cells, const theory_risk *r)
 {
-    cells_add(cells, "%.3g", r->risk.bias);
-    cells_add(cells, "%.3g", r->risk.variance);
-    cells_add(cells, "%.4g", r->risk.bias + r->risk.variance);
-    cells_add(cells, "%.4g ± %.1g", r->simulated, 2.0 * r->simulated_error);
+    grid_add(cells, "%.3g", r->risk.bias);
+    grid_add(cells, "%.3g", r->risk.variance);
+    grid_add(cells, "%.4g", r->risk.bias + r->risk.variance);
+    grid_add(cells, "%.4g ± %.1g", r->simulated, 2.0 * r->simulated_error);
 }
 
 static pboost_status write_risks(FILE *out, const repro_theory *theory, pboost_error *err)
@@ -216,27 +182,27 @@ static pboost_status write_risks(FILE *out, const repro_theory *theory, pboost_e
         {"risk", true}, {"simulated", true}, {"upper bound", true}, {"(1−1/k)²|θ*|²", true}};
     enum { N = sizeof COLUMNS / sizeof *COLUMNS };
     pboost_status st = PBOOST_OK;
-    number_cells cells = {0};
+    grid cells = {0};
 
-    TRY(cells_make(&cells, theory->n * 2 * N, err));
+    TRY(grid_make(&cells, theory->n * 2 * N, err));
     for (size_t i = 0; i < theory->n; i++) {
         const theory_row *r = &theory->row[i];
         const theory_risk *risk[] = {&r->curated, &r->random};
         for (size_t j = 0; j < 2; j++) {
-            cells_add(&cells, "%zu", r->min_bag);
-            cells_add(&cells, "%s", j == 0 ? "curated" : "random");
+            grid_add(&cells, "%zu", r->min_bag);
+            grid_add(&cells, "%s", j == 0 ? "curated" : "random");
             add_risk(&cells, risk[j]);
-            cells_add(&cells, "%.3g", risk[j]->bound);
+            grid_add(&cells, "%.3g", risk[j]->bound);
             if (j == 0)
-                cells_add(&cells, "–");
+                grid_add(&cells, "–");
             else
-                cells_add(&cells, "%.3g", r->lower_bound);
+                grid_add(&cells, "%.3g", r->lower_bound);
         }
     }
     page_table(out, "Linear regression: E|θ^ − θ*|², exactly and in simulation", COLUMNS, N,
                cells.cell, theory->n * 2);
 done:
-    cells_free(&cells);
+    grid_free(&cells);
     return st;
 }
 
@@ -247,24 +213,24 @@ static pboost_status write_gradients(FILE *out, const repro_theory *theory, pboo
         {"simulated", true}, {"upper bound", true}, {"m/d", true},      {"max v/min v", true}};
     enum { N = sizeof COLUMNS / sizeof *COLUMNS };
     pboost_status st = PBOOST_OK;
-    number_cells cells = {0};
+    grid cells = {0};
 
-    TRY(cells_make(&cells, theory->n * N, err));
+    TRY(grid_make(&cells, theory->n * N, err));
     for (size_t i = 0; i < theory->n; i++) {
         const theory_row *r = &theory->row[i];
-        cells_add(&cells, "%zu", r->min_bag);
-        cells_add(&cells, "%.3g", r->gradient.bias);
-        cells_add(&cells, "%.3g", r->gradient.variance);
-        cells_add(&cells, "%.4g", r->gradient.bias + r->gradient.variance);
-        cells_add(&cells, "%.4g ± %.1g", r->gradient_simulated, 2.0 * r->gradient_error);
-        cells_add(&cells, "%.3g", r->gradient_bound);
-        cells_add(&cells, "%.4g", r->variance.bags_per_feature);
-        cells_add(&cells, "%.3g", r->variance.variance_ratio);
+        grid_add(&cells, "%zu", r->min_bag);
+        grid_add(&cells, "%.3g", r->gradient.bias);
+        grid_add(&cells, "%.3g", r->gradient.variance);
+        grid_add(&cells, "%.4g", r->gradient.bias + r->gradient.variance);
+        grid_add(&cells, "%.4g ± %.1g", r->gradient_simulated, 2.0 * r->gradient_error);
+        grid_add(&cells, "%.3g", r->gradient_bound);
+        grid_add(&cells, "%.4g", r->variance.bags_per_feature);
+        grid_add(&cells, "%.3g", r->variance.variance_ratio);
     }
     page_table(out, "Logistic regression: E|gradient of the mean loss at θ*|², curated bags",
                COLUMNS, N, cells.cell, theory->n);
 done:
-    cells_free(&cells);
+    grid_free(&cells);
     return st;
 }
 

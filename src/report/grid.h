@@ -1,10 +1,10 @@
 /* Tables of a page whose cells are printed one after another. */
-#ifndef PBOOST_CLI_GRID_H
-#define PBOOST_CLI_GRID_H
+#ifndef PBOOST_REPORT_GRID_H
+#define PBOOST_REPORT_GRID_H
 
-#include <page.h>
+#include <priorboost/core.h>
 
-#include "cli.h"
+#include "page.h"
 
 enum { GRID_TEXT = 160 };
 

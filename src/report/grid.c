@@ -2,8 +2,10 @@
 #include "grid.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 
-#include <text.h>
+#include "text.h"
+#include "try.h"
 
 void grid_free(grid *g)
 {
