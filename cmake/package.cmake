@@ -28,6 +28,8 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(what "A label holder answers only with the mean label of bags of at least k rows,
 each row once, with or without noise for label differential privacy.  A
@@ -47,10 +49,7 @@ foreach(names "program=priorboost=science=the program, both sides of it"
   set(CPACK_DEBIAN_${id}_DESCRIPTION "learn from the means of bags of rows: ${part}\n${what}")
   list(APPEND package_names ${component} ${package}) # for the script below
 endforeach()
-# Who links against the library depends on this package; a trigger runs ldconfig.
-configure_file(packaging/shlibs.in packaging/shlibs @ONLY)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/triggers
-  ${PROJECT_BINARY_DIR}/packaging/shlibs)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/triggers)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${soname} (= ${PROJECT_VERSION}-1)")

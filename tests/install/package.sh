@@ -26,7 +26,7 @@ fi
 
 # ---- the root of the Debian packages ----
 dpkg -e "libpriorboost0_$version-1"_*.deb "$work/control"
-grep -qx "libpriorboost 0 libpriorboost0 (>= $version)" "$work/control/shlibs" || fail "what users of the library depend on"
+grep -qx "libpriorboost 0 libpriorboost0 (>= $version-1)" "$work/control/shlibs" || fail "what users of the library depend on"
 grep -q ldconfig "$work/control/triggers" || fail "nobody runs ldconfig"
 usr=$work/root/usr
 [ "$("$usr/bin/priorboost" --version)" = "priorboost $version" ] || fail "the version of the program"
