@@ -18,11 +18,12 @@
 #include "matrix.h"
 #include "try.h"
 
-#define CLEARLY 0.95      /* a loss less than this part of another is clearly better */
-#define BOUNDS_SLACK 1.5  /* bounds are so many times as wide as the labels need */
-#define HOPELESS 0.5      /* part of the constant model's excess that is as bad as that */
-#define BAGS_PER_WEIGHT 1 /* fewer bags than this a weight are not forecast */
-#define LEAST_BAGS 32     /* in all */
+#define CLEARLY 0.95     /* a loss less than this part of another is clearly better */
+#define BOUNDS_SLACK 1.5 /* bounds are so many times as wide as the labels need */
+#define HOPELESS 0.5     /* part of the constant model's excess that is as bad as that */
+#define BAGS_PER_WEIGHT                                                                            \
+    2.5 /* fewer bags than this a weight are not forecast: weights would hang on single bags */
+#define LEAST_BAGS 32 /* in all */
 #define EVENTS_PER_WEIGHT 10
 #define MAX_SIZES 24
 
@@ -413,7 +414,7 @@ static pboost_status score_rows(planner *p, pboost_error *err)
 /* Sizes k, 2k, 4k, ... as long as there are enough bags. */
 static size_t bag_sizes(size_t *size, size_t n, size_t cols, size_t k)
 {
-    size_t count = 0, least = BAGS_PER_WEIGHT * (cols + 1);
+    size_t count = 0, least = (size_t)(BAGS_PER_WEIGHT * (double)(cols + 1));
     least = least > LEAST_BAGS ? least : LEAST_BAGS;
     for (size_t s = k; count < MAX_SIZES && (count == 0 || n / s >= least); s *= 2)
         size[count++] = s;
