@@ -1,6 +1,7 @@
 """The training on Spark against the one on a single machine, on executors that may die."""
 
 import doctest
+import os
 import runpy
 import subprocess
 import sys
@@ -89,7 +90,7 @@ def same_bags(asked, log, order):
     [
         ("linear", "columns", 1, {"algorithm": "pbprefix"}),
         ("logistic", "vector", 3, {"schedule": "geometric"}),
-        ("poisson", "array", 5, {"seed": 7, "fitIntercept": False}),
+        ("poisson", "array", 5, {"seed": 7, "fitIntercept": False, "estimator": "aggregate"}),
     ],
 )
 def test_it_is_the_training_of_one_machine(spark, asked, family, kind, partitions, options):
@@ -115,6 +116,10 @@ def test_it_is_the_training_of_one_machine(spark, asked, family, kind, partition
     local.fit(X, oracle=oracle, ids=ids)
     same_bags(asked, oracle.log, shuffled(ids, options.get("seed", 0)))
     assert np.abs(model.path - local.path_).max() < 1e-6
+    if estimator.getEstimator() == "aggregate":
+        assert np.allclose(model.covariance.toArray(), local.covariance_, rtol=1e-6, atol=1e-12)
+    else:
+        assert model.covariance is None
     assert [r["bags"] for r in model.history] == local.history_["bags"].tolist()
     within = [r["within"] for r in model.history]
     assert np.allclose(within, local.history_["within"], rtol=1e-9, equal_nan=True)
@@ -160,9 +165,9 @@ def test_bags_from_features(spark, asked, monkeypatch, bags):
     )
     if bags == "hybrid":
         oracle = Diary(y, 7)
-        local = pb.PriorBoostClassifier(rounds=2, bags=bags, estimator="event")
+        local = pb.PriorBoostClassifier(rounds=2, bags=bags, estimator="aggregate")
         local.fit(X, oracle=oracle, ids=np.arange(2000))
-        model = estimator.fit(frame)
+        model = estimator.setEstimator("aggregate").fit(frame)
         same_bags(asked, oracle.log, shuffled(np.arange(2000)))
         assert np.abs(model.path - local.path_).max() < 1e-6
         return
@@ -184,12 +189,14 @@ def test_a_table_that_is_asked_at_once_with_noise(spark):
     X, y = make_table("linear", n=900, d=D)
     rules = {"epsilon": "0.5", "bounds": (-9.0, 9.0)}
     model = ps.PriorBoostRegressor(
-        featuresCol=NAMES, labelCol="y", minBag=4, algorithm="oneshot", seed=3, clamp=True, **rules
-    ).fit(frame_of(spark, X, y, np.arange(900)))
-    local = pb.PriorBoostRegressor(4, algorithm="oneshot", random_state=3, clamp=True, **rules).fit(
-        X, y, ids=np.arange(900)
-    )
+        featuresCol=NAMES, labelCol="y", minBag=4, algorithm="oneshot", seed=3, clamp=True,
+        estimator="aggregate", **rules,
+    ).fit(frame_of(spark, X, y, np.arange(900)))  # fmt: skip
+    local = pb.PriorBoostRegressor(
+        4, algorithm="oneshot", random_state=3, clamp=True, estimator="aggregate", **rules
+    ).fit(X, y, ids=np.arange(900))
     assert np.abs(model.path - local.path_).max() < 1e-6
+    assert model.training["l2"] == pytest.approx(local.training_["l2"], rel=1e-6)
     assert model.training["simulated"]
     assert model.training["epsilon"] == local.training_["epsilon"]
 
@@ -232,13 +239,13 @@ def expected(table):
     return pb.PriorBoostRegressor(min_bag=4, rounds=2, bounds=(-20, 20)).fit(X, y, ids=ids)
 
 
-def learner(service, **options):
+def learner(service, rounds=2, **options):
     url, token = service
     return ps.PriorBoostRegressor(
         featuresCol=NAMES,
         oracleUrl=url,
         oracleTokenFile=token,
-        rounds=2,
+        rounds=rounds,
         numPartitions=2,
         **options,
     )
@@ -270,9 +277,59 @@ def test_an_executor_dies_while_it_sorts_and_stages_are_repeated(
     model = learner(service).fit(frame_of(spark, table[0], *table[1:]))
     assert (tmp_path / "killed").exists()
     assert np.abs(model.path - expected.path_).max() < 1e-6
-    # Nothing is left to ask about, and nothing of the run is left in its directory.
+    # Nothing is left to ask about, and nothing of the runs is left in their directory.
     with pytest.raises(pb.PrivacyError, match="row-spent"):
-        learner(service, seed=1).fit(frame_of(spark, table[0], *table[1:]))
+        learner(service, 1, seed=1, workDir=f"file://{tmp_path}/work").fit(
+            frame_of(spark, table[0], *table[1:])
+        )
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_service_that_dies(spark, table, service, monkeypatch, tmp_path):
+    """Slices are made and questions are written; then nobody answers."""
+    answers = flow.Run._answers
+
+    def after_its_death(self, path, n):
+        os.unlink(service[0].removeprefix("unix:"))
+        return answers(self, path, n)
+
+    monkeypatch.setattr(flow.Run, "_answers", after_its_death)
+    estimator = learner(
+        service, 1, askFrom="executors", oraclePatience=0.1, workDir=f"file://{tmp_path}/work"
+    )
+    with pytest.raises(pb.OracleError, match="no answer from unix:"):
+        estimator.fit(frame_of(spark, table[0], *table[1:]))
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_service_that_lies(monkeypatch):
+    """An answer to another question, about other bags, or that is none."""
+    sizes = np.array([2, 1], np.uint32)
+    means = np.array([0.5, 1.0])
+
+    def told(change):
+        def deliver(self, path, body, kind):
+            name = body[16 : 16 + body[5]]
+            reply = b"PBA1".ljust(64, b"\0") + name + means.tobytes() + sizes.tobytes()
+            return 200, change(reply)
+
+        monkeypatch.setattr(asking.BulkSession, "deliver", deliver)
+        session = asking.BulkSession.__new__(asking.BulkSession)
+        return session.ask(np.arange(3).tobytes(), None, sizes).tolist()
+
+    def put(at, some):
+        return lambda reply: reply[:at] + some + reply[at + len(some) :]
+
+    assert told(lambda reply: reply) == [0.5, 1.0]
+    for message, change in {
+        "is no answer to 2 bags": lambda reply: reply[:-1],
+        "bytes is no answer": put(0, b"HTML"),
+        "another question": put(64, b"x"),
+        "not finite": put(128, np.array([np.nan]).tobytes()),
+        "other bags": put(128 + 16, np.array([3], np.uint32).tobytes()),
+    }.items():
+        with pytest.raises(pb.OracleError, match=message):
+            told(change)
 
 
 # ---- Saving, and wrong input ---------------------------------------------------------------------
@@ -330,12 +387,18 @@ def test_wrong_requests(spark):
     for message, options in {
         "no column 'nobody'": {"idCol": "nobody"},
         "ids are texts or whole numbers": {"idCol": "real"},
-        "features must be numbers": {"featuresCol": ["f0", "name"]},
+        "'name' has the type string; it must hold numbers": {"featuresCol": ["f0", "name"]},
+        "no column 'f9'": {"featuresCol": ["f0", "f9"]},
+        "featuresCols is empty": {"featuresCol": []},
         "features must be an array": {"featuresCol": "f0"},
-        "must hold numbers": {"labelCol": "name"},
+        "it must hold numbers": {"labelCol": "name"},
+        "nothing can be written": {"workDir": "file:///proc/nowhere"},
         "not neither": {"labelCol": None},
         "not both": {"oracleUrl": "unix:/nowhere"},
         "l2 is -1": {"l2": -1.0},
+        "l2 is inf": {"l2": np.inf},
+        "seed is -1": {"seed": -1},
+        "-2 is negative": {"bagSize": -2},
         "oneshot means random": {"algorithm": "oneshot", "bags": "features", "rounds": 1},
         "is none of": {"bags": "best"},
         "epsilon needs bounds": {"epsilon": 1.0},
@@ -364,7 +427,11 @@ def test_wrong_tables(spark):
         "id '17' names two rows": plain.union(plain.where(where)),
         "null cells": plain.withColumn("id", F.when(~where, F.col("id"))),
         "feature 1 of the row with id '17' is nan": with_features("f0", F.lit(np.nan), "f2"),
+        "feature 2 of the row with id '17' is null": with_features("f0", "f1", F.lit(None)),
         "'17' has 2 features, but others have 3": with_features("f0", "f1"),
+        "features of the row with id '17' are null": with_features().withColumn(
+            "features", F.when(~where, F.col("features"))
+        ),
         "label column": plain.withColumn("y", F.when(~where, F.col("y"))),
         "no rows": plain.where("false"),
     }.items():
@@ -372,6 +439,16 @@ def test_wrong_tables(spark):
             estimator.fit(frame)
     with pytest.raises(ValueError, match="at most 10 rounds"):
         estimator.copy({estimator.rounds: 11}).fit(plain)
+    with pytest.raises(ValueError, match="40 rows"):
+        estimator.copy({estimator.minBag: 41}).fit(plain)
+
+
+def test_tasks_load_no_more_than_they_need():
+    """scikit-learn takes a worker seconds to load."""
+    heavy = "{'sklearn', 'scipy', 'pandas', 'pyspark.ml'}"
+    program = f"import priorboost.spark.passes, sys; sys.exit(str({heavy} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.stderr.strip() == "set()"
 
 
 def test_the_examples_of_the_pieces():
