@@ -12,6 +12,8 @@ before, and the service answers with what it answered before.
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -523,8 +525,27 @@ class Run:
                 r.told.destroy()
         rounds.clear()
 
+    @contextlib.contextmanager
+    def this_python(self) -> Iterator[None]:
+        """Have a local Spark use the Python that runs here, unless it was told which to use.
+
+        Otherwise that is whichever python3 the shell finds first, which need not have priorboost.
+        """
+        context, before = self.context, self.context.pythonExec
+        told = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
+        if context.master.startswith("local") and not told:
+            context.pythonExec = sys.executable
+        try:
+            yield
+        finally:
+            context.pythonExec = before
+
     def train(self) -> Result:
         """Run all rounds; the files of the run are removed at the end."""
+        with self.this_python():
+            return self._train()
+
+    def _train(self) -> Result:
         rounds: list[Round] = []
         path, history, weights = [], [], None
         self.make_folder()

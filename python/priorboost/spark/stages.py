@@ -66,6 +66,11 @@ def marked(stage: Callable[..., Batches]) -> Callable[..., Stage]:
 
 def reraise(error: Exception) -> None:
     """Raise what a task said, if it is in the error that Spark raised."""
+    if "No module named 'priorboost" in str(error):
+        raise RuntimeError(
+            "the Python of the executors has no priorboost: install the package wherever executors "
+            "run, and set PYSPARK_PYTHON to that Python before Spark starts"
+        ) from error
     for line in re.findall(re.escape(_MARK) + r"(\[.*\])", str(error)):
         try:
             kind, text = json.loads(line)

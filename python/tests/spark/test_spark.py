@@ -443,6 +443,22 @@ def test_wrong_tables(spark):
         estimator.copy({estimator.minBag: 41}).fit(plain)
 
 
+def test_a_local_spark_uses_this_python(spark, monkeypatch):
+    """Whether or not the shell knows of its environment."""
+    run = flow.Run.__new__(flow.Run)
+    run.context = spark.sparkContext
+    before = run.context.pythonExec
+    with run.this_python():
+        assert run.context.pythonExec == before  # as PYSPARK_PYTHON says
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    monkeypatch.setattr(run.context, "pythonExec", "python3")
+    with run.this_python():
+        assert run.context.pythonExec == sys.executable
+    assert run.context.pythonExec == "python3"
+    with pytest.raises(RuntimeError, match="executors has no priorboost"):
+        stages.reraise(Exception("ModuleNotFoundError: No module named 'priorboost'"))
+
+
 def test_tasks_load_no_more_than_they_need():
     """scikit-learn takes a worker seconds to load."""
     heavy = "{'sklearn', 'scipy', 'pandas', 'pyspark.ml'}"
@@ -463,4 +479,6 @@ def test_the_example_runs(spark, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["spark_train.py"])
     found = runpy.run_path(str(ROOT / "examples/spark_train.py"))
     assert found["auc"] > 0.8
-    assert "AUC" in capsys.readouterr().out
+    assert "AUC 0.86" in capsys.readouterr().out
+    shown = (ROOT / "docs/spark.md").read_text().split("```python\n")[1].split("```")[0]
+    assert shown in (ROOT / "examples/spark_train.py").read_text()
