@@ -41,6 +41,7 @@ COLUMNS = {
     "cuts": "binary",  # int64
     "bags": "binary",  # int64: first bag and number of bags, block by block
     "sums": "binary",  # float64
+    "moments": "binary",  # float64
     "answers": "binary",  # float64
 }
 _ARROW = {

@@ -473,12 +473,12 @@ class Run:
         said = pieces.Answers.of(cuts, answers, self.rules)
         with self.stage("fit"):
             if self.s.fit.estimator == _library.AGGREGATE:
-                there = passes.BagPasses(
-                    self.context, [r.x for r in rounds], len(said), self.sample_x[0][0]
-                )
-                weights, report, self.covariance = pieces.fit_bags(
-                    weights, there, there.base, said, self.s.fit
-                )
+                bags = [r.x for r in rounds]
+                there = passes.BagPasses(self.context, bags, said.answer, self.sample_x[0][0])
+                with contextlib.closing(there):
+                    weights, report, self.covariance = pieces.fit_bags(
+                        weights, there, there.base, said, self.s.fit
+                    )
                 return weights, report
             return self._fit_events(rounds, said, weights)
 

@@ -96,61 +96,81 @@ def _bag_columns(batches: Batches, d: int, base: Array) -> Batches:
         yield batch_of(("bag", "sums"), [{"bag": bags[0, 0], "sums": sums}])
 
 
-def _bag_moments(batches: Batches, d: int, at: pieces.Point) -> Batches:
-    """Give the means and variances of whole bags."""
+def _bag_sums(batches: Batches, d: int, at: pieces.Point, told: Any) -> Batches:
+    """Give the means and variances of whole bags and, where weights are told, their Gram matrix."""
+    names = ("bags", "moments", "sums")
     for x, sizes, bags in _bag_batches(batches, d):
-        sums = pieces.bag_moments(x, sizes, at)
-        yield batch_of(("bags", "sums"), [{"bags": bags, "sums": sums}])
+        moments, sums = pieces.bag_moments(x, sizes, at), None
+        if told is not None:
+            weight, answer = told.value
+            which = _numbers_of(bags)
+            residual = answer[which] - moments[: len(which)]
+            sums = pieces.bag_gram(x, sizes, at, weight[which], residual)
+        yield batch_of(names, [{"bags": bags, "moments": moments, "sums": sums}])
 
 
-def _bag_gram(batches: Batches, d: int, at: pieces.Point, told: Any) -> Batches:
-    """Add up the Gram matrix of the derivatives of whole bags."""
-    for x, sizes, bags in _bag_batches(batches, d):
-        which = np.concatenate([np.arange(first, first + n) for first, n in bags])
-        weight, residual = told.value
-        some = None if residual is None else residual[which]
-        sums = pieces.bag_gram(x, sizes, at, weight[which], some)
-        yield batch_of(("bag", "sums"), [{"bag": bags[0, 0], "sums": sums}])
+def _numbers_of(bags: Array) -> Array:
+    """Return the numbers of bags, given the first and how many of each block."""
+    return np.concatenate([np.arange(first, first + many) for first, many in bags])
 
 
 bag_columns = marked(_bag_columns)
-bag_moments = marked(_bag_moments)
-bag_gram = marked(_bag_gram)
+bag_sums = marked(_bag_sums)
 
 
 class BagPasses:
-    """Passes of the aggregate fit over the bags of all rounds, wherever they are."""
+    """Passes of the aggregate fit over the bags of all rounds, wherever they are.
 
-    def __init__(self, context: Any, bags: list[DataFrame], n_bags: int, base: Array) -> None:
-        self.context, self.n_bags, self.d = context, n_bags, len(base)
+    A pass costs more than what is done in it.  So the one that tries a point brings the Gram matrix
+    there with it, for the weights in use: if the point is taken, that is what is asked for next.
+    """
+
+    def __init__(self, context: Any, bags: list[DataFrame], answers: Array, base: Array) -> None:
+        self.context, self.answers, self.d = context, answers, len(base)
         self.base = np.array(base)
         self.bags = bags[0]
         for more in bags[1:]:
             self.bags = self.bags.union(more)
+        self.weight: Array | None = None  # in use, and what tasks know of it
+        self.told: Any = None
+        self.tried: tuple[Any, Array | None] = (None, None)  # a point, and its Gram matrix
 
-    def _added(self, stage: Any) -> Array:
-        found = self.bags.mapInArrow(stage, schema("bag", "sums")).collect()
-        return pieces.add_parts([np.frombuffer(cell) for _, cell in sorted(found)], "gram")
+    def close(self) -> None:
+        """Take back what tasks were told."""
+        if self.told is not None:
+            self.told.destroy()
+            self.told = None
 
     def columns(self) -> Array:
         """Add up the columns of all rows."""
-        return self._added(bag_columns(self.d, self.base))
+        stage = bag_columns(self.d, self.base)
+        found = self.bags.mapInArrow(stage, schema("bag", "sums")).collect()
+        return pieces.add_parts([np.frombuffer(cell) for _, cell in sorted(found)], "columns")
 
     def moments(self, at: pieces.Point) -> Array:
         """Return the means and variances of all bags, and two sums over all rows."""
-        n, out = self.n_bags, np.zeros(2 * self.n_bags + 2)
-        stage = bag_moments(self.d, at)
-        found = self.bags.mapInArrow(stage, schema("bags", "sums")).collect()
-        cells = [(np.frombuffer(b, np.int64).reshape(-1, 2), np.frombuffer(s)) for b, s in found]
-        for blocks, values in sorted(cells, key=lambda cell: cell[0][0, 0]):
-            here = np.concatenate([np.arange(first, first + many) for first, many in blocks])
+        n = len(self.answers)
+        out = np.zeros(2 * n + 2)
+        stage = bag_sums(self.d, at, self.told)
+        found = self.bags.mapInArrow(stage, schema("bags", "moments", "sums")).collect()
+        cells = [(np.frombuffer(bags, np.int64).reshape(-1, 2), *rest) for bags, *rest in found]
+        cells.sort(key=lambda cell: int(cell[0][0, 0]))
+        for bags, moments, _ in cells:
+            values, here = np.frombuffer(moments), _numbers_of(bags)
             out[here], out[n + here] = np.split(values[:-2], 2)
             out[-2:] += values[-2:]
+        grams = [np.frombuffer(sums) for _, _, sums in cells if sums is not None]
+        self.tried = (at.key(), pieces.add_parts(grams, "gram") if grams else None)
         return out
 
     def gram(self, at: pieces.Point, weight: Array, residual: Array | None) -> Array:
         """Add up the Gram matrix of all bags' derivatives, and the gradient."""
-        told = self.context.broadcast((weight, residual))
-        out = self._added(bag_gram(self.d, at, told))
-        told.destroy()
-        return out
+        if self.weight is None or not np.array_equal(weight, self.weight):
+            self.close()
+            self.weight = weight
+            self.told = self.context.broadcast((weight, self.answers))
+            self.tried = (None, None)
+        if self.tried[0] != at.key() or self.tried[1] is None:
+            self.moments(at)
+        assert self.tried[1] is not None
+        return self.tried[1]

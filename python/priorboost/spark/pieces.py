@@ -237,6 +237,10 @@ class Point:
         parameter = _library.copy_array(p.parameter, d + p.intercept, np.float64)
         return cls(p.family, p.intercept, np.array([shift, *rest]), parameter)
 
+    def key(self) -> tuple[int, bool, bytes, bytes]:
+        """Return what tells it from other points."""
+        return self.family, self.intercept, self.units.tobytes(), self.parameter.tobytes()
+
     def lend(self) -> _library.BagPoint:
         """Describe it to the library."""
         shift, center, scale = (address(column) for column in self.units)
