@@ -5,7 +5,6 @@ import http.server
 import json
 import pickle
 import socket
-import subprocess
 import threading
 
 import numpy as np
@@ -285,34 +284,12 @@ def test_it_is_a_plain_description(oracle):
     assert pickle.loads(pickle.dumps(oracle)) == oracle
 
 
-def test_the_real_service(cli, table, tmp_path):
-    """A store, a token and a service as a label holder would have them."""
-    program = cli.program
-    if "serve" not in subprocess.run([program, "--help"], capture_output=True, text=True).stdout:
-        pytest.skip("this build of the program has no service")
+def test_the_real_service(serve, table):
     X, y, ids = table
-    with (tmp_path / "labels.csv").open("w") as file:
-        file.write("id,y\n")
-        file.writelines(f"{i},{v!r}\n" for i, v in zip(ids, y.tolist(), strict=True))
-    store = f"sqlite:{tmp_path}/store.db"
-    cli("oracle", "init", "--store", store, "--min-bag", 4, "--no-noise", "--bounds", "-20,20")
-    cli("oracle", "import", "--store", store, "--data", tmp_path / "labels.csv", "--id", "id",
-        "--label", "y")  # fmt: skip
-    token = cli("oracle", "token", "create", "--store", store, "--name", "learner")["token"]
-    (tmp_path / "token").write_text(token)
-    serve = subprocess.Popen(
-        [program, "serve", "--store", store, "--listen", f"unix:{tmp_path}/socket"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    try:
-        url = serve.stdout.readline().split()[-1]
-        oracle = pb.RemoteOracle(url, token_file=tmp_path / "token")
-        remote = pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
-        again = pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
-        assert not oracle.available(ids).any()
-    finally:
-        serve.terminate()
-        serve.wait()
-        serve.stdout.close()
+    url, token = serve(ids, y)
+    oracle = pb.RemoteOracle(url, token_file=token)
+    remote = pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
+    again = pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
+    assert not oracle.available(ids).any()
     local = pb.PriorBoostRegressor(min_bag=4, rounds=4, bounds=(-20, 20)).fit(X, y, ids=ids)
     assert remote.path_.tolist() == again.path_.tolist() == local.path_.tolist()

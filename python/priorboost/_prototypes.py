@@ -1,0 +1,202 @@
+"""The functions of the C library that Python calls: a line each, as the headers declare them."""
+
+from __future__ import annotations
+
+from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint64, c_void_p
+from typing import Any
+
+from ._structures import (
+    Answers,
+    Bags,
+    Choice,
+    Coef,
+    Error,
+    FitOptions,
+    FitReport,
+    Learner,
+    Matrix,
+    MemoryOracleOptions,
+    Model,
+    Oracle,
+    Parts,
+    Plan,
+    PlanOptions,
+    Rational,
+    Risk,
+    Rules,
+    Run,
+    Samples,
+    Simulation,
+    StatusInfo,
+    TrainerOptions,
+)
+
+_E = POINTER(Error)
+_SIZE = POINTER(c_size_t)
+_HANDLE = POINTER(c_void_p)
+_PARSE = [POINTER(c_int), c_char_p, _E]
+
+# name: (result, arguments); a result of None is a status, whose function ends with an error.
+PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
+    "version": (c_char_p, []),
+    "status_describe": (POINTER(StatusInfo), [c_int]),
+    "matrix_moments": (None, [c_void_p, c_void_p, POINTER(Matrix), _E]),
+    "bags_free": (c_void_p, [POINTER(Bags)]),
+    "bags_optimal": (None, [POINTER(Bags), c_void_p, c_size_t, c_size_t, c_int, _E]),
+    "bags_random": (None, [POINTER(Bags), c_size_t, c_size_t, c_uint64, _E]),
+    "bags_features": (None, [POINTER(Bags), POINTER(Samples), c_size_t, c_int, _E]),
+    "bags_hybrid": (
+        None,
+        [POINTER(Bags), POINTER(Samples), c_int, c_void_p, c_size_t, c_int, _E],
+    ),
+    "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
+    "bags_check": (None, [POINTER(Bags), c_size_t, c_size_t, _E]),
+    "bags_mismatch": (None, [POINTER(c_double), POINTER(Bags), POINTER(Bags), _E]),
+    "predict": (None, [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_int, _E]),
+    "predict_interval": (
+        None,
+        [c_void_p, c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_double, c_int, _E],
+    ),
+    "rational_parse": (None, [POINTER(Rational), c_char_p, _E]),
+    "rules_check": (None, [POINTER(Rules), _E]),
+    "rules_noise_variance": (c_double, [POINTER(Rules), c_size_t]),
+    "memory_oracle_create": (
+        None,
+        [_HANDLE, c_void_p, c_size_t, POINTER(Rules), POINTER(MemoryOracleOptions), _E],
+    ),
+    "memory_oracle_free": (c_void_p, [c_void_p]),
+    "memory_oracle_interface": (Oracle, [c_void_p]),
+    "memory_oracle_rows_spent": (c_size_t, [c_void_p]),
+    "estimator_name": (c_char_p, [c_int]),
+    "algorithm_name": (c_char_p, [c_int]),
+    "schedule_name": (c_char_p, [c_int]),
+    "strategy_name": (c_char_p, [c_int]),
+    "estimator_parse": (None, _PARSE),
+    "algorithm_parse": (None, _PARSE),
+    "schedule_parse": (None, _PARSE),
+    "strategy_parse": (None, _PARSE),
+    "rounds_default": (c_size_t, [c_size_t, c_size_t, c_size_t]),
+    "id_key": (c_uint64, [c_char_p]),
+    "run_open": (
+        None,
+        [
+            POINTER(Run),
+            POINTER(Matrix),
+            c_void_p,
+            c_void_p,
+            POINTER(Oracle),
+            POINTER(FitOptions),
+            POINTER(TrainerOptions),
+            _E,
+        ],
+    ),
+    "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
+    "run_simulate": (
+        None,
+        [
+            POINTER(Run),
+            POINTER(Matrix),
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            POINTER(Simulation),
+            _E,
+        ],
+    ),
+    "run_close": (c_void_p, [POINTER(Run)]),
+    "answers_append": (
+        None,
+        [POINTER(Answers), POINTER(Bags), c_void_p, c_void_p, _E],
+    ),
+    "answers_free": (c_void_p, [POINTER(Answers)]),
+    "answers_fit": (
+        None,
+        [
+            POINTER(Coef),
+            POINTER(FitReport),
+            c_void_p,
+            POINTER(Matrix),
+            c_void_p,
+            c_void_p,
+            POINTER(Answers),
+            c_size_t,
+            POINTER(FitOptions),
+            _E,
+        ],
+    ),
+    "trainer_create": (
+        None,
+        [_HANDLE, c_size_t, POINTER(Oracle), POINTER(Learner), POINTER(TrainerOptions), _E],
+    ),
+    "trainer_free": (c_void_p, [c_void_p]),
+    "trainer_step": (None, [c_void_p, _E]),
+    "trainer_ask_for": (None, [c_void_p, c_int, c_size_t, _E]),
+    "trainer_rounds_done": (c_size_t, [c_void_p]),
+    "trainer_history": (c_void_p, [c_void_p]),
+    "trainer_answers": (POINTER(Answers), [c_void_p]),
+    "plan_make": (None, [POINTER(Plan), POINTER(Matrix), c_void_p, POINTER(PlanOptions), _E]),
+    "plan_free": (c_void_p, [POINTER(Plan)]),
+    "choice_make": (
+        None,
+        [POINTER(Choice), POINTER(Matrix), c_void_p, c_void_p, POINTER(PlanOptions), _E],
+    ),
+    "choice_revise": (
+        None,
+        [
+            POINTER(Choice),
+            c_void_p,
+            POINTER(Matrix),
+            c_void_p,
+            POINTER(Coef),
+            POINTER(PlanOptions),
+            _E,
+        ],
+    ),
+    "choice_free": (c_void_p, [POINTER(Choice)]),
+    "risk_linear": (
+        None,
+        [POINTER(Risk), POINTER(Matrix), POINTER(Bags), c_void_p, c_double, _E],
+    ),
+    "gradient_norm": (
+        None,
+        [POINTER(Risk), c_int, POINTER(Matrix), POINTER(Bags), c_void_p, c_double, _E],
+    ),
+    "model_free": (c_void_p, [POINTER(Model)]),
+    "model_save": (None, [POINTER(Model), c_char_p, _E]),
+    "model_load": (None, [POINTER(Model), c_char_p, _E]),
+    "text_keys": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t]),
+    "number_keys": (c_void_p, [c_void_p, c_void_p, c_size_t]),
+    "shuffle_keys": (c_void_p, [c_void_p, c_size_t, c_uint64, c_uint64, c_void_p, c_uint64]),
+    "slices": (None, [c_void_p, c_int, c_size_t, c_size_t, c_size_t, _E]),
+    "order_scores": (None, [c_void_p, c_void_p, c_void_p, c_size_t, c_int, _E]),
+    "order_keys": (None, [c_void_p, c_void_p, c_size_t, c_int, _E]),
+    "cut_grid": (c_void_p, [_SIZE, _SIZE, c_size_t, c_size_t]),
+    "cut_scale": (c_double, [c_double, c_double]),
+    "cut_piece": (
+        None,
+        [c_void_p, _SIZE, c_void_p, c_size_t, c_size_t, c_double, c_int, c_int, _E],
+    ),
+    "part_shift": (c_bool, [c_void_p, POINTER(Samples)]),
+    "part_sums": (
+        None,
+        [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_bool, c_int, _E],
+    ),
+    "part_direction": (
+        None,
+        [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_int, _E],
+    ),
+    "parts_fit": (
+        None,
+        [
+            POINTER(Coef),
+            POINTER(FitReport),
+            POINTER(Parts),
+            c_void_p,
+            c_void_p,
+            c_size_t,
+            c_void_p,
+            POINTER(FitOptions),
+            _E,
+        ],
+    ),
+}
