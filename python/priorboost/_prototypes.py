@@ -29,6 +29,7 @@ from ._structures import (
     Simulation,
     StatusInfo,
     TrainerOptions,
+    Watch,
 )
 
 _E = POINTER(Error)
@@ -48,6 +49,19 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "bags_hybrid": (
         None,
         [POINTER(Bags), POINTER(Samples), c_int, c_void_p, c_size_t, c_int, _E],
+    ),
+    "bags_watched": (
+        None,
+        [
+            POINTER(Bags),
+            POINTER(Samples),
+            c_int,
+            c_void_p,
+            c_size_t,
+            c_int,
+            POINTER(Watch),
+            _E,
+        ],
     ),
     "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
     "bags_check": (None, [POINTER(Bags), c_size_t, c_size_t, _E]),

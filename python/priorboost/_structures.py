@@ -293,6 +293,7 @@ class PlanOptions(Structure):
         ("brief", c_bool),
         ("seed", c_uint64),
         ("threads", c_int),
+        ("watch", c_void_p),
     ]
 
 
