@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import math
 import os
+import struct
 from collections.abc import Callable
 from ctypes import Structure, c_char, c_char_p, c_int, c_void_p
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +88,7 @@ OK, CANCELLED = 0, 7
 
 
 class _ArrayInterface(Structure):
-    """NumPy's ``PyArrayInterface``, the quickest way to where an array's elements are."""
+    """NumPy's ``PyArrayInterface``, which tells of any array where its elements are."""
 
     _fields_ = [
         ("two", c_int),
@@ -104,22 +107,38 @@ capsule_pointer.restype = c_void_p  # type: ignore[attr-defined]
 capsule_pointer.argtypes = [ctypes.py_object, c_char_p]  # type: ignore[attr-defined]
 
 
+_first_byte: Callable[..., Any] = c_char.from_buffer
+
+
 def address(array: npt.NDArray[Any] | None) -> Any:
     """Return where the elements of an array begin; None for None."""
     if array is None:
         return None
-    capsule = array.__array_struct__
-    return _ArrayInterface.from_address(capsule_pointer(capsule, None)).data
+    try:
+        return ctypes.addressof(_first_byte(array))
+    except (TypeError, ValueError):  # it is read-only, empty, or not contiguous by rows
+        capsule = array.__array_struct__
+        return _ArrayInterface.from_address(capsule_pointer(capsule, None)).data
 
 
-def copy_array(pointer: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return n elements of C memory as an array of Python's own."""
-    kind = np.dtype(dtype)
-    if n == 0:
-        return np.empty(0, kind)
-    memory: Any = (c_char * (n * kind.itemsize)).from_address(pointer)
-    out: npt.NDArray[Any] = np.frombuffer(memory, kind).copy()
-    return out
+@lru_cache(maxsize=64)
+def _block(size: int) -> Any:
+    """Return the type of so many bytes: ctypes forgets it with the last that uses it."""
+    return c_char * size
+
+
+def copy_array(
+    pointer: Any, shape: int | tuple[int, ...], dtype: npt.DTypeLike
+) -> npt.NDArray[Any]:
+    """Return elements of C memory as an array of Python's own."""
+    kind = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
+    size = kind.itemsize * (math.prod(shape) if isinstance(shape, tuple) else shape)
+    if size == 0:
+        return np.empty(shape, kind)
+    return np.ndarray(shape, kind, bytearray(_block(size).from_address(pointer)))
+
+
+_MATRIX = struct.Struct("PiNNnn")  # the fields of a Matrix, packed at once
 
 
 def matrix(X: npt.NDArray[Any]) -> Matrix:
@@ -127,4 +146,6 @@ def matrix(X: npt.NDArray[Any]) -> Matrix:
     size = X.itemsize
     rows, cols = X.shape
     down, right = X.strides
-    return Matrix(address(X), F64 if size == 8 else F32, rows, cols, down // size, right // size)
+    kind = F64 if size == 8 else F32
+    fields = _MATRIX.pack(address(X), kind, rows, cols, down // size, right // size)
+    return Matrix.from_buffer_copy(fields)

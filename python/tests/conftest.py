@@ -10,7 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import priorboost as pb
+
 ROOT = Path(__file__).resolve().parents[2]
+KINDS = {
+    "linear": pb.PriorBoostRegressor,
+    "logistic": pb.PriorBoostClassifier,
+    "poisson": pb.PriorBoostPoissonRegressor,
+}
 
 
 @pytest.fixture(scope="session")
@@ -82,3 +89,12 @@ def make_table(family: str, n: int = 2000, d: int = 4, seed: int = 0):
     if family == "logistic":
         return X, (rng.random(n) < 1 / (1 + np.exp(-eta))).astype(int)
     return X, rng.poisson(np.exp(0.5 * eta))
+
+
+def write_csv(path, X, y, **others):
+    names = [f"x{j}" for j in range(X.shape[1])] + ["y", *others]
+    with path.open("w") as file:
+        file.write(",".join(names) + "\n")
+        for i, row in enumerate(X):
+            cells = [repr(float(v)) for v in (*row, y[i])] + [str(o[i]) for o in others.values()]
+            file.write(",".join(cells) + "\n")
