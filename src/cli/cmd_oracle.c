@@ -61,7 +61,7 @@ pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *
                        argv[1]);
 }
 
-/* ---- Shared ------------------------------------------------------------------------------------ */
+/* ---- Shared ---------------------------------------------------------------------------------- */
 
 pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const char *store,
                           bool labels, pboost_error *err)

@@ -75,8 +75,8 @@ pboost_status cli_read_number(void *target, const char *option, const char *text
     return PBOOST_OK;
 }
 
-pboost_status cli_read_positive(void *target, const char *option, const char *text,
-                                pboost_error *err)
+pboost_status cli_read_not_negative(void *target, const char *option, const char *text,
+                                    pboost_error *err)
 {
     double value;
     if (!read_double(&value, text) || value < 0.0)
@@ -86,7 +86,8 @@ pboost_status cli_read_positive(void *target, const char *option, const char *te
     return PBOOST_OK;
 }
 
-pboost_status cli_read_step(void *target, const char *option, const char *text, pboost_error *err)
+pboost_status cli_read_positive(void *target, const char *option, const char *text,
+                                pboost_error *err)
 {
     double value;
     if (!read_double(&value, text) || value <= 0.0)

@@ -5,7 +5,7 @@
 
 #define FROM_EPSILON 0.3 /* from which the paper says so */
 
-/* ---- Figure 3: privacy ------------------------------------------------------------------------- */
+/* ---- Figure 3: privacy ----------------------------------------------------------------------- */
 
 static void print_epsilon(FILE *out, double epsilon)
 {
@@ -201,7 +201,7 @@ page_verdict claim_privacy_match(const view *v)
     return view_combine(sum, rows);
 }
 
-/* ---- Figure 4: the best bag size --------------------------------------------------------------- */
+/* ---- Figure 4: the best bag size ------------------------------------------------------------- */
 
 /* Whether the best bag size falls from point i-1 to i by more than chance may explain. */
 static bool falls(const view *v, size_t i, bool beyond_chance)
