@@ -3,6 +3,7 @@
 import doctest
 import os
 import runpy
+import subprocess
 import sys
 
 import cluster  # first: skips the rest where there is no Spark
