@@ -3,7 +3,7 @@
 #
 # The RAND health insurance experiment recorded how often people saw a doctor. Suppose that an
 # insurer holds those counts and will not hand out a single one. It answers only with the *mean*
-# count of at least ten people at a time, asks each person's record at most once, and adds noise. A
+# count of at least ten people at a time, uses each person's record at most once, and adds noise. A
 # researcher has the people's features and wants a model of individuals. This page plays both
 # parties. It is a script, `docs/tutorial.py`; every number and figure below was printed by it.
 
