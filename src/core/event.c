@@ -384,6 +384,7 @@ pboost_status pboost_event_fit_in(pboost_workspace *work, pboost_coef *coef,
     shifted = options->intercept && pboost_pass_shift(shift, samples);
     TRY(pboost_pass_init_part(&fit.full, samples, fit.family, 1, shifted ? shift : NULL,
                               options->threads, work, err));
+    fit.full.cross = options->intercept;
 
     memcpy(x + first, coef->theta, coef->n * sizeof *x);
     if (first)
