@@ -15,7 +15,6 @@
 #include "rng.h"
 #include "schedule.h"
 #include "sort.h"
-#include "tree.h"
 #include "try.h"
 #include "watch.h"
 #include "workspace.h"
