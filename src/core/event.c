@@ -237,9 +237,11 @@ static pboost_status plan_parts(event_fit *fit, const pboost_samples *samples, p
         coarse = most;
     TRY(pboost_pass_init_part(&fit->fine, samples, fit->family, FINE, fit->full.shift,
                               fit->options->threads, fit->work, err));
+    fit->fine.cross = fit->options->intercept;
     if (coarse >= 2 * FINE)
         TRY(pboost_pass_init_part(&fit->coarse, samples, fit->family, coarse, fit->full.shift,
                                   fit->options->threads, fit->work, err));
+    fit->coarse.cross = fit->options->intercept;
 done:
     return st;
 }
