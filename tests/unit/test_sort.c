@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,7 +217,7 @@ static void bad_values_of_long_lists_are_named(void **unused)
                     double u = (double)(next() >> 40) * 0x1p-24 - 0.5;
                     value[i] = shape == 0   ? u
                                : shape == 1 ? (double)(i == 77)
-                               : shape == 2 ? u * 3.5e308
+                               : shape == 2 ? 2 * (u * 1.7e308)
                                             : (double)i;
                 }
                 value[places[p]] = bad[b];
