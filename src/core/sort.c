@@ -1,7 +1,8 @@
 /* Stable order of doubles, by distribution.
  *
- * The range of the values is divided into equal cells; a cell is a monotone function of the value,
- * whatever the rounding, so scattering records to their cells in order of input is one stable step
+ * The range of the values, that of a sample where they are many, is divided into equal cells, of which
+ * those at the ends take what lies outside; a cell is a monotone function of the value, whatever the
+ * rounding, so scattering records to their cells in order of input is one stable step
  * of a sort.  A long list goes to buckets of two thousand records or so, each a run of cells, with the
  * runs chosen from a sample; it goes there by whole lines of the cache, past the cache, as none of them
  * is needed soon.  A short one goes to twice as many cells as it has records and is finished by

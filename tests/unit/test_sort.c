@@ -120,9 +120,16 @@ static double almost_equal(size_t i)
     return i == 777 ? 2.0 : 1.0;
 }
 
-static draw *const DRAWS[] = {flat,       gaussian, cauchy, ties,   zeros,   signed_zeros_and_ones,
-                              bits,       denormal, tower,  rising, falling, almost_equal,
-                              two_scales, offset};
+/* Every 16th is of another kind: a sample may meet these alone. */
+static double misleading(size_t i)
+{
+    return i % 16 == 0 ? 1e-3 * uniform() : 1e3 * gaussian(i);
+}
+
+static draw *const DRAWS[] = {
+    misleading, flat,     gaussian, cauchy, ties,    zeros,        signed_zeros_and_ones,
+    bits,       denormal, tower,    rising, falling, almost_equal, two_scales,
+    offset};
 
 typedef struct {
     double value;
