@@ -140,7 +140,7 @@ int main(int argc, char **argv)
                 continue;
             double *score = pboost_alloc_large(n, sizeof *score);
             room r = {pboost_alloc_large(n, sizeof *r.sorted), pboost_alloc_large(n, sizeof *r.row),
-                      pboost_alloc_large(n / 2 + 1, sizeof *r.start)};
+                      pboost_alloc_large(pboost_partition_room(n, 2), sizeof *r.start)};
             if (score == NULL || r.sorted == NULL || r.row == NULL || r.start == NULL)
                 return 1;
             for (size_t row = 0; row < n; row++)
