@@ -142,6 +142,12 @@ PBOOST_API pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_sampl
                                             pboost_family family, const double *score,
                                             size_t min_bag, int threads, pboost_error *err);
 
+/* Bags by features, or where there is a score hybrid ones, with a watch (NULL: none) over the work. */
+PBOOST_API pboost_status pboost_bags_watched(pboost_bags *out, const pboost_samples *samples,
+                                             pboost_family family, const double *score,
+                                             size_t min_bag, int threads, const pboost_watch *watch,
+                                             pboost_error *err);
+
 /* The k-means objective: sum over bags of the squared distances of score to the bag's mean. */
 PBOOST_API double pboost_bags_cost(const pboost_bags *bags, const double *score);
 
@@ -623,12 +629,13 @@ typedef struct pboost_plan_options {
     bool brief;      /* only ways of asking that are ever recommended: faster */
     uint64_t seed;
     int threads;
+    const pboost_watch *watch; /* looked at before each forecast and in long ones; NULL: none */
 } pboost_plan_options;
 
 #define PBOOST_PLAN_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pboost_plan_options), PBOOST_LINEAR, PBOOST_RULES_INIT, NULL, 0, true,              \
-            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0                 \
+            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0, NULL           \
     }
 
 /* What stands behind a forecast. */

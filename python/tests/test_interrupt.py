@@ -11,6 +11,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import priorboost as pb
+from priorboost import bags
 
 
 @pytest.fixture(autouse=True)
@@ -55,8 +56,9 @@ def table():
         {"rounds": 1, "estimator": "aggregate", "bags": "features", "min_bag": 4},
         {"rounds": 1, "estimator": "aggregate", "bags": "random", "l2": "cv", "min_bag": 2},
         {"rounds": 50_000, "verbose": 1, "min_bag": 2, "estimator": "interpolated"},
+        {"min_bag": 2, "epsilon": 1, "bounds": (-9, 9)},
     ],
-    ids=["rounds", "tree", "solver", "steps"],
+    ids=["rounds", "tree", "solver", "steps", "plan"],
 )
 def test_while_c_works(table, parameters):
     """Each of these takes seconds; the signal comes at the beginning."""
@@ -66,6 +68,37 @@ def test_while_c_works(table, parameters):
         model.fit(X, y)
     assert interruption.latency < 5.0  # of a whole fit that takes longer; no measurement
     assert not hasattr(model, "coef_")
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda X: pb.plan(X, 2, family="poisson", max_rows=len(X)),
+        lambda X: pb.feature_bags(X, 2),
+    ],
+    ids=["plan", "tree"],
+)
+def test_pieces_can_be_stopped(table, work):
+    with Interruption(0.15) as interruption, pytest.raises(KeyboardInterrupt):
+        work(table[0])
+    assert interruption.latency < 5.0
+
+
+def test_what_was_made_when_the_signal_came_is_freed(monkeypatch):
+    """The signal comes when the call has succeeded, so nobody will ask for what it gave."""
+    freed = []
+    release = bags.lib.bags_free
+    monkeypatch.setattr(bags.lib, "bags_free", lambda b: (freed.append(bool(b.row)), release(b)))
+
+    class Late(bags.Relay):
+        def check(self, function, *arguments):
+            super().check(function, *arguments)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(bags, "Relay", Late)
+    with pytest.raises(KeyboardInterrupt):
+        pb.feature_bags(np.random.default_rng(0).normal(size=(50, 2)), 2)
+    assert freed == [True]
 
 
 def test_nothing_is_left_behind(table):

@@ -60,6 +60,7 @@ static pboost_status expected_round(loop *l, const planner *p, const size_t *row
     fit.family = o->family;
     fit.intercept = o->intercept;
     fit.threads = o->threads;
+    fit.watch = o->watch;
     TRY(pboost_event_fit(&l->coef, &report, &samples, &fit, err));
 done:
     return st;

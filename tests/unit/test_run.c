@@ -256,6 +256,34 @@ static void fits_can_be_stopped(void **state)
     }
 }
 
+/* A plan is stopped at each of its looks: before a forecast, in the trees and in the paper's loop. */
+static void plans_can_be_stopped(void **state)
+{
+    (void)state;
+    enum { FORECASTS = 15, LEVELS = 50 }; /* at the least */
+    table t;
+    pboost_error err;
+    pboost_plan plan;
+    pboost_plan_options o = PBOOST_PLAN_OPTIONS_INIT;
+
+    table_open(&t, PBOOST_LINEAR);
+    o.rules.min_bag = MIN_BAG;
+    o.watch = &t.watch;
+    assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
+    pboost_plan_free(&plan);
+    size_t looks = t.looks;
+    assert_true(looks >= FORECASTS + LEVELS);
+    for (size_t patience = 0; patience < looks; patience++) {
+        t.looks = 0;
+        t.patience = patience;
+        assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_CANCELLED, err,
+                     "stopped");
+        assert_null(plan.point);
+        assert_true(t.looks <= patience + 2);
+    }
+    table_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +293,7 @@ int main(void)
         cmocka_unit_test(a_run_that_fails_to_open_is_empty),
         cmocka_unit_test(bags_can_be_stopped),
         cmocka_unit_test(fits_can_be_stopped),
+        cmocka_unit_test(plans_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -402,26 +402,9 @@ def table():
 
 
 @pytest.fixture
-def service(cli, table, tmp_path):
+def service(serve, table):
     """Return the address and the token file of a real service that holds the labels."""
-    _, y, ids = table
-    with (tmp_path / "labels.csv").open("w") as file:
-        file.write("id,y\n")
-        file.writelines(f"{i},{v!r}\n" for i, v in zip(ids, y.tolist(), strict=True))
-    store = f"sqlite:{tmp_path}/store.db"
-    cli("oracle", "init", "--store", store, "--min-bag", 4, "--no-noise", "--bounds", "-20,20")
-    cli("oracle", "import", "--store", store, "--data", tmp_path / "labels.csv", "--id", "id",
-        "--label", "y")  # fmt: skip
-    token = cli("oracle", "token", "create", "--store", store, "--name", "learner")["token"]
-    (tmp_path / "token").write_text(token)
-    serve = subprocess.Popen(
-        [cli.program, "serve", "--store", store, "--listen", f"unix:{tmp_path}/socket"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    yield serve.stdout.readline().split()[-1], str(tmp_path / "token")
-    serve.terminate()
-    serve.wait()
-    serve.stdout.close()
+    return serve(table[2], table[1])
 
 
 @pytest.fixture(scope="module")
