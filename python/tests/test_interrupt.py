@@ -11,7 +11,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import priorboost as pb
-from priorboost import bags, planner
+from priorboost import bags, glm, planner
 
 
 @pytest.fixture(autouse=True)
@@ -70,20 +70,33 @@ def test_while_c_works(table, parameters):
     assert not hasattr(model, "coef_")
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"rounds": 200_000},
-        {"rounds": 1, "estimator": "aggregate", "bags": "random", "l2": "cv"},
-    ],
-    ids=["rounds", "solver"],
-)
-def test_while_c_works_with_an_oracle(table, parameters):
+def test_while_c_works_with_an_oracle(table):
     X, y = table
     oracle = pb.InMemoryOracle(y, 2)
     with Interruption(0.15) as interruption, pytest.raises(KeyboardInterrupt):
-        pb.PriorBoostRegressor(**parameters).fit(X, oracle=oracle)
+        pb.PriorBoostRegressor(rounds=200_000).fit(X, oracle=oracle)
     assert interruption.latency < 5.0
+
+
+def test_the_fit_after_the_answers_looks_whether_to_stop(monkeypatch):
+    asked = []
+
+    class Quick(pb.Oracle):
+        min_bag = 2
+
+        def ask(self, round, bags):
+            asked.append(round)
+            return np.zeros(len(bags))
+
+    class Impatient(glm.Relay):
+        def _should_stop(self, _):
+            if asked:
+                self.error = KeyboardInterrupt()
+            return bool(asked)
+
+    monkeypatch.setattr(glm, "Relay", Impatient)
+    with pytest.raises(KeyboardInterrupt):
+        pb.PriorBoostRegressor(rounds=1).fit(np.eye(20), oracle=Quick())
 
 
 def test_a_signal_between_two_calls_is_not_lost():
