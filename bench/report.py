@@ -323,8 +323,8 @@ def paper_section(rows):
     out += ["Where the time goes.  The limit of a part is the time this machine needs at least for "
             "the bytes and operations the part cannot do without, at the rates measured in the same "
             "run; a slice of 4096 rows is fetched from memory once, when it is scored, and stays in the "
-            "cache.  From the third round on a round takes no memory from the system: what the first "
-            "one with random bags and the first one with scores needed is kept.", ""]
+            "cache.  From the second round on a round takes no memory from the system: what bags need is "
+            "taken before the first one, and what its fit needed is kept.", ""]
     out += table(("cores", "read", "copy", "random 64-byte lines", "multiply-add"),
                  [(li["threads"], f"{li['read_gbs']} GB/s", f"{li['copy_gbs']} GB/s",
                    f"{li['gather_gbs']} GB/s", f"{li['gflops']} GFLOP/s") for li in limits])

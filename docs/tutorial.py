@@ -165,7 +165,8 @@ axes.legend(frameon=False)
 # %% [markdown]
 # ## What privacy costs
 #
-# Where the noise hides too much, `fit` warns; the warnings are counted here.
+# The same again for other ε, three draws of the noise each.  Where the noise leaves little to be
+# known, the model stays near the constant one and the fit warns; the warnings are counted here.
 
 # %%
 import warnings

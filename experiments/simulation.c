@@ -57,9 +57,30 @@ pboost_status simulation_rules(pboost_rules *out, pboost_family family, size_t m
     out->bounded = true;
     out->lower = lower[family];
     out->upper = upper[family];
-    if (epsilon != NULL)
+    if (epsilon != NULL && strcmp(epsilon, "none") != 0)
         TRY(pboost_rational_parse(&out->epsilon, epsilon, err));
     TRY(pboost_rules_check(out, err));
+done:
+    return st;
+}
+
+pboost_status sweep_walk(const sweep *w,
+                         pboost_status (*visit)(void *self, const setting *s, const char *epsilon,
+                                                pboost_error *err),
+                         void *self, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    for (size_t f = 0; f < w->n_families; f++)
+        for (size_t d = 0; d < w->n_features; d++)
+            for (size_t k = 0; k < w->n_min_bags; k++)
+                for (size_t e = 0; e < w->n_epsilons; e++) {
+                    setting s = {.family = w->family[f],
+                                 .n = w->rows,
+                                 .d = w->features[d],
+                                 .signal = w->family[f] == PBOOST_POISSON ? 0.5 : 1.5};
+                    TRY(simulation_rules(&s.rules, s.family, w->min_bag[k], w->epsilon[e], err));
+                    TRY(visit(self, &s, w->epsilon[e], err));
+                }
 done:
     return st;
 }

@@ -22,9 +22,6 @@ typedef struct {
     pboost_matrix matrix;
 } simulation;
 
-pboost_status simulation_init(simulation *out, const setting *s, pboost_error *err);
-void simulation_free(simulation *s);
-
 /* One way of asking; rules.min_bag is the oracle's. */
 typedef struct {
     pboost_estimator estimator;
@@ -34,6 +31,9 @@ typedef struct {
 } manner;
 
 manner manner_of(const pboost_plan_point *point);
+
+pboost_status simulation_init(simulation *out, const setting *s, pboost_error *err);
+void simulation_free(simulation *s);
 
 /* Of a fitted model. */
 typedef struct {
@@ -51,6 +51,21 @@ pboost_status simulate_labels(outcome *out, const simulation *s, pboost_error *e
 /* Bounds as they would be known for such labels, and epsilon (NULL: no noise). */
 pboost_status simulation_rules(pboost_rules *out, pboost_family family, size_t min_bag,
                                const char *epsilon, pboost_error *err);
+
+/* Cases: every combination of these, in this order. */
+typedef struct {
+    pboost_family family[3];
+    size_t features[8], min_bag[8];
+    const char *epsilon[8]; /* "none": no noise */
+    size_t n_families, n_features, n_min_bags, n_epsilons;
+    size_t rows;
+} sweep;
+
+/* Calls `visit` for each; the signal is 1.5, or 0.5 for Poisson. */
+pboost_status sweep_walk(const sweep *s,
+                         pboost_status (*visit)(void *self, const setting *s, const char *epsilon,
+                                                pboost_error *err),
+                         void *self, pboost_error *err);
 
 double median(double *value, size_t n);
 

@@ -431,6 +431,48 @@ class Parts(Structure):
     _fields_ = [("self", c_void_p), ("sums", SumsFunction), ("direction", DirectionFunction)]
 
 
+class PartBags(Structure):
+    """``pboost_part_bags``."""
+
+    _fields_ = [("x", POINTER(Matrix)), ("n_bags", c_size_t), ("start", c_void_p)]
+
+
+class BagPoint(Structure):
+    """``pboost_bag_point``."""
+
+    _fields_ = [
+        ("family", c_int),
+        ("intercept", c_bool),
+        ("cols", c_size_t),
+        ("shift", c_void_p),
+        ("center", c_void_p),
+        ("scale", c_void_p),
+        ("parameter", c_void_p),
+    ]
+
+
+_DOUBLES = POINTER(c_double)
+ColumnsFunction = CFUNCTYPE(c_int, c_void_p, _DOUBLES, POINTER(Error))
+MomentsFunction = CFUNCTYPE(
+    c_int, c_void_p, POINTER(BagPoint), _DOUBLES, _DOUBLES, _DOUBLES, POINTER(Error)
+)
+GramFunction = CFUNCTYPE(
+    c_int, c_void_p, POINTER(BagPoint), c_void_p, c_void_p, _DOUBLES, POINTER(Error)
+)
+
+
+class BagParts(Structure):
+    """``pboost_bag_parts``."""
+
+    _fields_ = [
+        ("self", c_void_p),
+        ("base", c_void_p),
+        ("columns", ColumnsFunction),
+        ("moments", MomentsFunction),
+        ("gram", GramFunction),
+    ]
+
+
 # One round of a history; what `pboost_round` is in memory.
 ROUND = np.dtype(
     [

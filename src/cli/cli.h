@@ -99,6 +99,7 @@ pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char *
                         const cli_usage *usage, const cli_option *options, size_t n_options,
                         pboost_error *err);
 void cli_list_free(cli_list *list);
+bool cli_asks_for_help(const char *argument); /* --help, or -h as everyone types */
 
 const cli_command *cli_commands(size_t *n);                                           /* all */
 const cli_command *cli_find(const cli_command *commands, size_t n, const char *name); /* or NULL */

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
         cli_print_commands(stderr);
         return pboost_status_describe(PBOOST_INVALID)->exit_code;
     }
-    if (strcmp(argv[1], "--help") == 0) {
+    if (cli_asks_for_help(argv[1])) {
         cli_print_commands(stdout);
         return pboost_status_describe(cli_flush(&err))->exit_code;
     }

@@ -258,6 +258,11 @@ static pboost_status take_option(cli_context *cli, int *i, int argc, char **argv
     return option->read(option->target, option->name, value, err);
 }
 
+bool cli_asks_for_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
 pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char **argv,
                         const cli_usage *usage, const cli_option *options, size_t n_options,
                         pboost_error *err)
@@ -267,7 +272,7 @@ pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char *
     size_t taken = 0;
 
     for (int i = 1; i < argc; i++) { /* help wins over everything else on the line */
-        if (strcmp(argv[i], "--help") == 0) {
+        if (cli_asks_for_help(argv[i])) {
             const cli_page page = {cli->command, usage, options, n_options};
             cli->help = true;
             (cli->write_page != NULL ? cli->write_page : print_help)(cli->to, &page);

@@ -101,9 +101,8 @@ static size_t collect_curves(curve *curves, const pboost_plan *plan)
 static pboost_status write_points(FILE *out, const pboost_plan *plan, pboost_error *err)
 {
     static const page_column COLUMNS[] = {
-        {"estimator", false}, {"kind of bags", false}, {"rounds", true}, {"bag size", true},
-        {"bags", true},       {"epsilon", true},       {"excess", true}, {"cautious", true},
-        {"std. error", true}, {"forecast from", false}};
+        {"way of asking", false}, {"bag size", true}, {"bags", true},      {"epsilon", true},
+        {"excess", true},         {"cautious", true}, {"std. error", true}};
     enum { N = sizeof COLUMNS / sizeof *COLUMNS };
     pboost_status st = PBOOST_OK;
     grid g = {0};
@@ -111,19 +110,19 @@ static pboost_status write_points(FILE *out, const pboost_plan *plan, pboost_err
     TRY(grid_make(&g, plan->n_points * N, err));
     for (size_t i = 0; i < plan->n_points; i++) {
         const pboost_plan_point *p = &plan->point[i];
-        char epsilon[PLAN_EPSILON_TEXT];
+        char epsilon[PLAN_EPSILON_TEXT], name[CURVE_NAME];
         plan_epsilon_text(epsilon, p->epsilon);
-        grid_add(&g, "%s%s", pboost_estimator_name(p->estimator),
+        name_curve(name, p);
+        grid_add(&g, "%s%s%s%s", name,
+                 p->forecast != PBOOST_FORECAST_INFORMATION ? "; by the " : "",
+                 p->forecast != PBOOST_FORECAST_INFORMATION ? plan_basis_name(p->forecast) : "",
                  i == plan->best ? " (recommended)" : "");
-        grid_add(&g, "%s", pboost_strategy_name(p->bags));
-        grid_add(&g, "%zu", p->rounds);
         grid_add(&g, "%zu", p->bag_size);
         grid_add(&g, "%zu", p->n_bags);
         grid_add(&g, "%s", epsilon);
         grid_add_number(&g, p->excess);
         grid_add_number(&g, p->cautious);
         grid_add_number(&g, p->se);
-        grid_add(&g, "%s", plan_basis_name(p->forecast));
     }
     page_table(out, "Every way of asking", COLUMNS, N, g.cell, plan->n_points);
 done:
@@ -216,14 +215,18 @@ pboost_status plan_write(const char *path, const pboost_plan *plan, pboost_error
                          .n_marks = 1,
                          .rules = rules,
                          .n_rules = 2};
+    char epsilon[PLAN_EPSILON_TEXT], caption[128];
+    plan_epsilon_text(epsilon, best->epsilon);
+    snprintf(caption, sizeof caption, "The cautious forecast, epsilon %s.", epsilon);
+    bool svg = cli_names_svg(path);
     chart_figure figure = {.id = "plan",
                            .title = "Expected excess loss by bag size",
-                           .caption = plan->reason,
+                           .caption = svg ? plan->reason : caption,
                            .colour_name = "way of asking",
                            .panels = &panel,
                            .n_panels = 1};
     TRY(pboost_output_open(&output, path, err));
-    if (cli_names_svg(path))
+    if (svg)
         chart_write_svg(pboost_output_stream(output), &figure);
     else
         TRY(write_page(pboost_output_stream(output), plan, &figure, err));

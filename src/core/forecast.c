@@ -30,19 +30,11 @@ void pboost_population_free(population *p)
     free(p->parameter);
     free(p->penalty);
     free(p->hessian);
-    free(p->square);
+    free(p->start);
+    pboost_bagpass_free(&p->pass);
+    pboost_bag_moments_free(&p->row);
+    free(p->row_weight);
     *p = (population){0};
-}
-
-/* Every row as a bag of its own. */
-static pboost_status single_rows(size_t **start, size_t n, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    NEED(*start = pboost_alloc(n + 1, sizeof **start), err);
-    for (size_t i = 0; i <= n; i++)
-        (*start)[i] = i;
-done:
-    return st;
 }
 
 pboost_status pboost_population_init(population *p, pboost_family family, const pboost_matrix *x,
@@ -50,7 +42,7 @@ pboost_status pboost_population_init(population *p, pboost_family family, const 
                                      bool intercept, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t *start = NULL, m = x->cols + intercept;
+    size_t m = x->cols + intercept;
 
     *p = (population){.family = family,
                       .intercept = intercept,
@@ -60,15 +52,18 @@ pboost_status pboost_population_init(population *p, pboost_family family, const 
                       .n_parameters = m,
                       .phi = 1.0,
                       .loss_scale = family == PBOOST_LINEAR ? 2.0 : 1.0};
-    TRY(single_rows(&start, n, err));
-    bag_rows rows = {.x = x, .n_bags = n, .start = start, .row = row};
+    NEED(p->start = pboost_alloc(n + 1, sizeof *p->start), err);
+    for (size_t i = 0; i <= n; i++)
+        p->start[i] = i;
+    bag_rows rows = {.x = x, .offset = offset, .n_bags = n, .start = p->start, .row = row};
     TRY(pboost_units_init(&p->units, &rows, intercept, threads, err));
+    TRY(pboost_bagpass_init(&p->pass, &rows, family, intercept, &p->units.units, threads, err));
+    TRY(pboost_bag_moments_init(&p->row, &p->pass, err));
+    NEED(p->row_weight = pboost_alloc(n, sizeof *p->row_weight), err);
     NEED(p->parameter = calloc(m, sizeof *p->parameter), err);
     NEED(p->penalty = calloc(m, sizeof *p->penalty), err);
     NEED(p->hessian = calloc(m * m, sizeof *p->hessian), err);
-    NEED(p->square = calloc(m * m, sizeof *p->square), err);
 done:
-    free(start);
     if (st != PBOOST_OK)
         pboost_population_free(p);
     return st;
@@ -107,65 +102,55 @@ static void complete(double *a, size_t n, double scale)
             a[i * n + j] = a[j * n + i] = a[i * n + j] * scale;
 }
 
-pboost_status pboost_population_measure(population *p, const size_t *row, size_t n,
-                                        pboost_error *err)
+/* out = the mean over rows of b'' x x' weighed by b'' / (phi b'' + noise): what rows tell, by row, in bags
+ * of rows that are all alike. */
+static void limit(double *out, population *p, double phi, double noise)
+{
+    size_t n = p->pass.bags.n_bags;
+    for (size_t i = 0; i < n; i++) { /* J = b'' x and a = b'' */
+        double v = phi * p->row.variance[i] + noise;
+        p->row_weight[i] = v > 0.0 ? 1.0 / v : 0.0;
+    }
+    pboost_bagpass_gram(out, NULL, &p->pass, &p->row, p->row_weight, NULL);
+    complete(out, p->n_parameters, 1.0 / (double)n);
+}
+
+pboost_status pboost_population_measure(population *p, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t *start = NULL;
-    double *weight = NULL;
-    bag_pass pass = {0};
-    bag_moments moments = {0};
-
-    TRY(single_rows(&start, n, err));
-    bag_rows rows = {.x = p->x, .offset = p->offset, .n_bags = n, .start = start, .row = row};
-    TRY(pboost_bagpass_init(&pass, &rows, p->family, p->intercept, &p->units.units, p->threads,
-                            err));
-    TRY(pboost_bag_moments_init(&moments, &pass, err));
-    NEED(weight = pboost_alloc(n, sizeof *weight), err);
-    pboost_bagpass_run(&moments, &pass, p->parameter);
-
+    size_t n = p->pass.bags.n_bags;
     double sum = 0.0, square = 0.0;
+
+    pboost_bagpass_run(&p->row, &p->pass, p->parameter);
     for (size_t i = 0; i < n; i++)
-        sum += moments.mean[i];
+        sum += p->row.mean[i];
     p->mean = sum / (double)n;
     for (size_t i = 0; i < n; i++)
-        square += (moments.mean[i] - p->mean) * (moments.mean[i] - p->mean);
+        square += (p->row.mean[i] - p->mean) * (p->row.mean[i] - p->mean);
     p->mean_variance = square / (double)n;
     if (!isfinite(p->mean) || !isfinite(square))
         FAIL(err, PBOOST_BAD_DATA,
              "the believed model predicts means that overflow; give another prior");
-    for (size_t i = 0; i < n; i++) /* J = b'' x and a = b'': J J'/a = b'' x x' */
-        weight[i] = moments.variance[i] > 0.0 ? 1.0 / moments.variance[i] : 0.0;
-    pboost_bagpass_gram(p->hessian, NULL, &pass, &moments, weight, NULL);
-    complete(p->hessian, p->n_parameters, 1.0 / (double)n);
-    for (size_t i = 0; i < n; i++)
-        weight[i] = 1.0;
-    pboost_bagpass_gram(p->square, NULL, &pass, &moments, weight, NULL);
-    complete(p->square, p->n_parameters, 1.0 / (double)n);
+    limit(p->hessian, p, 1.0, 0.0);
 done:
-    free(start);
-    free(weight);
-    pboost_bagpass_free(&pass);
-    pboost_bag_moments_free(&moments);
     return st;
 }
 
 /* ---- From information to loss -------------------------------------------------------------- */
 
-/* inverse = (info + penalty)^-1, both triangles. */
-static pboost_status invert(double *inverse, const population *p, const double *info,
+/* inverse = (a + diag(penalty))^-1, both triangles. */
+static pboost_status invert(double *inverse, const double *a, const double *penalty, size_t m,
                             pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t m = p->n_parameters;
     pboost_cholesky c = {.n = m};
 
     NEED(c.l = pboost_alloc(m * m, sizeof *c.l), err);
     NEED(c.scale = pboost_alloc(m, sizeof *c.scale), err);
     NEED(c.dropped = calloc(m, 1), err);
-    memcpy(c.l, info, m * m * sizeof *c.l);
+    memcpy(c.l, a, m * m * sizeof *c.l);
     for (size_t i = 0; i < m; i++)
-        c.l[i * m + i] += p->penalty[i];
+        c.l[i * m + i] += penalty[i];
     pboost_cholesky_factor(&c, pboost_rank_tolerance(m), true);
     memset(inverse, 0, m * m * sizeof *inverse);
     for (size_t i = 0; i < m; i++) { /* symmetric: a row is a column */
@@ -179,7 +164,7 @@ done:
     return st;
 }
 
-/* out = a b for symmetric a and b. */
+/* out = a b. */
 static void multiply(double *out, const double *a, const double *b, size_t m)
 {
     memset(out, 0, m * m * sizeof *out);
@@ -203,7 +188,7 @@ static pboost_status loss_of(forecast_result *out, const population *p, const do
     NEED(product = pboost_alloc(m * m, sizeof *product), err);
     NEED(spread = pboost_alloc(m * m, sizeof *spread), err);
     NEED(bias = calloc(m, sizeof *bias), err);
-    TRY(invert(inverse, p, info, err));
+    TRY(invert(inverse, info, p->penalty, m, err));
     multiply(product, inverse, scatter, m);
     for (size_t i = 0; i < m; i++) /* spread = A scatter A */
         for (size_t j = 0; j < m; j++) {
@@ -237,63 +222,157 @@ done:
 /* ---- Bags ---------------------------------------------------------------------------------- */
 
 /* Moves info towards what bags of equal rows would give by what deeper trees gain. */
-static void deepen(double *info, const population *p, double total_weight, double levels)
+static void deepen(double *info, const population *p, const double *most, double levels)
 {
     size_t m = p->n_parameters;
     double left = pow(LEFT_BY_LEVEL, levels / (double)p->x->cols);
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double most = total_weight * p->square[i * m + j];
-            info[i * m + j] = most - (most - info[i * m + j]) * left;
-        }
+    for (size_t i = 0; i < m * m; i++)
+        info[i] = most[i] - (most[i] - info[i]) * left;
 }
 
-pboost_status pboost_forecast_bags(forecast_result *out, const population *p,
-                                   const forecast_bags *f, pboost_error *err)
+/* out = a b^-1 a for symmetric a and b, with the penalty added to b. */
+static pboost_status sandwich(double *out, const population *p, const double *a, const double *b,
+                              pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters;
+    double *inverse = NULL, *product = NULL;
+
+    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
+    NEED(product = pboost_alloc(m * m, sizeof *product), err);
+    TRY(invert(inverse, b, p->penalty, m, err));
+    multiply(product, a, inverse, m);
+    multiply(out, product, a, m);
+done:
+    free(inverse);
+    free(product);
+    return st;
+}
+
+/* tr a^-1 b over tr a^-1 a: how many times a is b, over all directions. */
+static pboost_status mean_ratio(double *out, const population *p, const double *a, const double *b,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters;
+    double *inverse = NULL, of_a = 0.0, of_b = 0.0;
+
+    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
+    TRY(invert(inverse, a, p->penalty, m, err));
+    for (size_t i = 0; i < m * m; i++) {
+        of_a += inverse[i] * a[i];
+        of_b += inverse[i] * b[i];
+    }
+    *out = of_a > 0.0 ? of_b / of_a : 0.0;
+done:
+    free(inverse);
+    return st;
+}
+
+/* scatter += what a wrong model adds to the variance of the equation: `factor` times the parallel sum of
+ * info and (1/d) within most^-1 within, which is about the smaller of the two in every direction:
+ * a : b = a - a (a + b)^-1 a. */
+static pboost_status add_model_error(double *scatter, const population *p, const double *info,
+                                     const double *most, double factor, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters;
+    double *within = NULL, *part = NULL;
+
+    NEED(within = pboost_alloc(m * m, sizeof *within), err);
+    NEED(part = pboost_alloc(m * m, sizeof *part), err);
+    for (size_t i = 0; i < m * m; i++)
+        within[i] = most[i] - info[i];
+    TRY(sandwich(part, p, within, most, err));
+    for (size_t i = 0; i < m * m; i++)
+        within[i] = info[i] + part[i] / (double)p->x->cols;
+    TRY(sandwich(part, p, info, within, err));
+    for (size_t i = 0; i < m * m; i++)
+        scatter[i] += factor * (info[i] - part[i]);
+done:
+    free(within);
+    free(part);
+    return st;
+}
+
+/* What the answers about bags tell, by bag, at the parameters. */
+typedef struct {
+    bag_pass pass;
+    bag_moments moments;
+    double *weight; /* 1/V */
+} bag_telling;
+
+static pboost_status telling_init(bag_telling *out, const population *p, const forecast_bags *f,
+                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_bags *bags = f->bags;
-    size_t m = p->n_parameters;
-    double *weight = NULL, *info = NULL, *scatter = NULL, total = 0.0, squares = 0.0;
-    bag_pass pass = {0};
-    bag_moments moments = {0};
     bag_rows rows = {.x = p->x,
                      .offset = p->offset,
                      .n_bags = bags->n_bags,
                      .start = bags->start,
                      .row = bags->row};
 
-    TRY(pboost_bagpass_init(&pass, &rows, p->family, p->intercept, &p->units.units, p->threads,
+    *out = (bag_telling){0};
+    TRY(pboost_bagpass_init(&out->pass, &rows, p->family, p->intercept, &p->units.units, p->threads,
                             err));
-    TRY(pboost_bag_moments_init(&moments, &pass, err));
-    NEED(weight = pboost_alloc(bags->n_bags, sizeof *weight), err);
-    NEED(info = pboost_alloc(m * m, sizeof *info), err);
-    NEED(scatter = pboost_alloc(m * m, sizeof *scatter), err);
-    pboost_bagpass_run(&moments, &pass, p->parameter);
+    TRY(pboost_bag_moments_init(&out->moments, &out->pass, err));
+    NEED(out->weight = pboost_alloc(bags->n_bags, sizeof *out->weight), err);
+    pboost_bagpass_run(&out->moments, &out->pass, p->parameter);
     for (size_t b = 0; b < bags->n_bags; b++) {
         double size = (double)(bags->start[b + 1] - bags->start[b]);
-        double v = p->phi * moments.variance[b] + f->noise_scale / (size * size);
-        weight[b] = f->repeat / fmax(v, 1e-300);
-        total += weight[b];
-        squares += weight[b] / fmax(v, 1e-300);
+        double v = p->phi * out->moments.variance[b] + f->noise_scale / (size * size);
+        out->weight[b] = 1.0 / fmax(v, 1e-300);
     }
-    pboost_bagpass_gram(info, NULL, &pass, &moments, weight, NULL);
-    if (f->levels > 0.0)
-        deepen(info, p, total, f->levels);
-    double extra = f->model_error / (double)p->x->cols * squares / total;
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j <= i; j++) {
-            double within = total * p->square[i * m + j] - info[i * m + j];
-            scatter[i * m + j] = info[i * m + j] + extra * within;
-        }
-    complete(info, m, 1.0);
-    complete(scatter, m, 1.0);
-    TRY(loss_of(out, p, info, scatter, err));
 done:
-    pboost_bagpass_free(&pass);
-    pboost_bag_moments_free(&moments);
-    free(weight);
+    return st;
+}
+
+static void telling_free(bag_telling *t)
+{
+    pboost_bagpass_free(&t->pass);
+    pboost_bag_moments_free(&t->moments);
+    free(t->weight);
+}
+
+pboost_status pboost_forecast_bags(forecast_result *out, population *p, const forecast_bags *f,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_bags *bags = f->bags;
+    size_t m = p->n_parameters;
+    double *info = NULL, *most = NULL, *scatter = NULL, factor = 0.0;
+    bag_telling t = {0};
+
+    NEED(info = pboost_alloc(m * m, sizeof *info), err);
+    NEED(most = pboost_alloc(m * m, sizeof *most), err);
+    NEED(scatter = pboost_alloc(m * m, sizeof *scatter), err);
+    TRY(telling_init(&t, p, f, err));
+    pboost_bagpass_gram(info, NULL, &t.pass, &t.moments, t.weight, NULL);
+    complete(info, m, f->repeat);
+    if (f->model_error > 0.0) {
+        for (size_t b = 0; b < bags->n_bags; b++)
+            t.weight[b] *= t.weight[b];
+        pboost_bagpass_gram(scatter, NULL, &t.pass, &t.moments, t.weight, NULL);
+        complete(scatter, m, f->repeat);
+        TRY(mean_ratio(&factor, p, info, scatter, err));
+    }
+    limit(most, p, p->phi, f->noise_scale * (double)bags->n_bags / (double)bags->n_rows);
+    for (size_t i = 0; i < m * m; i++)
+        most[i] *= f->repeat * (double)bags->n_rows;
+    if (f->levels > 0.0)
+        deepen(info, p, most, f->levels);
+    memcpy(scatter, info, m * m * sizeof *scatter);
+    if (f->model_error > 0.0)
+        TRY(add_model_error(scatter, p, info, most, f->model_error * factor, err));
+    TRY(loss_of(out, p, info, scatter, err));
+    double cautious = out->excess;
+    TRY(loss_of(out, p, info, info, err));
+    out->cautious = cautious;
+done:
+    telling_free(&t);
     free(info);
+    free(most);
     free(scatter);
     return st;
 }

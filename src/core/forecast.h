@@ -15,10 +15,13 @@ typedef struct {
     const double *offset;
     standard_units units;
     size_t n_parameters;
-    double *parameter;               /* theta */
-    double *penalty;                 /* lambda / phi by parameter */
-    double *hessian;                 /* E b'' x x' */
-    double *square;                  /* E (b'' x)(b'' x)' */
+    double *parameter; /* theta */
+    double *penalty;   /* lambda / phi by parameter */
+    double *hessian;   /* E b'' x x' */
+    size_t *start;     /* every row of the sample as a bag of its own: */
+    bag_pass pass;     /* ... */
+    bag_moments row;   /* by row: b', b'', b'' x */
+    double *row_weight;
     double phi, mean, mean_variance; /* dispersion, E b', Var b' */
     double loss_scale;               /* of the family's loss: 2 for squared error */
 } population;
@@ -33,9 +36,8 @@ void pboost_population_free(population *p);
 void pboost_population_set(population *p, const pboost_coef *coef);
 /* Or assumes an effect of this standard deviation of eta in a random direction, about the mean. */
 void pboost_population_assume(population *p, double mean, double eta_sd, uint64_t seed);
-/* Fills hessian, square, mean and mean_variance at the parameters; offsets included. */
-pboost_status pboost_population_measure(population *p, const size_t *row, size_t n,
-                                        pboost_error *err);
+/* Fills hessian, row, mean and mean_variance at the parameters; offsets included. */
+pboost_status pboost_population_measure(population *p, pboost_error *err);
 
 /* Bags of a sample, for a table that is `repeat` times as large. */
 typedef struct {
@@ -48,13 +50,15 @@ typedef struct {
 } forecast_bags;
 
 typedef struct {
-    double excess;  /* expected loss above the best */
-    double se;      /* root mean square over the weights */
-    double *column; /* standard error by column in the units of x; NULL: not wanted */
+    double excess;   /* expected loss above the best, if the model is right */
+    double cautious; /* and with the model error */
+    double se;       /* root mean square over the weights */
+    double *column;  /* standard error by column in the units of x; NULL: not wanted */
 } forecast_result;
 
-pboost_status pboost_forecast_bags(forecast_result *out, const population *p,
-                                   const forecast_bags *bags, pboost_error *err);
+/* The population is not changed, but its passes work in their own memory. */
+pboost_status pboost_forecast_bags(forecast_result *out, population *p, const forecast_bags *bags,
+                                   pboost_error *err);
 
 /* The same with every label known, and the excess of the constant model. */
 pboost_status pboost_forecast_labels(forecast_result *out, const population *p, double rows,

@@ -17,7 +17,7 @@
 #include "simd.h"
 
 /* From this k on, bisection beats trying every size. */
-#define MANY_FROM 16
+#define MANY_FROM 20
 
 /* From this many rows on, the path is sought from both ends. */
 #define TWO_ENDS_ROWS 32768
@@ -191,6 +191,7 @@ void pboost_partition_sweep(partition_work *work, const partition_table *table,
     for (size_t i = 0; i < behind; i++)
         work->cost[i] = (double)INFINITY;
     cost[-1] = 0;
+    work->step[0] = (uint32_t)k - 1; /* as long as a step may be: it bounds nothing */
     for (size_t cut = 1;; cut += window) {
         const double *x = rows_around(work, piece, cut, behind, window);
         kernel(cost, work->step + cut, x, window, table, work->scratch);

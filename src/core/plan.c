@@ -19,10 +19,12 @@
 #include "try.h"
 #include "watch.h"
 
-#define CLEARLY 0.95      /* a loss less than this part of another is clearly better */
-#define HOPELESS 0.5      /* part of the constant model's excess that is as bad as that */
-#define BAGS_PER_WEIGHT 3 /* fewer bags than this a weight are not forecast */
-#define LEAST_BAGS 32     /* in all */
+#define CLEARLY 0.95     /* a loss less than this part of another is clearly better */
+#define BOUNDS_SLACK 1.5 /* bounds are so many times as wide as the labels need */
+#define HOPELESS 0.5     /* part of the constant model's excess that is as bad as that */
+#define BAGS_PER_WEIGHT                                                                            \
+    2.5 /* fewer bags than this a weight are not forecast: weights would hang on single bags */
+#define LEAST_BAGS 32 /* in all */
 #define EVENTS_PER_WEIGHT 10
 #define MAX_SIZES 24
 
@@ -53,10 +55,12 @@ static double farthest(size_t n)
     return sqrt(2.0 * log((double)n + 2.0));
 }
 
-/* Labels outside of the bounds are refused, so these hold the farthest of all n. */
+/* Labels outside of the bounds are refused, so these hold the farthest of all n; and they were named
+ * before anyone had looked, so they are wider than that. */
 static double label_sd(const pboost_plan_options *o, size_t n)
 {
-    return o->rules.bounded ? 0.5 * (o->rules.upper - o->rules.lower) / farthest(n) : 1.0;
+    return o->rules.bounded ? 0.5 * (o->rules.upper - o->rules.lower) / (BOUNDS_SLACK * farthest(n))
+                            : 1.0;
 }
 
 static double default_effect(const pboost_plan_options *o, size_t n)
@@ -74,7 +78,7 @@ static double default_mean(const pboost_plan_options *o, size_t n)
     double sd = default_effect(o, n); /* Poisson: the largest mean is at the bound */
     if (o->family == PBOOST_POISSON)
         return bounded && o->rules.upper > 0.0
-                   ? o->rules.upper * exp(0.5 * sd * sd - sd * farthest(n))
+                   ? o->rules.upper / BOUNDS_SLACK * exp(0.5 * sd * sd - sd * farthest(n))
                    : 1.0;
     return bounded ? 0.5 * (o->rules.lower + o->rules.upper) : 0.0;
 }
@@ -122,7 +126,7 @@ static pboost_status believe(planner *p, pboost_plan *plan, pboost_error *err)
         pboost_population_set(pop, belief->coef);
     else
         pboost_population_assume(pop, mean, default_effect(o, p->n), o->seed);
-    TRY(pboost_population_measure(pop, p->order.row, rows, err));
+    TRY(pboost_population_measure(pop, err));
 
     plan->default_dispersion = isnan(belief->dispersion);
     pop->phi =
@@ -205,20 +209,19 @@ done:
 }
 
 /* Both forecasts of one set of bags at one epsilon. */
-static pboost_status aggregate_point(pboost_plan_point *point, const planner *p,
+static pboost_status aggregate_point(pboost_plan_point *point, planner *p,
                                      const forecast_bags *bags, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     forecast_result result = {0};
     forecast_bags f = *bags;
 
+    f.model_error = p->model_error;
     TRY(noise_scale(&f.noise_scale, &p->options->rules, point->epsilon, err));
     TRY(pboost_forecast_bags(&result, &p->population, &f, err));
     point->excess = result.excess;
+    point->cautious = result.cautious;
     point->se = result.se;
-    f.model_error = p->model_error;
-    TRY(pboost_forecast_bags(&result, &p->population, &f, err));
-    point->cautious = result.excess;
 done:
     return st;
 }
@@ -229,8 +232,8 @@ static pboost_rational epsilon_at(const pboost_plan_options *o, size_t i)
     return i == 0 ? o->rules.epsilon : o->epsilon[i - 1];
 }
 
-static pboost_status add_points(pboost_plan *plan, const planner *p, const manner *how,
-                                size_t bag_size, pboost_error *err)
+static pboost_status add_points(pboost_plan *plan, planner *p, const manner *how, size_t bag_size,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_plan_options *o = p->options;
@@ -288,18 +291,30 @@ static bool same_epsilon(pboost_rational a, pboost_rational b)
 
 /* ---- The recommendation ------------------------------------------------------------------------ */
 
-/* The first point (simplest manner, smallest bags) that no other beats clearly. */
+static bool same_manner(const pboost_plan_point *a, const pboost_plan_point *b)
+{
+    return a->estimator == b->estimator && a->bags == b->bags && a->rounds == b->rounds;
+}
+
+/* The best bag size of the first, simplest manner that no other beats clearly. */
 static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
 {
-    size_t best = SIZE_MAX;
-    double least = INFINITY;
+    const pboost_plan_point *point = plan->point;
+    size_t least = 0, best = SIZE_MAX;
     for (size_t i = 0; i < plan->n_points; i++)
-        if (same_epsilon(plan->point[i].epsilon, epsilon))
-            least = fmin(least, plan->point[i].cautious);
-    for (size_t i = 0; i < plan->n_points && best == SIZE_MAX; i++)
-        if (same_epsilon(plan->point[i].epsilon, epsilon) &&
-            (plan->point[i].cautious * CLEARLY <= least || plan->point[i].cautious <= least))
+        if (same_epsilon(point[i].epsilon, epsilon) &&
+            (!same_epsilon(point[least].epsilon, epsilon) ||
+             point[i].cautious < point[least].cautious))
+            least = i;
+    for (size_t i = 0; i < plan->n_points; i++) {
+        bool first = best == SIZE_MAX;
+        if (!same_epsilon(point[i].epsilon, epsilon) ||
+            !(point[i].cautious * CLEARLY <= point[least].cautious || i == least))
+            continue;
+        if (first ||
+            (same_manner(&point[i], &point[best]) && point[i].cautious < point[best].cautious))
             best = i;
+    }
     return best == SIZE_MAX ? 0 : best;
 }
 
@@ -310,8 +325,7 @@ static void explain(pboost_plan *plan, const planner *p)
     const pboost_plan_point *smallest = best;
     for (size_t i = 0; i < plan->n_points; i++) {
         const pboost_plan_point *other = &plan->point[i];
-        if (other->estimator == best->estimator && other->bags == best->bags &&
-            other->rounds == best->rounds && other->bag_size == k &&
+        if (same_manner(other, best) && other->bag_size == k &&
             same_epsilon(other->epsilon, best->epsilon))
             smallest = other;
     }
@@ -328,10 +342,10 @@ static void explain(pboost_plan *plan, const planner *p)
                  best->excess / plan->all_labels);
 }
 
-static pboost_status judge(pboost_plan *plan, const planner *p, pboost_error *err)
+static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const population *pop = &p->population;
+    population *pop = &p->population;
     forecast_result labels = {0};
     pboost_bags bags = {0};
 
@@ -402,7 +416,7 @@ static pboost_status score_rows(planner *p, pboost_error *err)
 /* Sizes k, 2k, 4k, ... as long as there are enough bags. */
 static size_t bag_sizes(size_t *size, size_t n, size_t cols, size_t k)
 {
-    size_t count = 0, least = BAGS_PER_WEIGHT * (cols + 1);
+    size_t count = 0, least = (size_t)(BAGS_PER_WEIGHT * (double)(cols + 1));
     least = least > LEAST_BAGS ? least : LEAST_BAGS;
     for (size_t s = k; count < MAX_SIZES && (count == 0 || n / s >= least); s *= 2)
         size[count++] = s;

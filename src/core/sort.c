@@ -36,9 +36,14 @@ typedef struct {
 
 #define MAX_CELLS 65536
 
-/* A long list is read in tasks of at least so many rows, and so many tasks at most. */
+/* A long list is read in tasks of at least so many rows, and so many tasks at most: a bucket gets its
+ * rows from each task apart, and where those of one end and of another begin lines are not whole. */
 #define TASK_ROWS 65536
-#define MAX_TASKS 64
+#define MAX_TASKS 16
+
+/* The range of a long list and what its buckets hold are judged from every so-manieth row: often
+ * enough that a bucket is as long as it should be, within a third. */
+#define SAMPLE_STRIDE(n) ((n) < ((size_t)1 << 22) ? (size_t)16 : (size_t)64)
 
 /* From so many rows on they are moved by whole lines, past the caches. */
 #define STREAM_ROWS ((size_t)1 << 18)
@@ -106,6 +111,14 @@ static sort_range_kernel *const RANGE[SIMD_LEVELS] = {
 #endif
 };
 
+static sort_starts_kernel *const STARTS[SIMD_LEVELS] = {
+    pboost_sort_starts_plain,
+#ifdef PBOOST_SIMD_X86
+    pboost_sort_starts_avx2,
+    pboost_sort_starts_avx512,
+#endif
+};
+
 static sort_scatter_kernel *const SCATTER[SIMD_LEVELS] = {
     pboost_sort_scatter_plain,
 #ifdef PBOOST_SIMD_X86
@@ -147,14 +160,7 @@ typedef struct {
 /* Turns the number of records by cell into where each cell begins; the most records in one. */
 static uint32_t start_cells(const short_work *work, const cells *c)
 {
-    uint32_t start = 0, most = 0, n_cells = (uint32_t)c->last + 1;
-    for (size_t i = 0; i < n_cells; i++) {
-        uint32_t count = work->count[i];
-        most = count > most ? count : most;
-        work->count[i] = start;
-        start += count;
-    }
-    return most;
+    return STARTS[pboost_simd_level()](work->count, (size_t)c->last + 1);
 }
 
 /* Moves n <= SHORT records from a to b, ordered by cell; the most records in one cell. */
@@ -176,7 +182,7 @@ static uint32_t spread_values(record *restrict b, const double *restrict value,
                               const short_work *work)
 {
     memset(work->count, 0, ((size_t)c->last + 1) * sizeof *work->count);
-    CELLS[pboost_simd_level()](work->cell, value, n, c);
+    (void)CELLS[pboost_simd_level()](work->cell, value, n, c);
     for (size_t i = 0; i < n; i++)
         work->count[work->cell[i]]++;
     uint32_t most = start_cells(work, c);
@@ -279,14 +285,14 @@ typedef struct {
     size_t n, n_tasks, n_cells, n_buckets;
     cells cells;
     uint16_t *bucket_of_cell;
-    uint32_t *first_cell; /* by bucket, and n_cells at the end */
-    uint16_t *bucket;     /* by row */
-    size_t *offset;       /* by task and bucket: count, then where its next record goes */
-    sort_lines *lines;    /* by worker and bucket; NULL: records are moved one by one */
-    size_t *first;        /* likewise */
-    record *spare;        /* by worker, 2 * SHORT each */
-    uint32_t *word;       /* by worker, SHORT_WORDS * SHORT each */
-    size_t *row;          /* the output; first ordered by bucket, then within buckets */
+    uint32_t *first_cell;         /* by bucket, and n_cells at the end */
+    uint16_t *bucket;             /* by row */
+    double not_finite[MAX_TASKS]; /* by task: 0 where all its values are finite */
+    size_t *offset;               /* by task and bucket: count, then where its next record goes */
+    sort_lines *lines;            /* by worker and bucket; NULL: records are moved one by one */
+    record *spare;                /* by worker, 2 * SHORT each */
+    uint32_t *word;               /* by worker, SHORT_WORDS * SHORT each */
+    size_t *row;                  /* the output; first ordered by bucket, then within buckets */
     double *sorted;
 } long_list;
 
@@ -299,7 +305,7 @@ static size_t task_start(const long_list *s, size_t task)
 static void count_task(void *context, size_t task, int worker)
 {
     enum { BLOCK = 512 };
-    const long_list *s = context;
+    long_list *s = context;
     sort_cells_kernel *kernel = CELLS[pboost_simd_level()];
     const uint16_t *bucket_of_cell = s->bucket_of_cell;
     uint16_t *bucket = s->bucket;
@@ -307,9 +313,10 @@ static void count_task(void *context, size_t task, int worker)
     size_t *restrict count = s->offset + task * s->n_buckets;
     (void)worker;
     memset(count, 0, s->n_buckets * sizeof *count);
+    s->not_finite[task] = 0;
     for (size_t at = task_start(s, task), end = task_start(s, task + 1); at < end; at += BLOCK) {
         size_t n = end - at < BLOCK ? end - at : BLOCK;
-        kernel(cell, s->value + at, n, &s->cells);
+        s->not_finite[task] += kernel(cell, s->value + at, n, &s->cells);
         for (size_t i = 0; i < n; i++)
             count[bucket[at + i] = bucket_of_cell[cell[i]]]++;
     }
@@ -319,17 +326,14 @@ static void count_task(void *context, size_t task, int worker)
 static void stream_task(void *context, size_t task, int worker)
 {
     const long_list *s = context;
-    size_t *first = s->first + (size_t)worker * s->n_buckets;
     sort_scatter work = {.value = s->value,
                          .bucket = s->bucket,
                          .from = task_start(s, task),
                          .to = task_start(s, task + 1),
                          .sorted = s->sorted,
                          .row = s->row,
-                         .first = first,
                          .next = s->offset + task * s->n_buckets,
                          .lines = s->lines + (size_t)worker * s->n_buckets};
-    memcpy(first, work.next, s->n_buckets * sizeof *first);
     SCATTER[pboost_simd_level()](&work, s->n_buckets);
 }
 
@@ -391,10 +395,10 @@ static void bucket_task(void *context, size_t bucket, int worker)
 static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_workspace *memory,
                                pboost_error *err);
 
-/* Groups cells to buckets of about BUCKET rows, judged from every 16th row. */
+/* Groups cells to buckets of about BUCKET rows, judged from a sample. */
 static void group_cells(long_list *s, uint32_t *count)
 {
-    const size_t stride = 16;
+    const size_t stride = SAMPLE_STRIDE(s->n);
     size_t bucket = 0, in_bucket = 0;
     for (size_t i = 0; i < s->n; i += stride)
         count[cell_of(&s->cells, s->value[i])]++;
@@ -449,6 +453,16 @@ done:
     return st;
 }
 
+static pboost_status refuse_nonfinite(const double *value, size_t n, pboost_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(value[i]))
+            return pboost_fail(err, PBOOST_BAD_DATA,
+                               "score %zu is %g; every score must be a finite number", i, value[i]);
+    return PBOOST_OK;
+}
+
+/* Values may lie outside low .. high, if that does not happen often. */
 static pboost_status sort_long(size_t *row, double *sorted, const double *value, size_t n,
                                double low, double high, int threads, int depth,
                                pboost_workspace *memory, pboost_error *err)
@@ -461,8 +475,10 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
 
     s.n_tasks = n / TASK_ROWS < MAX_TASKS ? n / TASK_ROWS + 1 : MAX_TASKS;
     s.n_cells = n / 64 < MAX_CELLS ? n / 64 : MAX_CELLS;
-    if (depth >= MAX_DEPTH || !cells_init(&s.cells, low, high, s.n_cells))
+    if (depth >= MAX_DEPTH || !cells_init(&s.cells, low, high, s.n_cells)) {
+        TRY(refuse_nonfinite(value, n, err));
         return sort_by_merging(row, sorted, value, n, memory, err);
+    }
     NEED(count = pboost_take_zeros(memory, s.n_cells, sizeof *count), err);
     NEED(s.first_cell = pboost_take(memory, s.n_cells + 1, sizeof *s.first_cell), err);
     NEED(s.bucket_of_cell = pboost_take(memory, s.n_cells, sizeof *s.bucket_of_cell), err);
@@ -474,16 +490,17 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
     if (n >= STREAM_ROWS && sort_can_scatter(sorted, row)) {
         NEED(block = pboost_take(memory, n_workers * s.n_buckets + 1, sizeof *s.lines), err);
         s.lines = (sort_lines *)(((uintptr_t)block + 63) / 64 * 64);
-        NEED(s.first = pboost_take(memory, n_workers * s.n_buckets, sizeof *s.first), err);
     }
 
     pboost_parallel(s.n_tasks, threads, count_task, &s);
+    for (size_t t = 0; t < s.n_tasks; t++)
+        if (s.not_finite[t] != 0)
+            TRY(refuse_nonfinite(value, n, err));
     make_offsets(&s, s.offset + s.n_tasks * s.n_buckets);
     pboost_parallel(s.n_tasks, threads, s.lines != NULL ? stream_task : scatter_task, &s);
     pboost_parallel(s.n_buckets, threads, bucket_task, &s);
     TRY(sort_rest(&s, threads, depth, memory, err));
 done:
-    pboost_give(memory, s.first);
     pboost_give(memory, block);
     pboost_give(memory, s.word);
     pboost_give(memory, s.spare);
@@ -590,27 +607,41 @@ static bool in_order(const double *value, size_t n)
     return true;
 }
 
+static sort_range survey_sample(const double *value, size_t n)
+{
+    sort_range range = {value[0], value[0], 0};
+    for (size_t i = 0; i < n; i += SAMPLE_STRIDE(n)) {
+        range.low = value[i] < range.low ? value[i] : range.low;
+        range.high = value[i] > range.high ? value[i] : range.high;
+        range.not_finite += value[i] - value[i];
+    }
+    return range;
+}
+
 pboost_status pboost_sort_doubles(size_t *row, double *sorted, const double *value, size_t n,
                                   int threads, pboost_workspace *memory, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
+    bool ordered = in_order(value, n), sampled = n > SHORT && !ordered;
     sort_range range = {0, 0, 0};
 
-    if (n > 0)
+    if (sampled)
+        range = survey_sample(value, n);
+    if (n > 0 && (!sampled || range.low == range.high))
         range = survey_all(value, n, threads);
     if (range.not_finite != 0)
-        for (size_t i = 0; i < n; i++)
-            if (!isfinite(value[i]))
-                return pboost_fail(err, PBOOST_BAD_DATA,
-                                   "score %zu is %g; every score must be a finite number", i,
-                                   value[i]);
-    if (in_order(value, n)) {
+        TRY(refuse_nonfinite(value, n, err));
+    if (n == 0) {
+        goto done;
+    } else if (ordered) {
         for (size_t i = 0; i < n; i++)
             row[i] = i;
-        if (n > 0)
-            memcpy(sorted, value, n * sizeof *value);
-        return PBOOST_OK;
+        memcpy(sorted, value, n * sizeof *value);
+    } else if (n <= SHORT) {
+        TRY(sort_few(row, sorted, value, n, range.low, range.high, memory, err));
+    } else {
+        TRY(sort_long(row, sorted, value, n, range.low, range.high, threads, 0, memory, err));
     }
-    if (n <= SHORT)
-        return sort_few(row, sorted, value, n, range.low, range.high, memory, err);
-    return sort_long(row, sorted, value, n, range.low, range.high, threads, 0, memory, err);
+done:
+    return st;
 }

@@ -35,7 +35,7 @@ plan --epsilon 0.5 --bounds=-16,16 --out plan.html
 printed "Recommended: --estimator aggregate --bags features"
 printed "because the noise outweighs"
 for text in "<svg" "--estimator aggregate --bags features" "because the noise outweighs" "Every way of asking" \
-    "aggregate (recommended)" "an effect of modest size, assumed"; do
+    "aggregate, features, 1 round (recommended)" "an effect of modest size, assumed"; do
     grep -qF -- "$text" plan.html || fail "the page does not say: $text"
 done
 code=0

@@ -12,11 +12,11 @@ import numpy as np
 
 from .. import _library
 from ..bags import Bags
-from ..data import Array
 from ..errors import OracleError
 from ..options import rules_of
 from ..oracle import MemoryHandle
 from ..remote import RemoteOracle, _read_reply, _Session
+from .blocks import Array
 
 _TYPE = "application/vnd.priorboost.bags"  # docs/http-api.md has its layout
 _MOST_ROWS = 1 << 16  # of one question

@@ -35,6 +35,7 @@ OPTIONS = {
     "spark.log.level": "ERROR",
     "spark.python.worker.reuse": "true",
     "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.task.maxFailures": "2",

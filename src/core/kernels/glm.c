@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "kernels/columns.h"
+#include "kernels/losses.h"
 #include "kernels/rows.h"
 #include "kernels/vec.h"
 
@@ -246,79 +247,6 @@ static double logistic_total_by_product(const double *eta, const double *y, cons
     return vec_sum(b.sum) + log(vec_product(b.product));
 }
 
-/* Vectors taken together, so that while one waits for its exponential the others go on: as many as
- * leave what they need in registers. */
-#ifdef __AVX512F__
-#define TOGETHER 4
-#else
-#define TOGETHER 1
-#endif
-
-/* e^-a for a >= 0 or NaN, to 2e-14: as vec_exp_falling, but with n ln 2 taken off in one piece, which
- * costs n * 2e-17, and the polynomial cut after r^9, which costs 1.4e-14. */
-INLINE void exp_together(vec out[TOGETHER], const vec a[TOGETHER])
-{
-    static const double of_power[] = {
-        0x1.72e107c874de9p-19, 0x1.a17df0d914d6cp-16, 0x1.a01994c849582p-13, 0x1.6c162bb7d965cp-10,
-        0x1.11111123bf154p-7,  0x1.55555588b8403p-5,  0x1.5555555550d88p-3,  0x1.ffffffffe74f1p-2,
-        0x1.0000000000006p+0,  0x1.000000000003dp+0};
-    const double magic = 0x1.8p52;
-    vec t[TOGETHER], r[TOGETHER], p[TOGETHER];
-    for (size_t i = 0; i < TOGETHER; i++)
-        t[i] = magic - a[i] * 0x1.71547652b82fep0;
-    for (size_t i = 0; i < TOGETHER; i++)
-        r[i] = (magic - t[i]) * 0x1.62e42fefa39efp-1 - a[i];
-    for (size_t i = 0; i < TOGETHER; i++)
-        p[i] = of_power[0] * r[i] + of_power[1];
-    for (size_t k = 2; k < sizeof of_power / sizeof *of_power; k++)
-        for (size_t i = 0; i < TOGETHER; i++)
-            p[i] = p[i] * r[i] + of_power[k];
-    for (size_t i = 0; i < TOGETHER; i++) {
-        vec y = (vec)((vec_bits)p[i] + ((vec_bits)t[i] << 52));
-        out[i] = vec_select(a[i] > 707.7, vec_all(0.0), y);
-    }
-}
-
-/* The same from columns: eta never leaves the registers, and the logarithm is left to the caller.
- * Twice the rest of the loss is |eta| + eta - 2 y eta, where the first sum is exact. */
-static double logistic_total_columns(double *factor, const double *columns, size_t capacity,
-                                     size_t count, size_t cols, const double *theta,
-                                     double intercept, const double *twice_y)
-{
-    enum { STEP = TOGETHER * LANES };
-    vec sum = vec_all(0.0), product[TOGETHER], whole_product = vec_all(1.0);
-    size_t whole = count / STEP * STEP;
-    for (size_t i = 0; i < TOGETHER; i++)
-        product[i] = vec_all(1.0);
-    for (size_t r = 0; r < whole; r += STEP) {
-        vec e[TOGETHER], size[TOGETHER], u[TOGETHER];
-        for (size_t i = 0; i < TOGETHER; i++)
-            e[i] = vec_all(intercept);
-        for (size_t j = 0; j < cols; j++)
-            for (size_t i = 0; i < TOGETHER; i++)
-                e[i] += vec_load(columns + j * capacity + r + i * LANES) * theta[j];
-        for (size_t i = 0; i < TOGETHER; i++) {
-            size[i] = vec_abs(e[i]);
-            sum += (size[i] + e[i]) - vec_load(twice_y + r + i * LANES) * e[i];
-        }
-        exp_together(u, size);
-        for (size_t i = 0; i < TOGETHER; i++)
-            product[i] += product[i] * u[i];
-    }
-    for (size_t i = 0; i < TOGETHER; i++)
-        whole_product *= product[i];
-    double total = 0.5 * vec_sum(sum);
-    *factor = vec_product(whole_product);
-    if (whole == count)
-        return total;
-    double eta[STEP], y[STEP];
-    SIMD(pboost_columns_eta)
-    (eta, columns + whole, capacity, count - whole, cols, theta, intercept);
-    for (size_t i = whole; i < count; i++)
-        y[i - whole] = 0.5 * twice_y[i];
-    return total + logistic_total_by_product(eta, y, NULL, count - whole);
-}
-
 /* ---- Panels ---------------------------------------------------------------------------------- */
 
 /* Rows picked by number lie anywhere: ask for each some time before it is needed. */
@@ -537,7 +465,7 @@ static bool all_finite(const double *a, size_t n)
 
 const glm_kernels SIMD(pboost_glm_kernels) = {
     {KERNELS_OF(linear, linear_total, NULL),
-     KERNELS_OF(logistic, logistic_total_by_product, logistic_total_columns),
+     KERNELS_OF(logistic, logistic_total_by_product, SIMD(pboost_losses_logistic)),
      KERNELS_OF(poisson, poisson_total, NULL)},
     gather_rows,
     eta_rows,
@@ -548,6 +476,7 @@ const glm_kernels SIMD(pboost_glm_kernels) = {
     SIMD(pboost_columns_eta),
     SIMD(pboost_columns_add),
     SIMD(pboost_columns_finish),
+    SIMD(pboost_losses_survey),
     SIMD(pboost_rows_eta),
     SIMD(pboost_rows_gradient),
     dot,

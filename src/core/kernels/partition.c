@@ -16,7 +16,8 @@
  *       Distances are taken from x[a-1] to the left and from x[a] to the right, so the difference of
  *       the means is a sum of three non-negative parts.  The matrix of cost(i, j) has the Monge
  *       property, also with infinities outside k <= j - i < 2k, so the best i never decreases with
- *       j: every 8th j is found by bisection, then 8 consecutive j as lanes over the few i left. */
+ *       j: every 8th or 16th j is found by bisection, below what the last j of the block before says,
+ *       then 8 consecutive j as lanes over the few i left. */
 #include <math.h>
 #include <string.h>
 
@@ -176,6 +177,11 @@ void SIMD(pboost_partition_few)(double *cost, uint32_t *step, const double *x, s
 
 /* ---- many ------------------------------------------------------------------------------------ */
 
+/* Tiles of 8 cuts that are finished together at most: what is known of one l serves them all, and a
+ * bisection less is needed.  For small k the few more l to try weigh more. */
+#define GROUP 2
+#define GROUP_FROM 128
+
 /* Running mean and sum of squares about it of the distances d, which never decrease. */
 typedef struct {
     lanes sum, within;
@@ -198,13 +204,14 @@ typedef struct {
     double *right_mean, *right_cost; /* by r: distance of mean from x[a-1]; M(a, j) */
 } block;
 
-INLINE void measure(block *b, const double *cost, const double *x, size_t rows)
+/* l up to `longest` and a few more on the left, all of the block on the right. */
+INLINE void measure(block *b, const double *cost, const double *x, size_t longest, size_t rows)
 {
     const partition_table *table = b->table;
-    size_t k = table->min_bag;
+    size_t k = table->min_bag, end = longest + LANES < 2 * k ? longest + LANES : 2 * k;
     sweep s = {{0}, {0}};
     lanes origin = all(x[-1]);
-    for (size_t l = 1; l < 2 * k; l += LANES) {
+    for (size_t l = 1; l < end; l += LANES) {
         lanes d = origin - reverse(load(x - l - (LANES - 1)));
         lanes before = reverse(load(cost - l - (LANES - 1)));
         store(b->left_mean + l, sweep_next(&s, d, l, table));
@@ -228,14 +235,14 @@ INLINE void measure(block *b, const double *cost, const double *x, size_t rows)
     ((left_cost) + ((left_mean) + (right_mean)) * ((left_mean) + (right_mean)) *                   \
                        ((left_count) * ((right_count) * (weight))))
 
-/* Index of the least value; the least index where equal. */
-INLINE double arg_least(lanes value, lanes arg)
+/* Index of the least value; of equal ones, any. */
+INLINE size_t arg_least(lanes value, lanes arg)
 {
 #define FOLD(...)                                                                                  \
     do {                                                                                           \
         lanes v = __builtin_shufflevector(value, value, __VA_ARGS__);                              \
         lanes a = __builtin_shufflevector(arg, arg, __VA_ARGS__);                                  \
-        mask less = (v < value) | ((v == value) & (a < arg));                                      \
+        mask less = v < value;                                                                     \
         value = choose(less, v, value);                                                            \
         arg = choose(less, a, arg);                                                                \
     } while (0)
@@ -243,15 +250,16 @@ INLINE double arg_least(lanes value, lanes arg)
     FOLD(2, 3, 0, 1, 6, 7, 4, 5);
     FOLD(1, 0, 3, 2, 5, 4, 7, 6);
 #undef FOLD
-    return arg[0];
+    return (size_t)arg[0];
 }
 
-/* The best l for r rows on the right, among low .. high and perhaps a few more. */
+/* The best l for r rows on the right, among low .. high.  The lanes beyond high are never better, but
+ * for rounding; of what is as good as high, high will do. */
 INLINE size_t best_left(const block *b, size_t r, size_t low, size_t high)
 {
     const partition_table *table = b->table;
     const double *weight = table->weight + r;
-    lanes mean = all(b->right_mean[r]), count = all((double)r);
+    lanes mean = all(b->right_mean[r]), count = all(table->number[r]);
     lanes best = all((double)INFINITY), l_now = table->number[low] + FIRST, arg = l_now;
     for (size_t l = low; l <= high; l += LANES) {
         lanes v = JOIN(load(b->left_cost + l), load(b->left_mean + l), l_now, mean, count,
@@ -261,58 +269,68 @@ INLINE size_t best_left(const block *b, size_t r, size_t low, size_t high)
         arg = choose(less, l_now, arg);
         l_now += LANES;
     }
-    return (size_t)arg_least(best, arg);
+    size_t found = arg_least(best, arg);
+    return found < high ? found : high;
 }
 
-/* cost and step of the 8 cuts from r on, whose best l lie in low .. high. */
-INLINE void finish_tile(const block *b, double *cost, uint32_t *step, size_t r, size_t low,
-                        size_t high)
+/* cost and step of `width` <= GROUP tiles of 8 cuts from r on, whose best l lie in low .. high. */
+INLINE void finish_tiles(const block *b, double *cost, uint32_t *step, size_t r, size_t low,
+                         size_t high, const size_t width)
 {
     const partition_table *table = b->table;
     const double *weight = table->weight + r, *number = table->number;
-    lanes mean = load(b->right_mean + r), count = load(number + r);
-    /* two at a time, so that they need not wait for each other; one l too many does no harm */
-    lanes best = all((double)INFINITY), other = best, arg = all(number[low]), other_arg = arg;
-    for (size_t l = low; l <= high; l += 2) {
-        lanes v = JOIN(b->left_cost[l], b->left_mean[l], number[l], mean, count, load(weight + l));
-        lanes w = JOIN(b->left_cost[l + 1], b->left_mean[l + 1], number[l + 1], mean, count,
-                       load(weight + l + 1));
-        mask less = v < best, other_less = w < other;
-        best = choose(less, v, best);
-        arg = choose(less, all(number[l]), arg);
-        other = choose(other_less, w, other);
-        other_arg = choose(other_less, all(number[l + 1]), other_arg);
+    lanes mean[GROUP], count[GROUP], best[GROUP], arg[GROUP];
+    for (size_t t = 0; t < width; t++) {
+        mean[t] = load(b->right_mean + r + t * LANES);
+        count[t] = load(number + r + t * LANES);
+        best[t] = all((double)INFINITY);
+        arg[t] = all(number[low]);
     }
-    arg = choose(other < best, other_arg, arg);
-    best = choose(other < best, other, best);
-    best += load(b->right_cost + r);
-    store(cost + r, best);
-    words offset = __builtin_convertvector(arg + count - (double)table->min_bag, words);
-    memcpy(step + r, &offset, sizeof offset);
+    for (size_t l = low; l <= high; l++)
+        for (size_t t = 0; t < width; t++) {
+            lanes v = JOIN(b->left_cost[l], b->left_mean[l], number[l], mean[t], count[t],
+                           load(weight + l + t * LANES));
+            mask less = v < best[t];
+            best[t] = choose(less, v, best[t]);
+            arg[t] = choose(less, all(number[l]), arg[t]);
+        }
+    for (size_t t = 0; t < width; t++) {
+        size_t at = r + t * LANES;
+        store(cost + at, best[t] + load(b->right_cost + at));
+        words offset = __builtin_convertvector(arg[t] + count[t] - (double)table->min_bag, words);
+        memcpy(step + at, &offset, sizeof offset);
+    }
 }
 
-/* The cuts of one block: 8 * n_tiles <= k of them. */
-INLINE void solve_block(block *b, double *bound, double *cost, uint32_t *step, const double *x,
-                        size_t n_tiles)
+/* The cuts of one block: 8 * n_tiles <= k of them.  bound[g] is what no best l of group g or a later
+ * one exceeds: the best l of the last cut before it, and for the first group that cut is in the block
+ * before. */
+INLINE void solve_block(block *b, size_t *bound, double *cost, uint32_t *step, const double *x,
+                        size_t n_tiles, const size_t group)
 {
-    size_t k = b->table->min_bag, top = 1;
+    size_t k = b->table->min_bag, n_groups = (n_tiles + group - 1) / group, top = 1;
 
-    measure(b, cost, x, n_tiles * LANES);
-    while (2 * top <= n_tiles)
+    bound[0] = step[-1] + k + 1 < 2 * k ? step[-1] + k + 1 : 2 * k - 1;
+    measure(b, cost, x, bound[0], n_tiles * LANES);
+    while (2 * top <= n_groups)
         top *= 2;
-    /* bound[t] is the best l of the last cut before tile t: what no later one exceeds */
-    bound[0] = (double)best_left(b, 0, k, 2 * k - 1);
     for (size_t stride = top; stride > 0; stride /= 2)
-        for (size_t t = stride; t <= n_tiles; t += 2 * stride) {
-            size_t r = t * LANES - 1, low = k - r, high = (size_t)bound[t - stride];
-            if (t + stride <= n_tiles && (size_t)bound[t + stride] > low)
-                low = (size_t)bound[t + stride];
+        for (size_t g = stride; g <= n_groups; g += 2 * stride) {
+            size_t r = (g * group < n_tiles ? g * group : n_tiles) * LANES - 1;
+            size_t low = k - r, high = bound[g - stride];
+            if (g + stride <= n_groups && bound[g + stride] > low)
+                low = bound[g + stride];
             if (high > 2 * k - 1 - r)
                 high = 2 * k - 1 - r;
-            bound[t] = (double)best_left(b, r, low, high);
+            bound[g] = best_left(b, r, low, high);
         }
-    for (size_t t = 0; t < n_tiles; t++)
-        finish_tile(b, cost, step, t * LANES, (size_t)bound[t + 1], (size_t)bound[t]);
+    for (size_t g = 0; g < n_groups; g++) {
+        size_t r = g * group * LANES;
+        if ((g + 1) * group <= n_tiles)
+            finish_tiles(b, cost, step, r, bound[g + 1], bound[g], group);
+        else
+            finish_tiles(b, cost, step, r, bound[g + 1], bound[g], 1);
+    }
 }
 
 void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, size_t rows,
@@ -321,10 +339,13 @@ void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, 
     size_t k = table->min_bag, n_tiles = k / LANES;
     size_t left = 2 * k + PARTITION_PAD, right = k + PARTITION_PAD;
     block b = {table, scratch, scratch + left, scratch + 2 * left, scratch + 2 * left + right};
-    double *bound = scratch + 2 * left + 2 * right;
+    size_t *bound = (size_t *)(void *)(scratch + 2 * left + 2 * right);
 
     for (size_t a = 0; a < rows; a += n_tiles * LANES)
-        solve_block(&b, bound, cost + a, step + a, x + a, n_tiles);
+        if (k < GROUP_FROM)
+            solve_block(&b, bound, cost + a, step + a, x + a, n_tiles, 1);
+        else
+            solve_block(&b, bound, cost + a, step + a, x + a, n_tiles, GROUP);
 }
 
 /* ---- rebase ---------------------------------------------------------------------------------- */
