@@ -1,6 +1,7 @@
-/* How long optimal bags take: nanoseconds per row, sort and partition apart.
+/* How long optimal bags take: nanoseconds per row, and apart the sort, the partition and getting fresh
+ * memory for the answer and the sorted scores from the system.
  *
- *     bench_bags [max_rows]      prints JSON; the best of several runs of each case */
+ *     bench_bags [max_rows [shape [threads]]]      prints JSON; the best of several runs of each case */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include <priorboost/core.h>
 
+#include "large.h"
 #include "partition.h"
 #include "sort.h"
 
@@ -67,7 +69,7 @@ static const struct {
               {"sorted", ordered}};
 
 typedef struct {
-    double whole, sort, partition;
+    double whole, sort, partition, memory;
 } seconds;
 
 static void keep_least(double *least, double value)
@@ -76,34 +78,48 @@ static void keep_least(double *least, double value)
         *least = value;
 }
 
-static int run(seconds *best, const double *score, size_t n, size_t k, int threads)
+/* Sort and partition on their own write to memory that has been written to before. */
+typedef struct {
+    double *sorted;
+    size_t *row, *start;
+} room;
+
+static bool touch(size_t n, size_t size)
 {
-    int ok = 0;
+    char *memory = pboost_alloc_large(n, size);
+    if (memory == NULL)
+        return false;
+    for (size_t i = 0; i < n * size; i += 4096)
+        *(volatile char *)(memory + i) = 1;
+    free(memory);
+    return true;
+}
+
+static bool run(seconds *best, const room *r, const double *score, size_t n, size_t k, int threads)
+{
     pboost_bags bags = {0};
-    double *sorted = malloc(n * sizeof *sorted);
-    size_t *row = malloc(n * sizeof *row), *start = malloc((n / k + 1) * sizeof *start), n_bags;
-    if (sorted == NULL || row == NULL || start == NULL)
-        goto done;
+    size_t n_bags;
     double t0 = now();
     if (pboost_bags_optimal(&bags, score, n, k, threads, NULL) != PBOOST_OK)
-        goto done;
+        return false;
     double t1 = now();
-    if (pboost_sort_doubles(row, sorted, score, n, threads, NULL, NULL) != PBOOST_OK)
-        goto done;
-    double t2 = now();
-    if (pboost_partition(start, &n_bags, sorted, n, k, threads, NULL, NULL) != PBOOST_OK)
-        goto done;
-    double t3 = now();
-    keep_least(&best->whole, t1 - t0);
-    keep_least(&best->sort, t2 - t1);
-    keep_least(&best->partition, t3 - t2);
-    ok = 1;
-done:
     pboost_bags_free(&bags);
-    free(sorted);
-    free(row);
-    free(start);
-    return ok;
+    double t2 = now();
+    if (pboost_sort_doubles(r->row, r->sorted, score, n, threads, NULL, NULL) != PBOOST_OK)
+        return false;
+    double t3 = now();
+    if (pboost_partition(r->start, &n_bags, r->sorted, n, k, threads, NULL, NULL) != PBOOST_OK)
+        return false;
+    double t4 = now();
+    if (!touch(n, sizeof *r->row) || !touch(n, sizeof *r->sorted) ||
+        !touch(n / k + 1, sizeof *r->start))
+        return false;
+    double t5 = now();
+    keep_least(&best->whole, t1 - t0);
+    keep_least(&best->sort, t3 - t2);
+    keep_least(&best->partition, t4 - t3);
+    keep_least(&best->memory, t5 - t4);
+    return true;
 }
 
 int main(int argc, char **argv)
@@ -111,37 +127,46 @@ int main(int argc, char **argv)
     static const size_t sizes[] = {4096, 1000000, 10000000};
     static const size_t ks[] = {2, 8, 16, 64, 1024};
     size_t max_rows = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 10000000;
+    const char *shape = argc > 2 ? argv[2] : NULL;
+    int most_threads = argc > 3 ? atoi(argv[3]) : 2;
     const char *comma = "";
 
     printf("[");
     for (size_t s = 0; s < sizeof SHAPES / sizeof *SHAPES; s++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             size_t n = sizes[i];
-            if (n > max_rows || (s > 0 && n == 10000000))
+            if (n > max_rows || (s > 0 && n == 10000000) ||
+                (shape != NULL && strcmp(shape, SHAPES[s].name) != 0))
                 continue;
-            double *score = malloc(n * sizeof *score);
-            if (score == NULL)
+            double *score = pboost_alloc_large(n, sizeof *score);
+            room r = {pboost_alloc_large(n, sizeof *r.sorted), pboost_alloc_large(n, sizeof *r.row),
+                      pboost_alloc_large(pboost_partition_room(n, 2), sizeof *r.start)};
+            if (score == NULL || r.sorted == NULL || r.row == NULL || r.start == NULL)
                 return 1;
-            for (size_t r = 0; r < n; r++)
-                score[r] = SHAPES[s].draw();
+            for (size_t row = 0; row < n; row++)
+                score[row] = SHAPES[s].draw();
             for (size_t j = 0; j < sizeof ks / sizeof *ks; j++)
-                for (int threads = 1; threads <= 2; threads++) {
+                for (int threads = 1; threads <= most_threads; threads++) {
                     seconds best = {0};
                     int repeats = n < 100000 ? 200 : n < 5000000 ? 7 : 3;
                     if (n < 100000 && threads > 1)
                         continue;
-                    for (int r = 0; r < repeats; r++)
-                        if (!run(&best, score, n, ks[j], threads))
+                    for (int repeat = 0; repeat < repeats; repeat++)
+                        if (!run(&best, &r, score, n, ks[j], threads))
                             return 1;
                     double per_row = 1e9 / (double)n;
                     printf("%s\n  {\"shape\": \"%s\", \"n\": %zu, \"k\": %zu, \"threads\": %d, "
-                           "\"ns_per_row\": %.2f, \"sort\": %.2f, \"partition\": %.2f}",
+                           "\"ns_per_row\": %.2f, \"sort\": %.2f, \"partition\": %.2f, "
+                           "\"memory\": %.2f}",
                            comma, SHAPES[s].name, n, ks[j], threads, best.whole * per_row,
-                           best.sort * per_row, best.partition * per_row);
+                           best.sort * per_row, best.partition * per_row, best.memory * per_row);
                     fflush(stdout);
                     comma = ",";
                 }
             free(score);
+            free(r.sorted);
+            free(r.row);
+            free(r.start);
         }
     printf("\n]\n");
     return 0;

@@ -1,11 +1,15 @@
 """Time and bytes of a training on Spark, stage by stage, for tables of growing size.
 
-    python bench/spark_scale.py [--rows 1e6 3e6 1e7] [--executors 1 2] [--features 16]
-                                [--rounds 4] [--min-bag 16] [--memory 4096] [--work DIR]
+    python bench/spark_scale.py [--rows 1e6 3e6 1e7 3e7] [--executors 1 2] [--features 16]
+                                [--rounds 4] [--min-bag 16] [--bags prior] [--estimator event]
+                                [--memory 4096] [--work DIR]
+    python bench/spark_scale.py --report RESULTS [--chart CHART.svg]
 
 Every combination runs on a Spark of its own, with executor processes of one core each
 (local-cluster).  Tables are made once and kept in DIR.  Prints one JSON object a line: seconds of
-the fit (reading the table included) and, by stage, seconds, bytes shuffled, read and written.
+the fit (reading the table included), CPU seconds of Java and of Python, and by stage seconds, bytes
+shuffled, read and written.  --report makes the tables and the chart of docs/scale.md from such
+lines.
 """
 
 from __future__ import annotations
@@ -103,6 +107,29 @@ def read_log(folder: str) -> dict[str, dict[str, int]]:
     return moved
 
 
+def cpu_seconds() -> dict[str, float]:
+    """Return what this process and all those it started have used, by program."""
+    parent: dict[int, int] = {}
+    used: dict[int, tuple[str, float]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            text = path.read_text()
+        except OSError:
+            continue
+        name, rest = text[text.index("(") + 1 : text.rindex(")")], text[text.rindex(")") :].split()
+        pid = int(path.parent.name)
+        parent[pid] = int(rest[2])
+        used[pid] = (name, sum(map(int, rest[12:16])) / os.sysconf("SC_CLK_TCK"))
+    out: dict[str, float] = defaultdict(float)
+    for pid, (name, seconds) in used.items():
+        above = pid
+        while above not in (0, os.getpid()):
+            above = parent.get(above, 0)
+        if above:
+            out["java" if name == "java" else "python"] += seconds
+    return out
+
+
 def run(o: argparse.Namespace) -> dict:
     """Fit once on a Spark of its own."""
     from priorboost.spark import PriorBoostClassifier
@@ -122,12 +149,18 @@ def run(o: argparse.Namespace) -> dict:
 
         spark.range(2).mapInArrow(_warm, "id bigint").collect()  # Python workers are up
         estimator = PriorBoostClassifier(
-            labelCol="y", minBag=o.min_bag, rounds=o.rounds, workDir=f"file://{o.work}"
+            labelCol="y",
+            minBag=o.min_bag,
+            rounds=o.rounds,
+            bags=o.bags,
+            estimator=o.estimator,
+            workDir=f"file://{o.work}",
         )
         estimator.on_stage = note
-        began = time.monotonic()
+        before, began = cpu_seconds(), time.monotonic()
         model = estimator.fit(frame)
         total = time.monotonic() - began
+        used = {name: round(s - before[name], 1) for name, s in cpu_seconds().items()}
         spark.stop()
         moved = read_log(log)
     return {
@@ -136,7 +169,10 @@ def run(o: argparse.Namespace) -> dict:
         "executors": executors,
         "rounds": o.rounds,
         "min_bag": o.min_bag,
+        "bags": o.bags,
+        "estimator": o.estimator,
         "seconds": round(total, 2),
+        "cpu_seconds": used,
         "stages": {
             name: {"seconds": round(took, 2), **moved.get(name, {})}
             for name, took in seconds.items()
@@ -151,21 +187,68 @@ def _warm(batches):
     yield from batches
 
 
+def short(rows: float) -> str:
+    return f"{rows:.0e}".replace("e+0", "e")
+
+
+def report(path: str, chart: str | None) -> None:
+    """Print the tables of docs/scale.md, and draw the chart."""
+    import plot
+
+    results = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    results.sort(key=lambda r: (-r["executors"], r["rows"]))
+    heads = [f"{short(r['rows'])}, {r['executors']}" for r in results]
+    print("| rows, executors | " + " | ".join(heads) + " |")
+    print("|---" * (len(results) + 1) + "|")
+    names = sorted(
+        {name for r in results for name in r["stages"]},
+        key=lambda name: -max(r["stages"][name]["seconds"] for r in results),
+    )
+    for name in names:
+        cells = [f"{r['stages'][name]['seconds']:.1f}" for r in results]
+        print(f"| {name} | " + " | ".join(cells) + " |")
+    print("| **all** | " + " | ".join(f"**{r['seconds']:.0f}**" for r in results) + " |")
+    for what in ("shuffled", "written"):
+        sums = [sum(s.get(what, 0) for s in r["stages"].values()) for r in results]
+        cells = [
+            f"{b / 1e9:.2f} GB ({b / r['rows']:.0f})" for b, r in zip(sums, results, strict=True)
+        ]
+        print(f"| {what} (bytes a row) | " + " | ".join(cells) + " |")
+    if chart is not None:
+        series: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        for r in results:
+            n = r["executors"]
+            series[f"all, {n} executor{'s' * (n > 1)}"].append((r["rows"], r["seconds"]))
+            if n == max(q["executors"] for q in results):
+                for name in ("slice", "order", "fit", "cut"):
+                    series[name].append((r["rows"], r["stages"][name]["seconds"]))
+        title = "A training on Spark, 16 features, 4 rounds"
+        Path(chart).write_text(plot.log_chart(title, "rows", "seconds", dict(series)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 3e6, 1e7])
+    parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 3e6, 1e7, 3e7])
     parser.add_argument("--executors", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--features", type=int, default=16)
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--min-bag", type=int, default=16)
+    parser.add_argument("--bags", default="prior")
+    parser.add_argument("--estimator", default="event")
     parser.add_argument("--memory", type=int, default=4096, help="MiB of each executor")
     parser.add_argument("--work", default=os.path.join(tempfile.gettempdir(), "spark-scale"))
+    parser.add_argument("--report", metavar="RESULTS", help="lines that this program has printed")
+    parser.add_argument("--chart", metavar="SVG")
     o = parser.parse_args()
+    if o.report is not None:
+        report(o.report, o.chart)
+        return
     os.makedirs(o.work, exist_ok=True)
     if len(o.rows) == 1 and len(o.executors) == 1:
         print(json.dumps(run(o)), flush=True)
         return
     same = ["--features", o.features, "--rounds", o.rounds, "--min-bag", o.min_bag]
+    same += ["--bags", o.bags, "--estimator", o.estimator]
     for rows in o.rows:
         for executors in o.executors:
             command = [sys.executable, __file__, "--rows", rows, "--executors", executors, *same]

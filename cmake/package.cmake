@@ -8,9 +8,13 @@ install(FILES packaging/priorboost-oracle.service COMPONENT program
 install(DIRECTORY examples/ COMPONENT development DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
   USE_SOURCE_PERMISSIONS)
 
+# The address stands in every package; who publishes one puts in their own (docs/releasing.md).
+set(PBOOST_MAINTAINER "priorboost developers <priorboost@example.org>" CACHE STRING
+  "Who answers for the packages: NAME <ADDRESS>; the default is a placeholder")
+
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_VENDOR "the priorboost developers")
-set(CPACK_PACKAGE_CONTACT "the priorboost developers <maintainers@priorboost.example>")
+set(CPACK_PACKAGE_CONTACT "${PBOOST_MAINTAINER}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "learn models of individuals from the means of bags of rows")
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_STRIP_FILES ON)
@@ -25,6 +29,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(what "A label holder answers only with the mean label of bags of at least k rows,
 each row once, with or without noise for label differential privacy.  A

@@ -8,7 +8,7 @@ import sys
 import priorboost as pb
 
 STYLE = """body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto;
-    padding: 0 1rem; }
+    padding: 0 1rem; overflow-wrap: anywhere; }
 pre { white-space: pre-wrap; font: 14px/1.45 ui-monospace, monospace; }
 h2, h3 { font-family: ui-monospace, monospace; }
 h2 { border-top: 1px solid #ccc; padding-top: 1rem; font-size: 1.05rem; }
@@ -20,11 +20,13 @@ section section pre { margin-left: 1rem; } nav { columns: 3 12rem; }
 
 
 def signature(name, thing):
-    """The name as it is called."""
+    """The name as it is called; types are in the docstring, in words."""
     try:
-        return f"{name}{inspect.signature(thing)}"
+        called = inspect.signature(thing)
     except (TypeError, ValueError):
         return name
+    plain = [p.replace(annotation=p.empty) for p in called.parameters.values() if p.name != "self"]
+    return f"{name}{called.replace(parameters=plain, return_annotation=called.empty)}"
 
 
 def members(cls):

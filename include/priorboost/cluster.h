@@ -92,12 +92,72 @@ typedef struct pboost_parts {
                                pboost_error *err);
 } pboost_parts;
 
-/* pboost_event_fit over parts.  target and rows (by bag) say what the targets are and how many
- * samples have each. */
+/* pboost_event_fit over parts.  target and noise (by bag) say what the targets are and the variance of
+ * the noise in them; bag b has start[b+1] - start[b] samples.  As with answers on one machine, where
+ * noise took the mean of the targets out of the family's range the model is constant. */
 PBOOST_API pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
-                                          const pboost_parts *parts, const double *target,
-                                          const double *rows, size_t n_bags, const double *shift,
+                                          const pboost_parts *parts, size_t n_bags,
+                                          const size_t *start, const double *target,
+                                          const double *noise, const double *shift,
                                           const pboost_fit_options *options, pboost_error *err);
+
+/* ---- The aggregate fit in parts --------------------------------------------------------------- */
+
+/* A part of the bags, each whole: bag b is the rows start[b] .. start[b+1] of x. */
+typedef struct pboost_part_bags {
+    const pboost_matrix *x;
+    size_t n_bags;
+    const size_t *start;
+} pboost_part_bags;
+
+/* Where the moments of bags are wanted.  Column j stands for (x_j - shift_j - center_j) / scale_j;
+ * parameter has the intercept first, where there is one. */
+typedef struct pboost_bag_point {
+    pboost_family family;
+    bool intercept;
+    size_t cols;
+    const double *shift, *center, *scale; /* shift NULL: 0 */
+    const double *parameter;
+} pboost_bag_point;
+
+/* sums (2 cols): of x - base and of its square, by column. */
+PBOOST_API pboost_status pboost_part_columns(double *sums, const pboost_matrix *x,
+                                             const double *base, pboost_error *err);
+
+/* By bag: the mean that its answer is expected to be, and the variance of that per unit of
+ * dispersion.  eta: sum and sum of squares of the linear predictors of all rows. */
+PBOOST_API pboost_status pboost_part_moments(double *mean, double *variance, double eta[2],
+                                             const pboost_part_bags *bags,
+                                             const pboost_bag_point *at, int threads,
+                                             pboost_error *err);
+
+/* With J_B the derivative of bag B's mean and n parameters: sum of weight_B J_B J_B' (n x n, the lower
+ * triangle), then sum of weight_B residual_B J_B (n; zeros where residual is NULL). */
+#define PBOOST_GRAM_SIZE(n) ((n) * (n) + (n))
+PBOOST_API pboost_status pboost_part_gram(double *sums, const pboost_part_bags *bags,
+                                          const pboost_bag_point *at, const double *weight,
+                                          const double *residual, int threads, pboost_error *err);
+
+/* All bags together, wherever they are: by bag, or summed over all parts.  The first call that fails
+ * is the last. */
+typedef struct pboost_bag_parts {
+    void *self;
+    const double *base; /* of columns: a row of the table, or anything near its rows */
+    pboost_status (*columns)(void *self, double *sums, pboost_error *err);
+    pboost_status (*moments)(void *self, const pboost_bag_point *at, double *mean, double *variance,
+                             double eta[2], pboost_error *err);
+    pboost_status (*gram)(void *self, const pboost_bag_point *at, const double *weight,
+                          const double *residual, double *sums, pboost_error *err);
+} pboost_bag_parts;
+
+/* pboost_aggregate_fit over parts.  Bag b has start[b+1] - start[b] rows, the answer answer[b] and
+ * noise of variance noise[b].  covariance ((n+1) x (n+1)) may be NULL.  Neither l2 by cross-validation
+ * nor the sandwich. */
+PBOOST_API pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
+                                              double *covariance, const pboost_bag_parts *parts,
+                                              size_t n_bags, const size_t *start,
+                                              const double *answer, const double *noise,
+                                              const pboost_fit_options *options, pboost_error *err);
 
 #ifdef __cplusplus
 }

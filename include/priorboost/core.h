@@ -111,7 +111,7 @@ typedef struct pboost_samples {
 
 /* ---- Bags ------------------------------------------------------------------------------------ */
 
-/* A partition of rows into bags (B_1 .. B_m): the rows of bag b are row[start[b] .. start[b+1]). */
+/* A partition of rows into bags B_1 to B_m: the rows of bag b are row[start[b] .. start[b+1]). */
 typedef struct pboost_bags {
     size_t n_rows, n_bags;
     size_t *row, *start;
@@ -142,6 +142,12 @@ PBOOST_API pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_sampl
                                             pboost_family family, const double *score,
                                             size_t min_bag, int threads, pboost_error *err);
 
+/* Bags by features, or where there is a score hybrid ones, with a watch (NULL: none) over the work. */
+PBOOST_API pboost_status pboost_bags_watched(pboost_bags *out, const pboost_samples *samples,
+                                             pboost_family family, const double *score,
+                                             size_t min_bag, int threads, const pboost_watch *watch,
+                                             pboost_error *err);
+
 /* The k-means objective: sum over bags of the squared distances of score to the bag's mean. */
 PBOOST_API double pboost_bags_cost(const pboost_bags *bags, const double *score);
 
@@ -158,6 +164,9 @@ PBOOST_API pboost_status pboost_bags_check(const pboost_bags *bags, size_t table
 PBOOST_API const char *pboost_family_name(pboost_family family);
 PBOOST_API pboost_status pboost_family_parse(pboost_family *out, const char *name,
                                              pboost_error *err);
+/* Whether a label may be this number; and what labels may be, in words such as "0 or 1". */
+PBOOST_API bool pboost_family_allows(pboost_family family, double label);
+PBOOST_API const char *pboost_family_labels(pboost_family family);
 
 /* The model's parameter theta: one weight per feature column, and an intercept. */
 typedef struct pboost_coef {
@@ -553,7 +562,7 @@ typedef struct pboost_run {
     const pboost_coef *coef;
     const pboost_round *history;
     const pboost_fit_report *report; /* of the last fit */
-    const double *covariance;        /* as pboost_glm_covariance */
+    const double *covariance;        /* of the last fit, as pboost_glm_covariance */
 } pboost_run;
 
 /* Everything is borrowed.  options->x is not looked at: x is what bags are made from. */
@@ -572,6 +581,12 @@ typedef struct pboost_simulation {
     pboost_fit_options fit;
     pboost_trainer_options trainer;
 } pboost_simulation;
+
+#define PBOOST_SIMULATION_INIT                                                                     \
+    {                                                                                              \
+        PBOOST_RULES_INIT, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, PBOOST_FIT_OPTIONS_INIT,             \
+            PBOOST_TRAINER_OPTIONS_INIT                                                            \
+    }
 
 /* Opens a run on labels in hand, by row of x, and goes through all its rounds. */
 PBOOST_API pboost_status pboost_run_simulate(pboost_run *out, const pboost_matrix *x,
@@ -614,17 +629,18 @@ typedef struct pboost_plan_options {
     bool brief;      /* only ways of asking that are ever recommended: faster */
     uint64_t seed;
     int threads;
+    const pboost_watch *watch; /* looked at before each forecast and in long ones; NULL: none */
 } pboost_plan_options;
 
 #define PBOOST_PLAN_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pboost_plan_options), PBOOST_LINEAR, PBOOST_RULES_INIT, NULL, 0, true,              \
-            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0                 \
+            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0, NULL           \
     }
 
 /* What stands behind a forecast. */
 typedef enum pboost_forecast {
-    PBOOST_FORECAST_INFORMATION, /* (1/2) tr M H of DESIGN: exact for linear, asymptotic elsewhere */
+    PBOOST_FORECAST_INFORMATION, /* (1/2) tr M H (docs/planner.md): exact for linear, else asymptotic */
     PBOOST_FORECAST_THEOREM,     /* the paper's exact risk: linear, no ridge, no noise */
     PBOOST_FORECAST_GRADIENT     /* the paper's gradient norm, turned into loss by the Hessian */
 } pboost_forecast;

@@ -4,15 +4,22 @@ A label holder answers only with the mean response of bags of at least k rows, e
 A learner has the features of those rows and chooses the bags so that little is lost.
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._library import version as _version
-from .bags import Bags, Risk, feature_bags, optimal_bags, random_bags, risk
-from .errors import OracleError, PrivacyError
-from .meta import PriorBoost
-from .models import Feature, Model, load_model, save_model
-from .oracle import InMemoryOracle, Oracle
-from .planner import Plan, PlanPoint, plan
-from .remote import RemoteOracle
-from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
+
+if TYPE_CHECKING:
+    from .bags import Bags, Risk, feature_bags, optimal_bags, random_bags, risk
+    from .errors import OracleError, PrivacyError
+    from .meta import PriorBoost
+    from .models import Feature, Model, load_model, save_model
+    from .oracle import InMemoryOracle, Oracle
+    from .planner import Plan, PlanPoint, plan
+    from .remote import RemoteOracle
+    from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
 
 __version__ = _version()
 
@@ -40,3 +47,33 @@ __all__ = [
     "risk",
     "save_model",
 ]
+
+# Loaded when first used: most need scikit-learn, which takes a second or two to load, and the tasks
+# on a Spark cluster need none of it.
+_NAMES = {
+    "bags": ("Bags", "Risk", "feature_bags", "optimal_bags", "random_bags", "risk"),
+    "errors": ("OracleError", "PrivacyError"),
+    "meta": ("PriorBoost",),
+    "models": ("Feature", "Model", "load_model", "save_model"),
+    "oracle": ("InMemoryOracle", "Oracle"),
+    "planner": ("Plan", "PlanPoint", "plan"),
+    "remote": ("RemoteOracle",),
+    "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),
+}
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    module = _HOME.get(name)
+    if module is not None:
+        value = getattr(importlib.import_module(f".{module}", __name__), name)
+    elif name in _NAMES:
+        value = importlib.import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

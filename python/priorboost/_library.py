@@ -1,30 +1,21 @@
-"""The C library, as ctypes sees it: ``core.h``, ``cluster.h`` and the models of ``io.h``.
+"""The C library: loaded, its functions, their failures, and the memory that both sides see.
 
-Structures have the fields of the C structs in their order (a test reads the headers and compares).
-ctypes releases the interpreter's lock around every call.  All calls that can fail go through
-`_check`, which turns a status into the exception that the library's own table names for it.
+What it is made of is told in two tables, ``_structures.py`` (seen from here as well) and
+``_prototypes.py``.  ctypes releases the interpreter's lock around every call.  All calls that can
+fail go through `_check`, which turns a status into the exception that the library's own table names
+for it.
 """
 
 from __future__ import annotations
 
 import builtins
 import ctypes
+import math
 import os
+import struct
 from collections.abc import Callable
-from ctypes import (
-    CFUNCTYPE,
-    POINTER,
-    Structure,
-    c_bool,
-    c_char,
-    c_char_p,
-    c_double,
-    c_int,
-    c_size_t,
-    c_ssize_t,
-    c_uint64,
-    c_void_p,
-)
+from ctypes import Structure, c_char, c_char_p, c_int, c_void_p
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,599 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import errors
-
-F64, F32 = 0, 1
-LINEAR, LOGISTIC, POISSON = 0, 1, 2
-AGGREGATE = 1
-
-# ---- Structures ----------------------------------------------------------------------------------
-
-
-class Error(Structure):
-    """``pboost_error``."""
-
-    _fields_ = [("status", c_int), ("message", c_char * 512)]
-
-
-class StatusInfo(Structure):
-    """``pboost_status_info``."""
-
-    _fields_ = [
-        ("status", c_int),
-        ("name", c_char_p),
-        ("exit_code", c_int),
-        ("http_status", c_int),
-        ("python_exception", c_char_p),
-    ]
-
-
-StopFunction = CFUNCTYPE(c_bool, c_void_p)
-
-
-class Watch(Structure):
-    """``pboost_watch``."""
-
-    _fields_ = [("stop", StopFunction), ("user", c_void_p)]
-
-
-class Matrix(Structure):
-    """``pboost_matrix``: borrowed features."""
-
-    _fields_ = [
-        ("data", c_void_p),
-        ("type", c_int),
-        ("rows", c_size_t),
-        ("cols", c_size_t),
-        ("row_stride", c_ssize_t),
-        ("col_stride", c_ssize_t),
-    ]
-
-
-class Samples(Structure):
-    """``pboost_samples``."""
-
-    _fields_ = [
-        ("x", c_void_p),
-        ("row", c_void_p),
-        ("n", c_size_t),
-        ("target", c_void_p),
-        ("weight", c_void_p),
-        ("offset", c_void_p),
-    ]
-
-
-class Bags(Structure):
-    """``pboost_bags``."""
-
-    _fields_ = [
-        ("n_rows", c_size_t),
-        ("n_bags", c_size_t),
-        ("row", c_void_p),
-        ("start", c_void_p),
-    ]
-
-
-class Coef(Structure):
-    """``pboost_coef``."""
-
-    _fields_ = [("n", c_size_t), ("theta", c_void_p), ("intercept", c_double)]
-
-
-class FitOptions(Structure):
-    """``pboost_fit_options``."""
-
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("family", c_int),
-        ("l2", c_double),
-        ("intercept", c_bool),
-        ("threads", c_int),
-        ("max_iterations", c_size_t),
-        ("tolerance", c_double),
-        ("estimator", c_int),
-        ("rho", c_double),
-        ("covariance", c_int),
-        ("seed", c_uint64),
-        ("watch", c_void_p),
-    ]
-
-
-FIT_OPTIONS_SIZE = ctypes.sizeof(FitOptions)
-
-
-class FitReport(Structure):
-    """``pboost_fit_report``."""
-
-    _fields_ = [
-        ("converged", c_bool),
-        ("iterations", c_size_t),
-        ("objective", c_double),
-        ("gradient_norm", c_double),
-        ("rank", c_size_t),
-        ("first_dropped", c_size_t),
-        ("l2", c_double),
-        ("l2_standardized", c_bool),
-        ("bags", c_size_t),
-        ("dispersion", c_double),
-        ("pearson", c_double),
-        ("freedom", c_double),
-        ("eta_sd", c_double),
-        ("separable", c_bool),
-        ("dispersion_floored", c_bool),
-        ("undercovers", c_bool),
-        ("mean_hidden", c_bool),
-        ("estimator", c_int),
-    ]
-
-
-class Rational(Structure):
-    """``pboost_rational``: an exact fraction; a denominator of 0 means none."""
-
-    _fields_ = [("num", c_uint64), ("den", c_uint64)]
-
-
-class Rules(Structure):
-    """``pboost_rules``."""
-
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("min_bag", c_size_t),
-        ("epsilon", Rational),
-        ("bounded", c_bool),
-        ("lower", c_double),
-        ("upper", c_double),
-        ("step", c_double),
-        ("round", c_bool),
-    ]
-
-
-AskFunction = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(Bags), POINTER(c_double), POINTER(Error))
-
-
-class Oracle(Structure):
-    """``pboost_oracle``."""
-
-    _fields_ = [("rules", Rules), ("self", c_void_p), ("ask", AskFunction)]
-
-
-class MemoryOracleOptions(Structure):
-    """``pboost_memory_oracle_options``."""
-
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("clamp", c_bool),
-        ("simulated", c_bool),
-        ("seed", c_uint64),
-    ]
-
-
-class Answers(Structure):
-    """``pboost_answers``."""
-
-    _fields_ = [
-        ("n_rounds", c_size_t),
-        ("n_bags", c_size_t),
-        ("n_rows", c_size_t),
-        ("round_start", c_void_p),
-        ("start", c_void_p),
-        ("row", c_void_p),
-        ("mean", c_void_p),
-        ("noise_variance", c_void_p),
-        ("round_capacity", c_size_t),
-        ("bag_capacity", c_size_t),
-        ("row_capacity", c_size_t),
-        ("rounded", c_bool),
-    ]
-
-
-ScoreFunction = CFUNCTYPE(
-    c_int, c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_double), POINTER(Error)
-)
-FitFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Answers), c_size_t, POINTER(Error))
-
-
-class Learner(Structure):
-    """``pboost_learner``."""
-
-    _fields_ = [("self", c_void_p), ("score", ScoreFunction), ("fit", FitFunction)]
-
-
-class TrainerOptions(Structure):
-    """``pboost_trainer_options``."""
-
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("algorithm", c_int),
-        ("bags", c_int),
-        ("schedule", c_int),
-        ("rounds", c_size_t),
-        ("bag_size", c_size_t),
-        ("prior_score", c_void_p),
-        ("seed", c_uint64),
-        ("row_key", c_void_p),
-        ("in_order", c_bool),
-        ("threads", c_int),
-        ("x", c_void_p),
-        ("family", c_int),
-        ("on_round", c_void_p),
-        ("user", c_void_p),
-        ("watch", c_void_p),
-    ]
-
-
-class Run(Structure):
-    """``pboost_run``."""
-
-    _fields_ = [
-        ("glm", c_void_p),
-        ("trainer", c_void_p),
-        ("rounds", c_size_t),
-        ("path", c_void_p),
-        ("coef", POINTER(Coef)),
-        ("history", c_void_p),
-        ("report", c_void_p),
-        ("covariance", c_void_p),
-    ]
-
-
-class Simulation(Structure):
-    """``pboost_simulation``."""
-
-    _fields_ = [
-        ("rules", Rules),
-        ("holder", MemoryOracleOptions),
-        ("fit", FitOptions),
-        ("trainer", TrainerOptions),
-    ]
-
-
-class Belief(Structure):
-    """``pboost_belief``."""
-
-    _fields_ = [
-        ("coef", POINTER(Coef)),
-        ("mean", c_double),
-        ("dispersion", c_double),
-        ("model_error", c_double),
-    ]
-
-
-class PlanOptions(Structure):
-    """``pboost_plan_options``."""
-
-    _fields_ = [
-        ("struct_size", c_size_t),
-        ("family", c_int),
-        ("rules", Rules),
-        ("epsilon", POINTER(Rational)),
-        ("n_epsilon", c_size_t),
-        ("intercept", c_bool),
-        ("l2", c_double),
-        ("belief", Belief),
-        ("max_rows", c_size_t),
-        ("brief", c_bool),
-        ("seed", c_uint64),
-        ("threads", c_int),
-    ]
-
-
-class PlanPoint(Structure):
-    """``pboost_plan_point``."""
-
-    _fields_ = [
-        ("estimator", c_int),
-        ("bags", c_int),
-        ("rounds", c_size_t),
-        ("bag_size", c_size_t),
-        ("n_bags", c_size_t),
-        ("epsilon", Rational),
-        ("forecast", c_int),
-        ("excess", c_double),
-        ("cautious", c_double),
-        ("se", c_double),
-    ]
-
-
-class Plan(Structure):
-    """``pboost_plan``."""
-
-    _fields_ = [
-        ("n_points", c_size_t),
-        ("point", POINTER(PlanPoint)),
-        ("best", c_size_t),
-        ("n_columns", c_size_t),
-        ("se", c_void_p),
-        ("all_labels", c_double),
-        ("constant", c_double),
-        ("dispersion", c_double),
-        ("model_error", c_double),
-        ("mean", c_double),
-        ("default_coef", c_bool),
-        ("default_dispersion", c_bool),
-        ("hopeless", c_bool),
-        ("rare", c_bool),
-        ("events", c_double),
-        ("rows", c_size_t),
-        ("sample_rows", c_size_t),
-        ("reason", c_char * 256),
-    ]
-
-
-class Choice(Structure):
-    """``pboost_choice``."""
-
-    _fields_ = [
-        ("plan", Plan),
-        ("estimator", c_int),
-        ("algorithm", c_int),
-        ("bags", c_int),
-        ("schedule", c_int),
-        ("rounds", c_size_t),
-        ("bag_size", c_size_t),
-        ("planned_bag_size", c_size_t),
-        ("pilot", c_bool),
-        ("learnt", Belief),
-    ]
-
-
-class Risk(Structure):
-    """``pboost_risk``."""
-
-    _fields_ = [("bias", c_double), ("variance", c_double)]
-
-
-class Feature(Structure):
-    """``pboost_feature``."""
-
-    _fields_ = [
-        ("name", c_char_p),
-        ("n_levels", c_size_t),
-        ("level", POINTER(c_char_p)),
-        ("impute", c_bool),
-        ("fill", c_double),
-        ("winsorize", c_bool),
-        ("lower", c_double),
-        ("upper", c_double),
-    ]
-
-
-class Encoding(Structure):
-    """``pboost_encoding``."""
-
-    _fields_ = [
-        ("n_features", c_size_t),
-        ("n_columns", c_size_t),
-        ("feature", POINTER(Feature)),
-        ("column", POINTER(c_char_p)),
-    ]
-
-
-class Training(Structure):
-    """``pboost_training``."""
-
-    _fields_ = [
-        ("algorithm", c_char_p),
-        ("estimator", c_char_p),
-        ("bags", c_char_p),
-        ("min_bag", c_size_t),
-        ("rounds", c_size_t),
-        ("rows_spent", c_size_t),
-        ("epsilon", Rational),
-        ("l2", c_double),
-        ("simulated", c_bool),
-        ("has_seed", c_bool),
-        ("seed", c_uint64),
-    ]
-
-
-class Model(Structure):
-    """``pboost_model``."""
-
-    _fields_ = [
-        ("family", c_int),
-        ("encoding", Encoding),
-        ("coef", Coef),
-        ("label", c_char_p),
-        ("positive", c_char_p),
-        ("offset", c_char_p),
-        ("covariance", c_void_p),
-        ("training", Training),
-    ]
-
-
-SumsFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Coef), c_bool, POINTER(c_double), POINTER(Error))
-DirectionFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Coef), POINTER(c_double), POINTER(Error))
-
-
-class Parts(Structure):
-    """``pboost_parts``."""
-
-    _fields_ = [("self", c_void_p), ("sums", SumsFunction), ("direction", DirectionFunction)]
-
-
-# One round of a history; what `pboost_round` is in memory.
-ROUND = np.dtype(
-    [
-        ("round", np.uintp),
-        ("rounds", np.uintp),
-        ("rows", np.uintp),
-        ("bags", np.uintp),
-        ("within", np.float64),
-        ("test_loss", np.float64),
-    ]
-)
-
-# ---- Functions -----------------------------------------------------------------------------------
-
-_E = POINTER(Error)
-_SIZE = POINTER(c_size_t)
-_HANDLE = POINTER(c_void_p)
-_PARSE = [POINTER(c_int), c_char_p, _E]
-
-# name: (result, arguments); a result of None is a status, whose function ends with an error.
-_PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
-    "version": (c_char_p, []),
-    "status_describe": (POINTER(StatusInfo), [c_int]),
-    "matrix_moments": (None, [c_void_p, c_void_p, POINTER(Matrix), _E]),
-    "bags_free": (c_void_p, [POINTER(Bags)]),
-    "bags_optimal": (None, [POINTER(Bags), c_void_p, c_size_t, c_size_t, c_int, _E]),
-    "bags_random": (None, [POINTER(Bags), c_size_t, c_size_t, c_uint64, _E]),
-    "bags_features": (None, [POINTER(Bags), POINTER(Samples), c_size_t, c_int, _E]),
-    "bags_hybrid": (
-        None,
-        [POINTER(Bags), POINTER(Samples), c_int, c_void_p, c_size_t, c_int, _E],
-    ),
-    "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
-    "bags_check": (None, [POINTER(Bags), c_size_t, c_size_t, _E]),
-    "bags_mismatch": (None, [POINTER(c_double), POINTER(Bags), POINTER(Bags), _E]),
-    "predict": (None, [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_int, _E]),
-    "predict_interval": (
-        None,
-        [c_void_p, c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_double, c_int, _E],
-    ),
-    "rational_parse": (None, [POINTER(Rational), c_char_p, _E]),
-    "rules_check": (None, [POINTER(Rules), _E]),
-    "rules_noise_variance": (c_double, [POINTER(Rules), c_size_t]),
-    "memory_oracle_create": (
-        None,
-        [_HANDLE, c_void_p, c_size_t, POINTER(Rules), POINTER(MemoryOracleOptions), _E],
-    ),
-    "memory_oracle_free": (c_void_p, [c_void_p]),
-    "memory_oracle_interface": (Oracle, [c_void_p]),
-    "memory_oracle_rows_spent": (c_size_t, [c_void_p]),
-    "estimator_name": (c_char_p, [c_int]),
-    "algorithm_name": (c_char_p, [c_int]),
-    "schedule_name": (c_char_p, [c_int]),
-    "strategy_name": (c_char_p, [c_int]),
-    "estimator_parse": (None, _PARSE),
-    "algorithm_parse": (None, _PARSE),
-    "schedule_parse": (None, _PARSE),
-    "strategy_parse": (None, _PARSE),
-    "rounds_default": (c_size_t, [c_size_t, c_size_t, c_size_t]),
-    "id_key": (c_uint64, [c_char_p]),
-    "run_open": (
-        None,
-        [
-            POINTER(Run),
-            POINTER(Matrix),
-            c_void_p,
-            c_void_p,
-            POINTER(Oracle),
-            POINTER(FitOptions),
-            POINTER(TrainerOptions),
-            _E,
-        ],
-    ),
-    "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
-    "run_simulate": (
-        None,
-        [
-            POINTER(Run),
-            POINTER(Matrix),
-            c_void_p,
-            c_void_p,
-            c_void_p,
-            POINTER(Simulation),
-            _E,
-        ],
-    ),
-    "run_close": (c_void_p, [POINTER(Run)]),
-    "answers_append": (
-        None,
-        [POINTER(Answers), POINTER(Bags), c_void_p, c_void_p, _E],
-    ),
-    "answers_free": (c_void_p, [POINTER(Answers)]),
-    "answers_fit": (
-        None,
-        [
-            POINTER(Coef),
-            POINTER(FitReport),
-            c_void_p,
-            POINTER(Matrix),
-            c_void_p,
-            c_void_p,
-            POINTER(Answers),
-            c_size_t,
-            POINTER(FitOptions),
-            _E,
-        ],
-    ),
-    "trainer_create": (
-        None,
-        [_HANDLE, c_size_t, POINTER(Oracle), POINTER(Learner), POINTER(TrainerOptions), _E],
-    ),
-    "trainer_free": (c_void_p, [c_void_p]),
-    "trainer_step": (None, [c_void_p, _E]),
-    "trainer_ask_for": (None, [c_void_p, c_int, c_size_t, _E]),
-    "trainer_rounds_done": (c_size_t, [c_void_p]),
-    "trainer_history": (c_void_p, [c_void_p]),
-    "trainer_answers": (POINTER(Answers), [c_void_p]),
-    "plan_make": (None, [POINTER(Plan), POINTER(Matrix), c_void_p, POINTER(PlanOptions), _E]),
-    "plan_free": (c_void_p, [POINTER(Plan)]),
-    "choice_make": (
-        None,
-        [POINTER(Choice), POINTER(Matrix), c_void_p, c_void_p, POINTER(PlanOptions), _E],
-    ),
-    "choice_revise": (
-        None,
-        [
-            POINTER(Choice),
-            c_void_p,
-            POINTER(Matrix),
-            c_void_p,
-            POINTER(Coef),
-            POINTER(PlanOptions),
-            _E,
-        ],
-    ),
-    "choice_free": (c_void_p, [POINTER(Choice)]),
-    "risk_linear": (
-        None,
-        [POINTER(Risk), POINTER(Matrix), POINTER(Bags), c_void_p, c_double, _E],
-    ),
-    "gradient_norm": (
-        None,
-        [POINTER(Risk), c_int, POINTER(Matrix), POINTER(Bags), c_void_p, c_double, _E],
-    ),
-    "model_free": (c_void_p, [POINTER(Model)]),
-    "model_save": (None, [POINTER(Model), c_char_p, _E]),
-    "model_load": (None, [POINTER(Model), c_char_p, _E]),
-    "text_keys": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t]),
-    "number_keys": (c_void_p, [c_void_p, c_void_p, c_size_t]),
-    "shuffle_keys": (c_void_p, [c_void_p, c_size_t, c_uint64, c_uint64, c_void_p, c_uint64]),
-    "slices": (None, [c_void_p, c_int, c_size_t, c_size_t, c_size_t, _E]),
-    "order_scores": (None, [c_void_p, c_void_p, c_void_p, c_size_t, c_int, _E]),
-    "order_keys": (None, [c_void_p, c_void_p, c_size_t, c_int, _E]),
-    "cut_grid": (c_void_p, [_SIZE, _SIZE, c_size_t, c_size_t]),
-    "cut_scale": (c_double, [c_double, c_double]),
-    "cut_piece": (
-        None,
-        [c_void_p, _SIZE, c_void_p, c_size_t, c_size_t, c_double, c_int, c_int, _E],
-    ),
-    "part_shift": (c_bool, [c_void_p, POINTER(Samples)]),
-    "part_sums": (
-        None,
-        [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_bool, c_int, _E],
-    ),
-    "part_direction": (
-        None,
-        [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_int, _E],
-    ),
-    "parts_fit": (
-        None,
-        [
-            POINTER(Coef),
-            POINTER(FitReport),
-            POINTER(Parts),
-            c_void_p,
-            c_void_p,
-            c_size_t,
-            c_void_p,
-            POINTER(FitOptions),
-            _E,
-        ],
-    ),
-}
+from ._prototypes import PROTOTYPES
+from ._structures import *  # noqa: F403
+from ._structures import F32, F64, Error, Matrix
 
 
 def _library_path() -> Path:
@@ -647,7 +48,7 @@ def _load() -> Any:
         """The library's functions without their common prefix."""
 
     functions = Functions()
-    for name, (result, arguments) in _PROTOTYPES.items():
+    for name, (result, arguments) in PROTOTYPES.items():
         function = getattr(library, "pboost_" + name)
         function.restype = c_int if result is None else result
         function.argtypes = arguments
@@ -687,7 +88,7 @@ OK, CANCELLED = 0, 7
 
 
 class _ArrayInterface(Structure):
-    """NumPy's ``PyArrayInterface``, the quickest way to where an array's elements are."""
+    """NumPy's ``PyArrayInterface``, which tells of any array where its elements are."""
 
     _fields_ = [
         ("two", c_int),
@@ -706,22 +107,44 @@ capsule_pointer.restype = c_void_p  # type: ignore[attr-defined]
 capsule_pointer.argtypes = [ctypes.py_object, c_char_p]  # type: ignore[attr-defined]
 
 
+_first_byte: Callable[..., Any] = c_char.from_buffer
+
+
 def address(array: npt.NDArray[Any] | None) -> Any:
     """Return where the elements of an array begin; None for None."""
     if array is None:
         return None
-    capsule = array.__array_struct__
-    return _ArrayInterface.from_address(capsule_pointer(capsule, None)).data
+    try:
+        return ctypes.addressof(_first_byte(array))
+    except (TypeError, ValueError):  # it is read-only, empty, or not contiguous by rows
+        capsule = array.__array_struct__
+        return _ArrayInterface.from_address(capsule_pointer(capsule, None)).data
 
 
-def copy_array(pointer: Any, n: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Return n elements of C memory as an array of Python's own."""
-    kind = np.dtype(dtype)
-    if n == 0:
-        return np.empty(0, kind)
-    memory: Any = (c_char * (n * kind.itemsize)).from_address(pointer)
-    out: npt.NDArray[Any] = np.frombuffer(memory, kind).copy()
-    return out
+@lru_cache(maxsize=64)
+def _block(size: int) -> Callable[[int], Any]:
+    """Return how to see so many bytes; ctypes forgets a type with the last that uses it."""
+    at: Callable[[int], Any] = (c_char * size).from_address
+    return at
+
+
+def copy_bytes(pointer: int, size: int) -> bytearray:
+    """Return a copy of C memory."""
+    return bytearray(_block(size)(pointer))
+
+
+def copy_array(
+    pointer: Any, shape: int | tuple[int, ...], dtype: npt.DTypeLike
+) -> npt.NDArray[Any]:
+    """Return elements of C memory as an array of Python's own."""
+    kind = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
+    size = kind.itemsize * (math.prod(shape) if isinstance(shape, tuple) else shape)
+    if size == 0:
+        return np.empty(shape, kind)
+    return np.ndarray(shape, kind, copy_bytes(pointer, size))
+
+
+_MATRIX = struct.Struct("PiNNnn")  # the fields of a Matrix, packed at once
 
 
 def matrix(X: npt.NDArray[Any]) -> Matrix:
@@ -729,4 +152,6 @@ def matrix(X: npt.NDArray[Any]) -> Matrix:
     size = X.itemsize
     rows, cols = X.shape
     down, right = X.strides
-    return Matrix(address(X), F64 if size == 8 else F32, rows, cols, down // size, right // size)
+    kind = F64 if size == 8 else F32
+    fields = _MATRIX.pack(address(X), kind, rows, cols, down // size, right // size)
+    return Matrix.from_buffer_copy(fields)

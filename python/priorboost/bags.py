@@ -12,7 +12,8 @@ import numpy.typing as npt
 from . import _library
 from ._library import _check, lib
 from .data import Array, as_floats, by_row, matrix
-from .options import FAMILIES, seed_of, threads_of
+from .options import count_of, family_of, seed_of, threads_of
+from .relay import Relay
 
 __all__ = ["Bags", "Risk", "feature_bags", "optimal_bags", "random_bags", "risk"]
 
@@ -125,7 +126,14 @@ def optimal_bags(scores: npt.ArrayLike, min_bag: int, *, n_jobs: int | None = No
         raise ValueError(f"scores have {values.ndim} dimensions; they must have 1")
     out = _library.Bags()
     pointer = _library.address(values)
-    _check(lib.bags_optimal, out, pointer, values.size, min_bag, threads_of(n_jobs))
+    _check(
+        lib.bags_optimal,
+        out,
+        pointer,
+        values.size,
+        count_of(min_bag, "min_bag"),
+        threads_of(n_jobs),
+    )
     return take_bags(out)
 
 
@@ -150,7 +158,8 @@ def random_bags(n_rows: int, min_bag: int, *, random_state: Any = None) -> Bags:
     [4, 3, 3]
     """
     out = _library.Bags()
-    _check(lib.bags_random, out, n_rows, min_bag, seed_of(random_state)[1])
+    n, k = count_of(n_rows, "n_rows"), count_of(min_bag, "min_bag")
+    _check(lib.bags_random, out, n, k, seed_of(random_state)[1])
     return take_bags(out)
 
 
@@ -182,8 +191,15 @@ def feature_bags(X: npt.ArrayLike, min_bag: int, *, n_jobs: int | None = None) -
     x = matrix(values)
     samples = _library.Samples(ctypes.addressof(x), None, values.shape[0])
     out = _library.Bags()
-    _check(lib.bags_features, out, samples, min_bag, threads_of(n_jobs))
-    return take_bags(out)
+    k, threads = count_of(min_bag, "min_bag"), threads_of(n_jobs)
+    with Relay() as relay:
+        try:
+            relay.check(
+                lib.bags_watched, out, samples, _library.LINEAR, None, k, threads, relay.watch
+            )
+            return take_bags(out)
+        finally:
+            lib.bags_free(out)  # Ctrl-C may come out of a call that has succeeded
 
 
 class Risk(NamedTuple):
@@ -240,10 +256,9 @@ def risk(
     values = as_floats(X)
     guess = by_row(theta, values.shape[1], "theta")
     out, x, b = _library.Risk(), matrix(values), bags._borrow()
-    _check(lib.bags_check, b, values.shape[0], 1)
     at = _library.address(guess)
     if family == "linear":
         _check(lib.risk_linear, out, x, b, at, dispersion)
     else:
-        _check(lib.gradient_norm, out, FAMILIES[family], x, b, at, dispersion)
+        _check(lib.gradient_norm, out, family_of(family), x, b, at, dispersion)
     return Risk(out.bias, out.variance)

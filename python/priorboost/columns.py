@@ -9,6 +9,7 @@ import numpy as np
 
 from ._library import _check, address, lib
 from .data import Array, matrix, require_finite
+from .options import number_of
 from .training import GLMResult
 
 
@@ -26,7 +27,7 @@ class Columns:
         require_finite(X)
         out = cls()
         if winsorize is not None:
-            out.limits = limits_of(X, float(winsorize))
+            out.limits = limits_of(X, number_of(winsorize, "winsorize"))
             X = np.clip(X, *out.limits)
         if standardize:
             out.mean, out.scale = moments(X)

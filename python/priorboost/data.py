@@ -201,6 +201,51 @@ def id_texts(ids: Any, n_rows: int) -> list[str]:
     return texts
 
 
+def number_names(names: Any, n_rows: int, what: str) -> tuple[list[str], Array]:
+    """Return the names that stand in a column, in the order of their first rows, and their numbers.
+
+    Examples
+    --------
+    >>> from priorboost.data import number_names
+    >>> names, number = number_names(["north", "south", "north"], 3, "bag")
+    >>> names, number.tolist()
+    (['north', 'south'], [0, 1, 0])
+    """
+    values = names.tolist() if hasattr(names, "tolist") else list(names)
+    if len(values) != n_rows:
+        raise ValueError(f"{what} names {len(values)} rows, but X has {n_rows}")
+    number: dict[str, int] = {}
+    codes = [number.setdefault(name_text(v, what), len(number)) for v in values]
+    return list(number), np.array(codes, dtype=np.intp)
+
+
+def name_text(name: Any, what: str) -> str:
+    """Return the text that a bag or a unit is known by: the integer 12 and "12" are the same."""
+    if isinstance(name, bool) or not isinstance(name, (str, int, np.integer)):
+        raise ValueError(f"the {what} {name!r} is neither text nor an integer")
+    return str(name)
+
+
+def one_row_a_unit(unit: Array, keep: Array | None, keys: Array | None) -> Array:
+    """Return which of the rows that are kept (None: all) stand for their units: the command line's.
+
+    Of a unit's rows it is the one whose key is least; without keys the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost.data import one_row_a_unit
+    >>> one_row_a_unit(np.array([0, 1, 0, 1]), np.array([True, False, True, True]), None).tolist()
+    [True, False, False, True]
+    """
+    rows = np.arange(len(unit)) if keep is None else np.flatnonzero(keep)
+    if keys is not None:
+        rows = rows[np.argsort(keys[rows], kind="stable")]
+    out = np.zeros(len(unit), dtype=bool)
+    out[rows[np.unique(unit[rows], return_index=True)[1]]] = True
+    return out
+
+
 def row_keys(texts: list[str]) -> Array:
     """Return what stands for each row in the shuffle, so that the order of rows does not matter."""
     key = lib.id_key

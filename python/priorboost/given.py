@@ -14,7 +14,7 @@ import numpy as np
 from . import _library
 from ._library import _check, address, lib
 from .bags import Bags
-from .data import Array
+from .data import Array, name_text, number_names
 
 _BOUNDS = {"linear": (-np.inf, np.inf), "logistic": (0.0, 1.0), "poisson": (0.0, np.inf)}
 
@@ -29,19 +29,9 @@ def group_rows(bag: Any, n_rows: int) -> tuple[list[str], Bags]:
     >>> names, [rows.tolist() for rows in bags]
     (['north', 'south'], [[0, 2], [1]])
     """
-    values = bag.tolist() if hasattr(bag, "tolist") else list(bag)
-    if len(values) != n_rows:
-        raise ValueError(f"bag names {len(values)} rows, but X has {n_rows}")
-    number: dict[str, int] = {}
-    code = np.array([number.setdefault(_text(v), len(number)) for v in values], dtype=np.intp)
-    start = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=len(number)))])
-    return list(number), Bags(np.argsort(code, kind="stable"), start)
-
-
-def _text(name: Any) -> str:
-    if isinstance(name, bool) or not isinstance(name, (str, int, np.integer)):
-        raise ValueError(f"the bag {name!r} is neither text nor an integer")
-    return str(name)
+    names, code = number_names(bag, n_rows, "bag")
+    start = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=len(names)))])
+    return names, Bags(np.argsort(code, kind="stable"), start)
 
 
 def _column(table: Any, name: str) -> list[float] | None:
@@ -58,9 +48,9 @@ def _lines(answers: Any) -> Iterator[tuple[str, float, float, float | None]]:
                 "'bag' and 'mean' or 'sum'"
             )
         for bag, mean in answers.items():
-            yield _text(bag), float(mean), 0.0, None
+            yield name_text(bag, "bag"), float(mean), 0.0, None
         return
-    bags = [_text(v) for v in np.asarray(answers["bag"]).tolist()]
+    bags = [name_text(v, "bag") for v in np.asarray(answers["bag"]).tolist()]
     count, mean = _column(answers, "count"), _column(answers, "mean")
     total, noise = _column(answers, "sum"), _column(answers, "noise_variance")
     if mean is None:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from fractions import Fraction
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from . import _library
+from .caveats import warn_of_fit, warn_of_single_rows
 from .columns import PLAIN, Columns
-from .data import Array, by_row, features, id_texts, require_finite, response, row_keys, weights_of
+from .data import (
+    Array,
+    by_row,
+    features,
+    id_texts,
+    number_names,
+    one_row_a_unit,
+    require_finite,
+    response,
+    row_keys,
+    weights_of,
+)
 from .given import GivenAnswers, group_rows, match_answers
 from .models import Model, prior_scores, save_model
 from .options import FAMILIES, count_of, name_of, seed_of, threads_of
@@ -35,7 +45,8 @@ from .training import (
     train_glm,
 )
 
-_SAID = attrgetter(
+# What a recipe depends on.
+_SAID = itemgetter(
     "min_bag",
     "rounds",
     "algorithm",
@@ -75,6 +86,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         ids: Any = None,
         weight: Any = None,
         offset: Any = None,
+        unit: Any = None,
         bag: Any = None,
         answers: Any = None,
     ) -> Any:
@@ -98,6 +110,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             it says that the label's variance is that of the family divided by the weight.
         offset : array-like of shape (n_rows,), optional
             Added to the linear predictor, such as the logarithm of exposure.
+        unit : array-like of shape (n_rows,), optional
+            Whom each row is about (texts or integers), such as a person with several rows: one row
+            of each takes part, which is all that an oracle with units answers for by default.  A
+            `RemoteOracle` with ``skip_unavailable`` chooses among the rows that are available.
         bag : array-like of shape (n_rows,), optional
             What names the bag of each row, where the bags are given; then `answers` are, too.
         answers : mapping or table, optional
@@ -108,7 +124,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         -------
         self
         """
-        check_sources(self, y, oracle, bag, answers)
+        check_sources(self, y, oracle, bag, answers, unit)
         local = y is not None
         X = features(
             self,
@@ -119,51 +135,57 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         )
         n_rows = X.shape[0]
         labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
-        prior = None if self.prior is None else prior_scores(self.prior, X, n_rows)
-        columns = PLAIN
+        table, columns, plan = Table(X), PLAIN, None
+        if self.prior is not None:
+            table.prior = prior_scores(self.prior, X, n_rows)
         if self.standardize or self.winsorize is not None:
             columns = Columns.learn(X, self.winsorize, self.standardize, self.fit_intercept)
-            X = columns.apply(X)
-        table = Table(X)
+            table.X = columns.apply(X)
         if weight is not None:
             table.weight = weights_of(weight, n_rows)
         if offset is not None:
             table.offset = by_row(offset, n_rows, "offset")
-        plan = None
+        if ids is not None:
+            table.ids = id_texts(ids, n_rows)
+            table.keys = row_keys(table.ids)
+        if unit is not None:
+            table.unit = number_names(unit, n_rows, "unit")[1]
         try:
             if answers is not None:
                 result, training = self._fit_given(table, bag, answers)
             elif oracle is not None:
-                texts = None if ids is None else id_texts(ids, n_rows)
-                result, training, plan = self._fit_asking(table, oracle, texts, prior)
+                result, training, plan = self._fit_asking(table, oracle)
             else:
-                keys = None if ids is None else row_keys(id_texts(ids, n_rows))
-                result, training, plan = self._fit_labels(table, labels, keys, prior)
+                result, training, plan = self._fit_labels(table, labels)
         except ValueError:
             require_finite(X)  # says it in scikit-learn's words
             raise
+        warn_of_fit(self, result.report, table.X, result.path)
         self._take(result, columns)
         self.training_ = training
         self.plan_ = plan
         return self
 
     def _fit_labels(
-        self, table: Table, labels: Array | None, keys: Array | None, prior: Array | None
+        self, table: Table, labels: Array | None
     ) -> tuple[GLMResult, dict[str, Any], Plan | None]:
         """Play both parties."""
         assert labels is not None
+        if table.unit is not None:
+            keep = one_row_a_unit(table.unit, None, table.keys)
+            table, labels = table.take(keep), labels[keep]
         if self.verbose or self._is_automatic():  # something is to be done between the rounds
             has_seed, seed = seed_of(self.random_state)
             keeper = MemoryHandle(labels, self._rules(), self.clamp, has_seed, seed)
-            return self._train(table, keeper.interface, None, keys, prior, has_seed, seed)
+            return self._train(table, keeper.interface, Relay(), has_seed, seed)
         how, training = self._recipe()
-        settings = how.trainer  # a view: what is set here is set there
-        if not settings.rounds or keys is not None or prior is not None:
+        if training["rounds"] == 0 or table.keys is not None or table.prior is not None:
+            how = _library.Simulation.from_buffer_copy(how)
             settings = Settings.from_buffer(how, type(how).trainer.offset)
             settings.default_rounds(len(labels), table.X.shape[1], how.rules.min_bag)
-            settings.lend(prior, keys)
+            settings.lend(table.prior, table.keys)
+            training["rounds"] = settings.rounds
         result = simulate(table, labels, how)
-        training["rounds"] = settings.rounds
         training["rows_spent"] = len(labels)
         training["l2"] = result.report.l2
         if self.estimator == "cv":
@@ -173,13 +195,15 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
     def _recipe(self) -> tuple[_library.Simulation, dict[str, Any]]:
         """Return what the parameters mean to the library, and what the model file says of them.
 
-        Both are copies of what is made once for equal parameters.
+        The former is made once for equal parameters and not to be changed; the latter is a copy.
         """
-        said = _SAID(self)
-        key = (type(self), said, tuple(map(type, said)), self._rounds_answers())
         try:
+            said = _SAID(vars(self))
+            # Where 1 is right, True and 1.0 may be wrong.
+            kinds = (type(self.min_bag), type(self.rounds), type(self.bag_size), type(self.epsilon))
+            key = (type(self), self._rounds_answers(), kinds, said)
             made = _RECIPES.get(key)
-        except TypeError:  # such as bounds in a list
+        except (KeyError, TypeError):  # a parameter that a subclass computes; bounds in a list
             return self._make_recipe()
         if made is None:
             made = self._make_recipe()
@@ -188,7 +212,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
                     _RECIPES.clear()
                 _RECIPES[key] = made
         how, training = made
-        return _library.Simulation.from_buffer_copy(how), training.copy()
+        return how, training.copy()
 
     def _make_recipe(self) -> tuple[_library.Simulation, dict[str, Any]]:
         has_seed, seed = seed_of(self.random_state)
@@ -201,33 +225,17 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         return _library.Simulation(rules, holder, fit, settings), training
 
     def _fit_asking(
-        self,
-        table: Table,
-        oracle: Oracle | RemoteOracle,
-        ids: list[str] | None,
-        prior: Array | None,
+        self, table: Table, oracle: Oracle | RemoteOracle
     ) -> tuple[GLMResult, dict[str, Any], Plan | None]:
         """Learn from somebody else's answers."""
         has_seed, seed = seed_of(self.random_state)
         relay = Relay()
-        keep = oracle._choose_rows(ids)
-        if keep is not None and not keep.all():
-            table = table.take(keep)
-            ids = [text for text, kept in zip(ids or [], keep, strict=True) if kept]
-            prior = None if prior is None else prior[keep]
-        interface = oracle._connect(len(table.X), ids, relay)
-        keys = None if ids is None else row_keys(ids)
-        return self._train(table, interface, relay, keys, prior, has_seed, seed)
+        table = table.take(oracle._choose_rows(table.ids))
+        interface = oracle._connect(len(table.X), table.ids, relay, table.unit is not None)
+        return self._train(table, interface, relay, has_seed, seed)
 
     def _train(
-        self,
-        table: Table,
-        interface: _library.Oracle,
-        relay: Relay | None,
-        keys: Array | None,
-        prior: Array | None,
-        has_seed: bool,
-        seed: int,
+        self, table: Table, interface: _library.Oracle, relay: Relay, has_seed: bool, seed: int
     ) -> tuple[GLMResult, dict[str, Any], Plan | None]:
         rules = interface.rules
         automatic = self._is_automatic()
@@ -235,8 +243,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         settings = self._settings(seed)
         settings.default_rounds(n_rows, d, rules.min_bag)
         settings.family = FAMILIES[self._family]
-        if keys is not None or prior is not None:
-            settings.lend(prior, keys)
+        settings.lend(table.prior, table.keys)
         fit = self._fit_options(
             self._family,
             "aggregate" if automatic else "event",
@@ -244,9 +251,12 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             seed,
             settings.threads,
         )
-        pilot = Automatic(table.X, table.offset, rules, fit, settings) if automatic else None
-        revise = None if pilot is None else pilot.revise
-        result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
+        pilot = revise = None
+        with relay:
+            if automatic:
+                pilot = Automatic(table.X, table.offset, rules, fit, settings, relay)
+                revise = pilot.revise
+            result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
         fit.estimator = result.report.estimator  # cross-validation may have chosen it
         training = describe(rules, settings, fit, has_seed, n_rows, result.report.l2)
         return result, training, None if pilot is None else pilot.plan
@@ -257,6 +267,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         mean, noise = match_answers(answers, names, bags, self._family)
         has_seed, seed = seed_of(self.random_state)
         fit = self._fit_options(self._family, "aggregate", False, seed, threads_of(self.n_jobs))
+        warn_of_single_rows(bags)
         with GivenAnswers(bags, mean, noise) as log:
             result = fit_given(table, log, fit)
         return result, {
@@ -298,7 +309,6 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         if columns is not PLAIN:
             columns.restore(result)
         report = result.report
-        warn(report, result.path.shape[1] - (not self.fit_intercept))
         self.l2_ = report.l2
         self.dispersion_ = report.dispersion
         self.path_ = result.path
@@ -309,8 +319,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         self._set_weights()
 
     def _set_weights(self) -> None:
-        self.coef_ = self.path_[-1, :-1]
-        self.intercept_: Any = float(self.path_[-1, -1])
+        last = self.path_[-1]
+        self.coef_ = last[:-1]
+        self.intercept_: Any = float(last[-1])
 
     # ---- Using the model ----
 
@@ -404,7 +415,12 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
 
 
 def check_sources(
-    estimator: Any, y: Any, oracle: Any, bag: Any = None, answers: Any = None
+    estimator: Any,
+    y: Any,
+    oracle: Any,
+    bag: Any = None,
+    answers: Any = None,
+    unit: Any = None,
 ) -> None:
     """Refuse to learn from nobody or from two."""
     if (bag is None) != (answers is None):
@@ -415,10 +431,16 @@ def check_sources(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None, and there is no oracle either"
         )
+    if oracle is not None and not isinstance(oracle, (Oracle, RemoteOracle)):
+        raise TypeError(
+            f"oracle is {oracle!r}; it must be an Oracle, such as InMemoryOracle, or a RemoteOracle"
+        )
     if sources > 1:
         names = "y and an oracle" if answers is None else "answers and y or an oracle"
         raise ValueError(f"both {names} were passed; labels come from one of them")
     if answers is not None:
+        if unit is not None:
+            raise ValueError("unit makes no sense with given bags: there is nothing to ask")
         for name in ("rounds", "algorithm", "bags", "bag_size", "prior", "epsilon", "bounds"):
             if getattr(estimator, name) is not None:
                 raise ValueError(f"{name} makes no sense with given bags: there is nothing to ask")
@@ -446,50 +468,3 @@ def describe(
         "simulated": has_seed and (exact is not None or rules.round),
         "seed": settings.seed if has_seed else None,
     }
-
-
-def warn(report: _library.FitReport, n_parameters: int) -> None:
-    """Say what the reader of a result must know before relying on it."""
-    if not report.converged:
-        _warn(
-            f"the last fit did not converge in {report.iterations} iterations", ConvergenceWarning
-        )
-    if report.separable:
-        _warn(
-            "the answers all but separate the rows (the linear predictor has standard deviation "
-            f"{report.eta_sd:.3g}); weights are as large as the penalty lets them be"
-        )
-    if report.dispersion_floored:
-        _warn(
-            "the noise hides the dispersion of the labels; its own standard error, "
-            f"{report.dispersion:.3g}, stands for it"
-        )
-    if report.undercovers:
-        _warn(
-            "noise on bags as mixed as random ones: the intervals are too short; bags='features' "
-            "does not have that fault"
-        )
-    if report.mean_hidden:
-        _warn(
-            "the noise, or a lack of events, hides even the mean of the labels: no weight can be "
-            "known, and the model is constant"
-        )
-    if (
-        report.bags
-        and report.l2_standardized
-        and not report.mean_hidden
-        and (report.freedom < 1 + 0.25 * (n_parameters - 1))
-    ):
-        _warn(
-            f"the answers tell next to nothing of the weights ({report.freedom:.2g} effective "
-            f"parameters of {n_parameters}): the penalty holds the model near the constant one"
-        )
-    if 0 < report.bags < 2 * n_parameters:
-        _warn(
-            f"only {report.bags} bags for {n_parameters} parameters: the penalty decides most of "
-            "the result"
-        )
-
-
-def _warn(text: str, category: type[Warning] = UserWarning) -> None:
-    warnings.warn(text, category, stacklevel=5)  # where fit was called

@@ -15,7 +15,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from . import _library
-from .data import Array, binary_labels, id_texts, remember_columns, response, row_keys
+from .data import (
+    Array,
+    binary_labels,
+    id_texts,
+    number_names,
+    one_row_a_unit,
+    remember_columns,
+    response,
+    row_keys,
+)
 from .glm import check_sources
 from .models import prior_scores
 from .options import count_of, rules_of, seed_of
@@ -95,7 +104,13 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
     """
 
     def fit(
-        self, X: Any, y: Any = None, *, oracle: Oracle | RemoteOracle | None = None, ids: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        oracle: Oracle | RemoteOracle | None = None,
+        ids: Any = None,
+        unit: Any = None,
     ) -> Any:
         """Learn from the mean labels of bags.
 
@@ -109,6 +124,8 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
             Who answers where they are not.
         ids : array-like of shape (n_rows,), optional
             What names each row.
+        unit : array-like of shape (n_rows,), optional
+            Whom each row is about; one row of each takes part.
 
         Returns
         -------
@@ -119,24 +136,27 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
         remember_columns(self, X, reset=True)
         n_rows = _num_samples(X)
         texts = None if ids is None else id_texts(ids, n_rows)
+        keys = None if texts is None else row_keys(texts)
         prior = None if self.prior is None else prior_scores(self.prior, X, n_rows)
+        labels = self._encode_labels(y, n_rows) if oracle is None else self._expect_labels()
         has_seed, seed = seed_of(self.random_state)
         relay = Relay()
+        keep = None if oracle is None else oracle._choose_rows(texts)
+        if unit is not None:
+            keep = one_row_a_unit(number_names(unit, n_rows, "unit")[1], keep, keys)
+        if keep is not None and not keep.all():
+            X, n_rows = _safe_indexing(X, np.flatnonzero(keep)), int(keep.sum())
+            texts = None if texts is None else [texts[i] for i in np.flatnonzero(keep)]
+            keys, prior, labels = (None if v is None else v[keep] for v in (keys, prior, labels))
         if oracle is None:
-            keeper = self._keep_labels(y, n_rows, has_seed, seed)
+            assert labels is not None
+            keeper = MemoryHandle(labels, self._rules(), self.clamp, has_seed, seed)
             interface = keeper.interface
         else:
-            if is_classifier(self.estimator):
-                self.classes_ = np.array([0, 1])
-            keep = oracle._choose_rows(texts)
-            if keep is not None and not keep.all():
-                X, n_rows = _safe_indexing(X, np.flatnonzero(keep)), int(keep.sum())
-                texts = [text for text, kept in zip(texts or [], keep, strict=True) if kept]
-                prior = None if prior is None else prior[keep]
-            interface = oracle._connect(n_rows, texts, relay)
+            interface = oracle._connect(n_rows, texts, relay, unit is not None)
         settings = self._settings(seed)
         settings.default_rounds(n_rows, self.n_features_in_, interface.rules.min_bag)
-        settings.lend(prior, None if texts is None else row_keys(texts))
+        settings.lend(prior, keys)
         learner = _Learner(self.estimator, X, seed, relay)
         with (
             relay,
@@ -150,16 +170,22 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
         self.estimator_ = learner.fitted
         return self
 
-    def _keep_labels(self, y: Any, n_rows: int, has_seed: bool, seed: int) -> MemoryHandle:
-        bounds = self.bounds
+    def _encode_labels(self, y: Any, n_rows: int) -> Array:
+        if not is_classifier(self.estimator):
+            return response(y, n_rows)
+        self.classes_, labels = binary_labels(y, n_rows)
+        return labels
+
+    def _expect_labels(self) -> None:
+        """Prepare for labels that are elsewhere."""
         if is_classifier(self.estimator):
-            self.classes_, labels = binary_labels(y, n_rows)
-            if bounds is None and self.epsilon is not None:
-                bounds = (0.0, 1.0)
-        else:
-            labels = response(y, n_rows)
-        rules = rules_of(self.min_bag, self.epsilon, bounds, self.step)
-        return MemoryHandle(labels, rules, self.clamp, has_seed, seed)
+            self.classes_ = np.array([0, 1])
+
+    def _rules(self) -> _library.Rules:
+        bounds = self.bounds
+        if bounds is None and self.epsilon is not None and is_classifier(self.estimator):
+            bounds = (0.0, 1.0)
+        return rules_of(self.min_bag, self.epsilon, bounds, self.step)
 
     def predict(self, X: Any) -> Any:
         """Return the estimator's predictions: means, or the more likely class of every row."""

@@ -214,6 +214,10 @@ def prior_scores(prior: Any, X: Any, n_rows: int) -> Array:
     """Return a prior's predicted mean of every row."""
     if isinstance(prior, (str, os.PathLike)):
         prior = load_model(prior)
+    if not hasattr(prior, "predict"):
+        raise TypeError(
+            f"prior is {prior!r}; it must be the path of a model file, a Model, or have predict"
+        )
     if not isinstance(prior, Model) and hasattr(prior, "predict_proba"):
         scores = np.asarray(prior.predict_proba(X))[:, 1]
     else:
@@ -274,6 +278,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     -------
     Model
     """
+    with open(path, "rb"):  # what is wrong with the path, Python says by its own exceptions
+        pass
     m = _library.Model()
     _check(lib.model_load, m, os.fsencode(path))
     try:

@@ -46,6 +46,8 @@ def threads_of(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return 1
+    if not isinstance(n_jobs, numbers.Integral):
+        raise ValueError(f"n_jobs is {n_jobs!r}; it must be a whole number or None")
     if n_jobs == 0:
         raise ValueError("n_jobs is 0; it must be at least 1, negative, or None")
     if n_jobs < 0:
@@ -108,6 +110,29 @@ def epsilon_of(epsilon: Any) -> tuple[int, int]:
     return _parse_epsilon(str(epsilon))
 
 
+def family_of(name: Any) -> int:
+    """Return the number of a family by its name."""
+    if not isinstance(name, str) or name not in FAMILIES:
+        raise ValueError(f"family is {name!r}; it must be one of {', '.join(FAMILIES)}")
+    return FAMILIES[name]
+
+
+def number_of(value: Any, name: str) -> float:
+    """Return a number as a float."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}; it must be a number") from None
+
+
+def _bounds_of(bounds: Any) -> tuple[float, float]:
+    try:
+        lower, upper = bounds
+        return float(lower), float(upper)
+    except (TypeError, ValueError):
+        raise ValueError(f"bounds is {bounds!r}; it must be two numbers, (lo, hi)") from None
+
+
 def count_of(value: Any, name: str) -> int:
     """Return a whole number of at least 1."""
     if type(value) is int and value > 0:
@@ -135,7 +160,7 @@ def rules_of(
         )
     if step is not None and bounds is None:
         raise ValueError("step needs bounds=(lo, hi)")
-    lower, upper = (0.0, 0.0) if bounds is None else map(float, bounds)
+    lower, upper = (0.0, 0.0) if bounds is None else _bounds_of(bounds)
     return _library.Rules(
         _RULES_SIZE,
         k,
@@ -143,7 +168,7 @@ def rules_of(
         bounds is not None,
         lower,
         upper,
-        0.0 if step is None else float(step),
+        0.0 if step is None else number_of(step, "step"),
         bool(round_answers),
     )
 
@@ -154,7 +179,10 @@ def l2_of(l2: float | str | None) -> float:
         return -1.0
     if l2 == "cv":
         return -2.0
-    value = float(l2)
+    try:
+        value = float(l2)
+    except (TypeError, ValueError):
+        value = math.nan
     if not (math.isfinite(value) and value >= 0):
         raise ValueError(f"l2 is {l2!r}; it must be a number of at least 0, 'cv' or None")
     return value

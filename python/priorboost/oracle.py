@@ -81,8 +81,13 @@ class Oracle:
         """Return which rows take part; None: all."""
         return None
 
-    def _connect(self, n_rows: int, ids: list[str] | None, relay: Relay) -> _library.Oracle:
-        """Return the interface for C; it lives as long as this object and the relay."""
+    def _connect(
+        self, n_rows: int, ids: list[str] | None, relay: Relay, by_unit: bool = False
+    ) -> _library.Oracle:
+        """Return the interface for C; it lives as long as this object and the relay.
+
+        By unit: the rows were chosen so that no two are about the same.
+        """
         rules = rules_of(self.min_bag, self.epsilon, self.bounds, self.step, self.round_answers)
         _check(lib.rules_check, rules)
 
@@ -180,7 +185,9 @@ class InMemoryOracle(Oracle):
         _check(interface.ask, interface.self, round, bags._borrow(), out)
         return answers
 
-    def _connect(self, n_rows: int, ids: list[str] | None, relay: Relay) -> _library.Oracle:
+    def _connect(
+        self, n_rows: int, ids: list[str] | None, relay: Relay, by_unit: bool = False
+    ) -> _library.Oracle:
         if n_rows != self.n_rows:
             raise ValueError(f"X has {n_rows} rows, but the oracle has {self.n_rows} labels")
         return self._handle.interface

@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from . import _library
-from .options import FAMILIES, choice, count_of, l2_of, rules_of, threads_of
+from .options import FAMILIES, choice, count_of, l2_of, number_of, rules_of, threads_of
 from .training import Settings
 
 _COVARIANCES = ("model", "sandwich")
@@ -103,7 +103,7 @@ class FitParameters:
             100,
             1e-14,
             estimator,
-            0.5 if self.rho is None else float(self.rho),
+            0.5 if self.rho is None else number_of(self.rho, "rho"),
             _COVARIANCES.index(self.covariance),
             seed,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import warnings
 import weakref
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,8 @@ import numpy.typing as npt
 from . import _library
 from ._library import _check, lib
 from .data import Array, as_floats, by_row, matrix
-from .options import FAMILIES, l2_of, rules_of, seed_of, threads_of
+from .options import count_of, family_of, l2_of, number_of, rules_of, seed_of, threads_of
+from .relay import Relay
 from .training import Settings, Trainer
 
 __all__ = ["Plan", "PlanPoint", "plan"]
@@ -71,6 +73,8 @@ class Plan:
         No way of asking is expected to do clearly better than the mean.
     rare : bool
         Fewer than ten events a weight are expected.
+    events : float
+        The expected number of the rarer outcome; NaN for the linear family.
     se : ndarray of shape (n_features,)
         Expected standard error of each weight for the best, in the units of X.
     """
@@ -82,6 +86,7 @@ class Plan:
     constant: float
     hopeless: bool
     rare: bool
+    events: float
     se: Array
 
 
@@ -110,6 +115,7 @@ def _read_plan(found: _library.Plan) -> Plan:
         found.constant,
         found.hopeless,
         found.rare,
+        found.events,
         _library.copy_array(found.se, found.n_columns, np.float64),
     )
 
@@ -172,25 +178,41 @@ def plan(
     rules = rules_of(min_bag, epsilon, bounds, step)
     _check(lib.rules_check, rules)
     options = plan_options(
-        FAMILIES[family],
+        family_of(family),
         rules,
         fit_intercept,
         l2_of(l2),
         seed_of(random_state)[1],
         threads_of(n_jobs),
     )
-    options.max_rows = max_rows
+    options.max_rows = count_of(max_rows, "max_rows")
     if mean is not None:
-        options.belief.mean = mean
+        options.belief.mean = number_of(mean, "mean")
     if dispersion is not None:
-        options.belief.dispersion = dispersion
+        options.belief.dispersion = number_of(dispersion, "dispersion")
     extra = by_row(offset, values.shape[0], "offset")
     found = _library.Plan()
-    _check(lib.plan_make, found, matrix(values), _library.address(extra), options)
     try:
-        return _read_plan(found)
+        with Relay() as relay:
+            options.watch = ctypes.addressof(relay.watch)
+            x, at = matrix(values), _library.address(extra)
+            relay.check(lib.plan_make, found, x, at, options)
+        result = _read_plan(found)
     finally:
         lib.plan_free(found)
+    if result.hopeless:
+        warnings.warn(
+            "no way of asking is expected to do clearly better than a model that knows only the "
+            f"mean (excess {result.constant:.3g}); a larger epsilon or more rows are needed",
+            stacklevel=2,
+        )
+    if result.rare:
+        warnings.warn(
+            f"only about {result.events:.3g} events are expected, fewer than ten for each of "
+            f"{values.shape[1] + 1} weights",
+            stacklevel=2,
+        )
+    return result
 
 
 def plan_options(
@@ -222,6 +244,8 @@ class Automatic:
         Its estimator is set to the one recommended.
     settings : Settings
         Set to what is recommended.
+    relay : Relay
+        Entered; it may stop the planning.
     """
 
     def __init__(
@@ -231,17 +255,20 @@ class Automatic:
         rules: _library.Rules,
         fit: _library.FitOptions,
         settings: Settings,
+        relay: Relay,
     ) -> None:
         self.X = X
+        self._relay = relay
         self.offset = offset
         self.fit = fit
         self.settings = settings
         self._options = plan_options(
             fit.family, rules, fit.intercept, fit.l2, settings.seed, settings.threads
         )
+        self._options.watch = ctypes.addressof(relay.watch)
         self._choice = _library.Choice()
         weakref.finalize(self, lib.choice_free, self._choice)
-        _check(
+        relay.check(
             lib.choice_make,
             self._choice,
             matrix(X),
@@ -266,7 +293,7 @@ class Automatic:
 
     def revise(self, trainer: Trainer, coef: _library.Coef) -> None:
         """Look again with what the pilot taught."""
-        _check(
+        self._relay.check(
             lib.choice_revise,
             self._choice,
             trainer.handle,

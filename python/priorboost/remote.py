@@ -9,14 +9,18 @@ and that a service which has forgotten what it answered is noticed by the run th
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import http.client
 import json
+import math
 import os
 import random
 import socket
 import ssl
+import stat
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +39,7 @@ from .relay import Relay
 __all__ = ["RemoteOracle"]
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+_MOST_ROWS = 100_000  # whose availability is asked about at once: ids have at most 255 bytes
 # Refusals that a rule of the label holder gives, whatever the client does.
 _RULES = {
     "bag-too-small",
@@ -96,9 +101,13 @@ class RemoteOracle:
         ndarray of bool
         """
         texts = id_texts(ids, len(ids))
+        left: set[str] = set()
         with _Session(self) as session:
-            reply = session.send("/v1/available", {"rows": texts})
-        left = set(reply["available"])
+            for first in range(0, len(texts), _MOST_ROWS):
+                rows = texts[first : first + _MOST_ROWS]
+                reply = session.send("/v1/available", {"rows": rows})
+                with _as_agreed():
+                    left.update(reply["available"])
         return np.array([text in left for text in texts])
 
     def _choose_rows(self, ids: list[str] | None) -> Array | None:
@@ -114,12 +123,27 @@ class RemoteOracle:
             checkpoint.remember_rows(ids, keep)
         return keep
 
-    def _connect(self, n_rows: int, ids: list[str] | None, relay: Relay) -> _library.Oracle:
+    def _connect(
+        self, n_rows: int, ids: list[str] | None, relay: Relay, by_unit: bool = False
+    ) -> _library.Oracle:
         if ids is None:
             raise ValueError("a RemoteOracle knows rows by their ids; pass ids to fit")
+        mode = os.stat(self.token_file).st_mode
+        if stat.S_ISREG(mode) and mode & 0o077:
+            _warn(f"others can read {self.token_file}; chmod 600 would keep the token to you")
         with _Session(self) as session:
             config = session.send("/v1/config")
-        return _Asker(self, config, ids)._connect(n_rows, ids, relay)
+        asker = _Asker(self, config, ids)
+        if asker.units and not by_unit:
+            _warn(
+                "the oracle's rows belong to units, of which a bag may hold one row each; say with "
+                "unit=... whom each row is about"
+            )
+        return asker._connect(n_rows, ids, relay)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, stacklevel=5)  # where fit was called
 
 
 class _Asker(Oracle):
@@ -131,12 +155,14 @@ class _Asker(Oracle):
         self.head: str | None = None
         folder = description.checkpoint
         self.checkpoint = None if folder is None else Checkpoint(folder)
-        self.max_body = int(config["max_body"])
-        self.min_bag = int(config["min_bag"])
-        self.bounds = (config["lower"], config["upper"])
-        self.step = config["step"]
-        if config["dp"]:
-            self.epsilon = config.get("epsilon_fraction") or config["epsilon"]
+        with _as_agreed():
+            self.max_body = int(config["max_body"])
+            self.min_bag = int(config["min_bag"])
+            self.bounds = (float(config["lower"]), float(config["upper"]))
+            self.step = float(config["step"])
+            self.units = bool(config["units"])
+            if config["dp"]:
+                self.epsilon = config.get("epsilon_fraction") or config["epsilon"]
 
     def ask(self, round: int, bags: Bags) -> list[float]:
         answers: list[float] = []
@@ -164,18 +190,24 @@ class _Asker(Oracle):
     def _ask(self, session: _Session, bags: list[list[str]]) -> list[float]:
         content = json.dumps(bags, separators=(",", ":")).encode()
         reply = None if self.checkpoint is None else self.checkpoint.next_answer(content)
+        kept, name = reply is not None, hashlib.sha256(content).hexdigest()
         if reply is None:
-            request = {"request_id": hashlib.sha256(content).hexdigest(), "bags": bags}
+            request = {"request_id": name, "bags": bags}
             if self.head is not None:
                 request["head"] = self.head
             reply = session.send("/v1/queries", request)
-            if self.checkpoint is not None:
-                self.checkpoint.remember_answer(reply)
-        answers = reply["answers"]
-        if [answer["size"] for answer in answers] != [len(bag) for bag in bags]:
+        with _as_agreed():
+            sizes = [answer["size"] for answer in reply["answers"]]
+            means = [float(answer["mean"]) for answer in reply["answers"]]
+            head, named = str(reply["head"]), reply["request_id"]
+        if named != name or sizes != [len(bag) for bag in bags]:
             raise OracleError("the oracle answered about other bags than it was asked about")
-        self.head = reply["head"]
-        return [float(answer["mean"]) for answer in answers]
+        if not all(map(math.isfinite, means)):
+            raise OracleError(f"the oracle answered {sum(means)}; a mean must be finite")
+        if self.checkpoint is not None and not kept:
+            self.checkpoint.remember_answer(reply)
+        self.head = head
+        return means
 
 
 # ---- HTTP ----------------------------------------------------------------------------------------
@@ -198,7 +230,9 @@ class _Session:
     def __init__(self, description: RemoteOracle) -> None:
         self.description = description
         with open(description.token_file) as file:
-            self.token = file.read().strip()
+            self.token = "".join(file.readline().split()[:1])
+        if not self.token:
+            raise ValueError(f"{description.token_file} holds no token on its first line")
         self.connection: http.client.HTTPConnection | None = None
 
     def __enter__(self) -> _Session:
@@ -265,6 +299,17 @@ def _open(description: RemoteOracle) -> http.client.HTTPConnection:
     raise ValueError(
         f"url is {url!r}; it must be https://..., unix:PATH, or http:// on a loopback address"
     )
+
+
+@contextlib.contextmanager
+def _as_agreed() -> Iterator[None]:
+    """Read a reply that may be of any shape."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise OracleError(
+            f"the oracle's reply is not what a service of priorboost says: {error!r}"
+        ) from error
 
 
 def _read_reply(status: int, reply: bytes) -> dict[str, Any]:

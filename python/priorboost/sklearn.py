@@ -26,7 +26,29 @@ from .training import predict_mean
 __all__ = ["PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"]
 
 
-class PriorBoostRegressor(RegressorMixin, PriorBoostGLM):  # type: ignore[misc]
+class _Regressor(RegressorMixin, PriorBoostGLM):  # type: ignore[misc]
+    """What predicts the mean response itself."""
+
+    def predict(self, X: Any, *, offset: Any = None) -> Array:
+        """Return the predicted mean response of every row.
+
+        Parameters
+        ----------
+        X : array-like or table of shape (n_rows, n_features)
+        offset : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        return self._mean(X, offset)
+
+    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[Array]:
+        """Yield the predictions of the model after each round."""
+        return self._staged_mean(X, offset)
+
+
+class PriorBoostRegressor(_Regressor):
     """Linear regression from the mean labels of bags.
 
     Parameters
@@ -137,26 +159,8 @@ class PriorBoostRegressor(RegressorMixin, PriorBoostGLM):  # type: ignore[misc]
 
     _family = "linear"
 
-    def predict(self, X: Any, *, offset: Any = None) -> Array:
-        """Return the predicted mean response of every row.
 
-        Parameters
-        ----------
-        X : array-like or table of shape (n_rows, n_features)
-        offset : array-like of shape (n_rows,), optional
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        return self._mean(X, offset)
-
-    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[Array]:
-        """Yield the predictions of the model after each round."""
-        return self._staged_mean(X, offset)
-
-
-class PriorBoostPoissonRegressor(RegressorMixin, PriorBoostGLM):  # type: ignore[misc]
+class PriorBoostPoissonRegressor(_Regressor):
     """Poisson regression, with the logarithm as link, from the mean labels of bags.
 
     Parameters and attributes are those of `PriorBoostRegressor`.
@@ -180,24 +184,6 @@ class PriorBoostPoissonRegressor(RegressorMixin, PriorBoostGLM):  # type: ignore
         if labels.size and labels.min() < 0:
             raise ValueError(f"y holds {labels.min():g}; counts are not negative")
         return labels
-
-    def predict(self, X: Any, *, offset: Any = None) -> Array:
-        """Return the predicted mean count of every row.
-
-        Parameters
-        ----------
-        X : array-like or table of shape (n_rows, n_features)
-        offset : array-like of shape (n_rows,), optional
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        return self._mean(X, offset)
-
-    def staged_predict(self, X: Any, *, offset: Any = None) -> Iterator[Array]:
-        """Yield the predictions of the model after each round."""
-        return self._staged_mean(X, offset)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return D^2, the share of the Poisson deviance explained.

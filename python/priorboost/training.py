@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from . import _library
-from ._library import _check, address, copy_array, lib
-from .data import Array, matrix
+from ._library import _check, address, copy_array, copy_bytes, lib
+from .data import Array, matrix, one_row_a_unit
 from .relay import Relay
 
 _ALL = 2**63 - 1
-_REPORT_SIZE = ctypes.sizeof(_library.FitReport)
+_F64, _ROUND, _FitReport = np.dtype(np.float64), _library.ROUND, _library.FitReport
+_ROUND_SIZE = _ROUND.itemsize
 # Cells of X from which a run is watched for Ctrl-C; less takes a few milliseconds.
 _WATCHED_CELLS = 1 << 17
 
@@ -99,21 +100,31 @@ class Trainer:
 # ---- Generalised linear models -------------------------------------------------------------------
 
 
-@dataclass
 class Table:
     """What the learner has: features and, by row, what else belongs to them."""
 
-    X: Array
     weight: Array | None = None
     offset: Array | None = None
+    prior: Array | None = None  # what a prior predicts
+    keys: Array | None = None  # what stands for a row in the shuffle
+    unit: Array | None = None  # the number of whom it is about
+    ids: list[str] | None = None
 
-    def take(self, keep: Array) -> Table:
-        """Return the rows that are kept."""
-        return Table(self.X[keep], _part(self.weight, keep), _part(self.offset, keep))
+    def __init__(self, X: Array) -> None:
+        self.X = X
 
-
-def _part(values: Array | None, keep: Array) -> Array | None:
-    return None if values is None else values[keep]
+    def take(self, keep: Array | None) -> Table:
+        """Return the rows that are kept: one of each unit, where rows have one; None: all."""
+        if self.unit is not None:
+            keep = one_row_a_unit(self.unit, keep, self.keys)
+        if keep is None or keep.all():
+            return self
+        out = Table(self.X[keep])
+        for name in ("weight", "offset", "prior", "keys", "unit"):
+            values = getattr(self, name)
+            setattr(out, name, None if values is None else values[keep])
+        out.ids = None if self.ids is None else [self.ids[i] for i in np.flatnonzero(keep)]
+        return out
 
 
 @dataclass
@@ -127,12 +138,9 @@ class GLMResult:
 
 
 class Run:
-    """Owns a ``pboost_run``; use it in a with statement.
+    """Owns a ``pboost_run``; use it in a with statement."""
 
-    Without a relay nobody can stop it between its rounds, nor in them: for small tables.
-    """
-
-    __slots__ = ("_borrowed", "_call", "run")
+    __slots__ = ("_borrowed", "_relay", "run")
 
     def __init__(
         self,
@@ -140,18 +148,17 @@ class Run:
         fit: _library.FitOptions,
         oracle: _library.Oracle,
         settings: Settings,
-        relay: Relay | None,
+        relay: Relay,
     ) -> None:
         x = matrix(table.X)
-        if relay is not None:
-            settings.watch_by(relay)
-            fit.watch = settings.watch
-        self._borrowed = (table, oracle, settings, relay, x)
-        self._call = _check if relay is None else relay.check
+        settings.watch_by(relay)
+        fit.watch = settings.watch
+        self._borrowed = (table, oracle, settings, x)
+        self._relay = relay
         self.run = _library.Run()
         weight, offset = address(table.weight), address(table.offset)
         try:
-            self._call(lib.run_open, self.run, x, weight, offset, oracle, fit, settings)
+            relay.check(lib.run_open, self.run, x, weight, offset, oracle, fit, settings)
         except BaseException:  # Ctrl-C may come out of a call that has succeeded
             lib.run_close(self.run)
             raise
@@ -180,7 +187,7 @@ class Run:
 
     def rounds(self, n: int = _ALL) -> None:
         """Run so many rounds, or as many as are left."""
-        self._call(lib.run_rounds, self.run, n)
+        self._relay.check(lib.run_rounds, self.run, n)
 
     def result(self) -> GLMResult:
         """Copy what the rounds have given."""
@@ -188,29 +195,32 @@ class Run:
 
 
 def _result_of(run: _library.Run, n: int) -> GLMResult:
-    """Copy what a run of n weights, the intercept's included, has given: small, so by bytes."""
-    rounds = run.rounds
-    path = bytearray(ctypes.string_at(run.path, rounds * n * 8))
-    history = ctypes.string_at(run.history, rounds * _library.ROUND.itemsize)
-    report = ctypes.string_at(run.report, _REPORT_SIZE)
+    """Copy what a run of n weights, the intercept's included, has given."""
+    rounds, covariance = run.rounds, run.covariance
+    path = copy_bytes(run.path, 8 * rounds * n)
+    history = copy_bytes(run.history, _ROUND_SIZE * rounds)
     return GLMResult(
-        np.frombuffer(path).reshape(rounds, n),
-        np.frombuffer(history, _library.ROUND),
-        _library.FitReport.from_buffer_copy(report),
-        square_of(run.covariance, n),
+        np.ndarray((rounds, n), _F64, path),
+        np.ndarray(rounds, _ROUND, history),
+        _FitReport.from_buffer_copy(_FitReport.from_address(run.report)),
+        square_of(covariance, n) if covariance else None,
     )
 
 
-def square_of(pointer: int | None, n: int) -> Array | None:
-    """Copy a matrix of n rows and columns out of C; None for a null pointer."""
-    return None if not pointer else copy_array(pointer, n * n, np.float64).reshape(n, n)
+def square_of(pointer: int, n: int) -> Array:
+    """Copy a matrix of n rows and columns out of C."""
+    return copy_array(pointer, (n, n), _F64)
 
 
 def simulate(table: Table, labels: Array, how: _library.Simulation) -> GLMResult:
-    """Train on labels in hand, all rounds in one call."""
+    """Train on labels in hand, all rounds in one call.
+
+    What is said in `how` is only read: others may be training by it.
+    """
     if table.X.size < _WATCHED_CELLS:
         return _simulate(_check, table, labels, how)
     with Relay() as relay:
+        how = _library.Simulation.from_buffer_copy(how)
         how.fit.watch = how.trainer.watch = ctypes.addressof(relay.watch)
         return _simulate(relay.check, table, labels, how)
 
@@ -232,30 +242,16 @@ def train_glm(
     fit: _library.FitOptions,
     oracle: _library.Oracle,
     settings: Settings,
-    relay: Relay | None = None,
+    relay: Relay,
     verbose: int = 0,
     after_first: Callable[[Any, _library.Coef], None] | None = None,
 ) -> GLMResult:
     """Train a generalised linear model with the answers of the oracle.
 
     What a first round taught may change what the others ask for: `after_first` is called then, with
-    the run and the model so far.  An oracle written in Python comes with the relay it uses.
+    the run and the model so far.  An oracle written in Python and the training share the relay,
+    which has been entered.
     """
-    if relay is None and table.X.size < _WATCHED_CELLS:
-        return _train(table, fit, oracle, settings, None, verbose, after_first)
-    with relay or Relay() as relay:
-        return _train(table, fit, oracle, settings, relay, verbose, after_first)
-
-
-def _train(
-    table: Table,
-    fit: _library.FitOptions,
-    oracle: _library.Oracle,
-    settings: Settings,
-    relay: Relay | None,
-    verbose: int,
-    after_first: Callable[[Any, _library.Coef], None] | None,
-) -> GLMResult:
     with Run(table, fit, oracle, settings, relay) as run:
         progress = Progress(settings.rounds, verbose)
         if after_first is not None and settings.rounds > 1:

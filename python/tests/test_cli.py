@@ -2,15 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import make_table
+from conftest import KINDS, make_table, write_csv
 
 import priorboost as pb
-
-KINDS = {
-    "linear": pb.PriorBoostRegressor,
-    "logistic": pb.PriorBoostClassifier,
-    "poisson": pb.PriorBoostPoissonRegressor,
-}
 
 CASES = [
     ("linear", ["--min-bag", 4, "--algorithm", "priorboost"],
@@ -64,15 +58,6 @@ CASES = [
 ]  # fmt: skip
 
 
-def write_csv(path, X, y, **others):
-    names = [f"x{j}" for j in range(X.shape[1])] + ["y", *others]
-    with path.open("w") as file:
-        file.write(",".join(names) + "\n")
-        for i, row in enumerate(X):
-            cells = [repr(float(v)) for v in (*row, y[i])] + [str(o[i]) for o in others.values()]
-            file.write(",".join(cells) + "\n")
-
-
 @pytest.mark.parametrize(("family", "options", "parameters"), CASES)
 def test_training_has_the_bits_of_the_command_line(cli, tmp_path, family, options, parameters):
     X, y = make_table(family, n=6000 if "--epsilon" in options else 2000)
@@ -105,6 +90,22 @@ def test_ids_and_a_prior_have_the_bits_of_the_command_line(cli, tmp_path):
     order = np.random.default_rng(1).permutation(len(X))
     again = model.fit(X[order], y[order], ids=[ids[i] for i in order])
     assert np.allclose(again.coef_, report["theta"], rtol=1e-10)
+
+
+def test_one_row_a_unit_has_the_bits_of_the_command_line(cli, tmp_path):
+    X, y = make_table("linear")
+    ids = [f"p{i * 7919 % 2003}" for i in range(len(X))]
+    who = np.random.default_rng(3).integers(0, 900, len(X))
+    write_csv(tmp_path / "d.csv", X, y, id=ids, who=who)
+    train = ["train", "--data", tmp_path / "d.csv", "--label", "y", "--family", "linear",
+             "--min-bag", 4, "--rounds", 4, "--unit", "who", "--standardize"]  # fmt: skip
+    model = pb.PriorBoostRegressor(min_bag=4, rounds=4, standardize=True)
+    report = cli(*train, "--id", "id")
+    model.fit(X, y, ids=ids, unit=who)
+    assert model.coef_.tolist() == report["theta"]
+    assert model.history_["rows"].sum() == len(np.unique(who))
+    report = cli(*train, "--exclude", "id")
+    assert model.fit(X, y, unit=who).coef_.tolist() == report["theta"]
 
 
 @pytest.mark.parametrize("estimator", ["event", "aggregate"])

@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pytest
 import sklearn
-from conftest import make_table
+from conftest import KINDS, make_table
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -15,18 +15,12 @@ from sklearn.preprocessing import StandardScaler
 
 import priorboost as pb
 
-FAMILIES = {
-    "linear": pb.PriorBoostRegressor,
-    "logistic": pb.PriorBoostClassifier,
-    "poisson": pb.PriorBoostPoissonRegressor,
-}
 
-
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", KINDS)
 def test_single_labels_give_the_ordinary_model(family):
     """At min_bag 1 and one round nothing is lost: scikit-learn's own model comes out."""
     X, y = make_table(family)
-    ours = FAMILIES[family](min_bag=1, rounds=1, l2=2.0).fit(X, y)
+    ours = KINDS[family](min_bag=1, rounds=1, l2=2.0).fit(X, y)
     peer = {
         "linear": Ridge(alpha=2.0),
         "logistic": LogisticRegression(C=0.5, tol=1e-10),
@@ -37,10 +31,10 @@ def test_single_labels_give_the_ordinary_model(family):
     assert np.isclose(ours.score(X, y), peer.score(X, y), atol=1e-6)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", KINDS)
 def test_a_fitted_model_survives_storage(family, tmp_path):
     X, y = make_table(family)
-    model = FAMILIES[family](min_bag=3).fit(X, y)
+    model = KINDS[family](min_bag=3).fit(X, y)
     joblib.dump(model, tmp_path / "model")
     for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
         assert again.predict(X).tolist() == model.predict(X).tolist()
@@ -204,14 +198,26 @@ def test_classes_may_be_any_two_labels():
         ({"schedule": "best"}, "best"),
         ({"algorithm": "oneshot", "bags": "prior"}, "oneshot"),
         ({"algorithm": "oneshot", "rounds": 2}, "oneshot"),
-        ({"epsilon": 1.0}, "bounds"),
+        ({"epsilon": 1.0}, "epsilon needs bounds"),
         ({"epsilon": -1.0, "bounds": (0, 1)}, "-1"),
-        ({"step": 0.5}, "bounds"),
+        ({"step": 0.5}, "step needs bounds"),
         ({"bounds": (-0.1, 0.1)}, "bounds"),
         ({"bag_size": 1}, "bag_size"),
         ({"l2": -1.0}, "l2"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"random_state": -1}, "random_state"),
+        ({"min_bag": "4"}, "min_bag is '4'"),
+        ({"l2": "ridge"}, "l2 is 'ridge'"),
+        ({"n_jobs": "two"}, "n_jobs is 'two'"),
+        ({"bounds": 5}, "bounds is 5"),
+        ({"bounds": (0, 1, 2)}, r"bounds is \(0, 1, 2\)"),
+        ({"bounds": (9, -9)}, "bounds"),
+        ({"step": "small", "bounds": (-9, 9)}, "step is 'small'"),
+        ({"winsorize": "far"}, "winsorize is 'far'"),
+        ({"rho": "half", "estimator": "interpolated"}, "rho is 'half'"),
+        ({"rho": 2.0, "estimator": "interpolated"}, "rho is 2"),
+        ({"epsilon": "much", "bounds": (-9, 9)}, "much"),
+        ({"algorithm": 3}, "algorithm is 3"),
     ],
 )
 def test_bad_parameters_are_refused_with_a_reason(parameters, message):
@@ -220,8 +226,49 @@ def test_bad_parameters_are_refused_with_a_reason(parameters, message):
         pb.PriorBoostRegressor(**parameters).fit(X, y)
 
 
+def test_a_prior_must_predict():
+    X, y = make_table("linear", n=200)
+    with pytest.raises(TypeError, match="prior is 3"):
+        pb.PriorBoostRegressor(prior=3).fit(X, y)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        pb.PriorBoostRegressor(prior="nowhere.json").fit(X, y)
+
+    class Odd:
+        def predict(self, X):
+            return np.full(len(X), np.nan)
+
+    with pytest.raises(ValueError, match="one finite number"):
+        pb.PriorBoostRegressor(prior=Odd()).fit(X, y)
+
+
+def test_bad_features_are_refused():
+    X, y = make_table("linear", n=200)
+    for wrong, message in (
+        (X.astype(str).astype(object) + "x", "could not convert string"),
+        (X[:, 0], "1D array|Reshape"),
+        (X[:0], "0 sample|minimum"),
+        (X[:, :0], "0 feature"),
+        (X + 1j, "[Cc]omplex"),
+        (X[:1], "minimum of 2 is required"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            pb.PriorBoostRegressor().fit(wrong, y[: len(wrong)])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        pb.PriorBoostRegressor().fit(X, y[:-1])
+    model = pb.PriorBoostRegressor(rounds=1).fit(X, y)
+    with pytest.raises(ValueError, match="offset has the shape"):
+        model.predict(X, offset=[1.0])
+    with pytest.raises(ValueError, match="3 features"):
+        model.predict(X[:, :3])
+
+
 def test_bad_labels_are_refused():
     X, y = make_table("linear", n=200)
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="label of row 7"):
+            pb.PriorBoostRegressor(rounds=1).fit(X, np.where(np.arange(200) == 7, bad, y))
+    with pytest.raises(ValueError, match="could not convert"):
+        pb.PriorBoostRegressor().fit(X, ["a"] * 200)
     with pytest.raises(ValueError, match="not negative"):
         pb.PriorBoostPoissonRegressor().fit(X, -np.ones(200))
     with pytest.raises(ValueError, match="one class"):
@@ -249,7 +296,7 @@ def test_intervals_need_a_covariance():
         model.predict_interval(X)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", KINDS)
 def test_intervals_hold_the_truth(family):
     """95 % intervals of the mean, over fresh tables: most hold it, and not all."""
     theta = np.linspace(-1.0, 1.0, 4) * (0.5 if family == "poisson" else 1.0)
@@ -258,7 +305,7 @@ def test_intervals_hold_the_truth(family):
     truth = {"linear": eta, "logistic": 1 / (1 + np.exp(-eta)), "poisson": np.exp(eta)}[family]
     held = []
     for seed in range(20):
-        model = FAMILIES[family](min_bag=5, estimator="aggregate", bags="features", rounds=1)
+        model = KINDS[family](min_bag=5, estimator="aggregate", bags="features", rounds=1)
         model.fit(*make_table(family, n=4000, seed=seed))
         lower, upper = model.predict_interval(X)
         held.append(((lower < truth) & (truth < upper)).mean())

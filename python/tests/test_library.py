@@ -8,18 +8,16 @@ import pytest
 from conftest import ROOT
 
 import priorboost as pb
-from priorboost import _library
+from priorboost import _library, _structures
 from priorboost._library import lib
+from priorboost._prototypes import PROTOTYPES
 
 HEADERS = [ROOT / "include/priorboost" / name for name in ("core.h", "cluster.h", "io.h")]
 
 STRUCTURES = {
     "pboost_" + re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower(): cls
-    for cls in vars(_library).values()
-    if isinstance(cls, type)
-    and issubclass(cls, ctypes.Structure)
-    and cls is not ctypes.Structure
-    and not cls.__name__.startswith("_")
+    for cls in vars(_structures).values()
+    if isinstance(cls, type) and issubclass(cls, ctypes.Structure) and cls is not ctypes.Structure
 }
 
 
@@ -53,13 +51,13 @@ def test_a_round_is_that_of_the_header():
     assert list(_library.ROUND.names) == header_structs()["pboost_round"]
 
 
-@pytest.mark.parametrize("name", sorted(_library._PROTOTYPES))
+@pytest.mark.parametrize("name", sorted(PROTOTYPES))
 def test_prototypes_are_those_of_the_headers(name):
     declared = re.search(rf"(\w+[ *]+)pboost_{name}\(([^;]*)\);", header_text(), re.S)
     assert declared is not None
     result, arguments = declared.groups()
     n = 0 if arguments.strip() == "void" else arguments.count(",") + 1
-    restype, argtypes = _library._PROTOTYPES[name]
+    restype, argtypes = PROTOTYPES[name]
     assert len(argtypes) == n
     assert (restype is None) == (result.strip() == "pboost_status")
 

@@ -49,6 +49,27 @@ def test_bad_bags_are_refused():
         pb.risk(np.ones((4, 1)), pb.Bags([1, 9], [0, 2]), [1.0])
 
 
+def test_bad_requests_are_refused():
+    X = np.ones((4, 1))
+    for call, message in (
+        (lambda: pb.optimal_bags([1.0, 2.0], -1), "min_bag is -1"),
+        (lambda: pb.optimal_bags([[1.0]], 1), "2 dimensions"),
+        (lambda: pb.optimal_bags([1.0, np.nan], 1), "finite"),
+        (lambda: pb.random_bags(-4, 2), "n_rows is -4"),
+        (lambda: pb.random_bags(4, 2.5), "min_bag is 2.5"),
+        (lambda: pb.feature_bags(X, 0), "min_bag is 0"),
+        (lambda: pb.feature_bags(X, 5), "min_bag is 5"),
+        (lambda: pb.plan(X, 2, family="gamma"), "family is 'gamma'"),
+        (lambda: pb.plan(X, 2, max_rows=0), "max_rows is 0"),
+        (lambda: pb.plan(X, 2, mean="low"), "mean is 'low'"),
+        (lambda: pb.risk(X, pb.Bags([0, 1], [0, 2]), [1.0], family=None), "family is None"),
+        (lambda: pb.risk(X, pb.Bags([0, 1], [0, 2]), [1.0, 2.0]), "theta has the shape"),
+        (lambda: pb.InMemoryOracle([1.0], 0), "min_bag is 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
 def test_risk_is_what_simulation_finds():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))

@@ -5,12 +5,13 @@ import http.server
 import json
 import pickle
 import socket
-import subprocess
 import threading
 
 import numpy as np
 import pytest
 from conftest import make_table
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
 
 import priorboost as pb
 
@@ -23,7 +24,8 @@ class StandIn(http.server.ThreadingHTTPServer):
     def __init__(self, labels, max_body=1 << 20):
         super().__init__(("127.0.0.1", 0), Handler)
         self.labels, self.max_body = labels, max_body
-        self.stored, self.spent, self.bodies = {}, set(), []
+        self.stored, self.spent, self.bodies, self.heads = {}, set(), [], []
+        self.config = {}  # what differs from the usual rules; ...: is left out
         self.fail_next = 0  # replies that get lost after the answer was stored
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -33,6 +35,7 @@ class StandIn(http.server.ThreadingHTTPServer):
 
     def answer(self, question):
         key = question["request_id"]
+        self.heads.append(question.get("head"))
         if key not in self.stored:
             rows = [row for bag in question["bags"] for row in bag]
             taken = [row for row in rows if row in self.spent]
@@ -61,9 +64,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.headers["Authorization"] != "Bearer secret":
             return self.reply(401, {"problem": "token-invalid", "detail": "no such token"})
-        return self.reply(200, {"min_bag": 4, "dp": False, "epsilon": None, "lower": -20.0,
-                                "upper": 20.0, "step": 2.0**-16, "units": False, "unit_rows": 1,
-                                "max_body": self.server.max_body, "version": "0"})  # fmt: skip
+        config = {"min_bag": 4, "dp": False, "epsilon": None, "lower": -20.0, "upper": 20.0,
+                  "step": 2.0**-16, "units": False, "unit_rows": 1,
+                  "max_body": self.server.max_body, "version": "0"}  # fmt: skip
+        config |= self.server.config
+        return self.reply(200, {name: v for name, v in config.items() if v is not ...})
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -100,6 +105,7 @@ def service(table):
 
 @pytest.fixture
 def oracle(service, tmp_path):
+    (tmp_path / "token").touch(mode=0o600)
     (tmp_path / "token").write_text("secret\n")
     return pb.RemoteOracle(service.url, token_file=tmp_path / "token", patience=5)
 
@@ -111,12 +117,11 @@ def test_a_service_is_as_good_as_labels(table, service, oracle):
     assert np.allclose(remote.path_, local.path_, atol=1e-4)
     assert remote.training_["min_bag"] == 4
     assert len(service.spent) == len(X)
+    assert service.heads == [None, *(f"{i:064x}" for i in range(3))]  # each says what it has seen
     assert not oracle.available(ids).any()
 
 
 def test_the_meta_estimator_learns_from_a_service(table, service, oracle):
-    from sklearn.linear_model import Ridge
-
     X, y, ids = table
     model = pb.PriorBoost(Ridge(), rounds=4).fit(X, oracle=oracle, ids=ids)
     assert model.score(X, y) > 0.9
@@ -236,8 +241,6 @@ def test_rows_that_are_not_available_are_left_out(table, service, oracle, tmp_pa
 
 
 def test_the_meta_estimator_leaves_rows_out_too(table, service, oracle):
-    from sklearn.linear_model import Ridge
-
     X, y, ids = table
     service.spent.update(ids[:200])
     skipping = dataclasses.replace(oracle, skip_unavailable=True)
@@ -274,6 +277,9 @@ def test_refusals_and_failures(table, service, oracle, tmp_path):
         pb.PriorBoostRegressor().fit(
             X, oracle=pb.RemoteOracle(service.url, tmp_path / "bad"), ids=ids
         )
+    (tmp_path / "bad").write_text("\n")
+    with pytest.raises(ValueError, match="no token on its first line"):
+        pb.RemoteOracle(service.url, tmp_path / "bad").available(ids)
     nobody = pb.RemoteOracle(f"unix:{tmp_path}/nobody", tmp_path / "token", patience=0.1)
     with pytest.raises(pb.OracleError, match="no answer"):
         pb.PriorBoostRegressor().fit(X, oracle=nobody, ids=ids)
@@ -281,38 +287,113 @@ def test_refusals_and_failures(table, service, oracle, tmp_path):
         pb.RemoteOracle("http://labels.example.org", tmp_path / "token").available(ids)
 
 
+@pytest.mark.parametrize(
+    ("lie", "message"),
+    [
+        (lambda reply: reply["answers"].pop(), "other bags"),
+        (lambda reply: reply["answers"][0].update(size=99), "other bags"),
+        (lambda reply: reply.update(request_id="another"), "other bags"),
+        (lambda reply: reply["answers"][1].update(mean=float("nan")), "finite"),
+        (lambda reply: reply["answers"][1].update(mean=None), "not what a service"),
+        (lambda reply: reply["answers"][1].pop("mean"), "'mean'"),
+        (lambda reply: reply.update(answers=7), "not what a service"),
+        (lambda reply: reply.pop("head"), "'head'"),
+    ],
+)
+def test_an_oracle_that_lies_is_found_out(table, service, keeping, lie, message):
+    X, _, ids = table
+    original = service.answer
+
+    def lying(question):
+        status, reply = original(question)
+        reply = json.loads(json.dumps(reply))
+        lie(reply)
+        return status, reply
+
+    service.answer = lying
+    with pytest.raises(pb.OracleError, match=message):
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+    assert {p.name for p in keeping.checkpoint.iterdir()} == {"rows", "ask-000000"}
+
+
+def test_rules_that_are_none_are_found_out(table, service, oracle):
+    X, _, ids = table
+    for wrong in ({"min_bag": None}, {"lower": "low"}, {"units": ...}):
+        service.config = wrong
+        with pytest.raises(pb.OracleError, match="not what a service"):
+            pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
+    service.config = {"lower": 3.0, "upper": 2.0}
+    with pytest.raises(ValueError, match="bounds"):
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
+    assert not service.spent
+
+
+def test_what_is_no_oracle_is_refused(table):
+    X, _, ids = table
+    for model in (pb.PriorBoostRegressor(), pb.PriorBoost(Ridge())):
+        with pytest.raises(TypeError, match="oracle is 'https://labels"):
+            model.fit(X, oracle="https://labels.example.org", ids=ids)
+
+
+def test_a_token_that_others_can_read(table, oracle):
+    X, _, ids = table
+    oracle.token_file.chmod(0o640)
+    with pytest.warns(UserWarning, match="others can read") as caught:
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
+    assert caught[0].filename == __file__
+
+
+# ---- Units ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def persons(table):
+    """About whom each row is: 320 persons, of whom 160 have four rows and 160 one."""
+    return [f"n{i % 160 if i < 640 else i}" for i in range(len(table[2]))]
+
+
+@pytest.mark.parametrize(
+    "learner", [pb.PriorBoostRegressor(rounds=4), pb.PriorBoost(Ridge(), rounds=4)]
+)
+def test_one_row_of_a_person_takes_part(serve, table, persons, learner, tmp_path):
+    X, y, ids = table
+    url, token = serve(ids, y, units=persons)
+    oracle = pb.RemoteOracle(url, token, checkpoint=tmp_path / "c")
+    with (
+        pytest.warns(UserWarning, match=r"unit=\.\.\."),
+        pytest.raises(pb.PrivacyError, match="unit-repeated"),
+    ):
+        clone(learner).fit(X, oracle=pb.RemoteOracle(url, token), ids=ids)
+    remote = clone(learner).fit(X, oracle=oracle, ids=ids, unit=persons)
+    again = clone(learner).fit(X, oracle=oracle, ids=ids, unit=persons)
+    assert remote.history_["rows"].sum() == 320
+    assert oracle.available(ids).sum() == 0  # a person's other rows went with the one
+    local = clone(learner).set_params(min_bag=4, bounds=(-20, 20))
+    local.fit(X, y, ids=ids, unit=persons)
+    assert remote.predict(X).tolist() == local.predict(X).tolist() == again.predict(X).tolist()
+
+
+def test_persons_of_whom_no_row_is_left_are_left_out(serve, table, persons):
+    X, y, ids = table
+    url, token = serve(ids, y, units=persons)
+    pb.PriorBoostRegressor(rounds=1).fit(
+        X[:80], oracle=pb.RemoteOracle(url, token), ids=ids[:80], unit=persons[:80]
+    )
+    oracle = pb.RemoteOracle(url, token, skip_unavailable=True)
+    model = pb.PriorBoostRegressor(rounds=1).fit(X, oracle=oracle, ids=ids, unit=persons)
+    assert model.training_["rows_spent"] == 240
+
+
 def test_it_is_a_plain_description(oracle):
     assert pickle.loads(pickle.dumps(oracle)) == oracle
 
 
-def test_the_real_service(cli, table, tmp_path):
-    """A store, a token and a service as a label holder would have them."""
-    program = cli.program
-    if "serve" not in subprocess.run([program, "--help"], capture_output=True, text=True).stdout:
-        pytest.skip("this build of the program has no service")
+def test_the_real_service(serve, table):
     X, y, ids = table
-    with (tmp_path / "labels.csv").open("w") as file:
-        file.write("id,y\n")
-        file.writelines(f"{i},{v!r}\n" for i, v in zip(ids, y.tolist(), strict=True))
-    store = f"sqlite:{tmp_path}/store.db"
-    cli("oracle", "init", "--store", store, "--min-bag", 4, "--no-noise", "--bounds", "-20,20")
-    cli("oracle", "import", "--store", store, "--data", tmp_path / "labels.csv", "--id", "id",
-        "--label", "y")  # fmt: skip
-    token = cli("oracle", "token", "create", "--store", store, "--name", "learner")["token"]
-    (tmp_path / "token").write_text(token)
-    serve = subprocess.Popen(
-        [program, "serve", "--store", store, "--listen", f"unix:{tmp_path}/socket"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    try:
-        url = serve.stdout.readline().split()[-1]
-        oracle = pb.RemoteOracle(url, token_file=tmp_path / "token")
-        remote = pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
-        again = pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
-        assert not oracle.available(ids).any()
-    finally:
-        serve.terminate()
-        serve.wait()
-        serve.stdout.close()
+    url, token = serve(ids, y)
+    oracle = pb.RemoteOracle(url, token_file=token)
+    remote = pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
+    again = pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
+    assert not oracle.available(ids).any()
     local = pb.PriorBoostRegressor(min_bag=4, rounds=4, bounds=(-20, 20)).fit(X, y, ids=ids)
     assert remote.path_.tolist() == again.path_.tolist() == local.path_.tolist()

@@ -29,17 +29,17 @@ typedef struct cli_bounds {
 typedef pboost_status cli_reader(void *target, const char *option, const char *text,
                                  pboost_error *err);
 
-cli_reader cli_read_text;     /* const char * */
-cli_reader cli_read_count;    /* size_t, at least 1 */
-cli_reader cli_read_threads;  /* int, at least 0 */
-cli_reader cli_read_seed;     /* uint64_t */
-cli_reader cli_read_number;   /* double, finite */
-cli_reader cli_read_positive; /* double, finite, at least 0 */
-cli_reader cli_read_step;     /* double, finite, more than 0 */
-cli_reader cli_read_list;     /* cli_list: A,B,C */
-cli_reader cli_read_bounds;   /* cli_bounds: LO,HI */
-cli_reader cli_read_epsilon;  /* pboost_rational */
-cli_reader cli_read_family;   /* pboost_family */
+cli_reader cli_read_text;         /* const char * */
+cli_reader cli_read_count;        /* size_t, at least 1 */
+cli_reader cli_read_threads;      /* int, at least 0 */
+cli_reader cli_read_seed;         /* uint64_t */
+cli_reader cli_read_number;       /* double, finite */
+cli_reader cli_read_not_negative; /* double, finite, at least 0 */
+cli_reader cli_read_positive;     /* double, finite, more than 0 */
+cli_reader cli_read_list;         /* cli_list: A,B,C */
+cli_reader cli_read_bounds;       /* cli_bounds: LO,HI */
+cli_reader cli_read_epsilon;      /* pboost_rational */
+cli_reader cli_read_family;       /* pboost_family */
 
 #define CLI_FAMILIES "linear|logistic|poisson"
 
@@ -99,8 +99,10 @@ pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char *
                         const cli_usage *usage, const cli_option *options, size_t n_options,
                         pboost_error *err);
 void cli_list_free(cli_list *list);
+bool cli_asks_for_help(const char *argument); /* --help, or -h as everyone types */
 
-const cli_command *cli_commands(size_t *n);        /* all */
+const cli_command *cli_commands(size_t *n);                                           /* all */
+const cli_command *cli_find(const cli_command *commands, size_t n, const char *name); /* or NULL */
 const cli_command *cli_oracle_commands(size_t *n); /* those of oracle: names of two words */
 void cli_print_commands(FILE *stream);
 
@@ -145,6 +147,8 @@ void cli_progress_left(const cli_context *cli, const char *what, double done, do
 /* Set once the user asked to stop (SIGINT, SIGTERM). */
 bool cli_interrupted(void);
 
+#define CLI_Z95 1.959963984540054 /* half an interval of 95 %, in standard errors */
+
 double cli_seconds(void); /* of a monotonic clock */
 
 /* One JSON object on stdout; takes the reference.  NULL means it could not be built. */
@@ -153,6 +157,9 @@ json_t *cli_json_number(double value); /* null where not finite */
 json_t *cli_json_numbers(const double *value, size_t n);
 json_t *cli_json_text(const char *text); /* null for NULL */
 json_t *cli_json_epsilon(pboost_rational epsilon);
+
+/* Whether a file of this name is to be a chart alone, rather than a page. */
+bool cli_names_svg(const char *path);
 
 /* Flushes stdout; an error such as a full disk is one. */
 pboost_status cli_flush(pboost_error *err);

@@ -185,7 +185,7 @@ pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error
          "linear, logistic or poisson"},
         {"--rows", "N", cli_read_count, &a.rows, NULL, "rows to write"},
         {"--features", "D", cli_read_count, &a.synthetic.features, NULL, "feature columns"},
-        {"--noise", "S", cli_read_positive, &a.synthetic.noise, &a.has_noise,
+        {"--noise", "S", cli_read_not_negative, &a.synthetic.noise, &a.has_noise,
          "standard deviation of the noise added to x theta*;\n"
          "default 0.1 for linear and --round-labels, else 0"},
         {"--round-labels", NULL, NULL, &a.synthetic.round_labels, NULL,

@@ -30,14 +30,6 @@ static pboost_status ask(const cli_command *command, page_writer *write, FILE *t
     return command->run(&cli, 2, argv, err);
 }
 
-static const cli_command *find(const cli_command *commands, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
-    return NULL;
-}
-
 /* One page: that of word[0], or of word[0] word[1]; without words the list of commands. */
 static pboost_status write_one(const char *const *word, bool man, pboost_error *err)
 {
@@ -51,10 +43,10 @@ static pboost_status write_one(const char *const *word, bool man, pboost_error *
     }
     snprintf(name, sizeof name, "%s%s%s", word[0], word[1] != NULL ? " " : "",
              word[1] != NULL ? word[1] : "");
-    found = find(commands, n, name);
+    found = cli_find(commands, n, name);
     if (found == NULL) {
         commands = cli_oracle_commands(&n);
-        found = find(commands, n, name);
+        found = cli_find(commands, n, name);
     }
     if (found == NULL || (word[1] != NULL && word[2] != NULL))
         return pboost_fail(err, PBOOST_INVALID, "command '%s' is unknown; see 'priorboost --help'",
@@ -104,7 +96,7 @@ static pboost_status print_completion(const char *shell, pboost_error *err)
                        shell);
 }
 
-/* ---- Into a folder, for packages -------------------------------------------------------------- */
+/* ---- Into a folder, for packages ------------------------------------------------------------- */
 
 static pboost_status make_folder(const char *path, pboost_error *err)
 {

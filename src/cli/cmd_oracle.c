@@ -46,7 +46,7 @@ pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *
     if (argc < 2)
         return pboost_fail(err, PBOOST_INVALID,
                            "which command? see 'priorboost oracle --help' for them");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+    if (cli_asks_for_help(argv[1]) || strcmp(argv[1], "help") == 0)
         return print_commands(err);
     forbid_core_dumps();
     for (size_t i = 0; i < N_COMMANDS; i++) {
@@ -61,7 +61,7 @@ pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *
                        argv[1]);
 }
 
-/* ---- Shared ------------------------------------------------------------------------------------ */
+/* ---- Shared ---------------------------------------------------------------------------------- */
 
 pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const char *store,
                           bool labels, pboost_error *err)

@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <page.h>
-
+#include "plan_page.h"
 #include "train.h"
 
 static const cli_usage USAGE = {
@@ -20,7 +19,7 @@ typedef struct {
     size_t sample;
 } plan_arguments;
 
-/* ---- Beliefs and settings ---------------------------------------------------------------------- */
+/* ---- Beliefs and settings -------------------------------------------------------------------- */
 
 /* The prior's weights, where its columns are those of the table. */
 static pboost_status prior_coef(pboost_coef *out, const char *path, const train_data *data,
@@ -78,34 +77,14 @@ static pboost_status set_rules(pboost_rules *rules, const plan_arguments *a,
     return pboost_rules_check(rules, err);
 }
 
-/* ---- For people -------------------------------------------------------------------------------- */
-
-static const char *basis_name(pboost_forecast forecast)
-{
-    static const char *const NAMES[] = {"information", "exact risk", "gradient bound"};
-    return NAMES[forecast];
-}
-
-static void epsilon_text(char *out, size_t size, pboost_rational epsilon)
-{
-    if (epsilon.den == 0)
-        snprintf(out, size, "none");
-    else
-        snprintf(out, size, "%g", pboost_rational_value(epsilon));
-}
+/* ---- For people ------------------------------------------------------------------------------ */
 
 static void print_warnings(const cli_context *cli, const pboost_plan *plan)
 {
-    if (plan->hopeless)
-        cli_note(cli,
-                 "warning: no way of asking is expected to do clearly better than a model that "
-                 "knows only the mean (excess %.3g); ask for a larger epsilon or more rows",
-                 plan->constant);
-    if (plan->rare)
-        cli_note(cli,
-                 "warning: only about %.3g events are expected, fewer than ten for each of %zu "
-                 "weights",
-                 plan->events, plan->n_columns + 1);
+    plan_warning warning[PLAN_MAX_WARNINGS];
+    size_t n = plan_warnings(warning, plan);
+    for (size_t i = 0; i < n; i++)
+        cli_note(cli, "warning: %s", warning[i].text);
 }
 
 static void print_assumptions(const pboost_plan *plan)
@@ -129,25 +108,24 @@ static void print_plan(const pboost_plan *plan)
            "size", "bags", "epsilon", "excess", "cautious", "std error", "from");
     for (size_t i = 0; i < plan->n_points; i++) {
         const pboost_plan_point *p = &plan->point[i];
-        char epsilon[32], se[32] = "-";
-        epsilon_text(epsilon, sizeof epsilon, p->epsilon);
+        char epsilon[PLAN_EPSILON_TEXT], se[32] = "-";
+        plan_epsilon_text(epsilon, p->epsilon);
         if (!isnan(p->se))
             snprintf(se, sizeof se, "%.3g", p->se);
         printf("%c %-10s %-9s %6zu %8zu %8zu %8s %10.3g %10.3g %10s  %s\n",
                i == plan->best ? '*' : ' ', pboost_estimator_name(p->estimator),
                pboost_strategy_name(p->bags), p->rounds, p->bag_size, p->n_bags, epsilon, p->excess,
-               p->cautious, se, basis_name(p->forecast));
+               p->cautious, se, plan_basis_name(p->forecast));
     }
     printf("  all labels %57s %10.3g\n  constant model %53s %10.3g\n", "", plan->all_labels, "",
            plan->constant);
-    const pboost_plan_point *best = &plan->point[plan->best];
-    printf("\nRecommended: --estimator %s --bags %s --rounds %zu --bag-size %zu\nbecause %s.\n",
-           pboost_estimator_name(best->estimator), pboost_strategy_name(best->bags), best->rounds,
-           best->bag_size, plan->reason);
+    char options[PLAN_OPTIONS_TEXT];
+    plan_options_text(options, plan);
+    printf("\nRecommended: %s\nbecause %s.\n", options, plan->reason);
     print_assumptions(plan);
 }
 
-/* ---- As JSON ------------------------------------------------------------------------------------ */
+/* ---- As JSON --------------------------------------------------------------------------------- */
 
 static json_t *describe_point(const pboost_plan_point *p)
 {
@@ -156,7 +134,8 @@ static json_t *describe_point(const pboost_plan_point *p)
                      "rounds", (json_int_t)p->rounds, "bag_size", (json_int_t)p->bag_size, "n_bags",
                      (json_int_t)p->n_bags, "epsilon", cli_json_epsilon(p->epsilon), "excess",
                      cli_json_number(p->excess), "cautious", cli_json_number(p->cautious),
-                     "standard_error", cli_json_number(p->se), "forecast", basis_name(p->forecast));
+                     "standard_error", cli_json_number(p->se), "forecast",
+                     plan_basis_name(p->forecast));
 }
 
 static pboost_status print_json(const plan_arguments *a, const pboost_plan *plan,
@@ -186,110 +165,7 @@ static pboost_status print_json(const plan_arguments *a, const pboost_plan *plan
         err);
 }
 
-/* ---- As a chart --------------------------------------------------------------------------------- */
-
-#define MAX_SERIES 32
-#define MAX_POINTS 32
-
-/* One curve: a way of asking, over bag sizes. */
-typedef struct {
-    char name[64];
-    double size[MAX_POINTS], excess[MAX_POINTS];
-    size_t n;
-} curve;
-
-static bool same_rational(pboost_rational a, pboost_rational b)
-{
-    return a.num == b.num && a.den == b.den;
-}
-
-static size_t collect_curves(curve *curves, const pboost_plan *plan)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < plan->n_points; i++) {
-        const pboost_plan_point *p = &plan->point[i], *last = i > 0 ? p - 1 : NULL;
-        size_t at = 0;
-        char name[64];
-        if (!same_rational(p->epsilon, plan->point[plan->best].epsilon))
-            continue;
-        (void)last;
-        snprintf(name, sizeof name, "%s, %s, %zu round%s", pboost_estimator_name(p->estimator),
-                 pboost_strategy_name(p->bags), p->rounds, p->rounds == 1 ? "" : "s");
-        while (at < n && strcmp(curves[at].name, name) != 0)
-            at++;
-        if (at == MAX_SERIES || (at < n && curves[at].n == MAX_POINTS))
-            continue;
-        if (at == n)
-            memcpy(curves[n++].name, name, sizeof name);
-        curves[at].size[curves[at].n] = (double)p->bag_size;
-        curves[at].excess[curves[at].n++] = p->cautious;
-    }
-    return n;
-}
-
-static void write_page(FILE *out, const pboost_plan *plan, const chart_figure *figure, bool html)
-{
-    if (!html) {
-        chart_write_svg(out, figure);
-        return;
-    }
-    page_begin(out, "Plan", "what each way of asking is expected to cost");
-    page_section(out, "recommendation", "Recommendation");
-    page_paragraph(out, plan->reason);
-    if (plan->hopeless)
-        page_notice(out, "No way of asking is expected to do clearly better than a model that "
-                         "knows only the mean.");
-    page_section(out, "forecast", "Forecast");
-    page_figure(out, figure);
-    page_end(out);
-}
-
-static pboost_status write_chart(const char *path, const pboost_plan *plan, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_output *output = NULL;
-    curve *curves = NULL;
-    chart_series *series = NULL;
-    const pboost_plan_point *best = &plan->point[plan->best];
-
-    NEED(curves = calloc(MAX_SERIES, sizeof *curves), err);
-    NEED(series = calloc(MAX_SERIES, sizeof *series), err);
-    size_t n = collect_curves(curves, plan);
-    for (size_t i = 0; i < n; i++)
-        series[i] = (chart_series){.colour_key = curves[i].name,
-                                   .colour = (int)i + 1,
-                                   .points = true,
-                                   .n = curves[i].n,
-                                   .x = curves[i].size,
-                                   .y = curves[i].excess};
-    chart_mark mark = {.x = (double)best->bag_size, .y = best->cautious, .label = "recommended"};
-    chart_rule rules[] = {{plan->all_labels, "all labels"}, {plan->constant, "constant model"}};
-    chart_panel panel = {.x = {.label = "bag size", .scale = CHART_LOG2},
-                         .y = {.label = "expected excess loss", .scale = CHART_LOG},
-                         .series = series,
-                         .n_series = n,
-                         .marks = &mark,
-                         .n_marks = 1,
-                         .rules = rules,
-                         .n_rules = 2};
-    chart_figure figure = {.id = "plan",
-                           .title = "Expected excess loss by bag size",
-                           .caption = plan->reason,
-                           .colour_name = "way of asking",
-                           .panels = &panel,
-                           .n_panels = 1};
-    TRY(pboost_output_open(&output, path, err));
-    size_t length = strlen(path);
-    bool svg = length > 4 && strcmp(path + length - 4, ".svg") == 0;
-    write_page(pboost_output_stream(output), plan, &figure, !svg);
-    st = pboost_output_commit(output, err);
-done:
-    free(curves);
-    free(series);
-    return st;
-}
-
-/* ---- The command -------------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_error *err)
 {
@@ -324,7 +200,7 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
     pboost_matrix x = pboost_matrix_f64(data.x, data.rows, data.cols);
     TRY(pboost_plan_make(&made, &x, data.offset, &o, err));
     if (a->train.out != NULL)
-        TRY(write_chart(a->train.out, &made, err));
+        TRY(plan_write(a->train.out, &made, err));
     print_warnings(cli, &made);
     if (cli->json)
         TRY(print_json(a, &made, &data, err));
@@ -381,16 +257,16 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
          "are forecast as well; none is no noise"},
         {"--bounds", "LO,HI", cli_read_bounds, &t->bounds, &t->has_bounds,
          "public bounds of the labels"},
-        {"--step", "Q", cli_read_step, &t->step, NULL, "labels are multiples of Q"},
+        {"--step", "Q", cli_read_positive, &t->step, NULL, "labels are multiples of Q"},
         {"--prior", "FILE", cli_read_text, &t->prior, NULL,
          "a model that is believed to be about right"},
         {"--mean", "M", cli_read_number, &a.mean, NULL, "the mean label, if it is known"},
-        {"--dispersion", "P", cli_read_step, &a.dispersion, NULL,
+        {"--dispersion", "P", cli_read_positive, &a.dispersion, NULL,
          "the labels' variance is P times the family's"},
-        {"--model-error", "V", cli_read_positive, &a.model_error, NULL,
+        {"--model-error", "V", cli_read_not_negative, &a.model_error, NULL,
          "variance that a wrong model leaves in every answer;\n"
          "default: 3 % of the variance of the means"},
-        {"--l2", "L", cli_read_positive, &t->l2, NULL,
+        {"--l2", "L", cli_read_not_negative, &t->l2, NULL,
          "the penalty to plan for; default by family"},
         {"--no-intercept", NULL, NULL, &t->no_intercept, NULL, "fit none"},
         {"--sample", "N", cli_read_count, &a.sample, NULL,

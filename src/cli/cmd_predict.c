@@ -19,11 +19,6 @@ typedef struct {
     bool interval;
 } arguments;
 
-/* By row; lower and upper are NULL where no interval is wanted. */
-typedef struct {
-    double *mean, *lower, *upper;
-} predictions;
-
 static bool needs_quotes(const char *text)
 {
     return strpbrk(text, ",;\t\"\n\r") != NULL;
@@ -91,9 +86,7 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
         TRY(text_columns_add(&text, a->id, err));
     TRY(text_columns_read(&table, &text, a->data, err));
     TRY(data_row_keys(&key, table, a->id, err)); /* ids must name rows */
-    TRY(data_predict(&p.mean, model, table, a->threads, err));
-    if (a->interval)
-        TRY(data_predict_interval(&p.lower, &p.upper, model, table, a->level, a->threads, err));
+    TRY(data_predict(&p, model, table, a->interval ? a->level : 0.0, a->threads, err));
     if (a->out != NULL || !cli->json)
         TRY(write_csv(a->out != NULL ? a->out : "-", table, a->id, &p, err));
     if (cli->json) {
@@ -114,9 +107,7 @@ done:
     free(text.name);
     pboost_table_free(table);
     free(key);
-    free(p.mean);
-    free(p.lower);
-    free(p.upper);
+    predictions_free(&p);
     return st;
 }
 
@@ -129,7 +120,7 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
         {"--model", "FILE", cli_read_text, &a.model, NULL, "the model, from train"},
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
         {"--id", "COL", cli_read_text, &a.id, NULL, "write this column before the predictions"},
-        {"--interval", "[LEVEL]", cli_read_step, &a.level, &a.interval,
+        {"--interval", "[LEVEL]", cli_read_positive, &a.level, &a.interval,
          "also lower and upper ends of intervals for the mean\nresponse; default level 0.95"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the predictions; default: stdout"},
         {"--threads", "N", cli_read_threads, &a.threads, NULL, "default: all cores"},

@@ -33,10 +33,9 @@ static pboost_status write_runs(FILE *out, const char *path, const run_record *r
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t length = strlen(path);
     run_chart chart = {0};
 
-    if (length <= 4 || strcmp(path + length - 4, ".svg") != 0)
+    if (!cli_names_svg(path))
         return run_write_page(out, runs, n, err);
     TRY(run_chart_make(&chart, runs, n, err));
     if (chart.panel.n_series == 0)

@@ -31,7 +31,7 @@ typedef struct {
     cli_list bags, epsilons, sizes;
 } arguments;
 
-/* ---- Settings ---------------------------------------------------------------------------------- */
+/* ---- Settings -------------------------------------------------------------------------------- */
 
 static pboost_status choose_experiments(repro_settings *settings, const char *name,
                                         pboost_error *err)
@@ -147,7 +147,7 @@ done:
     return st;
 }
 
-/* ---- Watching ---------------------------------------------------------------------------------- */
+/* ---- Watching -------------------------------------------------------------------------------- */
 
 static void show_progress(void *user, double done, double total, double seconds_left)
 {
@@ -160,7 +160,7 @@ static bool is_interrupted(void *user)
     return cli_interrupted();
 }
 
-/* ---- Output ------------------------------------------------------------------------------------ */
+/* ---- Output ---------------------------------------------------------------------------------- */
 
 static const char *curve_name(const repro_curve *curve)
 {
@@ -257,9 +257,9 @@ pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_erro
         {"--min-bags", "K,K,...", cli_read_list, &a.bags, NULL, "the bag sizes"},
         {"--epsilons", "E,E,...", cli_read_list, &a.epsilons, NULL,
          "privacy: the privacy budgets; inf for no noise"},
-        {"--noise", "S", cli_read_positive, &a.noise, &a.has_noise,
+        {"--noise", "S", cli_read_not_negative, &a.noise, &a.has_noise,
          "standard deviation of the noise added to x theta*; 0.1"},
-        {"--l2", "L", cli_read_positive, &a.l2, &a.has_l2,
+        {"--l2", "L", cli_read_not_negative, &a.l2, &a.has_l2,
          "penalty; default 0 for linear, 10 for the others"},
     };
 

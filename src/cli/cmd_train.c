@@ -1,5 +1,4 @@
 /* priorboost train: play both parties on one table, or learn from an oracle. */
-#include <math.h>
 #include <string.h>
 
 #include "train.h"
@@ -18,241 +17,6 @@ static const cli_usage USAGE = {
         "With --bag and --answers the bags are given: a column of the table names each row's\n"
         "bag, and the answers file has that column, 'count' and 'mean' or 'sum' (and, where the\n"
         "means are noisy, 'noise_variance')."};
-
-/* ---- The run --------------------------------------------------------------------------------- */
-
-/* What happens after a round: keep its coefficients, show progress, stop if asked. */
-typedef struct {
-    cli_context *cli;
-    const pboost_glm *glm;
-    const pboost_trainer *trainer;
-    const train_data *data;
-    train_result *result;
-    pboost_coef last; /* of the round before, in the units of x */
-    pboost_status failed;
-} observer;
-
-/* The sizes of bags first .. end, and how far apart the model sees the rows that share one. */
-static pboost_status measure_bags(train_bags *out, const train_data *data,
-                                  const pboost_fit_options *fit, const pboost_answers *answers,
-                                  size_t first, size_t end, const pboost_coef *coef)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
-    size_t begin = answers->start[first], n = answers->start[end] - begin;
-    pboost_samples samples = {.x = &x, .row = answers->row + begin, .n = n, .offset = data->offset};
-    double *mean = NULL, squares = 0.0;
-
-    *out = (train_bags){.smallest = SIZE_MAX};
-    NEED(mean = pboost_alloc(n, sizeof *mean), NULL);
-    TRY(pboost_predict(mean, fit->family, &samples, coef, fit->threads, NULL));
-    for (size_t b = first; b < end; b++) {
-        size_t size = answers->start[b + 1] - answers->start[b];
-        const double *of_bag = mean + (answers->start[b] - begin);
-        double centre = 0.0;
-        out->smallest = size < out->smallest ? size : out->smallest;
-        out->largest = size > out->largest ? size : out->largest;
-        for (size_t i = 0; i < size; i++)
-            centre += of_bag[i] / (double)size;
-        for (size_t i = 0; i < size; i++)
-            squares += (of_bag[i] - centre) * (of_bag[i] - centre);
-    }
-    out->spread = sqrt(squares / (double)n);
-done:
-    free(mean);
-    return st;
-}
-
-/* How well the model explains the round's answers, and how well the one before foretold them. */
-static pboost_status measure_round(observer *o, size_t t)
-{
-    const pboost_answers *answers = pboost_trainer_answers(o->trainer);
-    const pboost_coef *coef = pboost_glm_coef(o->glm);
-    pboost_matrix x = pboost_matrix_f64(o->data->x, o->data->rows, o->data->cols);
-    const pboost_fit_options *fit = &o->result->fit_options;
-    size_t first = answers->round_start[t], end = answers->round_start[t + 1];
-    pboost_status st = PBOOST_OK;
-
-    TRY(measure_bags(&o->result->bags_asked[t], o->data, fit, answers, first, end, coef));
-    o->result->bag_deviance[t] = o->result->bag_deviance_ahead[t] = NAN;
-    if (answers->rounded)
-        return PBOOST_OK;
-    TRY(pboost_bag_deviance(&o->result->bag_deviance[t], fit->family, &x, NULL, o->data->offset,
-                            answers, first, end, coef, fit->threads, NULL));
-    if (o->last.theta != NULL)
-        TRY(pboost_bag_deviance(&o->result->bag_deviance_ahead[t], fit->family, &x, NULL,
-                                o->data->offset, answers, first, end, &o->last, fit->threads,
-                                NULL));
-    else
-        TRY(pboost_coef_init(&o->last, coef->n, NULL));
-    memcpy(o->last.theta, coef->theta, coef->n * sizeof *coef->theta);
-    o->last.intercept = coef->intercept;
-done:
-    return st;
-}
-
-static bool on_round(void *user, pboost_round *round)
-{
-    observer *o = user;
-    const pboost_coef *coef = pboost_glm_coef(o->glm);
-    pboost_coef *copy = &o->result->path[round->round - 1];
-
-    o->failed = pboost_coef_init(copy, coef->n, NULL);
-    if (o->failed == PBOOST_OK)
-        o->failed = measure_round(o, round->round - 1);
-    if (o->failed != PBOOST_OK)
-        return false;
-    memcpy(copy->theta, coef->theta, coef->n * sizeof *coef->theta);
-    copy->intercept = coef->intercept;
-    train_data_unscale(copy, o->data);
-    cli_progress(o->cli, "training", round->round, round->rounds);
-    return !cli_interrupted();
-}
-
-static pboost_status result_reserve(train_result *result, size_t cols, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    size_t rounds = result->options.rounds, n = cols + 1;
-    NEED(result->path = calloc(rounds, sizeof *result->path), err);
-    NEED(result->bag_deviance = calloc(rounds, sizeof(double)), err);
-    NEED(result->bags_asked = calloc(rounds, sizeof *result->bags_asked), err);
-    NEED(result->bag_deviance_ahead = calloc(rounds, sizeof(double)), err);
-    if (result->estimator == PBOOST_AGGREGATE || result->estimator == PBOOST_ESTIMATOR_CV)
-        NEED(result->covariance = calloc(n * n, sizeof(double)), err);
-done:
-    return st;
-}
-
-/* With --estimator cv: the one that the last fit chose. */
-static void take_chosen(train_result *result)
-{
-    result->estimator = result->fit.estimator;
-    if (result->estimator == PBOOST_AGGREGATE)
-        return;
-    free(result->covariance); /* it has none */
-    result->covariance = NULL;
-}
-
-static pboost_status run_trainer(cli_context *cli, const train_arguments *a, const train_data *data,
-                                 const pboost_oracle *oracle, train_result *result,
-                                 pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
-    pboost_glm *glm = NULL;
-    pboost_trainer *trainer = NULL;
-    observer watch = {.cli = cli, .data = data, .result = result};
-
-    result->fit_options.estimator = result->estimator; /* a plan may have chosen it */
-    TRY(pboost_glm_create(&glm, &x, data->weight, data->offset, &result->fit_options, err));
-    pboost_learner learner = pboost_glm_learner(glm);
-    watch.glm = glm;
-    result->options.on_round = on_round;
-    result->options.user = &watch;
-    result->options.x = &x;
-    result->options.family = a->family;
-    result->rules = oracle->rules;
-    TRY(result_reserve(result, data->cols, err));
-    TRY(pboost_trainer_create(&trainer, data->rows, oracle, &learner, &result->options, err));
-    watch.trainer = trainer;
-    if (a->automatic && result->options.rounds > 1) {
-        st = pboost_trainer_step(trainer, err);
-        if (st == PBOOST_OK)
-            TRY(train_auto_revise(result, trainer, a, data, pboost_glm_coef(glm), err));
-    }
-    if (st == PBOOST_OK)
-        st = pboost_trainer_run(trainer, err);
-    if (watch.failed != PBOOST_OK)
-        FAIL(err, watch.failed, "out of memory");
-    TRY(st);
-    result->rounds = pboost_trainer_rounds_done(trainer);
-    result->rows_spent = pboost_trainer_answers(trainer)->n_rows;
-    result->fit = *pboost_glm_report(glm);
-    take_chosen(result);
-    if (result->covariance != NULL) {
-        size_t n = data->cols + 1;
-        memcpy(result->covariance, pboost_glm_covariance(glm), n * n * sizeof(double));
-        train_data_unscale_covariance(result->covariance, data);
-    }
-    NEED(result->history = pboost_alloc(result->rounds, sizeof *result->history), err);
-    memcpy(result->history, pboost_trainer_history(trainer),
-           result->rounds * sizeof *result->history);
-done:
-    result->options.user = NULL; /* it watched from this stack */
-    pboost_trainer_free(trainer);
-    pboost_glm_free(glm);
-    pboost_coef_free(&watch.last);
-    return st;
-}
-
-/* Given bags: no oracle, no rounds, one fit. */
-static pboost_status fit_given(const train_arguments *a, train_data *data, train_result *result,
-                               pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
-    pboost_coef *coef;
-
-    result->options.rounds = 1;
-    TRY(result_reserve(result, data->cols, err));
-    NEED(result->history = calloc(1, sizeof *result->history), err);
-    coef = &result->path[0];
-    TRY(pboost_coef_init(coef, data->cols, err));
-    TRY(pboost_answers_fit(coef, &result->fit, result->covariance, &x, data->weight, data->offset,
-                           &data->given, 0, &result->fit_options, err));
-    take_chosen(result);
-    TRY(pboost_bag_deviance(&result->bag_deviance[0], a->family, &x, NULL, data->offset,
-                            &data->given, 0, data->given.n_bags, coef, a->threads, err));
-    result->bag_deviance_ahead[0] = NAN;
-    TRY(measure_bags(&result->bags_asked[0], data, &result->fit_options, &data->given, 0,
-                     data->given.n_bags, coef));
-    train_data_unscale(coef, data);
-    if (result->covariance != NULL)
-        train_data_unscale_covariance(result->covariance, data);
-    result->rounds = 1;
-    result->rows_spent = data->rows;
-    result->rules.min_bag = data->least_bag;
-    result->history[0] = (pboost_round){.round = 1,
-                                        .rounds = 1,
-                                        .rows = data->rows,
-                                        .bags = data->given.n_bags,
-                                        .within = NAN,
-                                        .test_loss = NAN};
-done:
-    return st;
-}
-
-/* The test loss after every round, all models in one pass. */
-static pboost_status test_losses(const train_arguments *a, const train_data *data,
-                                 train_result *result, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->test_x, data->test_rows, data->cols);
-    pboost_samples samples = {
-        .x = &x, .n = data->test_rows, .target = data->test_label, .offset = data->test_offset};
-    double *loss = NULL;
-
-    NEED(loss = pboost_alloc(result->rounds, sizeof *loss), err);
-    TRY(pboost_losses(loss, a->family, &samples, result->path, result->rounds, a->threads, err));
-    for (size_t t = 0; t < result->rounds; t++)
-        result->history[t].test_loss = loss[t];
-done:
-    free(loss);
-    return st;
-}
-
-static void result_free(train_result *result)
-{
-    for (size_t t = 0; result->path != NULL && t < result->options.rounds; t++)
-        pboost_coef_free(&result->path[t]);
-    free(result->path);
-    free(result->history);
-    pboost_choice_free(&result->choice);
-    free(result->covariance);
-    free(result->bags_asked);
-    free(result->bag_deviance);
-    free(result->bag_deviance_ahead);
-}
 
 /* ---- Options to settings --------------------------------------------------------------------- */
 
@@ -445,10 +209,10 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         TRY(pboost_output_open(&output, a->out, err));
     if (a->report != NULL)
         TRY(pboost_output_open(&page, a->report, err));
-    TRY(a->bag != NULL ? fit_given(a, &data, &result, err)
-                       : run_trainer(cli, a, &data, &oracle.interface, &result, err));
+    TRY(a->bag != NULL ? train_run_given(&result, &data, err)
+                       : train_run(&result, cli, a, &data, &oracle.interface, err));
     if (a->test != NULL)
-        TRY(test_losses(a, &data, &result, err));
+        TRY(train_test_losses(&result, a, &data, err));
     result.seconds = cli_seconds() - began;
     if (output != NULL) {
         st = train_write_model(output, a, &data, &result, err);
@@ -466,7 +230,7 @@ done:
     pboost_output_discard(output);
     pboost_output_discard(page);
     train_oracle_close(&oracle);
-    result_free(&result);
+    train_result_free(&result);
     train_data_free(&data);
     return st;
 }
@@ -477,7 +241,7 @@ static pboost_status read_l2(void *target, const char *option, const char *text,
         *(double *)target = PBOOST_L2_CV;
         return PBOOST_OK;
     }
-    return cli_read_positive(target, option, text, err);
+    return cli_read_not_negative(target, option, text, err);
 }
 
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
@@ -504,7 +268,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--standardize", NULL, NULL, &a.standardize, NULL,
          "fit on columns of mean 0 and variance 1 (matters for l2);\n"
          "weights are reported in the units of the file"},
-        {"--winsorize", "Z", cli_read_step, &a.winsorize, NULL,
+        {"--winsorize", "Z", cli_read_positive, &a.winsorize, NULL,
          "move numbers further than Z standard deviations from\n"
          "their mean to there, in the model too"},
         {"--bag", "COL", cli_read_text, &a.bag, NULL, "given bags: what names a row's bag"},
@@ -523,14 +287,14 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "priorboost (default): train on the last slice only;\n"
          "oneshot: one round of random bags;\n"
          "pbprefix: train on all slices so far"},
-        {"--estimator", "event|aggregate|interpolated", cli_read_text, &a.estimator, NULL,
+        {"--estimator", "event|aggregate|interpolated|cv", cli_read_text, &a.estimator, NULL,
          "event (default): every row's target is its bag's answer;\n"
          "aggregate: each bag's mean prediction is fitted to its\n"
          "answer: no bias, standard errors, answers of all rounds;\n"
          "interpolated: between the unweighted bag-level loss\n"
          "and event; cv: the one of these that foretells bags left\n"
          "out of the fit best"},
-        {"--rho", "R", cli_read_positive, &a.rho, &a.has_rho,
+        {"--rho", "R", cli_read_not_negative, &a.rho, &a.has_rho,
          "interpolated: 0 is bag-level, 1 is event; default 0.5"},
         {"--covariance", "model|sandwich", cli_read_text, &a.covariance, NULL,
          "aggregate: model (default), or sandwich, which does not\n"
@@ -549,7 +313,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "answer with noise for E-label differential privacy"},
         {"--bounds", "LO,HI", cli_read_bounds, &a.bounds, &a.has_bounds,
          "public bounds of the labels"},
-        {"--step", "Q", cli_read_step, &a.step, NULL,
+        {"--step", "Q", cli_read_positive, &a.step, NULL,
          "labels are rounded to multiples of Q; default: the\n"
          "largest power of two <= (HI-LO)/2^20"},
         {"--clamp", NULL, NULL, &a.clamp, NULL, "move labels outside the bounds to them"},

@@ -97,6 +97,12 @@ bool cli_interrupted(void)
     return interrupted != 0;
 }
 
+bool cli_names_svg(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".svg") == 0;
+}
+
 pboost_status cli_flush(pboost_error *err)
 {
     if (fflush(stdout) != 0 || ferror(stdout))

@@ -96,14 +96,6 @@ static pboost_status positive_labels(double *y, const pboost_table *table, size_
     return PBOOST_OK;
 }
 
-/* What a family's labels may be. */
-static bool label_fits(pboost_family family, double y)
-{
-    return family == PBOOST_LOGISTIC  ? y == 0.0 || y == 1.0
-           : family == PBOOST_POISSON ? y >= 0.0
-                                      : true;
-}
-
 static pboost_status number_labels(double *y, const pboost_table *table, size_t col,
                                    pboost_family family, pboost_error *err)
 {
@@ -121,12 +113,12 @@ static pboost_status number_labels(double *y, const pboost_table *table, size_t 
     }
     TRY(pboost_table_numbers(&number, table, col, false, err));
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
-        if (!label_fits(family, number[i]))
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is %.17g; %s labels must be %s",
+        if (!pboost_family_allows(family, number[i]))
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is %.17g; %s labels must be %s%s",
                  pboost_table_path(table), pboost_table_line(table, i),
                  pboost_table_name(table, col), number[i], pboost_family_name(family),
-                 family == PBOOST_LOGISTIC ? "0 or 1, or use --positive VALUE"
-                                           : "numbers of at least 0");
+                 pboost_family_labels(family),
+                 family == PBOOST_LOGISTIC ? ", or use --positive VALUE" : "");
         y[i] = number[i];
     }
 done:
@@ -238,48 +230,38 @@ done:
     return st;
 }
 
-pboost_status data_predict(double **out, const pboost_model *model, const pboost_table *table,
-                           int threads, pboost_error *err)
+void predictions_free(predictions *p)
 {
-    pboost_status st = PBOOST_OK;
-    double *x = NULL, *offset = NULL, *mean = NULL;
-    size_t n = pboost_table_rows(table);
-
-    *out = NULL;
-    TRY(data_features(&x, &model->encoding, table, err));
-    TRY(data_numbers(&offset, table, model->offset, err));
-    NEED(mean = pboost_alloc(n, sizeof *mean), err);
-    pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
-    pboost_samples samples = {.x = &matrix, .n = n, .offset = offset};
-    TRY(pboost_predict(mean, model->family, &samples, &model->coef, threads, err));
-    *out = mean;
-    mean = NULL;
-done:
-    free(x);
-    free(offset);
-    free(mean);
-    return st;
+    free(p->mean);
+    free(p->lower);
+    free(p->upper);
+    *p = (predictions){0};
 }
 
-pboost_status data_predict_interval(double **lower, double **upper, const pboost_model *model,
-                                    const pboost_table *table, double level, int threads,
-                                    pboost_error *err)
+pboost_status data_predict(predictions *out, const pboost_model *model, const pboost_table *table,
+                           double level, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     double *x = NULL, *offset = NULL;
     size_t n = pboost_table_rows(table);
 
-    *lower = *upper = NULL;
+    *out = (predictions){0};
     TRY(data_features(&x, &model->encoding, table, err));
     TRY(data_numbers(&offset, table, model->offset, err));
-    NEED(*lower = pboost_alloc(n, sizeof **lower), err);
-    NEED(*upper = pboost_alloc(n, sizeof **upper), err);
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
     pboost_samples samples = {.x = &matrix, .n = n, .offset = offset};
-    TRY(pboost_predict_interval(*lower, *upper, model->family, &samples, &model->coef,
-                                model->covariance, level, threads, err));
+    NEED(out->mean = pboost_alloc(n, sizeof *out->mean), err);
+    TRY(pboost_predict(out->mean, model->family, &samples, &model->coef, threads, err));
+    if (level > 0.0) {
+        NEED(out->lower = pboost_alloc(n, sizeof *out->lower), err);
+        NEED(out->upper = pboost_alloc(n, sizeof *out->upper), err);
+        TRY(pboost_predict_interval(out->lower, out->upper, model->family, &samples, &model->coef,
+                                    model->covariance, level, threads, err));
+    }
 done:
     free(x);
     free(offset);
+    if (st != PBOOST_OK)
+        predictions_free(out);
     return st;
 }

@@ -39,13 +39,17 @@ pboost_status data_weights(double **out, const pboost_table *table, const char *
 pboost_status data_row_keys(uint64_t **out, const pboost_table *table, const char *name,
                             pboost_error *err);
 
-/* The model's prediction for each row of the table. */
-pboost_status data_predict(double **out, const pboost_model *model, const pboost_table *table,
-                           int threads, pboost_error *err);
+/* By row of a table. */
+typedef struct predictions {
+    double *mean;
+    double *lower, *upper; /* NULL: not wanted */
+} predictions;
 
-/* Between which values it lies with that confidence; the model must have a covariance. */
-pboost_status data_predict_interval(double **lower, double **upper, const pboost_model *model,
-                                    const pboost_table *table, double level, int threads,
-                                    pboost_error *err);
+void predictions_free(predictions *p);
+
+/* The model's mean response for each row of the table and, with level > 0, between which values it
+ * lies with that confidence; the model must have a covariance then. */
+pboost_status data_predict(predictions *out, const pboost_model *model, const pboost_table *table,
+                           double level, int threads, pboost_error *err);
 
 #endif

@@ -58,7 +58,7 @@ static size_t n_options(const cli_page *page)
     return page->n_options + CLI_COMMON;
 }
 
-/* ---- bash -------------------------------------------------------------------------------------- */
+/* ---- bash ------------------------------------------------------------------------------------ */
 
 static void put_names(FILE *out, bool of_oracle)
 {
@@ -140,7 +140,7 @@ static void bash_end(FILE *out)
     fputs("    esac\n}\ncomplete -F _priorboost priorboost\n", out);
 }
 
-/* ---- zsh --------------------------------------------------------------------------------------- */
+/* ---- zsh ------------------------------------------------------------------------------------- */
 
 static void zsh_names(FILE *out, bool of_oracle)
 {
@@ -220,7 +220,7 @@ static void zsh_end(FILE *out)
     fputs("    esac\n}\n_priorboost \"$@\"\n", out);
 }
 
-/* ---- fish -------------------------------------------------------------------------------------- */
+/* ---- fish ------------------------------------------------------------------------------------ */
 
 static void fish_begin(FILE *out)
 {

@@ -58,13 +58,9 @@ static const char *summary_of(const char *name)
 {
     size_t n, n_oracle;
     const cli_command *commands = cli_commands(&n), *oracle = cli_oracle_commands(&n_oracle);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return commands[i].summary;
-    for (size_t i = 0; i < n_oracle; i++)
-        if (strcmp(oracle[i].name, name) == 0)
-            return oracle[i].summary;
-    return "";
+    const cli_command *found = cli_find(commands, n, name);
+    found = found != NULL ? found : cli_find(oracle, n_oracle, name);
+    return found != NULL ? found->summary : "";
 }
 
 /* The synopsis has a form a line; those after the first begin with the program's name. */

@@ -36,11 +36,11 @@ void cli_print_commands(FILE *stream)
     fprintf(stream, "\n'priorboost COMMAND --help' tells the options of a command.\n");
 }
 
-static const cli_command *find_command(const char *name)
+const cli_command *cli_find(const cli_command *commands, size_t n, const char *name)
 {
-    for (size_t i = 0; i < N_COMMANDS; i++)
-        if (strcmp(COMMANDS[i].name, name) == 0)
-            return &COMMANDS[i];
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
     return NULL;
 }
 
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
         cli_print_commands(stderr);
         return pboost_status_describe(PBOOST_INVALID)->exit_code;
     }
-    if (strcmp(argv[1], "--help") == 0) {
+    if (cli_asks_for_help(argv[1])) {
         cli_print_commands(stdout);
         return pboost_status_describe(cli_flush(&err))->exit_code;
     }
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
         printf("priorboost %s\n", pboost_version());
         return pboost_status_describe(cli_flush(&err))->exit_code;
     }
-    const cli_command *command = find_command(argv[1]);
+    const cli_command *command = cli_find(COMMANDS, N_COMMANDS, argv[1]);
     if (command == NULL) {
         fprintf(stderr, "priorboost: command '%s' is unknown; see 'priorboost --help'\n", argv[1]);
         return pboost_status_describe(PBOOST_INVALID)->exit_code;

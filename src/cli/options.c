@@ -75,8 +75,8 @@ pboost_status cli_read_number(void *target, const char *option, const char *text
     return PBOOST_OK;
 }
 
-pboost_status cli_read_positive(void *target, const char *option, const char *text,
-                                pboost_error *err)
+pboost_status cli_read_not_negative(void *target, const char *option, const char *text,
+                                    pboost_error *err)
 {
     double value;
     if (!read_double(&value, text) || value < 0.0)
@@ -86,7 +86,8 @@ pboost_status cli_read_positive(void *target, const char *option, const char *te
     return PBOOST_OK;
 }
 
-pboost_status cli_read_step(void *target, const char *option, const char *text, pboost_error *err)
+pboost_status cli_read_positive(void *target, const char *option, const char *text,
+                                pboost_error *err)
 {
     double value;
     if (!read_double(&value, text) || value <= 0.0)
@@ -257,6 +258,11 @@ static pboost_status take_option(cli_context *cli, int *i, int argc, char **argv
     return option->read(option->target, option->name, value, err);
 }
 
+bool cli_asks_for_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
 pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char **argv,
                         const cli_usage *usage, const cli_option *options, size_t n_options,
                         pboost_error *err)
@@ -266,7 +272,7 @@ pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char *
     size_t taken = 0;
 
     for (int i = 1; i < argc; i++) { /* help wins over everything else on the line */
-        if (strcmp(argv[i], "--help") == 0) {
+        if (cli_asks_for_help(argv[i])) {
             const cli_page page = {cli->command, usage, options, n_options};
             cli->help = true;
             (cli->write_page != NULL ? cli->write_page : print_help)(cli->to, &page);

@@ -50,7 +50,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "answer exactly; claims no differential privacy"},
         {"--bounds", "LO,HI", cli_read_bounds, &bounds, &bounded,
          "the least and the largest label possible; public"},
-        {"--step", "Q", cli_read_step, &rules.rules.step, NULL,
+        {"--step", "Q", cli_read_positive, &rules.rules.step, NULL,
          "labels are rounded to multiples of it;\ndefault: a power of two near (HI-LO)/2^20"},
         {"--unit", NULL, NULL, &rules.units, NULL,
          "rows belong to units, such as persons: imports name them"},

@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The palette runs from hue to hue; runs that follow each other are kept apart in it. */
+int run_colour(size_t number)
+{
+    static const int ORDER[CHART_COLOURS - 1] = {2, 6, 4, 1, 5, 3, 7};
+    return ORDER[number % (CHART_COLOURS - 1)];
+}
+
 /* How a run learnt, in words. */
 static void name_of(char out[RUN_CHART_NAME], const pboost_training *t)
 {

@@ -99,6 +99,16 @@ typedef struct train_result {
     pboost_choice choice; /* with --auto */
 } train_result;
 
+void train_result_free(train_result *result);
+
+/* Asks the oracle round by round; or, where bags and answers are given, fits them once. */
+pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
+                        const train_data *data, const pboost_oracle *oracle, pboost_error *err);
+pboost_status train_run_given(train_result *result, const train_data *data, pboost_error *err);
+/* Fills in the test loss of every round. */
+pboost_status train_test_losses(train_result *result, const train_arguments *a,
+                                const train_data *data, pboost_error *err);
+
 /* Plans and sets options and estimator to what the plan recommends. */
 pboost_status train_auto_choose(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err);
@@ -107,9 +117,6 @@ json_t *train_describe_plan(const train_result *result);
 pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
                                 const train_arguments *a, const train_data *data,
                                 const pboost_coef *coef, pboost_error *err);
-/* The standard error of column j, or of the intercept for j == cols; NaN where unknown. */
-double train_standard_error(const train_result *r, size_t cols, size_t j);
-
 /* What a reader of the result must know, one line each; returns how many. */
 #define TRAIN_MAX_WARNINGS 12
 typedef struct train_warning {

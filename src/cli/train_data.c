@@ -22,10 +22,6 @@ static pboost_status choose_features(bool *use, const pboost_table *table, const
             use[col] = false;
         }
     }
-    /* With given bags the label is for the test table; this one may have it or not. */
-    if (a->bag != NULL && a->label != NULL &&
-        pboost_table_find(&col, table, a->label, NULL) == PBOOST_OK)
-        use[col] = false;
     for (size_t i = 0; i < a->exclude.n; i++) {
         TRY(pboost_table_find(&col, table, a->exclude.item[i], err));
         use[col] = false;
@@ -114,6 +110,7 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
     pboost_status st = PBOOST_OK;
     text_columns text = {0};
     pboost_table *table = NULL;
+    predictions prediction = {0};
 
     for (size_t i = 0; i < a->categorical.n; i++)
         TRY(text_columns_add(&text, a->categorical.item[i], err));
@@ -140,7 +137,8 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
     TRY(learn_encoding(out, table, a, err));
     TRY(data_features(&out->x, &out->encoding, table, err));
     if (a->prior != NULL)
-        TRY(data_predict(&out->prior_score, prior, table, a->threads, err));
+        TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
+    out->prior_score = prediction.mean;
 done:
     free(text.name);
     pboost_table_free(table);

@@ -5,7 +5,7 @@
 
 #include "train_rows.h"
 
-/* ---- Options ----------------------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
 {
@@ -20,8 +20,7 @@ pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
                  {a->has_bounds, "--bounds"},
                  {a->step > 0.0, "--step"},
                  {a->clamp, "--clamp"},
-                 {a->round, "--round"},
-                 {a->label != NULL && a->test == NULL, "--label"}},
+                 {a->round, "--round"}},
       without[] = {{a->token_file != NULL, "--token-file"},
                    {a->ca != NULL, "--ca"},
                    {a->checkpoint != NULL, "--checkpoint"},
@@ -38,14 +37,17 @@ pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
                                "--oracle needs %s; see 'priorboost train --help'", with[i].name);
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         if (never[i].given)
-            return pboost_fail(err, PBOOST_INVALID, "%s does not go with --oracle: %s",
-                               never[i].name,
-                               a->label != NULL ? "the labels stay there (but for those of --test)"
-                                                : "its owner has set the rules");
+            return pboost_fail(err, PBOOST_INVALID,
+                               "%s does not go with --oracle: its owner has set the rules",
+                               never[i].name);
+    if (a->label != NULL && a->test == NULL)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--label does not go with --oracle: the labels stay there (but for "
+                           "those of --test)");
     return PBOOST_OK;
 }
 
-/* ---- Opening ----------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static pboost_status one_row_a_unit(cli_context *cli, train_data *data, train_result *result,
                                     pboost_error *err)

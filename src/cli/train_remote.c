@@ -19,7 +19,7 @@ struct train_remote {
     char token[512];
 };
 
-/* ---- The token --------------------------------------------------------------------------------- */
+/* ---- The token ------------------------------------------------------------------------------- */
 
 /* The first line of the file. */
 static pboost_status read_token(train_remote *r, const char *path, pboost_error *err)
@@ -44,7 +44,7 @@ done:
     return st;
 }
 
-/* ---- The way to the oracle --------------------------------------------------------------------- */
+/* ---- The way to the oracle ------------------------------------------------------------------- */
 
 static bool should_stop(void *user)
 {
@@ -109,7 +109,7 @@ pboost_oracle train_remote_oracle(train_remote *remote)
     return pboost_remote_interface(remote->remote);
 }
 
-/* ---- Rows -------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 enum { HASH = 32 };
 

@@ -6,8 +6,6 @@
 #include "run.h"
 #include "train.h"
 
-#define Z95 1.959963984540054
-
 static const pboost_coef *final_coef(const train_result *r)
 {
     return &r->path[r->rounds - 1];
@@ -26,7 +24,8 @@ static const char *algorithm_in_use(const train_result *r)
     return r->given ? "given" : pboost_algorithm_name(r->options.algorithm);
 }
 
-double train_standard_error(const train_result *r, size_t cols, size_t j)
+/* Of column j, or of the intercept for j == cols; NaN where unknown. */
+static double standard_error(const train_result *r, size_t cols, size_t j)
 {
     double variance = r->covariance != NULL ? r->covariance[j * (cols + 2)] : NAN;
     return variance > 0.0 ? sqrt(variance) : NAN;
@@ -68,7 +67,8 @@ static void print_weight(const char *name, double weight, double error)
 {
     printf("%-32s % -12.6g", name, weight);
     if (!isnan(error))
-        printf(" %-12.4g % .6g to % .6g", error, weight - Z95 * error, weight + Z95 * error);
+        printf(" %-12.4g % .6g to % .6g", error, weight - CLI_Z95 * error,
+               weight + CLI_Z95 * error);
     putchar('\n');
 }
 
@@ -78,9 +78,9 @@ static void print_coef(const pboost_encoding *encoding, const train_result *r, b
     printf("\n%-32s %-12s", "column", " weight");
     printf(r->covariance != NULL ? " %-12s %s\n" : "\n", "std. error", " 95 % interval");
     for (size_t j = 0; j < coef->n; j++)
-        print_weight(encoding->column[j], coef->theta[j], train_standard_error(r, coef->n, j));
+        print_weight(encoding->column[j], coef->theta[j], standard_error(r, coef->n, j));
     if (intercept)
-        print_weight("(intercept)", coef->intercept, train_standard_error(r, coef->n, coef->n));
+        print_weight("(intercept)", coef->intercept, standard_error(r, coef->n, coef->n));
 }
 
 static void print_fit(const train_result *r)
@@ -189,10 +189,10 @@ static void describe_fit(json_t *report, const train_data *data, const train_res
         return;
     }
     for (size_t j = 0; j < n; j++)
-        json_array_append_new(errors, cli_json_number(train_standard_error(r, n, j)));
+        json_array_append_new(errors, cli_json_number(standard_error(r, n, j)));
     json_object_set_new(report, "standard_errors", errors);
     json_object_set_new(report, "intercept_standard_error",
-                        cli_json_number(train_standard_error(r, n, n)));
+                        cli_json_number(standard_error(r, n, n)));
     json_object_set_new(report, "covariance",
                         json_string(r->fit_options.covariance == PBOOST_COVARIANCE_SANDWICH
                                         ? "sandwich"

@@ -388,19 +388,28 @@ done:
     return st;
 }
 
+pboost_status pboost_bag_answers_check(const bag_data *data, const pboost_fit_options *options,
+                                       pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    TRY(check_options(options, err));
+    if (data->rows.n_bags == 0)
+        FAIL(err, PBOOST_BAD_DATA, "there are no bags to fit");
+    TRY(check_bags(data, err));
+done:
+    return st;
+}
+
 pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *data,
                                     const pboost_answers *answers,
                                     const pboost_fit_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    TRY(check_options(options, err));
+    TRY(pboost_bag_answers_check(data, options, err));
     if (answers->rounded)
         FAIL(err, PBOOST_INVALID,
              "the answers are rounded to 0 or 1; the %s estimator needs means as they are",
              pboost_estimator_name(options->estimator));
-    if (data->rows.n_bags == 0)
-        FAIL(err, PBOOST_BAD_DATA, "there are no bags to fit");
-    TRY(check_bags(data, err));
     pboost_samples samples = {.x = data->rows.x,
                               .row = data->rows.row + data->rows.start[0],
                               .n = data->rows.start[data->rows.n_bags] - data->rows.start[0],
@@ -423,7 +432,9 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
                                     const pboost_fit_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t n = data->rows.x->cols + options->intercept, bags = data->rows.n_bags;
+    const bag_machines *machines = data->rows.machines;
+    size_t cols = machines == NULL ? data->rows.x->cols : machines->cols;
+    size_t n = cols + options->intercept, bags = data->rows.n_bags;
     *out = (aggregate_fit){.data = *data,
                            .options = options,
                            .family = pboost_family_info(options->family),
@@ -432,9 +443,11 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
     out->start_mean = mean.nearest;
     out->mean_hidden = options->intercept && (mean.outside || mean.unclear);
     TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
-    TRY(pboost_gather_rows(&out->rows, &data->rows, &out->units, options->threads, err));
-    TRY(pboost_bagpass_init(&out->pass, &out->rows.rows, options->family, options->intercept, NULL,
-                            options->threads, err));
+    if (machines == NULL)
+        TRY(pboost_gather_rows(&out->rows, &data->rows, &out->units, options->threads, err));
+    TRY(pboost_bagpass_init(&out->pass, machines == NULL ? &out->rows.rows : &data->rows,
+                            options->family, options->intercept,
+                            machines == NULL ? NULL : &out->units.units, options->threads, err));
     TRY(pboost_bag_moments_init(&out->point, &out->pass, err));
     TRY(pboost_bag_moments_init(&out->trial, &out->pass, err));
     TRY(pboost_levenberg_init(&out->lm, n, err));
@@ -466,6 +479,28 @@ void pboost_aggregate_free(aggregate_fit *fit)
     *fit = (aggregate_fit){0};
 }
 
+pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const bag_data *data, const pboost_fit_options *options,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    aggregate_fit fit = {0};
+
+    TRY(pboost_aggregate_init(&fit, data, options, err));
+    if (options->l2 == PBOOST_L2_CV)
+        TRY(pboost_aggregate_choose_l2(&fit, coef, err));
+    TRY(pboost_aggregate_solve(&fit, report, coef, err));
+    if (covariance != NULL)
+        TRY(pboost_aggregate_covariance(covariance, &fit, err));
+    if (fit.family->curved && has_noise(data))
+        TRY(pboost_bags_are_mixed(&report->undercovers, &fit, err));
+    TRY(pboost_watch_check(options->watch, err));
+    pboost_units_leave(coef, &fit.units, fit.parameter, options->intercept);
+done:
+    pboost_aggregate_free(&fit);
+    return st;
+}
+
 pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
                                    const pboost_matrix *x, const double *weight,
                                    const double *offset, const pboost_answers *answers,
@@ -474,24 +509,14 @@ pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report,
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_report ignored = {0};
-    aggregate_fit fit = {0};
     bag_data data = pboost_bag_data(x, weight, offset, answers, first_bag);
 
     report = report != NULL ? report : &ignored;
     *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     TRY(pboost_bag_data_check(coef, &data, answers, options, err));
-    TRY(pboost_aggregate_init(&fit, &data, options, err));
-    if (options->l2 == PBOOST_L2_CV)
-        TRY(pboost_aggregate_choose_l2(&fit, coef, err));
-    TRY(pboost_aggregate_solve(&fit, report, coef, err));
-    if (covariance != NULL)
-        TRY(pboost_aggregate_covariance(covariance, &fit, err));
-    if (fit.family->curved && has_noise(&data))
-        TRY(pboost_bags_are_mixed(&report->undercovers, &fit, err));
-    pboost_units_leave(coef, &fit.units, fit.parameter, options->intercept);
+    TRY(pboost_aggregate_run(coef, report, covariance, &data, options, err));
 done:
     if (st != PBOOST_OK)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
-    pboost_aggregate_free(&fit);
     return st;
 }

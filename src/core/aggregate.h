@@ -46,6 +46,15 @@ pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *dat
                                     const pboost_answers *answers,
                                     const pboost_fit_options *options, pboost_error *err);
 
+/* The part of it that needs no rows. */
+pboost_status pboost_bag_answers_check(const bag_data *data, const pboost_fit_options *options,
+                                       pboost_error *err);
+
+/* Fits what has been checked; coef is where to start. */
+pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const bag_data *data, const pboost_fit_options *options,
+                                   pboost_error *err);
+
 /* out must not move. */
 pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
                                     const pboost_fit_options *options, pboost_error *err);

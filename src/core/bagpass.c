@@ -55,15 +55,20 @@ pboost_status pboost_bagpass_init(bag_pass *out, const bag_rows *bags, pboost_fa
 {
     pboost_status st = PBOOST_OK;
     size_t rows = bags->start[bags->n_bags] - bags->start[0];
+    size_t cols = bags->machines != NULL ? bags->machines->cols : bags->x->cols;
     bag_pass p = {.bags = *bags,
                   .family = family,
                   .intercept = intercept,
                   .threads = threads,
                   .kernels = pboost_glm_kernels(),
-                  .cols = bags->x->cols,
-                  .n_parameters = bags->x->cols + intercept};
+                  .cols = cols,
+                  .n_parameters = cols + intercept};
     if (units != NULL)
         p.units = *units;
+    if (bags->machines != NULL) {
+        *out = p;
+        return PBOOST_OK;
+    }
     p.blocks = pboost_panel_blocks(p.cols);
     p.padded = p.blocks * PANEL_LANES;
     p.stride = pboost_panel_blocks(p.n_parameters) * PANEL_LANES;
@@ -103,7 +108,10 @@ pboost_status pboost_bag_moments_init(bag_moments *out, const bag_pass *pass, pb
     *out = (bag_moments){0};
     NEED(out->mean = pboost_alloc(n, sizeof *out->mean), err);
     NEED(out->variance = pboost_alloc(n, sizeof *out->variance), err);
-    NEED(out->jacobian = pboost_alloc(n * pass->stride, sizeof *out->jacobian), err);
+    if (pass->bags.machines != NULL)
+        NEED(out->parameter = pboost_alloc(pass->n_parameters, sizeof *out->parameter), err);
+    else
+        NEED(out->jacobian = pboost_alloc(n * pass->stride, sizeof *out->jacobian), err);
 done:
     if (st != PBOOST_OK)
         pboost_bag_moments_free(out);
@@ -115,6 +123,7 @@ void pboost_bag_moments_free(bag_moments *moments)
     free(moments->mean);
     free(moments->variance);
     free(moments->jacobian);
+    free(moments->parameter);
     *moments = (bag_moments){0};
 }
 
@@ -227,6 +236,10 @@ void pboost_bagpass_run(bag_moments *out, bag_pass *pass, const double *paramete
     const double *theta = parameter + pass->intercept;
     const bag_units *u = &pass->units;
     double intercept = pass->intercept ? parameter[0] : 0.0, sum = 0.0, square = 0.0;
+    if (pass->bags.machines != NULL) {
+        pboost_machines_moments(out, pass, parameter);
+        return;
+    }
     for (size_t j = 0; j < pass->cols; j++) {
         pass->theta[j] = u->scale != NULL ? theta[j] / u->scale[j] : theta[j];
         intercept -= u->scale != NULL ? pass->theta[j] * u->center[j] : 0.0;
@@ -283,6 +296,10 @@ void pboost_bagpass_gram(double *gram, double *vector, bag_pass *pass, const bag
                          const double *weight, const double *residual)
 {
     size_t n = pass->n_parameters, chunks = pass->n_chunks;
+    if (pass->bags.machines != NULL) {
+        pboost_machines_gram(gram, vector, pass, moments, weight, residual);
+        return;
+    }
     gram_task task = {pass, moments, weight, vector != NULL ? residual : NULL,
                       (pass->bags.n_bags + chunks - 1) / chunks};
     pboost_parallel(chunks, pass->threads, gram_chunk, &task);

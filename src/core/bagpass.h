@@ -10,10 +10,20 @@
 #ifndef PBOOST_BAGPASS_H
 #define PBOOST_BAGPASS_H
 
-#include <priorboost/core.h>
+#include <priorboost/cluster.h>
 
 #include "family.h"
 #include "matrix.h"
+
+/* The machines that have the rows, where this one has not (bagparts.c).  The first call that fails is
+ * remembered and is the last: what passes give after it means nothing. */
+typedef struct {
+    const pboost_bag_parts *parts;
+    size_t cols;
+    double *sums; /* room for a Gram matrix and a vector */
+    pboost_status status;
+    pboost_error error;
+} bag_machines;
 
 /* Bag b is the rows row[start[b] .. start[b+1]) of x, at least one; row NULL: those numbers
  * themselves. */
@@ -23,6 +33,8 @@ typedef struct {
     const double *offset; /* by row of x, added to eta; NULL: 0 */
     size_t n_bags;
     const size_t *start, *row;
+    bag_machines
+        *machines; /* NULL: x is here; otherwise it is NULL, as are weight, offset and row */
 } bag_rows;
 
 /* Units in which theta is given and J returned: column j stands for (x_j - center_j) / scale_j.
@@ -36,6 +48,7 @@ typedef struct {
  * the intercept where there is one, then those by theta, then zeros. */
 typedef struct {
     double *mean, *variance, *jacobian;
+    double *parameter;       /* with machines, which keep the jacobian: where all this is */
     double eta_mean, eta_sd; /* over all rows */
 } bag_moments;
 
@@ -73,5 +86,10 @@ void pboost_bagpass_run(bag_moments *out, bag_pass *pass, const double *paramete
  * vector is not NULL, vector = sum of weight_B residual_B J_B. */
 void pboost_bagpass_gram(double *gram, double *vector, bag_pass *pass, const bag_moments *moments,
                          const double *weight, const double *residual);
+
+/* What pboost_bagpass_run and _gram do with machines. */
+void pboost_machines_moments(bag_moments *out, const bag_pass *pass, const double *parameter);
+void pboost_machines_gram(double *gram, double *vector, const bag_pass *pass,
+                          const bag_moments *moments, const double *weight, const double *residual);
 
 #endif

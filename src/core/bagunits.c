@@ -92,7 +92,9 @@ pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool 
                                 int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t cols = bags->x->cols, n = bags->start[bags->n_bags] - bags->start[0];
+    bag_machines *machines = bags->machines;
+    size_t cols = machines != NULL ? machines->cols : bags->x->cols;
+    size_t n = bags->start[bags->n_bags] - bags->start[0];
     double *work = NULL;
 
     *out = (standard_units){.cols = cols};
@@ -101,12 +103,20 @@ pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool 
     NEED(out->scale = pboost_alloc(cols, sizeof(double)), err);
     NEED(work = pboost_alloc(3 * cols, sizeof *work), err);
     double *sum = work, *square = work + cols, *base = work + 2 * cols;
-    TRY(sum_columns(sum, square, base, bags, threads, err));
+    if (machines != NULL) {
+        memcpy(base, machines->parts->base, cols * sizeof *base);
+        TRY(machines->parts->columns(machines->parts->self, sum, err));
+    } else {
+        TRY(sum_columns(sum, square, base, bags, threads, err));
+    }
     for (size_t j = 0; j < cols; j++) {
         set_column(out, j, base[j], sum[j] / (double)n, square[j] / (double)n, intercept);
         if (!isfinite(square[j]) || !isfinite(out->scale[j])) {
-            pboost_samples samples = {.x = bags->x, .row = bags->row + bags->start[0], .n = n};
-            TRY(pboost_samples_find_nonfinite(&samples, err));
+            pboost_samples samples = {.x = bags->x, .row = bags->row, .n = n};
+            if (machines == NULL) {
+                samples.row += bags->start[0];
+                TRY(pboost_samples_find_nonfinite(&samples, err));
+            }
             FAIL(err, PBOOST_BAD_DATA,
                  "column %zu overflows: columns beyond 1e150 must be rescaled", j);
         }

@@ -10,6 +10,8 @@
 
 #include <math.h>
 
+#include "family.h"
+
 answer_mean pboost_answer_mean(const bag_data *data, const double *weight, pboost_family family)
 {
     const bag_rows *rows = &data->rows;
@@ -26,21 +28,13 @@ answer_mean pboost_answer_mean(const bag_data *data, const double *weight, pboos
     }
     out.mean = out.nearest = sum / total;
     out.error = sqrt(square) / total;
-    if (family == PBOOST_LINEAR)
-        return out;
-    double upper = family == PBOOST_LOGISTIC ? 1.0 : INFINITY;
+    const family_info *info = pboost_family_info(family);
+    double lower = info->least_mean, upper = info->most_mean;
     double inside = fmin(fmax(out.error, 0.5 / total), 0.5);
-    out.outside = out.mean <= 0.0 || out.mean >= upper;
-    out.unclear = out.mean < out.error || out.mean > upper - out.error;
-    out.nearest = fmin(fmax(out.mean, inside), upper - inside);
+    out.outside = out.mean <= lower || out.mean >= upper;
+    out.unclear = out.mean < lower + out.error || out.mean > upper - out.error;
+    out.nearest = fmin(fmax(out.mean, lower + inside), upper - inside);
     return out;
-}
-
-static double link(pboost_family family, double mean)
-{
-    if (family == PBOOST_LOGISTIC)
-        return log(mean / (1.0 - mean));
-    return family == PBOOST_POISSON ? log(mean) : mean;
 }
 
 double pboost_constant_intercept(const bag_rows *rows, pboost_family family, double mean)
@@ -48,11 +42,12 @@ double pboost_constant_intercept(const bag_rows *rows, pboost_family family, dou
     bool poisson = family == PBOOST_POISSON;
     size_t first = rows->start[0], end = rows->start[rows->n_bags];
     double offset = 0.0, n = (double)(end - first);
+    double eta = pboost_family_info(family)->eta(mean);
     if (rows->offset == NULL)
-        return link(family, mean);
+        return eta;
     for (size_t i = first; i < end; i++)
         offset += poisson ? exp(rows->offset[rows->row[i]]) : rows->offset[rows->row[i]];
-    return link(family, mean) - (poisson ? log(offset / n) : offset / n);
+    return eta - (poisson ? log(offset / n) : offset / n);
 }
 
 bool pboost_constant_if_outside(pboost_coef *coef, pboost_fit_report *report, const bag_data *data,

@@ -170,8 +170,9 @@ static void losses_chunk(void *context, size_t chunk, int worker)
     size_t capacity = t->capacity;
     double *panel = t->work + (size_t)worker * t->work_size;
     double *columns = panel + capacity * t->padded, *eta = columns + capacity * t->padded;
-    double *weight = eta + capacity, *offset = weight + capacity, *twice_y = offset + capacity;
-    double *product = twice_y + capacity, *power = product + t->n_coef;
+    double *weight = eta + capacity, *offset = weight + capacity;
+    double *lean = offset + capacity, *size = lean + t->padded + 1, *largest = size + t->padded + 1;
+    double *product = largest + t->padded + 1, *power = product + t->n_coef;
     double *sums = t->sums + chunk * t->n_coef;
     const family_kernels *family = &kernels->family[t->family];
     bool at_once = family->total_columns != NULL && s->weight == NULL && s->offset == NULL;
@@ -194,13 +195,22 @@ static void losses_chunk(void *context, size_t chunk, int worker)
             size_t row = pboost_samples_row(s, at + i);
             weight[i] = s->weight != NULL ? s->weight[row] : 1.0;
             offset[i] = s->offset != NULL ? s->offset[row] : 0.0;
-            twice_y[i] = 2.0 * s->target[at + i];
         }
+        glm_scored scored = {.x = columns,
+                             .capacity = capacity,
+                             .count = count,
+                             .cols = s->x->cols,
+                             .y = s->target + at,
+                             .lean = lean,
+                             .size = size,
+                             .largest = largest};
+        if (at_once)
+            kernels->survey(&scored);
         for (size_t k = 0; k < t->n_coef; k++) {
-            if (at_once) {
-                double factor;
-                sums[k] += family->total_columns(&factor, columns, capacity, count, t->coef[k].n,
-                                                 t->coef[k].theta, t->coef[k].intercept, twice_y);
+            double total, factor;
+            if (at_once && family->total_columns(&total, &factor, &scored, t->coef[k].theta,
+                                                 t->coef[k].intercept)) {
+                sums[k] += total;
                 multiply(&product[k], &power[k], factor);
                 continue;
             }
@@ -230,8 +240,8 @@ static pboost_status losses_by_pass(double *loss, pboost_family family,
                      .padded = padded,
                      .capacity = panel_rows_for(padded),
                      .family = family};
-    t.work_size =
-        t.capacity * (2 * padded + 4) + (2 * n_coef + PANEL_LANES - 1) / PANEL_LANES * PANEL_LANES;
+    t.work_size = t.capacity * (2 * padded + 3) + 3 * (padded + 1) + 2 * n_coef;
+    t.work_size = (t.work_size + PANEL_LANES - 1) / PANEL_LANES * PANEL_LANES;
     NEED(work = pboost_alloc(n_workers * t.work_size + PANEL_LANES, sizeof *work), err);
     t.work = pboost_panel_align(work);
     NEED(t.sums = pboost_alloc(n_chunks * n_coef, sizeof *t.sums), err);

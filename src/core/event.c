@@ -3,31 +3,29 @@
  * The objective becomes callbacks for the minimiser; parameters are ordered intercept first, so that
  * of an intercept and a constant column it is the column that adds nothing.
  *
- * Large tables are fitted on every 64th and every 8th sample first: a full pass is then spent only
- * where it refines.  With many columns a Gram matrix costs more than several gradients, and that of
- * every 8th sample serves as a rough Hessian. */
+ * Large tables are fitted on a 64th and an 8th of the samples first: a full pass is then spent only
+ * where it refines.  With many columns a Gram matrix costs more than several gradients, and that of an
+ * 8th of the samples serves as a rough Hessian, as that of a 64th does in fitting the 8th. */
 #include "event.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "family.h"
-#include "large.h"
 #include "matrix.h"
 #include "newton.h"
-#include "parallel.h"
 #include "pass.h"
 #include "try.h"
 #include "workspace.h"
 
-#define COARSE 64 /* strides of the warm-up */
+#define COARSE 64 /* one sample of so many is taken in the warm-up */
 #define FINE 8
 #define WARM_UP_ROWS 1024 /* least rows of a warm-up, and least rows per parameter */
 #define WARM_UP_ROWS_PER_PARAMETER 40
-#define WARM_UP_TOLERANCE 1e-3 /* the step taken within it leaves about its square */
-#define COPY_ROWS 4096         /* of a warm-up, copied at a time */
-#define DEAR_COLUMNS 24        /* from here on a rough Hessian pays */
+#define DEAR_ROWS_PER_PARAMETER 10  /* where every step with a true Hessian is dear */
+#define FEWEST_ROWS_PER_PARAMETER 6 /* for a Hessian of any use */
+#define WARM_UP_TOLERANCE 1e-3      /* the step taken within it leaves about its square */
+#define DEAR_COLUMNS 24             /* from here on a rough Hessian pays */
 
 typedef struct {
     const pboost_fit_options *options;
@@ -35,9 +33,15 @@ typedef struct {
     size_t cols, n_parameters;
     double *theta;         /* padded */
     double at_zero, floor; /* the value where all parameters are 0; what counts as no loss at all */
-    pass_plan full, rough;
+    pass_plan full, fine, coarse; /* the last two over parts of the samples; may be empty */
     pboost_workspace *work;
 } event_fit;
+
+/* A function to minimise, and where its Hessian is dear the plan of a cheaper one. */
+typedef struct {
+    event_fit *fit;
+    pass_plan *plan, *rough;
+} stage;
 
 /* ---- The objective --------------------------------------------------------------------------- */
 
@@ -83,43 +87,30 @@ static double evaluate_pass(event_fit *fit, pass_plan *plan, const double *x, do
     return sums.value + (l2 > 0.0 ? 0.5 * l2 * penalty : 0.0);
 }
 
-static double evaluate_full(void *self, const double *x, double *gradient, double *hessian)
+static double evaluate(void *self, const double *x, double *gradient, double *hessian)
 {
-    event_fit *fit = self;
-    return evaluate_pass(fit, &fit->full, x, gradient, hessian);
-}
-
-static double evaluate_rough(void *self, const double *x, double *gradient, double *hessian)
-{
-    event_fit *fit = self;
-    return evaluate_pass(fit, &fit->rough, x, gradient, hessian);
+    const stage *s = self;
+    return evaluate_pass(s->fit, s->plan, x, gradient, hessian);
 }
 
 static void rough_hessian(void *self, const double *x, double *hessian)
 {
-    event_fit *fit = self;
-    evaluate_pass(fit, &fit->rough, x, NULL, hessian);
+    const stage *s = self;
+    evaluate_pass(s->fit, s->rough, x, NULL, hessian);
 }
 
-static double reach_full(void *self, const double *p)
+static double reach(void *self, const double *p)
 {
-    event_fit *fit = self;
-    double intercept = unpack(fit, p);
-    return pboost_pass_direction(&fit->full, fit->theta, intercept).reach;
-}
-
-static double reach_rough(void *self, const double *p)
-{
-    event_fit *fit = self;
-    double intercept = unpack(fit, p);
-    return pboost_pass_direction(&fit->rough, fit->theta, intercept).reach;
+    const stage *s = self;
+    double intercept = unpack(s->fit, p);
+    return pboost_pass_direction(s->plan, s->fit->theta, intercept).reach;
 }
 
 static bool recedes(void *self, const double *p)
 {
-    event_fit *fit = self;
-    double intercept = unpack(fit, p);
-    pass_direction d = pboost_pass_direction(&fit->full, fit->theta, intercept);
+    const stage *s = self;
+    double intercept = unpack(s->fit, p);
+    pass_direction d = pboost_pass_direction(s->plan, s->fit->theta, intercept);
     return d.reach > 0.0 && d.slope <= SLOPE_OF_ZERO;
 }
 
@@ -222,80 +213,46 @@ done:
     return st;
 }
 
-static bool enough_rows(const event_fit *fit, size_t rows)
-{
-    return rows >= WARM_UP_ROWS && rows / WARM_UP_ROWS_PER_PARAMETER >= fit->n_parameters;
-}
-
-/* A copy of every FINE-th sample in one piece: it is read several times. */
-typedef struct {
-    const pboost_samples *from;
-    size_t n;
-    double *features, *target, *weight, *offset; /* parts of block */
-    double *block;
-    pboost_matrix x;
-    pboost_samples samples;
-} part;
-
-static void copy_chunk(void *context, size_t chunk, int worker)
-{
-    part *out = context;
-    const pboost_samples *s = out->from;
-    size_t cols = s->x->cols, end = (chunk + 1) * COPY_ROWS;
-    bool adjacent = s->x->type == PBOOST_F64 && s->x->col_stride == 1;
-    (void)worker;
-    for (size_t i = chunk * COPY_ROWS; i < end && i < out->n; i++) {
-        size_t row = pboost_samples_row(s, i * FINE);
-        double *to = out->features + i * cols;
-        if (adjacent)
-            memcpy(to, (const double *)s->x->data + (ptrdiff_t)row * s->x->row_stride,
-                   cols * sizeof *to);
-        for (size_t j = 0; j < cols && !adjacent; j++)
-            to[j] = pboost_matrix_at(s->x, row, j);
-        out->target[i] = s->target[i * FINE];
-        out->weight[i] = s->weight != NULL ? s->weight[row] : 1.0;
-        out->offset[i] = s->offset != NULL ? s->offset[row] : 0.0;
-    }
-}
-
-static pboost_status copy_part(part *out, const pboost_samples *s, int threads,
-                               pboost_workspace *work, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    size_t cols = s->x->cols, n = s->n / FINE;
-    *out = (part){.from = s, .n = n};
-    NEED(out->block = pboost_take(work, n * (cols + 3), sizeof *out->block), err);
-    out->features = out->block;
-    out->target = out->features + n * cols;
-    out->weight = out->target + n;
-    out->offset = out->weight + n;
-    pboost_parallel((n + COPY_ROWS - 1) / COPY_ROWS, threads, copy_chunk, out);
-    out->x = pboost_matrix_f64(out->features, n, cols);
-    out->samples = (pboost_samples){.x = &out->x,
-                                    .n = n,
-                                    .target = out->target,
-                                    .weight = s->weight != NULL ? out->weight : NULL,
-                                    .offset = s->offset != NULL ? out->offset : NULL};
-done:
-    return st;
-}
-
 static bool dear(const event_fit *fit)
 {
     return fit->family->curved && fit->options->l2 > 0.0 && fit->cols >= DEAR_COLUMNS;
 }
 
-/* Fits every `stride`-th sample of the part, roughly.  What it finds is only a place to start. */
-static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *samples,
-                             size_t stride, pboost_error *err)
+static bool enough_rows(const event_fit *fit, size_t rows)
+{
+    size_t each = dear(fit) ? DEAR_ROWS_PER_PARAMETER : WARM_UP_ROWS_PER_PARAMETER;
+    return rows >= WARM_UP_ROWS && rows / each >= fit->n_parameters;
+}
+
+/* Plans of one of FINE samples and of fewer, unless that would be too few. */
+static pboost_status plan_parts(event_fit *fit, const pboost_samples *samples, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    size_t coarse = COARSE, most = samples->n / FEWEST_ROWS_PER_PARAMETER / fit->n_parameters;
+    if (coarse > most)
+        coarse = most;
+    TRY(pboost_pass_init_part(&fit->fine, samples, fit->family, FINE, fit->full.shift,
+                              fit->options->threads, fit->work, err));
+    fit->fine.cross = fit->options->intercept;
+    if (coarse >= 2 * FINE)
+        TRY(pboost_pass_init_part(&fit->coarse, samples, fit->family, coarse, fit->full.shift,
+                                  fit->options->threads, fit->work, err));
+    fit->coarse.cross = fit->options->intercept;
+done:
+    return st;
+}
+
+/* Fits the samples of one plan, roughly.  What it finds is only a place to start. */
+static pboost_status warm_up(double *x, event_fit *fit, pass_plan *plan, pass_plan *rough,
+                             pboost_error *err)
+{
     pboost_newton_report ignored;
+    stage s = {fit, plan, rough};
     pboost_objective f = {.n = fit->n_parameters,
-                          .self = fit,
-                          .evaluate = evaluate_rough,
+                          .self = &s,
+                          .evaluate = evaluate,
                           .rough_hessian = dear(fit) ? rough_hessian : NULL,
-                          .reach = reach_rough};
+                          .reach = reach};
     pboost_newton_options o = {.max_iterations = 12,
                                .tolerance = WARM_UP_TOLERANCE,
                                .definite = fit->options->l2 > 0.0,
@@ -303,14 +260,7 @@ static pboost_status warm_up(double *x, event_fit *fit, const pboost_samples *sa
                                .limit = INFINITY,
                                .work = fit->work,
                                .watch = fit->options->watch};
-    if (!enough_rows(fit, samples->n / stride))
-        return PBOOST_OK;
-    pboost_pass_free(&fit->rough);
-    TRY(pboost_pass_init_part(&fit->rough, samples, fit->family, stride, (double)(FINE * stride),
-                              fit->full.shift, fit->options->threads, fit->work, err));
-    TRY(pboost_newton(x, &ignored, &f, &o, err));
-done:
-    return st;
+    return pboost_newton(x, &ignored, &f, &o, err);
 }
 
 static pboost_status minimise(double *x, pboost_newton_report *report, event_fit *fit, double limit,
@@ -318,12 +268,13 @@ static pboost_status minimise(double *x, pboost_newton_report *report, event_fit
 {
     const pboost_fit_options *o = fit->options;
     bool curved = fit->family->curved, definite = o->l2 > 0.0;
+    stage s = {fit, &fit->full, &fit->fine};
     pboost_objective f = {.n = fit->n_parameters,
-                          .self = fit,
-                          .evaluate = evaluate_full,
+                          .self = &s,
+                          .evaluate = evaluate,
                           .rough_hessian =
-                              dear(fit) && fit->rough.sums != NULL ? rough_hessian : NULL,
-                          .reach = reach_full,
+                              dear(fit) && fit->fine.sums != NULL ? rough_hessian : NULL,
+                          .reach = reach,
                           .recedes = curved && !definite ? recedes : NULL};
     pboost_newton_options newton = {.max_iterations = o->max_iterations,
                                     .tolerance = o->tolerance,
@@ -351,7 +302,6 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
                                         const pboost_samples *samples, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    part copy = {0};
     size_t n = fit->n_parameters;
     bool curved = fit->family->curved, large = curved && enough_rows(fit, samples->n / FINE);
     bool given = !is_zero(x, n);
@@ -362,9 +312,12 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
         memset(x, 0, n * sizeof *x);
     }
     if (large) {
-        TRY(copy_part(&copy, samples, fit->options->threads, fit->work, err));
-        TRY(warm_up(x, fit, &copy.samples, COARSE / FINE, err));
-        TRY(warm_up(x, fit, &copy.samples, 1, err));
+        TRY(plan_parts(fit, samples, err));
+        bool few = fit->coarse.sums == NULL;
+        if (!few && fit->coarse.count / WARM_UP_ROWS_PER_PARAMETER >= n &&
+            fit->coarse.count >= WARM_UP_ROWS)
+            TRY(warm_up(x, fit, &fit->coarse, &fit->coarse, err));
+        TRY(warm_up(x, fit, &fit->fine, few ? &fit->fine : &fit->coarse, err));
         TRY(minimise(x, report, fit, fit->at_zero, err));
         if (report->started && report->rank == n)
             goto done;
@@ -372,8 +325,8 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
     }
     TRY(minimise(x, report, fit, INFINITY, err));
 done:
-    pboost_pass_free(&fit->rough);
-    pboost_give(fit->work, copy.block);
+    pboost_pass_free(&fit->coarse);
+    pboost_pass_free(&fit->fine);
     return st;
 }
 
@@ -427,8 +380,9 @@ pboost_status pboost_event_fit_in(pboost_workspace *work, pboost_coef *coef,
     fit.at_zero = pboost_event_value_at_zero(samples, options->family);
     fit.floor = fit.family->no_loss * fabs(fit.at_zero);
     shifted = options->intercept && pboost_pass_shift(shift, samples);
-    TRY(pboost_pass_init_part(&fit.full, samples, fit.family, 1, 1.0, shifted ? shift : NULL,
+    TRY(pboost_pass_init_part(&fit.full, samples, fit.family, 1, shifted ? shift : NULL,
                               options->threads, work, err));
+    fit.full.cross = options->intercept;
 
     memcpy(x + first, coef->theta, coef->n * sizeof *x);
     if (first)

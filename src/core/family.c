@@ -8,19 +8,22 @@
 #include "names.h"
 #include "try.h"
 
+/* ---- Linear ---------------------------------------------------------------------------------- */
+
 static bool any_finite(double y)
 {
     return isfinite(y);
 }
 
-static bool zero_or_one(double y)
+static double identity(double value)
 {
-    return y == 0.0 || y == 1.0;
+    return value;
 }
 
-static bool not_negative(double y)
+static double constant_variance(double mean)
 {
-    return isfinite(y) && y >= 0.0;
+    (void)mean;
+    return 1.0;
 }
 
 static double linear_slope(double y, double v)
@@ -29,9 +32,38 @@ static double linear_slope(double y, double v)
     return v == 0.0 ? 0.0 : INFINITY;
 }
 
+/* ---- Logistic -------------------------------------------------------------------------------- */
+
+static bool zero_or_one(double y)
+{
+    return y == 0.0 || y == 1.0;
+}
+
+static double logistic_mean(double eta)
+{
+    return 1.0 / (1.0 + exp(-eta));
+}
+
+static double logistic_eta(double mean)
+{
+    return log(mean / (1.0 - mean));
+}
+
+static double logistic_variance(double mean)
+{
+    return mean * (1.0 - mean);
+}
+
 static double logistic_slope(double y, double v)
 {
     return v > 0.0 ? (1.0 - y) * v : -y * v;
+}
+
+/* ---- Poisson: the mean is exp, the link log, and the variance is the mean -------------------- */
+
+static bool not_negative(double y)
+{
+    return isfinite(y) && y >= 0.0;
 }
 
 /* exp grows faster than any line; the factor stands for that, but leaves room for a rounding error
@@ -41,12 +73,15 @@ static double poisson_slope(double y, double v)
     return v > 0.0 ? (1e3 + fabs(y)) * v : -y * v;
 }
 
+/* ---- The table ------------------------------------------------------------------------------- */
+
 static const family_info FAMILIES[] = {
-    {PBOOST_LINEAR, "linear", "finite", "finite", any_finite, false, 1e-12, linear_slope},
-    {PBOOST_LOGISTIC, "logistic", "0 or 1", "between 0 and 1", zero_or_one, true, 1e-9,
-     logistic_slope},
-    {PBOOST_POISSON, "poisson", "finite and not negative", "positive", not_negative, true, 1e-6,
-     poisson_slope},
+    {PBOOST_LINEAR, "linear", "finite", "finite", any_finite, -INFINITY, INFINITY, identity,
+     identity, constant_variance, false, 1e-12, linear_slope},
+    {PBOOST_LOGISTIC, "logistic", "0 or 1", "between 0 and 1", zero_or_one, 0.0, 1.0, logistic_mean,
+     logistic_eta, logistic_variance, true, 1e-9, logistic_slope},
+    {PBOOST_POISSON, "poisson", "finite and not negative", "positive", not_negative, 0.0, INFINITY,
+     exp, log, identity, true, 1e-6, poisson_slope},
 };
 
 #define N_FAMILIES (sizeof FAMILIES / sizeof *FAMILIES)
@@ -70,6 +105,18 @@ const char *pboost_family_name(pboost_family family)
 {
     const family_info *info = pboost_family_info(family);
     return info != NULL ? info->name : "unknown";
+}
+
+bool pboost_family_allows(pboost_family family, double label)
+{
+    const family_info *info = pboost_family_info(family);
+    return info != NULL && info->label_ok(label);
+}
+
+const char *pboost_family_labels(pboost_family family)
+{
+    const family_info *info = pboost_family_info(family);
+    return info != NULL ? info->labels : "unknown";
 }
 
 pboost_status pboost_family_parse(pboost_family *out, const char *name, pboost_error *err)

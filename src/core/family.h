@@ -12,6 +12,10 @@ typedef struct {
     const char *labels; /* what a label may be, for messages */
     const char *means;  /* what a mean may be, for messages */
     bool (*label_ok)(double y);
+    double least_mean, most_mean;       /* a mean lies between them */
+    double (*mean)(double eta);         /* b', for a few rows; the kernels do many */
+    double (*eta)(double mean);         /* its inverse, the link */
+    double (*variance_at)(double mean); /* b'' there */
     bool curved;    /* b'' is not constant: fitting takes more than one Newton step */
     double no_loss; /* a fraction of the loss at theta = 0 that is as good as none */
     /* The slope of the loss at infinity along a direction in which eta changes by v: what decides

@@ -84,22 +84,15 @@ done:
     return st;
 }
 
-/* b'' where the mean is `score`, as far as a mean can be that. */
-static double variance_at(pboost_family family, double score)
-{
-    if (family == PBOOST_LOGISTIC)
-        return fmax(score * (1.0 - score), 1e-3);
-    if (family == PBOOST_POISSON)
-        return fmax(score, 1e-3);
-    return 1.0;
-}
+#define LEAST_VARIANCE 1e-3 /* of a row whose score is no mean, or all but certain */
 
 /* How much each row tells, with mean 1. */
 static void fill_weights(double *weight, pboost_family family, const double *score, size_t n)
 {
+    const family_info *info = pboost_family_info(family);
     double total = 0.0;
     for (size_t i = 0; i < n; i++) {
-        weight[i] = variance_at(family, score[i]);
+        weight[i] = fmax(info->variance_at(score[i]), LEAST_VARIANCE);
         total += weight[i];
     }
     for (size_t i = 0; i < n; i++)

@@ -1,6 +1,7 @@
 /* Intervals for predicted means: those of the linear predictor, seen through b'. */
 #include <math.h>
 
+#include "family.h"
 #include "matrix.h"
 #include "try.h"
 
@@ -29,13 +30,6 @@ static double row_error(const pboost_matrix *x, size_t row, const double *covari
     return sqrt(fmax(sum, 0.0));
 }
 
-static double mean_at(pboost_family family, double eta)
-{
-    return family == PBOOST_LINEAR     ? eta
-           : family == PBOOST_LOGISTIC ? 1.0 / (1.0 + exp(-eta))
-                                       : exp(eta);
-}
-
 pboost_status pboost_predict_interval(double *lower, double *upper, pboost_family family,
                                       const pboost_samples *samples, const pboost_coef *coef,
                                       const double *covariance, double level, int threads,
@@ -47,13 +41,15 @@ pboost_status pboost_predict_interval(double *lower, double *upper, pboost_famil
     if (!(level > 0.0 && level < 1.0))
         FAIL(err, PBOOST_INVALID, "the level of an interval is %g; it must be between 0 and 1",
              level);
+    TRY(pboost_family_check(family, err));
     NEED(eta = pboost_alloc(samples->n, sizeof *eta), err);
     TRY(pboost_predict(eta, PBOOST_LINEAR, samples, coef, threads, err));
+    const family_info *info = pboost_family_info(family);
     double z = normal_quantile(level);
     for (size_t i = 0; i < samples->n; i++) {
         double error = z * row_error(samples->x, pboost_samples_row(samples, i), covariance);
-        lower[i] = mean_at(family, eta[i] - error);
-        upper[i] = mean_at(family, eta[i] + error);
+        lower[i] = info->mean(eta[i] - error);
+        upper[i] = info->mean(eta[i] + error);
     }
 done:
     free(eta);

@@ -15,6 +15,8 @@
 #define MAX_CHUNKS 64
 #define MAX_SUMS ((size_t)1 << 23) /* values in all chunks' sums together */
 
+#define RUN 16 /* samples of a part that follow each other: memory is quickest by the kilobyte */
+
 #define CACHE_VALUES ((size_t)1 << 17) /* all panels together, kept between passes */
 #define SHIFT_SAMPLE 64                /* rows that decide whether a column is shifted */
 #define SHIFT_RATIO 16.0               /* mean over standard deviation from which it is */
@@ -76,9 +78,8 @@ static void plan_chunks(pass_plan *plan)
 }
 
 pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *samples,
-                                    const family_info *family, size_t stride, double scale,
-                                    const double *shift, int threads, pboost_workspace *memory,
-                                    pboost_error *err)
+                                    const family_info *family, size_t stride, const double *shift,
+                                    int threads, pboost_workspace *memory, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     *plan = (pass_plan){.samples = samples,
@@ -86,11 +87,12 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
                         .kernels = pboost_glm_kernels(),
                         .threads = threads,
                         .stride = stride,
-                        .count = (samples->n + stride - 1) / stride,
-                        .scale = scale,
+                        .count = stride > 1 ? samples->n / (stride * RUN) * RUN : samples->n,
                         .shift = shift,
+                        .cross = true,
                         .memory = memory,
                         .cols = samples->x->cols};
+    plan->scale = (double)samples->n / (double)plan->count;
     plan->blocks = pboost_panel_blocks(plan->cols);
     plan->padded = plan->blocks * PANEL_LANES;
     plan_chunks(plan);
@@ -106,8 +108,7 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
     plan->work = pboost_panel_align(plan->block);
     plan->cache = cache > 0 ? plan->work + work : NULL;
     plan->in_place = cache == 0 && plan->cols > PANEL_LANES && samples->row == NULL &&
-                     samples->x->type == PBOOST_F64 && samples->x->col_stride == 1 && stride == 1 &&
-                     shift == NULL;
+                     samples->x->type == PBOOST_F64 && samples->x->col_stride == 1 && shift == NULL;
 done:
     if (st != PBOOST_OK)
         pboost_pass_free(plan);
@@ -118,7 +119,7 @@ pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
                                const family_info *family, const double *shift, int threads,
                                pboost_error *err)
 {
-    return pboost_pass_init_part(plan, samples, family, 1, 1.0, shift, threads, NULL, err);
+    return pboost_pass_init_part(plan, samples, family, 1, shift, threads, NULL, err);
 }
 
 void pboost_pass_free(pass_plan *plan)
@@ -157,27 +158,63 @@ static size_t step_of(const pass_task *task)
     return smaller(larger(rows, MIN_STEP), task->plan->panel_rows);
 }
 
+/* The sample that is number r of the plan. */
+static size_t sample_of(const pass_plan *plan, size_t r)
+{
+    return plan->stride > 1 ? r / RUN * RUN * plan->stride + r % RUN : r;
+}
+
+/* How many of the n numbers from r on are samples that follow each other. */
+static size_t run_of(const pass_plan *plan, size_t r, size_t n)
+{
+    return plan->stride > 1 ? smaller(RUN - r % RUN, n) : n;
+}
+
+/* Rows to take from number `at` on, before `end`. */
+static size_t rows_from(const pass_task *task, size_t at, size_t end)
+{
+    size_t n = smaller(step_of(task), end - at);
+    return reads_in_place(task) ? run_of(task->plan, at, n) : n;
+}
+
 /* Fills target, weight and offset of the samples; returns the offsets or NULL. */
-static const double *gather_columns(pass_panel *p, const pass_plan *plan, panel_rows rows,
-                                    double *target, double *weight, double *offset)
+static const double *gather_columns(pass_panel *p, const pass_plan *plan, size_t first,
+                                    size_t count, double *target, double *weight, double *offset)
 {
     const pboost_samples *s = plan->samples;
     p->target = target;
-    if (rows.stride == 1)
-        p->target = s->target + rows.first;
+    if (plan->stride == 1)
+        p->target = s->target + first;
     else
-        for (size_t r = 0; r < rows.count; r++)
-            target[r] = s->target[rows.first + r * rows.stride];
+        for (size_t r = 0; r < count; r++)
+            target[r] = s->target[sample_of(plan, first + r)];
     p->weight = s->weight != NULL ? weight : NULL;
-    for (size_t r = 0; s->weight != NULL && r < rows.count; r++)
-        weight[r] = s->weight[pboost_samples_row(s, rows.first + r * rows.stride)];
-    for (size_t r = 0; s->offset != NULL && r < rows.count; r++)
-        offset[r] = s->offset[pboost_samples_row(s, rows.first + r * rows.stride)];
+    for (size_t r = 0; s->weight != NULL && r < count; r++)
+        weight[r] = s->weight[pboost_samples_row(s, sample_of(plan, first + r))];
+    for (size_t r = 0; s->offset != NULL && r < count; r++)
+        offset[r] = s->offset[pboost_samples_row(s, sample_of(plan, first + r))];
     return s->offset != NULL ? offset : NULL;
 }
 
+/* The panel of `count` samples from number `first` on: `to`, filled, or the matrix itself. */
+static const double *gather_panel(double *to, const pass_plan *plan, size_t first, size_t count)
+{
+    const double *x = to;
+    for (size_t r = 0, n; r < count; r += n) {
+        n = run_of(plan, first + r, count - r);
+        double *part = to + r * PANEL_LANES;
+        x = pboost_panel_gather(part, plan->pitch, plan->samples,
+                                (panel_rows){sample_of(plan, first + r), n, 1, plan->shift});
+        if (n == count)
+            return x;
+        if (x != part)
+            memcpy(part, x, n * PANEL_LANES * sizeof *part);
+    }
+    return to;
+}
+
 /* The panel from row `first` of the plan on, turned where the plan says so. */
-static const double *find_panel(const pass_plan *plan, double *work, panel_rows rows, size_t first)
+static const double *find_panel(const pass_plan *plan, double *work, size_t first, size_t count)
 {
     double *panel = work;
     if (plan->cache != NULL)
@@ -185,13 +222,14 @@ static const double *find_panel(const pass_plan *plan, double *work, panel_rows 
     if (plan->cached)
         return panel;
     if (!plan->turned)
-        return pboost_panel_gather(panel, plan->pitch, plan->samples, rows);
-    const double *x = pboost_panel_direct(plan->samples, rows);
+        return gather_panel(panel, plan, first, count);
+    const double *x = NULL;
+    if (plan->stride == 1)
+        x = pboost_panel_direct(plan->samples, (panel_rows){first, count, 1, plan->shift});
     if (x == NULL)
-        x = pboost_panel_gather(work + plan->work_size - plan->pitch * plan->padded, plan->pitch,
-                                plan->samples, rows);
+        x = gather_panel(work + plan->work_size - plan->pitch * plan->padded, plan, first, count);
     plan->kernels->transpose(
-        panel, (glm_panel){.x = x, .capacity = plan->pitch, .count = rows.count, .blocks = 1});
+        panel, (glm_panel){.x = x, .capacity = plan->pitch, .count = count, .blocks = 1});
     return panel;
 }
 
@@ -207,8 +245,8 @@ static void look_ahead(glm_panel *panel, const pass_task *task, size_t first)
         panel->ahead = panel->x + plan->pitch * plan->padded;
         panel->ahead_stride = PANEL_LANES;
     } else if (plan->cache == NULL && plan->samples->row == NULL && x->type == PBOOST_F64 &&
-               x->col_stride == 1 && plan->stride == 1) {
-        panel->ahead = (const double *)x->data + (ptrdiff_t)next * x->row_stride;
+               x->col_stride == 1 && (plan->stride == 1 || reads_in_place(task))) {
+        panel->ahead = (const double *)x->data + (ptrdiff_t)sample_of(plan, next) * x->row_stride;
         panel->ahead_stride = x->row_stride;
     }
 }
@@ -220,14 +258,13 @@ static pass_panel load_panel(const pass_task *task, int worker, size_t first, si
     size_t pitch = plan->pitch, length = plan->panel_rows;
     double *work = plan->work + (size_t)worker * plan->work_size;
     double *rest = work + pitch * plan->padded;
-    panel_rows rows = {first * plan->stride, count, plan->stride, plan->shift};
     pass_panel p = {.eta = rest, .residual = rest + length, .curvature = rest + 2 * length};
     /* The offset is needed before residual exists, and shares its place. */
     const double *offset =
-        gather_columns(&p, plan, rows, rest + 3 * length, rest + 4 * length, p.residual);
+        gather_columns(&p, plan, first, count, rest + 3 * length, rest + 4 * length, p.residual);
     bool in_place = reads_in_place(task);
     p.panel = (glm_panel){
-        .x = in_place ? NULL : find_panel(plan, work, rows, first),
+        .x = in_place ? NULL : find_panel(plan, work, first, count),
         .capacity = pitch,
         .count = count,
         .blocks = plan->blocks,
@@ -236,7 +273,7 @@ static pass_panel load_panel(const pass_task *task, int worker, size_t first, si
     if (in_place) {
         const pboost_matrix *x = plan->samples->x;
         p.table = (glm_table){
-            .x = (const double *)x->data + (ptrdiff_t)first * x->row_stride,
+            .x = (const double *)x->data + (ptrdiff_t)sample_of(plan, first) * x->row_stride,
             .row_stride = x->row_stride,
             .count = count,
             .cols = plan->cols,
@@ -267,6 +304,7 @@ static void add_turned(double *lanes, const pass_plan *plan, const pass_panel *p
                            .cols = plan->cols,
                            .residual = p->residual,
                            .curvature = p->curvature,
+                           .cross = plan->cross,
                            .ahead = p->panel.ahead,
                            .ahead_stride = p->panel.ahead_stride};
     plan->kernels->add_columns(lanes, &columns, gram);
@@ -287,9 +325,8 @@ static void add_chunk(void *context, size_t chunk, int worker)
         memset(lanes, 0, GLM_COLUMNS_LANES * sizeof *lanes);
 
     size_t end = smaller((chunk + 1) * plan->chunk_rows, plan->count);
-    size_t step = step_of(task);
-    for (size_t at = chunk * plan->chunk_rows; at < end; at += step) {
-        size_t count = smaller(step, end - at);
+    for (size_t at = chunk * plan->chunk_rows, count; at < end; at += count) {
+        count = rows_from(task, at, end);
         pass_panel p = load_panel(task, worker, at, count, true);
         family->event(head, p.residual, p.curvature, p.eta, p.target, p.weight, count);
         if (plan->turned) {
@@ -331,9 +368,8 @@ static void direction_chunk(void *context, size_t chunk, int worker)
     double *head = plan->sums + chunk * plan->sums_size;
     double reach = 0.0, slope = 0.0, length = 0.0;
     size_t end = smaller((chunk + 1) * plan->chunk_rows, plan->count);
-    size_t step = step_of(task);
-    for (size_t at = chunk * plan->chunk_rows; at < end; at += step) {
-        size_t count = smaller(step, end - at);
+    for (size_t at = chunk * plan->chunk_rows, count; at < end; at += count) {
+        count = rows_from(task, at, end);
         pass_panel p = load_panel(task, worker, at, count, false);
         for (size_t r = 0; r < count; r++) {
             double w = p.weight != NULL ? p.weight[r] : 1.0, v = p.eta[r];

@@ -16,11 +16,12 @@ typedef struct pass_plan {
     const family_info *family;
     const glm_kernels *kernels;
     int threads;
-    size_t stride;       /* takes samples 0, stride, 2 stride, ... */
-    size_t count;        /* of them */
-    double scale;        /* what every sum is multiplied by */
+    size_t stride;       /* takes one run of samples of so many */
+    size_t count;        /* samples that are taken */
+    double scale;        /* what every sum is multiplied by: all samples over those taken */
     const double *shift; /* of columns; NULL: none */
     size_t cols, padded, blocks;
+    bool cross;    /* cross terms are wanted with gram; set to false they may be left out */
     bool in_place; /* a pass without gram reads rows where they lie */
     bool turned;   /* panels hold columns: there are few enough for that to be faster */
     size_t panel_rows;
@@ -49,11 +50,11 @@ bool pboost_pass_shift(double *shift, const pboost_samples *samples);
 pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
                                const family_info *family, const double *shift, int threads,
                                pboost_error *err);
-/* The same over samples 0, stride, 2 stride, ..., every sum multiplied by scale. */
+/* The same over one of `stride` samples, 16 at a time from all over the table, every sum multiplied
+ * so that it estimates that over all of them; there must be 16 * stride samples. */
 pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *samples,
-                                    const family_info *family, size_t stride, double scale,
-                                    const double *shift, int threads, pboost_workspace *memory,
-                                    pboost_error *err);
+                                    const family_info *family, size_t stride, const double *shift,
+                                    int threads, pboost_workspace *memory, pboost_error *err);
 void pboost_pass_free(pass_plan *plan);
 
 /* theta has plan->padded entries, zeros after the columns.  The arrays of the result belong to the

@@ -17,6 +17,7 @@
 
 #include "matrix.h"
 #include "try.h"
+#include "watch.h"
 
 #define CLEARLY 0.95     /* a loss less than this part of another is clearly better */
 #define BOUNDS_SLACK 1.5 /* bounds are so many times as wide as the labels need */
@@ -158,9 +159,9 @@ static pboost_status slice_bags(pboost_bags *out, const planner *p, const manner
         return pboost_bags_random(out, n, bag_size, o->seed, err);
     if (how->bags == PBOOST_BAGS_PRIOR)
         return pboost_bags_optimal(out, score, n, bag_size, o->threads, err);
-    if (how->bags == PBOOST_BAGS_HYBRID && scored)
-        return pboost_bags_hybrid(out, &samples, o->family, score, bag_size, o->threads, err);
-    return pboost_bags_features(out, &samples, bag_size, o->threads, err);
+    return pboost_bags_watched(out, &samples, o->family,
+                               how->bags == PBOOST_BAGS_HYBRID && scored ? score : NULL, bag_size,
+                               o->threads, o->watch, err);
 }
 
 /* The bags of all rounds over the first `rows` of the order. */
@@ -242,6 +243,7 @@ static pboost_status add_points(pboost_plan *plan, planner *p, const manner *how
     double excess = NAN;
     pboost_forecast forecast = PBOOST_FORECAST_INFORMATION;
 
+    TRY(pboost_watch_check(o->watch, err));
     if (m.bags == PBOOST_BAGS_FEATURES && m.rounds > 1 && bag_size > o->rules.min_bag)
         goto done; /* shown once, to tell that rounds do not help */
     if (m.rounds == 0)

@@ -60,6 +60,7 @@ static pboost_status expected_round(loop *l, const planner *p, const size_t *row
     fit.family = o->family;
     fit.intercept = o->intercept;
     fit.threads = o->threads;
+    fit.watch = o->watch;
     TRY(pboost_event_fit(&l->coef, &report, &samples, &fit, err));
 done:
     return st;
@@ -72,16 +73,14 @@ static pboost_status coordinates(double **out, double **theta, size_t *cols, dou
 {
     pboost_status st = PBOOST_OK;
     pboost_white white = {0};
+    const family_info *info = pboost_family_info(p->options->family);
     double *weight = NULL;
 
     NEED(weight = calloc(p->x->rows, sizeof *weight), err);
     double total = 0.0, level = 0.0;
     pboost_samples samples = {.x = p->x, .row = row, .n = n, .weight = weight};
     for (size_t i = 0; i < n; i++) {
-        double v = p->options->family == PBOOST_LOGISTIC  ? mean[i] * (1.0 - mean[i])
-                   : p->options->family == PBOOST_POISSON ? mean[i]
-                                                          : 1.0;
-        weight[row[i]] = fmax(v, 1e-12);
+        weight[row[i]] = fmax(info->variance_at(mean[i]), 1e-12);
         total += weight[row[i]];
     }
     *variance = total / (double)n;
@@ -91,10 +90,7 @@ static pboost_status coordinates(double **out, double **theta, size_t *cols, dou
     NEED(*out = pboost_alloc(n * m, sizeof **out), err);
     NEED(*theta = calloc(m, sizeof **theta), err);
     for (size_t i = 0; i < n; i++) {
-        double eta = p->options->family == PBOOST_LOGISTIC  ? log(mean[i] / (1.0 - mean[i]))
-                     : p->options->family == PBOOST_POISSON ? log(mean[i])
-                                                            : mean[i];
-        double w = weight[row[i]] / total;
+        double eta = info->eta(mean[i]), w = weight[row[i]] / total;
         for (size_t j = 0; j < r; j++) {
             double z = pboost_white_coordinate(&white, j)[i * PANEL_LANES];
             (*out)[i * m + j] = z;

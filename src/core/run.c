@@ -29,7 +29,6 @@ pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x, const dou
     out->coef = pboost_glm_coef(out->glm);
     out->history = pboost_trainer_history(out->trainer);
     out->report = pboost_glm_report(out->glm);
-    out->covariance = pboost_glm_covariance(out->glm);
 done:
     if (st != PBOOST_OK)
         pboost_run_close(out);
@@ -46,6 +45,7 @@ pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *er
         TRY(pboost_trainer_step(run->trainer, err));
         memcpy(kept, run->coef->theta, d * sizeof *kept);
         kept[d] = run->coef->intercept;
+        run->covariance = pboost_glm_covariance(run->glm); /* cross-validation may choose anew */
     }
 done:
     return st;

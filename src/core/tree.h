@@ -13,9 +13,4 @@ pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const doub
                                size_t min_bag, int threads, const pboost_watch *watch,
                                pboost_error *err);
 
-/* pboost_bags_features or, where there is a score, pboost_bags_hybrid, with a watch. */
-pboost_status pboost_bags_watched(pboost_bags *out, const pboost_samples *samples,
-                                  pboost_family family, const double *score, size_t min_bag,
-                                  int threads, const pboost_watch *watch, pboost_error *err);
-
 #endif

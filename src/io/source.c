@@ -81,7 +81,8 @@ done:
     return st;
 }
 
-pboost_status pboost_source_more(source *s, pboost_error *err)
+/* Brings in at least one byte or sets eof.  Pointers into data are void afterwards. */
+static pboost_status read_more(source *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t room;
@@ -116,7 +117,7 @@ pboost_status pboost_source_need(source *s, size_t n, pboost_error *err)
     pboost_status st = PBOOST_OK;
 
     while (!s->eof && s->end - s->begin < n)
-        TRY(pboost_source_more(s, err));
+        TRY(read_more(s, err));
 done:
     return st;
 }

@@ -31,9 +31,6 @@ pboost_status pboost_source_open(source *out, const char *path, pboost_error *er
 pboost_status pboost_source_memory(source *out, const char *name, const void *data, size_t n,
                                    size_t window, pboost_error *err);
 
-/* Brings in at least one byte or sets eof.  Pointers into data are void afterwards. */
-pboost_status pboost_source_more(source *s, pboost_error *err);
-
 /* Asks for more until there are n bytes in sight or eof. */
 pboost_status pboost_source_need(source *s, size_t n, pboost_error *err);
 

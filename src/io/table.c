@@ -44,7 +44,7 @@ place pboost_place(const pboost_table *table, size_t row)
 
 /* ---- Making a table -------------------------------------------------------------------------- */
 
-pboost_status pboost_table_create(pboost_table **out, const char *path, pboost_error *err)
+static pboost_status create(pboost_table **out, const char *path, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_table *table = calloc(1, sizeof *table);
@@ -240,7 +240,7 @@ pboost_status pboost_table_read_source(pboost_table **out, source *src,
              "struct_size of the table options is %zu; it must be %zu, as "
              "PBOOST_TABLE_OPTIONS_INIT sets it",
              options->struct_size, sizeof *options);
-    TRY(pboost_table_create(&table, src->name, err));
+    TRY(create(&table, src->name, err));
     TRY(pboost_source_need(src, sizeof MAGIC - 1, err));
     if (src->end - src->begin >= sizeof MAGIC - 1 &&
         memcmp(src->data + src->begin, MAGIC, sizeof MAGIC - 1) == 0)

@@ -57,8 +57,6 @@ typedef struct place {
 
 place pboost_place(const pboost_table *table, size_t row);
 
-pboost_status pboost_table_create(pboost_table **out, const char *path, pboost_error *err);
-
 /* Adds a column, as text if options name it so; the table has no rows yet.  A name that is already
  * there is an error. */
 pboost_status pboost_table_add_column(pboost_table *table, const char *name, size_t n,

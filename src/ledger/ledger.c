@@ -171,8 +171,9 @@ done:
 
 /* ---- Claiming -------------------------------------------------------------------------------- */
 
-void pboost_ledger_slots(uint32_t *slot, const pboost_ledger *ledger, const pboost_token *token,
-                         const pboost_id *id, size_t n)
+/* The slots of ids that this token may know of; NO_NUMBER for all others. */
+static void find_slots(uint32_t *slot, const pboost_ledger *ledger, const pboost_token *token,
+                       const pboost_id *id, size_t n)
 {
     const label_table *t = &ledger->labels;
     uint32_t scope = NO_NUMBER;
@@ -356,7 +357,7 @@ static pboost_status judge_claim(pboost_reply *out, asking *a, pboost_ledger *l,
                                                           : 0;
     claim c = {a->q->n_bags, a->n, a->q->start, a->slot};
 
-    pboost_ledger_slots(a->slot, l, token, a->q->id, a->n);
+    find_slots(a->slot, l, token, a->q->id, a->n);
     return pboost_claim_judge(out, &l->rules, &l->labels, &c, quota, err);
 }
 
@@ -463,7 +464,7 @@ pboost_status pboost_ledger_available(bool *available, pboost_ledger *ledger,
     TRY(pboost_side_enter(ledger, &ledger->write, false, err));
     NEED(slot = pboost_alloc(n, sizeof *slot), err);
     TRY(pboost_labels_refresh(&ledger->labels, ledger->write.store, err));
-    pboost_ledger_slots(slot, ledger, token, id, n);
+    find_slots(slot, ledger, token, id, n);
     for (size_t i = 0; i < n; i++)
         available[i] = slot[i] != NO_NUMBER && !pboost_labels_spent(t, slot[i]) &&
                        (!t->units || t->uses[t->unit[slot[i]]] < ledger->rules.unit_rows);

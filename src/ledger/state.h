@@ -41,8 +41,4 @@ pboost_status pboost_token_check(pboost_problem *problem, const pboost_token *to
 /* Sets the problem and a message that names it. */
 pboost_status pboost_refuse(pboost_problem *out, pboost_problem problem, pboost_error *err);
 
-/* The slots of ids that this token may know of; NO_NUMBER for all others. */
-void pboost_ledger_slots(uint32_t *slot, const pboost_ledger *ledger, const pboost_token *token,
-                         const pboost_id *id, size_t n);
-
 #endif

@@ -23,7 +23,6 @@ struct pboost_remote {
     size_t n;
     char head[PBOOST_HEAD_TEXT]; /* the last one seen */
     size_t questions;            /* so far, in this run */
-    size_t remembered;
 };
 
 pboost_id pboost_remote_id(const char *text)
@@ -39,7 +38,7 @@ pboost_id pboost_remote_id(const char *text)
     return number;
 }
 
-/* ---- What the oracle says when it does not answer ---------------------------------------------- */
+/* ---- What the oracle says when it does not answer -------------------------------------------- */
 
 /* "row-spent (409): a row was answered for before: 3 rows, such as 'a', 'b'" */
 static pboost_status tell_problem(const http_reply *reply, const char *what, pboost_error *err)
@@ -73,7 +72,7 @@ static bool has_type(const http_reply *reply, const char *type)
     return strncmp(reply->type, type, n) == 0 && (reply->type[n] == '\0' || reply->type[n] == ';');
 }
 
-/* ---- Asking ------------------------------------------------------------------------------------ */
+/* ---- Asking ---------------------------------------------------------------------------------- */
 
 /* Bags first .. last of a round, as a question. */
 static pboost_status make_question(wire_question *q, const pboost_remote *r,
@@ -180,10 +179,8 @@ static pboost_status fetch_once(unsigned char **body, size_t *length, pboost_rem
              "of the first run, or another folder",
              r->checkpoint, ask_name);
     TRY(pboost_checkpoint_read(body, length, r->checkpoint, answer_name, err));
-    if (*body != NULL) {
-        r->remembered++;
+    if (*body != NULL)
         goto done;
-    }
     TRY(fetch(body, length, r, q, err));
     TRY(pboost_checkpoint_write(r->checkpoint, answer_name, *body, *length, err));
 done:
@@ -267,17 +264,7 @@ void pboost_remote_set_rows(pboost_remote *remote, const pboost_id *id, size_t n
     remote->n = n;
 }
 
-size_t pboost_remote_remembered(const pboost_remote *remote)
-{
-    return remote->remembered;
-}
-
-size_t pboost_remote_asked(const pboost_remote *remote)
-{
-    return remote->questions - remote->remembered;
-}
-
-/* ---- Rows -------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static pboost_status ask_available(bool *available, pboost_remote *r, const pboost_id *id, size_t n,
                                    pboost_error *err)
@@ -315,7 +302,7 @@ done:
     return st;
 }
 
-/* ---- Set-up ------------------------------------------------------------------------------------ */
+/* ---- Set-up ---------------------------------------------------------------------------------- */
 
 static pboost_status read_rules(pboost_remote *r, pboost_error *err)
 {

@@ -33,10 +33,6 @@ void pboost_remote_set_rows(pboost_remote *remote, const pboost_id *id, size_t n
 /* The interface to it; valid as long as the remote. */
 pboost_oracle pboost_remote_interface(pboost_remote *remote);
 
-/* Questions that a checkpoint answered, and those that the oracle did. */
-size_t pboost_remote_remembered(const pboost_remote *remote);
-size_t pboost_remote_asked(const pboost_remote *remote);
-
 /* The id that the text stands for: a number where it is the number's decimal form. */
 pboost_id pboost_remote_id(const char *text);
 

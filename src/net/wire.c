@@ -13,7 +13,7 @@
 #include "try.h"
 #include "wire_forms.h"
 
-/* ---- The two forms ----------------------------------------------------------------------------- */
+/* ---- The two forms --------------------------------------------------------------------------- */
 
 const char *pboost_wire_type(wire_format format)
 {
@@ -65,7 +65,7 @@ const char *pboost_wire_id_text(char room[24], const pboost_id *id)
     return room;
 }
 
-/* ---- The name of a question -------------------------------------------------------------------- */
+/* ---- The name of a question ------------------------------------------------------------------ */
 
 pboost_status pboost_wire_name_question(wire_question *q, pboost_error *err)
 {
@@ -86,7 +86,7 @@ done:
     return st;
 }
 
-/* ---- The rules --------------------------------------------------------------------------------- */
+/* ---- The rules ------------------------------------------------------------------------------- */
 
 pboost_status pboost_wire_write_config(unsigned char **body, size_t *length,
                                        const wire_config *config, pboost_error *err)

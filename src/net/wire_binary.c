@@ -169,7 +169,7 @@ done:
     return st;
 }
 
-/* ---- Writing ----------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static void put_head(pboost_buffer *b, const char *head)
 {
@@ -261,7 +261,7 @@ pboost_status pboost_wire_write_answer_binary(unsigned char **body, size_t *leng
     return pboost_buffer_take(body, length, &b, err);
 }
 
-/* ---- Reading an answer ------------------------------------------------------------------------- */
+/* ---- Reading an answer ----------------------------------------------------------------------- */
 
 static pboost_status get_means(wire_answer *a, rest *r, pboost_error *err)
 {

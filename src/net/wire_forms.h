@@ -1,4 +1,4 @@
-/* The two forms, for wire_form.c to choose from. */
+/* The two forms, for wire.c to choose from. */
 #ifndef PBOOST_NET_WIRE_FORMS_H
 #define PBOOST_NET_WIRE_FORMS_H
 

@@ -158,7 +158,7 @@ pboost_status pboost_wire_read_rows(wire_question *out, const unsigned char *bod
     return read_object(out, ROWS, 0, body, length, err);
 }
 
-/* ---- Writing ----------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static void put_ids(pboost_buffer *b, const pboost_id *id, const bool *which, size_t n)
 {
@@ -218,7 +218,7 @@ pboost_status pboost_wire_write_answer_json(unsigned char **body, size_t *length
     return pboost_buffer_take(body, length, &b, err);
 }
 
-/* ---- Rows -------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 pboost_status pboost_wire_write_rows(unsigned char **body, size_t *length, const pboost_id *id,
                                      size_t n, pboost_error *err)

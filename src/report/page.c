@@ -47,11 +47,6 @@ void page_section(FILE *out, const char *id, const char *title)
     element(out, "", title, "</h2>\n");
 }
 
-void page_subsection(FILE *out, const char *title)
-{
-    element(out, "<h3>", title, "</h3>\n");
-}
-
 void page_paragraph(FILE *out, const char *text)
 {
     element(out, "<p>", text, "</p>\n");

@@ -22,7 +22,6 @@ typedef struct {
 void page_contents(FILE *out, const page_entry *entries, size_t n);
 
 void page_section(FILE *out, const char *id, const char *title);
-void page_subsection(FILE *out, const char *title);
 void page_paragraph(FILE *out, const char *text);
 void page_code(FILE *out, const char *text);   /* set as typed: a command line */
 void page_notice(FILE *out, const char *text); /* must not be overlooked: "incomplete" */

@@ -7,7 +7,7 @@
 
 #include "try.h"
 
-/* ---- What the figures look like ---------------------------------------------------------------- */
+/* ---- What the figures look like -------------------------------------------------------------- */
 
 typedef struct {
     pboost_algorithm algorithm;
@@ -64,7 +64,7 @@ static const figure_plan PLANS[N_EXPERIMENTS] = {
                              {{NULL, 1, {PBOOST_PRIORBOOST}}}},
 };
 
-/* ---- Building ---------------------------------------------------------------------------------- */
+/* ---- Building -------------------------------------------------------------------------------- */
 
 static size_t bag_index(const experiment_setup *setup, size_t min_bag)
 {
@@ -234,7 +234,7 @@ void repro_figure_free(repro_figure *figure)
     *figure = (repro_figure){0};
 }
 
-/* ---- Theory ------------------------------------------------------------------------------------ */
+/* ---- Theory ---------------------------------------------------------------------------------- */
 
 enum { THEORY_CURVES = 3 }; /* of a panel: formula, bound, simulation */
 

@@ -9,7 +9,7 @@
 #include "figures.h"
 #include "try.h"
 
-/* ---- results.json ------------------------------------------------------------------------------ */
+/* ---- results.json ---------------------------------------------------------------------------- */
 
 static json_t *json_point(experiment_axis axis, double x)
 {
@@ -125,7 +125,7 @@ json_t *repro_results_json(const repro_findings *f)
     return object;
 }
 
-/* ---- Tables ------------------------------------------------------------------------------------ */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 static void write_csv(FILE *out, const repro_results *results, experiment_id id)
 {
@@ -156,7 +156,7 @@ static void write_theory_csv(FILE *out, const repro_theory *theory)
     }
 }
 
-/* ---- Files ------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static pboost_status open_file(pboost_output **out, const char *dir, const char *name,
                                const char *ending, pboost_error *err)

@@ -9,7 +9,7 @@
 #include "output.h"
 #include "try.h"
 
-/* ---- The run ----------------------------------------------------------------------------------- */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 static void write_facts(FILE *out, const repro_results *results)
 {
@@ -32,7 +32,7 @@ static void write_facts(FILE *out, const repro_results *results)
     page_facts(out, facts, sizeof facts / sizeof *facts);
 }
 
-/* ---- Claims ------------------------------------------------------------------------------------ */
+/* ---- Claims ---------------------------------------------------------------------------------- */
 
 static pboost_status write_claims(FILE *out, const repro_claims *claims, pboost_error *err)
 {
@@ -82,7 +82,7 @@ done:
     return st;
 }
 
-/* ---- Figures ----------------------------------------------------------------------------------- */
+/* ---- Figures --------------------------------------------------------------------------------- */
 
 static const char *curve_name(const repro_curve *curve)
 {
@@ -165,7 +165,7 @@ done:
     return st;
 }
 
-/* ---- Theory ------------------------------------------------------------------------------------ */
+/* ---- Theory ---------------------------------------------------------------------------------- */
 
 static void add_risk(grid *cells, const theory_risk *r)
 {
@@ -256,7 +256,7 @@ done:
     return st;
 }
 
-/* ---- The page ---------------------------------------------------------------------------------- */
+/* ---- The page -------------------------------------------------------------------------------- */
 
 static void write_contents(FILE *out, const repro_settings *settings)
 {

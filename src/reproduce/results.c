@@ -9,7 +9,7 @@
 #include "try.h"
 #include "workers.h"
 
-/* ---- The machine ------------------------------------------------------------------------------- */
+/* ---- The machine ----------------------------------------------------------------------------- */
 
 /* The value of the first line of /proc/cpuinfo that starts with "model name", where there is one. */
 static void find_processor(char *out, size_t size)
@@ -41,7 +41,7 @@ static void describe_machine(char *out, size_t size, int threads)
              name.sysname, name.machine, repro_threads(threads), repro_threads(0));
 }
 
-/* ---- Averages ---------------------------------------------------------------------------------- */
+/* ---- Averages -------------------------------------------------------------------------------- */
 
 static pboost_status average(repro_curve *curve, const repro_plan *plan, experiment_id id,
                              size_t n_points, size_t realizations, pboost_error *err)
@@ -125,7 +125,7 @@ void repro_results_free(repro_results *results)
     *results = (repro_results){0};
 }
 
-/* ---- Looking up -------------------------------------------------------------------------------- */
+/* ---- Looking up ------------------------------------------------------------------------------ */
 
 const repro_curve *repro_results_find(const repro_results *results, experiment_id experiment,
                                       pboost_algorithm algorithm, experiment_penalty penalty,

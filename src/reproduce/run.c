@@ -47,7 +47,7 @@ static double elapsed(const run *r)
     return r->watch->seconds() - r->start;
 }
 
-/* ---- One series -------------------------------------------------------------------------------- */
+/* ---- One series ------------------------------------------------------------------------------ */
 
 typedef struct {
     run *run;
@@ -68,7 +68,7 @@ static bool advance(void *user, double share)
     return go_on;
 }
 
-/* ---- Data -------------------------------------------------------------------------------------- */
+/* ---- Data ------------------------------------------------------------------------------------ */
 
 /* Has the data of a realization made unless they are there; waits for room. */
 static pboost_status borrow(run *r, realization *needed, pboost_error *err)
@@ -145,7 +145,7 @@ done:
     return st;
 }
 
-/* ---- Jobs -------------------------------------------------------------------------------------- */
+/* ---- Jobs ------------------------------------------------------------------------------------ */
 
 static bool same_data(const data_key *a, const data_key *b)
 {

@@ -29,7 +29,7 @@ typedef struct {
     double shares; /* that one training is worth to the watch */
 } runner;
 
-/* ---- The model under training ------------------------------------------------------------------ */
+/* ---- The model under training ---------------------------------------------------------------- */
 
 typedef struct {
     const double *x;
@@ -126,7 +126,7 @@ static model model_make(const runner *r, size_t rows, pboost_coef *path, size_t 
     return m;
 }
 
-/* ---- Training ---------------------------------------------------------------------------------- */
+/* ---- Training -------------------------------------------------------------------------------- */
 
 /* The oracle of the paper: rounds for logistic regression, adds noise where epsilon is given. */
 static pboost_status make_oracle(pboost_memory_oracle **out, const runner *r, size_t rows,
@@ -312,7 +312,7 @@ done:
     return st;
 }
 
-/* ---- The series -------------------------------------------------------------------------------- */
+/* ---- The series ------------------------------------------------------------------------------ */
 
 /* The models of the series in the order of its points; OneShot on steps has one for all. */
 static pboost_status train(pboost_coef *coef, runner *r, double *target, pboost_error *err)

@@ -56,7 +56,7 @@ const char *repro_scale_name(repro_scale scale)
     return scale == SCALE_PAPER ? "paper" : "small";
 }
 
-/* ---- Defaults ---------------------------------------------------------------------------------- */
+/* ---- Defaults -------------------------------------------------------------------------------- */
 
 /* Thirteen values in geometric progression, and the 0.3 that the paper's text names. */
 static const char *const EPSILONS[] = {"0.01", "0.0215", "0.0464", "0.1", "0.215", "0.3",  "0.464",
@@ -126,7 +126,7 @@ done:
     return st;
 }
 
-/* ---- Checking ---------------------------------------------------------------------------------- */
+/* ---- Checking -------------------------------------------------------------------------------- */
 
 static pboost_status check_setup(const experiment_setup *s, const experiment_info *info,
                                  pboost_error *err)
@@ -171,7 +171,7 @@ done:
     return st;
 }
 
-/* ---- What the results depend on ---------------------------------------------------------------- */
+/* ---- What the results depend on -------------------------------------------------------------- */
 
 void repro_settings_print(FILE *out, const repro_settings *settings)
 {
@@ -226,7 +226,7 @@ double repro_point(const repro_settings *settings, experiment_id id, size_t i)
     }
 }
 
-/* ---- Seeds ------------------------------------------------------------------------------------- */
+/* ---- Seeds ----------------------------------------------------------------------------------- */
 
 /* The finaliser of SplitMix64 (Steele et al. 2014): a bijection that spreads every bit. */
 static uint64_t spread(uint64_t z)

@@ -35,7 +35,7 @@ static uint64_t checksum(const char *text, size_t n)
     return hash;
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 /* "experiment algorithm penalty k realization seconds n loss ... checksum" */
 static pboost_status print_line(char **out, size_t *length, const repro_series *s, double seconds,
@@ -96,7 +96,7 @@ static bool take_line(const char *line, repro_plan *plan, double *seconds)
     return true;
 }
 
-/* ---- Opening ----------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static pboost_status join(char out[PATH_MAX], const char *dir, const char *name, pboost_error *err)
 {
@@ -244,7 +244,7 @@ done:
     return st;
 }
 
-/* ---- Using it ---------------------------------------------------------------------------------- */
+/* ---- Using it -------------------------------------------------------------------------------- */
 
 pboost_status repro_store_add(repro_store *store, const repro_series *series, double seconds,
                               pboost_error *err)

@@ -68,7 +68,7 @@ static void average_bags(double *value, const pboost_bags *bags)
     }
 }
 
-/* ---- Linear ------------------------------------------------------------------------------------ */
+/* ---- Linear ---------------------------------------------------------------------------------- */
 
 static pboost_status simulate_risk(theory_risk *out, const table *t, const pboost_bags *bags,
                                    double *y, double *work, pboost_error *err)
@@ -113,7 +113,7 @@ done:
     return st;
 }
 
-/* ---- Logistic ---------------------------------------------------------------------------------- */
+/* ---- Logistic -------------------------------------------------------------------------------- */
 
 /* |(1/n) X'(mu - S'S y)|^2 */
 static double gradient_square(const table *t, const double *y)
@@ -147,7 +147,7 @@ done:
     return st;
 }
 
-/* ---- The sweep --------------------------------------------------------------------------------- */
+/* ---- The sweep ------------------------------------------------------------------------------- */
 
 static pboost_status fill_row(void *context, size_t i, pboost_error *err)
 {

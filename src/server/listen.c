@@ -18,7 +18,7 @@
 
 enum { BACKLOG = 1024 };
 
-/* ---- unix:PATH --------------------------------------------------------------------------------- */
+/* ---- unix:PATH ------------------------------------------------------------------------------- */
 
 /* Removes a socket that nobody listens on any more; whatever else is there stays. */
 static pboost_status clear_path(const struct sockaddr_un *address, pboost_error *err)
@@ -63,7 +63,7 @@ done:
     return st;
 }
 
-/* ---- HOST:PORT --------------------------------------------------------------------------------- */
+/* ---- HOST:PORT ------------------------------------------------------------------------------- */
 
 static bool is_loopback(const struct sockaddr *address)
 {

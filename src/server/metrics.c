@@ -112,7 +112,7 @@ json_t *pboost_metrics_refusals(metrics *m)
     return NULL;
 }
 
-/* ---- As Prometheus reads them ------------------------------------------------------------------ */
+/* ---- As Prometheus reads them ---------------------------------------------------------------- */
 
 static void print_one(pboost_buffer *b, const char *name, const char *type, const char *help,
                       uint64_t value)

@@ -23,7 +23,7 @@ double pboost_service_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- Connections ------------------------------------------------------------------------------- */
+/* ---- Connections ----------------------------------------------------------------------------- */
 
 void pboost_on_connection(void *self, struct MHD_Connection *http, void **context,
                           enum MHD_ConnectionNotificationCode what)
@@ -54,7 +54,7 @@ static void give_time(request *r, double seconds)
     pboost_connection_expect(&r->service->connections, r->on, pboost_service_now() + seconds);
 }
 
-/* ---- Headers ----------------------------------------------------------------------------------- */
+/* ---- Headers --------------------------------------------------------------------------------- */
 
 static const char *header(request *r, const char *name)
 {
@@ -136,7 +136,7 @@ static void check_header(request *r, const char *method, const char *url)
     read_secret(r);
 }
 
-/* ---- The body ---------------------------------------------------------------------------------- */
+/* ---- The body -------------------------------------------------------------------------------- */
 
 /* All bodies together may take as much as four of the largest. */
 static bool reserve_body(request *r, size_t more)
@@ -184,7 +184,7 @@ static enum MHD_Result receive(request *r, const char *data, size_t length)
     return r->length > 2 * most ? MHD_NO : MHD_YES;
 }
 
-/* ---- Work -------------------------------------------------------------------------------------- */
+/* ---- Work ------------------------------------------------------------------------------------ */
 
 static void authenticate(request *r)
 {
@@ -256,7 +256,7 @@ static void hand_over(request *r, stage next)
     pboost_workers_submit(&r->service->workers, r);
 }
 
-/* ---- Replies ----------------------------------------------------------------------------------- */
+/* ---- Replies --------------------------------------------------------------------------------- */
 
 #define POLICY                                                                                     \
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "        \
@@ -307,7 +307,7 @@ static enum MHD_Result send_reply(request *r)
     return sent;
 }
 
-/* ---- Callbacks --------------------------------------------------------------------------------- */
+/* ---- Callbacks ------------------------------------------------------------------------------- */
 
 static enum MHD_Result begin(service *s, struct MHD_Connection *http, const char *method,
                              const char *url, void **state)

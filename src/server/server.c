@@ -13,7 +13,7 @@
 
 #include "service.h"
 
-/* ---- The process ------------------------------------------------------------------------------- */
+/* ---- The process ----------------------------------------------------------------------------- */
 
 /* Labels are in memory: no core dump may hold them, no other process of the user read them. */
 static pboost_status close_memory(pboost_error *err)
@@ -34,7 +34,7 @@ static void raise_descriptors(void)
     }
 }
 
-/* ---- TLS --------------------------------------------------------------------------------------- */
+/* ---- TLS ------------------------------------------------------------------------------------- */
 
 static pboost_status read_pem(char **out, const char *path, pboost_error *err)
 {
@@ -79,7 +79,7 @@ static pboost_status check_options(const pboost_server_options *o, pboost_error 
     return PBOOST_OK;
 }
 
-/* ---- The daemon -------------------------------------------------------------------------------- */
+/* ---- The daemon ------------------------------------------------------------------------------ */
 
 static void log_http(void *user, const char *format, va_list args) PBOOST_PRINTF(2, 0);
 static void log_http(void *user, const char *format, va_list args)
@@ -119,7 +119,7 @@ static pboost_status start_daemon(service *s, int fd, pboost_error *err)
     return PBOOST_OK;
 }
 
-/* ---- Run --------------------------------------------------------------------------------------- */
+/* ---- Run ------------------------------------------------------------------------------------- */
 
 /* Set by the handler.  A handler rather than blocked signals: libraries have threads of their own
  * that block none, and any of them may be the one that the signal comes to. */

@@ -16,7 +16,7 @@
 typedef struct service service;
 typedef struct request request;
 
-/* ---- Routes ------------------------------------------------------------------------------------ */
+/* ---- Routes ---------------------------------------------------------------------------------- */
 
 /* Whose token a route wants. */
 typedef enum access_rule { ANYONE, LEARNER, ANY_TOKEN } access_rule;
@@ -46,7 +46,7 @@ handler pboost_handle_query, pboost_handle_find, pboost_handle_available, pboost
     pboost_handle_openapi, pboost_handle_page, pboost_handle_page_css, pboost_handle_page_js,
     pboost_handle_icon;
 
-/* ---- Requests ---------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 typedef struct reply {
     unsigned status;
@@ -89,7 +89,7 @@ struct request {
     request *next; /* in the queue */
 };
 
-/* ---- Replies ----------------------------------------------------------------------------------- */
+/* ---- Replies --------------------------------------------------------------------------------- */
 
 void pboost_reply_take(request *r, unsigned status, const char *type, unsigned char *body,
                        size_t length);
@@ -107,7 +107,7 @@ void pboost_refusal_reply(request *r, pboost_problem problem, const char *detail
 /* A call that failed for no fault of the client's; the message goes to the log alone. */
 void pboost_failure_reply(request *r, pboost_status status, const pboost_error *err);
 
-/* ---- Metrics ----------------------------------------------------------------------------------- */
+/* ---- Metrics --------------------------------------------------------------------------------- */
 
 enum { MAX_ROUTES = 16, MAX_STATUSES = 20, N_BUCKETS = 11, N_PROBLEMS = 16, RATE_MINUTES = 60 };
 
@@ -129,13 +129,13 @@ json_t *pboost_metrics_refusals(metrics *m);
 pboost_status pboost_metrics_print(unsigned char **body, size_t *length, service *s,
                                    const pboost_ledger_status *ledger, pboost_error *err);
 
-/* ---- Logs -------------------------------------------------------------------------------------- */
+/* ---- Logs ------------------------------------------------------------------------------------ */
 
 void pboost_log_event(const char *level, const char *event, const char *format, ...)
     PBOOST_PRINTF(3, 4);
 void pboost_log_request(const request *r, unsigned status, double seconds);
 
-/* ---- Connections ------------------------------------------------------------------------------- */
+/* ---- Connections ----------------------------------------------------------------------------- */
 
 /* Each connection has a time by which it must have done what it is at, whoever dribbles; one thread
  * ends those that have not. */
@@ -157,7 +157,7 @@ void pboost_connection_expect(connections *all, connection *c, double deadline);
 void pboost_connections_end_late(connections *all, double now);
 size_t pboost_connections_count(connections *all);
 
-/* ---- Workers ----------------------------------------------------------------------------------- */
+/* ---- Workers --------------------------------------------------------------------------------- */
 
 enum { N_WORKERS = 8 };
 
@@ -175,7 +175,7 @@ pboost_status pboost_workers_start(workers *w, void (*work)(request *r), pboost_
 void pboost_workers_submit(workers *w, request *r);
 void pboost_workers_stop(workers *w); /* after what is queued is done */
 
-/* ---- The service ------------------------------------------------------------------------------- */
+/* ---- The service ----------------------------------------------------------------------------- */
 
 struct service {
     pboost_ledger *ledger;
@@ -204,13 +204,13 @@ void pboost_on_connection(void *self, struct MHD_Connection *http, void **contex
                           enum MHD_ConnectionNotificationCode what);
 void pboost_request_work(request *r);
 
-/* ---- Listening --------------------------------------------------------------------------------- */
+/* ---- Listening ------------------------------------------------------------------------------- */
 
 /* A listening socket for "HOST:PORT" or "unix:PATH"; url gets what a client uses. */
 pboost_status pboost_listen(int *fd, char *url, size_t size, const pboost_server_options *options,
                             pboost_error *err);
 
-/* ---- What is served as it is (made from the files of those names) ------------------------------- */
+/* ---- What is served as it is (made from the files of those names) ---------------------------- */
 
 extern const char pboost_asset_page_html[], pboost_asset_page_css[], pboost_asset_page_js[],
     pboost_asset_icon_svg[], pboost_asset_openapi_json[];

@@ -6,6 +6,8 @@ expect 0 priorboost help
 cp stdout commands
 expect 0 priorboost --help
 cmp commands stdout || fail "help and --help differ"
+expect 0 priorboost -h
+cmp commands stdout || fail "-h and --help differ"
 mapfile -t names < <(sed -n 's/^  \([a-z]*\)  *.*/\1/p' commands)
 expect 0 priorboost oracle --help
 mapfile -t of_oracle < <(sed -n 's/^  \(oracle [a-z-]*\)  *.*/\1/p' stdout)
@@ -25,6 +27,9 @@ for name in "${names[@]}" "${of_oracle[@]}"; do
     # shellcheck disable=SC2086
     expect 0 priorboost help $name
     cmp stdout said || fail "help $name is not $name --help"
+    # shellcheck disable=SC2086
+    expect 0 priorboost $name -h
+    cmp stdout said || fail "$name -h is not $name --help"
     for option in $(grep -oE '^  --[a-z0-9-]+' said); do
         grep -qF -- "${option//-/\\-}" "$page" || fail "$page does not know $option"
         for shell in bash/priorboost zsh/_priorboost; do

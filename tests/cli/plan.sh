@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Before any label is spent, plan says how to ask; train does it.
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+. "$root/tests/cli/lib.sh"
 
 priorboost generate --family linear --rows 10000 --features 4 --noise 1 --seed 1 --out d.csv \
     --test-rows 5000 --test-out e.csv
@@ -33,7 +34,13 @@ assert e == {0.5, 5.0, None}, e' || fail "epsilons"
 plan --epsilon 0.5 --bounds=-16,16 --out plan.html
 printed "Recommended: --estimator aggregate --bags features"
 printed "because the noise outweighs"
-grep -q "<svg" plan.html || fail "no chart in the page"
+for text in "<svg" "--estimator aggregate --bags features" "because the noise outweighs" "Every way of asking" \
+    "aggregate, features, 1 round (recommended)" "an effect of modest size, assumed"; do
+    grep -qF -- "$text" plan.html || fail "the page does not say: $text"
+done
+code=0
+"$root/tests/page/check.py" plan.html --panels 1 --screenshots "${SCREENSHOTS:-screenshots}" || code=$?
+[ $code -eq 0 ] || [ $code -eq 77 ] || fail "the page in a browser"
 plan --out plan.svg --quiet
 head -c 4 plan.svg | grep -q "<svg" || head -c 100 plan.svg | grep -q "svg" || fail "no SVG"
 plan --epsilon 0.0001 --bounds=-16,16

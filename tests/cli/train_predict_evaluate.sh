@@ -128,6 +128,21 @@ python3 -c "import sys; sys.exit(not $(field theta.1) > 0)" || fail "the positiv
 expect 0 priorboost evaluate --model a.json --data adult.csv --json
 within 0.5 1 "$(field auc)"
 
+# ---- an interrupt ends a run that would take long, at once and without a model ----
+priorboost generate --family logistic --rows 100000 --features 8 --seed 1 --out long.csv
+for signal in INT TERM; do
+    "$PRIORBOOST" train --data long.csv --label y --family logistic --min-bag 2 --algorithm pbprefix --rounds 5000 \
+        --out long.json >stdout 2>stderr &
+    pid=$!
+    until [ $((0x$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) & 0x4000)) -ne 0 ]; do sleep 0.05; done # it listens
+    kill -$signal $pid
+    code=0
+    wait $pid || code=$?
+    [ $code -eq 1 ] || fail "exit code $code after SIG$signal"
+    says 'priorboost train: stopped'
+    no_file long.json
+done
+
 # ---- bags ----
 expect 0 priorboost bags --min-bag 2 <(printf '5\n1\n5.1\n1.2\n9\n5.2\n9.5\n')
 [ "$(tr '\n' ' ' <stdout)" = "1 0 1 0 2 1 2 " ] || fail "optimal bags: $(tr '\n' ' ' <stdout)"

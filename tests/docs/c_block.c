@@ -11,9 +11,7 @@ static double x[rows * cols], y[rows], theta[cols];
 int main(void)
 {
     pboost_error err;
-    pboost_memory_oracle *holder = NULL;
-    pboost_glm *glm = NULL;
-    pboost_trainer *trainer = NULL;
+    pboost_run run = {0};
     pboost_synthetic data = PBOOST_SYNTHETIC_INIT;
     data.features = cols;
     if (pboost_synthetic_theta(theta, &data, &err) != PBOOST_OK ||
@@ -24,13 +22,11 @@ int main(void)
 BLOCK
     /* clang-format on */
 
-    if (trainer == NULL || !pboost_trainer_done(trainer))
+    if (run.trainer == NULL || !pboost_trainer_done(run.trainer))
         return 2;
     for (size_t j = 0; j < cols; j++)
-        if (!(fabs(pboost_glm_coef(glm)->theta[j] - theta[j]) < 0.02))
+        if (!(fabs(run.coef->theta[j] - theta[j]) < 0.02))
             return 3;
-    pboost_trainer_free(trainer);
-    pboost_glm_free(glm);
-    pboost_memory_oracle_free(holder);
+    pboost_run_close(&run);
     return 0;
 }

@@ -23,18 +23,14 @@ static void need(bool ok, const char *what)
     }
 }
 
-static double x[ROWS * FEATURES], trial[ROWS], rating[ROWS];
+static double x[ROWS * FEATURES], trial[ROWS], rating[ROWS], mean[ROWS], lower[ROWS], upper[ROWS];
 
-int main(void)
+/* A rating is the number of successes in four trials with the same chance. */
+static void draw_ratings(double *theta)
 {
-    double theta[FEATURES];
-    pboost_error err;
-    pboost_family family;
-
-    check(pboost_family_parse(&family, "rating", &err), &err);
-
-    /* A rating is the number of successes in four trials with the same chance. */
     pboost_synthetic data = PBOOST_SYNTHETIC_INIT;
+    pboost_error err;
+
     data.family = PBOOST_LOGISTIC;
     data.features = FEATURES;
     data.noise = 0.0;
@@ -48,40 +44,76 @@ int main(void)
         for (int t = 0; t < 4; t++)
             rating[i] += rand() < RAND_MAX / (1.0 + exp(-eta));
     }
+}
 
-    pboost_rules rules = PBOOST_RULES_INIT;
-    rules.min_bag = MIN_BAG;
-    pboost_memory_oracle *holder;
-    check(pboost_memory_oracle_create(&holder, rating, ROWS, &rules, NULL, &err), &err);
-    pboost_oracle oracle = pboost_memory_oracle_interface(holder);
-    pboost_matrix features = pboost_matrix_f64(x, ROWS, FEATURES);
-    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
-    fit.family = family;
-    pboost_glm *glm;
-    check(pboost_glm_create(&glm, &features, NULL, NULL, &fit, &err), &err);
-    pboost_learner learner = pboost_glm_learner(glm);
-    pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
-    options.rounds = ROUNDS;
-    options.algorithm = PBOOST_PBPREFIX;
-    pboost_trainer *trainer;
-    check(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &options, &err), &err);
-    check(pboost_trainer_run(trainer, &err), &err);
+static void need_close(const pboost_coef *coef, const double *theta, double tolerance)
+{
     for (size_t j = 0; j < FEATURES; j++) {
-        double weight = pboost_glm_coef(glm)->theta[j];
-        printf("weight %zu: %6.3f, truly %6.3f\n", j, weight, theta[j]);
-        need(fabs(weight - theta[j]) < 0.15, "a weight is far from the truth");
+        printf("weight %zu: %6.3f, truly %6.3f\n", j, coef->theta[j], theta[j]);
+        need(fabs(coef->theta[j] - theta[j]) < tolerance, "a weight is far from the truth");
     }
+}
 
-    pboost_samples samples = {&features, NULL, ROWS, rating, NULL, NULL};
+static void need_evaluation(pboost_family family, const pboost_matrix *features,
+                            const pboost_coef *coef)
+{
+    pboost_samples samples = {.x = features, .n = ROWS, .target = rating};
     pboost_evaluation evaluation;
-    check(pboost_evaluate(&evaluation, family, &samples, pboost_glm_coef(glm), 0, &err), &err);
+    pboost_error err;
+    double held = rating[7];
+
+    check(pboost_evaluate(&evaluation, family, &samples, coef, 0, &err), &err);
     rating[7] = 2.5;
-    need(pboost_evaluate(&evaluation, family, &samples, pboost_glm_coef(glm), 0, &err) ==
-             PBOOST_BAD_DATA,
+    need(pboost_evaluate(&evaluation, family, &samples, coef, 0, &err) == PBOOST_BAD_DATA,
          "2.5 is no rating");
     puts(err.message);
-    pboost_trainer_free(trainer);
-    pboost_glm_free(glm);
-    pboost_memory_oracle_free(holder);
+    rating[7] = held;
+}
+
+/* Intervals of the mean are ratings and hold the prediction. */
+static void need_intervals(pboost_family family, const pboost_matrix *features, const pboost_run *r)
+{
+    pboost_samples samples = {.x = features, .n = ROWS};
+    pboost_error err;
+
+    need(r->report->converged && !r->report->mean_hidden, "the fit did not converge");
+    check(pboost_predict(mean, family, &samples, r->coef, 0, &err), &err);
+    check(pboost_predict_interval(lower, upper, family, &samples, r->coef, r->covariance, 0.95, 0,
+                                  &err),
+          &err);
+    for (size_t i = 0; i < ROWS; i++)
+        need(0.0 <= lower[i] && lower[i] < mean[i] && mean[i] < upper[i] && upper[i] <= 4.0,
+             "an interval does not hold its mean");
+}
+
+int main(void)
+{
+    double theta[FEATURES];
+    pboost_error err;
+    pboost_run run;
+    pboost_simulation s = PBOOST_SIMULATION_INIT;
+    pboost_matrix features = pboost_matrix_f64(x, ROWS, FEATURES);
+
+    check(pboost_family_parse(&s.fit.family, "rating", &err), &err);
+    draw_ratings(theta);
+
+    puts("the paper's loop");
+    s.rules.min_bag = MIN_BAG;
+    s.trainer.family = s.fit.family;
+    s.trainer.algorithm = PBOOST_PBPREFIX;
+    s.trainer.rounds = ROUNDS;
+    check(pboost_run_simulate(&run, &features, rating, NULL, NULL, &s, &err), &err);
+    need_close(run.coef, theta, 0.15);
+    need_evaluation(s.fit.family, &features, run.coef);
+    pboost_run_close(&run);
+
+    puts("the aggregate estimator");
+    s.fit.estimator = PBOOST_AGGREGATE;
+    s.trainer.bags = PBOOST_BAGS_FEATURES;
+    s.trainer.rounds = 1;
+    check(pboost_run_simulate(&run, &features, rating, NULL, NULL, &s, &err), &err);
+    need_close(run.coef, theta, 0.05);
+    need_intervals(s.fit.family, &features, &run);
+    pboost_run_close(&run);
     return 0;
 }

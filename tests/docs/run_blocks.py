@@ -11,19 +11,24 @@ line before a block changes that:
     <!-- test: skip REASON -->    not run; REASON is listed at the end
     <!-- test: background -->     left running, once it has said "listening": a server
     <!-- test: exit CODE -->      must end with this exit code
+    <!-- test: prints -->         not a block to run but what the sh block before it prints, but for
+                                  blanks, line ends and the order of a json block's members; ...
+                                  stands for anything
 
 and one anywhere in a file:
 
     <!-- test: needs MODULE -->   its blocks need a Python with MODULE
 
-Port 8443 is replaced by a free one.  A block without a language that begins with a command of ours
-is a mistake: it would not be run.  Links to files of this tree must lead somewhere.
+Port 8443 is replaced by a free one.  A block without a language is a mistake, for it may be one that
+should be run (but in the tutorial, whose output its own test compares); so is an indented command of
+ours.  Links to files of this tree must lead somewhere.
 
 Environment: PRIORBOOST, the program; LIBRARY, the shared library (for C and Python); PYTHON, the
 Python to prefer.  Exit code 0: all ran; 1: something failed, said on stderr.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -50,6 +55,7 @@ class Block:
     def __init__(self, path, line, language, directive, text):
         self.path, self.line, self.language, self.text = path, line, language, text
         self.action, _, self.argument = (directive or "").partition(" ")
+        self.prints = None  # the block that says so
 
     def __str__(self):
         return f"{self.path.relative_to(ROOT)}:{self.line}"
@@ -66,16 +72,24 @@ def read_blocks(path):
             indent, fence, language = opening.groups()
             start, text = number, []
         elif fence is not None and line.strip() == fence:
-            blocks.append(Block(path, start, language, directive, "\n".join(text) + "\n"))
+            block = Block(path, start, language, directive, "\n".join(text) + "\n")
+            if block.action != "prints":
+                blocks.append(block)
+            elif blocks and blocks[-1].language == "sh":
+                blocks[-1].prints = block
+            else:
+                failures.append(f"{block}: no sh block before it prints anything")
             fence = directive = None
         elif fence is not None:
             text.append(line[len(indent):] if line.startswith(indent) else line)
-        elif found := re.match(r"\s*<!-- test: (skip .+|background|exit \d+) -->", line):
+        elif found := re.match(r"\s*<!-- test: (skip .+|background|exit \d+|prints) -->", line):
             directive = found.group(1)
         elif re.match(r"\s*<!-- test:(?! needs)", line):
             failures.append(f"{path.relative_to(ROOT)}:{number}: what is this? {line.strip()}")
         elif line.strip():
             directive = None
+            if re.match(r"    (priorboost [a-z]+ |\./dev )", line):
+                failures.append(f"{path.relative_to(ROOT)}:{number}: a command that is in no block")
     return blocks, needs
 
 
@@ -89,8 +103,8 @@ def check_links(path):
 
 def wanted(block):
     """Whether to run it; what is left out is noted."""
-    if not block.language and block.path.name != "tutorial.md" and re.match(r"\$ |\./dev |priorboost [a-z]+ --|sudo |store=", block.text):
-        failures.append(f"{block}: commands in a block that is not marked sh")
+    if not block.language and block.path.name != "tutorial.md":
+        failures.append(f"{block}: a block of no language; is it sh, python, c, json or text?")
     if block.language not in counts:
         return False
     reason = ELSEWHERE.get((block.path.name, block.language))
@@ -134,11 +148,11 @@ def find_python(modules, env):
 
 
 def bash_script(blocks, port):
-    """One script of all blocks.  The file .at tells which one is running."""
-    parts = ["set -euo pipefail"]
+    """One script of all blocks, which may go to other folders.  .at tells which one is running."""
+    parts = ["set -euo pipefail; start=$PWD"]
     for block in blocks:
         text = block.text.replace("8443", str(port))
-        parts.append(f"echo {block.line} >.at")
+        parts.append(f"echo {block.line} >$start/.at")
         if block.action == "background":
             parts.append(f"( {text}\n) >.background 2>&1 &\n"
                          "for _ in $(seq 150); do grep -q listening .background && break; sleep 0.1; done\n"
@@ -146,9 +160,29 @@ def bash_script(blocks, port):
         elif block.action == "exit":
             parts.append(f"code=0; ( {text}\n) || code=$?\n"
                          f"[ $code -eq {block.argument} ] || {{ echo exit code $code; false; }}")
+        elif block.prints:
+            parts.append(f"{{ {text}\n}} >$start/.printed-{block.line}")
         else:
             parts.append(text)
     return "\n".join(parts) + "\n"
+
+
+def same_json(expected, printed):
+    if isinstance(expected, dict) and isinstance(printed, dict):
+        return expected.keys() == printed.keys() and all(
+            same_json(value, printed[key]) for key, value in expected.items())
+    return expected in ("...", printed)
+
+
+def check_printed(block, folder):
+    printed, expected = (folder / f".printed-{block.line}").read_text(), block.prints.text
+    if block.prints.language == "json":
+        same = same_json(json.loads(expected), json.loads(printed))
+    else:
+        pattern = ".*".join(re.escape("".join(part.split())) for part in expected.split("..."))
+        same = re.fullmatch(pattern, "".join(printed.split()))
+    if not same:
+        failures.append(f"{block.prints}: {block} prints something else:\n{printed}")
 
 
 def run(command, folder, env):
@@ -194,6 +228,9 @@ def run_file(path, only):
             if code != 0:
                 at = (folder / ".at").read_text().strip()
                 complain(f"{path.relative_to(ROOT)}:{at}", code, output)
+            for block in shell if code == 0 else ():
+                if block.prints:
+                    check_printed(block, folder)
             counts["sh"] += len(shell)
         if python:
             chosen = find_python(["priorboost", *needs], env)
@@ -223,7 +260,7 @@ def main():
     parser.add_argument("--only", choices=list(counts))
     arguments = parser.parse_args()
     files = arguments.files or [*(ROOT / f"{name}.md" for name in (
-                                    "README", "SECURITY", "ARCHITECTURE", "CONTRIBUTING")),
+                                    "README", "SECURITY", "ARCHITECTURE", "CONTRIBUTING", "examples/README")),
                                 *sorted((ROOT / "docs").glob("*.md"))]
     for path in files:
         began, before = time.monotonic(), sum(counts.values())

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "fault/inject.h"
 #include "fault/ledger_question.h"
 #include "ledger/postgresql_faults.h"
 
@@ -132,19 +131,6 @@ int __wrap_PQputCopyEnd(PGconn *c, const char *message)
 
 /* ---- The question under a fault -------------------------------------------------------------- */
 
-/* Afterwards the same process and a new one find one answer. */
-static void settle_twice(pboost_ledger *ledger, const test_store *t, const pboost_token *token,
-                         pboost_reply *reply)
-{
-    assert_false(pboost_ledger_broken(ledger));
-    settle_question(ledger, token, reply);
-    pboost_ledger_close(ledger);
-    ledger = open_store(t);
-    settle_question(ledger, token, reply);
-    pboost_reply_free(reply);
-    pboost_ledger_close(ledger);
-}
-
 static pboost_ledger *fresh(test_store *t, pboost_token *token)
 {
     make_question_store(t, token);
@@ -211,26 +197,7 @@ static void libpq_may_lack_memory_at_any_call(void **state)
 static void any_allocation_may_fail(void **state)
 {
     (void)state;
-    long refused = 0;
-
-    for (long n = 1; n == 1 || injected(); n++) {
-        test_store t;
-        pboost_token token;
-        pboost_ledger *ledger = fresh(&t, &token);
-        pboost_error err = {0};
-        pboost_reply reply;
-
-        inject_allocation(n);
-        pboost_status st = put_question(&reply, ledger, &token, &err);
-        inject_nothing();
-        if (st != PBOOST_OK) {
-            refused++;
-            assert_true(injected());
-            assert_int_equal(st, PBOOST_NO_MEMORY);
-        }
-        settle_twice(ledger, &t, &token, &reply);
-    }
-    assert_true(refused >= 5);
+    assert_true(fail_allocations(fresh) >= 5);
 }
 
 /* ---- The server's disk ----------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include <time.h>
 
+#include "fault/inject.h"
 #include "ledger/ledger_testing.h"
 
 /* A store with units, so that everything there is gets written: 12 rows, bags of 4. */
@@ -92,6 +93,46 @@ static inline void settle_question(pboost_ledger *ledger, const pboost_token *to
     assert_ok(st, err);
     if (audit.problems > 0)
         fail_msg("audit: %s", audit.first_problem);
+}
+
+/* The same process and a new one find one answer.  That is the end of the store. */
+static inline void settle_twice(pboost_ledger *ledger, const test_store *t,
+                                const pboost_token *token, pboost_reply *reply)
+{
+    assert_false(pboost_ledger_broken(ledger));
+    settle_question(ledger, token, reply);
+    pboost_ledger_close(ledger);
+    ledger = open_store(t);
+    settle_question(ledger, token, reply);
+    pboost_reply_free(reply);
+    pboost_ledger_close(ledger);
+    drop_store(t);
+}
+
+/* Puts the question to fresh stores, each time with one more allocation before one that fails;
+ * returns how many failures it did not survive. */
+static inline long fail_allocations(pboost_ledger *(*fresh)(test_store *t, pboost_token *token))
+{
+    long refused = 0;
+
+    for (long n = 1; n == 1 || injected(); n++) {
+        test_store t;
+        pboost_token token;
+        pboost_ledger *ledger = fresh(&t, &token);
+        pboost_error err = {0};
+        pboost_reply reply;
+
+        inject_allocation(n);
+        pboost_status st = put_question(&reply, ledger, &token, &err);
+        inject_nothing();
+        if (st != PBOOST_OK) {
+            refused++;
+            assert_true(injected());
+            assert_int_equal(st, PBOOST_NO_MEMORY);
+        }
+        settle_twice(ledger, &t, &token, &reply);
+    }
+    return refused;
 }
 
 #endif

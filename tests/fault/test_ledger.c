@@ -6,8 +6,6 @@
 
 #include "fault/ledger_question.h"
 
-#include "fault/inject.h"
-
 /* ---- A disk that fails on demand ------------------------------------------------------------- */
 
 typedef enum { NOTHING, WRITES, SYNCS, SPACE } disk_fault;
@@ -345,30 +343,7 @@ static void a_checkpoint_may_fail(void **state)
 static void any_allocation_of_a_question_may_fail(void **state)
 {
     (void)state;
-    long n = 1, refused = 0;
-
-    for (; n == 1 || injected(); n++) {
-        test_store t;
-        pboost_token token;
-        pboost_ledger *ledger = fresh(&t, &token);
-        pboost_error err = {0};
-        pboost_reply reply;
-
-        inject_allocation(n);
-        pboost_status st = put_question(&reply, ledger, &token, &err);
-        inject_nothing();
-        if (st != PBOOST_OK) {
-            refused++;
-            assert_true(injected());
-            assert_int_equal(st, PBOOST_NO_MEMORY);
-        }
-        assert_false(pboost_ledger_broken(ledger));
-        settle_question(ledger, &token, &reply);
-        pboost_reply_free(&reply);
-        pboost_ledger_close(ledger);
-        drop_store(&t);
-    }
-    assert_true(refused > 20);
+    assert_true(fail_allocations(fresh) > 20);
 }
 
 static pboost_status open_and_more(const test_store *t, pboost_error *err)

@@ -23,8 +23,7 @@ static pboost_status train(pboost_family family, pboost_error *err)
 {
     pboost_matrix matrix = pboost_matrix_f64(x, ROWS, FEATURES);
     pboost_samples samples = {.x = &matrix, .n = ROWS, .target = y};
-    pboost_simulation simulation = {PBOOST_RULES_INIT, PBOOST_MEMORY_ORACLE_OPTIONS_INIT,
-                                    PBOOST_FIT_OPTIONS_INIT, PBOOST_TRAINER_OPTIONS_INIT};
+    pboost_simulation simulation = PBOOST_SIMULATION_INIT;
     pboost_run run;
     pboost_evaluation evaluation;
     double loss;

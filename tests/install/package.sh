@@ -19,12 +19,15 @@ for package in "priorboost_$version-1" "libpriorboost0_$version-1" "libpriorboos
     grep -q "$version" <(dpkg -I "$package"_*.deb) || fail "$package has another version"
 done
 if command -v lintian >/dev/null; then
-    lintian --allow-root --fail-on error ./*.deb >"$work/lintian" 2>&1 || { cat "$work/lintian"; exit 1; }
+    lintian --allow-root --fail-on error,warning ./*.deb >"$work/lintian" 2>&1 || { cat "$work/lintian"; exit 1; }
 else
     echo "lintian is not here: the packages were not checked by it"
 fi
 
 # ---- the root of the Debian packages ----
+dpkg -e "libpriorboost0_$version-1"_*.deb "$work/control"
+grep -qx "libpriorboost 0 libpriorboost0 (>= $version-1)" "$work/control/shlibs" || fail "what users of the library depend on"
+grep -q ldconfig "$work/control/triggers" || fail "nobody runs ldconfig"
 usr=$work/root/usr
 [ "$("$usr/bin/priorboost" --version)" = "priorboost $version" ] || fail "the version of the program"
 for command in $("$usr/bin/priorboost" --help | sed -n 's/^  \([a-z]*\)  *.*/\1/p'); do

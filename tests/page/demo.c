@@ -269,8 +269,7 @@ static void write_top(FILE *page)
     page_contents(page, contents, 4);
     page_section(page, "claims", "Claims");
     write_claims(page);
-    page_subsection(page, "Final test loss");
-    page_table(page, NULL, columns, 4, cells, 2);
+    page_table(page, "Final test loss", columns, 4, cells, 2);
 }
 
 static void write_run(FILE *page)

@@ -38,7 +38,7 @@ static void assert_lacks(const char *text, const char *part)
         fail_msg("\"%s\" is in: %.80s", part, at);
 }
 
-/* ---- Text -------------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 static void assert_escaped(const char *text, const char *expected)
 {
@@ -95,7 +95,7 @@ static void numbers(void **state)
     assert_int_equal(text_length(NULL), 0);
 }
 
-/* ---- Axes -------------------------------------------------------------------------------------- */
+/* ---- Axes ------------------------------------------------------------------------------------ */
 
 static scale fitted(chart_scale kind, double lo, double hi, double margin)
 {
@@ -225,7 +225,7 @@ static void positions(void **state)
     assert_close(scale_position(&s, INFINITY), 120, 1e-12);
 }
 
-/* ---- Legend ------------------------------------------------------------------------------------ */
+/* ---- Legend ---------------------------------------------------------------------------------- */
 
 static const double x3[] = {1, 2, 3}, y3[] = {0.1, 1, 10};
 
@@ -282,7 +282,7 @@ static void more_keys_than_the_legend_holds(void **state)
     free(text);
 }
 
-/* ---- What is drawn ----------------------------------------------------------------------------- */
+/* ---- What is drawn --------------------------------------------------------------------------- */
 
 static chart_figure figure_of(const chart_panel *panel)
 {
@@ -478,7 +478,7 @@ static void one_svg_per_panel(void **state)
     free(file);
 }
 
-/* ---- Pages ------------------------------------------------------------------------------------- */
+/* ---- Pages ----------------------------------------------------------------------------------- */
 
 static void page_is_self_contained(void **state)
 {
@@ -553,7 +553,6 @@ static void all_text_is_escaped(void **state)
     WRITTEN(text, {
         page_contents(out, &entry, 1);
         page_section(out, bad, bad);
-        page_subsection(out, bad);
         page_paragraph(out, bad);
         page_code(out, bad);
         page_notice(out, bad);

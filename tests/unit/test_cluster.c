@@ -220,7 +220,8 @@ static void pieces_too_small_are_refused(void **unused)
 enum { ROWS = 3000, COLS = 11, BAG = 6 };
 
 typedef struct {
-    double x[ROWS * COLS], target[ROWS], answer[ROWS / BAG], rows[ROWS / BAG];
+    double x[ROWS * COLS], target[ROWS], answer[ROWS / BAG], noise[ROWS / BAG];
+    size_t start[ROWS / BAG + 1];
     pboost_matrix matrix;
     pboost_family family;
     const double *shift;
@@ -288,7 +289,7 @@ static void fill(table *t, pboost_family family)
             t->x[i * COLS + j] = uniform() - 0.5 + (j == 3 ? 2000.0 : 0.0);
     for (size_t b = 0; b < ROWS / BAG; b++) {
         t->answer[b] = family == PBOOST_LOGISTIC ? 0.1 + 0.8 * uniform() : 3 * uniform();
-        t->rows[b] = BAG;
+        t->start[b + 1] = (b + 1) * BAG;
         for (size_t i = 0; i < BAG; i++)
             t->target[b * BAG + i] = t->answer[b];
     }
@@ -321,8 +322,8 @@ static void parts_are_fitted_as_the_whole(void **unused)
                     for (size_t i = 0; i < ROWS; i++)
                         t->x[i * COLS + 3] -= 2000.0;
                 assert_int_equal(pboost_event_fit(&a, NULL, &all, &o, &err), PBOOST_OK);
-                assert_int_equal(pboost_parts_fit(&b, &report, &parts, t->answer, t->rows,
-                                                  ROWS / BAG, t->shift, &o, &err),
+                assert_int_equal(pboost_parts_fit(&b, &report, &parts, ROWS / BAG, t->start,
+                                                  t->answer, t->noise, t->shift, &o, &err),
                                  PBOOST_OK);
                 assert_true(report.converged);
                 assert_true(t->calls < 12);
@@ -348,9 +349,9 @@ static void a_machine_that_fails_ends_the_fit(void **unused)
         pboost_error err = {0};
         fill(t, o.family);
         t->fail_at = at;
-        assert_int_equal(
-            pboost_parts_fit(&coef, NULL, &parts, t->answer, t->rows, ROWS / BAG, NULL, &o, &err),
-            PBOOST_ORACLE);
+        assert_int_equal(pboost_parts_fit(&coef, NULL, &parts, ROWS / BAG, t->start, t->answer,
+                                          t->noise, NULL, &o, &err),
+                         PBOOST_ORACLE);
         assert_string_equal(err.message, "a machine is gone");
     }
     free(t);
@@ -370,34 +371,69 @@ static void wrong_requests_are_refused(void **unused)
     assert_int_equal(pboost_part_sums(out, PBOOST_LINEAR, &all, &small, NULL, true, 1, NULL),
                      PBOOST_INVALID);
     o.struct_size = 1;
-    assert_int_equal(pboost_parts_fit(&coef, NULL, &parts, t->answer, t->rows, 2, NULL, &o, NULL),
-                     PBOOST_INVALID);
+    assert_int_equal(
+        pboost_parts_fit(&coef, NULL, &parts, 2, t->start, t->answer, t->noise, NULL, &o, NULL),
+        PBOOST_INVALID);
     o = good;
     o.estimator = PBOOST_AGGREGATE;
-    assert_int_equal(pboost_parts_fit(&coef, NULL, &parts, t->answer, t->rows, 2, NULL, &o, NULL),
-                     PBOOST_INVALID);
+    assert_int_equal(
+        pboost_parts_fit(&coef, NULL, &parts, 2, t->start, t->answer, t->noise, NULL, &o, NULL),
+        PBOOST_INVALID);
     o = good;
     o.l2 = -3;
-    assert_int_equal(pboost_parts_fit(&coef, NULL, &parts, t->answer, t->rows, 2, NULL, &o, NULL),
-                     PBOOST_INVALID);
     assert_int_equal(
-        pboost_parts_fit(&coef, NULL, &parts, t->answer, t->rows, 0, NULL, &good, NULL),
-        PBOOST_BAD_DATA);
-    t->rows[1] = 0;
-    assert_int_equal(
-        pboost_parts_fit(&coef, NULL, &parts, t->answer, t->rows, 2, NULL, &good, NULL),
+        pboost_parts_fit(&coef, NULL, &parts, 2, t->start, t->answer, t->noise, NULL, &o, NULL),
         PBOOST_INVALID);
-    t->rows[1] = BAG;
+    assert_int_equal(
+        pboost_parts_fit(&coef, NULL, &parts, 0, t->start, t->answer, t->noise, NULL, &good, NULL),
+        PBOOST_BAD_DATA);
+    t->start[2] = t->start[1];
+    assert_int_equal(
+        pboost_parts_fit(&coef, NULL, &parts, 2, t->start, t->answer, t->noise, NULL, &good, NULL),
+        PBOOST_BAD_DATA);
+    t->start[2] = 2 * BAG;
     theta[2] = NAN;
     assert_int_equal(
-        pboost_parts_fit(&coef, NULL, &parts, t->answer, t->rows, 2, NULL, &good, NULL),
+        pboost_parts_fit(&coef, NULL, &parts, 2, t->start, t->answer, t->noise, NULL, &good, NULL),
         PBOOST_INVALID);
-    theta[2] = 0;
-    t->answer[0] = t->answer[1] = 0; /* an intercept would run away */
-    o = good;
-    o.family = PBOOST_LOGISTIC;
-    assert_int_equal(pboost_parts_fit(&coef, NULL, &parts, t->answer, t->rows, 2, NULL, &o, NULL),
-                     PBOOST_BAD_DATA);
+    free(t);
+}
+
+/* An intercept would run away from answers whose mean is none of the family's: as on one machine, the
+ * model is then constant, one standard error of the mean inside the range. */
+static void answers_out_of_range_leave_a_constant(void **unused)
+{
+    table *t = malloc(sizeof *t);
+    double theta[COLS];
+    pboost_parts parts = {t, sums, direction};
+    pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
+    (void)unused;
+
+    o.family = PBOOST_POISSON;
+    fill(t, o.family);
+    for (size_t j = 0; j < COLS; j++)
+        theta[j] = 0.1;
+    for (size_t b = 0; b < ROWS / BAG; b++) {
+        t->answer[b] -= 3;
+        t->noise[b] = 4;
+    }
+    pboost_coef coef = {COLS, theta, 0};
+    pboost_fit_report report;
+    pboost_error err = {0};
+    assert_int_equal(pboost_parts_fit(&coef, &report, &parts, ROWS / BAG, t->start, t->answer,
+                                      t->noise, NULL, &o, &err),
+                     PBOOST_OK);
+    assert_true(report.mean_hidden && report.converged);
+    assert_string_equal(err.message, "");
+    assert_int_equal(t->calls, 0);
+    for (size_t j = 0; j < COLS; j++)
+        assert_true(theta[j] == 0.0);
+    assert_true(fabs(coef.intercept - log(2.0 / sqrt(ROWS / BAG))) < 1e-12);
+    o.intercept = false; /* nothing runs away */
+    assert_int_equal(pboost_parts_fit(&coef, &report, &parts, ROWS / BAG, t->start, t->answer,
+                                      t->noise, NULL, &o, &err),
+                     PBOOST_OK);
+    assert_false(report.mean_hidden);
     free(t);
 }
 
@@ -420,9 +456,9 @@ static void separable_parts_are_recognised(void **unused)
     }
     o.family = PBOOST_LOGISTIC;
     o.l2 = 0;
-    assert_int_equal(
-        pboost_parts_fit(&coef, NULL, &parts, t->answer, t->rows, ROWS / BAG, NULL, &o, &err),
-        PBOOST_BAD_DATA);
+    assert_int_equal(pboost_parts_fit(&coef, NULL, &parts, ROWS / BAG, t->start, t->answer,
+                                      t->noise, NULL, &o, &err),
+                     PBOOST_BAD_DATA);
     assert_non_null(strstr(err.message, "separable"));
     free(t);
 }
@@ -437,6 +473,7 @@ int main(void)
         cmocka_unit_test(parts_are_fitted_as_the_whole),
         cmocka_unit_test(a_machine_that_fails_ends_the_fit),
         cmocka_unit_test(wrong_requests_are_refused),
+        cmocka_unit_test(answers_out_of_range_leave_a_constant),
         cmocka_unit_test(separable_parts_are_recognised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,6 +132,40 @@ static void squared_errors_do_not_cancel(void **state)
     free_table(&t);
 }
 
+/* Models that are right, or wrong, and ever surer of it, beyond what an exponential can hold: a formula
+ * that subtracts large predictors from each other would be left with no digit of the loss. */
+static void log_losses_do_not_cancel(void **state)
+{
+    (void)state;
+    enum { MODELS = 90, D = 3 };
+    test_table t = make_table(PBOOST_LOGISTIC, 700, D, 1);
+    pboost_samples s = samples_of(&t);
+    pboost_coef coef[MODELS];
+    double loss[MODELS];
+    for (size_t i = 0; i < t.n; i++) {
+        t.x[i * D] += t.x[i * D] < 0 ? -0.5 : 0.5;
+        t.y[i] = t.x[i * D] > 0;
+    }
+    for (size_t k = 0; k < MODELS; k++) {
+        assert_int_equal(pboost_coef_init(&coef[k], D, NULL), PBOOST_OK);
+        coef[k].theta[0] = (k % 3 == 2 ? -1 : 1) * ldexp(0.01, (int)(k / 3));
+        coef[k].theta[1] = k % 3 == 1 ? 0.01 : 0.0;
+    }
+    for (int level = 0; level < SIMD_LEVELS; level++) {
+        pboost_simd_force((simd_level_t)level);
+        assert_int_equal(pboost_losses(loss, PBOOST_LOGISTIC, &s, coef, MODELS, 1, NULL),
+                         PBOOST_OK);
+        for (size_t k = 0; k < MODELS; k++) {
+            double expected = loss_ld(&s, PBOOST_LOGISTIC, &coef[k]);
+            assert_true(fabs(loss[k] - expected) <= 1e-12 * expected + 1e-16);
+        }
+    }
+    pboost_simd_force(SIMD_AVX512);
+    for (size_t k = 0; k < MODELS; k++)
+        pboost_coef_free(&coef[k]);
+    free_table(&t);
+}
+
 static void threads_change_no_bit(void **state)
 {
     (void)state;
@@ -318,15 +352,11 @@ static void overflow_is_let_through(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predictions_are_means),
-        cmocka_unit_test(losses_of_many_models),
-        cmocka_unit_test(squared_errors_do_not_cancel),
-        cmocka_unit_test(threads_change_no_bit),
-        cmocka_unit_test(linear_measures),
-        cmocka_unit_test(logistic_measures),
-        cmocka_unit_test(poisson_measures),
-        cmocka_unit_test(wrong_labels_are_refused),
-        cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(predictions_are_means),    cmocka_unit_test(losses_of_many_models),
+        cmocka_unit_test(log_losses_do_not_cancel), cmocka_unit_test(squared_errors_do_not_cancel),
+        cmocka_unit_test(threads_change_no_bit),    cmocka_unit_test(linear_measures),
+        cmocka_unit_test(logistic_measures),        cmocka_unit_test(poisson_measures),
+        cmocka_unit_test(wrong_labels_are_refused), cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(overflow_is_let_through),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

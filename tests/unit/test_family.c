@@ -42,7 +42,33 @@ static void labels_are_checked(void **state)
         pboost_error err = {0};
         pboost_status st = pboost_family_check_labels(cases[i].family, &s, &err);
         assert_int_equal(st, cases[i].ok ? PBOOST_OK : PBOOST_BAD_DATA);
+        assert_int_equal(pboost_family_allows(cases[i].family, cases[i].y), cases[i].ok);
         assert_true(cases[i].ok || strstr(err.message, "sample 1 (row 6)") != NULL);
+    }
+}
+
+static void what_is_no_family_has_no_labels(void **state)
+{
+    (void)state;
+    assert_string_equal(pboost_family_labels(PBOOST_LOGISTIC), "0 or 1");
+    assert_string_equal(pboost_family_labels((pboost_family)9), "unknown");
+    assert_false(pboost_family_allows((pboost_family)9, 0.0));
+}
+
+/* The functions of a row of the table, against each other and against the kernels' definition. */
+static void mean_link_and_variance_belong_together(void **state)
+{
+    (void)state;
+    for (int f = 0; f < 3; f++) {
+        const family_info *info = pboost_family_info((pboost_family)f);
+        for (double eta = -8.0; eta <= 8.0; eta += 0.5) {
+            double mean = info->mean(eta);
+            assert_true(info->least_mean < mean && mean < info->most_mean);
+            assert_true(fabs(info->eta(mean) - eta) < 1e-12);
+            assert_true(fabsl(mean - mean_of(info->family, eta)) < 1e-15L * (1.0L + fabsl(mean)));
+            double v = (double)variance_of(info->family, eta);
+            assert_true(fabs(info->variance_at(mean) - v) < 1e-12 * v);
+        }
     }
 }
 
@@ -186,6 +212,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_go_both_ways),
         cmocka_unit_test(labels_are_checked),
+        cmocka_unit_test(what_is_no_family_has_no_labels),
+        cmocka_unit_test(mean_link_and_variance_belong_together),
         cmocka_unit_test(means_and_moments_are_accurate),
         cmocka_unit_test(extremes_are_carried_through),
         cmocka_unit_test(saturated_residuals_keep_their_digits),

@@ -157,11 +157,10 @@ static void kernels_match_plain_sums(void **state)
                     assert_near(eta2[i], expected, 1e-12);
                 }
                 const family_kernels *logistic = &k->family[PBOOST_LOGISTIC];
-                double twice[CAP], factor;
-                for (size_t i = 0; i < count; i++)
-                    twice[i] = 2.0 * w[i];
-                double total =
-                    logistic->total_columns(&factor, columns, CAP, count, d, theta, 0.5, twice);
+                double lean[MAXD + 1], size[MAXD + 1], largest[MAXD + 1], total, factor;
+                glm_scored scored = {columns, CAP, count, d, w, lean, size, largest};
+                k->survey(&scored);
+                assert_true(logistic->total_columns(&total, &factor, &scored, theta, 0.5));
                 assert_near(total + log(factor), logistic->total(eta2, w, NULL, count), 1e-12);
                 for (size_t j = 0; j < d; j++) {
                     double eg = 0.0, ec = 0.0;
@@ -208,6 +207,7 @@ static void turned_kernels_match_plain_sums(void **state)
                         .x = data + h * CAP * 8, .capacity = CAP, .count = count, .blocks = 1};
                     k->transpose(columns, p);
                     glm_columns c = {.x = columns,
+                                     .cross = true,
                                      .capacity = CAP,
                                      .count = count,
                                      .cols = d,

@@ -99,6 +99,27 @@ static void a_run_is_its_rounds(void **state)
     table_close(&t);
 }
 
+/* Who lets the bags choose the estimator has its covariance, where what they chose has one. */
+static void a_chosen_estimator_has_its_covariance(void **state)
+{
+    (void)state;
+    table t;
+    pboost_error err;
+    pboost_run run;
+
+    table_open(&t, PBOOST_LINEAR);
+    t.fit.estimator = PBOOST_ESTIMATOR_CV;
+    t.options.bags = PBOOST_BAGS_FEATURES;
+    assert_ok(open(&run, &t, &err), err);
+    assert_null(run.covariance);
+    assert_ok(pboost_run_rounds(&run, SIZE_MAX, &err), err);
+    assert_int_equal(run.report->estimator, PBOOST_AGGREGATE);
+    assert_non_null(run.covariance);
+    assert_true(run.covariance[0] > 0.0);
+    pboost_run_close(&run);
+    table_close(&t);
+}
+
 /* Labels in hand: the same as an oracle of one's own and a run on it. */
 static void a_simulation_is_a_run(void **state)
 {
@@ -235,14 +256,44 @@ static void fits_can_be_stopped(void **state)
     }
 }
 
+/* A plan is stopped at each of its looks: before a forecast, in the trees and in the paper's loop. */
+static void plans_can_be_stopped(void **state)
+{
+    (void)state;
+    enum { FORECASTS = 15, LEVELS = 50 }; /* at the least */
+    table t;
+    pboost_error err;
+    pboost_plan plan;
+    pboost_plan_options o = PBOOST_PLAN_OPTIONS_INIT;
+
+    table_open(&t, PBOOST_LINEAR);
+    o.rules.min_bag = MIN_BAG;
+    o.watch = &t.watch;
+    assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
+    pboost_plan_free(&plan);
+    size_t looks = t.looks;
+    assert_true(looks >= FORECASTS + LEVELS);
+    for (size_t patience = 0; patience < looks; patience++) {
+        t.looks = 0;
+        t.patience = patience;
+        assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_CANCELLED, err,
+                     "stopped");
+        assert_null(plan.point);
+        assert_true(t.looks <= patience + 2);
+    }
+    table_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_is_its_rounds),
+        cmocka_unit_test(a_chosen_estimator_has_its_covariance),
         cmocka_unit_test(a_simulation_is_a_run),
         cmocka_unit_test(a_run_that_fails_to_open_is_empty),
         cmocka_unit_test(bags_can_be_stopped),
         cmocka_unit_test(fits_can_be_stopped),
+        cmocka_unit_test(plans_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

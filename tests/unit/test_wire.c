@@ -7,7 +7,7 @@
 
 #include "wire.h"
 
-/* ---- Questions --------------------------------------------------------------------------------- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 static pboost_id NUMBERS[] = {
     {NULL, 1}, {NULL, -7}, {NULL, INT64_MAX}, {NULL, INT64_MIN}, {NULL, 0}};
@@ -186,7 +186,7 @@ static void names_that_are_too_long(void **state)
                      PBOOST_INVALID);
 }
 
-/* ---- Binary headers that lie -------------------------------------------------------------------- */
+/* ---- Binary headers that lie ----------------------------------------------------------------- */
 
 static void headers_that_lie(void **state)
 {
@@ -231,7 +231,7 @@ static void binary_text_must_be_text(void **state)
     }
 }
 
-/* ---- Answers ----------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 static const size_t SIZES[] = {2, 3};
 static const double MEANS[] = {0.1, -1e300};
@@ -276,7 +276,7 @@ static void answers_survive_the_way(void **state)
     free(body);
 }
 
-/* ---- Rows and rules ---------------------------------------------------------------------------- */
+/* ---- Rows and rules -------------------------------------------------------------------------- */
 
 static pboost_status read_available(bool *available, const char *text)
 {

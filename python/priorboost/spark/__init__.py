@@ -4,6 +4,10 @@
 ``pyspark.ml``: ``fit(df)`` gives a model with ``transform``.  docs/spark.md is the guide.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 try:
     import pyarrow  # noqa: F401
     import pyspark  # noqa: F401
@@ -13,14 +17,15 @@ except ImportError as problem:
         "pip install 'priorboost[spark]', and Java 17"
     ) from problem
 
-from .estimators import (
-    PriorBoostClassificationModel,
-    PriorBoostClassifier,
-    PriorBoostPoissonModel,
-    PriorBoostPoissonRegressor,
-    PriorBoostRegressionModel,
-    PriorBoostRegressor,
-)
+if TYPE_CHECKING:
+    from .estimators import (
+        PriorBoostClassificationModel,
+        PriorBoostClassifier,
+        PriorBoostPoissonModel,
+        PriorBoostPoissonRegressor,
+        PriorBoostRegressionModel,
+        PriorBoostRegressor,
+    )
 
 __all__ = [
     "PriorBoostClassificationModel",
@@ -30,3 +35,15 @@ __all__ = [
     "PriorBoostRegressionModel",
     "PriorBoostRegressor",
 ]
+
+
+def __getattr__(name: str) -> Any:  # the Python workers of a cluster need no estimators
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import estimators
+
+    return getattr(estimators, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

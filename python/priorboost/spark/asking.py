@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import struct
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +13,11 @@ import numpy as np
 
 from .. import _library
 from ..bags import Bags
-from ..data import Array
 from ..errors import OracleError
 from ..options import rules_of
 from ..oracle import MemoryHandle
 from ..remote import RemoteOracle, _read_reply, _Session
+from .blocks import Array
 
 _TYPE = "application/vnd.priorboost.bags"  # docs/http-api.md has its layout
 _MOST_ROWS = 1 << 16  # of one question
@@ -85,6 +86,12 @@ class Service:
             "bounds": (config["lower"], config["upper"]),
             "step": config["step"],
         }
+        if config.get("units"):
+            warnings.warn(
+                "the oracle's rows belong to units, of which a bag may hold one row each: keep one "
+                "row of each unit in the table",
+                stacklevel=2,
+            )
         if config["dp"]:
             rules["epsilon"] = config.get("epsilon_fraction") or config["epsilon"]
         return cls(description, rules, int(config["max_body"]))

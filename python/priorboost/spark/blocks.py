@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data import Array
+Array = npt.NDArray[Any]
 
 # The columns that blocks may have: their type in Spark's words.
 COLUMNS = {
@@ -24,6 +25,7 @@ COLUMNS = {
     "slice": "int",  # the round that uses the rows
     "part": "int",  # partition of the round's order
     "question": "int",
+    "bag": "bigint",  # number of the first bag
     "first": "bigint",  # position of the first row: in its slice or part
     "n": "int",  # rows
     "low": "double",  # least and greatest value of `order`
@@ -37,7 +39,9 @@ COLUMNS = {
     "x": "binary",  # float64, row by row
     "sizes": "binary",  # uint32: rows of each bag
     "cuts": "binary",  # int64
+    "bags": "binary",  # int64: first bag and number of bags, block by block
     "sums": "binary",  # float64
+    "moments": "binary",  # float64
     "answers": "binary",  # float64
 }
 _ARROW = {

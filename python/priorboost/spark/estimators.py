@@ -7,15 +7,17 @@ C library, wherever Spark runs.
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 from pyspark.ml import Estimator, Model
 from pyspark.ml.functions import array_to_vector, vector_to_array
-from pyspark.ml.linalg import DenseVector, VectorUDT
+from pyspark.ml.linalg import DenseMatrix, DenseVector, VectorUDT
 from pyspark.ml.param import Params
 from pyspark.ml.util import (
     DefaultParamsReadable,
@@ -29,11 +31,12 @@ from pyspark.ml.util import (
 )
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, IntegralType, NumericType, StringType
+from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
 
 from .. import _library, models
+from ..caveats import warn_of_fit
 from ..models import Feature
-from ..options import FAMILIES, choice, rules_of
+from ..options import FAMILIES, choice, l2_of, rules_of
 from ..remote import RemoteOracle
 from .asking import LabelsOnDriver, Service
 from .flow import Result, Run, Settings, Table
@@ -57,17 +60,11 @@ class _Columns(Params):
         """Return the features as one array column, whatever they are."""
         names = self.getFeaturesCols()
         if names is not None:
-            for name in names:
-                if not isinstance(_type_of(frame, name), NumericType):
-                    raise ValueError(
-                        f"the column '{name}' has the type {_type_of(frame, name).simpleString()}; "
-                        "features must be numbers"
-                    )
-            return F.array(*[F.col(f"`{name}`").cast("double") for name in names])
+            return F.array(*[_number(frame, name) for name in names])
         name = self.getFeaturesCol()
         kind = _type_of(frame, name)
         if isinstance(kind, VectorUDT):
-            return vector_to_array(F.col(f"`{name}`"))
+            return F.when(F.col(f"`{name}`").isNotNull(), vector_to_array(F.col(f"`{name}`")))
         if isinstance(kind, ArrayType) and isinstance(kind.elementType, NumericType):
             return F.col(f"`{name}`").cast("array<double>")
         raise ValueError(
@@ -80,6 +77,16 @@ def _type_of(frame: DataFrame, name: str) -> Any:
     if name not in frame.columns:
         raise ValueError(f"there is no column '{name}'; there are {', '.join(frame.columns)}")
     return frame.schema[name].dataType
+
+
+def _number(frame: DataFrame, name: str) -> Column:
+    """Return a column of numbers as double."""
+    kind = _type_of(frame, name)
+    if not isinstance(kind, (NumericType, BooleanType)):
+        raise ValueError(
+            f"the column '{name}' has the type {kind.simpleString()}; it must hold numbers"
+        )
+    return F.col(f"`{name}`").cast("double")
 
 
 # ---- Models --------------------------------------------------------------------------------------
@@ -163,6 +170,14 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
         return len(self._content().coef)
 
     @property
+    def covariance(self) -> DenseMatrix | None:
+        """Of the weights and, last, the intercept, where the estimator knows it (aggregate)."""
+        known = self._content().covariance
+        if known is None:
+            return None
+        return DenseMatrix(*known.shape, known.ravel(), isTransposed=True)
+
+    @property
     def training(self) -> dict[str, Any]:
         """How the model was trained, as the model file says it."""
         return self._content().training
@@ -217,6 +232,8 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
         known = _completed(features, content)
         products = F.zip_with(known, _literal(content.coef), lambda a, b: a * b)
         eta = F.aggregate(products, F.lit(float(content.intercept)), lambda total, p: total + p)
+        if content.offset is not None:
+            eta = eta + _number(frame, content.offset)
         wrong = F.concat(
             F.lit("a row has "),
             F.size(features).cast("string"),
@@ -314,11 +331,20 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
     def _fit(self, frame: DataFrame) -> _GLMModel:
         self._check()
         spark = frame.sparkSession
+        if ".connect." in type(spark).__module__:
+            raise ValueError(
+                "this is a Spark Connect session; fit needs one with a driver of its own"
+            )
         table = self._table(frame)
         run = Run(spark, table, self._settings(spark), self._oracle(table))
         result = run.train()
         model: _GLMModel = self._copyValues(self._model(self._describe(result)))
         model.history, model.path = result.history, result.path
+        told = SimpleNamespace(
+            _family=self._family, n_jobs=None, fit_intercept=self._get("fitIntercept"),
+            feature_names_in_=model.toModel().columns,
+        )  # fmt: skip
+        warn_of_fit(told, result.report, result.sample, result.path[-1])
         return model
 
     def _check(self) -> None:
@@ -338,8 +364,9 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
         bags = self._get("bags") if self.isSet("bags") else "random"
         if self._get("algorithm") == "oneshot" and bags != "random":
             raise ValueError(f"bags is '{bags}', but oneshot means random bags")
-        if self._get("l2") < 0:
-            raise ValueError(f"l2 is {self._get('l2')}; it must not be negative")
+        l2 = self._get("l2")
+        if l2 is not None and not 0 <= l2 < math.inf:
+            raise ValueError(f"l2 is {l2}; it must be finite and not negative")
 
     def _table(self, frame: DataFrame) -> Table:
         identity = self._get("idCol")
@@ -350,14 +377,11 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
             )
         columns = [F.col(f"`{identity}`"), self._features(frame).alias("x")]
         prior, label = self._get("priorCol"), self._get("labelCol")
-        for name in (prior, label):
-            if name is not None and not isinstance(_type_of(frame, name), NumericType):
-                raise ValueError(f"the column '{name}' must hold numbers")
         if prior is not None:
-            columns.append(F.col(f"`{prior}`").cast("double").alias("prior"))
+            columns.append(_number(frame, prior).alias("prior"))
         labels = None
         if label is not None:
-            labels = frame.select(F.col(f"`{identity}`"), F.col(f"`{label}`").cast("double"))
+            labels = frame.select(F.col(f"`{identity}`"), _number(frame, label))
         return Table(frame.select(*columns), self._width(frame), labels)
 
     def _width(self, frame: DataFrame) -> int:
@@ -375,7 +399,14 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
 
     def _settings(self, spark: Any) -> Settings:
         fit = _library.FitOptions(
-            0, FAMILIES[self._family], self._get("l2"), self._get("fitIntercept"), 1, 100, 1e-14
+            _library.FIT_OPTIONS_SIZE,
+            FAMILIES[self._family],
+            l2_of(self._get("l2")),
+            self._get("fitIntercept"),
+            1,
+            100,
+            1e-14,
+            choice("estimator", self._get("estimator")),
         )
         return Settings(
             FAMILIES[self._family],
@@ -449,16 +480,17 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
             columns=list(names),
             coef=np.array(result.path[-1, :-1]),
             intercept=float(result.path[-1, -1]),
+            covariance=result.covariance,
             label=self._get("labelCol") or "y",
             training={
                 "algorithm": self._get("algorithm"),
-                "estimator": "event",
+                "estimator": self._get("estimator"),
                 "bags": "random" if oneshot else self._get("bags"),
                 "min_bag": rules.min_bag,
                 "rounds": result.rounds,
                 "rows_spent": result.rows,
                 "epsilon": exact,
-                "l2": self._get("l2"),
+                "l2": result.report.l2,
                 "simulated": exact is not None and seed is not None and not self._get("oracleUrl"),
                 "seed": seed,
             },
@@ -466,21 +498,39 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
 
 
 class PriorBoostRegressor(_GLMEstimator):
-    """Linear regression from the mean labels of bags, on Spark."""
+    """Linear regression from the mean labels of bags, on Spark.
+
+    ``fit(df)`` gives a `PriorBoostRegressionModel`.  Parameters are given by name, here or through
+    their setters; ``explainParams()`` lists them with what they mean.
+
+    Examples
+    --------
+    >>> from priorboost.spark import PriorBoostRegressor
+    >>> estimator = PriorBoostRegressor(labelCol="spent", minBag=10, rounds=4, bags="features")
+    >>> model = estimator.setEstimator("aggregate").fit(table)  # doctest: +SKIP
+    >>> model.transform(table).select("prediction")  # doctest: +SKIP
+    """
 
     _family = "linear"
     _model = PriorBoostRegressionModel
 
 
 class PriorBoostPoissonRegressor(_GLMEstimator):
-    """Poisson regression with logarithmic link from the mean labels of bags, on Spark."""
+    """Poisson regression with logarithmic link from the mean labels of bags, on Spark.
+
+    Labels are counts.  ``fit(df)`` gives a `PriorBoostPoissonModel`; for the parameters see
+    ``explainParams()``.
+    """
 
     _family = "poisson"
     _model = PriorBoostPoissonModel
 
 
 class PriorBoostClassifier(_Probability, _GLMEstimator):
-    """Logistic regression from the mean labels of bags, on Spark; labels are 0 and 1."""
+    """Logistic regression from the mean labels of bags, on Spark; labels are 0 and 1.
+
+    ``fit(df)`` gives a `PriorBoostClassificationModel`; for the parameters see ``explainParams()``.
+    """
 
     _family = "logistic"
     _model = PriorBoostClassificationModel

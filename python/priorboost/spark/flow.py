@@ -12,6 +12,8 @@ before, and the service answers with what it answered before.
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -25,11 +27,15 @@ from pyspark.sql import functions as F
 
 from .. import _library
 from .._library import lib
-from ..data import Array
-from ..training import predict_mean
-from . import pieces, stages, tree
+from . import passes, pieces, stages, tree
 from .asking import LabelsOnDriver, Service
-from .blocks import labels, schema
+from .blocks import Array, block_rows, labels, schema
+
+# The columns of blocks on their way to questions and to bags, and there.
+_ROWS = ("target", "question", "first", "n", "id", "width", "row", "order")
+_QUESTION = ("question", "n", "id", "width", "row", "sizes", "within")
+_FEATURES = ("target", "question", "first", "n", "x")
+_BAGS = ("bag", "n", "x", "sizes")
 
 PART_BYTES = 1 << 26  # of rows that a task sorts in memory
 LEAST_ROWS = 1 << 13  # of a part, where the number of cores would make them smaller
@@ -73,6 +79,8 @@ class Result:
     rows: int
     rounds: int
     rules: _library.Rules
+    sample: Array  # features of some rows
+    covariance: Array | None = None  # of the weights and, last, the intercept
 
 
 @dataclass
@@ -80,7 +88,7 @@ class Round:
     """A round's order on disk, and what the driver knows of it."""
 
     path: str
-    x: DataFrame  # part, first, n, x
+    x: DataFrame  # part, first, n, x; whole bags of the aggregate estimator: bag, n, x, sizes
     offset: Array  # position of each part's first row
     cuts: Array = field(default_factory=lambda: np.empty(0, np.int64))
     answers: Array = field(default_factory=lambda: np.empty(0))
@@ -102,6 +110,7 @@ class Run:
         self.dir = f"{settings.work_dir.rstrip('/')}/priorboost-{uuid.uuid4().hex}"
         self.make_oracle = oracle
         self.t = -1
+        self.covariance: Array | None = None
 
     # ---- Spark ----
 
@@ -109,6 +118,7 @@ class Run:
     def stage(self, name: str) -> Iterator[None]:
         """Name a step in Spark's own pages, time it, and say in plain words what a task said."""
         where = f"round {self.t + 1}, {name}" if self.t >= 0 else name
+        before = self.context.getLocalProperty("spark.job.description")
         self.context.setLocalProperty("spark.job.description", f"priorboost: {where}")
         begin = time.monotonic()
         try:
@@ -117,7 +127,7 @@ class Run:
             stages.reraise(error)
             raise
         finally:
-            self.context.setLocalProperty("spark.job.description", None)
+            self.context.setLocalProperty("spark.job.description", before)
         if self.s.on_stage is not None:
             self.s.on_stage(name, time.monotonic() - begin)
 
@@ -136,11 +146,28 @@ class Run:
         """Read blocks; only the columns named are fetched."""
         return self.spark.read.schema(schema(*names)).parquet(path)
 
-    def remove(self, path: str) -> None:
-        """Delete files."""
+    def _folder(self) -> tuple[Any, Any]:
+        """Return the run's directory and its file system, as Hadoop has them."""
         assert self.context._jvm is not None
-        there = self.context._jvm.org.apache.hadoop.fs.Path(path)
-        there.getFileSystem(self.context._jsc.hadoopConfiguration()).delete(there, True)
+        path = self.context._jvm.org.apache.hadoop.fs.Path(self.dir)
+        return path, path.getFileSystem(self.context._jsc.hadoopConfiguration())
+
+    def make_folder(self) -> None:
+        """Make the run's directory; it goes when the run ends, at the latest when Java does."""
+        try:
+            path, system = self._folder()
+            said = "" if system.mkdirs(path) and system.deleteOnExit(path) else "no reason is given"
+        except Exception as error:
+            said = str(getattr(error, "java_exception", error)).splitlines()[0]
+        if said:
+            raise ValueError(f"workDir is {self.s.work_dir}, where nothing can be written: {said}")
+
+    def clean(self, rounds: list[Round]) -> None:
+        """Delete what the run has written and Spark has kept."""
+        self._drop(rounds)
+        path, system = self._folder()
+        system.delete(path, True)
+        system.cancelDeleteOnExit(path)
 
     def n_parts(self, rows: int) -> int:
         """Return how many parts so many rows are cut into."""
@@ -222,6 +249,11 @@ class Run:
         self.sample_x, self.sample_prior = [], []
         for t in range(self.rounds):
             mine = sorted((b for b in blocks if b["slice"] == t), key=lambda b: b["first"])
+            if not mine:
+                raise ValueError(
+                    f"slice {t + 1} was written to {self.dir}, but is not there: workDir must be a "
+                    "directory that driver and executors share"
+                )
             x = np.concatenate([np.frombuffer(b["x"], np.float64) for b in mine])
             self.sample_x.append(x.reshape(-1, self.table.d))
             if mine[0]["prior"] is not None:
@@ -246,7 +278,7 @@ class Run:
             if weights is None:
                 sample = self.sample_prior[0]
             else:
-                sample = predict_mean(self.sample_x[t], s.family, weights, None, 1)
+                sample = stages.score(self.sample_x[t], s.family, weights)
             n_parts = min(n_parts, len(sample))
             return stages.ByScore(s.family, weights, sample, n_parts), n_parts, kind
         router = tree.Router(self.sample_x[t], tree.n_leaves(rows))
@@ -368,9 +400,8 @@ class Run:
         cuts = {part: np.frombuffer(cell, np.int64) for part, cell in found}
         return [cuts[c] for c in range(len(first))]
 
-    def _question_borders(self, cuts: Array) -> Array:
-        """Return where questions begin: whole bags, as many as fit, whatever the partitions."""
-        most = self.oracle.most_rows(self.longest_id)
+    def _borders(self, cuts: Array, most: int) -> Array:
+        """Return where pieces of whole bags begin: as many as fit, whatever the partitions."""
         border = [0]
         while border[-1] < cuts[-1]:
             at = int(np.searchsorted(cuts, border[-1] + most, "right")) - 1
@@ -380,19 +411,17 @@ class Run:
 
     def ask(self, r: Round, scored: bool) -> float:
         """Write the questions, then ask them; returns the within-bag sum of squares of scores."""
-        border = self._question_borders(r.cuts)
+        border = self._borders(r.cuts, self.oracle.most_rows(self.longest_id))
         n_parts = min(len(border) - 1, max(self.context.defaultParallelism, len(r.offset) - 1))
         label, path = labels(n_parts), f"{self.dir}/questions-{self.t}"
         names = ["id", "width"] if isinstance(self.oracle, Service) else ["row"]
         cuts = self.context.broadcast(r.cuts)
         with self.stage("questions"):
             composed = self.read(r.path, "part", "first", "n", *names, "order").mapInArrow(
-                stages.compose(r.offset, border, label),
-                schema("target", "question", "first", "n", "id", "width", "row", "order"),
+                stages.compose(r.offset, border, label, _ROWS, 0), schema(*_ROWS)
             )
             finished = self.exchange(composed, n_parts).mapInArrow(
-                stages.finish(border, cuts, scored),
-                schema("question", "n", "id", "width", "row", "sizes", "within"),
+                stages.finish(border, cuts, scored, _QUESTION, 0, 0), schema(*_QUESTION)
             )
             self.write(finished, path)
         with self.stage("ask"):
@@ -421,26 +450,48 @@ class Run:
             raise RuntimeError(f"{len(told)} of {n} questions were answered")
         return np.concatenate([told[q] for q in range(n)])
 
+    def gather(self, r: Round, first_bag: int) -> None:
+        """Bring the rows of each bag together: the aggregate estimator sees bags whole."""
+        d = self.table.d
+        border = self._borders(r.cuts, block_rows(d))
+        n_parts = min(len(border) - 1, self.n_parts(int(r.cuts[-1])))
+        cuts = self.context.broadcast(r.cuts)  # for as long as tasks may be run again
+        composed = r.x.mapInArrow(
+            stages.compose(r.offset, border, labels(n_parts), _FEATURES, d), schema(*_FEATURES)
+        )
+        gathered = self.exchange(composed, n_parts).mapInArrow(
+            stages.finish(border, cuts, False, _BAGS, d, first_bag), schema(*_BAGS)
+        )
+        path = f"{self.dir}/bags-{self.t}"
+        with self.stage("gather"):
+            self.write(gathered, path)
+        cuts.destroy()
+        r.x = self.read(path, *_BAGS)
+
     def fit(self, rounds: list[Round], weights: Array) -> tuple[Array, _library.FitReport]:
+        """Fit the rounds' answers, from weights."""
+        cuts, answers = [r.cuts for r in rounds], [r.answers for r in rounds]
+        said = pieces.Answers.of(cuts, answers, self.rules)
+        with self.stage("fit"):
+            if self.s.fit.estimator == _library.AGGREGATE:
+                bags = [r.x for r in rounds]
+                there = passes.BagPasses(self.context, bags, said.answer, self.sample_x[0][0])
+                with contextlib.closing(there):
+                    weights, report, self.covariance = pieces.fit_bags(
+                        weights, there, there.base, said, self.s.fit
+                    )
+                return weights, report
+            return self._fit_events(rounds, said, weights)
+
+    def _fit_events(
+        self, rounds: list[Round], said: pieces.Answers, weights: Array
+    ) -> tuple[Array, _library.FitReport]:
         """Minimise the event-level loss over the rounds' rows, from weights."""
         shift = None
         if self.s.fit.intercept:
             shift = pieces.shift_of(self.sample_x[self.t][:64])
-
-        def sums(at: Array, what: str) -> Array:
-            parts = []
-            for r in rounds:
-                found = r.x.mapInArrow(
-                    stages.sums(self.table.d, r.told, self.s.family, at, shift, what),
-                    schema("part", "first", "sums"),
-                ).collect()
-                parts += [np.frombuffer(cell, np.float64) for _, _, cell in sorted(found)]
-            return pieces.add_parts(parts, what)
-
-        target = np.concatenate([r.answers for r in rounds])
-        rows = np.concatenate([np.diff(r.cuts) for r in rounds]).astype(np.float64)
-        with self.stage("fit"):
-            return pieces.fit_parts(weights, sums, target, rows, shift, self.s.fit)
+        there = passes.EventPasses([(r.x, r.told) for r in rounds], self.table.d, self.s.family)
+        return pieces.fit_parts(weights, there.sums(shift), said, shift, self.s.fit)
 
     # ---- The loop ----
 
@@ -449,10 +500,14 @@ class Run:
         r, kind = self.order(weights)
         self.cut(r, kind)
         within = self.ask(r, kind == "prior" or (kind == "hybrid" and weights is not None))
-        r.told = self.context.broadcast((r.offset, r.cuts, r.answers))
-        r.x = r.x.persist(StorageLevel.MEMORY_AND_DISK)
-        if self.s.algorithm != "pbprefix":
+        aggregate = self.s.fit.estimator == _library.AGGREGATE
+        if self.s.algorithm != "pbprefix" and not aggregate:
             self._drop(rounds)
+        if aggregate:
+            self.gather(r, sum(len(old.answers) for old in rounds))
+        else:
+            r.told = self.context.broadcast((r.offset, r.cuts, r.answers))
+        r.x = r.x.persist(StorageLevel.MEMORY_AND_DISK)
         rounds.append(r)
         start = np.zeros(self.table.d + 1) if weights is None else weights
         weights, report = self.fit(rounds, start)
@@ -467,13 +522,34 @@ class Run:
     def _drop(self, rounds: list[Round]) -> None:
         for r in rounds:
             r.x.unpersist()
-            r.told.destroy()
+            if r.told is not None:
+                r.told.destroy()
         rounds.clear()
+
+    @contextlib.contextmanager
+    def this_python(self) -> Iterator[None]:
+        """Have a local Spark use the Python that runs here, unless it was told which to use.
+
+        Otherwise that is whichever python3 the shell finds first, which need not have priorboost.
+        """
+        context, before = self.context, self.context.pythonExec
+        told = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
+        if context.master.startswith("local") and not told:
+            context.pythonExec = sys.executable
+        try:
+            yield
+        finally:
+            context.pythonExec = before
 
     def train(self) -> Result:
         """Run all rounds; the files of the run are removed at the end."""
+        with self.this_python():
+            return self._train()
+
+    def _train(self) -> Result:
         rounds: list[Round] = []
         path, history, weights = [], [], None
+        self.make_folder()
         try:
             self.prepare()
             for t in range(self.rounds):
@@ -481,10 +557,21 @@ class Run:
                 weights, report, record = self.step(weights, rounds)
                 path.append(weights)
                 history.append(record)
-        finally:
-            self._drop(rounds)
-            self.remove(self.dir)
-        return Result(np.array(path), history, report, self.n_rows, self.rounds, self.rules)
+        except BaseException:
+            with contextlib.suppress(Exception):  # Spark itself may be what has failed
+                self.clean(rounds)
+            raise
+        self.clean(rounds)
+        return Result(
+            np.array(path),
+            history,
+            report,
+            self.n_rows,
+            self.rounds,
+            self.rules,
+            self.sample_x[-1],
+            self.covariance,
+        )
 
     def labels_by_position(self, frame: DataFrame) -> Array:
         """Bring labels (id, label) to the driver in the order of the shuffle."""

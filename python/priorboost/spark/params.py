@@ -64,7 +64,13 @@ TRAINING: dict[str, tuple[Any, Any, str]] = {
     "bounds": (_FLOATS, None, "with labelCol: public bounds of the labels"),
     "step": (_FLOAT, None, "with labelCol: labels are rounded to multiples of it"),
     "clamp": (_BOOL, False, "with labelCol: move labels outside the bounds to them"),
-    "l2": (_FLOAT, 1.0, "adds (l2/2) |theta|^2 to the sum of losses"),
+    "estimator": (
+        _one_of("event", "aggregate"),
+        "event",
+        "how answers become a model: every row stands for its bag's answer (the paper's), or bags "
+        "as a whole, those of all rounds",
+    ),
+    "l2": (_FLOAT, None, "adds (l2/2) |theta|^2 to the sum of losses; unset: 1, or by the data"),
     "fitIntercept": (_BOOL, True, "fit an intercept, unpenalised"),
     "seed": (_INT, None, "of slices, bags and simulated noise; unset: 0, and noise that is secret"),
     "workDir": (_TEXT, None, "directory that driver and executors share, for the run's files"),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from .. import _library
 from .._library import _check, address, lib
-from ..bags import take_bags
-from ..data import Array
 from ..relay import Relay
+from .blocks import Array
 
 COMMON, TO_END, REST = 0, 1, 2  # how a piece of sorted scores is cut: ``pboost_cut``
 
@@ -89,8 +89,21 @@ def tree_bags(x: Array, scores: Array | None, family: int, bag_size: int) -> tup
         _check(lib.bags_features, out, samples, bag_size, 1)
     else:
         _check(lib.bags_hybrid, out, samples, family, address(scores), bag_size, 1)
-    bags = take_bags(out)
-    return bags.rows.view(np.intp), bags.sizes.astype(np.uint32)
+    try:
+        rows = _library.copy_array(out.row, out.n_rows, np.intp)
+        start = _library.copy_array(out.start, out.n_bags + 1, np.intp)
+    finally:
+        lib.bags_free(out)
+    return rows, np.diff(start).astype(np.uint32)
+
+
+def predict_mean(x: Array, family: int, weights: Array) -> Array:
+    """Return the predicted mean of every row; the last weight is the intercept."""
+    matrix, out = _library.matrix(x), np.empty(len(x))
+    samples = _library.Samples(ctypes.addressof(matrix), None, len(x))
+    coef = _library.Coef(x.shape[1], address(weights), float(weights[-1]))
+    _check(lib.predict, address(out), family, samples, coef, 1)
+    return out
 
 
 def within(scores: Array, sizes: Array) -> float:
@@ -99,6 +112,29 @@ def within(scores: Array, sizes: Array) -> float:
     start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uintp)
     bags = _library.Bags(len(rows), len(sizes), address(rows), address(start))
     return float(lib.bags_cost(bags, address(np.ascontiguousarray(scores))))
+
+
+@dataclass
+class Answers:
+    """What the oracle said about bags: where each begins, its answer, and the noise in that."""
+
+    start: Array  # uintp, one more than there are bags
+    answer: Array
+    noise: Array  # variance
+
+    @classmethod
+    def of(cls, cuts: list[Array], answers: list[Array], rules: _library.Rules) -> Answers:
+        """Return the answers of rounds, given where their bags end."""
+        sizes = np.concatenate([np.diff(c) for c in cuts])
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uintp)
+        noise = np.zeros(len(sizes))
+        if rules.epsilon.den:
+            size, which = np.unique(sizes, return_inverse=True)
+            noise = np.array([lib.rules_noise_variance(rules, int(s)) for s in size])[which]
+        return cls(start, np.concatenate(answers), noise)
+
+    def __len__(self) -> int:
+        return len(self.answer)
 
 
 # ---- The event-level fit -------------------------------------------------------------------------
@@ -143,8 +179,7 @@ def add_parts(parts: list[Array], what: str) -> Array:
 def fit_parts(
     weights: Array,
     sums: Callable[[Array, str], Array],
-    target: Array,
-    rows: Array,
+    answers: Answers,
     shift: Array | None,
     options: _library.FitOptions,
 ) -> tuple[Array, _library.FitReport]:
@@ -172,7 +207,129 @@ def fit_parts(
         None, _library.SumsFunction(on_sums), _library.DirectionFunction(on_direction)
     )
     options.struct_size = _library.FIT_OPTIONS_SIZE
-    bags = (address(target), address(rows), len(target))
     with relay:
-        relay.check(lib.parts_fit, coef, report, parts, *bags, address(shift), options)
+        relay.check(lib.parts_fit, coef, report, parts, *_bags(answers), address(shift), options)
     return np.append(theta, coef.intercept), report
+
+
+def _bags(a: Answers) -> tuple[Any, ...]:
+    return len(a), address(a.start), address(a.answer), address(a.noise)
+
+
+# ---- The aggregate fit ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where the moments of bags are wanted, as it travels to tasks."""
+
+    family: int
+    intercept: bool
+    units: Array  # shift, center and scale of the columns
+    parameter: Array
+
+    @classmethod
+    def read(cls, at: Any) -> Point:
+        """Copy a point of the library's."""
+        p, d = at.contents, at.contents.cols
+        shift = np.zeros(d) if p.shift is None else _library.copy_array(p.shift, d, np.float64)
+        rest = [_library.copy_array(column, d, np.float64) for column in (p.center, p.scale)]
+        parameter = _library.copy_array(p.parameter, d + p.intercept, np.float64)
+        return cls(p.family, p.intercept, np.array([shift, *rest]), parameter)
+
+    def key(self) -> tuple[int, bool, bytes, bytes]:
+        """Return what tells it from other points."""
+        return self.family, self.intercept, self.units.tobytes(), self.parameter.tobytes()
+
+    def lend(self) -> _library.BagPoint:
+        """Describe it to the library."""
+        shift, center, scale = (address(column) for column in self.units)
+        d, at = self.units.shape[1], address(self.parameter)
+        return _library.BagPoint(self.family, self.intercept, d, shift, center, scale, at)
+
+
+def _part(x: Array, sizes: Array) -> tuple[_library.PartBags, Any]:
+    """Describe whole bags to the library; the second is what must outlive the first."""
+    matrix = _library.matrix(x)
+    start = np.zeros(len(sizes) + 1, np.uintp)
+    np.cumsum(sizes, out=start[1:])
+    return _library.PartBags(ctypes.pointer(matrix), len(sizes), address(start)), (matrix, start)
+
+
+def bag_columns(x: Array, base: Array) -> Array:
+    """Return the sums of x - base and of its square, by column."""
+    out = np.empty(2 * x.shape[1])
+    _check(lib.part_columns, address(out), _library.matrix(x), address(base))
+    return out
+
+
+def bag_moments(x: Array, sizes: Array, at: Point) -> Array:
+    """Return the bags' means, their variances, and two sums over the rows' linear predictors."""
+    n = len(sizes)
+    out = np.empty(2 * n + 2)
+    part, _kept = _part(x, sizes)
+    mean, variance, eta = (address(some) for some in (out[:n], out[n : 2 * n], out[2 * n :]))
+    _check(lib.part_moments, mean, variance, eta, part, at.lend(), 1)
+    return out
+
+
+def bag_gram(x: Array, sizes: Array, at: Point, weight: Array, residual: Array | None) -> Array:
+    """Return what bags add to the Gram matrix of their derivatives, and to the gradient."""
+    n = len(at.parameter)
+    out = np.empty(n * n + n)
+    part, _kept = _part(x, sizes)
+    _check(lib.part_gram, address(out), part, at.lend(), address(weight), address(residual), 1)
+    return out
+
+
+class BagSums(Protocol):
+    """Passes over the bags of all machines."""
+
+    def columns(self) -> Array:
+        """Return `bag_columns`, summed."""
+
+    def moments(self, at: Point) -> Array:
+        """Return `bag_moments` of all bags."""
+
+    def gram(self, at: Point, weight: Array, residual: Array | None) -> Array:
+        """Return `bag_gram`, summed."""
+
+
+def fit_bags(
+    weights: Array, sums: BagSums, base: Array, answers: Answers, options: _library.FitOptions
+) -> tuple[Array, _library.FitReport, Array]:
+    """Fit answers by the aggregate estimator, from weights; gives the covariance, too."""
+    relay, d, n = Relay(), len(weights) - 1, len(answers)
+    theta = np.array(weights[:-1], dtype=np.float64)
+    coef = _library.Coef(d, address(theta), float(weights[-1]))
+    report, covariance = _library.FitReport(), np.empty((d + 1, d + 1))
+
+    def view(pointer: Any, size: int) -> Array:
+        return np.ctypeslib.as_array(pointer, (size,))
+
+    def columns(out: Any) -> None:
+        view(out, 2 * d)[:] = sums.columns()
+
+    def moments(at: Any, mean: Any, variance: Any, eta: Any) -> None:
+        found = sums.moments(Point.read(at))
+        view(mean, n)[:], view(variance, n)[:], view(eta, 2)[:] = np.split(found, [n, 2 * n])
+
+    def gram(at: Any, weight: Any, residual: Any, out: Any) -> None:
+        weights = _library.copy_array(weight, n, np.float64)
+        rest = None if residual is None else _library.copy_array(residual, n, np.float64)
+        point = Point.read(at)
+        size = len(point.parameter)
+        view(out, size * size + size)[:] = sums.gram(point, weights, rest)
+
+    parts = _library.BagParts(
+        None,
+        address(base),
+        _library.ColumnsFunction(lambda _, out, __: relay.status(columns, out)),
+        _library.MomentsFunction(lambda _, *given: relay.status(moments, *given[:-1])),
+        _library.GramFunction(lambda _, *given: relay.status(gram, *given[:-1])),
+    )
+    options.struct_size = _library.FIT_OPTIONS_SIZE
+    bags = _bags(answers)
+    with relay:
+        relay.check(lib.bag_parts_fit, coef, report, address(covariance), parts, *bags, options)
+    return np.append(theta, coef.intercept), report, covariance

@@ -17,12 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import errors
-from ..data import Array
-from ..training import predict_mean
 from . import pieces
-from .asking import Service
 from .blocks import (
     BUFFER_ROWS,
+    Array,
     Rows,
     batch_of,
     block_rows,
@@ -49,7 +47,7 @@ _KINDS: dict[str, type[Exception]] = {
 }
 
 
-def _marked(stage: Callable[..., Batches]) -> Callable[..., Stage]:
+def marked(stage: Callable[..., Batches]) -> Callable[..., Stage]:
     """Make a maker of stages whose errors the driver can read, from a stage with arguments."""
 
     @functools.wraps(stage)
@@ -68,6 +66,11 @@ def _marked(stage: Callable[..., Batches]) -> Callable[..., Stage]:
 
 def reraise(error: Exception) -> None:
     """Raise what a task said, if it is in the error that Spark raised."""
+    if "No module named 'priorboost" in str(error):
+        raise RuntimeError(
+            "the Python of the executors has no priorboost: install the package wherever executors "
+            "run, and set PYSPARK_PYTHON to that Python before Spark starts"
+        ) from error
     for line in re.findall(re.escape(_MARK) + r"(\[.*\])", str(error)):
         try:
             kind, text = json.loads(line)
@@ -247,7 +250,29 @@ def _untie(order: Array, key: Array, ids: Any) -> Array:
     return order
 
 
+def _sample(batches: Batches, d: int, limit: int) -> Batches:
+    """Give the rows at the first positions of their slices."""
+    names = ("slice", "first", "n", "prior", "x")
+    for batch in batches:
+        for i in range(batch.num_rows):
+            one = batch.slice(i, 1)
+            first = int(numbers(one, "first")[0])
+            if first >= limit:
+                continue
+            rows = unpack(one, d)
+            some = rows.take(slice(0, min(rows.n, limit - first)))
+            t = int(numbers(one, "slice")[0])
+            yield batch_of(names, [some.pack(names, slice=t, first=first)])
+
+
 # ---- One round's order ---------------------------------------------------------------------------
+
+_LARGEST_SCORE = 1e100  # as in glm.c: a Poisson mean that overflows is just very large
+
+
+def score(x: Array, family: int, weights: Array) -> Array:
+    """Return the predicted means that bags are made by."""
+    return np.minimum(pieces.predict_mean(x, family, weights), _LARGEST_SCORE)
 
 
 class ByScore:
@@ -265,7 +290,7 @@ class ByScore:
         """Return what the rows are ordered by."""
         if self.weights is None:
             return rows.prior
-        return predict_mean(rows.x, self.family, self.weights, None, 1)
+        return score(rows.x, self.family, self.weights)
 
     def part(self, rows: Rows) -> Any:
         """Return which part each row belongs to."""
@@ -319,7 +344,7 @@ class ByFeatures:
         """Return the scores that hybrid bags take into account, or zeros."""
         if self.weights is None:
             return np.zeros(rows.n)
-        return predict_mean(rows.x, self.family, self.weights, None, 1)
+        return score(rows.x, self.family, self.weights)
 
     def part(self, rows: Rows) -> Any:
         """Return which part each row belongs to."""
@@ -472,11 +497,12 @@ def _cut(
 # ---- Questions and answers -----------------------------------------------------------------------
 
 
-def _compose(batches: Batches, offset: Array, border: Array, label: Array) -> Batches:
+def _compose(
+    batches: Batches, offset: Array, border: Array, label: Array, names: tuple[str, ...], d: int
+) -> Batches:
     """Send rows to the questions they belong to; question q is about positions border[q] on."""
-    names = ("target", "question", "first", "n", "id", "width", "row", "order")
     for batch in batches:
-        rows = unpack(batch)
+        rows = unpack(batch, d)
         at = 0
         blocks = []
         for part, low, n in zip(
@@ -495,15 +521,22 @@ def _compose(batches: Batches, offset: Array, border: Array, label: Array) -> Ba
             yield batch_of(names, blocks)
 
 
-def _finish(batches: Batches, border: Array, cuts: Any, scored: bool) -> Batches:
+def _finish(
+    batches: Batches,
+    border: Array,
+    cuts: Any,
+    scored: bool,
+    names: tuple[str, ...],
+    d: int,
+    first_bag: int,
+) -> Batches:
     """Put the rows of each question into their bags."""
-    names = ("question", "n", "id", "width", "row", "sizes", "within")
     parts: dict[int, list[tuple[int, Rows]]] = {}
     for batch in batches:
         for i in range(batch.num_rows):
             one = batch.slice(i, 1)
             q = int(numbers(one, "question")[0])
-            parts.setdefault(q, []).append((int(numbers(one, "first")[0]), unpack(one)))
+            parts.setdefault(q, []).append((int(numbers(one, "first")[0]), unpack(one, d)))
     all_cuts = cuts.value
     for q, found in sorted(parts.items()):
         found.sort(key=lambda item: item[0])
@@ -515,11 +548,12 @@ def _finish(batches: Batches, border: Array, cuts: Any, scored: bool) -> Batches
         spread = None
         if scored:
             spread = pieces.within(rows.order, sizes)
-        block = rows.pack(names, question=q, sizes=sizes, within=spread)
+        bag = first_bag + int(low)
+        block = rows.pack(names, question=q, bag=bag, sizes=sizes, within=spread)
         yield batch_of(names, [block])
 
 
-def _ask(batches: Batches, service: Service) -> Batches:
+def _ask(batches: Batches, service: Any) -> Batches:
     """Ask a service about questions, one after the other."""
     names = ("question", "answers")
     with service.session() as session:
@@ -532,74 +566,19 @@ def _ask(batches: Batches, service: Service) -> Batches:
                 yield batch_of(names, [{"question": q, "answers": answers}])
 
 
-# ---- Passes --------------------------------------------------------------------------------------
-
-
-def targets(cuts: Array, answers: Array, begin: int, n: int) -> Array:
-    """Return the answers to the bags that rows begin .. begin + n are in, row by row."""
-    low = int(np.searchsorted(cuts, begin, "right")) - 1
-    high = int(np.searchsorted(cuts, begin + n, "left"))
-    border = np.clip(cuts[low : high + 1], begin, begin + n)
-    return np.repeat(answers[low:high], np.diff(border))
-
-
-def _sums(
-    batches: Batches,
-    d: int,
-    told: Any,
-    family: int,
-    weights: Array,
-    shift: Array | None,
-    what: str,
-) -> Batches:
-    """Add up what rows give to the objective at weights, batch by batch, where they lie."""
-    names = ("part", "first", "sums")
-    for batch in batches:
-        if batch.num_rows == 0:
-            continue
-        x = whole(batch.column("x"), np.float64).reshape(-1, d)
-        part, first, n = (numbers(batch, name) for name in ("part", "first", "n"))
-        offset, cuts, answers = told.value
-        target = np.concatenate(
-            [
-                targets(cuts, answers, int(offset[p] + f), int(c))
-                for p, f, c in zip(part, first, n, strict=True)
-            ]
-        )
-        sums = pieces.part_sums(x, target, family, weights, shift, what)
-        block = {"part": part[0], "first": first[0], "sums": sums}
-        yield batch_of(names, [block])
-
-
-def _sample(batches: Batches, d: int, limit: int) -> Batches:
-    """Give the rows at the first positions of their slices."""
-    names = ("slice", "first", "n", "prior", "x")
-    for batch in batches:
-        for i in range(batch.num_rows):
-            one = batch.slice(i, 1)
-            first = int(numbers(one, "first")[0])
-            if first >= limit:
-                continue
-            rows = unpack(one, d)
-            some = rows.take(slice(0, min(rows.n, limit - first)))
-            t = int(numbers(one, "slice")[0])
-            yield batch_of(names, [some.pack(names, slice=t, first=first)])
-
-
-count = _marked(_count)
-labels = _marked(_labels)
-send = _marked(_send)
-settle = _marked(_settle)
-sample = _marked(_sample)
-spread = _marked(_spread)
-leaves = _marked(_leaves)
-arrange = _marked(_arrange)
-scores = _marked(_scores)
-cut = _marked(_cut)
-compose = _marked(_compose)
-finish = _marked(_finish)
-ask = _marked(_ask)
-sums = _marked(_sums)
+count = marked(_count)
+labels = marked(_labels)
+send = marked(_send)
+settle = marked(_settle)
+sample = marked(_sample)
+spread = marked(_spread)
+leaves = marked(_leaves)
+arrange = marked(_arrange)
+scores = marked(_scores)
+cut = marked(_cut)
+compose = marked(_compose)
+finish = marked(_finish)
+ask = marked(_ask)
 
 __all__ = [
     "AtRandom",
@@ -613,11 +592,12 @@ __all__ = [
     "finish",
     "labels",
     "leaves",
+    "marked",
     "reraise",
     "sample",
+    "score",
     "scores",
     "send",
     "settle",
     "spread",
-    "sums",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data import Array
+from .blocks import Array
 
 LEAF_ROWS = 1 << 18  # about how many rows a leaf holds
 SAMPLE_ROWS = 256  # of the sample, for every leaf

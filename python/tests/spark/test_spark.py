@@ -1,6 +1,7 @@
 """The training on Spark against the one on a single machine, on executors that may die."""
 
 import doctest
+import os
 import runpy
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import sys
 import cluster  # first: skips the rest where there is no Spark
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import ROOT, make_table
 from pyspark import cloudpickle
@@ -89,13 +91,14 @@ def same_bags(asked, log, order):
     [
         ("linear", "columns", 1, {"algorithm": "pbprefix"}),
         ("logistic", "vector", 3, {"schedule": "geometric"}),
-        ("poisson", "array", 5, {"seed": 7, "fitIntercept": False}),
+        ("poisson", "array", 4, {"seed": 7, "fitIntercept": False, "estimator": "aggregate"}),
     ],
 )
 def test_it_is_the_training_of_one_machine(spark, asked, family, kind, partitions, options):
-    X, y = make_table(family, n=3001, d=D, seed=1)
-    ids = np.arange(3001) * 7 - 5000 if family == "poisson" else [f"p{i}é" for i in range(3001)]
-    frame = frame_of(spark, X, y, ids).repartition(3)
+    n = 1501
+    X, y = make_table(family, n=n, d=D, seed=1)
+    ids = np.arange(n) * 7 - 5000 if family == "poisson" else [f"p{i}é" for i in range(n)]
+    frame = frame_of(spark, X, y, ids)
     estimator = ON_SPARK[family](
         labelCol="y", minBag=4, rounds=2, numPartitions=partitions, **options
     )
@@ -115,6 +118,10 @@ def test_it_is_the_training_of_one_machine(spark, asked, family, kind, partition
     local.fit(X, oracle=oracle, ids=ids)
     same_bags(asked, oracle.log, shuffled(ids, options.get("seed", 0)))
     assert np.abs(model.path - local.path_).max() < 1e-6
+    if estimator.getEstimator() == "aggregate":
+        assert np.allclose(model.covariance.toArray(), local.covariance_, rtol=1e-6, atol=1e-12)
+    else:
+        assert model.covariance is None
     assert [r["bags"] for r in model.history] == local.history_["bags"].tolist()
     within = [r["within"] for r in model.history]
     assert np.allclose(within, local.history_["within"], rtol=1e-9, equal_nan=True)
@@ -129,54 +136,72 @@ def test_it_is_the_training_of_one_machine(spark, asked, family, kind, partition
     assert abs(np.mean((mine - found["y"]) ** 2) - np.mean((theirs - found["y"]) ** 2)) < 1e-8
 
 
-def test_chunks_are_spliced_and_solved_again(spark, asked, tmp_path):
-    """Ties alone have no common cut: all is then solved in one piece."""
+def test_chunks_are_spliced(spark, asked, tmp_path):
     n, k = 1 << 18, 5
-    rng = np.random.default_rng(2)
-    x = rng.normal(size=(n, 1))
-    smooth, tied = x[:, 0], np.full(n, 0.25)
+    x = np.random.default_rng(2).normal(size=n)
     assert pieces.cut_grid(n, k)[0] == 2
-    columns = {"id": np.arange(n), "f0": smooth, "y": smooth, "smooth": smooth, "tied": tied}
-    pd.DataFrame(columns).to_parquet(tmp_path / "table.parquet", row_group_size=n // 4)
-    frame = spark.read.parquet(f"file://{tmp_path}/table.parquet")
-    order = shuffled(np.arange(n))
-    for name, prior in (("smooth", smooth), ("tied", tied)):
-        ps.PriorBoostRegressor(
-            featuresCol=["f0"], labelCol="y", minBag=k, rounds=1, priorCol=name, numPartitions=3
-        ).fit(frame)
-        bags = pb.optimal_bags(prior[order], k)
-        rows, sizes = asked.pop()
-        assert rows.tolist() == bags.rows.tolist()
-        assert sizes.tolist() == bags.sizes.tolist()
+    table = pd.DataFrame({"id": np.arange(n), "f0": x, "y": x})
+    table.to_parquet(tmp_path / "table.parquet", row_group_size=n // 2)
+    ps.PriorBoostRegressor(
+        featuresCol=["f0"], labelCol="y", minBag=k, rounds=1, priorCol="f0", numPartitions=3
+    ).fit(spark.read.parquet(f"file://{tmp_path}/table.parquet"))
+    bags = pb.optimal_bags(x[shuffled(np.arange(n))], k)
+    assert asked[0][0].tolist() == bags.rows.tolist()
+    assert asked[0][1].tolist() == bags.sizes.tolist()
+
+
+@pytest.mark.parametrize("kind", ["smooth", "tied at a border", "tied at first"])
+def test_chunks_that_do_not_fit_are_solved_again(monkeypatch, kind):
+    """Ties alone have no common cut: all is then solved in one piece."""
+    n, k = 1 << 19, 5
+    assert pieces.cut_grid(n, k)[0] == 4
+    x = np.sort(np.random.default_rng(2).normal(size=n))
+    if kind == "tied at a border":
+        x[(1 << 17) - 1000 : (1 << 17) + 100] = x[1 << 17]
+    elif kind == "tied at first":
+        x[: 5 << 16] = x[5 << 16]
+    run, calls = flow.Run.__new__(flow.Run), []
+    scale = pb._library.lib.cut_scale(x[0], x[-1])
+
+    def cut_pieces(_, __, first, last, how):
+        calls.append(how)
+        parts = zip(first, last, how, strict=True)
+        return [pieces.cut_piece(x[a:b], k, scale, h) + a for a, b, h in parts]
+
+    monkeypatch.setattr(flow.Run, "_cut_pieces", cut_pieces)
+    bags = pb.optimal_bags(x, k)
+    assert run._optimal_cuts(None, n, k).tolist() == [0, *np.cumsum(bags.sizes)]
+    assert len(calls) == {"smooth": 1, "tied at a border": 2, "tied at first": 3}[kind]
+    assert (calls[-1] == [pieces.REST]) == (kind == "tied at first")
 
 
 @pytest.mark.parametrize("bags", ["features", "hybrid"])
 def test_bags_from_features(spark, asked, monkeypatch, bags):
     """One leaf gives the bags of one machine; several give bags of whole rows, each once."""
-    X, y = make_table("logistic", n=2000, d=D, seed=3)
-    frame = frame_of(spark, X, y, np.arange(2000))
+    n, rounds = 1000, 2 if bags == "hybrid" else 1
+    X, y = make_table("logistic", n=n, d=D, seed=3)
+    frame = frame_of(spark, X, y, np.arange(n))
     estimator = ps.PriorBoostClassifier(
-        featuresCol=NAMES, labelCol="y", minBag=7, rounds=2, bags=bags
+        featuresCol=NAMES, labelCol="y", minBag=7, rounds=rounds, bags=bags
     )
     if bags == "hybrid":
         oracle = Diary(y, 7)
         local = pb.PriorBoostClassifier(rounds=2, bags=bags, estimator="event")
-        local.fit(X, oracle=oracle, ids=np.arange(2000))
+        local.fit(X, oracle=oracle, ids=np.arange(n))
         model = estimator.fit(frame)
-        same_bags(asked, oracle.log, shuffled(np.arange(2000)))
+        same_bags(asked, oracle.log, shuffled(np.arange(n)))
         assert np.abs(model.path - local.path_).max() < 1e-6
         return
     monkeypatch.setattr(tree, "LEAF_ROWS", 300)
     estimator.fit(frame)
-    rows = np.concatenate([rows for rows, _ in asked])
-    assert sorted(rows.tolist()) == list(range(2000))
-    for rows, sizes in asked:
-        assert len(sizes) > 100
-        assert sizes.min() >= 7
-        assert rows.size == sizes.sum() == 1000
-    within = [X[shuffled(np.arange(2000))[r]] for r, _ in asked]
-    bag = np.repeat(np.arange(len(asked[0][1])), asked[0][1])
-    means = np.array([within[0][bag == b].mean(axis=0) for b in range(bag[-1] + 1)])
+    rows, sizes = asked[0]
+    assert sorted(rows.tolist()) == list(range(n))
+    assert len(sizes) > 100
+    assert sizes.min() >= 7
+    assert sizes.sum() == n
+    within = X[shuffled(np.arange(n))[rows]]
+    bag = np.repeat(np.arange(len(sizes)), sizes)
+    means = np.array([within[bag == b].mean(axis=0) for b in range(len(sizes))])
     assert np.var(means, axis=0).mean() > 0.5  # bags are far apart: random ones give 1/7
 
 
@@ -184,95 +209,16 @@ def test_a_table_that_is_asked_at_once_with_noise(spark):
     X, y = make_table("linear", n=900, d=D)
     rules = {"epsilon": "0.5", "bounds": (-9.0, 9.0)}
     model = ps.PriorBoostRegressor(
-        featuresCol=NAMES, labelCol="y", minBag=4, algorithm="oneshot", seed=3, clamp=True, **rules
-    ).fit(frame_of(spark, X, y, np.arange(900)))
-    local = pb.PriorBoostRegressor(4, algorithm="oneshot", random_state=3, clamp=True, **rules).fit(
-        X, y, ids=np.arange(900)
-    )
+        featuresCol=NAMES, labelCol="y", minBag=4, algorithm="oneshot", seed=3, clamp=True,
+        estimator="aggregate", **rules,
+    ).fit(frame_of(spark, X, y, np.arange(900)))  # fmt: skip
+    local = pb.PriorBoostRegressor(
+        4, algorithm="oneshot", random_state=3, clamp=True, estimator="aggregate", **rules
+    ).fit(X, y, ids=np.arange(900))
     assert np.abs(model.path - local.path_).max() < 1e-6
+    assert model.training["l2"] == pytest.approx(local.training_["l2"], rel=1e-6)
     assert model.training["simulated"]
     assert model.training["epsilon"] == local.training_["epsilon"]
-
-
-# ---- A service, and executors that die -----------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def table():
-    X, y = make_table("linear", n=3000, d=D)
-    return X, y, [f"p{i}" for i in range(len(X))]
-
-
-@pytest.fixture
-def service(cli, table, tmp_path):
-    """Return the address and the token file of a real service that holds the labels."""
-    _, y, ids = table
-    with (tmp_path / "labels.csv").open("w") as file:
-        file.write("id,y\n")
-        file.writelines(f"{i},{v!r}\n" for i, v in zip(ids, y.tolist(), strict=True))
-    store = f"sqlite:{tmp_path}/store.db"
-    cli("oracle", "init", "--store", store, "--min-bag", 4, "--no-noise", "--bounds", "-20,20")
-    cli("oracle", "import", "--store", store, "--data", tmp_path / "labels.csv", "--id", "id",
-        "--label", "y")  # fmt: skip
-    token = cli("oracle", "token", "create", "--store", store, "--name", "learner")["token"]
-    (tmp_path / "token").write_text(token)
-    serve = subprocess.Popen(
-        [cli.program, "serve", "--store", store, "--listen", f"unix:{tmp_path}/socket"],
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    yield serve.stdout.readline().split()[-1], str(tmp_path / "token")
-    serve.terminate()
-    serve.wait()
-    serve.stdout.close()
-
-
-@pytest.fixture(scope="module")
-def expected(table):
-    X, y, ids = table
-    return pb.PriorBoostRegressor(min_bag=4, rounds=2, bounds=(-20, 20)).fit(X, y, ids=ids)
-
-
-def learner(service, **options):
-    url, token = service
-    return ps.PriorBoostRegressor(
-        featuresCol=NAMES,
-        oracleUrl=url,
-        oracleTokenFile=token,
-        rounds=2,
-        numPartitions=2,
-        **options,
-    )
-
-
-def test_an_executor_dies_while_it_asks(spark, table, service, expected, monkeypatch, tmp_path):
-    """Its question was answered, the answer was lost; whoever asks again gets the same answer."""
-    monkeypatch.setattr(stages, "ask", cluster.dying(stages.ask, str(tmp_path / "killed")))
-    monkeypatch.setattr(asking, "_MOST_ROWS", 400)  # several questions a round
-    model = learner(service, askFrom="executors").fit(frame_of(spark, table[0], *table[1:]))
-    assert (tmp_path / "killed").exists()
-    assert np.abs(model.path - expected.path_).max() < 1e-6
-    oracle = pb.RemoteOracle(*service)
-    assert not oracle.available(table[2]).any()
-
-
-def test_an_executor_dies_while_it_sorts_and_stages_are_repeated(
-    spark, table, service, expected, monkeypatch, tmp_path
-):
-    monkeypatch.setattr(stages, "arrange", cluster.dying(stages.arrange, str(tmp_path / "killed")))
-    answers = flow.Run._answers
-
-    def twice(self, path, n):
-        first, second = answers(self, path, n), answers(self, path, n)
-        assert first.tolist() == second.tolist()
-        return second
-
-    monkeypatch.setattr(flow.Run, "_answers", twice)
-    model = learner(service).fit(frame_of(spark, table[0], *table[1:]))
-    assert (tmp_path / "killed").exists()
-    assert np.abs(model.path - expected.path_).max() < 1e-6
-    # Nothing is left to ask about, and nothing of the run is left in its directory.
-    with pytest.raises(pb.PrivacyError, match="row-spent"):
-        learner(service, seed=1).fit(frame_of(spark, table[0], *table[1:]))
 
 
 # ---- Saving, and wrong input ---------------------------------------------------------------------
@@ -330,12 +276,18 @@ def test_wrong_requests(spark):
     for message, options in {
         "no column 'nobody'": {"idCol": "nobody"},
         "ids are texts or whole numbers": {"idCol": "real"},
-        "features must be numbers": {"featuresCol": ["f0", "name"]},
+        "'name' has the type string; it must hold numbers": {"featuresCol": ["f0", "name"]},
+        "no column 'f9'": {"featuresCol": ["f0", "f9"]},
+        "featuresCols is empty": {"featuresCol": []},
         "features must be an array": {"featuresCol": "f0"},
-        "must hold numbers": {"labelCol": "name"},
+        "it must hold numbers": {"labelCol": "name"},
+        "nothing can be written": {"workDir": "file:///proc/nowhere"},
         "not neither": {"labelCol": None},
         "not both": {"oracleUrl": "unix:/nowhere"},
         "l2 is -1": {"l2": -1.0},
+        "l2 is inf": {"l2": np.inf},
+        "seed is -1": {"seed": -1},
+        "-2 is negative": {"bagSize": -2},
         "oneshot means random": {"algorithm": "oneshot", "bags": "features", "rounds": 1},
         "is none of": {"bags": "best"},
         "epsilon needs bounds": {"epsilon": 1.0},
@@ -349,29 +301,77 @@ def test_wrong_requests(spark):
 
 
 def test_wrong_tables(spark):
+    """What a task says of its rows comes out of fit in its own words."""
     X, y = make_table("linear", n=40, d=D)
-    estimator = ps.PriorBoostRegressor(labelCol="y", minBag=4, rounds=2)
+    estimator = ps.PriorBoostRegressor(featuresCol=NAMES, labelCol="y", minBag=4, rounds=2)
     plain = frame_of(spark, X, y, [str(i) for i in range(40)])
-    plain = plain.withColumn("features", F.array(*NAMES))
     where = F.col("id") == "17"
-
-    def with_features(*cells):
-        return plain.withColumn(
-            "features", F.when(where, F.array(*cells)).otherwise(F.col("features"))
-        )
-
     for message, frame in {
         "id '17' names two rows": plain.union(plain.where(where)),
         "null cells": plain.withColumn("id", F.when(~where, F.col("id"))),
-        "feature 1 of the row with id '17' is nan": with_features("f0", F.lit(np.nan), "f2"),
-        "'17' has 2 features, but others have 3": with_features("f0", "f1"),
-        "label column": plain.withColumn("y", F.when(~where, F.col("y"))),
         "no rows": plain.where("false"),
     }.items():
         with pytest.raises(ValueError, match=message):
             estimator.fit(frame)
     with pytest.raises(ValueError, match="at most 10 rounds"):
         estimator.copy({estimator.rounds: 11}).fit(plain)
+    with pytest.raises(ValueError, match="min_bag is 41, but there are only 40"):
+        estimator.copy({estimator.minBag: 41}).fit(plain)
+
+
+def test_wrong_rows():
+    """What is wrong with rows, as tasks see them."""
+
+    def send(ids=("1", "2"), x=((1.0, 2.0), (3.0, 4.0)), prior=(0.5, 0.5)):
+        columns = [pa.array(ids), pa.array(x, pa.list_(pa.float64())), pa.array(prior)]
+        batch = pa.RecordBatch.from_arrays(columns, names=["id", "x", "prior"])
+        parts = np.zeros(1 << stages.KEY_BITS, np.int64)
+        return list(stages.send(0, 2, parts, blocks.labels(1))(iter([batch])))
+
+    assert send()[0].column("n").to_pylist() == [2]
+    for message, wrong in {
+        "has 3 features, but others have 2": {"x": ((1.0, 2.0), (3.0, 4.0, 5.0))},
+        "features of the row with id '2' are null": {"x": ((1.0, 2.0), None)},
+        "feature 1 of the row with id '2' is null": {"x": ((1.0, 2.0), (3.0, None))},
+        "feature 0 of the row with id '1' is nan": {"x": ((np.nan, 2.0), (3.0, 4.0))},
+        "feature 0 of the row with id '2' is inf": {"x": ((1.0, 2.0), (np.inf, 4.0))},
+        "no or more than 255 bytes": {"ids": ("1", "")},
+        "more than 255 bytes": {"ids": ("1", "x" * 256)},
+        "a zero byte": {"ids": ("1", "2\0")},
+        "null cells": {"ids": ("1", None)},
+        "prior's scores must be finite": {"prior": (0.5, None)},
+    }.items():
+        with pytest.raises(RuntimeError) as said:
+            send(**wrong)
+        with pytest.raises(ValueError, match=message):
+            stages.reraise(said.value)
+    labels = pa.RecordBatch.from_arrays([pa.array([1, 2]), pa.array([0.0, None])], ["id", "y"])
+    with pytest.raises(RuntimeError, match="label column holds a null"):
+        list(stages.labels(0)(iter([labels])))
+
+
+def test_a_local_spark_uses_this_python(spark, monkeypatch):
+    """Whether or not the shell knows of its environment."""
+    run = flow.Run.__new__(flow.Run)
+    run.context = spark.sparkContext
+    before = run.context.pythonExec
+    with run.this_python():
+        assert run.context.pythonExec == before  # as PYSPARK_PYTHON says
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    monkeypatch.setattr(run.context, "pythonExec", "python3")
+    with run.this_python():
+        assert run.context.pythonExec == sys.executable
+    assert run.context.pythonExec == "python3"
+    with pytest.raises(RuntimeError, match="executors has no priorboost"):
+        stages.reraise(Exception("ModuleNotFoundError: No module named 'priorboost'"))
+
+
+def test_tasks_load_no_more_than_they_need():
+    """scikit-learn takes a worker seconds to load."""
+    heavy = "{'sklearn', 'scipy', 'pandas', 'pyspark.ml'}"
+    program = f"import priorboost.spark.passes, sys; sys.exit(str({heavy} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.stderr.strip() == "set()"
 
 
 def test_the_examples_of_the_pieces():
@@ -386,4 +386,126 @@ def test_the_example_runs(spark, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["spark_train.py"])
     found = runpy.run_path(str(ROOT / "examples/spark_train.py"))
     assert found["auc"] > 0.8
-    assert "AUC" in capsys.readouterr().out
+    assert "AUC 0.8" in capsys.readouterr().out
+    shown = (ROOT / "docs/spark.md").read_text().split("```python\n")[1].split("```")[0]
+    assert shown in (ROOT / "examples/spark_train.py").read_text()
+
+
+# ---- A service, and executors that die -----------------------------------------------------------
+# Last: the executors that come instead are slow at first.
+
+
+@pytest.fixture(scope="module")
+def table():
+    X, y = make_table("linear", n=1000, d=D)
+    return X, y, [f"p{i}" for i in range(len(X))]
+
+
+@pytest.fixture
+def service(serve, table):
+    """Return the address and the token file of a real service that holds the labels."""
+    return serve(table[2], table[1])
+
+
+@pytest.fixture(scope="module")
+def expected(table):
+    X, y, ids = table
+    return lambda rounds: pb.PriorBoostRegressor(4, rounds=rounds, bounds=(-20, 20)).fit(
+        X, y, ids=ids
+    )
+
+
+def learner(service, rounds=2, **options):
+    url, token = service
+    return ps.PriorBoostRegressor(
+        featuresCol=NAMES,
+        oracleUrl=url,
+        oracleTokenFile=token,
+        rounds=rounds,
+        numPartitions=2,
+        **options,
+    )
+
+
+def test_a_service_that_dies(spark, table, service, monkeypatch, tmp_path):
+    """Slices are made and questions are written; then nobody answers."""
+    answers = flow.Run._answers
+
+    def after_its_death(self, path, n):
+        os.unlink(service[0].removeprefix("unix:"))
+        return answers(self, path, n)
+
+    monkeypatch.setattr(flow.Run, "_answers", after_its_death)
+    estimator = learner(
+        service, 1, askFrom="executors", oraclePatience=0.1, workDir=f"file://{tmp_path}/work"
+    )
+    with pytest.raises(pb.OracleError, match="no answer from unix:"):
+        estimator.fit(frame_of(spark, table[0], *table[1:]))
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+def test_a_service_that_lies(monkeypatch):
+    """An answer to another question, about other bags, or that is none."""
+    sizes = np.array([2, 1], np.uint32)
+    means = np.array([0.5, 1.0])
+
+    def told(change):
+        def deliver(self, path, body, kind):
+            name = body[16 : 16 + body[5]]
+            reply = b"PBA1".ljust(64, b"\0") + name + means.tobytes() + sizes.tobytes()
+            return 200, change(reply)
+
+        monkeypatch.setattr(asking.BulkSession, "deliver", deliver)
+        session = asking.BulkSession.__new__(asking.BulkSession)
+        return session.ask(np.arange(3).tobytes(), None, sizes).tolist()
+
+    def put(at, some):
+        return lambda reply: reply[:at] + some + reply[at + len(some) :]
+
+    assert told(lambda reply: reply) == [0.5, 1.0]
+    for message, change in {
+        "is no answer to 2 bags": lambda reply: reply[:-1],
+        "bytes is no answer": put(0, b"HTML"),
+        "another question": put(64, b"x"),
+        "not finite": put(128, np.array([np.nan]).tobytes()),
+        "other bags": put(128 + 16, np.array([3], np.uint32).tobytes()),
+    }.items():
+        with pytest.raises(pb.OracleError, match=message):
+            told(change)
+
+
+def test_an_executor_dies_while_it_asks(spark, table, service, expected, monkeypatch, tmp_path):
+    """Its question was answered, the answer was lost; whoever asks again gets the same answer."""
+    monkeypatch.setattr(stages, "ask", cluster.dying(stages.ask, str(tmp_path / "killed")))
+    monkeypatch.setattr(asking, "_MOST_ROWS", 130)  # several questions a round
+    model = learner(service, 1, askFrom="executors").fit(frame_of(spark, table[0], *table[1:]))
+    assert (tmp_path / "killed").exists()
+    assert np.abs(model.path - expected(1).path_).max() < 1e-6
+    oracle = pb.RemoteOracle(*service)
+    assert not oracle.available(table[2]).any()
+
+
+def test_an_executor_dies_while_it_sorts_and_stages_are_repeated(
+    spark, table, service, expected, monkeypatch, tmp_path
+):
+    make = cluster.dying(stages.arrange, str(tmp_path / "killed"))
+    monkeypatch.setattr(stages, "arrange", make)
+    answers = flow.Run._answers
+
+    def twice(self, path, n):
+        first, second = answers(self, path, n), answers(self, path, n)
+        assert first.tolist() == second.tolist()
+        return second
+
+    monkeypatch.setattr(flow.Run, "_answers", twice)
+    model = learner(service, 1, workDir=f"file://{tmp_path}/work").fit(
+        frame_of(spark, table[0], *table[1:])
+    )
+    assert (tmp_path / "killed").exists()
+    assert np.abs(model.path - expected(1).path_).max() < 1e-6
+    # Nothing is left to ask about, and nothing of the run is left in its directory.
+    with asking.Service.connect(pb.RemoteOracle(*service)).session() as session:
+        ids = "".join(table[2][:4]).encode()
+        with pytest.raises(pb.PrivacyError, match="row-spent"):
+            session.ask(ids, bytes(map(len, table[2][:4])), np.array([4], np.uint32))
+    assert list((tmp_path / "work").iterdir()) == []

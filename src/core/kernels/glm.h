@@ -21,9 +21,21 @@ typedef struct {
     const double *x;
     size_t capacity, count, cols;
     const double *residual, *curvature;
+    bool cross;          /* whether the cross terms are wanted with a Gram matrix */
     const double *ahead; /* as in glm_panel */
     ptrdiff_t ahead_stride;
 } glm_columns;
+
+/* Turned rows with their targets, for many models; arrays by column, the last entry is of the
+ * intercept. */
+typedef struct {
+    const double *x;
+    size_t capacity, count, cols;
+    const double *y;
+    double *lean;    /* sum of (1/2 - y) x */
+    double *size;    /* sum of |x| */
+    double *largest; /* |x| */
+} glm_scored;
 
 /* Rows of adjacent doubles, row_stride apart; at least 8 columns. */
 typedef struct {
@@ -49,11 +61,10 @@ typedef struct {
                   const double *y, const double *weight, size_t n);
     /* Returns sum w * loss alone.  n <= GLM_BLOCK. */
     double (*total)(const double *eta, const double *y, const double *weight, size_t n);
-    /* The same without weights from columns (see eta_columns), eta and loss at once, less the
-     * logarithm of a factor in 1 .. 2^count; takes the targets doubled.  NULL: has none. */
-    double (*total_columns)(double *factor, const double *columns, size_t capacity, size_t count,
-                            size_t cols, const double *theta, double intercept,
-                            const double *twice_y);
+    /* The same without weights from turned rows, less the logarithm of a factor in 1 .. 2^count;
+     * theta and intercept are the model's.  False where digits would be lost.  NULL: has none. */
+    bool (*total_columns)(double *total, double *factor, const glm_scored *rows,
+                          const double *theta, double intercept);
 } family_kernels;
 
 /* 512 factors of at most 2 have a product that does not overflow: one logarithm serves them all. */
@@ -95,6 +106,8 @@ typedef struct {
     /* What was added up: 8 values, 8 values, and the lower triangle of an 8 x 8 matrix. */
     void (*finish_columns)(double *gradient, double *cross, double *gram, const double *lanes,
                            bool with_gram);
+    /* Fills in what all models need of the rows. */
+    void (*survey)(glm_scored *rows);
     /* eta and gradient of rows where they lie.  eta has room for whole vectors. */
     void (*eta_table)(double *eta, const glm_table *table, const double *theta, double intercept);
     void (*gradient_table)(double *gradient, const glm_table *table, const double *residual);

@@ -16,7 +16,8 @@
  *       Distances are taken from x[a-1] to the left and from x[a] to the right, so the difference of
  *       the means is a sum of three non-negative parts.  The matrix of cost(i, j) has the Monge
  *       property, also with infinities outside k <= j - i < 2k, so the best i never decreases with
- *       j: every 8th j is found by bisection, then 8 consecutive j as lanes over the few i left. */
+ *       j: every 8th or 16th j is found by bisection, below what the last j of the block before says,
+ *       then consecutive j as lanes over the few i left. */
 #include <math.h>
 #include <string.h>
 
@@ -26,12 +27,21 @@
 /* Every function that takes vectors is inlined, so their calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
+/* As many as a register of the level holds: compilers take longer vectors apart where they are compared
+ * or shuffled. */
+#if defined __AVX512F__
 #define LANES 8
+#define ORDER(a) a##8
+#elif defined __AVX2__
+#define LANES 4
+#define ORDER(a) a##4
+#else
+#define LANES 2
+#define ORDER(a) a##2
+#endif
 typedef double lanes __attribute__((vector_size(8 * LANES)));
 typedef int64_t mask __attribute__((vector_size(8 * LANES)));
 typedef uint32_t words __attribute__((vector_size(4 * LANES)));
-
-#define FIRST ((lanes){0, 1, 2, 3, 4, 5, 6, 7})
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -57,24 +67,55 @@ INLINE lanes choose(mask m, lanes yes, lanes no)
     return (lanes)((m & (mask)yes) | (~m & (mask)no));
 }
 
+/* Orders of lanes, for vectors of 8, 4 and 2; in those of two vectors the second's come after. */
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define BY(order, a, b) SHUFFLE(a, b, ORDER(order))
+#define UP_8 0, 1, 2, 3, 4, 5, 6, 7
+#define UP_4 0, 1, 2, 3
+#define UP_2 0, 1
+#define DOWN_8 7, 6, 5, 4, 3, 2, 1, 0
+#define DOWN_4 3, 2, 1, 0
+#define DOWN_2 1, 0
+#define LAST_8 7, 7, 7, 7, 7, 7, 7, 7
+#define LAST_4 3, 3, 3, 3
+#define LAST_2 1, 1
+#define BEHIND_1_8 0, 8, 9, 10, 11, 12, 13, 14
+#define BEHIND_1_4 0, 4, 5, 6
+#define BEHIND_1_2 0, 2
+#define BEHIND_2_8 0, 1, 8, 9, 10, 11, 12, 13
+#define BEHIND_2_4 0, 1, 4, 5
+#define BEHIND_4_8 0, 1, 2, 3, 8, 9, 10, 11
+#define ACROSS_1_8 1, 0, 3, 2, 5, 4, 7, 6
+#define ACROSS_1_4 1, 0, 3, 2
+#define ACROSS_1_2 1, 0
+#define ACROSS_2_8 2, 3, 0, 1, 6, 7, 4, 5
+#define ACROSS_2_4 2, 3, 0, 1
+#define ACROSS_4_8 4, 5, 6, 7, 0, 1, 2, 3
+
+#define FIRST ((lanes){ORDER(UP_)})
+
 INLINE lanes reverse(lanes v)
 {
-    return __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0);
+    return BY(DOWN_, v, v);
 }
 
 /* v[i] becomes v[0] + .. + v[i]. */
 INLINE lanes scan(lanes v)
 {
     const lanes zero = {0};
-    v += __builtin_shufflevector(zero, v, 0, 8, 9, 10, 11, 12, 13, 14);
-    v += __builtin_shufflevector(zero, v, 0, 1, 8, 9, 10, 11, 12, 13);
-    v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 8, 9, 10, 11);
+    v += BY(BEHIND_1_, zero, v);
+#if LANES > 2
+    v += BY(BEHIND_2_, zero, v);
+#endif
+#if LANES > 4
+    v += BY(BEHIND_4_, zero, v);
+#endif
     return v;
 }
 
 INLINE lanes last(lanes v)
 {
-    return __builtin_shufflevector(v, v, 7, 7, 7, 7, 7, 7, 7, 7);
+    return BY(LAST_, v, v);
 }
 
 /* ---- few ------------------------------------------------------------------------------------- */
@@ -112,9 +153,20 @@ INLINE lanes last(lanes v)
         }                                                                                          \
     }
 
+/* By what k allows and the level has. */
 FEW(2)
+#if LANES > 2
 FEW(4)
+#define FEW_4 few4
+#else
+#define FEW_4 few2
+#endif
+#if LANES > 4
 FEW(8)
+#define FEW_8 few8
+#else
+#define FEW_8 FEW_4
+#endif
 
 /* k = 2, where a cut waits for the one but last: the bags' costs for 8 cuts at once, then the cuts
  * one by one, their predecessors in registers. */
@@ -154,27 +206,34 @@ void SIMD(pboost_partition_few)(double *cost, uint32_t *step, const double *x, s
         few2(cost, step, x, rows, 3, inverse);
         break;
     case 4:
-        few4(cost, step, x, rows, 4, inverse);
+        FEW_4(cost, step, x, rows, 4, inverse);
         break;
     case 5:
-        few4(cost, step, x, rows, 5, inverse);
+        FEW_4(cost, step, x, rows, 5, inverse);
         break;
     case 6:
-        few4(cost, step, x, rows, 6, inverse);
+        FEW_4(cost, step, x, rows, 6, inverse);
         break;
     case 7:
-        few4(cost, step, x, rows, 7, inverse);
+        FEW_4(cost, step, x, rows, 7, inverse);
         break;
     case 8:
-        few8(cost, step, x, rows, 8, inverse);
+        FEW_8(cost, step, x, rows, 8, inverse);
         break;
     default:
-        few8(cost, step, x, rows, k, inverse);
+        FEW_8(cost, step, x, rows, k, inverse);
         break;
     }
 }
 
 /* ---- many ------------------------------------------------------------------------------------ */
+
+/* Tiles are of LANES cuts.  So many are finished together: what is known of one l serves them all, and
+ * there is less to bisect; but there are more l to try, which for small k weighs more. */
+#define GROUP (8 / LANES)
+#define LARGE_GROUP (LANES == 8 ? 2 : GROUP)
+#define MOST_GROUP (LANES == 2 ? 4 : 2)
+#define LARGE_FROM 128
 
 /* Running mean and sum of squares about it of the distances d, which never decrease. */
 typedef struct {
@@ -198,13 +257,14 @@ typedef struct {
     double *right_mean, *right_cost; /* by r: distance of mean from x[a-1]; M(a, j) */
 } block;
 
-INLINE void measure(block *b, const double *cost, const double *x, size_t rows)
+/* l up to `longest` and a few more on the left, all of the block on the right. */
+INLINE void measure(block *b, const double *cost, const double *x, size_t longest, size_t rows)
 {
     const partition_table *table = b->table;
-    size_t k = table->min_bag;
+    size_t k = table->min_bag, end = longest + LANES < 2 * k ? longest + LANES : 2 * k;
     sweep s = {{0}, {0}};
     lanes origin = all(x[-1]);
-    for (size_t l = 1; l < 2 * k; l += LANES) {
+    for (size_t l = 1; l < end; l += LANES) {
         lanes d = origin - reverse(load(x - l - (LANES - 1)));
         lanes before = reverse(load(cost - l - (LANES - 1)));
         store(b->left_mean + l, sweep_next(&s, d, l, table));
@@ -228,30 +288,34 @@ INLINE void measure(block *b, const double *cost, const double *x, size_t rows)
     ((left_cost) + ((left_mean) + (right_mean)) * ((left_mean) + (right_mean)) *                   \
                        ((left_count) * ((right_count) * (weight))))
 
-/* Index of the least value; the least index where equal. */
-INLINE double arg_least(lanes value, lanes arg)
+/* Index of the least value; of equal ones, any. */
+INLINE size_t arg_least(lanes value, lanes arg)
 {
-#define FOLD(...)                                                                                  \
+#define FOLD(order)                                                                                \
     do {                                                                                           \
-        lanes v = __builtin_shufflevector(value, value, __VA_ARGS__);                              \
-        lanes a = __builtin_shufflevector(arg, arg, __VA_ARGS__);                                  \
-        mask less = (v < value) | ((v == value) & (a < arg));                                      \
+        lanes v = BY(order, value, value), a = BY(order, arg, arg);                                \
+        mask less = v < value;                                                                     \
         value = choose(less, v, value);                                                            \
         arg = choose(less, a, arg);                                                                \
     } while (0)
-    FOLD(4, 5, 6, 7, 0, 1, 2, 3);
-    FOLD(2, 3, 0, 1, 6, 7, 4, 5);
-    FOLD(1, 0, 3, 2, 5, 4, 7, 6);
+#if LANES > 4
+    FOLD(ACROSS_4_);
+#endif
+#if LANES > 2
+    FOLD(ACROSS_2_);
+#endif
+    FOLD(ACROSS_1_);
 #undef FOLD
-    return arg[0];
+    return (size_t)arg[0];
 }
 
-/* The best l for r rows on the right, among low .. high and perhaps a few more. */
+/* The best l for r rows on the right, among low .. high.  The lanes beyond high are never better, but
+ * for rounding; of what is as good as high, high will do. */
 INLINE size_t best_left(const block *b, size_t r, size_t low, size_t high)
 {
     const partition_table *table = b->table;
     const double *weight = table->weight + r;
-    lanes mean = all(b->right_mean[r]), count = all((double)r);
+    lanes mean = all(b->right_mean[r]), count = all(table->number[r]);
     lanes best = all((double)INFINITY), l_now = table->number[low] + FIRST, arg = l_now;
     for (size_t l = low; l <= high; l += LANES) {
         lanes v = JOIN(load(b->left_cost + l), load(b->left_mean + l), l_now, mean, count,
@@ -261,70 +325,83 @@ INLINE size_t best_left(const block *b, size_t r, size_t low, size_t high)
         arg = choose(less, l_now, arg);
         l_now += LANES;
     }
-    return (size_t)arg_least(best, arg);
+    size_t found = arg_least(best, arg);
+    return found < high ? found : high;
 }
 
-/* cost and step of the 8 cuts from r on, whose best l lie in low .. high. */
-INLINE void finish_tile(const block *b, double *cost, uint32_t *step, size_t r, size_t low,
-                        size_t high)
+/* cost and step of `width` tiles from r on, whose best l lie in low .. high. */
+INLINE void finish_tiles(const block *b, double *cost, uint32_t *step, size_t r, size_t low,
+                         size_t high, const size_t width)
 {
     const partition_table *table = b->table;
     const double *weight = table->weight + r, *number = table->number;
-    lanes mean = load(b->right_mean + r), count = load(number + r);
-    /* two at a time, so that they need not wait for each other; one l too many does no harm */
-    lanes best = all((double)INFINITY), other = best, arg = all(number[low]), other_arg = arg;
-    for (size_t l = low; l <= high; l += 2) {
-        lanes v = JOIN(b->left_cost[l], b->left_mean[l], number[l], mean, count, load(weight + l));
-        lanes w = JOIN(b->left_cost[l + 1], b->left_mean[l + 1], number[l + 1], mean, count,
-                       load(weight + l + 1));
-        mask less = v < best, other_less = w < other;
-        best = choose(less, v, best);
-        arg = choose(less, all(number[l]), arg);
-        other = choose(other_less, w, other);
-        other_arg = choose(other_less, all(number[l + 1]), other_arg);
+    lanes mean[MOST_GROUP], count[MOST_GROUP], best[MOST_GROUP], arg[MOST_GROUP];
+    for (size_t t = 0; t < width; t++) {
+        mean[t] = load(b->right_mean + r + t * LANES);
+        count[t] = load(number + r + t * LANES);
+        best[t] = all((double)INFINITY);
+        arg[t] = all(number[low]);
     }
-    arg = choose(other < best, other_arg, arg);
-    best = choose(other < best, other, best);
-    best += load(b->right_cost + r);
-    store(cost + r, best);
-    words offset = __builtin_convertvector(arg + count - (double)table->min_bag, words);
-    memcpy(step + r, &offset, sizeof offset);
+    for (size_t l = low; l <= high; l++)
+        for (size_t t = 0; t < width; t++) {
+            lanes v = JOIN(b->left_cost[l], b->left_mean[l], number[l], mean[t], count[t],
+                           load(weight + l + t * LANES));
+            mask less = v < best[t];
+            best[t] = choose(less, v, best[t]);
+            arg[t] = choose(less, all(number[l]), arg[t]);
+        }
+    for (size_t t = 0; t < width; t++) {
+        size_t at = r + t * LANES;
+        store(cost + at, best[t] + load(b->right_cost + at));
+        words offset = __builtin_convertvector(arg[t] + count[t] - (double)table->min_bag, words);
+        memcpy(step + at, &offset, sizeof offset);
+    }
 }
 
-/* The cuts of one block: 8 * n_tiles <= k of them. */
-INLINE void solve_block(block *b, double *bound, double *cost, uint32_t *step, const double *x,
-                        size_t n_tiles)
+/* The cuts of one block: LANES * n_tiles <= k of them.  bound[g] is what no best l of group g or a later
+ * one exceeds: the best l of the last cut before it, and for the first group that cut is in the block
+ * before. */
+INLINE void solve_block(block *b, size_t *bound, double *cost, uint32_t *step, const double *x,
+                        size_t n_tiles, const size_t group)
 {
-    size_t k = b->table->min_bag, top = 1;
+    size_t k = b->table->min_bag, n_groups = (n_tiles + group - 1) / group, top = 1;
 
-    measure(b, cost, x, n_tiles * LANES);
-    while (2 * top <= n_tiles)
+    bound[0] = step[-1] + k + 1 < 2 * k ? step[-1] + k + 1 : 2 * k - 1;
+    measure(b, cost, x, bound[0], n_tiles * LANES);
+    while (2 * top <= n_groups)
         top *= 2;
-    /* bound[t] is the best l of the last cut before tile t: what no later one exceeds */
-    bound[0] = (double)best_left(b, 0, k, 2 * k - 1);
     for (size_t stride = top; stride > 0; stride /= 2)
-        for (size_t t = stride; t <= n_tiles; t += 2 * stride) {
-            size_t r = t * LANES - 1, low = k - r, high = (size_t)bound[t - stride];
-            if (t + stride <= n_tiles && (size_t)bound[t + stride] > low)
-                low = (size_t)bound[t + stride];
+        for (size_t g = stride; g <= n_groups; g += 2 * stride) {
+            size_t r = (g * group < n_tiles ? g * group : n_tiles) * LANES - 1;
+            size_t low = k - r, high = bound[g - stride];
+            if (g + stride <= n_groups && bound[g + stride] > low)
+                low = bound[g + stride];
             if (high > 2 * k - 1 - r)
                 high = 2 * k - 1 - r;
-            bound[t] = (double)best_left(b, r, low, high);
+            bound[g] = best_left(b, r, low, high);
         }
-    for (size_t t = 0; t < n_tiles; t++)
-        finish_tile(b, cost, step, t * LANES, (size_t)bound[t + 1], (size_t)bound[t]);
+    for (size_t g = 0; g < n_groups; g++) {
+        size_t r = g * group * LANES;
+        if ((g + 1) * group <= n_tiles)
+            finish_tiles(b, cost, step, r, bound[g + 1], bound[g], group);
+        else /* tiles come by the 8 cuts */
+            finish_tiles(b, cost, step, r, bound[g + 1], bound[g], GROUP);
+    }
 }
 
 void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, size_t rows,
                                  const partition_table *table, double *scratch)
 {
-    size_t k = table->min_bag, n_tiles = k / LANES;
+    size_t k = table->min_bag, n_tiles = k / PARTITION_PAD * (PARTITION_PAD / LANES);
     size_t left = 2 * k + PARTITION_PAD, right = k + PARTITION_PAD;
     block b = {table, scratch, scratch + left, scratch + 2 * left, scratch + 2 * left + right};
-    double *bound = scratch + 2 * left + 2 * right;
+    size_t *bound = (size_t *)(void *)(scratch + 2 * left + 2 * right);
 
     for (size_t a = 0; a < rows; a += n_tiles * LANES)
-        solve_block(&b, bound, cost + a, step + a, x + a, n_tiles);
+        if (k < LARGE_FROM)
+            solve_block(&b, bound, cost + a, step + a, x + a, n_tiles, GROUP);
+        else
+            solve_block(&b, bound, cost + a, step + a, x + a, n_tiles, LARGE_GROUP);
 }
 
 /* ---- rebase ---------------------------------------------------------------------------------- */

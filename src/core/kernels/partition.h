@@ -10,8 +10,8 @@
 /* Vectors may read or write this many items beyond the end. */
 #define PARTITION_PAD 8
 
-/* Finds cost[0 .. rows) and step[0 .. rows) from cost[-(2k-1) .. -1]; x[-(2k-1) .. rows-1) are the
- * rows before and between these cuts: row x[t] lies between cuts t and t+1 of cost. */
+/* Finds cost[0 .. rows) and step[0 .. rows) from cost[-(2k-1) .. -1] and step[-1]; x[-(2k-1) ..
+ * rows-1) are the rows before and between these cuts: row x[t] lies between cuts t and t+1 of cost. */
 typedef void partition_kernel(double *cost, uint32_t *step, const double *x, size_t rows,
                               const partition_table *table, double *scratch);
 

@@ -11,8 +11,8 @@ typedef struct {
     double low, scale, last;
 } sort_grid;
 
-/* cell[i] of value[i]. */
-typedef void sort_cells_kernel(uint32_t *cell, const double *value, size_t n, const sort_grid *c);
+/* cell[i] of value[i]; returns 0 if all values are finite, otherwise not. */
+typedef double sort_cells_kernel(uint32_t *cell, const double *value, size_t n, const sort_grid *c);
 
 /* The range of some values; not_finite is 0 if all of them are finite. */
 typedef struct {
@@ -20,6 +20,9 @@ typedef struct {
 } sort_range;
 
 typedef sort_range sort_range_kernel(const double *value, size_t n);
+
+/* Turns the number of records by cell into where each cell begins; the most records in one. */
+typedef uint32_t sort_starts_kernel(uint32_t *count, size_t n);
 
 /* As many values, or rows, as a line of the cache has room for. */
 #define SORT_LINE 8
@@ -37,9 +40,8 @@ typedef struct {
     size_t from, to;
     double *sorted; /* where values go, and their numbers */
     size_t *row;
-    const size_t *first; /* by bucket: the place of the first of them */
-    size_t *next;        /* and of the next one, at the start the same */
-    sort_lines *lines;   /* by bucket */
+    size_t *next;      /* by bucket: the place of its next value, before and after */
+    sort_lines *lines; /* by bucket */
 } sort_scatter;
 
 /* Whether the two outputs are aligned so that the kernel can write whole lines of both. */
@@ -53,6 +55,7 @@ typedef void sort_scatter_kernel(const sort_scatter *s, size_t n_buckets);
 
 sort_cells_kernel pboost_sort_cells_plain, pboost_sort_cells_avx2, pboost_sort_cells_avx512;
 sort_range_kernel pboost_sort_range_plain, pboost_sort_range_avx2, pboost_sort_range_avx512;
+sort_starts_kernel pboost_sort_starts_plain, pboost_sort_starts_avx2, pboost_sort_starts_avx512;
 sort_scatter_kernel pboost_sort_scatter_plain, pboost_sort_scatter_avx2, pboost_sort_scatter_avx512;
 
 #endif

@@ -1,0 +1,486 @@
+"""The structures of ``core.h``, ``cluster.h`` and ``io.h``, as ctypes sees them.
+
+They have the fields of the C structs in their order: a test reads the headers and compares.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    c_bool,
+    c_char,
+    c_char_p,
+    c_double,
+    c_int,
+    c_size_t,
+    c_ssize_t,
+    c_uint64,
+    c_void_p,
+)
+
+import numpy as np
+
+F64, F32 = 0, 1
+LINEAR, LOGISTIC, POISSON = 0, 1, 2
+EVENT, AGGREGATE = 0, 1
+
+
+class Error(Structure):
+    """``pboost_error``."""
+
+    _fields_ = [("status", c_int), ("message", c_char * 512)]
+
+
+class StatusInfo(Structure):
+    """``pboost_status_info``."""
+
+    _fields_ = [
+        ("status", c_int),
+        ("name", c_char_p),
+        ("exit_code", c_int),
+        ("http_status", c_int),
+        ("python_exception", c_char_p),
+    ]
+
+
+StopFunction = CFUNCTYPE(c_bool, c_void_p)
+
+
+class Watch(Structure):
+    """``pboost_watch``."""
+
+    _fields_ = [("stop", StopFunction), ("user", c_void_p)]
+
+
+class Matrix(Structure):
+    """``pboost_matrix``: borrowed features."""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("type", c_int),
+        ("rows", c_size_t),
+        ("cols", c_size_t),
+        ("row_stride", c_ssize_t),
+        ("col_stride", c_ssize_t),
+    ]
+
+
+class Samples(Structure):
+    """``pboost_samples``."""
+
+    _fields_ = [
+        ("x", c_void_p),
+        ("row", c_void_p),
+        ("n", c_size_t),
+        ("target", c_void_p),
+        ("weight", c_void_p),
+        ("offset", c_void_p),
+    ]
+
+
+class Bags(Structure):
+    """``pboost_bags``."""
+
+    _fields_ = [
+        ("n_rows", c_size_t),
+        ("n_bags", c_size_t),
+        ("row", c_void_p),
+        ("start", c_void_p),
+    ]
+
+
+class Coef(Structure):
+    """``pboost_coef``."""
+
+    _fields_ = [("n", c_size_t), ("theta", c_void_p), ("intercept", c_double)]
+
+
+class FitOptions(Structure):
+    """``pboost_fit_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("family", c_int),
+        ("l2", c_double),
+        ("intercept", c_bool),
+        ("threads", c_int),
+        ("max_iterations", c_size_t),
+        ("tolerance", c_double),
+        ("estimator", c_int),
+        ("rho", c_double),
+        ("covariance", c_int),
+        ("seed", c_uint64),
+        ("watch", c_void_p),
+    ]
+
+
+FIT_OPTIONS_SIZE = ctypes.sizeof(FitOptions)
+
+
+class FitReport(Structure):
+    """``pboost_fit_report``."""
+
+    _fields_ = [
+        ("converged", c_bool),
+        ("iterations", c_size_t),
+        ("objective", c_double),
+        ("gradient_norm", c_double),
+        ("rank", c_size_t),
+        ("first_dropped", c_size_t),
+        ("l2", c_double),
+        ("l2_standardized", c_bool),
+        ("bags", c_size_t),
+        ("dispersion", c_double),
+        ("pearson", c_double),
+        ("freedom", c_double),
+        ("eta_sd", c_double),
+        ("separable", c_bool),
+        ("dispersion_floored", c_bool),
+        ("undercovers", c_bool),
+        ("mean_hidden", c_bool),
+        ("estimator", c_int),
+    ]
+
+
+class Rational(Structure):
+    """``pboost_rational``: an exact fraction; a denominator of 0 means none."""
+
+    _fields_ = [("num", c_uint64), ("den", c_uint64)]
+
+
+class Rules(Structure):
+    """``pboost_rules``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("min_bag", c_size_t),
+        ("epsilon", Rational),
+        ("bounded", c_bool),
+        ("lower", c_double),
+        ("upper", c_double),
+        ("step", c_double),
+        ("round", c_bool),
+    ]
+
+
+AskFunction = CFUNCTYPE(c_int, c_void_p, c_size_t, POINTER(Bags), POINTER(c_double), POINTER(Error))
+
+
+class Oracle(Structure):
+    """``pboost_oracle``."""
+
+    _fields_ = [("rules", Rules), ("self", c_void_p), ("ask", AskFunction)]
+
+
+class MemoryOracleOptions(Structure):
+    """``pboost_memory_oracle_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("clamp", c_bool),
+        ("simulated", c_bool),
+        ("seed", c_uint64),
+    ]
+
+
+class Answers(Structure):
+    """``pboost_answers``."""
+
+    _fields_ = [
+        ("n_rounds", c_size_t),
+        ("n_bags", c_size_t),
+        ("n_rows", c_size_t),
+        ("round_start", c_void_p),
+        ("start", c_void_p),
+        ("row", c_void_p),
+        ("mean", c_void_p),
+        ("noise_variance", c_void_p),
+        ("round_capacity", c_size_t),
+        ("bag_capacity", c_size_t),
+        ("row_capacity", c_size_t),
+        ("rounded", c_bool),
+    ]
+
+
+ScoreFunction = CFUNCTYPE(
+    c_int, c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_double), POINTER(Error)
+)
+FitFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Answers), c_size_t, POINTER(Error))
+
+
+class Learner(Structure):
+    """``pboost_learner``."""
+
+    _fields_ = [("self", c_void_p), ("score", ScoreFunction), ("fit", FitFunction)]
+
+
+class TrainerOptions(Structure):
+    """``pboost_trainer_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("algorithm", c_int),
+        ("bags", c_int),
+        ("schedule", c_int),
+        ("rounds", c_size_t),
+        ("bag_size", c_size_t),
+        ("prior_score", c_void_p),
+        ("seed", c_uint64),
+        ("row_key", c_void_p),
+        ("in_order", c_bool),
+        ("threads", c_int),
+        ("x", c_void_p),
+        ("family", c_int),
+        ("on_round", c_void_p),
+        ("user", c_void_p),
+        ("watch", c_void_p),
+    ]
+
+
+class Run(Structure):
+    """``pboost_run``."""
+
+    _fields_ = [
+        ("glm", c_void_p),
+        ("trainer", c_void_p),
+        ("rounds", c_size_t),
+        ("path", c_void_p),
+        ("coef", POINTER(Coef)),
+        ("history", c_void_p),
+        ("report", c_void_p),
+        ("covariance", c_void_p),
+    ]
+
+
+class Simulation(Structure):
+    """``pboost_simulation``."""
+
+    _fields_ = [
+        ("rules", Rules),
+        ("holder", MemoryOracleOptions),
+        ("fit", FitOptions),
+        ("trainer", TrainerOptions),
+    ]
+
+
+class Belief(Structure):
+    """``pboost_belief``."""
+
+    _fields_ = [
+        ("coef", POINTER(Coef)),
+        ("mean", c_double),
+        ("dispersion", c_double),
+        ("model_error", c_double),
+    ]
+
+
+class PlanOptions(Structure):
+    """``pboost_plan_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("family", c_int),
+        ("rules", Rules),
+        ("epsilon", POINTER(Rational)),
+        ("n_epsilon", c_size_t),
+        ("intercept", c_bool),
+        ("l2", c_double),
+        ("belief", Belief),
+        ("max_rows", c_size_t),
+        ("brief", c_bool),
+        ("seed", c_uint64),
+        ("threads", c_int),
+        ("watch", c_void_p),
+    ]
+
+
+class PlanPoint(Structure):
+    """``pboost_plan_point``."""
+
+    _fields_ = [
+        ("estimator", c_int),
+        ("bags", c_int),
+        ("rounds", c_size_t),
+        ("bag_size", c_size_t),
+        ("n_bags", c_size_t),
+        ("epsilon", Rational),
+        ("forecast", c_int),
+        ("excess", c_double),
+        ("cautious", c_double),
+        ("se", c_double),
+    ]
+
+
+class Plan(Structure):
+    """``pboost_plan``."""
+
+    _fields_ = [
+        ("n_points", c_size_t),
+        ("point", POINTER(PlanPoint)),
+        ("best", c_size_t),
+        ("n_columns", c_size_t),
+        ("se", c_void_p),
+        ("all_labels", c_double),
+        ("constant", c_double),
+        ("dispersion", c_double),
+        ("model_error", c_double),
+        ("mean", c_double),
+        ("default_coef", c_bool),
+        ("default_dispersion", c_bool),
+        ("hopeless", c_bool),
+        ("rare", c_bool),
+        ("events", c_double),
+        ("rows", c_size_t),
+        ("sample_rows", c_size_t),
+        ("reason", c_char * 256),
+    ]
+
+
+class Choice(Structure):
+    """``pboost_choice``."""
+
+    _fields_ = [
+        ("plan", Plan),
+        ("estimator", c_int),
+        ("algorithm", c_int),
+        ("bags", c_int),
+        ("schedule", c_int),
+        ("rounds", c_size_t),
+        ("bag_size", c_size_t),
+        ("planned_bag_size", c_size_t),
+        ("pilot", c_bool),
+        ("learnt", Belief),
+    ]
+
+
+class Risk(Structure):
+    """``pboost_risk``."""
+
+    _fields_ = [("bias", c_double), ("variance", c_double)]
+
+
+class Feature(Structure):
+    """``pboost_feature``."""
+
+    _fields_ = [
+        ("name", c_char_p),
+        ("n_levels", c_size_t),
+        ("level", POINTER(c_char_p)),
+        ("impute", c_bool),
+        ("fill", c_double),
+        ("winsorize", c_bool),
+        ("lower", c_double),
+        ("upper", c_double),
+    ]
+
+
+class Encoding(Structure):
+    """``pboost_encoding``."""
+
+    _fields_ = [
+        ("n_features", c_size_t),
+        ("n_columns", c_size_t),
+        ("feature", POINTER(Feature)),
+        ("column", POINTER(c_char_p)),
+    ]
+
+
+class Training(Structure):
+    """``pboost_training``."""
+
+    _fields_ = [
+        ("algorithm", c_char_p),
+        ("estimator", c_char_p),
+        ("bags", c_char_p),
+        ("min_bag", c_size_t),
+        ("rounds", c_size_t),
+        ("rows_spent", c_size_t),
+        ("epsilon", Rational),
+        ("l2", c_double),
+        ("simulated", c_bool),
+        ("has_seed", c_bool),
+        ("seed", c_uint64),
+    ]
+
+
+class Model(Structure):
+    """``pboost_model``."""
+
+    _fields_ = [
+        ("family", c_int),
+        ("encoding", Encoding),
+        ("coef", Coef),
+        ("label", c_char_p),
+        ("positive", c_char_p),
+        ("offset", c_char_p),
+        ("covariance", c_void_p),
+        ("training", Training),
+    ]
+
+
+SumsFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Coef), c_bool, POINTER(c_double), POINTER(Error))
+DirectionFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Coef), POINTER(c_double), POINTER(Error))
+
+
+class Parts(Structure):
+    """``pboost_parts``."""
+
+    _fields_ = [("self", c_void_p), ("sums", SumsFunction), ("direction", DirectionFunction)]
+
+
+class PartBags(Structure):
+    """``pboost_part_bags``."""
+
+    _fields_ = [("x", POINTER(Matrix)), ("n_bags", c_size_t), ("start", c_void_p)]
+
+
+class BagPoint(Structure):
+    """``pboost_bag_point``."""
+
+    _fields_ = [
+        ("family", c_int),
+        ("intercept", c_bool),
+        ("cols", c_size_t),
+        ("shift", c_void_p),
+        ("center", c_void_p),
+        ("scale", c_void_p),
+        ("parameter", c_void_p),
+    ]
+
+
+_DOUBLES = POINTER(c_double)
+ColumnsFunction = CFUNCTYPE(c_int, c_void_p, _DOUBLES, POINTER(Error))
+MomentsFunction = CFUNCTYPE(
+    c_int, c_void_p, POINTER(BagPoint), _DOUBLES, _DOUBLES, _DOUBLES, POINTER(Error)
+)
+GramFunction = CFUNCTYPE(
+    c_int, c_void_p, POINTER(BagPoint), c_void_p, c_void_p, _DOUBLES, POINTER(Error)
+)
+
+
+class BagParts(Structure):
+    """``pboost_bag_parts``."""
+
+    _fields_ = [
+        ("self", c_void_p),
+        ("base", c_void_p),
+        ("columns", ColumnsFunction),
+        ("moments", MomentsFunction),
+        ("gram", GramFunction),
+    ]
+
+
+# One round of a history; what `pboost_round` is in memory.
+ROUND = np.dtype(
+    [
+        ("round", np.uintp),
+        ("rounds", np.uintp),
+        ("rows", np.uintp),
+        ("bags", np.uintp),
+        ("within", np.float64),
+        ("test_loss", np.float64),
+    ]
+)

@@ -1,0 +1,364 @@
+"""Takes one guard of the Python package out at a time and shows that a test then fails.
+
+    python python/tests/mutants.py [NAME...]   only mutants whose file and name contain a NAME
+
+A mutant is the package with one piece of text changed, in a folder of its own; the tests named with
+it must fail.  Needs what the tests need, and PRIORBOOST_LIBRARY or build/lib/libpriorboost.so.
+Exit code 0: all were caught; 1: some survived, or a guard is not where it is said to be.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Tests, as pytest selects them; then by file of the package: name, guard, and what stands for it,
+# where that is not "if False:".
+MUTANTS = {
+    "test_interrupt.py": {
+        "relay.py": [
+            ("C is not told to stop", "return self.error is not None  #", "return False  #"),
+            (
+                "an exception in a callback is forgotten",
+                "            self.error = error\n        self._in_python",
+                "            pass\n        self._in_python",
+            ),
+            (
+                "the handler is not put back",
+                "signal.signal(signal.SIGINT, self._handler)\n",
+                "pass\n",
+            ),
+            (
+                "a signal between calls is lost",
+                "        if kind is None:\n            self.release()",
+                "        pass",
+            ),
+        ],
+        "training.py": [
+            (
+                "a simulation is not watched",
+                "how.fit.watch = how.trainer.watch = ctypes.addressof(relay.watch)",
+                "pass",
+            ),
+            ("a run is not watched", "settings.watch_by(relay)\n        fit", "fit"),
+            ("a fit of a run is not watched", "fit.watch = settings.watch", "pass"),
+            (
+                "a simulation is not closed",
+                "    finally:\n        lib.run_close(run)\n\n\ndef train",
+                "    finally:\n        pass\n\n\ndef train",
+            ),
+        ],
+        "planner.py": [
+            (
+                "a plan is not watched",
+                "options.watch = ctypes.addressof(relay.watch)\n            x",
+                "x",
+            ),
+            (
+                "an automatic run's plan is not watched",
+                "self._options.watch = ctypes.addressof(relay.watch)",
+                "pass",
+            ),
+        ],
+        "bags.py": [
+            (
+                "feature bags are not watched",
+                "None, k, threads, relay.watch",
+                "None, k, threads, None",
+            ),
+            ("bags are not freed after Ctrl-C", "lib.bags_free(out)  #", "pass  #"),
+        ],
+    },
+    "test_remote.py": {
+        "remote.py": [
+            ("a reply about other bags is taken", "sizes != [len(bag) for bag in bags]", "False"),
+            ("a reply to another question is taken", "named != name or ", ""),
+            ("a mean that is no number is taken", "if not all(map(math.isfinite, means)):"),
+            (
+                "a reply of any shape is read",
+                "except (KeyError, TypeError, ValueError, OverflowError)",
+                "except ZeroDivisionError",
+            ),
+            ("the token goes over the network in the clear", "parts.hostname in _LOOPBACK", "True"),
+            ("the head is not sent on", 'request["head"] = self.head', "pass"),
+            (
+                "ids are not asked for",
+                'if ids is None:\n            raise ValueError("a Remote',
+                'if False:\n            raise ValueError("a Remote',
+            ),
+            (
+                "a refusal is no PrivacyError",
+                "raise PrivacyError(text) if problem in _RULES else ",
+                "raise ",
+            ),
+            ("nothing is tried again", "if time.monotonic() + pause > deadline:", "if True:"),
+            ("long rounds are sent whole", "if question and size + length > room:"),
+            (
+                "spent rows are not left out",
+                "self.available(ids) if self.skip_unavailable else None",
+                "None",
+            ),
+            ("no warning about units", "if asker.units and not by_unit:"),
+            ("no warning about the token", "if stat.S_ISREG(mode) and mode & 0o077:"),
+            ("an empty token is sent", "if not self.token:"),
+        ],
+        "checkpoint.py": [
+            ("another question's answer is taken", "elif stored != question:", "elif False:"),
+            ("another table's rows are taken", 'if document["ids"] != _digest(ids):'),
+            (
+                "a question is sent before it is kept",
+                "            self._write(name, question)\n",
+                "            pass\n",
+            ),
+            ("files can be read by others", "os.open(p, f, 0o600)", "os.open(p, f, 0o644)"),
+            ("the folder can be read by others", "mode=0o700", "mode=0o755"),
+            (
+                "an unfinished file stays",
+                "                unfinished.unlink()",
+                "                pass",
+            ),
+        ],
+        "glm.py": [
+            (
+                "anything is an oracle",
+                "if oracle is not None and not isinstance(oracle, (Oracle, RemoteOracle)):",
+            ),
+        ],
+        "data.py": [
+            ("units are not looked at", "np.unique(unit[rows], return_index=True)[1]", ":"),
+        ],
+        "meta.py": [
+            ("the meta-estimator does not look at units", "if unit is not None:"),
+        ],
+    },
+    "test_cli.py -k unit": {
+        "data.py": [
+            ("a unit's row depends on the order of rows", "if keys is not None:"),
+        ],
+    },
+    "test_caveats.py": {
+        "caveats.py": [
+            ("no warning of collinear columns", "if report.first_dropped < len(weights) - 1:"),
+            ("no warning of certainty", "if report.separable or not sd <= _LARGE_SD:"),
+            ("certainty is not measured", "    some = X", "    return 0.0\n    some = X"),
+            ("no warning of a hidden mean", "if report.mean_hidden:"),
+            ("no warning of a floored dispersion", "if report.dispersion_floored:"),
+            ("no warning of short intervals", "if report.undercovers:"),
+            (
+                "no warning of a model not learnt",
+                "        report.l2_standardized\n",
+                "        False\n",
+            ),
+            ("no warning of few bags", "if report.bags < 2 * n_parameters:"),
+            ("no warning of a wrong form", "report.pearson > max(", "0 > max("),
+            ("no warning of no convergence", "if not report.converged:"),
+            ("no warning of single rows", "if alone > 1:"),
+        ],
+        "planner.py": [
+            ("no warning of a hopeless plan", "if result.hopeless:"),
+            ("no warning of rare events", "if result.rare:"),
+        ],
+    },
+    "test_habits.py": {
+        "glm.py": [
+            ("True is taken for a remembered 1", "type(self.rounds), ", ""),
+            (
+                "a state's first seed is remembered",
+                "if self.random_state is None or isinstance(self.random_state, int):",
+                "if True:",
+            ),
+            ("labels from two sides are taken", "if sources > 1:"),
+            ("labels from nobody are taken", "if sources == 0:"),
+            ("intervals without a covariance", "if self.covariance_ is None:"),
+        ],
+        "parameters.py": [
+            (
+                "oneshot with bags of another kind",
+                'if oneshot and self.bags not in (None, "random"):',
+            ),
+            ("rounded answers for any estimator", 'if rounded and name != "event":'),
+            ("cv for any estimator", 'if self.l2 == "cv" and name != "aggregate":'),
+            (
+                "rho for any estimator",
+                "if self.rho is not None and name not in",
+                "if False and name not in",
+            ),
+            ("any covariance", "if self.covariance not in _COVARIANCES:"),
+        ],
+        "options.py": [
+            ("noise without bounds", "if den and bounds is None:"),
+            ("a step without bounds", "if step is not None and bounds is None:"),
+            ("a negative penalty", "math.isfinite(value) and value >= 0", "True"),
+            ("no threads", "if n_jobs == 0:"),
+            ("threads that are no number", "if not isinstance(n_jobs, numbers.Integral):"),
+            ("a seed of any size", "if not 0 <= seed < 2**64:"),
+            (
+                "counts of any kind",
+                "isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1",
+                "False",
+            ),
+        ],
+        "data.py": [
+            ("weights below zero", "out.min() < 0.0", "False"),
+            ("numbers that are not one per row", "if out.shape != (n_rows,):"),
+            ("one class", "if len(classes) < 2:"),
+            ("many classes", 'if type_of_target(y) != "binary":'),
+            ("labels of another length", "and len(y) == n_rows", ""),
+            ("a table of one row", "and X.shape[0] >= min_rows ", ""),
+        ],
+        "sklearn.py": [
+            ("negative counts", "if labels.size and labels.min() < 0:"),
+        ],
+        "models.py": [
+            ("a prior without predictions", 'if not hasattr(prior, "predict"):'),
+            ("a prior that predicts NaN", " or not np.isfinite(scores).all()", ""),
+        ],
+        "columns.py": [
+            ("winsorizing at nothing", "if not (z > 0.0 and math.isfinite(z)):"),
+        ],
+    },
+    "test_data.py": {
+        "data.py": [
+            ("NaN in what is predicted", "(not finite or _is_finite(X))", "True"),
+            ("NaN said in our words", "    if not _is_finite(X):\n", "    if False:\n"),
+            ("columns of another order", "if expected is not None and expected.tolist() != names:"),
+            ("columns of another number", "if len(names) != estimator.n_features_in_:"),
+            (
+                "ids of another number",
+                'if len(values) != n_rows:\n        raise ValueError(f"there',
+                'if False:\n        raise ValueError(f"there',
+            ),
+            (
+                "ids of any kind",
+                "not isinstance(value, (str, int, np.integer)):\n            raise",
+                "False:\n            raise",
+            ),
+            ("an id twice", "if len(set(texts)) < n_rows:"),
+        ],
+        "arrow.py": [
+            ("null cells", "if _has_nulls(column, first, n):"),
+            (
+                "text",
+                '(kind not in _ARROW_NUMBERS and kind != "b") or field.dictionary',
+                "field.dictionary",
+            ),
+            ("codes of categories", " or field.dictionary:", ":"),
+        ],
+        "_library.py": [
+            ("strides are not heeded", "down // size, right // size", "cols, 1"),
+            (
+                "a copy of the features",
+                "    size = X.itemsize\n",
+                "    X = X.copy()\n    global _kept\n    _kept = X\n    size = X.itemsize\n",
+            ),
+        ],
+    },
+    "test_pieces.py": {
+        "bags.py": [
+            ("bags that do not end", " or self.start[-1] != self.rows.size", ""),
+            ("a bag that is not there", "if not -len(self) <= bag < len(self):"),
+            (
+                "scores for too few rows",
+                "if self.rows.size and int(self.rows.max()) >= values.size:",
+            ),
+            ("scores in a table", "if values.ndim != 1:"),
+        ],
+        "oracle.py": [
+            ("answers of another number", "if answers.shape != (len(question),):"),
+            ("labels of another number", "if n_rows != self.n_rows:"),
+            ("an oracle is copied", "def __reduce__", "def _reduce"),
+        ],
+        "options.py": [
+            ("an unknown family", "if not isinstance(name, str) or name not in FAMILIES:"),
+        ],
+        "models.py": [
+            (
+                "columns of another number",
+                "if values.ndim != 2 or values.shape[1] != len(self.columns):",
+            ),
+        ],
+    },
+    "test_cli.py -k categories": {
+        "models.py": [("a level never seen", "    if unknown:\n", "    if False:\n")],
+    },
+    "test_given.py": {
+        "given.py": [
+            ("a bag without rows", "if bag not in number:"),
+            ("a bag with two answers", "if bag in seen:"),
+            ("a bag of another size", "if count is not None and count != size:"),
+            (
+                "a mean that is no number",
+                "if not np.isfinite(value) or not 0.0 <= variance < np.inf:",
+            ),
+            ("a mean that no labels have", "if variance == 0.0 and not lower <= value <= upper:"),
+            ("a bag without an answer", "    if missing:\n", "    if False:\n"),
+        ],
+        "data.py": [
+            (
+                "bags of another number of rows",
+                'if len(values) != n_rows:\n        raise ValueError(f"{what}',
+                'if False:\n        raise ValueError(f"{what}',
+            ),
+            (
+                "names of any kind",
+                "if isinstance(name, bool) or not isinstance(name, (str, int, np.integer)):",
+            ),
+        ],
+        "glm.py": [
+            ("parameters with nothing to ask", "if getattr(estimator, name) is not None:"),
+            ("bags without answers", "if (bag is None) != (answers is None):"),
+            (
+                "units with nothing to ask",
+                "        if unit is not None:\n            raise",
+                "        if False:\n            raise",
+            ),
+        ],
+    },
+    "test_library.py": {
+        "_library.py": [
+            ("a failure is not seen", "    if status:\n", "    if False:\n"),
+        ],
+    },
+}
+
+
+def run(tests: str, file: str, guard: str, instead: str = "if False:") -> str:
+    """Return "caught", "SURVIVED", or that there is no such guard."""
+    with tempfile.TemporaryDirectory() as folder:
+        package = shutil.copytree(ROOT / "python/priorboost", Path(folder) / "priorboost")
+        text = (package / file).read_text()
+        if guard not in text:
+            return "NOT FOUND"
+        (package / file).write_text(text.replace(guard, instead))
+        library = os.environ.get("PRIORBOOST_LIBRARY", ROOT / "build/lib/libpriorboost.so")
+        name, *options = tests.split()
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
+             "--override-ini=addopts=", ROOT / "python/tests" / name, *options],
+            env={**os.environ, "PYTHONPATH": folder, "PRIORBOOST_LIBRARY": str(library)},
+            cwd=folder, capture_output=True, text=True, timeout=600,
+        )  # fmt: skip
+        return {0: "SURVIVED", 1: "caught"}.get(done.returncode, f"pytest: {done.returncode}")
+
+
+def main() -> int:
+    only = sys.argv[1:] or [""]
+    bad = n = 0
+    for tests, files in MUTANTS.items():
+        for file, mutants in files.items():
+            for name, guard, *instead in mutants:
+                if not any(words in f"{file}: {name}" for words in only):
+                    continue
+                result = run(tests, file, guard, *instead)
+                n, bad = n + 1, bad + (result != "caught")
+                print(f"| {file}: {name} | {tests} | {result} |", flush=True)
+    print(f"{n} guards were taken out, {n - bad} were noticed by a test")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""What the command line warns of, Python warns of, in the same words."""
+
+import warnings
+
+import numpy as np
+import pytest
+from conftest import make_table, write_csv
+from sklearn.exceptions import ConvergenceWarning
+
+import priorboost as pb
+from priorboost import _library
+from priorboost.caveats import warn_of_fit
+
+WORDS = {  # options of the command line
+    "--covariance sandwich": "covariance='sandwich'",
+    "--bags features": "bags='features'",
+}
+
+
+def table(kind):
+    X, y = make_table("logistic", n=2000)
+    if kind == "plain":
+        return X, y
+    if kind == "few":
+        return X[:40], y[:40]
+    if kind == "separable":
+        return X, (X[:, 0] > 0).astype(int)
+    if kind == "collinear":
+        return np.column_stack([X, X[:, 0] - X[:, 1]]), y
+    assert kind == "clustered"  # far more alike than a binomial's labels
+    order = np.argsort(X[:, 0] * X[:, 1])
+    y = np.zeros(len(X), int)
+    y[order[:1000]] = 1
+    return X, y
+
+
+CASES = [
+    ("plain", ["--min-bag", 4, "--rounds", 2], {"min_bag": 4, "rounds": 2}, []),
+    ("separable", ["--min-bag", 1, "--rounds", 1, "--l2", 1e-6],
+     {"min_bag": 1, "rounds": 1, "l2": 1e-6}, ["standard deviation"]),
+    ("separable", ["--min-bag", 2, "--rounds", 1, "--l2", 1e-6, "--estimator", "interpolated",
+                   "--bags", "features"],
+     {"min_bag": 2, "rounds": 1, "l2": 1e-6, "estimator": "interpolated", "bags": "features"},
+     ["standard deviation"]),
+    ("separable", ["--min-bag", 2, "--rounds", 1, "--l2", 1e-6, "--estimator", "aggregate",
+                   "--bags", "features"],
+     {"min_bag": 2, "rounds": 1, "l2": 1e-6, "estimator": "aggregate", "bags": "features"},
+     ["standard deviation"]),
+    ("collinear", ["--min-bag", 2, "--rounds", 1, "--l2", 0],
+     {"min_bag": 2, "rounds": 1, "l2": 0}, ["has rank 4|have rank 4"]),
+    ("clustered", ["--min-bag", 8, "--rounds", 1, "--estimator", "aggregate", "--bags", "features"],
+     {"min_bag": 8, "rounds": 1, "estimator": "aggregate", "bags": "features"}, ["vary"]),
+    ("few", ["--min-bag", 8, "--rounds", 1, "--estimator", "aggregate", "--bags", "features"],
+     {"min_bag": 8, "rounds": 1, "estimator": "aggregate", "bags": "features"}, ["only 5 bags"]),
+    ("plain", ["--min-bag", 4, "--rounds", 1, "--estimator", "aggregate", "--bags", "random",
+               "--epsilon", "0.5", "--bounds", "0,1", "--seed", 1],
+     {"min_bag": 4, "rounds": 1, "estimator": "aggregate", "bags": "random", "epsilon": 0.5,
+      "random_state": 1}, ["mixed"]),
+    ("few", ["--min-bag", 2, "--rounds", 1, "--epsilon", "0.01", "--bounds", "0,1", "--seed", 2],
+     {"min_bag": 2, "rounds": 1, "epsilon": 0.01, "random_state": 2}, ["even the mean"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "options", "parameters", "expected"), CASES)
+def test_warnings_are_those_of_the_command_line(cli, tmp_path, kind, options, parameters, expected):
+    X, y = table(kind)
+    write_csv(tmp_path / "d.csv", X, y)
+    report = cli("train", "--data", tmp_path / "d.csv", "--label", "y", "--family", "logistic",
+                 *options)  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pb.PriorBoostClassifier(**parameters).fit(X, y)
+    theirs = report["warnings"]
+    for option, parameter in WORDS.items():
+        theirs = [text.replace(option, parameter) for text in theirs]
+    ours = [str(warning.message) for warning in caught]
+    assert sorted(ours) == sorted(theirs)
+    assert all(warning.filename == __file__ for warning in caught)
+    for words in expected:
+        assert any(np.any([w in text for w in words.split("|")]) for text in ours), (words, ours)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("converged", False, "did not converge in 7 iterations"),
+        ("dispersion_floored", True, "hides the dispersion"),
+        ("undercovers", True, "too short"),
+        ("mean_hidden", True, "even the mean"),
+        ("separable", True, "separate"),
+        ("eta_sd", 9.0, "standard deviation 9"),
+        ("eta_sd", np.nan, "standard deviation nan"),
+        ("freedom", 1.5, "1.5 effective"),
+        ("bags", 9, "only 9 bags"),
+        ("pearson", 1.7, "vary 1.7 times"),
+        ("first_dropped", 2, "column 'x2'"),
+    ],
+)
+def test_each_report_has_its_warning(field, value, words):
+    """One at a time, whatever a training that shows it would look like."""
+    X, _ = make_table("logistic", n=100)
+    report = _library.FitReport(
+        converged=True, iterations=7, rank=4, first_dropped=2**64 - 1, l2_standardized=True,
+        bags=5000, dispersion=1.0, pearson=1.0, freedom=5.0, eta_sd=1.0,
+        estimator=_library.AGGREGATE,
+    )  # fmt: skip
+    model = pb.PriorBoostClassifier()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_fit(model, report, X, np.ones((1, 5)))
+    setattr(report, field, value)
+    kind = ConvergenceWarning if field == "converged" else UserWarning
+    with pytest.warns(kind, match=words) as caught:
+        warn_of_fit(model, report, X, np.ones((1, 5)))
+    assert len(caught) == 1
+
+
+def test_single_rows_are_labels():
+    X, y = make_table("linear", n=400)
+    bag = np.r_[0, 1, np.arange(398) // 4 + 2]
+    means = {int(b): float(y[bag == b].mean()) for b in np.unique(bag)}
+    with pytest.warns(UserWarning, match="2 bags have one row: the answer of each") as caught:
+        pb.PriorBoostRegressor().fit(X, bag=bag, answers=means)
+    assert caught[0].filename == __file__
+    bag[0] = 1
+    means[1] = float(y[:2].mean())
+    del means[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pb.PriorBoostRegressor().fit(X, bag=bag, answers=means)
+
+
+def test_plans_that_promise_nothing():
+    X, _ = make_table("linear", n=300)
+    with pytest.warns(UserWarning, match="no way of asking") as caught:
+        plan = pb.plan(X, 2, epsilon=0.001, bounds=(-9, 9))
+    assert plan.hopeless
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="events are expected"):
+        assert pb.plan(X, 2, family="logistic", mean=0.01).rare

@@ -1,0 +1,142 @@
+/* The page that compares runs: their weights, matched by the name of the column. */
+#include "run_page.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "run_chart.h"
+
+/* The column of a model that has this name; n for none. */
+static size_t find_column(const pboost_model *model, const char *name)
+{
+    size_t j = 0;
+    while (j < model->coef.n && strcmp(model->encoding.column[j], name) != 0)
+        j++;
+    return j;
+}
+
+/* Whether run i is the first with its column j. */
+static bool is_new(const run_record *runs, size_t i, size_t j)
+{
+    const char *name = runs[i].model.encoding.column[j];
+    for (size_t k = 0; k < i; k++)
+        if (find_column(&runs[k].model, name) < runs[k].model.coef.n)
+            return false;
+    return true;
+}
+
+static void add_weight(grid *g, double weight, double error)
+{
+    if (isnan(error))
+        grid_add(g, "%.4g", weight);
+    else
+        grid_add(g, "%.4g (%.4g to %.4g)", weight, weight - CLI_Z95 * error,
+                 weight + CLI_Z95 * error);
+}
+
+static void add_weights(grid *g, const run_record *runs, size_t n, const char *name)
+{
+    grid_add(g, "%s", name);
+    for (size_t i = 0; i < n; i++) {
+        const pboost_coef *coef = &runs[i].model.coef;
+        size_t j = find_column(&runs[i].model, name);
+        if (j == coef->n)
+            grid_add(g, "–");
+        else
+            add_weight(g, coef->theta[j], run_error(&runs[i], j));
+    }
+}
+
+/* One panel a run on the same axes, as many as a page has room for. */
+enum { MAX_PANELS = 6, MAX_COLUMNS = 64 };
+
+static pboost_status write_weights_figure(FILE *out, const run_record *runs, size_t n,
+                                          pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    chart_series series[MAX_PANELS] = {{0}};
+    chart_panel panels[MAX_PANELS] = {{0}};
+    double *block = NULL, lo = 0.0, hi = 0.0;
+    size_t n_panels = n < MAX_PANELS ? n : MAX_PANELS, total = 0, at = 0;
+
+    for (size_t i = 0; i < n_panels; i++)
+        total += runs[i].model.coef.n;
+    NEED(block = pboost_alloc(4 * total + 1, sizeof *block), err);
+    for (size_t i = 0; i < n_panels; i++) {
+        const pboost_coef *coef = &runs[i].model.coef;
+        size_t d = coef->n;
+        double *x = block + at, *low = x + d, *high = low + d;
+        bool errors = runs[i].model.covariance != NULL;
+        for (size_t j = 0; j < d; j++) {
+            double half = CLI_Z95 * run_error(&runs[i], j);
+            x[j] = (double)(j + 1);
+            low[j] = coef->theta[j] - half;
+            high[j] = coef->theta[j] + half;
+            lo = fmin(lo, fmin(coef->theta[j], low[j]));
+            hi = fmax(hi, fmax(coef->theta[j], high[j]));
+        }
+        series[i] = (chart_series){.colour_key = runs[i].name,
+                                   .colour = run_colour(i),
+                                   .dash = CHART_NO_LINE,
+                                   .points = true,
+                                   .n = d,
+                                   .x = x,
+                                   .y = coef->theta,
+                                   .low = errors ? low : NULL,
+                                   .high = errors ? high : NULL};
+        at += 4 * d;
+    }
+    double margin = 0.05 * (hi - lo);
+    for (size_t i = 0; i < n_panels; i++)
+        panels[i] = (chart_panel){.title = runs[i].name,
+                                  .x = {"column, in the order of the table", CHART_LINEAR, 0.0,
+                                        (double)runs[i].model.coef.n + 1.0},
+                                  .y = {"weight", CHART_LINEAR, lo - margin, hi + margin},
+                                  .series = &series[i],
+                                  .n_series = 1};
+    page_figure(out, &(chart_figure){.id = "weights",
+                                     .title = "Weights",
+                                     .caption = "Weights with their 95 % intervals where known.",
+                                     .colour_name = "run",
+                                     .panels = panels,
+                                     .n_panels = n_panels});
+done:
+    free(block);
+    return st;
+}
+
+pboost_status run_write_weights(FILE *out, const run_record *runs, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t rows = 1;
+    grid g = {0};
+    page_column *columns = NULL;
+    bool drawn = true;
+
+    for (size_t i = 0; i < n; i++) {
+        drawn = drawn && runs[i].model.coef.n > 0 && runs[i].model.coef.n <= MAX_COLUMNS;
+        for (size_t j = 0; j < runs[i].model.coef.n; j++)
+            rows += is_new(runs, i, j);
+    }
+    NEED(columns = calloc(n + 1, sizeof *columns), err);
+    TRY(grid_make(&g, rows * (n + 1), err));
+    columns[0].heading = "column";
+    for (size_t i = 0; i < n; i++)
+        columns[i + 1] = (page_column){runs[i].name, true};
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < runs[i].model.coef.n; j++)
+            if (is_new(runs, i, j))
+                add_weights(&g, runs, n, runs[i].model.encoding.column[j]);
+    grid_add(&g, "(intercept)");
+    for (size_t i = 0; i < n; i++)
+        add_weight(&g, runs[i].model.coef.intercept, run_error(&runs[i], runs[i].model.coef.n));
+    page_paragraph(out, "In the units of the table; intervals hold with 95 % and are known for the "
+                        "aggregate estimator.");
+    if (drawn)
+        TRY(write_weights_figure(out, runs, n, err));
+    page_table(out, "Weights (95 % intervals)", columns, n + 1, g.cell, rows);
+done:
+    grid_free(&g);
+    free(columns);
+    return st;
+}

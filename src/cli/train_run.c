@@ -1,0 +1,240 @@
+/* priorboost train: the fit, and what is noted after every round of it.
+ *
+ * Rounds are run one by one, so that each can be measured with its own model; nothing that is
+ * measured here changes what the next round asks. */
+#include <math.h>
+#include <string.h>
+
+#include "train.h"
+
+/* ---- After a round --------------------------------------------------------------------------- */
+
+/* The sizes of bags first .. end, and how far apart the model sees the rows that share one. */
+static pboost_status measure_bags(train_bags *out, const train_data *data,
+                                  const pboost_fit_options *fit, const pboost_answers *answers,
+                                  size_t first, size_t end, const pboost_coef *coef,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    size_t begin = answers->start[first], n = answers->start[end] - begin;
+    pboost_samples samples = {.x = &x, .row = answers->row + begin, .n = n, .offset = data->offset};
+    double *mean = NULL, squares = 0.0;
+
+    *out = (train_bags){.smallest = SIZE_MAX};
+    NEED(mean = pboost_alloc(n, sizeof *mean), err);
+    TRY(pboost_predict(mean, fit->family, &samples, coef, fit->threads, err));
+    for (size_t b = first; b < end; b++) {
+        size_t size = answers->start[b + 1] - answers->start[b];
+        const double *of_bag = mean + (answers->start[b] - begin);
+        double centre = 0.0;
+        out->smallest = size < out->smallest ? size : out->smallest;
+        out->largest = size > out->largest ? size : out->largest;
+        for (size_t i = 0; i < size; i++)
+            centre += of_bag[i] / (double)size;
+        for (size_t i = 0; i < size; i++)
+            squares += (of_bag[i] - centre) * (of_bag[i] - centre);
+    }
+    out->spread = sqrt(squares / (double)n);
+done:
+    free(mean);
+    return st;
+}
+
+/* Round t (from 0) is over: its bags, how well its model explains their answers, and how well the
+ * model before it, if there was one, foretold them.  Both are in the units of x. */
+static pboost_status measure_round(train_result *result, size_t t, const train_data *data,
+                                   const pboost_answers *answers, const pboost_coef *coef,
+                                   const pboost_coef *before, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    const pboost_fit_options *fit = &result->fit_options;
+    size_t first = answers->round_start[t], end = answers->round_start[t + 1];
+
+    TRY(measure_bags(&result->bags_asked[t], data, fit, answers, first, end, coef, err));
+    result->bag_deviance[t] = result->bag_deviance_ahead[t] = NAN;
+    if (answers->rounded)
+        return PBOOST_OK;
+    TRY(pboost_bag_deviance(&result->bag_deviance[t], fit->family, &x, NULL, data->offset, answers,
+                            first, end, coef, fit->threads, err));
+    if (before != NULL)
+        TRY(pboost_bag_deviance(&result->bag_deviance_ahead[t], fit->family, &x, NULL, data->offset,
+                                answers, first, end, before, fit->threads, err));
+done:
+    return st;
+}
+
+/* The round's model, in the units of the file. */
+static pboost_status keep_coef(pboost_coef *out, const pboost_coef *coef, const train_data *data,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_coef_init(out, coef->n, err));
+    memcpy(out->theta, coef->theta, coef->n * sizeof *coef->theta);
+    out->intercept = coef->intercept;
+    train_data_unscale(out, data);
+done:
+    return st;
+}
+
+static pboost_status note_round(train_result *result, const pboost_run *run, size_t t,
+                                const train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_answers *answers = pboost_trainer_answers(run->trainer);
+    size_t d = data->cols;
+    pboost_coef before = {.n = d};
+
+    if (t > 0) {
+        before.theta = run->path + (t - 1) * (d + 1);
+        before.intercept = before.theta[d];
+    }
+    TRY(measure_round(result, t, data, answers, run->coef, t > 0 ? &before : NULL, err));
+    TRY(keep_coef(&result->path[t], run->coef, data, err));
+done:
+    return st;
+}
+
+/* ---- The result ------------------------------------------------------------------------------ */
+
+static pboost_status result_reserve(train_result *result, size_t cols, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t rounds = result->options.rounds, n = cols + 1;
+
+    NEED(result->path = calloc(rounds, sizeof *result->path), err);
+    NEED(result->history = calloc(rounds, sizeof *result->history), err);
+    NEED(result->bags_asked = calloc(rounds, sizeof *result->bags_asked), err);
+    NEED(result->bag_deviance = calloc(rounds, sizeof(double)), err);
+    NEED(result->bag_deviance_ahead = calloc(rounds, sizeof(double)), err);
+    if (result->estimator == PBOOST_AGGREGATE || result->estimator == PBOOST_ESTIMATOR_CV)
+        NEED(result->covariance = calloc(n * n, sizeof(double)), err);
+done:
+    return st;
+}
+
+void train_result_free(train_result *result)
+{
+    for (size_t t = 0; result->path != NULL && t < result->options.rounds; t++)
+        pboost_coef_free(&result->path[t]);
+    free(result->path);
+    free(result->history);
+    pboost_choice_free(&result->choice);
+    free(result->covariance);
+    free(result->bags_asked);
+    free(result->bag_deviance);
+    free(result->bag_deviance_ahead);
+}
+
+/* With --estimator cv: the one that the last fit chose, which may have no covariance. */
+static void take_chosen(train_result *result)
+{
+    result->estimator = result->fit.estimator;
+    if (result->estimator == PBOOST_AGGREGATE)
+        return;
+    free(result->covariance);
+    result->covariance = NULL;
+}
+
+static void take_outcome(train_result *result, const pboost_run *run, const train_data *data)
+{
+    size_t n = data->cols + 1;
+
+    result->rounds = pboost_trainer_rounds_done(run->trainer);
+    result->rows_spent = pboost_trainer_answers(run->trainer)->n_rows;
+    memcpy(result->history, run->history, result->rounds * sizeof *result->history);
+    result->fit = *run->report;
+    take_chosen(result);
+    if (result->covariance == NULL)
+        return;
+    memcpy(result->covariance, run->covariance, n * n * sizeof(double));
+    train_data_unscale_covariance(result->covariance, data);
+}
+
+/* ---- The two ways to a model ----------------------------------------------------------------- */
+
+static bool should_stop(void *user)
+{
+    (void)user;
+    return cli_interrupted();
+}
+
+pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
+                        const train_data *data, const pboost_oracle *oracle, pboost_error *err)
+{
+    static const pboost_watch INTERRUPTS = {should_stop, NULL};
+    pboost_status st = PBOOST_OK;
+    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_run run = {0};
+
+    cli_interrupted();                                 /* listen from now on */
+    result->fit_options.estimator = result->estimator; /* a plan may have chosen it */
+    result->fit_options.watch = result->options.watch = &INTERRUPTS;
+    result->options.family = a->family;
+    result->rules = oracle->rules;
+    TRY(pboost_run_open(&run, &x, data->weight, data->offset, oracle, &result->fit_options,
+                        &result->options, err));
+    TRY(result_reserve(result, data->cols, err));
+    for (size_t t = 0; t < run.rounds; t++) {
+        TRY(pboost_run_rounds(&run, 1, err));
+        TRY(note_round(result, &run, t, data, err));
+        cli_progress(cli, "training", t + 1, run.rounds);
+        if (t == 0 && a->automatic && run.rounds > 1)
+            TRY(train_auto_revise(result, run.trainer, a, data, run.coef, err));
+    }
+    take_outcome(result, &run, data);
+done:
+    pboost_run_close(&run);
+    return st;
+}
+
+pboost_status train_run_given(train_result *result, const train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_coef coef = {0};
+
+    result->options.rounds = 1;
+    TRY(result_reserve(result, data->cols, err));
+    TRY(pboost_coef_init(&coef, data->cols, err));
+    TRY(pboost_answers_fit(&coef, &result->fit, result->covariance, &x, data->weight, data->offset,
+                           &data->given, 0, &result->fit_options, err));
+    take_chosen(result);
+    TRY(measure_round(result, 0, data, &data->given, &coef, NULL, err));
+    TRY(keep_coef(&result->path[0], &coef, data, err));
+    if (result->covariance != NULL)
+        train_data_unscale_covariance(result->covariance, data);
+    result->rounds = 1;
+    result->rows_spent = data->rows;
+    result->rules.min_bag = data->least_bag;
+    result->history[0] = (pboost_round){.round = 1,
+                                        .rounds = 1,
+                                        .rows = data->rows,
+                                        .bags = data->given.n_bags,
+                                        .within = NAN,
+                                        .test_loss = NAN};
+done:
+    pboost_coef_free(&coef);
+    return st;
+}
+
+/* All models in one pass. */
+pboost_status train_test_losses(train_result *result, const train_arguments *a,
+                                const train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_matrix x = pboost_matrix_f64(data->test_x, data->test_rows, data->cols);
+    pboost_samples samples = {
+        .x = &x, .n = data->test_rows, .target = data->test_label, .offset = data->test_offset};
+    double *loss = NULL;
+
+    NEED(loss = pboost_alloc(result->rounds, sizeof *loss), err);
+    TRY(pboost_losses(loss, a->family, &samples, result->path, result->rounds, a->threads, err));
+    for (size_t t = 0; t < result->rounds; t++)
+        result->history[t].test_loss = loss[t];
+done:
+    free(loss);
+    return st;
+}
