@@ -1,6 +1,9 @@
 /* The study: every method over bag sizes and epsilon, on synthetic data and on a folder of tables.
  *
- *     study OUT.html [--runs R] [--rows N] [--tables FOLDER]
+ *     study OUT.html [--runs R] [--rows N] [--tables FOLDER] [--results FILE [--seconds S]]
+ *
+ * FILE keeps every run, so that a study can be made in pieces: after S seconds nothing is begun, and there
+ * is a page when everything is there.
  *
  * FOLDER/spec has one table a line: FILE LABEL FAMILY LO HI, the label a column of numbers; every
  * other column is a feature.  Tables are cut into four fifths for training and one for testing, at
@@ -9,10 +12,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <page.h>
 
 #include "methods.h"
+#include "results.h"
 
 #define MAX_SIZES 4
 #define MAX_METHODS 32
@@ -21,9 +26,16 @@ static const char *const EPSILONS[] = {NULL, "1", "0.1"};
 #define N_EPSILONS (sizeof EPSILONS / sizeof *EPSILONS)
 
 typedef struct {
-    const char *out, *tables;
+    const char *out, *tables, *results;
     size_t runs, rows;
+    time_t until; /* 0: no end */
 } arguments;
+
+/* What is measured goes here; without a file, nowhere. */
+typedef struct {
+    results *kept; /* NULL: none */
+    size_t subject, missing;
+} progress;
 
 static void problem_free(problem *p)
 {
@@ -205,31 +217,52 @@ typedef struct {
     double loss[MAX_SIZES];
 } row_of_losses;
 
+/* The test loss of one method in one run, or what is kept of it; NaN where no fit exists. */
+static pboost_status run_method(double *loss, const problem *p, size_t m, const char *epsilon,
+                                size_t run, progress *so_far, const arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char key[64];
+    *loss = NAN;
+    snprintf(key, sizeof key, "%zu/%s/%zu/%zu", so_far->subject, epsilon != NULL ? epsilon : "none",
+             p->rules.min_bag, m);
+    const double *known = so_far->kept != NULL ? results_find(so_far->kept, key, run) : NULL;
+    if (known != NULL) {
+        *loss = *known;
+    } else if (a->until != 0 && time(NULL) >= a->until) {
+        so_far->missing++;
+    } else {
+        st = METHODS[m].run(loss, p, &METHODS[m], err);
+        if (st == PBOOST_BAD_DATA) { /* no fit exists: that is a result, not an end */
+            *loss = NAN;
+            st = PBOOST_OK;
+        }
+        if (st == PBOOST_OK && so_far->kept != NULL)
+            st = results_add(so_far->kept, key, run, *loss, err);
+    }
+    return st;
+}
+
 /* Mean test loss of each method at each bag size, at one epsilon. */
 static pboost_status measure(row_of_losses *out, const subject *s, const char *epsilon,
-                             const arguments *a, pboost_error *err)
+                             progress *so_far, const arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     problem p = {0};
 
     memset(out, 0, N_METHODS * sizeof *out);
-    for (size_t run = 0; run < a->runs; run++) {
+    for (size_t run = 1; run <= a->runs; run++) {
         if (s->synthetic != NULL)
-            TRY(make_synthetic(&p, s->synthetic, a->rows, run + 1, err));
+            TRY(make_synthetic(&p, s->synthetic, a->rows, run, err));
         else
-            TRY(make_table(&p, s->folder, s->table, run + 1, err));
+            TRY(make_table(&p, s->folder, s->table, run, err));
         if (epsilon != NULL)
             TRY(pboost_rational_parse(&p.rules.epsilon, epsilon, err));
         for (size_t i = 0; i < MAX_SIZES; i++)
             for (size_t m = 0; m < N_METHODS; m++) {
-                double loss = NAN;
+                double loss;
                 p.rules.min_bag = SIZES[i];
-                st = METHODS[m].run(&loss, &p, &METHODS[m], err);
-                if (st == PBOOST_BAD_DATA) { /* no fit exists: that is a result, not an end */
-                    loss = NAN;
-                    st = PBOOST_OK;
-                }
-                TRY(st);
+                TRY(run_method(&loss, &p, m, epsilon, run, so_far, a, err));
                 out[m].loss[i] += loss / (double)a->runs;
             }
         problem_free(&p);
@@ -306,19 +339,38 @@ static void draw(FILE *out, size_t number, const row_of_losses *losses, curves *
     page_figure(out, &figure);
 }
 
-static pboost_status study_subject(FILE *out, const subject *s, size_t *number, const arguments *a,
-                                   pboost_error *err)
+/* One line a method on standard output. */
+static void print_losses(const subject *s, const char *epsilon, const row_of_losses *losses)
+{
+    for (size_t m = 0; m < N_METHODS; m++) {
+        printf("{\"subject\": \"%s\", \"epsilon\": \"%s\", \"method\": \"%s\", \"excess\": [",
+               s->name, epsilon != NULL ? epsilon : "none", METHODS[m].name);
+        for (size_t i = 0; i < MAX_SIZES; i++) {
+            double excess = losses[m].loss[i] - losses[N_METHODS - 1].loss[i];
+            if (isnan(excess))
+                printf("%snull", i > 0 ? ", " : "");
+            else
+                printf("%s%.4g", i > 0 ? ", " : "", excess);
+        }
+        printf("]}\n");
+    }
+}
+
+static pboost_status study_subject(FILE *out, const subject *s, size_t *number, progress *so_far,
+                                   const arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     row_of_losses *losses = NULL;
     curves *shown = NULL;
     char id[32];
 
+    so_far->subject = *number;
     NEED(losses = calloc(N_EPSILONS * N_METHODS, sizeof *losses), err);
     NEED(shown = calloc(N_EPSILONS, sizeof *shown), err);
     for (size_t e = 0; e < N_EPSILONS; e++) {
         fprintf(stderr, "%s, epsilon %s\n", s->name, EPSILONS[e] != NULL ? EPSILONS[e] : "none");
-        TRY(measure(losses + e * N_METHODS, s, EPSILONS[e], a, err));
+        TRY(measure(losses + e * N_METHODS, s, EPSILONS[e], so_far, a, err));
+        print_losses(s, EPSILONS[e], losses + e * N_METHODS);
     }
     snprintf(id, sizeof id, "subject-%zu", *number);
     page_section(out, id, s->name);
@@ -329,7 +381,8 @@ done:
     return st;
 }
 
-static pboost_status study_tables(FILE *out, size_t *number, const arguments *a, pboost_error *err)
+static pboost_status study_tables(FILE *out, size_t *number, progress *so_far, const arguments *a,
+                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     char path[1024], line[1024], family[32];
@@ -348,7 +401,7 @@ static pboost_status study_tables(FILE *out, size_t *number, const arguments *a,
             FAIL(err, PBOOST_BAD_DATA, "%s: '%.80s' is not FILE LABEL FAMILY LO HI", path, line);
         TRY(pboost_family_parse(&spec.family, family, err));
         subject s = {.name = spec.file, .folder = a->tables, .table = &spec};
-        TRY(study_subject(out, &s, number, a, err));
+        TRY(study_subject(out, &s, number, so_far, a, err));
     }
 done:
     if (specs != NULL)
@@ -361,22 +414,32 @@ static pboost_status study(const arguments *a, pboost_error *err)
     pboost_status st = PBOOST_OK;
     pboost_output *output = NULL;
     size_t number = 1;
+    results kept = {0};
+    progress so_far = {0};
 
+    if (a->results != NULL) {
+        TRY(results_open(&kept, a->results, err));
+        so_far.kept = &kept;
+    }
     TRY(pboost_output_open(&output, a->out, err));
     FILE *out = pboost_output_stream(output);
     page_begin(out, "Learning from bags: a comparison",
                "the paper's algorithm, its baselines, and estimators that know about bags");
     for (size_t i = 0; a->tables == NULL && i < N_SETTINGS; i++) {
         subject s = {.name = SETTINGS[i].name, .synthetic = &SETTINGS[i]};
-        TRY(study_subject(out, &s, &number, a, err));
+        TRY(study_subject(out, &s, &number, &so_far, a, err));
     }
     if (a->tables != NULL)
-        TRY(study_tables(out, &number, a, err));
+        TRY(study_tables(out, &number, &so_far, a, err));
     page_end(out);
+    printf("{\"unfinished\": %zu}\n", so_far.missing);
+    if (so_far.missing > 0)
+        goto done;
     st = pboost_output_commit(output, err);
     output = NULL;
 done:
     pboost_output_discard(output);
+    results_close(&kept);
     return st;
 }
 
@@ -392,11 +455,16 @@ int main(int argc, char **argv)
             a.rows = strtoul(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--tables") == 0 && i + 1 < argc)
             a.tables = argv[++i];
+        else if (strcmp(argv[i], "--results") == 0 && i + 1 < argc)
+            a.results = argv[++i];
+        else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
+            a.until = time(NULL) + strtol(argv[++i], NULL, 10);
         else
             a.out = argv[i];
     }
     if (a.out == NULL || a.runs == 0 || a.rows < 1024) {
-        fprintf(stderr, "usage: study OUT.html [--runs R] [--rows N] [--tables FOLDER]\n");
+        fprintf(stderr, "usage: study OUT.html [--runs R] [--rows N] [--tables FOLDER] "
+                        "[--results FILE [--seconds S]]\n");
         return 2;
     }
     pboost_status st = study(&a, &err);

@@ -7,8 +7,12 @@
  * A wrong model leaves a deviation g in every answer that the bag does not average out.  The best model
  * has sum x g = 0 over all rows; bags cover all rows, so what is left of sum J g is minus the sum of
  * the covariances of x and g within bags.  Bags of rows that are alike in x therefore do not mind a
- * wrong model, and mixed ones do.  With Var g = e, and slopes of g within bags that fall in any of d
- * directions, the equation varies by (e/d) sum (within-bag covariance of b'' x) / V^2 more.
+ * wrong model, and mixed ones do.  Let W be the covariance of x within bags and S that of all rows; with
+ * Var g = e and slopes of g that fall in any of d directions alike, g has a covariance with x of variance
+ * (e/d) W S^-1 W in a bag.  But g cannot do more harm than noise of variance e in every answer, of which
+ * little would get through where bags hardly differ: so of the two the smaller counts, direction by
+ * direction (the parallel sum of matrices).  On two real tables, e being 1 % of the variance of the means,
+ * that is about what larger bags really cost (docs/planner.md).
  *
  * A sample of rows stands for the table.  Bags on a sample are less alike than on the table, because
  * its tree is less deep: each level halves one of r directions, which leaves 1 - 2/pi of a normal's

@@ -6,7 +6,7 @@
  * of four give phi, groups of 4 and 16 give e, each for what it is worth.
  *
  * Under noise a small round cannot tell e from nothing.  Taken at its word it would make a plan
- * enlarge bags, or not, by chance; so what is measured is weighed against what is usual (a few per cent
+ * enlarge bags, or not, by chance; so what is measured is weighed against what is usual (a per cent
  * of the variance of the means) by its own standard error. */
 #include <math.h>
 

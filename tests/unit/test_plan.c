@@ -316,6 +316,45 @@ static void test_model_error(void **state)
     free_table(&t);
 }
 
+/* It never pulls more than noise of the same variance in every answer would, also where bags hardly
+ * tell a column: one row in a hundred has it. */
+static void test_model_error_is_no_worse_than_noise(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_plan plan;
+    table t = make_table(PBOOST_LINEAR, 4096, 0);
+    pboost_plan_options o = plan_options(PBOOST_LINEAR, NULL, 16);
+    for (size_t i = 0; i < t.n; i++)
+        t.x[i * FEATURES] = t.x[i * FEATURES] > 2.3;
+    o.belief.dispersion = 1.0;
+    o.belief.model_error = 0.1;
+    assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
+    for (size_t i = 0; i < plan.n_points; i++) {
+        const pboost_plan_point *p = &plan.point[i];
+        double noise = 0.1 * (double)p->bag_size; /* of variance 1 / size without it */
+        if (p->estimator == PBOOST_AGGREGATE)
+            assert_true(p->cautious <= p->excess * (1.0 + 1.001 * noise));
+    }
+    pboost_plan_free(&plan);
+    free_table(&t);
+}
+
+/* Of the sizes of one way of asking the best is recommended; nothing known, the labels are taken for
+ * narrower than their bounds. */
+static void test_recommendation(void **state)
+{
+    (void)state;
+    pboost_plan plan = plan_of(PBOOST_LINEAR, "2", 4096, NAN);
+    const pboost_plan_point *best = &plan.point[plan.best];
+    for (size_t i = 0; i < plan.n_points; i++)
+        if (plan.point[i].bags == best->bags && plan.point[i].rounds == best->rounds)
+            assert_true(plan.point[i].cautious >= best->cautious);
+    double sd = 32.0 / (3.0 * sqrt(2.0 * log(4098.0)));
+    assert_close(plan.dispersion, 0.5 * sd * sd, 1e-9);
+    pboost_plan_free(&plan);
+}
+
 /* Without noise the plan is followed as it is; under noise a small first round is set apart, and what
  * it teaches decides about the rest. */
 static void test_choice(void **state)
@@ -438,6 +477,8 @@ int main(void)
         cmocka_unit_test(test_further_epsilons),
         cmocka_unit_test(test_learning),
         cmocka_unit_test(test_model_error),
+        cmocka_unit_test(test_model_error_is_no_worse_than_noise),
+        cmocka_unit_test(test_recommendation),
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_refusals),
     };
