@@ -36,11 +36,12 @@ on_debian() { /usr/bin/python3 -c 'import numpy, scipy, sklearn, pytest' 2>/dev/
 mkdir -p build/python
 echo "== PyPI cannot be reached: the tests run on Debian's NumPy and scikit-learn" >&2
 if ! on_debian && [ "$(id -u)" = 0 ]; then
-    DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${debian[@]}" \
-        >build/python/apt.log 2>&1 || true
+    { apt-get update -qq || true
+        DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${debian[@]}"
+    } >build/python/apt.log 2>&1 || true
 fi
 if ! on_debian; then
-    echo "== left out: all Python tests; they need ${debian[*]}" >&2
+    echo "== left out: all Python tests; they need ${debian[*]} (see build/python/apt.log)" >&2
     exit 0
 fi
 echo "== left out: the wheel, Spark, ruff, mypy, scikit-learn's own checks (from 1.6 on), and what the" \

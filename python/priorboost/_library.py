@@ -122,9 +122,15 @@ def address(array: npt.NDArray[Any] | None) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _block(size: int) -> Any:
-    """Return the type of so many bytes: ctypes forgets it with the last that uses it."""
-    return c_char * size
+def _block(size: int) -> Callable[[int], Any]:
+    """Return how to see so many bytes; ctypes forgets a type with the last that uses it."""
+    at: Callable[[int], Any] = (c_char * size).from_address
+    return at
+
+
+def copy_bytes(pointer: int, size: int) -> bytearray:
+    """Return a copy of C memory."""
+    return bytearray(_block(size)(pointer))
 
 
 def copy_array(
@@ -135,7 +141,7 @@ def copy_array(
     size = kind.itemsize * (math.prod(shape) if isinstance(shape, tuple) else shape)
     if size == 0:
         return np.empty(shape, kind)
-    return np.ndarray(shape, kind, bytearray(_block(size).from_address(pointer)))
+    return np.ndarray(shape, kind, copy_bytes(pointer, size))
 
 
 _MATRIX = struct.Struct("PiNNnn")  # the fields of a Matrix, packed at once

@@ -67,7 +67,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
-    "bags_check": (None, [POINTER(Bags), c_size_t, c_size_t, _E]),
     "bags_mismatch": (None, [POINTER(c_double), POINTER(Bags), POINTER(Bags), _E]),
     "predict": (None, [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_int, _E]),
     "predict_interval": (

@@ -25,7 +25,7 @@ import numpy as np
 
 F64, F32 = 0, 1
 LINEAR, LOGISTIC, POISSON = 0, 1, 2
-AGGREGATE = 1
+EVENT, AGGREGATE = 0, 1
 
 
 class Error(Structure):

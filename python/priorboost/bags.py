@@ -256,7 +256,6 @@ def risk(
     values = as_floats(X)
     guess = by_row(theta, values.shape[1], "theta")
     out, x, b = _library.Risk(), matrix(values), bags._borrow()
-    _check(lib.bags_check, b, values.shape[0], 1)
     at = _library.address(guess)
     if family == "linear":
         _check(lib.risk_linear, out, x, b, at, dispersion)

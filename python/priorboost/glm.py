@@ -160,7 +160,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         except ValueError:
             require_finite(X)  # says it in scikit-learn's words
             raise
-        warn_of_fit(self, result.report, table.X, result.path[-1])
+        warn_of_fit(self, result.report, table.X, result.path)
         self._take(result, columns)
         self.training_ = training
         self.plan_ = plan
@@ -319,8 +319,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         self._set_weights()
 
     def _set_weights(self) -> None:
-        self.coef_ = self.path_[-1, :-1]
-        self.intercept_: Any = float(self.path_[-1, -1])
+        last = self.path_[-1]
+        self.coef_ = last[:-1]
+        self.intercept_: Any = float(last[-1])
 
     # ---- Using the model ----
 

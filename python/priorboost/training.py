@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from . import _library
-from ._library import _check, address, copy_array, lib
+from ._library import _check, address, copy_array, copy_bytes, lib
 from .data import Array, matrix, one_row_a_unit
 from .relay import Relay
 
 _ALL = 2**63 - 1
-_F64 = np.dtype(np.float64)
+_F64, _ROUND, _FitReport = np.dtype(np.float64), _library.ROUND, _library.FitReport
+_ROUND_SIZE = _ROUND.itemsize
 # Cells of X from which a run is watched for Ctrl-C; less takes a few milliseconds.
 _WATCHED_CELLS = 1 << 17
 
@@ -99,11 +100,9 @@ class Trainer:
 # ---- Generalised linear models -------------------------------------------------------------------
 
 
-@dataclass
 class Table:
     """What the learner has: features and, by row, what else belongs to them."""
 
-    X: Array
     weight: Array | None = None
     offset: Array | None = None
     prior: Array | None = None  # what a prior predicts
@@ -111,16 +110,21 @@ class Table:
     unit: Array | None = None  # the number of whom it is about
     ids: list[str] | None = None
 
+    def __init__(self, X: Array) -> None:
+        self.X = X
+
     def take(self, keep: Array | None) -> Table:
         """Return the rows that are kept: one of each unit, where rows have one; None: all."""
         if self.unit is not None:
             keep = one_row_a_unit(self.unit, keep, self.keys)
         if keep is None or keep.all():
             return self
-        arrays = (self.X, self.weight, self.offset, self.prior, self.keys, self.unit)
-        parts = (None if values is None else values[keep] for values in arrays)
-        ids = None if self.ids is None else [self.ids[i] for i in np.flatnonzero(keep)]
-        return Table(*parts, ids)  # type: ignore[arg-type]
+        out = Table(self.X[keep])
+        for name in ("weight", "offset", "prior", "keys", "unit"):
+            values = getattr(self, name)
+            setattr(out, name, None if values is None else values[keep])
+        out.ids = None if self.ids is None else [self.ids[i] for i in np.flatnonzero(keep)]
+        return out
 
 
 @dataclass
@@ -192,18 +196,20 @@ class Run:
 
 def _result_of(run: _library.Run, n: int) -> GLMResult:
     """Copy what a run of n weights, the intercept's included, has given."""
-    rounds = run.rounds
+    rounds, covariance = run.rounds, run.covariance
+    path = copy_bytes(run.path, 8 * rounds * n)
+    history = copy_bytes(run.history, _ROUND_SIZE * rounds)
     return GLMResult(
-        copy_array(run.path, (rounds, n), _F64),
-        copy_array(run.history, rounds, _library.ROUND),
-        _library.FitReport.from_buffer_copy(_library.FitReport.from_address(run.report)),
-        square_of(run.covariance, n),
+        np.ndarray((rounds, n), _F64, path),
+        np.ndarray(rounds, _ROUND, history),
+        _FitReport.from_buffer_copy(_FitReport.from_address(run.report)),
+        square_of(covariance, n) if covariance else None,
     )
 
 
-def square_of(pointer: int | None, n: int) -> Array | None:
-    """Copy a matrix of n rows and columns out of C; None for a null pointer."""
-    return None if not pointer else copy_array(pointer, (n, n), _F64)
+def square_of(pointer: int, n: int) -> Array:
+    """Copy a matrix of n rows and columns out of C."""
+    return copy_array(pointer, (n, n), _F64)
 
 
 def simulate(table: Table, labels: Array, how: _library.Simulation) -> GLMResult:

@@ -1,6 +1,6 @@
 """Takes one guard of the Python package out at a time and shows that a test then fails.
 
-    python python/tests/mutants.py [NAME]      NAME: only mutants whose name contains it
+    python python/tests/mutants.py [NAME...]   only mutants whose file and name contain a NAME
 
 A mutant is the package with one piece of text changed, in a folder of its own; the tests named with
 it must fail.  Needs what the tests need, and PRIORBOOST_LIBRARY or build/lib/libpriorboost.so.
@@ -265,11 +265,6 @@ MUTANTS = {
                 "scores for too few rows",
                 "if self.rows.size and int(self.rows.max()) >= values.size:",
             ),
-            (
-                "bags of rows that are not there",
-                "_check(lib.bags_check, b, values.shape[0], 1)",
-                "pass",
-            ),
             ("scores in a table", "if values.ndim != 1:"),
         ],
         "oracle.py": [
@@ -351,17 +346,17 @@ def run(tests: str, file: str, guard: str, instead: str = "if False:") -> str:
 
 
 def main() -> int:
-    only = sys.argv[1] if len(sys.argv) > 1 else ""
+    only = sys.argv[1:] or [""]
     bad = n = 0
     for tests, files in MUTANTS.items():
         for file, mutants in files.items():
             for name, guard, *instead in mutants:
-                if only not in f"{file}: {name}":
+                if not any(words in f"{file}: {name}" for words in only):
                     continue
                 result = run(tests, file, guard, *instead)
                 n, bad = n + 1, bad + (result != "caught")
                 print(f"| {file}: {name} | {tests} | {result} |", flush=True)
-    print(f"{n} guards were taken out, {n - bad} were missed by a test")
+    print(f"{n} guards were taken out, {n - bad} were noticed by a test")
     return 1 if bad else 0
 
 

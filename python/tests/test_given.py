@@ -79,6 +79,8 @@ def test_nothing_is_left_to_ask(districts):
     for parameters in ({"rounds": 2}, {"bags": "prior"}, {"bounds": (0, 1)}):
         with pytest.raises(ValueError, match="nothing to ask"):
             pb.PriorBoostRegressor(**parameters).fit(X, bag=bag, answers=means)
+    with pytest.raises(ValueError, match="unit makes no sense"):
+        pb.PriorBoostRegressor().fit(X, bag=bag, answers=means, unit=bag)
     with pytest.raises(ValueError, match="belong together"):
         pb.PriorBoostRegressor().fit(X, bag=bag)
     with pytest.raises(ValueError, match="one of them"):

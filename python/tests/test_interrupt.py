@@ -11,7 +11,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import priorboost as pb
-from priorboost import bags
+from priorboost import bags, glm, planner
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +70,40 @@ def test_while_c_works(table, parameters):
     assert not hasattr(model, "coef_")
 
 
+def test_while_c_works_with_an_oracle(table):
+    X, y = table
+    oracle = pb.InMemoryOracle(y, 2)
+    with Interruption(0.15) as interruption, pytest.raises(KeyboardInterrupt):
+        pb.PriorBoostRegressor(rounds=200_000).fit(X, oracle=oracle)
+    assert interruption.latency < 5.0
+
+
+def test_the_fit_after_the_answers_looks_whether_to_stop(monkeypatch):
+    asked = []
+
+    class Quick(pb.Oracle):
+        min_bag = 2
+
+        def ask(self, round, bags):
+            asked.append(round)
+            return np.zeros(len(bags))
+
+    class Impatient(glm.Relay):
+        def _should_stop(self, _):
+            if asked:
+                self.error = KeyboardInterrupt()
+            return bool(asked)
+
+    monkeypatch.setattr(glm, "Relay", Impatient)
+    with pytest.raises(KeyboardInterrupt):
+        pb.PriorBoostRegressor(rounds=1).fit(np.eye(20), oracle=Quick())
+
+
+def test_a_signal_between_two_calls_is_not_lost():
+    with pytest.raises(KeyboardInterrupt), bags.Relay():
+        signal.raise_signal(signal.SIGINT)
+
+
 @pytest.mark.parametrize(
     "work",
     [
@@ -82,6 +116,22 @@ def test_pieces_can_be_stopped(table, work):
     with Interruption(0.15) as interruption, pytest.raises(KeyboardInterrupt):
         work(table[0])
     assert interruption.latency < 5.0
+
+
+@pytest.mark.parametrize(
+    ("module", "work"),
+    [(planner, lambda X: pb.plan(X, 2)), (bags, lambda X: pb.feature_bags(X, 2))],
+    ids=["plan", "tree"],
+)
+def test_pieces_look_whether_to_stop(monkeypatch, module, work):
+    class Impatient(module.Relay):
+        def _should_stop(self, _):
+            self.error = KeyboardInterrupt()
+            return True
+
+    monkeypatch.setattr(module, "Relay", Impatient)
+    with pytest.raises(KeyboardInterrupt):
+        work(np.random.default_rng(0).normal(size=(200, 2)))
 
 
 def test_what_was_made_when_the_signal_came_is_freed(monkeypatch):
@@ -101,6 +151,23 @@ def test_what_was_made_when_the_signal_came_is_freed(monkeypatch):
     assert freed == [True]
 
 
+def resident():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_fits_hold_on_to_no_memory(table):
+    X, y = table[0][:100_000], table[1][:100_000]
+    model = pb.PriorBoostRegressor(rounds=2, min_bag=2)
+    for _ in range(3):
+        model.fit(X, y)
+    before = resident()
+    for _ in range(12):
+        model.fit(X, y)
+    assert resident() - before < X.nbytes  # each fit needs a good part of that for itself
+
+
 def test_nothing_is_left_behind(table):
     """The same fit, stopped again and again, holds on to no memory of the library."""
     X, y = table[0][:200_000], table[1][:200_000]
@@ -108,11 +175,6 @@ def test_nothing_is_left_behind(table):
     def stopped():
         with Interruption(0.05), pytest.raises(KeyboardInterrupt):
             pb.PriorBoostRegressor(rounds=60_000, min_bag=2).fit(X, y)
-
-    def resident():
-        gc.collect()
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
     stopped()
     before = resident()

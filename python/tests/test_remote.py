@@ -24,7 +24,7 @@ class StandIn(http.server.ThreadingHTTPServer):
     def __init__(self, labels, max_body=1 << 20):
         super().__init__(("127.0.0.1", 0), Handler)
         self.labels, self.max_body = labels, max_body
-        self.stored, self.spent, self.bodies = {}, set(), []
+        self.stored, self.spent, self.bodies, self.heads = {}, set(), [], []
         self.config = {}  # what differs from the usual rules; ...: is left out
         self.fail_next = 0  # replies that get lost after the answer was stored
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -35,6 +35,7 @@ class StandIn(http.server.ThreadingHTTPServer):
 
     def answer(self, question):
         key = question["request_id"]
+        self.heads.append(question.get("head"))
         if key not in self.stored:
             rows = [row for bag in question["bags"] for row in bag]
             taken = [row for row in rows if row in self.spent]
@@ -116,6 +117,7 @@ def test_a_service_is_as_good_as_labels(table, service, oracle):
     assert np.allclose(remote.path_, local.path_, atol=1e-4)
     assert remote.training_["min_bag"] == 4
     assert len(service.spent) == len(X)
+    assert service.heads == [None, *(f"{i:064x}" for i in range(3))]  # each says what it has seen
     assert not oracle.available(ids).any()
 
 
