@@ -1,7 +1,7 @@
 /* How long optimal bags take: nanoseconds per row, and apart the sort, the partition and getting fresh
  * memory for the answer and the sorted scores from the system.
  *
- *     bench_bags [max_rows [shape]]      prints JSON; the best of several runs of each case */
+ *     bench_bags [max_rows [shape [threads]]]      prints JSON; the best of several runs of each case */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +128,7 @@ int main(int argc, char **argv)
     static const size_t ks[] = {2, 8, 16, 64, 1024};
     size_t max_rows = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 10000000;
     const char *shape = argc > 2 ? argv[2] : NULL;
+    int most_threads = argc > 3 ? atoi(argv[3]) : 2;
     const char *comma = "";
 
     printf("[");
@@ -139,13 +140,13 @@ int main(int argc, char **argv)
                 continue;
             double *score = pboost_alloc_large(n, sizeof *score);
             room r = {pboost_alloc_large(n, sizeof *r.sorted), pboost_alloc_large(n, sizeof *r.row),
-                      pboost_alloc_large(n / 2 + 1, sizeof *r.start)};
+                      pboost_alloc_large(pboost_partition_room(n, 2), sizeof *r.start)};
             if (score == NULL || r.sorted == NULL || r.row == NULL || r.start == NULL)
                 return 1;
             for (size_t row = 0; row < n; row++)
                 score[row] = SHAPES[s].draw();
             for (size_t j = 0; j < sizeof ks / sizeof *ks; j++)
-                for (int threads = 1; threads <= 2; threads++) {
+                for (int threads = 1; threads <= most_threads; threads++) {
                     seconds best = {0};
                     int repeats = n < 100000 ? 200 : n < 5000000 ? 7 : 3;
                     if (n < 100000 && threads > 1)

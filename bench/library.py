@@ -174,6 +174,11 @@ class Library:
             raise RuntimeError("priorboost: the fit did not converge")
         return theta
 
+    @property
+    def steps(self):
+        """Of the last fit."""
+        return self._report.iterations
+
     def losses(self, family, x, y, thetas, threads=1):
         coefs = (Coef * len(thetas))(*(Coef(len(t), t.ctypes.data, 0.0) for t in thetas))
         loss = np.empty(len(thetas))

@@ -104,6 +104,21 @@ def compare(library, shape, n, k, threads, budget, least=None):
     }
 
 
+def ours_alone(library, shape, n, k, threads):
+    """As compare, for a list that would take the peer minutes: only ours."""
+    score = SHAPES[shape](np.random.default_rng(7), n)
+    works = {f"ours, {t} thread{'s' * (t > 1)}": t for t in threads}
+    works = {name: (lambda t=t: library.bags_optimal(score, k, t)) for name, t in works.items()}
+    timings = take_turns(works, 1, 0, least=2)
+    return {
+        "section": "bags",
+        "case": {"shape": shape, "n": n, "k": k},
+        "agreement": {},
+        "seconds": {name: t.median for name, t in timings.items()},
+        "spread": {name: t.spread for name, t in timings.items()},
+    }
+
+
 def peer_errors(library, n):
     """What the peer's methods cost above the optimum, where they miss it."""
     rows = []

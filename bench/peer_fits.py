@@ -129,9 +129,10 @@ def loosest_tolerance(solve, family, x, y, start, least, single=False):
     means over rows, so it is nearly the same there."""
     at = 0
     part = len(x) // 16
-    if part >= 20 * x.shape[1] and len(x) > 100_000 and not isinstance(solve, Liblinear):
+    if part >= 20 * x.shape[1] and len(x) > 100_000:
+        solve_part = Liblinear(x[:part], y[:part]) if isinstance(solve, Liblinear) else solve
         values = [objective(family, x[:part], y[:part],
-                            solve(family, x[:part], y[:part], start, t).astype(np.float64))
+                            solve_part(family, x[:part], y[:part], start, t).astype(np.float64))
                   for t in TOLERANCES[:4]]
         good = [i for i, v in enumerate(values) if excess(v, min(values)) <= AGREE]
         at = good[0]
@@ -162,6 +163,7 @@ def compare(library, family, rows, cols, threads, budget, warm=False, correlatio
         return library.event_fit(family, x, y, L2, start, threads)
 
     ours = least = objective(family, x, y, all_digits())
+    steps = library.steps
     works, found, tolerances, first = {"ours": all_digits}, {}, {}, {}
     with warnings.catch_warnings(), threadpool_limits(limits=threads):
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -179,6 +181,8 @@ def compare(library, family, rows, cols, threads, budget, warm=False, correlatio
         if family != "linear":
             tolerance, _, ours, _ = loosest_tolerance(solve_ours, family, x, y, start, least)
             tolerances["ours"] = tolerance
+            solve_ours(family, x, y, start, tolerance)
+            steps = library.steps
             works["ours"] = lambda t=tolerance: solve_ours(family, x, y, start, t)
             works["ours, all digits"] = all_digits
         if excess(ours, least) > AGREE:
@@ -195,10 +199,18 @@ def compare(library, family, rows, cols, threads, budget, warm=False, correlatio
         "agreement": {"ours_excess": excess(ours, least),
                       "peer_excess": {n: excess(v, least) for n, v in found.items()}},
         "tolerances": tolerances,
+        "steps": steps,
         "seconds": {**{n: t.median for n, t in timings.items()}, **slow},
         "spread": {n: t.spread for n, t in timings.items()},
         "once": sorted(slow),
     }
+
+
+def call_alone(library):
+    """What a call takes before it looks at many rows."""
+    x, y = draw("linear", 16, 8)
+    timings = take_turns({"ours": lambda: library.event_fit("linear", x, y, L2)}, 1, 0.2)
+    return {"section": "call", "seconds": {"ours": timings["ours"].median}}
 
 
 def blocked_log_loss(x, y, thetas):

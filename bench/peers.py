@@ -33,6 +33,13 @@ ROOT = HERE.parent
 F32 = np.float32
 
 
+def program(name, *arguments):
+    """A row of what one of our own programs measured, in C."""
+    out = subprocess.run([str(ROOT / "build" / "bin" / name), *map(str, arguments)], check=True,
+                         capture_output=True, text=True).stdout
+    return {"section": name, "result": json.loads(out)}
+
+
 # ---- Sections: each yields rows of results ----
 
 
@@ -51,6 +58,9 @@ def bags(library, scale):
     for n in scale["few_rows"]:
         yield peer_bags.compare(library, "gaussian", n, 8, [1, 2], scale["budget"] / 4)
     yield from peer_bags.peer_errors(library, 4000)
+    yield program("bench_bags", scale["bag_rows"][-1], "gaussian", 1)
+    if scale["most_rows"] > scale["bag_rows"][-1]:
+        yield peer_bags.ours_alone(library, "gaussian", scale["most_rows"], 8, [1, 2])
 
 
 def fits(library, scale):
@@ -64,7 +74,7 @@ def fits(library, scale):
         yield row(family, 4096, 8, with_liblinear=True)
         for threads in (1, 2):
             yield row(family, rows, 8, threads, with_liblinear=threads == 1)
-        yield row(family, rows, 64)
+        yield row(family, rows, 64, with_liblinear=True)
         if family != "linear":
             yield row(family, rows, 64, correlation=0.95)
         yield row(family, wide, 512)
@@ -72,6 +82,8 @@ def fits(library, scale):
         yield row(family, rows, 64, 2)
         for d in (8, 64):
             yield row(family, rows, d, dtype=F32)
+    yield peer_fits.call_alone(library)
+    yield program("bench_pass", scale["pass_values"])
 
 
 def losses(library, scale):
@@ -95,12 +107,8 @@ def paper(library, scale):
     """One whole run of the paper, against the usual stack and against the machine's limits."""
     for family in ("linear", "logistic"):
         yield peer_paper.compare(library, family, scale["paper_rows"], scale["paper_rounds"], 16)
-    programs = ROOT / "build" / "bin"
-    for program, arguments in (("bench_limits", []),
-                               ("bench_paper", [scale["paper_rows"], scale["paper_rounds"], 16])):
-        out = subprocess.run([str(programs / program), *map(str, arguments)], check=True,
-                             capture_output=True, text=True).stdout
-        yield {"section": program, "result": json.loads(out)}
+    yield program("bench_limits")
+    yield program("bench_paper", scale["paper_rows"], scale["paper_rounds"], 16)
 
 
 SECTIONS = {"losses": losses, "paper": paper, "bags": bags, "fits": fits, "growth": growth}
@@ -111,6 +119,8 @@ FULL = {
     "bag_sizes": [2, 8, 64, 1024],
     "more_bag_sizes": [16, 256, 4096],
     "few_rows": [10**3, 10**4],
+    "most_rows": 10**8,
+    "pass_values": 10**9,
     "shape_rows": 10**6,
     "shape_sizes": [2, 64],
     "fit_rows": 10**6,
@@ -129,6 +139,8 @@ QUICK = {
     "bag_sizes": [2, 64],
     "more_bag_sizes": [16],
     "few_rows": [1000],
+    "most_rows": 0,
+    "pass_values": 10**6,
     "shape_rows": 10**4,
     "shape_sizes": [2, 64],
     "fit_rows": 10**4,
@@ -174,7 +186,7 @@ def say(row, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, as a smoke test")
-    parser.add_argument("--large", action="store_true", help="also bags of 1e8 rows")
+    parser.add_argument("--large", action="store_true", help="also the peer's bags of 1e8 rows")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--report", action="store_true", help="only write the report again")
     parser.add_argument("--library", default=ROOT / "build" / "lib" / "libpriorboost.so")

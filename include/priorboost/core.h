@@ -111,7 +111,7 @@ typedef struct pboost_samples {
 
 /* ---- Bags ------------------------------------------------------------------------------------ */
 
-/* A partition of rows into bags (B_1 .. B_m): the rows of bag b are row[start[b] .. start[b+1]). */
+/* A partition of rows into bags B_1 to B_m: the rows of bag b are row[start[b] .. start[b+1]). */
 typedef struct pboost_bags {
     size_t n_rows, n_bags;
     size_t *row, *start;

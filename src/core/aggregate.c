@@ -20,7 +20,9 @@
 #include "try.h"
 #include "watch.h"
 
-#define INNER_STEPS 10   /* between two refreshes of V, at most */
+#define INNER_STEPS 10 /* between two refreshes of V, at most */
+#define STEPS_A_STEP                                                                               \
+    5 /* where residuals are large, steps are short: so many count for one of Newton's */
 #define INNER_SLACK 1e-2 /* what is left to the next refresh */
 #define SEPARABLE_SD 8.0 /* a linear predictor that varies so much means near certainty */
 #define SEPARABLE_MEAN 30.0
@@ -307,6 +309,7 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
     levenberg_problem problem = {fit->pass.n_parameters, fit, attempt, accept, here};
     const pboost_fit_options *o = fit->options;
     bool may_drop = o->l2 == 0.0;
+    size_t most = o->max_iterations * STEPS_A_STEP;
     double floor = 0.0;
 
     *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
@@ -316,7 +319,7 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         refresh_penalty(fit);
         if (report->iterations == 0)
             floor = fit->family->no_loss * squares(fit, &fit->point);
-        size_t left = fit->mean_hidden ? 0 : o->max_iterations - report->iterations;
+        size_t left = fit->mean_hidden ? 0 : most - report->iterations;
         levenberg_options options = {.max_steps = left < INNER_STEPS ? left : INNER_STEPS,
                                      .tolerance = o->tolerance,
                                      .slack = INNER_SLACK,
@@ -325,13 +328,14 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
         TRY(pboost_watch_check(o->watch, err));
         report->iterations += last.steps;
-        double phi = fit->phi, signal = signal_of(fit);
+        double phi = fit->phi, spread = fit->spread, signal = signal_of(fit);
         refresh_dispersion(fit, effective_freedom(fit));
         refresh_spread(fit, signal);
-        bool settled = fabs(fit->phi - phi) <= SETTLED * phi;
+        bool settled =
+            fabs(fit->phi - phi) <= SETTLED * phi && fabs(fit->spread - spread) <= SETTLED * spread;
         bool early = fit->signal_work != NULL && fit->refreshes <= FIRST_REFRESHES;
         report->converged = last.converged && last.steps == 0 && settled && !early;
-        if (report->converged || report->iterations >= o->max_iterations || fit->mean_hidden ||
+        if (report->converged || report->iterations >= most || fit->mean_hidden ||
             (last.stuck && last.steps > 0 && settled && !early))
             break;
     }

@@ -57,7 +57,7 @@ pboost_status pboost_bags_optimal_in(pboost_workspace *work, pboost_bags *out, c
 
     *out = (pboost_bags){0};
     TRY(check_min_bag(n, min_bag, err));
-    TRY(bags_init(work, out, n, n / min_bag, err));
+    TRY(bags_init(work, out, n, pboost_partition_room(n, min_bag) - 1, err));
     NEED(sorted = pboost_take(work, n, sizeof *sorted), err);
     TRY(pboost_sort_doubles(out->row, sorted, score, n, threads, work, err));
     TRY(pboost_partition(out->start, &out->n_bags, sorted, n, min_bag, threads, work, err));

@@ -8,15 +8,12 @@
  * 8th of the samples serves as a rough Hessian, as that of a 64th does in fitting the 8th. */
 #include "event.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "family.h"
-#include "large.h"
 #include "matrix.h"
 #include "newton.h"
-#include "parallel.h"
 #include "pass.h"
 #include "try.h"
 #include "workspace.h"
@@ -28,7 +25,6 @@
 #define DEAR_ROWS_PER_PARAMETER 10  /* where every step with a true Hessian is dear */
 #define FEWEST_ROWS_PER_PARAMETER 6 /* for a Hessian of any use */
 #define WARM_UP_TOLERANCE 1e-3      /* the step taken within it leaves about its square */
-#define COPY_ROWS 4096              /* of a warm-up, copied at a time */
 #define DEAR_COLUMNS 24             /* from here on a rough Hessian pays */
 
 typedef struct {
@@ -237,9 +233,11 @@ static pboost_status plan_parts(event_fit *fit, const pboost_samples *samples, p
         coarse = most;
     TRY(pboost_pass_init_part(&fit->fine, samples, fit->family, FINE, fit->full.shift,
                               fit->options->threads, fit->work, err));
+    fit->fine.cross = fit->options->intercept;
     if (coarse >= 2 * FINE)
         TRY(pboost_pass_init_part(&fit->coarse, samples, fit->family, coarse, fit->full.shift,
                                   fit->options->threads, fit->work, err));
+    fit->coarse.cross = fit->options->intercept;
 done:
     return st;
 }
@@ -384,6 +382,7 @@ pboost_status pboost_event_fit_in(pboost_workspace *work, pboost_coef *coef,
     shifted = options->intercept && pboost_pass_shift(shift, samples);
     TRY(pboost_pass_init_part(&fit.full, samples, fit.family, 1, shifted ? shift : NULL,
                               options->threads, work, err));
+    fit.full.cross = options->intercept;
 
     memcpy(x + first, coef->theta, coef->n * sizeof *x);
     if (first)

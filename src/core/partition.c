@@ -260,6 +260,23 @@ partition_grid pboost_partition_grid(size_t n, size_t k)
     return grid;
 }
 
+/* The most rows of a chunk, and the most cuts. */
+static size_t chunk_rows(size_t n, partition_grid grid)
+{
+    return n / grid.n_chunks + grid.n_chunks + grid.overlap;
+}
+
+static size_t chunk_cuts(size_t n, size_t k, partition_grid grid)
+{
+    return chunk_rows(n, grid) / k + 2;
+}
+
+size_t pboost_partition_room(size_t n, size_t k)
+{
+    partition_grid grid = pboost_partition_grid(n, k);
+    return grid.n_chunks > 1 ? grid.n_chunks * chunk_cuts(n, k, grid) + 1 : n / k + 1;
+}
+
 /* A power of two that brings the range of x to where squares neither overflow nor vanish. */
 double pboost_partition_scale(double lowest, double highest)
 {
@@ -280,7 +297,6 @@ typedef struct {
     partition_table table;
     partition_work *work;  /* by worker, or by direction */
     partition_cuts *chunk; /* by chunk */
-    size_t *cut;           /* of all chunks */
 } problem;
 
 static partition_piece piece_of(const problem *p, size_t first, size_t last, bool backward)
@@ -401,23 +417,25 @@ done:
     return st;
 }
 
+/* Chunks write their cuts to places of their own in the room that cuts has, which are then moved
+ * together.  No cut moves up: those up to the end of a chunk are no more than the chunks so far have
+ * places for. */
 static pboost_status solve_chunks(problem *p, partition_cuts *cuts, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_workspace *memory = p->memory;
     size_t n_chunks = p->grid.n_chunks, k = p->table.min_bag;
-    size_t max_rows = p->n / n_chunks + n_chunks + p->grid.overlap, max_cuts = max_rows / k + 2;
+    size_t max_rows = chunk_rows(p->n, p->grid), max_cuts = chunk_cuts(p->n, k, p->grid);
     size_t n_workers = (size_t)pboost_threads(threads);
 
     if (n_workers > n_chunks)
         n_workers = n_chunks;
     NEED(p->chunk = pboost_take_zeros(memory, n_chunks, sizeof *p->chunk), err);
     NEED(p->work = pboost_take_zeros(memory, n_workers, sizeof *p->work), err);
-    NEED(p->cut = pboost_take(memory, n_chunks * max_cuts, sizeof *p->cut), err);
     for (size_t w = 0; w < n_workers; w++)
         TRY(pboost_partition_work_init(&p->work[w], max_rows, k, memory, err));
     for (size_t c = 0; c < n_chunks; c++)
-        p->chunk[c].cut = p->cut + c * max_cuts;
+        p->chunk[c].cut = cuts->cut + 1 + c * max_cuts;
 
     pboost_parallel(n_chunks, (int)n_workers, solve_chunk, p);
     TRY(splice_all(p, cuts, threads, err));
@@ -427,7 +445,6 @@ done:
             pboost_partition_work_free(&p->work[w]);
     pboost_give(memory, p->work);
     pboost_give(memory, p->chunk);
-    pboost_give(memory, p->cut);
     return st;
 }
 

@@ -96,8 +96,10 @@ typedef struct {
 
 partition_grid pboost_partition_grid(size_t n, size_t min_bag);
 
-/* All of it: start[0 .. *n_bags] of the best bags of sorted x[0 .. n), n >= k >= 1.  start is for
- * n / k + 1 entries. */
+/* How many entries `start` below must have room for: n / k + 1, or a few more. */
+size_t pboost_partition_room(size_t n, size_t min_bag);
+
+/* All of it: start[0 .. *n_bags] of the best bags of sorted x[0 .. n), n >= k >= 1. */
 pboost_status pboost_partition(size_t *start, size_t *n_bags, const double *x, size_t n,
                                size_t min_bag, int threads, pboost_workspace *memory,
                                pboost_error *err);

@@ -89,6 +89,7 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
                         .stride = stride,
                         .count = stride > 1 ? samples->n / (stride * RUN) * RUN : samples->n,
                         .shift = shift,
+                        .cross = true,
                         .memory = memory,
                         .cols = samples->x->cols};
     plan->scale = (double)samples->n / (double)plan->count;
@@ -303,6 +304,7 @@ static void add_turned(double *lanes, const pass_plan *plan, const pass_panel *p
                            .cols = plan->cols,
                            .residual = p->residual,
                            .curvature = p->curvature,
+                           .cross = plan->cross,
                            .ahead = p->panel.ahead,
                            .ahead_stride = p->panel.ahead_stride};
     plan->kernels->add_columns(lanes, &columns, gram);

@@ -21,6 +21,7 @@ typedef struct pass_plan {
     double scale;        /* what every sum is multiplied by: all samples over those taken */
     const double *shift; /* of columns; NULL: none */
     size_t cols, padded, blocks;
+    bool cross;    /* cross terms are wanted with gram; set to false they may be left out */
     bool in_place; /* a pass without gram reads rows where they lie */
     bool turned;   /* panels hold columns: there are few enough for that to be faster */
     size_t panel_rows;

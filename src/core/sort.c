@@ -1,7 +1,8 @@
 /* Stable order of doubles, by distribution.
  *
- * The range of the values is divided into equal cells; a cell is a monotone function of the value,
- * whatever the rounding, so scattering records to their cells in order of input is one stable step
+ * The range of the values, that of a sample where they are many, is divided into equal cells, of which
+ * those at the ends take what lies outside; a cell is a monotone function of the value, whatever the
+ * rounding, so scattering records to their cells in order of input is one stable step
  * of a sort.  A long list goes to buckets of two thousand records or so, each a run of cells, with the
  * runs chosen from a sample; it goes there by whole lines of the cache, past the cache, as none of them
  * is needed soon.  A short one goes to twice as many cells as it has records and is finished by
@@ -15,21 +16,10 @@
 
 #include <try.h>
 
-#include "kernels/sort.h"
 #include "large.h"
 #include "parallel.h"
 #include "simd.h"
-
-typedef struct {
-    double value;
-    size_t row;
-} record;
-
-/* Lists up to this long are sorted in the cache. */
-#define SHORT 8192
-
-/* Lists up to this long are sorted by insertion. */
-#define TINY 24
+#include "sortshort.h"
 
 /* Records per bucket of a long list. */
 #define BUCKET 2048
@@ -48,74 +38,11 @@ typedef struct {
 /* From so many rows on they are moved by whole lines, past the caches. */
 #define STREAM_ROWS ((size_t)1 << 18)
 
-/* Distribute at most so often before merging. */
-#define MAX_DEPTH 8
-
-static void write_out(size_t *restrict row, double *restrict sorted, const record *a, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        row[i] = a[i].row;
-        sorted[i] = a[i].value;
-    }
-}
-
-/* ---- Short lists ----------------------------------------------------------------------------- */
-
-static void insertion_sort(record *a, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        record r = a[i];
-        size_t j = i;
-        for (; j > 0 && a[j - 1].value > r.value; j--)
-            a[j] = a[j - 1];
-        a[j] = r;
-    }
-}
-
-/* Sorts a with the help of b, which holds as many. */
-static void merge_sort(record *a, record *b, size_t n)
-{
-    for (size_t i = 0; i < n; i += TINY)
-        insertion_sort(a + i, n - i < TINY ? n - i : TINY);
-    record *from = a, *to = b;
-    for (size_t width = TINY; width < n; width *= 2) {
-        for (size_t low = 0; low < n; low += 2 * width) {
-            size_t middle = n - low < width ? n : low + width;
-            size_t high = n - low < 2 * width ? n : low + 2 * width;
-            size_t i = low, j = middle;
-            for (size_t o = low; o < high; o++)
-                to[o] = j == high || (i < middle && from[i].value <= from[j].value) ? from[i++]
-                                                                                    : from[j++];
-        }
-        record *other = from;
-        from = to;
-        to = other;
-    }
-    if (from != a)
-        memcpy(a, from, n * sizeof *a);
-}
-
-static sort_cells_kernel *const CELLS[SIMD_LEVELS] = {
-    pboost_sort_cells_plain,
-#ifdef PBOOST_SIMD_X86
-    pboost_sort_cells_avx2,
-    pboost_sort_cells_avx512,
-#endif
-};
-
 static sort_range_kernel *const RANGE[SIMD_LEVELS] = {
     pboost_sort_range_plain,
 #ifdef PBOOST_SIMD_X86
     pboost_sort_range_avx2,
     pboost_sort_range_avx512,
-#endif
-};
-
-static sort_starts_kernel *const STARTS[SIMD_LEVELS] = {
-    pboost_sort_starts_plain,
-#ifdef PBOOST_SIMD_X86
-    pboost_sort_starts_avx2,
-    pboost_sort_starts_avx512,
 #endif
 };
 
@@ -126,157 +53,6 @@ static sort_scatter_kernel *const SCATTER[SIMD_LEVELS] = {
     pboost_sort_scatter_avx512,
 #endif
 };
-
-typedef sort_grid cells;
-
-/* False where the range is empty, or so wide or narrow that its size overflows. */
-static bool cells_init(cells *out, double low, double high, size_t n_cells)
-{
-    out->low = low;
-    out->scale = (double)n_cells / (high - low);
-    out->last = (double)(n_cells - 1);
-    return high - low < (double)INFINITY && out->scale < (double)INFINITY;
-}
-
-static inline uint32_t cell_of(const cells *c, double value)
-{
-    double cell = (value - c->low) * c->scale;
-    cell = cell > 0 ? cell : 0;
-    return (uint32_t)(cell < c->last ? cell : c->last);
-}
-
-/* What sorting a short list needs besides room for as many records: a word per cell and per record. */
-typedef struct {
-    uint32_t *count, *cell;
-} short_work;
-
-/* Cells by record: with twice as many fewer records meet in one, and are out of order there. */
-#define SPARSE 2
-#define SHORT_WORDS (SPARSE + 1)
-
-/* Bytes for a short list, its spare and its words, by record. */
-#define SHORT_BYTES (2 * sizeof(record) + SHORT_WORDS * sizeof(uint32_t))
-
-/* Turns the number of records by cell into where each cell begins; the most records in one. */
-static uint32_t start_cells(const short_work *work, const cells *c)
-{
-    return STARTS[pboost_simd_level()](work->count, (size_t)c->last + 1);
-}
-
-/* Moves n <= SHORT records from a to b, ordered by cell; the most records in one cell. */
-static uint32_t spread(record *restrict b, const record *restrict a, size_t n, const cells *c,
-                       const short_work *work)
-{
-    memset(work->count, 0, ((size_t)c->last + 1) * sizeof *work->count);
-    for (size_t i = 0; i < n; i++)
-        work->count[work->cell[i] = cell_of(c, a[i].value)]++;
-    uint32_t most = start_cells(work, c);
-    for (size_t i = 0; i < n; i++)
-        b[work->count[work->cell[i]]++] = a[i];
-    return most;
-}
-
-/* The same from values and their rows; without rows they are numbered. */
-static uint32_t spread_values(record *restrict b, const double *restrict value,
-                              const size_t *restrict row, size_t n, const cells *c,
-                              const short_work *work)
-{
-    memset(work->count, 0, ((size_t)c->last + 1) * sizeof *work->count);
-    (void)CELLS[pboost_simd_level()](work->cell, value, n, c);
-    for (size_t i = 0; i < n; i++)
-        work->count[work->cell[i]]++;
-    uint32_t most = start_cells(work, c);
-    for (size_t i = 0; i < n; i++)
-        b[work->count[work->cell[i]]++] = (record){value[i], row != NULL ? row[i] : i};
-    return most;
-}
-
-static void short_sort(record *a, record *b, size_t n, const short_work *work, int depth);
-
-/* Sorts a, which is ordered by cell, with the help of b. */
-static void sort_cells(record *a, record *b, size_t n, const cells *c, uint32_t most,
-                       const short_work *work, int depth)
-{
-    if (most <= TINY) {
-        insertion_sort(a, n);
-        return;
-    }
-    for (size_t from = 0, to; from < n; from = to) {
-        uint32_t cell = cell_of(c, a[from].value);
-        for (to = from + 1; to < n && cell_of(c, a[to].value) == cell; to++)
-            ;
-        short_sort(a + from, b + from, to - from, work, depth + 1);
-    }
-}
-
-/* Sorts a, n <= SHORT, with the help of b. */
-static void short_sort(record *a, record *b, size_t n, const short_work *work, int depth)
-{
-    cells c;
-    double low = a[0].value, high = low;
-
-    if (n <= TINY) {
-        insertion_sort(a, n);
-        return;
-    }
-    for (size_t i = 1; i < n; i++) {
-        low = a[i].value < low ? a[i].value : low;
-        high = a[i].value > high ? a[i].value : high;
-    }
-    if (low == high)
-        return;
-    if (depth >= MAX_DEPTH || !cells_init(&c, low, high, n)) {
-        merge_sort(a, b, n);
-        return;
-    }
-    uint32_t most = spread(b, a, n, &c, work);
-    memcpy(a, b, n * sizeof *a);
-    sort_cells(a, b, n, &c, most, work, depth);
-}
-
-/* As write_out, sorting by insertion. */
-static void insert_out(size_t *restrict row, double *restrict sorted, const record *a, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        double value = a[i].value;
-        size_t j = i;
-        for (; j > 0 && sorted[j - 1] > value; j--) {
-            sorted[j] = sorted[j - 1];
-            row[j] = row[j - 1];
-        }
-        sorted[j] = value;
-        row[j] = a[i].row;
-    }
-}
-
-/* Sorts n <= SHORT values and their rows, with the help of a and b, into row and sorted; c is where
- * the values may lie.  The output may be the input. */
-static void sort_out(size_t *row, double *sorted, const double *value, const size_t *value_row,
-                     size_t n, const cells *c, record *a, record *b, const short_work *work)
-{
-    uint32_t most = spread_values(a, value, value_row, n, c, work);
-    if (most <= TINY) {
-        insert_out(row, sorted, a, n);
-        return;
-    }
-    sort_cells(a, b, n, c, most, work, 0);
-    write_out(row, sorted, a, n);
-}
-
-static void read_in(record *a, const double *value, const size_t *row, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        a[i] = (record){value[i], row != NULL ? row[i] : i};
-}
-
-/* As sort_out, for values of which nothing is known. */
-static void sort_any_out(size_t *row, double *sorted, const double *value, const size_t *value_row,
-                         size_t n, record *a, record *b, const short_work *work)
-{
-    read_in(a, value, value_row, n);
-    short_sort(a, b, n, work, 0);
-    write_out(row, sorted, a, n);
-}
 
 /* ---- Long lists ------------------------------------------------------------------------------ */
 
@@ -306,7 +82,7 @@ static void count_task(void *context, size_t task, int worker)
 {
     enum { BLOCK = 512 };
     long_list *s = context;
-    sort_cells_kernel *kernel = CELLS[pboost_simd_level()];
+    sort_cells_kernel *kernel = pboost_sort_cells();
     const uint16_t *bucket_of_cell = s->bucket_of_cell;
     uint16_t *bucket = s->bucket;
     uint32_t cell[BLOCK];
@@ -386,9 +162,9 @@ static void bucket_task(void *context, size_t bucket, int worker)
     if (n <= 1 || n > SHORT)
         return;
     if (n > TINY && bucket_cells(&c, s, bucket, n))
-        sort_out(row, sorted, sorted, row, n, &c, spare, spare + SHORT, &work);
+        pboost_short_sort(row, sorted, sorted, row, n, &c, spare, spare + SHORT, &work);
     else
-        sort_any_out(row, sorted, sorted, row, n, spare, spare + SHORT, &work);
+        pboost_short_sort_any(row, sorted, sorted, row, n, spare, spare + SHORT, &work);
 }
 
 /* Sorts the few buckets that are too long, one by one: again as a long list, or by merging. */
@@ -444,9 +220,9 @@ static pboost_status sort_by_merging(size_t *row, double *sorted, const double *
 
     NEED(a = pboost_take(memory, n, sizeof *a), err);
     NEED(b = pboost_take(memory, n, sizeof *b), err);
-    read_in(a, value, NULL, n);
-    merge_sort(a, b, n);
-    write_out(row, sorted, a, n);
+    pboost_short_read(a, value, NULL, n);
+    pboost_short_merge(a, b, n);
+    pboost_short_write(row, sorted, a, n);
 done:
     pboost_give(memory, b);
     pboost_give(memory, a);
@@ -563,9 +339,9 @@ static pboost_status sort_few(size_t *row, double *sorted, const double *value, 
     uint32_t *words = (uint32_t *)(void *)(rec + 2 * n);
     const short_work work = {words, words + SPARSE * n};
     if (cells_init(&c, low, high, SPARSE * n))
-        sort_out(row, sorted, value, NULL, n, &c, rec, rec + n, &work);
+        pboost_short_sort(row, sorted, value, NULL, n, &c, rec, rec + n, &work);
     else
-        sort_any_out(row, sorted, value, NULL, n, rec, rec + n, &work);
+        pboost_short_sort_any(row, sorted, value, NULL, n, rec, rec + n, &work);
 done:
     pboost_give(memory, rec);
     return st;

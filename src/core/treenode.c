@@ -123,13 +123,15 @@ static size_t gram_size(const tree *t)
     return t->rank <= GRAM_RANK ? t->padded * t->padded : 0;
 }
 
+_Static_assert(sizeof(size_t) <= sizeof(double), "row numbers fit in the room of numbers");
+
 static bench bench_at(const tree *t, double *work, double *sums, int threads)
 {
     bench b = {.direction = work, .threads = threads};
     b.gram = b.direction + t->padded;
     b.value = b.gram + gram_size(t);
-    b.order = (size_t *)(b.value + 3 * t->sample);
-    b.sums = sums != NULL ? sums : (double *)(b.order + t->sample);
+    b.order = (void *)(b.value + 3 * t->sample); /* in room for as many doubles */
+    b.sums = sums != NULL ? sums : b.value + 4 * t->sample;
     return b;
 }
 

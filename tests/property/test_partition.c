@@ -343,7 +343,7 @@ static void parts_equal_the_whole(void **unused)
             double *x = long_list(s, n, k);
             assert_true((pboost_partition_grid(n, k).n_chunks > 1) == (k < 100));
             for (int t = 0; t < 3; t++) {
-                start[t] = malloc((n / k + 1) * sizeof *start[t]);
+                start[t] = malloc(pboost_partition_room(n, k) * sizeof *start[t]);
                 assert_non_null(start[t]);
                 assert_int_equal(
                     pboost_partition(start[t], &n_bags[t], x, n, k, 1 << t, NULL, NULL), PBOOST_OK);

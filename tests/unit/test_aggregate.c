@@ -247,6 +247,26 @@ static void the_ridge_shrinks_where_noise_hides_the_weights(void **state)
     assert_true(spread < 3.0);
 }
 
+/* Noise on every label by itself, so much that all answers tell nothing: seen in a fit, it would be a
+ * linear predictor of variance 112 where there is one of 1. */
+static void noise_on_single_labels_does_not_run_away(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    double mean = 0.0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        test_table t = make_table(PBOOST_LINEAR, 8192, 8, seed);
+        pboost_answers a = make_answers(&t, 1, 115200.0, false, seed);
+        fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        assert_true(f.report.converged);
+        mean += f.report.eta_sd * f.report.eta_sd / 40.0;
+        fitted_free(&f);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+    assert_true(mean < 4.0);
+}
+
 static void labels_that_are_no_coin_leave_logistic_dispersion_at_one(void **state)
 {
     (void)state;
@@ -519,6 +539,7 @@ int main(void)
         cmocka_unit_test(threads_and_levels_do_not_matter),
         cmocka_unit_test(the_dispersion_is_found),
         cmocka_unit_test(the_ridge_shrinks_where_noise_hides_the_weights),
+        cmocka_unit_test(noise_on_single_labels_does_not_run_away),
         cmocka_unit_test(labels_that_are_no_coin_leave_logistic_dispersion_at_one),
         cmocka_unit_test(cross_validation_shrinks_what_is_noise_and_not_what_is_not),
         cmocka_unit_test(a_fit_that_ran_away_says_so),

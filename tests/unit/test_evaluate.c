@@ -132,12 +132,12 @@ static void squared_errors_do_not_cancel(void **state)
     free_table(&t);
 }
 
-/* Models that are right and ever surer of it, beyond what an exponential can hold: a formula that
- * subtracts large predictors from each other would be left with no digit of the loss. */
+/* Models that are right, or wrong, and ever surer of it, beyond what an exponential can hold: a formula
+ * that subtracts large predictors from each other would be left with no digit of the loss. */
 static void log_losses_do_not_cancel(void **state)
 {
     (void)state;
-    enum { MODELS = 60, D = 3 };
+    enum { MODELS = 90, D = 3 };
     test_table t = make_table(PBOOST_LOGISTIC, 700, D, 1);
     pboost_samples s = samples_of(&t);
     pboost_coef coef[MODELS];
@@ -148,8 +148,8 @@ static void log_losses_do_not_cancel(void **state)
     }
     for (size_t k = 0; k < MODELS; k++) {
         assert_int_equal(pboost_coef_init(&coef[k], D, NULL), PBOOST_OK);
-        coef[k].theta[0] = ldexp(0.01, (int)(k / 2));
-        coef[k].theta[1] = k % 2 ? 0.01 : 0.0;
+        coef[k].theta[0] = (k % 3 == 2 ? -1 : 1) * ldexp(0.01, (int)(k / 3));
+        coef[k].theta[1] = k % 3 == 1 ? 0.01 : 0.0;
     }
     for (int level = 0; level < SIMD_LEVELS; level++) {
         pboost_simd_force((simd_level_t)level);

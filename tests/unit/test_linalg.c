@@ -207,6 +207,7 @@ static void turned_kernels_match_plain_sums(void **state)
                         .x = data + h * CAP * 8, .capacity = CAP, .count = count, .blocks = 1};
                     k->transpose(columns, p);
                     glm_columns c = {.x = columns,
+                                     .cross = true,
                                      .capacity = CAP,
                                      .count = count,
                                      .cols = d,

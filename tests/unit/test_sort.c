@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,9 +120,16 @@ static double almost_equal(size_t i)
     return i == 777 ? 2.0 : 1.0;
 }
 
-static draw *const DRAWS[] = {flat,       gaussian, cauchy, ties,   zeros,   signed_zeros_and_ones,
-                              bits,       denormal, tower,  rising, falling, almost_equal,
-                              two_scales, offset};
+/* Every 16th is of another kind: a sample may meet these alone. */
+static double misleading(size_t i)
+{
+    return i % 16 == 0 ? 1e-3 * uniform() : 1e3 * gaussian(i);
+}
+
+static draw *const DRAWS[] = {
+    misleading, flat,     gaussian, cauchy, ties,    zeros,        signed_zeros_and_ones,
+    bits,       denormal, tower,    rising, falling, almost_equal, two_scales,
+    offset};
 
 typedef struct {
     double value;
@@ -194,6 +202,37 @@ static void bad_values_are_named(void **unused)
         assert_non_null(strstr(err.message, b == 0 ? "nan" : "inf"));
         assert_int_equal(pboost_sort_doubles(row, sorted, value, 4321, 1, NULL, &err), PBOOST_OK);
     }
+}
+
+/* Nor does one get by in a long list, whose range is judged from a sample: among the sampled or not, in
+ * values of any range, all alike, or in order. */
+static void bad_values_of_long_lists_are_named(void **unused)
+{
+    enum { N = 20011 };
+    static double value[N], sorted[N];
+    static size_t row[N];
+    const size_t places[] = {0, 15, 16, 4321, N - 1};
+    const double bad[] = {(double)NAN, (double)INFINITY, -(double)INFINITY};
+    pboost_error err;
+    (void)unused;
+    state = 6;
+    for (int shape = 0; shape < 4; shape++)
+        for (size_t p = 0; p < sizeof places / sizeof *places; p++)
+            for (int b = 0; b < 3; b++) {
+                char place[16];
+                for (size_t i = 0; i < N; i++) {
+                    double u = (double)(next() >> 40) * 0x1p-24 - 0.5;
+                    value[i] = shape == 0   ? u
+                               : shape == 1 ? (double)(i == 77)
+                               : shape == 2 ? 2 * (u * 1.7e308)
+                                            : (double)i;
+                }
+                value[places[p]] = bad[b];
+                assert_int_equal(pboost_sort_doubles(row, sorted, value, N, 1, NULL, &err),
+                                 PBOOST_BAD_DATA);
+                snprintf(place, sizeof place, "score %zu ", places[p]);
+                assert_non_null(strstr(err.message, place));
+            }
 }
 
 /* Whatever the vectors: the same order, and no value escapes the look for what is not finite. */
@@ -287,9 +326,13 @@ static void keys_are_stable(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_begin_anywhere), cmocka_unit_test(order_is_stable),
-        cmocka_unit_test(odd_sizes_are_sorted), cmocka_unit_test(bad_values_are_named),
-        cmocka_unit_test(levels_agree),         cmocka_unit_test(keys_are_stable),
+        cmocka_unit_test(lines_begin_anywhere),
+        cmocka_unit_test(order_is_stable),
+        cmocka_unit_test(odd_sizes_are_sorted),
+        cmocka_unit_test(bad_values_are_named),
+        cmocka_unit_test(bad_values_of_long_lists_are_named),
+        cmocka_unit_test(levels_agree),
+        cmocka_unit_test(keys_are_stable),
     };
     return cmocka_run_group_tests_name("sort", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import struct
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +86,12 @@ class Service:
             "bounds": (config["lower"], config["upper"]),
             "step": config["step"],
         }
+        if config.get("units"):
+            warnings.warn(
+                "the oracle's rows belong to units, of which a bag may hold one row each: keep one "
+                "row of each unit in the table",
+                stacklevel=2,
+            )
         if config["dp"]:
             rules["epsilon"] = config.get("epsilon_fraction") or config["epsilon"]
         return cls(description, rules, int(config["max_body"]))

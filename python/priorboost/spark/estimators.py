@@ -11,6 +11,7 @@ import math
 import os
 import tempfile
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +34,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
 
 from .. import _library, models
-from ..glm import warn
+from ..caveats import warn_of_fit
 from ..models import Feature
 from ..options import FAMILIES, choice, l2_of, rules_of
 from ..remote import RemoteOracle
@@ -339,7 +340,11 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
         result = run.train()
         model: _GLMModel = self._copyValues(self._model(self._describe(result)))
         model.history, model.path = result.history, result.path
-        warn(result.report, len(result.path[-1]))
+        told = SimpleNamespace(
+            _family=self._family, n_jobs=None, fit_intercept=self._get("fitIntercept"),
+            feature_names_in_=model.toModel().columns,
+        )  # fmt: skip
+        warn_of_fit(told, result.report, result.sample, result.path[-1])
         return model
 
     def _check(self) -> None:

@@ -79,6 +79,7 @@ class Result:
     rows: int
     rounds: int
     rules: _library.Rules
+    sample: Array  # features of some rows
     covariance: Array | None = None  # of the weights and, last, the intercept
 
 
@@ -568,6 +569,7 @@ class Run:
             self.n_rows,
             self.rounds,
             self.rules,
+            self.sample_x[-1],
             self.covariance,
         )
 

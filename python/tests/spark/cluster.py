@@ -34,6 +34,8 @@ OPTIONS = {
     "spark.locality.wait": "0",
     "spark.log.level": "ERROR",
     "spark.python.worker.reuse": "true",
+    "spark.shuffle.io.maxRetries": "1",
+    "spark.shuffle.io.retryWait": "100ms",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.codegen.wholeStage": "false",

@@ -1,7 +1,7 @@
 /* Loops over turned panels.
  *
  * With one row per register a sum over columns ends in a horizontal sum, and an outer product takes
- * one broadcast per element.  With one column of eight rows per register neither does: every lane
+ * one broadcast per element.  With one column of several rows per register neither does: every lane
  * adds up its own rows, and the lanes are added once, at the end of a chunk.  Only the lower triangle
  * of the Gram matrix is computed, in tiles whose accumulators stay in registers over a panel. */
 #include "kernels/columns.h"
@@ -16,9 +16,9 @@
 #endif
 
 /* Where the accumulators are, each of LANES doubles: gradient, cross, lower triangle by rows. */
-enum { AT_GRADIENT = 0, AT_CROSS = LANES, AT_GRAM = 2 * LANES };
+enum { COLS = 8, AT_GRADIENT = 0, AT_CROSS = COLS, AT_GRAM = 2 * COLS };
 
-_Static_assert(GLM_COLUMNS_LANES == (AT_GRAM + LANES * (LANES + 1) / 2) * LANES, "all of them");
+_Static_assert(GLM_COLUMNS_LANES >= (AT_GRAM + COLS * (COLS + 1) / 2) * LANES, "all of them");
 
 INLINE double *gram_at(double *lanes, size_t i, size_t j)
 {
@@ -28,19 +28,20 @@ INLINE double *gram_at(double *lanes, size_t i, size_t j)
 void SIMD(pboost_columns_turn)(double *columns, glm_panel p)
 {
     for (size_t b = 0; b < p.blocks; b++)
-        for (size_t r = 0; r < p.count; r += LANES) {
-            const double *x = p.x + (b * p.capacity + r) * LANES;
-            vec m[LANES];
-            if (r + LANES <= p.count)
+        for (size_t r = 0; r < p.count; r += LANES)
+            for (size_t j = 0; j < COLS; j += LANES) {
+                const double *x = p.x + (b * p.capacity + r) * COLS + j;
+                vec m[LANES];
+                if (r + LANES <= p.count)
+                    for (size_t i = 0; i < LANES; i++)
+                        m[i] = vec_load(x + i * COLS);
+                else
+                    for (size_t i = 0; i < LANES; i++)
+                        m[i] = r + i < p.count ? vec_load(x + i * COLS) : vec_all(0.0);
+                vec_transpose(m);
                 for (size_t i = 0; i < LANES; i++)
-                    m[i] = vec_load(x + i * LANES);
-            else
-                for (size_t i = 0; i < LANES; i++)
-                    m[i] = r + i < p.count ? vec_load(x + i * LANES) : vec_all(0.0);
-            vec_transpose(m);
-            for (size_t i = 0; i < LANES; i++)
-                vec_store(columns + (b * LANES + i) * p.capacity + r, m[i]);
-        }
+                    vec_store(columns + (b * COLS + j + i) * p.capacity + r, m[i]);
+            }
 }
 
 void SIMD(pboost_columns_eta)(double *eta, const double *columns, size_t capacity, size_t count,
@@ -88,8 +89,8 @@ INLINE void add_gradient(double *lanes, const glm_columns *c, size_t from)
         vec_store(to + i * LANES, g[i]);
 }
 
-/* A tile on the diagonal, and the gradient and cross terms of its columns with it. */
-INLINE void add_diagonal(double *lanes, const glm_columns *c, size_t from)
+/* A tile on the diagonal, and the gradient and, where wanted, cross terms of its columns with it. */
+INLINE void add_diagonal(double *lanes, const glm_columns *c, size_t from, const bool with_cross)
 {
     vec g[TILE], cross[TILE], acc[TILE][TILE];
     double *to = lanes + (AT_GRADIENT + from) * LANES, *to_cross = to + AT_CROSS * LANES;
@@ -107,7 +108,8 @@ INLINE void add_diagonal(double *lanes, const glm_columns *c, size_t from)
             x[i] = vec_load(c->x + (from + i) * c->capacity + r);
             vec wx = x[i] * w;
             g[i] += x[i] * residual;
-            cross[i] += wx;
+            if (with_cross)
+                cross[i] += wx;
             for (size_t j = 0; j <= i; j++)
                 acc[i][j] += wx * x[j];
         }
@@ -149,18 +151,20 @@ void SIMD(pboost_columns_add)(double *lanes, const glm_columns *c, bool gram)
         }
         for (size_t j = 0; j < i; j += TILE)
             add_below(lanes, c, i, j);
-        add_diagonal(lanes, c, i);
+        if (c->cross)
+            add_diagonal(lanes, c, i, true);
+        else
+            add_diagonal(lanes, c, i, false);
     }
 }
 
 void SIMD(pboost_columns_finish)(double *gradient, double *cross, double *gram, const double *lanes,
                                  bool with_gram)
 {
-    for (size_t i = 0; i < LANES; i++) {
+    for (size_t i = 0; i < COLS; i++) {
         gradient[i] = vec_sum(vec_load(lanes + (AT_GRADIENT + i) * LANES));
         cross[i] = vec_sum(vec_load(lanes + (AT_CROSS + i) * LANES));
         for (size_t j = 0; j <= i && with_gram; j++)
-            gram[i * LANES + j] =
-                vec_sum(vec_load(lanes + (AT_GRAM + i * (i + 1) / 2 + j) * LANES));
+            gram[i * COLS + j] = vec_sum(vec_load(lanes + (AT_GRAM + i * (i + 1) / 2 + j) * LANES));
     }
 }

@@ -1,14 +1,12 @@
-/* The hot loops of fitting and evaluation.
- *
- * Rows come in panels of column blocks (matrix.h).  Linear predictors sum each row's products within
- * a register and add the eight sums of eight rows at once; the Gram matrix is a sum of outer
- * products, tiled so that its accumulators stay in registers over a whole panel. */
+/* The families' functions on blocks of linear predictors, and the table of all hot loops of fitting and
+ * evaluation. */
 #include "kernels/glm.h"
 
 #include <math.h>
 
 #include "kernels/columns.h"
 #include "kernels/losses.h"
+#include "kernels/panels.h"
 #include "kernels/rows.h"
 #include "kernels/vec.h"
 
@@ -94,22 +92,9 @@ INLINE void put(double *p, vec v, size_t count)
         vec_store_some(p, v, count);
 }
 
-/* 1 in the lanes that hold a value, 0 in the padding. */
-INLINE vec present(size_t count)
-{
-    static const double ones[LANES] = {1, 1, 1, 1, 1, 1, 1, 1};
-    return get(ones, count);
-}
-
 INLINE vec weight_at(const span *b, size_t i, size_t count)
 {
-    return b->weight != NULL ? get(b->weight + i, count) : present(count);
-}
-
-/* The product of eight numbers. */
-INLINE double vec_product(vec a)
-{
-    return ((a[0] * a[4]) * (a[2] * a[6])) * ((a[1] * a[5]) * (a[3] * a[7]));
+    return b->weight != NULL ? get(b->weight + i, count) : vec_present(count);
 }
 
 #define FAMILY_BLOCKS(name, mean_of)                                                               \
@@ -174,8 +159,8 @@ INLINE void put_event(span *b, vec residual, vec curvature, size_t i, size_t cou
 {
     put(b->out + i, residual, count);
     put(b->out2 + i, curvature, count);
-    b->sum_out += residual * present(count);
-    b->sum_out2 += curvature * present(count);
+    b->sum_out += residual * vec_present(count);
+    b->sum_out2 += curvature * vec_present(count);
 }
 
 INLINE void linear_event_range(span *b, size_t begin, size_t end, size_t count)
@@ -217,7 +202,7 @@ INLINE void logistic_event_range(span *b, size_t begin, size_t end, size_t count
             c *= w;
         } else {
             b->sum += line;
-            b->product *= 1.0 + u * present(count);
+            b->product *= 1.0 + u * vec_present(count);
         }
         put_event(b, r, c, i, count);
     }
@@ -232,7 +217,7 @@ INLINE void product_range(span *b, size_t begin, size_t end, size_t count)
     for (size_t i = begin; i < end; i += LANES) {
         vec e = get(b->eta + i, count);
         b->sum += vec_max(e, vec_all(0.0)) - get(b->y + i, count) * e;
-        b->product *= 1.0 + vec_exp_falling(-vec_abs(e)) * present(count);
+        b->product *= 1.0 + vec_exp_falling(-vec_abs(e)) * vec_present(count);
     }
 }
 
@@ -247,176 +232,7 @@ static double logistic_total_by_product(const double *eta, const double *y, cons
     return vec_sum(b.sum) + log(vec_product(b.product));
 }
 
-/* ---- Panels ---------------------------------------------------------------------------------- */
-
-/* Rows picked by number lie anywhere: ask for each some time before it is needed. */
-#define ROWS_AHEAD 12
-
-static void gather_rows(double *panel, size_t capacity, glm_rows rows)
-{
-    size_t whole = rows.cols / LANES, rest = rows.cols % LANES;
-    for (size_t r = 0; r < rows.count; r++) {
-        size_t i = rows.first + r * rows.stride;
-        size_t row = rows.row != NULL ? rows.row[i] : i;
-        const double *from = rows.x + (ptrdiff_t)row * rows.row_stride;
-        double *to = panel + r * LANES;
-        if (rows.row != NULL && r + ROWS_AHEAD < rows.count)
-            __builtin_prefetch(rows.x +
-                               (ptrdiff_t)rows.row[i + ROWS_AHEAD * rows.stride] * rows.row_stride);
-        for (size_t b = 0; b < whole; b++)
-            vec_store(to + b * capacity * LANES, vec_load(from + b * LANES));
-        if (rest > 0)
-            vec_store(to + whole * capacity * LANES, vec_load_some(from + whole * LANES, rest));
-    }
-}
-
-/* Asks for block b of row r of the next panel, while there is arithmetic to do: a pass over a large
- * table would else wait for memory and compute in turn. */
-INLINE void ask_ahead(glm_panel p, size_t b, size_t r)
-{
-    if (p.ahead != NULL)
-        __builtin_prefetch(p.ahead + (ptrdiff_t)r * p.ahead_stride + b * LANES, 0, 2);
-}
-
-INLINE vec row_of(glm_panel p, size_t block, size_t r)
-{
-    return vec_load(p.x + (block * p.capacity + r) * LANES);
-}
-
-INLINE vec row_dot(glm_panel p, const double *theta, size_t r)
-{
-    vec sum = row_of(p, 0, r) * vec_load(theta);
-    for (size_t b = 1; b < p.blocks; b++)
-        sum += row_of(p, b, r) * vec_load(theta + b * LANES);
-    return sum;
-}
-
-static void eta_rows(double *eta, glm_panel p, const double *theta, double intercept)
-{
-    size_t r = 0;
-    for (; r + LANES <= p.count; r += LANES) {
-        vec m[LANES];
-        for (int i = 0; i < LANES; i++)
-            m[i] = row_of(p, 0, r + (size_t)i) * vec_load(theta);
-        for (size_t b = 1; b < p.blocks; b++) {
-            vec t = vec_load(theta + b * LANES);
-            for (int i = 0; i < LANES; i++)
-                m[i] += row_of(p, b, r + (size_t)i) * t;
-        }
-        vec_store(eta + r, vec_sums(m) + intercept);
-    }
-    for (; r < p.count; r++) {
-        vec m[LANES] = {row_dot(p, theta, r)};
-        eta[r] = vec_sums(m)[0] + intercept;
-    }
-}
-
-static void gradient_rows(double *gradient, double *cross, glm_panel p, const double *residual,
-                          const double *curvature)
-{
-    for (size_t b = 0; b < p.blocks; b++) {
-        vec g[4] = {vec_all(0.0), vec_all(0.0), vec_all(0.0), vec_all(0.0)};
-        vec c[4] = {vec_all(0.0), vec_all(0.0), vec_all(0.0), vec_all(0.0)};
-        size_t r = 0;
-        for (; r + 4 <= p.count; r += 4)
-            for (size_t i = 0; i < 4; i++) {
-                vec x = row_of(p, b, r + i);
-                g[i] += x * residual[r + i];
-                c[i] += x * curvature[r + i];
-            }
-        for (; r < p.count; r++) {
-            g[0] += row_of(p, b, r) * residual[r];
-            c[0] += row_of(p, b, r) * curvature[r];
-        }
-        double *to = gradient + b * LANES, *to_cross = cross + b * LANES;
-        vec_store(to, vec_load(to) + ((g[0] + g[1]) + (g[2] + g[3])));
-        vec_store(to_cross, vec_load(to_cross) + ((c[0] + c[1]) + (c[2] + c[3])));
-    }
-}
-
-static void product_rows(double *product, glm_panel p, const double *weight, size_t first,
-                         size_t last)
-{
-    for (size_t b = 0; b < p.blocks; b++) {
-        vec sum[4] = {vec_load(product + b * LANES), vec_all(0.0), vec_all(0.0), vec_all(0.0)};
-        size_t r = first;
-        for (; r + 4 <= last; r += 4)
-            for (size_t i = 0; i < 4; i++)
-                sum[i] += row_of(p, b, r + i) * weight[r + i];
-        for (; r < last; r++)
-            sum[0] += row_of(p, b, r) * weight[r];
-        vec_store(product + b * LANES, (sum[0] + sum[1]) + (sum[2] + sum[3]));
-    }
-}
-
-/* Rows `ib` of the Gram matrix against `width` blocks of columns from `jb` on: width * 8
- * accumulators, which AVX-512 has the registers for. */
-INLINE void gram_tile(double *gram, glm_panel p, const double *curvature, size_t ib, size_t jb,
-                      const size_t width)
-{
-    size_t cols = p.blocks * LANES;
-    vec acc[LANES][3];
-    for (size_t i = 0; i < LANES; i++)
-        for (size_t j = 0; j < width; j++)
-            acc[i][j] = vec_load(gram + (ib * LANES + i) * cols + (jb + j) * LANES);
-    const double *left = p.x + ib * p.capacity * LANES;
-    for (size_t r = 0; r < p.count; r++) {
-        if (jb == 0)
-            ask_ahead(p, ib, r);
-        vec x[3];
-        for (size_t j = 0; j < width; j++)
-            x[j] = row_of(p, jb + j, r) * curvature[r];
-        for (size_t i = 0; i < LANES; i++)
-            for (size_t j = 0; j < width; j++)
-                acc[i][j] += x[j] * left[r * LANES + i];
-    }
-    for (size_t i = 0; i < LANES; i++)
-        for (size_t j = 0; j < width; j++)
-            vec_store(gram + (ib * LANES + i) * cols + (jb + j) * LANES, acc[i][j]);
-}
-
-/* A single block: two sets of accumulators, so that one sum does not wait for the last. */
-INLINE void gram_block(double *gram, glm_panel p, const double *curvature)
-{
-    vec even[LANES], odd[LANES];
-    for (size_t i = 0; i < LANES; i++) {
-        even[i] = vec_load(gram + i * LANES);
-        odd[i] = vec_all(0.0);
-    }
-    size_t r = 0;
-    for (; r + 2 <= p.count; r += 2) {
-        const double *x = p.x + r * LANES;
-        ask_ahead(p, 0, r);
-        ask_ahead(p, 0, r + 1);
-        vec a = vec_load(x) * curvature[r], b = vec_load(x + LANES) * curvature[r + 1];
-        for (size_t i = 0; i < LANES; i++) {
-            even[i] += a * x[i];
-            odd[i] += b * x[LANES + i];
-        }
-    }
-    for (; r < p.count; r++)
-        for (size_t i = 0; i < LANES; i++)
-            even[i] += vec_load(p.x + r * LANES) * curvature[r] * p.x[r * LANES + i];
-    for (size_t i = 0; i < LANES; i++)
-        vec_store(gram + i * LANES, even[i] + odd[i]);
-}
-
-static void gram_rows(double *gram, glm_panel p, const double *curvature)
-{
-    if (p.blocks == 1) {
-        gram_block(gram, p, curvature);
-        return;
-    }
-    for (size_t ib = 0; ib < p.blocks; ib++) {
-        size_t jb = 0;
-        for (; jb + 3 <= ib + 1; jb += 3)
-            gram_tile(gram, p, curvature, ib, jb, 3);
-        if (ib + 1 - jb == 2)
-            gram_tile(gram, p, curvature, ib, jb, 2);
-        else if (ib + 1 - jb == 1)
-            gram_tile(gram, p, curvature, ib, jb, 1);
-    }
-}
+/* ---- Plain vectors --------------------------------------------------------------------------- */
 
 static double dot(const double *a, const double *b, size_t n)
 {
@@ -467,11 +283,11 @@ const glm_kernels SIMD(pboost_glm_kernels) = {
     {KERNELS_OF(linear, linear_total, NULL),
      KERNELS_OF(logistic, logistic_total_by_product, SIMD(pboost_losses_logistic)),
      KERNELS_OF(poisson, poisson_total, NULL)},
-    gather_rows,
-    eta_rows,
-    gradient_rows,
-    product_rows,
-    gram_rows,
+    SIMD(pboost_panel_rows),
+    SIMD(pboost_panel_eta),
+    SIMD(pboost_panel_gradient),
+    SIMD(pboost_panel_product),
+    SIMD(pboost_panel_gram),
     SIMD(pboost_columns_turn),
     SIMD(pboost_columns_eta),
     SIMD(pboost_columns_add),

@@ -21,6 +21,7 @@ typedef struct {
     const double *x;
     size_t capacity, count, cols;
     const double *residual, *curvature;
+    bool cross;          /* whether the cross terms are wanted with a Gram matrix */
     const double *ahead; /* as in glm_panel */
     ptrdiff_t ahead_stride;
 } glm_columns;

@@ -18,7 +18,7 @@
 #ifdef __AVX512F__
 #define TOGETHER 8
 #else
-#define TOGETHER 1
+#define TOGETHER 4
 #endif
 
 #define SAFE_SIZE 700.0         /* e^-|eta| is a normal number */
@@ -36,9 +36,8 @@ void SIMD(pboost_losses_survey)(glm_scored *rows)
                 v = j < rows->cols ? vec_load(x + r) : vec_all(1.0);
                 y = vec_load(rows->y + r);
             } else {
-                static const double ones[LANES] = {1, 1, 1, 1, 1, 1, 1, 1};
                 size_t count = rows->count - r;
-                v = vec_load_some(j < rows->cols ? x + r : ones, count);
+                v = j < rows->cols ? vec_load_some(x + r, count) : vec_present(count);
                 y = vec_load_some(rows->y + r, count);
             }
             lean += (0.5 - y) * v;
@@ -94,12 +93,6 @@ INLINE void add_rows(sums *s, const glm_scored *rows, const double *theta, doubl
     }
 }
 
-/* The product of eight numbers. */
-INLINE double product_of(vec a)
-{
-    return ((a[0] * a[4]) * (a[2] * a[6])) * ((a[1] * a[5]) * (a[3] * a[7]));
-}
-
 bool SIMD(pboost_losses_logistic)(double *total, double *factor, const glm_scored *rows,
                                   const double *theta, double intercept)
 {
@@ -121,11 +114,10 @@ bool SIMD(pboost_losses_logistic)(double *total, double *factor, const glm_score
     for (; r + LANES <= count; r += LANES)
         add_rows(&s, rows, theta, intercept, r, 1, NULL);
     if (r < count) {
-        static const double ones[LANES] = {1, 1, 1, 1, 1, 1, 1, 1};
-        vec present = vec_load_some(ones, count - r);
+        vec present = vec_present(count - r);
         add_rows(&s, rows, theta, intercept, r, 1, &present);
     }
     *total = 0.5 * vec_sum(s.size) + lean;
-    *factor = product_of(s.product[0] * s.product[1]);
+    *factor = vec_product(s.product[0] * s.product[1]);
     return *total >= CANCELLED * size || *total + log(*factor) >= CANCELLED * size;
 }

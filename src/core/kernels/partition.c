@@ -17,7 +17,7 @@
  *       the means is a sum of three non-negative parts.  The matrix of cost(i, j) has the Monge
  *       property, also with infinities outside k <= j - i < 2k, so the best i never decreases with
  *       j: every 8th or 16th j is found by bisection, below what the last j of the block before says,
- *       then 8 consecutive j as lanes over the few i left. */
+ *       then consecutive j as lanes over the few i left. */
 #include <math.h>
 #include <string.h>
 
@@ -27,12 +27,21 @@
 /* Every function that takes vectors is inlined, so their calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
+/* As many as a register of the level holds: compilers take longer vectors apart where they are compared
+ * or shuffled. */
+#if defined __AVX512F__
 #define LANES 8
+#define ORDER(a) a##8
+#elif defined __AVX2__
+#define LANES 4
+#define ORDER(a) a##4
+#else
+#define LANES 2
+#define ORDER(a) a##2
+#endif
 typedef double lanes __attribute__((vector_size(8 * LANES)));
 typedef int64_t mask __attribute__((vector_size(8 * LANES)));
 typedef uint32_t words __attribute__((vector_size(4 * LANES)));
-
-#define FIRST ((lanes){0, 1, 2, 3, 4, 5, 6, 7})
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -58,24 +67,55 @@ INLINE lanes choose(mask m, lanes yes, lanes no)
     return (lanes)((m & (mask)yes) | (~m & (mask)no));
 }
 
+/* Orders of lanes, for vectors of 8, 4 and 2; in those of two vectors the second's come after. */
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#define BY(order, a, b) SHUFFLE(a, b, ORDER(order))
+#define UP_8 0, 1, 2, 3, 4, 5, 6, 7
+#define UP_4 0, 1, 2, 3
+#define UP_2 0, 1
+#define DOWN_8 7, 6, 5, 4, 3, 2, 1, 0
+#define DOWN_4 3, 2, 1, 0
+#define DOWN_2 1, 0
+#define LAST_8 7, 7, 7, 7, 7, 7, 7, 7
+#define LAST_4 3, 3, 3, 3
+#define LAST_2 1, 1
+#define BEHIND_1_8 0, 8, 9, 10, 11, 12, 13, 14
+#define BEHIND_1_4 0, 4, 5, 6
+#define BEHIND_1_2 0, 2
+#define BEHIND_2_8 0, 1, 8, 9, 10, 11, 12, 13
+#define BEHIND_2_4 0, 1, 4, 5
+#define BEHIND_4_8 0, 1, 2, 3, 8, 9, 10, 11
+#define ACROSS_1_8 1, 0, 3, 2, 5, 4, 7, 6
+#define ACROSS_1_4 1, 0, 3, 2
+#define ACROSS_1_2 1, 0
+#define ACROSS_2_8 2, 3, 0, 1, 6, 7, 4, 5
+#define ACROSS_2_4 2, 3, 0, 1
+#define ACROSS_4_8 4, 5, 6, 7, 0, 1, 2, 3
+
+#define FIRST ((lanes){ORDER(UP_)})
+
 INLINE lanes reverse(lanes v)
 {
-    return __builtin_shufflevector(v, v, 7, 6, 5, 4, 3, 2, 1, 0);
+    return BY(DOWN_, v, v);
 }
 
 /* v[i] becomes v[0] + .. + v[i]. */
 INLINE lanes scan(lanes v)
 {
     const lanes zero = {0};
-    v += __builtin_shufflevector(zero, v, 0, 8, 9, 10, 11, 12, 13, 14);
-    v += __builtin_shufflevector(zero, v, 0, 1, 8, 9, 10, 11, 12, 13);
-    v += __builtin_shufflevector(zero, v, 0, 1, 2, 3, 8, 9, 10, 11);
+    v += BY(BEHIND_1_, zero, v);
+#if LANES > 2
+    v += BY(BEHIND_2_, zero, v);
+#endif
+#if LANES > 4
+    v += BY(BEHIND_4_, zero, v);
+#endif
     return v;
 }
 
 INLINE lanes last(lanes v)
 {
-    return __builtin_shufflevector(v, v, 7, 7, 7, 7, 7, 7, 7, 7);
+    return BY(LAST_, v, v);
 }
 
 /* ---- few ------------------------------------------------------------------------------------- */
@@ -113,9 +153,20 @@ INLINE lanes last(lanes v)
         }                                                                                          \
     }
 
+/* By what k allows and the level has. */
 FEW(2)
+#if LANES > 2
 FEW(4)
+#define FEW_4 few4
+#else
+#define FEW_4 few2
+#endif
+#if LANES > 4
 FEW(8)
+#define FEW_8 few8
+#else
+#define FEW_8 FEW_4
+#endif
 
 /* k = 2, where a cut waits for the one but last: the bags' costs for 8 cuts at once, then the cuts
  * one by one, their predecessors in registers. */
@@ -155,32 +206,34 @@ void SIMD(pboost_partition_few)(double *cost, uint32_t *step, const double *x, s
         few2(cost, step, x, rows, 3, inverse);
         break;
     case 4:
-        few4(cost, step, x, rows, 4, inverse);
+        FEW_4(cost, step, x, rows, 4, inverse);
         break;
     case 5:
-        few4(cost, step, x, rows, 5, inverse);
+        FEW_4(cost, step, x, rows, 5, inverse);
         break;
     case 6:
-        few4(cost, step, x, rows, 6, inverse);
+        FEW_4(cost, step, x, rows, 6, inverse);
         break;
     case 7:
-        few4(cost, step, x, rows, 7, inverse);
+        FEW_4(cost, step, x, rows, 7, inverse);
         break;
     case 8:
-        few8(cost, step, x, rows, 8, inverse);
+        FEW_8(cost, step, x, rows, 8, inverse);
         break;
     default:
-        few8(cost, step, x, rows, k, inverse);
+        FEW_8(cost, step, x, rows, k, inverse);
         break;
     }
 }
 
 /* ---- many ------------------------------------------------------------------------------------ */
 
-/* Tiles of 8 cuts that are finished together at most: what is known of one l serves them all, and a
- * bisection less is needed.  For small k the few more l to try weigh more. */
-#define GROUP 2
-#define GROUP_FROM 128
+/* Tiles are of LANES cuts.  So many are finished together: what is known of one l serves them all, and
+ * there is less to bisect; but there are more l to try, which for small k weighs more. */
+#define GROUP (8 / LANES)
+#define LARGE_GROUP (LANES == 8 ? 2 : GROUP)
+#define MOST_GROUP (LANES == 2 ? 4 : 2)
+#define LARGE_FROM 128
 
 /* Running mean and sum of squares about it of the distances d, which never decrease. */
 typedef struct {
@@ -238,17 +291,20 @@ INLINE void measure(block *b, const double *cost, const double *x, size_t longes
 /* Index of the least value; of equal ones, any. */
 INLINE size_t arg_least(lanes value, lanes arg)
 {
-#define FOLD(...)                                                                                  \
+#define FOLD(order)                                                                                \
     do {                                                                                           \
-        lanes v = __builtin_shufflevector(value, value, __VA_ARGS__);                              \
-        lanes a = __builtin_shufflevector(arg, arg, __VA_ARGS__);                                  \
+        lanes v = BY(order, value, value), a = BY(order, arg, arg);                                \
         mask less = v < value;                                                                     \
         value = choose(less, v, value);                                                            \
         arg = choose(less, a, arg);                                                                \
     } while (0)
-    FOLD(4, 5, 6, 7, 0, 1, 2, 3);
-    FOLD(2, 3, 0, 1, 6, 7, 4, 5);
-    FOLD(1, 0, 3, 2, 5, 4, 7, 6);
+#if LANES > 4
+    FOLD(ACROSS_4_);
+#endif
+#if LANES > 2
+    FOLD(ACROSS_2_);
+#endif
+    FOLD(ACROSS_1_);
 #undef FOLD
     return (size_t)arg[0];
 }
@@ -273,13 +329,13 @@ INLINE size_t best_left(const block *b, size_t r, size_t low, size_t high)
     return found < high ? found : high;
 }
 
-/* cost and step of `width` <= GROUP tiles of 8 cuts from r on, whose best l lie in low .. high. */
+/* cost and step of `width` tiles from r on, whose best l lie in low .. high. */
 INLINE void finish_tiles(const block *b, double *cost, uint32_t *step, size_t r, size_t low,
                          size_t high, const size_t width)
 {
     const partition_table *table = b->table;
     const double *weight = table->weight + r, *number = table->number;
-    lanes mean[GROUP], count[GROUP], best[GROUP], arg[GROUP];
+    lanes mean[MOST_GROUP], count[MOST_GROUP], best[MOST_GROUP], arg[MOST_GROUP];
     for (size_t t = 0; t < width; t++) {
         mean[t] = load(b->right_mean + r + t * LANES);
         count[t] = load(number + r + t * LANES);
@@ -302,7 +358,7 @@ INLINE void finish_tiles(const block *b, double *cost, uint32_t *step, size_t r,
     }
 }
 
-/* The cuts of one block: 8 * n_tiles <= k of them.  bound[g] is what no best l of group g or a later
+/* The cuts of one block: LANES * n_tiles <= k of them.  bound[g] is what no best l of group g or a later
  * one exceeds: the best l of the last cut before it, and for the first group that cut is in the block
  * before. */
 INLINE void solve_block(block *b, size_t *bound, double *cost, uint32_t *step, const double *x,
@@ -328,24 +384,24 @@ INLINE void solve_block(block *b, size_t *bound, double *cost, uint32_t *step, c
         size_t r = g * group * LANES;
         if ((g + 1) * group <= n_tiles)
             finish_tiles(b, cost, step, r, bound[g + 1], bound[g], group);
-        else
-            finish_tiles(b, cost, step, r, bound[g + 1], bound[g], 1);
+        else /* tiles come by the 8 cuts */
+            finish_tiles(b, cost, step, r, bound[g + 1], bound[g], GROUP);
     }
 }
 
 void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, size_t rows,
                                  const partition_table *table, double *scratch)
 {
-    size_t k = table->min_bag, n_tiles = k / LANES;
+    size_t k = table->min_bag, n_tiles = k / PARTITION_PAD * (PARTITION_PAD / LANES);
     size_t left = 2 * k + PARTITION_PAD, right = k + PARTITION_PAD;
     block b = {table, scratch, scratch + left, scratch + 2 * left, scratch + 2 * left + right};
     size_t *bound = (size_t *)(void *)(scratch + 2 * left + 2 * right);
 
     for (size_t a = 0; a < rows; a += n_tiles * LANES)
-        if (k < GROUP_FROM)
-            solve_block(&b, bound, cost + a, step + a, x + a, n_tiles, 1);
-        else
+        if (k < LARGE_FROM)
             solve_block(&b, bound, cost + a, step + a, x + a, n_tiles, GROUP);
+        else
+            solve_block(&b, bound, cost + a, step + a, x + a, n_tiles, LARGE_GROUP);
 }
 
 /* ---- rebase ---------------------------------------------------------------------------------- */

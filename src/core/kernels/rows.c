@@ -5,6 +5,7 @@
  * of which those that another block has served count as zeros. */
 #include "kernels/rows.h"
 
+#define LANES 8 /* as panels have */
 #include "kernels/vec.h"
 
 /* The columns in whole blocks, and where the last block starts. */

@@ -1,7 +1,10 @@
-/* Vectors of eight doubles and the functions that the kernels need on them.
+/* Vectors of doubles and the functions that the kernels need on them.
  *
- * The compiler lowers a vector to what the level has: one register, two or four.  Everything is
- * forced inline, so no vector ever crosses a call and the levels can share names. */
+ * A vector is what one register of the level holds, unless whoever includes this wants LANES of his
+ * own: loops over panels want eight.  The compiler lowers sums and products of longer vectors to
+ * several registers, but comparisons and shifts to single elements (GCC 12), so functions are for
+ * vectors of a register.  Everything is forced inline, so no vector ever crosses a call and the levels
+ * can share names. */
 #ifndef PBOOST_VEC_H
 #define PBOOST_VEC_H
 
@@ -11,13 +14,21 @@
 /* About how vectors cross calls, which they never do. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
+#ifndef LANES
+#if defined __AVX512F__
 #define LANES 8
+#elif defined __AVX2__
+#define LANES 4
+#else
+#define LANES 2
+#endif
+#endif
 #define INLINE static inline __attribute__((always_inline))
 
-typedef double vec __attribute__((vector_size(64)));
-typedef long long vec_mask __attribute__((vector_size(64)));
-typedef unsigned long long vec_bits __attribute__((vector_size(64)));
-typedef double vec_anywhere __attribute__((vector_size(64), aligned(8), may_alias));
+typedef double vec __attribute__((vector_size(8 * LANES)));
+typedef long long vec_mask __attribute__((vector_size(8 * LANES)));
+typedef unsigned long long vec_bits __attribute__((vector_size(8 * LANES)));
+typedef double vec_anywhere __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 
 INLINE vec vec_load(const double *p)
 {
@@ -31,7 +42,7 @@ INLINE void vec_store(double *p, vec v)
 
 INLINE vec vec_all(double a)
 {
-    return (vec){a, a, a, a, a, a, a, a};
+    return a - (vec){0};
 }
 
 /* The first `count` < LANES elements, the others 0. */
@@ -68,7 +79,28 @@ INLINE vec vec_max(vec a, vec b)
 
 INLINE double vec_sum(vec a)
 {
+#if LANES == 8
     return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
+#elif LANES == 4
+    return (a[0] + a[2]) + (a[1] + a[3]);
+#else
+    return a[0] + a[1];
+#endif
+}
+
+INLINE double vec_product(vec a)
+{
+    double product = a[0];
+    for (int i = 1; i < LANES; i++)
+        product *= a[i];
+    return product;
+}
+
+/* 1 in the first `count` lanes, 0 in the others. */
+INLINE vec vec_present(size_t count)
+{
+    static const double ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    return count == LANES ? vec_all(1.0) : vec_load_some(ones, count);
 }
 
 /* e^x as p * 2^n, with n in the low bits of `shifted`.  x = n ln 2 + r with |r| <= ln 2 / 2, where
@@ -128,9 +160,10 @@ INLINE vec vec_log1p_unit(vec u)
     return 2.0 * s * p;
 }
 
-/* Exchanges rows and columns of an 8 x 8 block. */
+/* Exchanges rows and columns of a square block. */
 INLINE void vec_transpose(vec m[LANES])
 {
+#if LANES == 8
     vec a[LANES], b[LANES];
     for (int i = 0; i < 4; i++) {
         a[2 * i] = __builtin_shufflevector(m[2 * i], m[2 * i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
@@ -146,7 +179,24 @@ INLINE void vec_transpose(vec m[LANES])
         m[i] = __builtin_shufflevector(b[i], b[4 + i], 0, 1, 2, 3, 8, 9, 10, 11);
         m[4 + i] = __builtin_shufflevector(b[i], b[4 + i], 4, 5, 6, 7, 12, 13, 14, 15);
     }
+#elif LANES == 4
+    vec a[LANES];
+    for (int i = 0; i < 2; i++) {
+        a[2 * i] = __builtin_shufflevector(m[2 * i], m[2 * i + 1], 0, 4, 2, 6);
+        a[2 * i + 1] = __builtin_shufflevector(m[2 * i], m[2 * i + 1], 1, 5, 3, 7);
+    }
+    for (int i = 0; i < 2; i++) {
+        m[i] = __builtin_shufflevector(a[i], a[2 + i], 0, 1, 4, 5);
+        m[2 + i] = __builtin_shufflevector(a[i], a[2 + i], 2, 3, 6, 7);
+    }
+#else
+    vec a = __builtin_shufflevector(m[0], m[1], 0, 2);
+    m[1] = __builtin_shufflevector(m[0], m[1], 1, 3);
+    m[0] = a;
+#endif
 }
+
+#if LANES == 8
 
 /* The sums of eight vectors, as one vector. */
 INLINE vec vec_sums(const vec m[LANES])
@@ -161,5 +211,7 @@ INLINE vec vec_sums(const vec m[LANES])
     return __builtin_shufflevector(b[0], b[1], 0, 1, 2, 3, 8, 9, 10, 11) +
            __builtin_shufflevector(b[0], b[1], 4, 5, 6, 7, 12, 13, 14, 15);
 }
+
+#endif
 
 #endif
