@@ -134,7 +134,9 @@ for signal in INT TERM; do
     "$PRIORBOOST" train --data long.csv --label y --family logistic --min-bag 2 --algorithm pbprefix --rounds 5000 \
         --out long.json >stdout 2>stderr &
     pid=$!
-    until [ $((0x$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) & 0x4000)) -ne 0 ]; do sleep 0.05; done # it listens
+    # until it listens; the shell that becomes it does so for other reasons
+    until [ "$(cat /proc/$pid/comm)" = priorboost ] &&
+        [ $((0x$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) & 0x4000)) -ne 0 ]; do sleep 0.05; done
     kill -$signal $pid
     code=0
     wait $pid || code=$?
