@@ -109,6 +109,8 @@ pboost_status pboost_answers_fit_in(pboost_workspace *work, pboost_coef *coef,
     fit_task task = {x, weight, offset, answers, first_bag, options, work};
     size_t n = coef->n + 1;
 
+    if (report != NULL)
+        *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     if ((size_t)options->estimator >= N_ESTIMATORS)
         return pboost_fail(err, PBOOST_INVALID, "estimator %d is unknown", (int)options->estimator);
     if (first_bag >= answers->n_bags)
