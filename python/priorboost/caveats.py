@@ -21,17 +21,16 @@ _HIGH_PEARSON = 1.5  # residuals that large are not the model's
 _ENOUGH_ROWS = 2**20  # to tell a standard deviation
 
 
-def warn_of_fit(model: Any, report: _library.FitReport, X: Array, path: Array) -> None:
-    """Warn, where fit was called, of what its last fit reports; it fitted X and got the path."""
+def warn_of_fit(model: Any, report: _library.FitReport, X: Array, weights: Array) -> None:
+    """Warn, where fit was called, of what its last fit reports; it fitted X and got weights."""
     if (
         report.converged
         and report.estimator == _library.EVENT
-        and report.first_dropped >= path.shape[1] - 1
+        and report.first_dropped >= len(weights) - 1
         and not report.mean_hidden
         and model._family == "linear"
     ):
         return  # what is usual, and quickly told
-    weights = path[-1]
     if not report.converged:
         text = f"the last fit did not converge in {report.iterations} iterations"
         warnings.warn(f"{text}; do not rely on its numbers", ConvergenceWarning, stacklevel=3)

@@ -160,7 +160,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         except ValueError:
             require_finite(X)  # says it in scikit-learn's words
             raise
-        warn_of_fit(self, result.report, table.X, result.path)
+        warn_of_fit(self, result.report, table.X, result.path[-1])
         self._take(result, columns)
         self.training_ = training
         self.plan_ = plan

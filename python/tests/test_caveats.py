@@ -107,11 +107,11 @@ def test_each_report_has_its_warning(field, value, words):
     model = pb.PriorBoostClassifier()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warn_of_fit(model, report, X, np.ones((1, 5)))
+        warn_of_fit(model, report, X, np.ones(5))
     setattr(report, field, value)
     kind = ConvergenceWarning if field == "converged" else UserWarning
     with pytest.warns(kind, match=words) as caught:
-        warn_of_fit(model, report, X, np.ones((1, 5)))
+        warn_of_fit(model, report, X, np.ones(5))
     assert len(caught) == 1
 
 
