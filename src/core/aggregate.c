@@ -29,7 +29,6 @@
 #define SETTLED 1e-9 /* relative change of the dispersion that counts as none */
 #define LEAST_VARIANCE 1e-150
 #define FIRST_REFRESHES 4 /* with a wide prior, until V is about right */
-#define SPREAD_REFRESHES 12
 #define DOUBT 3.0 /* standard errors; noise has long tails, and the dispersion is its square */
 #define MOST_RIDGE                                                                                 \
     100.0 /* times the information about a weight: no more than shrinks it to nothing */
@@ -197,14 +196,11 @@ static void refresh_spread(aggregate_fit *fit, double signal)
         fit->spread = fit->wide_spread; /* phi starts with all of the signal in it */
         return;
     }
-    if (fit->refreshes > FIRST_REFRESHES + SPREAD_REFRESHES)
+    /* Judged once, by the weights as the wide prior leaves them: judged again by its own result, a ridge
+     * shrinks step by step what it should not. */
+    if (fit->refreshes > FIRST_REFRESHES + 1)
         return;
-    /* A wide prior lets noise in that then looks like signal, and a narrow one does not: where the two
-     * would take turns the narrow one stays. */
-    double spread = signal + fit->least_phi;
-    fit->spread = fit->refreshes > FIRST_REFRESHES + SPREAD_REFRESHES / 2
-                      ? fmin(fit->spread, spread)
-                      : spread;
+    fit->spread = signal + fit->least_phi;
     for (size_t i = fit->options->intercept; i < n; i++)
         information += (fit->lm.matrix[i * n + i] - fit->penalty[i]) / (double)fit->pass.cols;
     fit->most_lambda = MOST_RIDGE * information;
