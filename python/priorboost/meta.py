@@ -138,7 +138,9 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
         texts = None if ids is None else id_texts(ids, n_rows)
         keys = None if texts is None else row_keys(texts)
         prior = None if self.prior is None else prior_scores(self.prior, X, n_rows)
-        labels = self._encode_labels(y, n_rows) if oracle is None else self._expect_labels()
+        labels = None if oracle is not None else self._encode_labels(y, n_rows)
+        if oracle is not None and is_classifier(self.estimator):
+            self.classes_ = np.array([0, 1])  # what labels elsewhere are
         has_seed, seed = seed_of(self.random_state)
         relay = Relay()
         keep = None if oracle is None else oracle._choose_rows(texts)
@@ -175,11 +177,6 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
             return response(y, n_rows)
         self.classes_, labels = binary_labels(y, n_rows)
         return labels
-
-    def _expect_labels(self) -> None:
-        """Prepare for labels that are elsewhere."""
-        if is_classifier(self.estimator):
-            self.classes_ = np.array([0, 1])
 
     def _rules(self) -> _library.Rules:
         bounds = self.bounds
