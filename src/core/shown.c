@@ -13,7 +13,9 @@
 #include <math.h>
 #include <string.h>
 
-#define DOUBT 1.0 /* standard errors that chance may account for */
+/* Standard errors that chance may account for.  With none, a fit to nothing but noise follows it now and
+ * then; with one, real signals of about the size of the noise are shrunk away. */
+#define DOUBT 0.25
 
 /* B, d x d, from the factor of A. */
 static void weights_block(double *block, const aggregate_fit *fit)
