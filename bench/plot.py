@@ -69,8 +69,9 @@ def log_chart(title, x_name, y_name, series):
 
 
 def tick(x):
-    if x >= 1000 and abs(math.log10(x) - round(math.log10(x))) < 1e-9:
-        return f"1e{round(math.log10(x))}"
+    digits, exponent = f"{x:e}".split("e")
+    if x >= 1000 and float(digits).is_integer():
+        return f"{float(digits):g}e{int(exponent)}"
     return f"{x:g}" if x < 10000 else f"{x / 1000:g}k"
 
 
