@@ -21,8 +21,8 @@
 #include "watch.h"
 
 #define INNER_STEPS 10 /* between two refreshes of V, at most */
-#define STEPS_A_STEP                                                                               \
-    5 /* where residuals are large, steps are short: so many count for one of Newton's */
+/* Where residuals are large, steps are short: so many count for one of Newton's. */
+#define STEPS_A_STEP 5
 #define INNER_SLACK 1e-2 /* what is left to the next refresh */
 #define SEPARABLE_SD 8.0 /* a linear predictor that varies so much means near certainty */
 #define SEPARABLE_MEAN 30.0
@@ -30,8 +30,8 @@
 #define LEAST_VARIANCE 1e-150
 #define FIRST_REFRESHES 4 /* with a wide prior, until V is about right */
 #define DOUBT 3.0 /* standard errors; noise has long tails, and the dispersion is its square */
-#define MOST_RIDGE                                                                                 \
-    100.0 /* times the information about a weight: no more than shrinks it to nothing */
+/* Times the information about a weight: no more than shrinks it to nothing. */
+#define MOST_RIDGE 100.0
 
 bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const double *offset,
                          const pboost_answers *answers, size_t first_bag)
@@ -206,9 +206,11 @@ static void refresh_spread(aggregate_fit *fit, double signal)
     fit->most_lambda = MOST_RIDGE * information;
 }
 
+/* For the one refresh that judges by it: it takes d^3. */
 static double signal_of(const aggregate_fit *fit)
 {
-    return fit->signal_work != NULL ? pboost_signal_variance(fit, fit->signal_work) : 0.0;
+    bool judges = fit->signal_work != NULL && fit->refreshes == FIRST_REFRESHES;
+    return judges ? pboost_signal_variance(fit, fit->signal_work) : 0.0;
 }
 
 /* ---- Start ---------------------------------------------------------------------------------- */
