@@ -2,11 +2,12 @@
  *
  * Before anything is asked the plan rests on assumptions.  Under noise the best bag size depends on
  * them (larger bags drown the noise, but a wrong model gets worse in them), so where one row in
- * seventeen makes enough bags to tell more than is assumed these are asked first: their residuals say what the dispersion and the
- * model's error are, and the rest is asked as a second plan says.  Without noise no bags are better
- * than the smallest, and there is nothing to learn. */
+ * seventeen makes enough bags to tell more than is assumed these are asked first: their residuals say
+ * what the dispersion and the model's error are, and the rest is asked as a second plan says.  Without
+ * noise no bags are better than the smallest, and there is nothing to learn. */
 #include <math.h>
 
+#include "family.h"
 #include "try.h"
 
 #define PILOT_BAGS_PER_WEIGHT 4
@@ -36,11 +37,8 @@ static bool can_tell(const pboost_choice *choice, const pboost_plan_options *o, 
                      size_t bags)
 {
     const pboost_plan *plan = &choice->plan;
-    double phi = plan->dispersion, variance = 1.0, s = (double)size, m = (double)bags;
-    if (o->family == PBOOST_LOGISTIC)
-        variance = plan->mean * (1.0 - plan->mean);
-    if (o->family == PBOOST_POISSON)
-        variance = plan->mean;
+    double phi = plan->dispersion, s = (double)size, m = (double)bags;
+    double variance = pboost_family_info(o->family)->variance_at(plan->mean);
     double spread = phi * variance / s + pboost_rules_noise_variance(&o->rules, size);
     bool of_phi = o->family != PBOOST_LOGISTIC && sqrt(5.0 / m) * spread * s / variance < phi;
     bool of_error = sqrt(2.0 * 16.0 / m) * spread / 16.0 < plan->model_error;

@@ -22,6 +22,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "family.h"
 #include "linalg.h"
 #include "rng.h"
 #include "try.h"
@@ -90,12 +91,9 @@ void pboost_population_assume(population *p, double mean, double eta_sd, uint64_
         theta[j] *= eta_sd / sqrt(norm);
     if (!p->intercept)
         return;
-    if (p->family == PBOOST_LINEAR)
-        p->parameter[0] = mean;
-    if (p->family == PBOOST_LOGISTIC)
-        p->parameter[0] = log(mean / (1.0 - mean));
-    if (p->family == PBOOST_POISSON)
-        p->parameter[0] = log(mean) - 0.5 * eta_sd * eta_sd;
+    p->parameter[0] = pboost_family_info(p->family)->eta(mean);
+    if (p->family == PBOOST_POISSON) /* the mean of exp is above exp of the mean */
+        p->parameter[0] -= 0.5 * eta_sd * eta_sd;
 }
 
 /* Both triangles of a matrix of which the lower is filled, times scale. */

@@ -224,8 +224,9 @@ static void the_dispersion_is_found(void **state)
     free_table(&t);
 }
 
-/* The mean variance of the linear predictor over fits to nothing but noise; labels have variance 1.25.  That
- * the model is all but constant does not make the weights known: each has at least that variance. */
+/* The mean variance of the linear predictor over fits to nothing but noise; labels have variance 1.25.
+ * That the model is all but constant does not make the weights known: each has at least that
+ * variance. */
 static double mean_spread(size_t d, size_t bag_size, double noise, uint64_t runs,
                           double least_variance)
 {
