@@ -30,8 +30,6 @@
 #define LEAST_VARIANCE 1e-150
 #define FIRST_REFRESHES 4 /* with a wide prior, until V is about right */
 #define DOUBT 3.0 /* standard errors; noise has long tails, and the dispersion is its square */
-/* Times the information about a weight: no more than shrinks it to nothing. */
-#define MOST_RIDGE 100.0
 
 bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const double *offset,
                          const pboost_answers *answers, size_t first_bag)
@@ -121,9 +119,7 @@ static double default_lambda(const aggregate_fit *fit)
         spread = 4.0;
     if (fit->family->family == PBOOST_LINEAR)
         spread = fit->spread;
-    if (spread > 0.0 || fit->most_lambda < INFINITY)
-        return fmin(fit->phi * d / spread, fit->most_lambda);
-    return 0.0;
+    return spread > 0.0 ? fit->phi * d / spread : 0.0;
 }
 
 static void refresh_penalty(aggregate_fit *fit)
@@ -174,6 +170,7 @@ static void refresh_dispersion(aggregate_fit *fit, double freedom)
         return;
     fit->phi = pboost_dispersion(&errors, fmax(bags - freedom, 1.0));
     double error = pboost_dispersion_error(&errors, fit->phi);
+    fit->measured_phi = fit->phi;
     fit->least_phi = fmax(fit->phi - DOUBT * error, 0.0);
     if (has_noise(&fit->data) && fit->phi < error) {
         fit->phi = error;
@@ -185,32 +182,26 @@ static void refresh_dispersion(aggregate_fit *fit, double freedom)
 
 /* Var(y), no label being seen: of the fit's linear predictor, and phi.  Where answers are noisy both
  * may be noise for the most part, and a ridge that believed them would be too weak when it is needed
- * most.  So only what is beyond doubt counts there, whatever noise and chance may account for taken
- * off. */
-static void refresh_spread(aggregate_fit *fit, double signal)
+ * most.  So there the answers are asked what they show of the weights (shown.c), and of phi counts what is
+ * beyond doubt. */
+static void refresh_spread(aggregate_fit *fit, double ridge)
 {
-    size_t n = fit->pass.n_parameters;
-    double sd = fit->point.eta_sd, information = 0.0;
+    double sd = fit->point.eta_sd;
     fit->wide_spread = sd * sd + fit->phi;
     if (fit->signal_work == NULL || fit->refreshes++ < FIRST_REFRESHES) {
         fit->spread = fit->wide_spread; /* phi starts with all of the signal in it */
         return;
     }
-    /* Judged once, by the weights as the wide prior leaves them: judged again by its own result, a ridge
-     * shrinks step by step what it should not. */
-    if (fit->refreshes > FIRST_REFRESHES + 1)
-        return;
-    fit->spread = signal + fit->least_phi;
-    for (size_t i = fit->options->intercept; i < n; i++)
-        information += (fit->lm.matrix[i * n + i] - fit->penalty[i]) / (double)fit->pass.cols;
-    fit->most_lambda = MOST_RIDGE * information;
+    /* Judged once, by the weights as the wide prior leaves them. */
+    if (fit->refreshes == FIRST_REFRESHES + 1)
+        fit->spread = fit->phi * (double)fit->pass.cols / ridge + fit->least_phi;
 }
 
 /* For the one refresh that judges by it: it takes d^3. */
-static double signal_of(const aggregate_fit *fit)
+static double ridge_shown(const aggregate_fit *fit)
 {
     bool judges = fit->signal_work != NULL && fit->refreshes == FIRST_REFRESHES;
-    return judges ? pboost_signal_variance(fit, fit->signal_work) : 0.0;
+    return judges ? pboost_ridge_shown(fit, fit->signal_work) : 0.0;
 }
 
 /* ---- Start ---------------------------------------------------------------------------------- */
@@ -255,7 +246,6 @@ static void start(aggregate_fit *fit, const pboost_coef *coef)
         x[0] = pboost_constant_intercept(&fit->data.rows, fit->options->family, fit->start_mean);
     move_to(fit, x);
     refresh_dispersion(fit, 1.0);
-    fit->most_lambda = INFINITY;
     fit->refreshes = 0;
     fit->spread = fit->point.eta_sd * fit->point.eta_sd + fit->phi;
     double constant = misfit(fit);
@@ -326,9 +316,9 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
         TRY(pboost_watch_check(o->watch, err));
         report->iterations += last.steps;
-        double phi = fit->phi, spread = fit->spread, signal = signal_of(fit);
+        double phi = fit->phi, spread = fit->spread, ridge = ridge_shown(fit);
         refresh_dispersion(fit, effective_freedom(fit));
-        refresh_spread(fit, signal);
+        refresh_spread(fit, ridge);
         bool settled =
             fabs(fit->phi - phi) <= SETTLED * phi && fabs(fit->spread - spread) <= SETTLED * spread;
         bool early = fit->signal_work != NULL && fit->refreshes <= FIRST_REFRESHES;
@@ -454,7 +444,9 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
     NEED(out->residual = pboost_alloc(bags, sizeof(double)), err);
     NEED(out->weight = pboost_alloc(bags, sizeof(double)), err);
     if (options->family == PBOOST_LINEAR && options->l2 < 0.0 && has_noise(data))
-        NEED(out->signal_work = pboost_alloc(2 * n * n, sizeof(double)), err);
+        NEED(out->signal_work =
+                 pboost_alloc(pboost_shown_work_size(out->pass.cols), sizeof(double)),
+             err);
 done:
     if (st != PBOOST_OK)
         pboost_aggregate_free(out);

@@ -23,7 +23,7 @@
 #define BOUNDS_SLACK 1.5 /* bounds are so many times as wide as the labels need */
 #define HOPELESS 0.5     /* part of the constant model's excess that is as bad as that */
 #define BAGS_PER_WEIGHT                                                                            \
-    2.5 /* fewer bags than this a weight are not forecast: weights would hang on single bags */
+    1.0 /* fewer bags than this a weight are not forecast: weights would hang on single bags */
 #define LEAST_BAGS 32 /* in all */
 #define EVENTS_PER_WEIGHT 10
 #define MAX_SIZES 24
@@ -100,6 +100,7 @@ static void set_penalty(population *p, const pboost_plan_options *o)
         spread = 4.0;
     if (p->family == PBOOST_LINEAR)
         spread = p->mean_variance + p->phi;
+    p->ridge_judged = p->family == PBOOST_LINEAR && o->l2 < 0.0;
     for (size_t j = 0; j < p->x->cols; j++) {
         double s = p->units.scale[j];
         p->penalty[p->intercept + j] = o->l2 >= 0.0 ? o->l2 / (p->phi * s * s) : d / spread;
@@ -296,23 +297,34 @@ static bool same_manner(const pboost_plan_point *a, const pboost_plan_point *b)
     return a->estimator == b->estimator && a->bags == b->bags && a->rounds == b->rounds;
 }
 
+/* How many times as bad as the best a point is, whether the model is right or wrong: the larger of both,
+ * over all points of the same epsilon. */
+static double regret(const pboost_plan *plan, const pboost_plan_point *point)
+{
+    double excess = INFINITY, cautious = INFINITY;
+    for (size_t i = 0; i < plan->n_points; i++)
+        if (same_epsilon(plan->point[i].epsilon, point->epsilon)) {
+            excess = fmin(excess, plan->point[i].excess);
+            cautious = fmin(cautious, plan->point[i].cautious);
+        }
+    return fmax(point->excess / excess, point->cautious / cautious);
+}
+
 /* The best bag size of the first, simplest manner that no other beats clearly. */
 static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
 {
     const pboost_plan_point *point = plan->point;
-    size_t least = 0, best = SIZE_MAX;
+    double least = INFINITY;
+    size_t best = SIZE_MAX;
     for (size_t i = 0; i < plan->n_points; i++)
-        if (same_epsilon(point[i].epsilon, epsilon) &&
-            (!same_epsilon(point[least].epsilon, epsilon) ||
-             point[i].cautious < point[least].cautious))
-            least = i;
+        if (same_epsilon(point[i].epsilon, epsilon))
+            least = fmin(least, regret(plan, &point[i]));
     for (size_t i = 0; i < plan->n_points; i++) {
-        bool first = best == SIZE_MAX;
         if (!same_epsilon(point[i].epsilon, epsilon) ||
-            !(point[i].cautious * CLEARLY <= point[least].cautious || i == least))
+            !(regret(plan, &point[i]) * CLEARLY <= least))
             continue;
-        if (first ||
-            (same_manner(&point[i], &point[best]) && point[i].cautious < point[best].cautious))
+        if (best == SIZE_MAX || (same_manner(&point[i], &point[best]) &&
+                                 regret(plan, &point[i]) < regret(plan, &point[best])))
             best = i;
     }
     return best == SIZE_MAX ? 0 : best;
