@@ -302,7 +302,7 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
 
     *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     start(fit, coef);
-    for (;;) {
+    for (size_t refreshes = 1;; refreshes++) { /* one that moves nothing takes no step */
         refresh_weights(fit);
         refresh_penalty(fit);
         if (report->iterations == 0)
@@ -323,8 +323,8 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
             fabs(fit->phi - phi) <= SETTLED * phi && fabs(fit->spread - spread) <= SETTLED * spread;
         bool early = fit->signal_work != NULL && fit->refreshes <= FIRST_REFRESHES;
         report->converged = last.converged && last.steps == 0 && settled && !early;
-        if (report->converged || report->iterations >= most || fit->mean_hidden ||
-            (last.stuck && last.steps > 0 && settled && !early))
+        if (report->converged || report->iterations >= most || refreshes >= most ||
+            fit->mean_hidden || (last.stuck && last.steps > 0 && settled && !early))
             break;
     }
     report->converged = report->converged || fit->mean_hidden;
