@@ -110,16 +110,21 @@ static void refresh_weights(aggregate_fit *fit)
     }
 }
 
-/* The default prior has a standard deviation of the linear predictor of 2 (logistic), sd(y) (linear)
- * or 1 (Poisson), evenly over the columns; lambda / phi is one over the variance of a weight. */
+/* The wide prior has a standard deviation of the linear predictor of 2 (logistic), sd(y) (linear) or 1
+ * (Poisson), evenly over the columns.  No label being seen, Var(y) is that of the fit's linear predictor,
+ * and phi. */
+static double wide_spread(const aggregate_fit *fit)
+{
+    double sd = fit->point.eta_sd;
+    if (fit->family->family == PBOOST_LOGISTIC)
+        return 4.0;
+    return fit->family->family == PBOOST_LINEAR ? sd * sd + fit->phi : 1.0;
+}
+
+/* lambda / phi is one over the variance of a weight. */
 static double default_lambda(const aggregate_fit *fit)
 {
-    double d = (double)fit->pass.cols, spread = 1.0;
-    if (fit->family->family == PBOOST_LOGISTIC)
-        spread = 4.0;
-    if (fit->family->family == PBOOST_LINEAR)
-        spread = fit->spread;
-    return spread > 0.0 ? fit->phi * d / spread : 0.0;
+    return fit->spread > 0.0 ? fit->phi * (double)fit->pass.cols / fit->spread : 0.0;
 }
 
 static void refresh_penalty(aggregate_fit *fit)
@@ -180,21 +185,21 @@ static void refresh_dispersion(aggregate_fit *fit, double freedom)
         fit->phi = fmax(fit->phi, 1.0);
 }
 
-/* Var(y), no label being seen: of the fit's linear predictor, and phi.  Where answers are noisy both
- * may be noise for the most part, and a ridge that believed them would be too weak when it is needed
- * most.  So there the answers are asked what they show of the weights (shown.c), and of phi counts what is
- * beyond doubt. */
+/* Where answers are noisy the fit's own spread may be noise for the most part, and a ridge that believed
+ * it, or a wide prior, would be too weak when it is needed most.  So there the answers are asked what they
+ * show of the weights (shown.c); for linear models of phi counts what is beyond doubt. */
 static void refresh_spread(aggregate_fit *fit, double ridge)
 {
-    double sd = fit->point.eta_sd;
-    fit->wide_spread = sd * sd + fit->phi;
+    fit->wide_spread = wide_spread(fit);
     if (fit->signal_work == NULL || fit->refreshes++ < FIRST_REFRESHES) {
         fit->spread = fit->wide_spread; /* phi starts with all of the signal in it */
         return;
     }
     /* Judged once, by the weights as the wide prior leaves them. */
-    if (fit->refreshes == FIRST_REFRESHES + 1)
-        fit->spread = fit->phi * (double)fit->pass.cols / ridge + fit->least_phi;
+    if (fit->refreshes == FIRST_REFRESHES + 1) {
+        double shown = fit->phi * (double)fit->pass.cols / ridge;
+        fit->spread = fit->family->curved ? fmin(shown, fit->wide_spread) : shown + fit->least_phi;
+    }
 }
 
 /* For the one refresh that judges by it: it takes d^3. */
@@ -240,14 +245,14 @@ static void start(aggregate_fit *fit, const pboost_coef *coef)
 {
     double *x = fit->parameter, *given = fit->lm.trial;
     bool warm = coef != NULL && fit->options->l2 != 0.0 && !is_zero(coef->theta, coef->n);
-    fit->phi = 1.0;
+    fit->phi = fit->measured_phi = 1.0;
     memset(x, 0, fit->pass.n_parameters * sizeof *x);
     if (fit->options->intercept)
         x[0] = pboost_constant_intercept(&fit->data.rows, fit->options->family, fit->start_mean);
     move_to(fit, x);
     refresh_dispersion(fit, 1.0);
     fit->refreshes = 0;
-    fit->spread = fit->point.eta_sd * fit->point.eta_sd + fit->phi;
+    fit->spread = fit->wide_spread = wide_spread(fit);
     double constant = misfit(fit);
     if (!warm || fit->mean_hidden)
         return; /* NOLINT(clang-analyzer-unix.Malloc): x belongs to the fit */
@@ -443,7 +448,7 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
     NEED(out->penalty = calloc(n, sizeof(double)), err);
     NEED(out->residual = pboost_alloc(bags, sizeof(double)), err);
     NEED(out->weight = pboost_alloc(bags, sizeof(double)), err);
-    if (options->family == PBOOST_LINEAR && options->l2 < 0.0 && has_noise(data))
+    if (options->l2 < 0.0 && has_noise(data))
         NEED(out->signal_work =
                  pboost_alloc(pboost_shown_work_size(out->pass.cols), sizeof(double)),
              err);

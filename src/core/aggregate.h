@@ -28,9 +28,9 @@ typedef struct {
     double phi, freedom;
     double measured_phi;        /* before it was raised to its standard error, or to Poisson's */
     double least_phi;           /* what is beyond doubt of it */
-    double spread, wide_spread; /* linear: Var(y) as the ridge takes it, and what it may be */
+    double spread, wide_spread; /* of eta as the ridge takes it, and what it may be */
     size_t refreshes;           /* of the spread under noise */
-    double *signal_work;        /* linear under noise: for shown.c; else NULL */
+    double *signal_work;        /* under noise: for shown.c; else NULL */
     bool floored;
     double start_mean; /* of the constant model */
     bool mean_hidden;  /* by noise: then that is the solution (constant.c) */
