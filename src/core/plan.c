@@ -6,9 +6,9 @@
  *
  * What the forecast cannot see is that the model is wrong.  A wrong model leaves in every answer a
  * deviation that larger bags do not average out: on real tables several per cent of the variance of
- * the means.  The recommendation therefore goes by a second figure, which counts what that deviation
- * does to the weights where bags are mixed (forecast.c), and prefers the smallest bags unless larger
- * ones are clearly better. */
+ * the means.  A second figure counts what that deviation does to the weights where bags are mixed
+ * (forecast.c), and the recommendation is what one would regret least whether the model is right or
+ * wrong. */
 #include "plan.h"
 
 #include <math.h>
@@ -19,12 +19,11 @@
 #include "try.h"
 #include "watch.h"
 
-#define CLEARLY 0.95     /* a loss less than this part of another is clearly better */
-#define BOUNDS_SLACK 1.5 /* bounds are so many times as wide as the labels need */
-#define HOPELESS 0.5     /* part of the constant model's excess that is as bad as that */
-#define BAGS_PER_WEIGHT                                                                            \
-    1.0 /* fewer bags than this a weight are not forecast: weights would hang on single bags */
-#define LEAST_BAGS 32 /* in all */
+#define CLEARLY 0.95      /* a loss less than this part of another is clearly better */
+#define BOUNDS_SLACK 1.5  /* bounds are so many times as wide as the labels need */
+#define HOPELESS 0.5      /* part of the constant model's excess that is as bad as that */
+#define BAGS_PER_WEIGHT 1 /* fewer are not forecast */
+#define LEAST_BAGS 32     /* in all */
 #define EVENTS_PER_WEIGHT 10
 #define MAX_SIZES 24
 
@@ -345,7 +344,7 @@ static void explain(pboost_plan *plan, const planner *p)
         snprintf(plan->reason, sizeof plan->reason,
                  "the noise outweighs what larger bags lose: bags of %zu are forecast an excess "
                  "loss of %.3g, bags of %zu one of %.3g",
-                 best->bag_size, best->cautious, k, smallest->cautious);
+                 best->bag_size, best->excess, k, smallest->excess);
     else
         snprintf(plan->reason, sizeof plan->reason,
                  "%s bags of %zu are forecast an excess loss of %.3g, %.2g times that with all "
@@ -366,7 +365,7 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
     plan->constant = pboost_forecast_constant(pop);
     plan->best = recommend(plan, p->options->rules.epsilon);
     const pboost_plan_point *best = &plan->point[plan->best];
-    plan->hopeless = best->cautious >= HOPELESS * plan->constant;
+    plan->hopeless = best->excess >= HOPELESS * plan->constant;
     plan->events = NAN;
     if (pop->family == PBOOST_LOGISTIC)
         plan->events = (double)p->n * fmin(pop->mean, 1.0 - pop->mean);
@@ -428,7 +427,7 @@ static pboost_status score_rows(planner *p, pboost_error *err)
 /* Sizes k, 2k, 4k, ... as long as there are enough bags. */
 static size_t bag_sizes(size_t *size, size_t n, size_t cols, size_t k)
 {
-    size_t count = 0, least = (size_t)(BAGS_PER_WEIGHT * (double)(cols + 1));
+    size_t count = 0, least = BAGS_PER_WEIGHT * (cols + 1);
     least = least > LEAST_BAGS ? least : LEAST_BAGS;
     for (size_t s = k; count < MAX_SIZES && (count == 0 || n / s >= least); s *= 2)
         size[count++] = s;
