@@ -72,12 +72,13 @@ static void add_info(tree *t, double *to, bool leaves)
 static void inverse_row(void *context, size_t i, int worker)
 {
     const tree *t = context;
-    double *row = t->inverse + i * t->stride;
-    (void)worker;
-    memset(row, 0, t->stride * sizeof *row);
+    double *row = t->inverse_work + (size_t)worker * t->rank;
+    memset(row, 0, t->rank * sizeof *row);
     row[i] = (double)t->n * (double)t->n; /* of the order of 1 */
     pboost_cholesky_solve(row, &t->info, row);
     pboost_cholesky_solve(row, &t->info, row);
+    for (size_t j = 0; j < t->rank; j++)
+        t->inverse[i * t->stride + j] = (float)row[j];
 }
 
 /* I as this level found it, and what is still to come: each level to come shares 2/pi of one
@@ -226,6 +227,7 @@ static pboost_status info_init(tree *t, pboost_error *err)
     NEED(t->info.scale = pboost_alloc(t->rank, sizeof *t->info.scale), err);
     NEED(t->info.dropped = pboost_alloc(t->rank, 1), err);
     NEED(t->inverse = calloc(t->rank * t->stride, sizeof *t->inverse), err);
+    NEED(t->inverse_work = pboost_alloc((size_t)t->threads * t->rank, sizeof(double)), err);
 done:
     return st;
 }
@@ -244,8 +246,7 @@ static pboost_status work_init(tree *t, pboost_error *err)
         t->jitter[i] = (double)(pboost_rng_key(0, RNG_SHUFFLE, 3, i) >> 11) * 0x1p-53;
     t->work_size = pboost_tree_work_size(t);
     NEED(t->work = pboost_alloc_large(workers * t->work_size, sizeof *t->work), err);
-    NEED(t->partial = pboost_alloc(tree_chunks(t->n) * pboost_tree_sums_size(t), sizeof(double)),
-         err);
+    NEED(t->partial = pboost_alloc(pboost_tree_partial_size(t), sizeof *t->partial), err);
     NEED(t->status = calloc(workers, sizeof *t->status), err);
     NEED(t->error = calloc(workers, sizeof *t->error), err);
 done:
@@ -311,6 +312,7 @@ static void tree_free(tree *t)
     free(t->info.scale);
     free(t->info.dropped);
     free(t->inverse);
+    free(t->inverse_work);
     free(t->value);
     free(t->near);
     free(t->misplaced);

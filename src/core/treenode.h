@@ -11,6 +11,7 @@
 #define TREE_LARGE_NODE (1 << 15) /* rows from which a node is worth several threads by itself */
 #define TREE_SAMPLE 2048          /* rows whose projections tell where to cut a larger node */
 #define TREE_CHUNK ((size_t)8192) /* rows that a thread takes at once */
+#define TREE_CHUNKS 32            /* of one large node, where sums are matrices */
 #define TREE_ALL_THREADS (-1)     /* instead of a worker */
 
 typedef struct {
@@ -41,7 +42,8 @@ typedef struct {
     double *leaf_info;    /* sum over leaves of w m m', whole blocks on and below the diagonal */
     double *open_info;    /* the same over all nodes of this level */
     pboost_cholesky info; /* I of this level, expected rest included */
-    double *inverse;      /* I^-2, stride */
+    float *inverse;       /* I^-2, stride */
+    double *inverse_work; /* by worker: rank */
     unsigned depth;
     float *value;      /* projection, by position */
     float *near;       /* by position: projections near the cut */
@@ -57,13 +59,13 @@ typedef struct {
 
 /* The memory of whoever works on a node: a worker among others, or one with all threads. */
 typedef struct {
-    double *power;  /* twice stride */
-    double *gram;   /* stride squared, where the rank is small */
     double *sorted; /* by row of the largest node that is sorted, as the next two */
     double *unsorted;
     size_t *order;
     double *sums;              /* for the chunks of a pass */
     float *direction;          /* stride */
+    float *image;              /* stride */
+    float *scatter;            /* stride squared, where it is formed */
     const pboost_watch *watch; /* NULL: not for this worker to look at */
     int threads;
 } tree_bench;
@@ -104,9 +106,9 @@ static inline node_rows tree_rows(const tree *t, size_t first, size_t count)
                        .stride = t->stride};
 }
 
-/* Doubles that a worker needs, and that a chunk of a large node needs. */
+/* Doubles that a worker needs, and that the chunks of a large node need. */
 size_t pboost_tree_work_size(const tree *t);
-size_t pboost_tree_sums_size(const tree *t);
+size_t pboost_tree_partial_size(const tree *t);
 tree_bench pboost_tree_bench(const tree *t, int worker);
 
 /* Fills mean and mass of node `index` of a level. */

@@ -175,18 +175,17 @@ static void node_swap(float *z, size_t stride, const size_t *a, const size_t *b,
         }
 }
 
-static void node_times(double *out, const double *a, const double *u, size_t n, size_t stride)
+static void node_times(float *out, const float *a, const float *u, size_t n, size_t stride)
 {
     for (size_t j = 0; j < stride; j += LANES) {
-        wide even = {0}, odd = {0};
+        vec sum[4] = {0};
         size_t i = 0;
-        for (; i + 2 <= n; i += 2) {
-            even += *(const wide_anywhere *)(a + i * stride + j) * u[i];
-            odd += *(const wide_anywhere *)(a + (i + 1) * stride + j) * u[i + 1];
-        }
-        if (i < n)
-            even += *(const wide_anywhere *)(a + i * stride + j) * u[i];
-        *(wide_anywhere *)(out + j) = even + odd;
+        for (; i + 4 <= n; i += 4)
+            for (size_t k = 0; k < 4; k++)
+                sum[k] += load(a + (i + k) * stride + j) * u[i + k];
+        for (; i < n; i++)
+            sum[0] += load(a + i * stride + j) * u[i];
+        store(out + j, (sum[0] + sum[1]) + (sum[2] + sum[3]));
     }
 }
 

@@ -29,7 +29,7 @@ typedef struct {
     /* Rows a[i] and b[i] change places. */
     void (*swap)(float *z, size_t stride, const size_t *a, const size_t *b, size_t n);
     /* out = the n columns of a, which is symmetric and has `stride` rows, times u. */
-    void (*times)(double *out, const double *a, const double *u, size_t n, size_t stride);
+    void (*times)(float *out, const float *a, const float *u, size_t n, size_t stride);
 } node_kernels;
 
 extern const node_kernels pboost_node_kernels_plain;
