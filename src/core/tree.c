@@ -35,7 +35,7 @@
 #include "watch.h"
 
 #define LEVEL_GAIN 0.6366197724 /* 2/pi: of the variance of a normal, what halving it explains */
-#define BATCH ((size_t)1 << 24) /* floats between two looks at the watch */
+#define BATCH ((size_t)1 << 22) /* floats between two looks at the watch */
 
 /* ---- One level --------------------------------------------------------------------------------- */
 

@@ -216,8 +216,8 @@ static void ties_chunk(void *context, size_t chunk, int worker)
     p->chunk[0][chunk] = ties;
 }
 
-/* Lists the rows of positions from .. to-1 that are not on the side `leftmost` says; `ties` is how many rows
- * at the threshold came before. */
+/* Lists the rows of positions from .. to-1 that do not belong on that side; `ties` is how many rows at
+ * the threshold came before. */
 static size_t list_misplaced(size_t *list, const node_cut *p, size_t from, size_t to, bool leftmost,
                              size_t *ties)
 {

@@ -2,11 +2,13 @@
  * ones is said in tree.c.
  *
  * The direction is u = I^-1 p with p the top eigenvector of I^-1 C I^-1, C the node's scatter, by the
- * power method on I^-2 C.  Where the rank is small, or the node so large that its rows come from memory, it
- * works on the matrix C, one pass over the rows; otherwise a pass for each step is cheaper.  (Six to fourteen steps of Lanczos' method come nearer to
- * the top eigenvector, and keep a hundredth more of the information about normal features, but a tenth less
- * of that about rare categories among a hundred columns: what the power method leaves of the next
- * eigenvectors is of use.  Six of its steps instead of twelve are worse everywhere.) */
+ * power method on I^-2 C.  Where the rank is small, or the node so large that its rows come from
+ * memory, it works on the matrix C, one pass over the rows; otherwise a pass for each step is cheaper.
+ *
+ * (Six to fourteen steps of Lanczos' method come nearer to the top eigenvector and keep a hundredth
+ * more of the information about normal features, but a tenth less of that about rare categories among
+ * a hundred columns: what the power method leaves of the next eigenvectors is of use.  Six of its own
+ * steps instead of twelve are worse.) */
 #include "treenode.h"
 
 #include <math.h>
