@@ -435,9 +435,11 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
     answer_mean mean = pboost_answer_mean(data, NULL, options->family);
     out->start_mean = mean.nearest;
     out->mean_hidden = options->intercept && (mean.outside || mean.unclear);
-    TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
     if (machines == NULL)
-        TRY(pboost_gather_rows(&out->rows, &data->rows, &out->units, options->threads, err));
+        TRY(pboost_gather_rows(&out->rows, &out->units, &data->rows, options->intercept,
+                               options->threads, err));
+    else
+        TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
     TRY(pboost_bagpass_init(&out->pass, machines == NULL ? &out->rows.rows : &data->rows,
                             options->family, options->intercept,
                             machines == NULL ? NULL : &out->units.units, options->threads, err));
