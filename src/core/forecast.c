@@ -235,7 +235,7 @@ static pboost_status price_of_judging(double *out, const population *p, const do
     double ridge = p->penalty[first], known = 0.0, total = 0.0;
 
     NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
-    NEED(b = pboost_alloc(4 * d * d, sizeof *b), err);
+    NEED(b = calloc(4 * d * d, sizeof *b), err);
     w = b + d * d, product = w + d * d, price = product + d * d;
     TRY(invert(inverse, info, p->penalty, m, err));
     for (size_t i = 0; i < d; i++)
