@@ -110,15 +110,11 @@ static void refresh_weights(aggregate_fit *fit)
     }
 }
 
-/* The wide prior has a standard deviation of the linear predictor of 2 (logistic), sd(y) (linear) or 1
- * (Poisson), evenly over the columns.  No label being seen, Var(y) is that of the fit's linear predictor,
- * and phi. */
+/* Of the linear predictor under the wide prior, evenly over the columns.  No label being seen, Var(y) of a
+ * linear model is that of the fit's linear predictor, and phi. */
 static double wide_spread(const aggregate_fit *fit)
 {
-    double sd = fit->point.eta_sd;
-    if (fit->family->family == PBOOST_LOGISTIC)
-        return 4.0;
-    return fit->family->family == PBOOST_LINEAR ? sd * sd + fit->phi : 1.0;
+    return pboost_prior_spread(fit->family, fit->point.eta_sd, fit->phi);
 }
 
 /* lambda / phi is one over the variance of a weight. */
@@ -198,7 +194,8 @@ static void refresh_spread(aggregate_fit *fit, double ridge)
     /* Judged once, by the weights as the wide prior leaves them. */
     if (fit->refreshes == FIRST_REFRESHES + 1) {
         double shown = fit->phi * (double)fit->pass.cols / ridge;
-        fit->spread = fit->family->curved ? fmin(shown, fit->wide_spread) : shown + fit->least_phi;
+        fit->spread = fit->family->prior_spread > 0.0 ? fmin(shown, fit->wide_spread)
+                                                      : shown + fit->least_phi;
     }
 }
 
@@ -450,7 +447,7 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
     NEED(out->penalty = calloc(n, sizeof(double)), err);
     NEED(out->residual = pboost_alloc(bags, sizeof(double)), err);
     NEED(out->weight = pboost_alloc(bags, sizeof(double)), err);
-    if (options->l2 < 0.0 && has_noise(data))
+    if (options->l2 < 0.0 && out->family->ridge_judged && has_noise(data))
         NEED(out->signal_work =
                  pboost_alloc(pboost_shown_work_size(out->pass.cols), sizeof(double)),
              err);

@@ -406,7 +406,7 @@ pboost_status pboost_forecast_bags(forecast_result *out, population *p, const fo
     TRY(loss_of(out, p, info, scatter, err));
     double cautious = out->excess;
     TRY(loss_of(out, p, info, info, err));
-    if (p->ridge_judged && f->noise_scale > 0.0)
+    if (p->ridge_judged)
         TRY(price_of_judging(&price, p, info, err));
     out->excess += price;
     out->cautious = cautious + price;

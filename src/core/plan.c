@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "family.h"
 #include "matrix.h"
 #include "try.h"
 #include "watch.h"
@@ -91,15 +92,16 @@ static double default_dispersion(const pboost_plan_options *o, size_t n, double 
     return o->family == PBOOST_POISSON ? 1.0 + 0.1 * mean : 1.0;
 }
 
-/* lambda / phi of the aggregate estimator, as it chooses it for itself. */
-static void set_penalty(population *p, const pboost_plan_options *o)
+/* lambda / phi of the aggregate estimator, as it chooses it for itself; judged, it sees where effects are
+ * smaller than the widest that it would expect. */
+static void set_penalty(population *p, const pboost_plan_options *o, bool noise)
 {
-    double d = (double)p->x->cols, spread = 1.0;
-    if (p->family == PBOOST_LOGISTIC)
-        spread = 4.0;
-    if (p->family == PBOOST_LINEAR)
-        spread = p->mean_variance + p->phi;
-    p->ridge_judged = p->family == PBOOST_LINEAR && o->l2 < 0.0;
+    const family_info *family = pboost_family_info(p->family);
+    double sd = p->row.eta_sd, d = (double)p->x->cols;
+    double spread = pboost_prior_spread(family, sd, p->phi);
+    p->ridge_judged = noise && family->ridge_judged && o->l2 < 0.0;
+    if (p->ridge_judged && family->prior_spread > 0.0)
+        spread = fmin(spread, sd * sd);
     for (size_t j = 0; j < p->x->cols; j++) {
         double s = p->units.scale[j];
         p->penalty[p->intercept + j] = o->l2 >= 0.0 ? o->l2 / (p->phi * s * s) : d / spread;
@@ -135,7 +137,7 @@ static pboost_status believe(planner *p, pboost_plan *plan, pboost_error *err)
         FAIL(err, PBOOST_INVALID, "dispersion is %g; it must be positive and finite", pop->phi);
     p->model_error =
         isnan(belief->model_error) ? PLAN_MODEL_ERROR * pop->mean_variance : belief->model_error;
-    set_penalty(pop, o);
+    set_penalty(pop, o, false);
     plan->mean = pop->mean;
     plan->dispersion = pop->phi;
     plan->model_error = p->model_error;
@@ -218,6 +220,7 @@ static pboost_status aggregate_point(pboost_plan_point *point, planner *p,
 
     f.model_error = p->model_error;
     TRY(noise_scale(&f.noise_scale, &p->options->rules, point->epsilon, err));
+    set_penalty(&p->population, p->options, f.noise_scale > 0.0);
     TRY(pboost_forecast_bags(&result, &p->population, &f, err));
     point->excess = result.excess;
     point->cautious = result.cautious;
@@ -360,6 +363,7 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
     forecast_result labels = {0};
     pboost_bags bags = {0};
 
+    set_penalty(pop, p->options, false);
     TRY(pboost_forecast_labels(&labels, pop, (double)p->n, err));
     plan->all_labels = labels.excess;
     plan->constant = pboost_forecast_constant(pop);
@@ -386,6 +390,7 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
     forecast_bags f = {.bags = &bags, .repeat = repeat, .levels = log2(repeat)};
     forecast_result result = {.column = plan->se};
     TRY(noise_scale(&f.noise_scale, &p->options->rules, best->epsilon, err));
+    set_penalty(pop, p->options, f.noise_scale > 0.0);
     TRY(pboost_forecast_bags(&result, pop, &f, err));
 done:
     pboost_bags_free(&bags);
