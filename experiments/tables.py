@@ -80,7 +80,10 @@ def fit(folder, table, *more):
         [PROGRAM, "train", "--data", folder / "train.csv", "--test", folder / "test.csv", "--label", table.label,
          "--family", table.family, "--impute", "mean", "--standardize", "--json", "--quiet", "--threads", "1", *more],
         check=True, capture_output=True, text=True)
-    return json.loads(out.stdout)
+    report = json.loads(out.stdout)
+    if report["test_loss"] is None:  # it ran away beyond all numbers
+        report["test_loss"] = math.inf
+    return report
 
 
 def compare(folder, table, rows, min_bag, epsilon, seed):

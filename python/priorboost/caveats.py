@@ -13,6 +13,7 @@ from . import _library
 from .bags import Bags
 from .data import Array
 from .options import threads_of
+from .planner import Plan, plan_caveats
 from .training import predict_mean
 
 _LARGE_SD = 8.0  # of a linear predictor: predictions are all but certain
@@ -38,6 +39,12 @@ def warn_of_fit(model: Any, report: _library.FitReport, X: Array, weights: Array
         warnings.warn(text, stacklevel=3)
 
 
+def warn_of_plan(plan: Plan, n_columns: int) -> None:
+    """Warn, where fit was called, of what the plan that it followed expected."""
+    for text in plan_caveats(plan, n_columns):
+        warnings.warn(text, stacklevel=3)
+
+
 def warn_of_single_rows(bags: Bags) -> None:
     """Warn, two calls above, that some given bags hide nothing."""
     alone = int((bags.sizes == 1).sum())
@@ -56,7 +63,13 @@ def _caveats(model: Any, report: _library.FitReport, X: Array, weights: Array) -
         )
     if model._family != "linear":
         sd = _predictor_sd(report, X, weights, threads_of(model.n_jobs))
-        if report.separable or not sd <= _LARGE_SD:
+        large = report.separable or not sd <= _LARGE_SD
+        if large and model._family == "poisson":
+            yield (
+                f"the linear predictor has standard deviation {sd:.3g}: no counts differ so much, "
+                "the fit ran away; do not rely on its numbers"
+            )
+        elif large:
             yield (
                 f"the linear predictor has standard deviation {sd:.3g}: the answers all but "
                 "separate the rows, and weights are as large as the penalty lets them be; their "

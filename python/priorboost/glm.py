@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _library
-from .caveats import warn_of_fit, warn_of_single_rows
+from .caveats import warn_of_fit, warn_of_plan, warn_of_single_rows
 from .columns import PLAIN, Columns
 from .data import (
     Array,
@@ -161,6 +161,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             require_finite(X)  # says it in scikit-learn's words
             raise
         warn_of_fit(self, result.report, table.X, result.path[-1])
+        if plan is not None:
+            warn_of_plan(plan, table.X.shape[1])
         self._take(result, columns)
         self.training_ = training
         self.plan_ = plan

@@ -58,6 +58,8 @@ CASES = [
       "random_state": 1}, ["mixed"]),
     ("few", ["--min-bag", 2, "--rounds", 1, "--epsilon", "0.01", "--bounds", "0,1", "--seed", 2],
      {"min_bag": 2, "rounds": 1, "epsilon": 0.01, "random_state": 2}, ["even the mean"]),
+    ("plain", ["--min-bag", 4, "--auto", "--epsilon", "0.01", "--bounds", "0,1", "--seed", 2],
+     {"min_bag": 4, "epsilon": 0.01, "random_state": 2}, ["no way of asking"]),
 ]  # fmt: skip
 
 
@@ -111,6 +113,15 @@ def test_each_report_has_its_warning(field, value, words):
     setattr(report, field, value)
     kind = ConvergenceWarning if field == "converged" else UserWarning
     with pytest.warns(kind, match=words) as caught:
+        warn_of_fit(model, report, X, np.ones(5))
+    assert len(caught) == 1
+
+
+def test_counts_run_away_in_their_own_words():
+    X, _ = make_table("poisson", n=100)
+    report = _library.FitReport(converged=True, first_dropped=2**64 - 1, separable=True, eta_sd=9.0)
+    model = pb.PriorBoostPoissonRegressor()
+    with pytest.warns(UserWarning, match="the fit ran away") as caught:
         warn_of_fit(model, report, X, np.ones(5))
     assert len(caught) == 1
 

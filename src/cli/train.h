@@ -118,7 +118,7 @@ pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
                                 const train_arguments *a, const train_data *data,
                                 const pboost_coef *coef, pboost_error *err);
 /* What a reader of the result must know, one line each; returns how many. */
-#define TRAIN_MAX_WARNINGS 12
+#define TRAIN_MAX_WARNINGS 14
 typedef struct train_warning {
     char text[300];
 } train_warning;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "plan_page.h"
 #include "train.h"
 
 #define LARGE_SD 8.0     /* of a linear predictor: predictions are all but certain */
@@ -28,6 +29,16 @@ static double predictor_sd(const train_data *data, const train_result *r)
     return sqrt(square / (double)data->rows);
 }
 
+/* What the plan expected; it was made again after a pilot. */
+static size_t add_plan(train_warning *out, size_t n, const pboost_plan *plan)
+{
+    plan_warning warning[PLAN_MAX_WARNINGS];
+    size_t more = plan_warnings(warning, plan);
+    for (size_t i = 0; i < more; i++)
+        snprintf(out[n++].text, sizeof out->text, "%.255s", warning[i].text);
+    return n;
+}
+
 size_t train_warnings(train_warning *out, const train_arguments *a, const train_data *data,
                       const train_result *r)
 {
@@ -44,7 +55,12 @@ size_t train_warnings(train_warning *out, const train_arguments *a, const train_
              "weight 0",
              f->rank, data->encoding.column[f->first_dropped]);
     double sd = a->family != PBOOST_LINEAR ? predictor_sd(data, r) : 0.0;
-    if (f->separable || !(sd <= LARGE_SD))
+    if (a->family == PBOOST_POISSON && (f->separable || !(sd <= LARGE_SD)))
+        WARN("the linear predictor has standard deviation %.3g: no counts differ so much, the fit "
+             "ran "
+             "away; do not rely on its numbers",
+             sd);
+    else if (f->separable || !(sd <= LARGE_SD))
         WARN("the linear predictor has standard deviation %.3g: the answers all but separate the "
              "rows, and weights are as large as the penalty lets them be; their errors mean little",
              sd);
@@ -80,5 +96,5 @@ size_t train_warnings(train_warning *out, const train_arguments *a, const train_
              data->one_row_bags > 1 ? "s have" : " has",
              data->one_row_bags > 1 ? "the answer of each" : "its answer");
 #undef WARN
-    return n;
+    return a->automatic ? add_plan(out, n, &r->choice.plan) : n;
 }
