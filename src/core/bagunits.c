@@ -38,6 +38,7 @@ static void ask_for(const pboost_matrix *x, size_t row)
     const double *from = (const double *)x->data + (ptrdiff_t)row * x->row_stride;
     for (size_t j = 0; j < x->cols; j += LINE)
         __builtin_prefetch(from + j);
+    __builtin_prefetch(from + x->cols - 1); /* it may begin in the middle of a line */
 }
 
 static void copy_row(double *restrict to, const pboost_matrix *x, size_t row, bool adjacent)

@@ -23,8 +23,7 @@ typedef struct {
     const float *direction;
     float center;
     float low, high;  /* projections between these are near the cut */
-    float threshold;  /* rows below it go left, */
-    size_t ties;      /* and so do the first so many rows at it */
+    float threshold;  /* rows up to it may go left */
     size_t left;      /* rows that go left in all */
     size_t *chunk[2]; /* by chunk: two counts */
     size_t pairs;     /* of rows that change places */
@@ -90,15 +89,6 @@ static size_t best_cut(const double *sorted, const size_t *order, const float *w
     return best * unit;
 }
 
-/* The cut before rank `left`, counted in sorted[0 ..], where `rank` is. */
-static void set_threshold(node_cut *p, const double *sorted, size_t rank)
-{
-    p->threshold = (float)sorted[rank - 1];
-    p->ties = 0;
-    for (size_t i = rank; i-- > 0 && sorted[i] == sorted[rank - 1];)
-        p->ties++;
-}
-
 /* A node of few rows: in order, exactly. */
 static pboost_status find_by_sorting(node_cut *p, tree_bench b, pboost_error *err)
 {
@@ -110,7 +100,7 @@ static pboost_status find_by_sorting(node_cut *p, tree_bench b, pboost_error *er
     TRY(pboost_sort_doubles(b.order, b.sorted, b.unsorted, n, b.threads, NULL, err));
     p->left =
         best_cut(b.sorted, b.order, t->weight != NULL ? t->weight + first : NULL, n, t->min_bag);
-    set_threshold(p, b.sorted, p->left);
+    p->threshold = (float)b.sorted[p->left - 1];
 done:
     return st;
 }
@@ -195,7 +185,7 @@ static pboost_status find_near(node_cut *p, tree_bench b, pboost_error *err)
         for (size_t i = 0; i < p->chunk[1][c]; i++)
             near[n++] = (double)t->near[p->node.first + c * TREE_CHUNK + i];
     TRY(pboost_sort_doubles(order, near + count, near, count, b.threads, NULL, err));
-    set_threshold(p, near + count, p->left - below);
+    p->threshold = (float)near[count + p->left - below - 1];
 done:
     free(near);
     free(order);
@@ -204,33 +194,15 @@ done:
 
 /* ---- The two sides ----------------------------------------------------------------------------- */
 
-static void ties_chunk(void *context, size_t chunk, int worker)
-{
-    const node_cut *p = context;
-    const node_rows rows = chunk_rows(p, chunk);
-    const float *value = p->tree->value + p->node.first + chunk * TREE_CHUNK;
-    size_t ties = 0;
-    (void)worker;
-    for (size_t i = 0; i < rows.count; i++)
-        ties += value[i] == p->threshold;
-    p->chunk[0][chunk] = ties;
-}
-
-/* Lists the rows of positions from .. to-1 that do not belong on that side; `ties` is how many rows at
- * the threshold came before. */
-static size_t list_misplaced(size_t *list, const node_cut *p, size_t from, size_t to, bool leftmost,
-                             size_t *ties)
+/* Lists the positions from .. to-1 whose rows may go left, or those whose rows may not. */
+static size_t list_rows(size_t *list, const node_cut *p, size_t from, size_t to, bool may_go)
 {
     const float *value = p->tree->value;
-    size_t count = 0, seen = *ties;
+    size_t count = 0;
     for (size_t i = from; i < to; i++) {
-        bool at = value[i] == p->threshold;
-        bool goes_left = (value[i] < p->threshold) | (at & (seen < p->ties));
-        seen += at;
         list[count] = i;
-        count += goes_left != leftmost;
+        count += (value[i] <= p->threshold) == may_go;
     }
-    *ties = seen;
     return count;
 }
 
@@ -238,13 +210,13 @@ static void list_chunk(void *context, size_t chunk, int worker)
 {
     const node_cut *p = context;
     size_t first = p->node.first + chunk * TREE_CHUNK, middle = p->node.first + p->left;
-    size_t end = tree_smaller(first + TREE_CHUNK, p->node.end), ties = p->chunk[0][chunk];
+    size_t end = tree_smaller(first + TREE_CHUNK, p->node.end);
     size_t *list = p->tree->misplaced + first;
     (void)worker;
     middle = middle < first ? first : tree_smaller(middle, end);
-    size_t left = list_misplaced(list, p, first, middle, true, &ties);
+    size_t left = list_rows(list, p, first, middle, false);
     p->chunk[0][chunk] = left;
-    p->chunk[1][chunk] = list_misplaced(list + left, p, middle, end, false, &ties);
+    p->chunk[1][chunk] = list_rows(list + left, p, middle, end, true);
 }
 
 static void swap_chunk(void *context, size_t chunk, int worker)
@@ -267,29 +239,23 @@ static void swap_chunk(void *context, size_t chunk, int worker)
     }
 }
 
-/* As many rows are misplaced on one side as on the other. */
+/* At least p->left rows are up to the threshold: every row on the left that is not finds one on the right
+ * to change places with.  Rows at the threshold that are left over stay where they are. */
 static void divide(node_cut *p, int threads)
 {
-    size_t chunks = tree_chunks(node_size(p->node)), ties = 0, n = 0, pairs = 0;
+    size_t chunks = tree_chunks(node_size(p->node)), n = 0;
     size_t *list = p->tree->misplaced + p->node.first;
 
-    if (chunks > 1)
-        for_chunks(p, chunks, threads, ties_chunk);
-    for (size_t c = 0; c < chunks; c++) {
-        size_t here = chunks > 1 ? p->chunk[0][c] : 0;
-        p->chunk[0][c] = ties;
-        ties += here;
-    }
     for_chunks(p, chunks, threads, list_chunk);
+    p->pairs = 0;
     for (size_t c = 0; c < chunks; c++) { /* all of the left side come before those of the right */
         size_t count = p->chunk[0][c] + p->chunk[1][c];
         memmove(list + n, list + c * TREE_CHUNK, count * sizeof *list);
         n += count;
-        pairs += p->chunk[0][c];
+        p->pairs += p->chunk[0][c];
     }
-    p->pairs = pairs;
-    if (pairs > 0)
-        for_chunks(p, tree_chunks(pairs), threads, swap_chunk);
+    if (p->pairs > 0)
+        for_chunks(p, tree_chunks(p->pairs), threads, swap_chunk);
 }
 
 pboost_status pboost_tree_cut(size_t *left, tree *t, tree_node node, float center, tree_bench b,

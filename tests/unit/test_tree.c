@@ -1,6 +1,9 @@
 /* Bags from features: right sizes whatever the data, apart in every direction, the same bits. */
 #include "testing.h"
 
+#include "rng.h"
+#include "treenode.h"
+
 static double uniform(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -286,6 +289,27 @@ static void test_large_and_wide(void **state)
     free(x);
 }
 
+/* Where the rows that stand for a node are unlike all others, the cut is not where they say. */
+static void test_misleading_sample(void **state)
+{
+    (void)state;
+    size_t n = 9001, d = 2;
+    double *x = normals(n * d, 15);
+    for (size_t i = 0; i < n * d; i++)
+        x[i] += 10.0;
+    for (size_t i = 0; i < TREE_SAMPLE; i++) {
+        double jitter = (double)(pboost_rng_key(0, RNG_SHUFFLE, 3, i) >> 11) * 0x1p-53;
+        size_t at = (size_t)(((double)i + jitter) * (double)n / TREE_SAMPLE);
+        for (size_t j = 0; j < d; j++)
+            x[at * d + j] -= 10.0;
+    }
+    pboost_bags bags = features(x, n, d, 100, 1);
+    for (size_t j = 0; j < d; j++)
+        assert_true(between(&bags, x, d, j) > 0.9);
+    pboost_bags_free(&bags);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,7 +318,7 @@ int main(void)
         cmocka_unit_test(test_one_bag),         cmocka_unit_test(test_hybrid),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_trainer),
         cmocka_unit_test(test_watch),           cmocka_unit_test(test_watch_on_a_large_table),
-        cmocka_unit_test(test_large_and_wide),
+        cmocka_unit_test(test_large_and_wide),  cmocka_unit_test(test_misleading_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
