@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "results.h"
 #include "simulation.h"
 
 static pboost_status measure(const setting *base, size_t runs, pboost_error *err)

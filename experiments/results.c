@@ -106,3 +106,15 @@ double results_mean(const results *r, const char *key, size_t runs)
     }
     return sum / (double)runs;
 }
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double median(double *value, size_t n)
+{
+    qsort(value, n, sizeof *value, by_value);
+    return 0.5 * (value[(n - 1) / 2] + value[n / 2]);
+}

@@ -24,4 +24,7 @@ pboost_status results_add(results *r, const char *key, size_t run, double value,
 /* Over runs 1 to `runs`; NaN where one is missing. */
 double results_mean(const results *r, const char *key, size_t runs);
 
+/* Puts the values in order. */
+double median(double *value, size_t n);
+
 #endif

@@ -209,15 +209,3 @@ done:
     pboost_choice_free(&choice);
     return st;
 }
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double median(double *value, size_t n)
-{
-    qsort(value, n, sizeof *value, compare);
-    return 0.5 * (value[(n - 1) / 2] + value[n / 2]);
-}

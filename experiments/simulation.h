@@ -67,6 +67,4 @@ pboost_status sweep_walk(const sweep *s,
                                                 pboost_error *err),
                          void *self, pboost_error *err);
 
-double median(double *value, size_t n);
-
 #endif

@@ -243,14 +243,34 @@ static pboost_status run_method(double *loss, const problem *p, size_t m, const 
     return st;
 }
 
-/* Mean test loss of each method at each bag size, at one epsilon. */
+/* The median over runs of the loss above that of all labels, which comes last and is the loss itself.  A mean
+ * would show nothing but the one run in which a fit to counts ran away.  No fit is worse than any. */
+static void summarise(row_of_losses *out, const row_of_losses *by_run, size_t runs, double *work)
+{
+    for (size_t m = 0; m < N_METHODS; m++)
+        for (size_t i = 0; i < MAX_SIZES; i++) {
+            size_t none = 0;
+            for (size_t r = 0; r < runs; r++) {
+                const row_of_losses *run = by_run + r * N_METHODS;
+                double labels = m + 1 < N_METHODS ? run[N_METHODS - 1].loss[i] : 0.0;
+                none += isnan(run[m].loss[i]);
+                work[r] = isnan(run[m].loss[i]) ? INFINITY : run[m].loss[i] - labels;
+            }
+            out[m].loss[i] = none < runs ? median(work, runs) : NAN;
+        }
+}
+
+/* Every method at each bag size, at one epsilon. */
 static pboost_status measure(row_of_losses *out, const subject *s, const char *epsilon,
                              progress *so_far, const arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     problem p = {0};
+    row_of_losses *by_run = NULL;
+    double *work = NULL;
 
-    memset(out, 0, N_METHODS * sizeof *out);
+    NEED(by_run = pboost_alloc(a->runs * N_METHODS, sizeof *by_run), err);
+    NEED(work = pboost_alloc(a->runs, sizeof *work), err);
     for (size_t run = 1; run <= a->runs; run++) {
         if (s->synthetic != NULL)
             TRY(make_synthetic(&p, s->synthetic, a->rows, run, err));
@@ -260,15 +280,17 @@ static pboost_status measure(row_of_losses *out, const subject *s, const char *e
             TRY(pboost_rational_parse(&p.rules.epsilon, epsilon, err));
         for (size_t i = 0; i < MAX_SIZES; i++)
             for (size_t m = 0; m < N_METHODS; m++) {
-                double loss;
                 p.rules.min_bag = SIZES[i];
-                TRY(run_method(&loss, &p, m, epsilon, run, so_far, a, err));
-                out[m].loss[i] += loss / (double)a->runs;
+                TRY(run_method(&by_run[(run - 1) * N_METHODS + m].loss[i], &p, m, epsilon, run,
+                               so_far, a, err));
             }
         problem_free(&p);
     }
+    summarise(out, by_run, a->runs, work);
 done:
     problem_free(&p);
+    free(by_run);
+    free(work);
     return st;
 }
 
@@ -288,13 +310,12 @@ static chart_dash dash_of(const method *m)
 
 static void set_curves(curves *out, const double *sizes, const row_of_losses *losses)
 {
-    const row_of_losses *labels = &losses[N_METHODS - 1];
     out->n = 0;
     for (size_t m = 0; m + 1 < N_METHODS; m++) {
         if (isnan(losses[m].loss[0]) && isnan(losses[m].loss[MAX_SIZES - 1]))
             continue;
         for (size_t i = 0; i < MAX_SIZES; i++)
-            out->excess[m][i] = losses[m].loss[i] - labels->loss[i];
+            out->excess[m][i] = losses[m].loss[i];
         out->series[out->n++] = (chart_series){.colour_key = METHODS[m].name,
                                                .colour = (int)m % CHART_COLOURS,
                                                .dash = dash_of(&METHODS[m]),
@@ -327,7 +348,7 @@ static void draw(FILE *out, size_t number, const row_of_losses *losses, curves *
     snprintf(id, sizeof id, "figure-%zu", number);
     snprintf(
         caption, sizeof caption,
-        "Test loss above that of all labels (%.4g), mean of %zu run%s, by bag size. Curves end "
+        "Test loss above that of all labels (%.4g), median of %zu run%s, by bag size. Curves end "
         "where the loss is not above it.",
         losses[N_METHODS - 1].loss[0], a->runs, a->runs == 1 ? "" : "s");
     chart_figure figure = {.id = id,
@@ -342,15 +363,15 @@ static void draw(FILE *out, size_t number, const row_of_losses *losses, curves *
 /* One line a method on standard output. */
 static void print_losses(const subject *s, const char *epsilon, const row_of_losses *losses)
 {
-    for (size_t m = 0; m < N_METHODS; m++) {
+    for (size_t m = 0; m + 1 < N_METHODS; m++) {
         printf("{\"subject\": \"%s\", \"epsilon\": \"%s\", \"method\": \"%s\", \"excess\": [",
                s->name, epsilon != NULL ? epsilon : "none", METHODS[m].name);
         for (size_t i = 0; i < MAX_SIZES; i++) {
-            double excess = losses[m].loss[i] - losses[N_METHODS - 1].loss[i];
-            if (isnan(excess))
-                printf("%snull", i > 0 ? ", " : "");
+            double loss = losses[m].loss[i];
+            if (isfinite(loss))
+                printf("%s%.4g", i > 0 ? ", " : "", loss);
             else
-                printf("%s%.4g", i > 0 ? ", " : "", excess);
+                printf("%snull", i > 0 ? ", " : "");
         }
         printf("]}\n");
     }
