@@ -93,6 +93,8 @@ typedef struct train_result {
     train_bags *bags_asked; /* by round */
     size_t rounds, rows_spent;
     pboost_fit_report fit;
+    pboost_caveat warning[PBOOST_MAX_CAVEATS]; /* what a reader of the result must know */
+    size_t n_warnings;
     bool simulated;
     size_t unavailable, same_unit; /* rows left out */
     double seconds;
@@ -117,13 +119,6 @@ json_t *train_describe_plan(const train_result *result);
 pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
                                 const train_arguments *a, const train_data *data,
                                 const pboost_coef *coef, pboost_error *err);
-/* What a reader of the result must know, one line each; returns how many. */
-#define TRAIN_MAX_WARNINGS 12
-typedef struct train_warning {
-    char text[300];
-} train_warning;
-size_t train_warnings(train_warning *out, const train_arguments *a, const train_data *data,
-                      const train_result *r);
 
 pboost_status train_print(cli_context *cli, const train_arguments *a, const train_data *data,
                           const train_result *result, pboost_error *err);

@@ -138,6 +138,21 @@ static void take_chosen(train_result *result)
     result->covariance = NULL;
 }
 
+/* Of the last fit, which gave coef. */
+static void take_warnings(train_result *result, const train_data *data, const pboost_coef *coef)
+{
+    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_fitted fit = {.report = &result->fit,
+                         .options = &result->fit_options,
+                         .x = &x,
+                         .coef = coef,
+                         .one_row_bags = data->one_row_bags,
+                         .column = (const char *const *)data->encoding.column,
+                         .feature_bags = "--bags features",
+                         .sandwich = "--covariance sandwich"};
+    result->n_warnings = pboost_caveats(result->warning, &fit);
+}
+
 static void take_outcome(train_result *result, const pboost_run *run, const train_data *data)
 {
     size_t n = data->cols + 1;
@@ -147,6 +162,7 @@ static void take_outcome(train_result *result, const pboost_run *run, const trai
     memcpy(result->history, run->history, result->rounds * sizeof *result->history);
     result->fit = *run->report;
     take_chosen(result);
+    take_warnings(result, data, run->coef);
     if (result->covariance == NULL)
         return;
     memcpy(result->covariance, run->covariance, n * n * sizeof(double));
@@ -202,6 +218,7 @@ pboost_status train_run_given(train_result *result, const train_data *data, pboo
     TRY(pboost_answers_fit(&coef, &result->fit, result->covariance, &x, data->weight, data->offset,
                            &data->given, 0, &result->fit_options, err));
     take_chosen(result);
+    take_warnings(result, data, &coef);
     TRY(measure_round(result, 0, data, &data->given, &coef, NULL, err));
     TRY(keep_coef(&result->path[0], &coef, data, err));
     if (result->covariance != NULL)
