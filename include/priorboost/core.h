@@ -631,6 +631,21 @@ PBOOST_API pboost_status pboost_run_simulate(pboost_run *out, const pboost_matri
                                              const pboost_simulation *simulation,
                                              pboost_error *err);
 
+/* What training gave, in memory of the caller's: nothing is left to close. */
+typedef struct pboost_outcome {
+    pboost_fit_report *report; /* of the last fit */
+    pboost_round *history;     /* by round */
+    double *path;              /* by round: cols + 1 entries, the intercept last */
+    double *covariance; /* (cols+1) x (cols+1), left alone where the estimator has none; or NULL */
+    size_t caveats;     /* how many pboost_caveats tells of the last fit */
+} pboost_outcome;
+
+/* As pboost_run_simulate, in one call; on failure *out and what it points to are as they were. */
+PBOOST_API pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x,
+                                         const double *label, const double *weight,
+                                         const double *offset, const pboost_simulation *simulation,
+                                         pboost_error *err);
+
 /* ---- Planner --------------------------------------------------------------------------------- */
 
 /* I(theta) = sum_B J_B J_B' / (phi a_B + c_B): what answers about these bags will tell, before any is
