@@ -250,7 +250,7 @@ static void a_column_is_called_by_its_name(void **state)
     assert_only(&f, PBOOST_CAVEAT_RANK, expected);
     long_name[99] = 'b';
     long_name[100] = '\0';
-    snprintf(expected, sizeof expected, "column '%s' adds", long_name);
+    snprintf(expected, sizeof expected, "column '%.100s' adds", long_name);
     assert_only(&f, PBOOST_CAVEAT_RANK, expected);
 }
 
