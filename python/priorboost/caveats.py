@@ -12,6 +12,7 @@ from . import _library
 from ._library import address, lib
 from .data import Array, matrix
 from .options import FAMILIES
+from .planner import Plan, plan_caveats
 
 
 def warn_of_fit(
@@ -37,3 +38,9 @@ def warn_of_fit(
     for caveat in caveats[: lib.caveats(caveats, fitted)]:
         kind = ConvergenceWarning if caveat.kind == _library.UNCONVERGED else UserWarning
         warnings.warn(caveat.text.decode("utf-8", "replace"), kind, stacklevel=3)
+
+
+def warn_of_plan(plan: Plan, n_columns: int) -> None:
+    """Warn, where fit was called, of what the plan that it followed expected."""
+    for text in plan_caveats(plan, n_columns):
+        warnings.warn(text, stacklevel=3)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _library
 from ._library import address, lib, matrix
-from .caveats import warn_of_fit
+from .caveats import warn_of_fit, warn_of_plan
 from .columns import PLAIN, Columns
 from .data import (
     Array,
@@ -159,6 +159,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
                 raise
         if result.outcome.caveats:
             warn_of_fit(self, result.report, fitted_on, result.path[-1], result.one_row_bags)
+        if result.plan is not None:
+            warn_of_plan(result.plan, fitted_on.shape[1])
         if columns is not PLAIN:
             columns.restore(result)
             result.limits = columns.limits

@@ -6,6 +6,7 @@ import ctypes
 import math
 import warnings
 import weakref
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -200,19 +201,23 @@ def plan(
         result = _read_plan(found)
     finally:
         lib.plan_free(found)
-    if result.hopeless:
-        warnings.warn(
-            "no way of asking is expected to do clearly better than a model that knows only the "
-            f"mean (excess {result.constant:.3g}); a larger epsilon or more rows are needed",
-            stacklevel=2,
-        )
-    if result.rare:
-        warnings.warn(
-            f"only about {result.events:.3g} events are expected, fewer than ten for each of "
-            f"{values.shape[1] + 1} weights",
-            stacklevel=2,
-        )
+    for text in plan_caveats(result, values.shape[1]):
+        warnings.warn(text, stacklevel=2)
     return result
+
+
+def plan_caveats(plan: Plan, n_columns: int) -> Iterator[str]:
+    """Yield what the reader of a plan, or of what came of it, must know."""
+    if plan.hopeless:
+        yield (
+            "no way of asking is expected to do clearly better than a model that knows only the "
+            f"mean (excess {plan.constant:.3g}); ask for a larger epsilon or more rows"
+        )
+    if plan.rare:
+        yield (
+            f"only about {plan.events:.3g} events are expected, fewer than ten for each of "
+            f"{n_columns + 1} weights"
+        )
 
 
 def plan_options(

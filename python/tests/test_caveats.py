@@ -58,6 +58,8 @@ CASES = [
       "random_state": 1}, ["mixed"]),
     ("few", ["--min-bag", 2, "--rounds", 1, "--epsilon", "0.01", "--bounds", "0,1", "--seed", 2],
      {"min_bag": 2, "rounds": 1, "epsilon": 0.01, "random_state": 2}, ["even the mean"]),
+    ("plain", ["--min-bag", 4, "--auto", "--epsilon", "0.01", "--bounds", "0,1", "--seed", 2],
+     {"min_bag": 4, "epsilon": 0.01, "random_state": 2}, ["no way of asking"]),
 ]  # fmt: skip
 
 
@@ -125,6 +127,15 @@ def test_columns_are_called_by_their_names():
     frame = frame[["twice", *frame.columns[:-1]]]
     with pytest.warns(UserWarning, match="column 'größe 0' adds nothing"):
         model.fit(frame, y)
+
+
+def test_counts_run_away_in_their_own_words():
+    X, _ = make_table("poisson", n=100)
+    report = _library.FitReport(converged=True, first_dropped=2**64 - 1, separable=True, eta_sd=9.0)
+    model = pb.PriorBoostPoissonRegressor()
+    with pytest.warns(UserWarning, match="the fit ran away") as caught:
+        warn_of_fit(model, report, X, np.ones(5))
+    assert len(caught) == 1
 
 
 def test_single_rows_are_labels():

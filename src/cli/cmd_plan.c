@@ -265,7 +265,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
          "the labels' variance is P times the family's"},
         {"--model-error", "V", cli_read_not_negative, &a.model_error, NULL,
          "variance that a wrong model leaves in every answer;\n"
-         "default: 1 % of the variance of the means"},
+         "default: 5 % of the variance of the means"},
         {"--l2", "L", cli_read_not_negative, &t->l2, NULL,
          "the penalty to plan for; default by family"},
         {"--no-intercept", NULL, NULL, &t->no_intercept, NULL, "fit none"},

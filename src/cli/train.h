@@ -5,6 +5,7 @@
 #include <priorboost/ledger.h>
 
 #include "data.h"
+#include "plan_page.h"
 
 /* The command line, read. */
 typedef struct train_arguments {
@@ -79,6 +80,12 @@ typedef struct train_bags {
         spread; /* root mean square of predictions about their bag's mean, by the round's model */
 } train_bags;
 
+/* One line of the fit's caveats or of the plan's. */
+#define TRAIN_MAX_WARNINGS (PBOOST_MAX_CAVEATS + PLAN_MAX_WARNINGS)
+typedef struct train_warning {
+    char text[300];
+} train_warning;
+
 /* What a run gave. */
 typedef struct train_result {
     pboost_trainer_options options;
@@ -93,7 +100,7 @@ typedef struct train_result {
     train_bags *bags_asked; /* by round */
     size_t rounds, rows_spent;
     pboost_fit_report fit;
-    pboost_caveat warning[PBOOST_MAX_CAVEATS]; /* what a reader of the result must know */
+    train_warning warning[TRAIN_MAX_WARNINGS]; /* what a reader of the result must know */
     size_t n_warnings;
     bool simulated;
     size_t unavailable, same_unit; /* rows left out */

@@ -30,8 +30,6 @@
 #define LEAST_VARIANCE 1e-150
 #define FIRST_REFRESHES 4 /* with a wide prior, until V is about right */
 #define DOUBT 3.0 /* standard errors; noise has long tails, and the dispersion is its square */
-/* Times the information about a weight: no more than shrinks it to nothing. */
-#define MOST_RIDGE 100.0
 
 bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const double *offset,
                          const pboost_answers *answers, size_t first_bag)
@@ -112,18 +110,17 @@ static void refresh_weights(aggregate_fit *fit)
     }
 }
 
-/* The default prior has a standard deviation of the linear predictor of 2 (logistic), sd(y) (linear)
- * or 1 (Poisson), evenly over the columns; lambda / phi is one over the variance of a weight. */
+/* Of the linear predictor under the wide prior, evenly over the columns.  No label being seen, Var(y) of a
+ * linear model is that of the fit's linear predictor, and phi. */
+static double wide_spread(const aggregate_fit *fit)
+{
+    return pboost_prior_spread(fit->family, fit->point.eta_sd, fit->phi);
+}
+
+/* lambda / phi is one over the variance of a weight. */
 static double default_lambda(const aggregate_fit *fit)
 {
-    double d = (double)fit->pass.cols, spread = 1.0;
-    if (fit->family->family == PBOOST_LOGISTIC)
-        spread = 4.0;
-    if (fit->family->family == PBOOST_LINEAR)
-        spread = fit->spread;
-    if (spread > 0.0 || fit->most_lambda < INFINITY)
-        return fmin(fit->phi * d / spread, fit->most_lambda);
-    return 0.0;
+    return fit->spread > 0.0 ? fit->phi * (double)fit->pass.cols / fit->spread : 0.0;
 }
 
 static void refresh_penalty(aggregate_fit *fit)
@@ -174,6 +171,7 @@ static void refresh_dispersion(aggregate_fit *fit, double freedom)
         return;
     fit->phi = pboost_dispersion(&errors, fmax(bags - freedom, 1.0));
     double error = pboost_dispersion_error(&errors, fit->phi);
+    fit->measured_phi = fit->phi;
     fit->least_phi = fmax(fit->phi - DOUBT * error, 0.0);
     if (has_noise(&fit->data) && fit->phi < error) {
         fit->phi = error;
@@ -183,34 +181,29 @@ static void refresh_dispersion(aggregate_fit *fit, double freedom)
         fit->phi = fmax(fit->phi, 1.0);
 }
 
-/* Var(y), no label being seen: of the fit's linear predictor, and phi.  Where answers are noisy both
- * may be noise for the most part, and a ridge that believed them would be too weak when it is needed
- * most.  So only what is beyond doubt counts there, whatever noise and chance may account for taken
- * off. */
-static void refresh_spread(aggregate_fit *fit, double signal)
+/* Where answers are noisy the fit's own spread may be noise for the most part, and a ridge that believed
+ * it, or a wide prior, would be too weak when it is needed most.  So there the answers are asked what they
+ * show of the weights (shown.c); for linear models of phi counts what is beyond doubt. */
+static void refresh_spread(aggregate_fit *fit, double ridge)
 {
-    size_t n = fit->pass.n_parameters;
-    double sd = fit->point.eta_sd, information = 0.0;
-    fit->wide_spread = sd * sd + fit->phi;
+    fit->wide_spread = wide_spread(fit);
     if (fit->signal_work == NULL || fit->refreshes++ < FIRST_REFRESHES) {
         fit->spread = fit->wide_spread; /* phi starts with all of the signal in it */
         return;
     }
-    /* Judged once, by the weights as the wide prior leaves them: judged again by its own result, a ridge
-     * shrinks step by step what it should not. */
-    if (fit->refreshes > FIRST_REFRESHES + 1)
-        return;
-    fit->spread = signal + fit->least_phi;
-    for (size_t i = fit->options->intercept; i < n; i++)
-        information += (fit->lm.matrix[i * n + i] - fit->penalty[i]) / (double)fit->pass.cols;
-    fit->most_lambda = MOST_RIDGE * information;
+    /* Judged once, by the weights as the wide prior leaves them. */
+    if (fit->refreshes == FIRST_REFRESHES + 1) {
+        double shown = fit->phi * (double)fit->pass.cols / ridge;
+        fit->spread = fit->family->prior_spread > 0.0 ? fmin(shown, fit->wide_spread)
+                                                      : shown + fit->least_phi;
+    }
 }
 
 /* For the one refresh that judges by it: it takes d^3. */
-static double signal_of(const aggregate_fit *fit)
+static double ridge_shown(const aggregate_fit *fit)
 {
     bool judges = fit->signal_work != NULL && fit->refreshes == FIRST_REFRESHES;
-    return judges ? pboost_signal_variance(fit, fit->signal_work) : 0.0;
+    return judges ? pboost_ridge_shown(fit, fit->signal_work) : 0.0;
 }
 
 /* ---- Start ---------------------------------------------------------------------------------- */
@@ -249,15 +242,14 @@ static void start(aggregate_fit *fit, const pboost_coef *coef)
 {
     double *x = fit->parameter, *given = fit->lm.trial;
     bool warm = coef != NULL && fit->options->l2 != 0.0 && !is_zero(coef->theta, coef->n);
-    fit->phi = 1.0;
+    fit->phi = fit->measured_phi = 1.0;
     memset(x, 0, fit->pass.n_parameters * sizeof *x);
     if (fit->options->intercept)
         x[0] = pboost_constant_intercept(&fit->data.rows, fit->options->family, fit->start_mean);
     move_to(fit, x);
     refresh_dispersion(fit, 1.0);
-    fit->most_lambda = INFINITY;
     fit->refreshes = 0;
-    fit->spread = fit->point.eta_sd * fit->point.eta_sd + fit->phi;
+    fit->spread = fit->wide_spread = wide_spread(fit);
     double constant = misfit(fit);
     if (!warm || fit->mean_hidden)
         return; /* NOLINT(clang-analyzer-unix.Malloc): x belongs to the fit */
@@ -312,7 +304,7 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
 
     *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     start(fit, coef);
-    for (;;) {
+    for (size_t refreshes = 1;; refreshes++) { /* one that moves nothing takes no step */
         refresh_weights(fit);
         refresh_penalty(fit);
         if (report->iterations == 0)
@@ -326,15 +318,15 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
         TRY(pboost_watch_check(o->watch, err));
         report->iterations += last.steps;
-        double phi = fit->phi, spread = fit->spread, signal = signal_of(fit);
+        double phi = fit->phi, spread = fit->spread, ridge = ridge_shown(fit);
         refresh_dispersion(fit, effective_freedom(fit));
-        refresh_spread(fit, signal);
+        refresh_spread(fit, ridge);
         bool settled =
             fabs(fit->phi - phi) <= SETTLED * phi && fabs(fit->spread - spread) <= SETTLED * spread;
         bool early = fit->signal_work != NULL && fit->refreshes <= FIRST_REFRESHES;
         report->converged = last.converged && last.steps == 0 && settled && !early;
-        if (report->converged || report->iterations >= most || fit->mean_hidden ||
-            (last.stuck && last.steps > 0 && settled && !early))
+        if (report->converged || report->iterations >= most || refreshes >= most ||
+            fit->mean_hidden || (last.stuck && last.steps > 0 && settled && !early))
             break;
     }
     report->converged = report->converged || fit->mean_hidden;
@@ -440,9 +432,11 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
     answer_mean mean = pboost_answer_mean(data, NULL, options->family);
     out->start_mean = mean.nearest;
     out->mean_hidden = options->intercept && (mean.outside || mean.unclear);
-    TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
     if (machines == NULL)
-        TRY(pboost_gather_rows(&out->rows, &data->rows, &out->units, options->threads, err));
+        TRY(pboost_gather_rows(&out->rows, &out->units, &data->rows, options->intercept,
+                               options->threads, err));
+    else
+        TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
     TRY(pboost_bagpass_init(&out->pass, machines == NULL ? &out->rows.rows : &data->rows,
                             options->family, options->intercept,
                             machines == NULL ? NULL : &out->units.units, options->threads, err));
@@ -453,8 +447,10 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
     NEED(out->penalty = calloc(n, sizeof(double)), err);
     NEED(out->residual = pboost_alloc(bags, sizeof(double)), err);
     NEED(out->weight = pboost_alloc(bags, sizeof(double)), err);
-    if (options->family == PBOOST_LINEAR && options->l2 < 0.0 && has_noise(data))
-        NEED(out->signal_work = pboost_alloc(2 * n * n, sizeof(double)), err);
+    if (options->l2 < 0.0 && out->family->ridge_judged && has_noise(data))
+        NEED(out->signal_work =
+                 pboost_alloc(pboost_shown_work_size(out->pass.cols), sizeof(double)),
+             err);
 done:
     if (st != PBOOST_OK)
         pboost_aggregate_free(out);

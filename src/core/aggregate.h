@@ -26,11 +26,11 @@ typedef struct {
     double *weight;              /* by bag: 1/V, frozen while the minimiser works */
     double lambda, multiple;     /* in standard units; its multiple of the default */
     double phi, freedom;
+    double measured_phi;        /* before it was raised to its standard error, or to Poisson's */
     double least_phi;           /* what is beyond doubt of it */
-    double spread, wide_spread; /* linear: Var(y) as the ridge takes it, and what it may be */
-    double most_lambda;         /* beyond which a ridge changes nothing any more */
+    double spread, wide_spread; /* of eta as the ridge takes it, and what it may be */
     size_t refreshes;           /* of the spread under noise */
-    double *signal_work;        /* linear under noise: for shown.c; else NULL */
+    double *signal_work;        /* under noise: for shown.c; else NULL */
     bool floored;
     double start_mean; /* of the constant model */
     bool mean_hidden;  /* by noise: then that is the solution (constant.c) */

@@ -159,20 +159,60 @@ static void finish_bag(const moments_task *task, size_t bag, const bag_sums *sum
     memset(jacobian + p->cols, 0, (p->stride - p->n_parameters) * sizeof *jacobian);
 }
 
-/* The linear predictors of `count` rows from position `at` on, with their panel. */
-static glm_panel load_panel(double *eta, const moments_task *task, double *work, size_t at,
-                            size_t count)
+/* Rows of a chunk: a panel, or where they lie. */
+typedef struct {
+    glm_panel panel;
+    glm_table table; /* count 0: it is a panel */
+} loaded_rows;
+
+/* Rows side by side are read where they lie; eight columns are a panel as they are. */
+static bool lie_side_by_side(const bag_pass *p)
+{
+    const pboost_matrix *x = p->bags.x;
+    return p->bags.row == NULL && p->units.shift == NULL && x->type == PBOOST_F64 &&
+           x->col_stride == 1 && p->cols > PANEL_LANES;
+}
+
+/* `count` rows from position `at` on, with their linear predictors. */
+static loaded_rows load_rows(double *eta, const moments_task *task, double *work, size_t at,
+                             size_t count)
 {
     const bag_pass *p = task->pass;
     const size_t *row = p->bags.row;
-    pboost_samples samples = {.x = p->bags.x, .row = row, .n = at + count};
-    panel_rows rows = {at, count, 1, p->units.shift};
-    const double *x = pboost_panel_gather(work, p->capacity, &samples, rows);
-    glm_panel panel = {.x = x, .capacity = p->capacity, .count = count, .blocks = p->blocks};
-    p->kernels->eta(eta, panel, p->theta, task->intercept);
+    loaded_rows loaded = {0};
+    if (lie_side_by_side(p)) {
+        const pboost_matrix *x = p->bags.x;
+        loaded.table = (glm_table){.x = (const double *)x->data + (ptrdiff_t)at * x->row_stride,
+                                   .row_stride = x->row_stride,
+                                   .count = count,
+                                   .cols = p->cols};
+        p->kernels->eta_table(eta, &loaded.table, p->theta, task->intercept);
+    } else {
+        pboost_samples samples = {.x = p->bags.x, .row = row, .n = at + count};
+        panel_rows rows = {at, count, 1, p->units.shift};
+        loaded.panel = (glm_panel){.x = pboost_panel_gather(work, p->capacity, &samples, rows),
+                                   .capacity = p->capacity,
+                                   .count = count,
+                                   .blocks = p->blocks};
+        p->kernels->eta(eta, loaded.panel, p->theta, task->intercept);
+    }
     for (size_t r = 0; p->bags.offset != NULL && r < count; r++)
         eta[r] += p->bags.offset[row != NULL ? row[at + r] : at + r];
-    return panel;
+    return loaded;
+}
+
+/* product += the sum of weight_r x_r over rows first .. last-1. */
+static void add_product(double *product, const bag_pass *p, const loaded_rows *rows,
+                        const double *weight, size_t first, size_t last)
+{
+    glm_table part = rows->table;
+    if (part.count == 0) {
+        p->kernels->product(product, rows->panel, weight, first, last);
+        return;
+    }
+    part.x += (ptrdiff_t)first * part.row_stride;
+    part.count = last - first;
+    p->kernels->gradient_table(product, &part, weight + first);
 }
 
 static void add_rows(bag_sums *sums, const bag_pass *p, size_t at, const double *mean,
@@ -211,7 +251,7 @@ static void moments_chunk(void *context, size_t chunk, int worker)
 
     for (size_t at = start[bag]; at < end; at += p->capacity) {
         size_t count = smaller(p->capacity, end - at);
-        glm_panel panel = load_panel(eta, task, work, at, count);
+        loaded_rows rows = load_rows(eta, task, work, at, count);
         p->kernels->family[p->family].moments(mean, variance, eta, count);
         for (size_t r = 0; r < count; r++) {
             total[0] += eta[r];
@@ -220,7 +260,7 @@ static void moments_chunk(void *context, size_t chunk, int worker)
         for (size_t r = 0; r < count;) {
             size_t last = smaller(start[bag + 1] - at, count);
             add_rows(&sums, p, at + r, mean + r, variance + r, last - r);
-            p->kernels->product(sums.product, panel, variance, r, last);
+            add_product(sums.product, p, &rows, variance, r, last);
             r = last;
             if (start[bag + 1] > at + r)
                 break;

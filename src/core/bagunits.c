@@ -13,6 +13,8 @@
 
 #define SHIFT_RATIO 16.0           /* mean over standard deviation from which a column is shifted */
 #define SUM_ROWS ((size_t)1 << 14) /* of a chunk */
+#define ROWS_AHEAD 12
+#define LINE (64 / sizeof(double)) /* of the cache */
 #define CONSTANT 1e-13             /* deviation over magnitude that is rounding alone */
 
 void pboost_units_free(standard_units *u)
@@ -26,8 +28,26 @@ void pboost_units_free(standard_units *u)
 typedef struct {
     const bag_rows *bags;
     const double *base;
-    double *sums; /* by chunk: sums, then squares */
+    double *sums;     /* by chunk: sums, then squares, then room for a row */
+    double *row_room; /* NULL: where rows go, side by side */
 } column_task;
+
+/* Rows of a bag lie anywhere in the table: ask for each some time before it is needed. */
+static void ask_for(const pboost_matrix *x, size_t row)
+{
+    const double *from = (const double *)x->data + (ptrdiff_t)row * x->row_stride;
+    for (size_t j = 0; j < x->cols; j += LINE)
+        __builtin_prefetch(from + j);
+    __builtin_prefetch(from + x->cols - 1); /* it may begin in the middle of a line */
+}
+
+static void copy_row(double *restrict to, const pboost_matrix *x, size_t row, bool adjacent)
+{
+    if (adjacent)
+        memcpy(to, (const double *)x->data + (ptrdiff_t)row * x->row_stride, x->cols * sizeof *to);
+    for (size_t j = 0; !adjacent && j < x->cols; j++)
+        to[j] = pboost_matrix_at(x, row, j);
+}
 
 static void sum_chunk(void *context, size_t chunk, int worker)
 {
@@ -36,34 +56,43 @@ static void sum_chunk(void *context, size_t chunk, int worker)
     size_t d = bags->x->cols, first = bags->start[0] + chunk * SUM_ROWS;
     size_t end =
         bags->start[bags->n_bags] - first < SUM_ROWS ? bags->start[bags->n_bags] : first + SUM_ROWS;
-    double *sum = task->sums + chunk * 2 * d, *square = sum + d;
+    double *restrict sum = task->sums + chunk * 3 * d, *restrict square = sum + d;
+    double *room = square + d;
+    bool adjacent = bags->x->type == PBOOST_F64 && bags->x->col_stride == 1;
     (void)worker;
     memset(sum, 0, 2 * d * sizeof *sum);
-    for (size_t i = first; i < end; i++)
+    for (size_t i = first; i < end; i++) {
+        if (task->row_room != NULL)
+            room = task->row_room + (i - bags->start[0]) * d;
+        if (adjacent && i + ROWS_AHEAD < end)
+            ask_for(bags->x, bags->row[i + ROWS_AHEAD]);
+        copy_row(room, bags->x, bags->row[i], adjacent);
         for (size_t j = 0; j < d; j++) {
-            double v = pboost_matrix_at(bags->x, bags->row[i], j) - task->base[j];
+            double v = room[j] - task->base[j];
             sum[j] += v;
             square[j] += v * v;
         }
+    }
 }
 
-/* Sums of x - base and of its square, by column; base is the first row. */
-static pboost_status sum_columns(double *sum, double *square, double *base, const bag_rows *bags,
-                                 int threads, pboost_error *err)
+/* Sums of x - base and of its square, by column; base is the first row.  rows (NULL: not wanted) gets the
+ * rows side by side. */
+static pboost_status sum_columns(double *sum, double *square, double *base, double *rows,
+                                 const bag_rows *bags, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t d = bags->x->cols, n = bags->start[bags->n_bags] - bags->start[0];
     size_t chunks = (n + SUM_ROWS - 1) / SUM_ROWS;
-    column_task task = {.bags = bags, .base = base};
+    column_task task = {.bags = bags, .base = base, .row_room = rows};
     for (size_t j = 0; j < d; j++)
         base[j] = pboost_matrix_at(bags->x, bags->row[bags->start[0]], j);
-    NEED(task.sums = pboost_alloc(chunks * 2 * d, sizeof *task.sums), err);
+    NEED(task.sums = pboost_alloc(chunks * 3 * d, sizeof *task.sums), err);
     pboost_parallel(chunks, threads, sum_chunk, &task);
     for (size_t j = 0; j < d; j++) {
         sum[j] = square[j] = 0.0;
         for (size_t c = 0; c < chunks; c++) {
-            sum[j] += task.sums[c * 2 * d + j];
-            square[j] += task.sums[c * 2 * d + d + j];
+            sum[j] += task.sums[c * 3 * d + j];
+            square[j] += task.sums[c * 3 * d + d + j];
         }
     }
 done:
@@ -88,8 +117,9 @@ static void set_column(standard_units *u, size_t j, double base, double mean, do
     u->scale[j] = deviation > CONSTANT * (fabs(base) + sqrt(square)) ? deviation : 1.0;
 }
 
-pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool intercept,
-                                int threads, pboost_error *err)
+/* The units, and the rows on the way to them where `rows` is not NULL. */
+static pboost_status find_units(standard_units *out, double *rows, const bag_rows *bags,
+                                bool intercept, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     bag_machines *machines = bags->machines;
@@ -107,7 +137,7 @@ pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool 
         memcpy(base, machines->parts->base, cols * sizeof *base);
         TRY(machines->parts->columns(machines->parts->self, sum, err));
     } else {
-        TRY(sum_columns(sum, square, base, bags, threads, err));
+        TRY(sum_columns(sum, square, base, rows, bags, threads, err));
     }
     for (size_t j = 0; j < cols; j++) {
         set_column(out, j, base[j], sum[j] / (double)n, square[j] / (double)n, intercept);
@@ -132,7 +162,11 @@ done:
     return st;
 }
 
-#define GATHER_ROWS ((size_t)1 << 13) /* of a chunk */
+pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool intercept,
+                                int threads, pboost_error *err)
+{
+    return find_units(out, NULL, bags, intercept, threads, err);
+}
 
 typedef struct {
     gathered_rows *out;
@@ -140,35 +174,35 @@ typedef struct {
     const standard_units *units;
 } gather_task;
 
-static void gather_chunk(void *context, size_t chunk, int worker)
+/* Rows are there; they change their units, and what goes with them follows. */
+static void standardise_chunk(void *context, size_t chunk, int worker)
 {
     const gather_task *task = context;
     const bag_rows *bags = task->bags;
     const standard_units *u = task->units;
-    size_t n = task->out->matrix.rows, d = u->cols, first = chunk * GATHER_ROWS;
-    size_t end = n - first < GATHER_ROWS ? n : first + GATHER_ROWS;
+    const double *shift = u->shift, *center = u->center, *scale = u->scale;
+    size_t n = task->out->matrix.rows, d = u->cols, first = chunk * SUM_ROWS;
+    size_t end = n - first < SUM_ROWS ? n : first + SUM_ROWS;
     (void)worker;
     for (size_t i = first; i < end; i++) {
-        size_t row = bags->row[bags->start[0] + i];
-        double *to = task->out->x + i * d;
-        for (size_t j = 0; j < d; j++) {
-            double v = pboost_matrix_at(bags->x, row, j);
-            to[j] = ((v - u->shift[j]) - u->center[j]) / u->scale[j];
-        }
-        if (bags->weight != NULL)
-            task->out->weight[i] = bags->weight[row];
-        if (bags->offset != NULL)
-            task->out->offset[i] = bags->offset[row];
+        double *restrict x = task->out->x + i * d;
+        for (size_t j = 0; j < d; j++)
+            x[j] = ((x[j] - shift[j]) - center[j]) / scale[j];
     }
+    for (size_t i = first; bags->weight != NULL && i < end; i++)
+        task->out->weight[i] = bags->weight[bags->row[bags->start[0] + i]];
+    for (size_t i = first; bags->offset != NULL && i < end; i++)
+        task->out->offset[i] = bags->offset[bags->row[bags->start[0] + i]];
 }
 
-pboost_status pboost_gather_rows(gathered_rows *out, const bag_rows *bags, const standard_units *u,
-                                 int threads, pboost_error *err)
+pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, const bag_rows *bags,
+                                 bool intercept, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t n = bags->start[bags->n_bags] - bags->start[0], cells;
+    size_t n = bags->start[bags->n_bags] - bags->start[0], cols = bags->x->cols, cells;
     *out = (gathered_rows){0};
-    if (__builtin_mul_overflow(n, u->cols, &cells))
+    *units = (standard_units){0};
+    if (__builtin_mul_overflow(n, cols, &cells))
         cells = SIZE_MAX;
     NEED(out->x = pboost_alloc_large(cells, sizeof *out->x), err);
     NEED(out->start = pboost_alloc(bags->n_bags + 1, sizeof *out->start), err);
@@ -176,11 +210,12 @@ pboost_status pboost_gather_rows(gathered_rows *out, const bag_rows *bags, const
         NEED(out->weight = pboost_alloc(n, sizeof *out->weight), err);
     if (bags->offset != NULL)
         NEED(out->offset = pboost_alloc(n, sizeof *out->offset), err);
+    TRY(find_units(units, out->x, bags, intercept, threads, err));
     for (size_t b = 0; b <= bags->n_bags; b++)
         out->start[b] = bags->start[b] - bags->start[0];
-    out->matrix = pboost_matrix_f64(out->x, n, u->cols);
-    gather_task task = {out, bags, u};
-    pboost_parallel((n + GATHER_ROWS - 1) / GATHER_ROWS, threads, gather_chunk, &task);
+    out->matrix = pboost_matrix_f64(out->x, n, cols);
+    gather_task task = {out, bags, units};
+    pboost_parallel((n + SUM_ROWS - 1) / SUM_ROWS, threads, standardise_chunk, &task);
     out->rows = (bag_rows){.x = &out->matrix,
                            .weight = out->weight,
                            .offset = out->offset,

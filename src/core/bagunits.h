@@ -32,9 +32,9 @@ typedef struct {
     size_t *start;
 } gathered_rows;
 
-/* out must not move: rows points into it. */
-pboost_status pboost_gather_rows(gathered_rows *out, const bag_rows *bags, const standard_units *u,
-                                 int threads, pboost_error *err);
+/* Finds the units as pboost_units_init does, in the same pass.  out must not move: rows points into it. */
+pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, const bag_rows *bags,
+                                 bool intercept, int threads, pboost_error *err);
 void pboost_gathered_free(gathered_rows *gathered);
 
 /* covariance ((cols+1) squared, intercept last, in the units of x) from that of the parameters. */

@@ -82,6 +82,26 @@ static void tell_of_column(telling *t, const pboost_fitted *fit)
          fit->report->rank, shown_length(name), name);
 }
 
+/* A NaN has no sign worth telling. */
+static void tell_of_spread(telling *t, const pboost_fitted *fit)
+{
+    pboost_family family = fit->options->family;
+    double sd = family != PBOOST_LINEAR ? fabs(predictor_sd(fit)) : 0.0;
+
+    if (!fit->report->separable && sd <= LARGE_SD)
+        return;
+    if (family == PBOOST_POISSON)
+        tell(t, PBOOST_CAVEAT_SEPARABLE,
+             "the linear predictor has standard deviation %.3g: no counts differ so much, the fit "
+             "ran away; do not rely on its numbers",
+             sd);
+    else
+        tell(t, PBOOST_CAVEAT_SEPARABLE,
+             "the linear predictor has standard deviation %.3g: the answers all but separate the "
+             "rows, and weights are as large as the penalty lets them be; their errors mean little",
+             sd);
+}
+
 static void tell_of_noise(telling *t, const pboost_fitted *fit)
 {
     const pboost_fit_report *r = fit->report;
@@ -143,12 +163,7 @@ size_t pboost_caveats(pboost_caveat *out, const pboost_fitted *fit)
              r->iterations);
     if (r->first_dropped < fit->x->cols)
         tell_of_column(&t, fit);
-    double sd = fit->options->family != PBOOST_LINEAR ? predictor_sd(fit) : 0.0;
-    if (r->separable || !(sd <= LARGE_SD))
-        tell(&t, PBOOST_CAVEAT_SEPARABLE,
-             "the linear predictor has standard deviation %.3g: the answers all but separate the "
-             "rows, and weights are as large as the penalty lets them be; their errors mean little",
-             fabs(sd)); /* a NaN has no sign worth telling */
+    tell_of_spread(&t, fit);
     tell_of_noise(&t, fit);
     tell_of_answers(&t, fit);
     if (fit->one_row_bags > 0)

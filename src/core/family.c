@@ -77,11 +77,11 @@ static double poisson_slope(double y, double v)
 
 static const family_info FAMILIES[] = {
     {PBOOST_LINEAR, "linear", "finite", "finite", any_finite, -INFINITY, INFINITY, identity,
-     identity, constant_variance, false, 1e-12, linear_slope},
+     identity, constant_variance, false, 1e-12, linear_slope, 0.0, true},
     {PBOOST_LOGISTIC, "logistic", "0 or 1", "between 0 and 1", zero_or_one, 0.0, 1.0, logistic_mean,
-     logistic_eta, logistic_variance, true, 1e-9, logistic_slope},
+     logistic_eta, logistic_variance, true, 1e-9, logistic_slope, 4.0, false},
     {PBOOST_POISSON, "poisson", "finite and not negative", "positive", not_negative, 0.0, INFINITY,
-     exp, log, identity, true, 1e-6, poisson_slope},
+     exp, log, identity, true, 1e-6, poisson_slope, 1.0, true},
 };
 
 #define N_FAMILIES (sizeof FAMILIES / sizeof *FAMILIES)

@@ -21,12 +21,20 @@ typedef struct {
     /* The slope of the loss at infinity along a direction in which eta changes by v: what decides
      * whether there is a finite minimiser. */
     double (*slope_at_infinity)(double y, double v);
+    double prior_spread; /* the variance of eta that a wide prior expects; 0: that of the labels */
+    bool ridge_judged;   /* under noise, by the answers: log odds alone have a scale of their own */
 } family_info;
 
 /* The row of the table; NULL for a value that is no family. */
 const family_info *pboost_family_info(pboost_family family);
 
 pboost_status pboost_family_check(pboost_family family, pboost_error *err);
+
+/* That of a family where eta varies and labels disperse so much. */
+static inline double pboost_prior_spread(const family_info *family, double eta_sd, double phi)
+{
+    return family->prior_spread > 0.0 ? family->prior_spread : eta_sd * eta_sd + phi;
+}
 
 /* The block functions of a family at the level of vector instructions in use. */
 static inline const family_kernels *pboost_family_kernels(pboost_family family)

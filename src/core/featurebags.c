@@ -75,7 +75,7 @@ static pboost_status feature_bags(pboost_bags *out, const pboost_samples *sample
     *out = (pboost_bags){0};
     TRY(check_request(samples, min_bag, err));
     pboost_samples plain = {.x = samples->x, .row = samples->row, .n = samples->n};
-    TRY(pboost_whiten(&white, &plain, 0, threads, err));
+    TRY(pboost_whiten(&white, &plain, 0, threads, watch, err));
     TRY(bags_of_white(out, &white, NULL, min_bag, threads, watch, err));
 done:
     pboost_white_free(&white);
@@ -136,7 +136,7 @@ static pboost_status hybrid_bags(pboost_bags *out, const pboost_samples *samples
         by_row[pboost_samples_row(samples, i)] = weight[i];
     pboost_samples weighted = {
         .x = samples->x, .row = samples->row, .n = samples->n, .weight = by_row};
-    TRY(pboost_whiten(&white, &weighted, 1, threads, err));
+    TRY(pboost_whiten(&white, &weighted, 1, threads, watch, err));
     add_score(&white, score);
     TRY(bags_of_white(out, &white, weight, min_bag, threads, watch, err));
 done:

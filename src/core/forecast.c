@@ -11,8 +11,8 @@
  * Var g = e and slopes of g that fall in any of d directions alike, g has a covariance with x of variance
  * (e/d) W S^-1 W in a bag.  But g cannot do more harm than noise of variance e in every answer, of which
  * little would get through where bags hardly differ: so of the two the smaller counts, direction by
- * direction (the parallel sum of matrices).  On two real tables, e being 1 % of the variance of the means,
- * that is about what larger bags really cost (docs/planner.md).
+ * direction (the parallel sum of matrices).  On two real tables, e being a few per cent of the variance of
+ * the means, that is about what larger bags really cost (docs/planner.md).
  *
  * A sample of rows stands for the table.  Bags on a sample are less alike than on the table, because
  * its tree is less deep: each level halves one of r directions, which leaves 1 - 2/pi of a normal's
@@ -221,6 +221,42 @@ done:
     return st;
 }
 
+/* What it costs that the ridge is judged by the noisy answers (shown.c) instead of known.  With kappa and w
+ * what it takes and leaves in a direction, the answers tell the logarithm of the weights' variance with
+ * information sum w^2 / 2, and being wrong in it by one costs kappa^2 w times the weights' variance; for
+ * weights that are all known alike that is the price of Stein's estimator.  Where hardly anything is left
+ * the estimate cannot be wrong by more than one, about: there is nothing more to lose. */
+static pboost_status price_of_judging(double *out, const population *p, const double *info,
+                                      pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters, first = p->intercept, d = m - first;
+    double *inverse = NULL, *b = NULL, *w = NULL, *product = NULL, *price = NULL;
+    double ridge = p->penalty[first], known = 0.0, total = 0.0;
+
+    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
+    NEED(b = calloc(4 * d * d, sizeof *b), err);
+    w = b + d * d, product = w + d * d, price = product + d * d;
+    TRY(invert(inverse, info, p->penalty, m, err));
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++) {
+            b[i * d + j] = inverse[(first + i) * m + first + j];
+            w[i * d + j] = (i == j) - ridge * b[i * d + j];
+        }
+    multiply(product, b, w, d);
+    multiply(price, product, b, d);
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++) {
+            known += 0.5 * w[i * d + j] * w[j * d + i];
+            total += ridge * price[i * d + j] * p->hessian[(first + i) * m + first + j];
+        }
+    *out = 0.5 * p->loss_scale * total / fmax(known, 1.0);
+done:
+    free(inverse);
+    free(b);
+    return st;
+}
+
 /* ---- Bags ---------------------------------------------------------------------------------- */
 
 /* Moves info towards what bags of equal rows would give by what deeper trees gain. */
@@ -343,7 +379,7 @@ pboost_status pboost_forecast_bags(forecast_result *out, population *p, const fo
     pboost_status st = PBOOST_OK;
     const pboost_bags *bags = f->bags;
     size_t m = p->n_parameters;
-    double *info = NULL, *most = NULL, *scatter = NULL, factor = 0.0;
+    double *info = NULL, *most = NULL, *scatter = NULL, factor = 0.0, price = 0.0;
     bag_telling t = {0};
 
     NEED(info = pboost_alloc(m * m, sizeof *info), err);
@@ -370,7 +406,10 @@ pboost_status pboost_forecast_bags(forecast_result *out, population *p, const fo
     TRY(loss_of(out, p, info, scatter, err));
     double cautious = out->excess;
     TRY(loss_of(out, p, info, info, err));
-    out->cautious = cautious;
+    if (p->ridge_judged)
+        TRY(price_of_judging(&price, p, info, err));
+    out->excess += price;
+    out->cautious = cautious + price;
 done:
     telling_free(&t);
     free(info);

@@ -17,6 +17,7 @@ typedef struct {
     size_t n_parameters;
     double *parameter; /* theta */
     double *penalty;   /* lambda / phi by parameter */
+    bool ridge_judged; /* by noisy answers, not known */
     double *hessian;   /* E b'' x x' */
     size_t *start;     /* every row of the sample as a bag of its own: */
     bag_pass pass;     /* ... */

@@ -6,25 +6,25 @@
  *
  * What the forecast cannot see is that the model is wrong.  A wrong model leaves in every answer a
  * deviation that larger bags do not average out: on real tables several per cent of the variance of
- * the means.  The recommendation therefore goes by a second figure, which counts what that deviation
- * does to the weights where bags are mixed (forecast.c), and prefers the smallest bags unless larger
- * ones are clearly better. */
+ * the means.  A second figure counts what that deviation does to the weights where bags are mixed
+ * (forecast.c), and the recommendation is what one would regret least whether the model is right or
+ * wrong. */
 #include "plan.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "family.h"
 #include "matrix.h"
 #include "try.h"
 #include "watch.h"
 
-#define CLEARLY 0.95     /* a loss less than this part of another is clearly better */
-#define BOUNDS_SLACK 1.5 /* bounds are so many times as wide as the labels need */
-#define HOPELESS 0.5     /* part of the constant model's excess that is as bad as that */
-#define BAGS_PER_WEIGHT                                                                            \
-    2.5 /* fewer bags than this a weight are not forecast: weights would hang on single bags */
-#define LEAST_BAGS 32 /* in all */
+#define CLEARLY 0.95      /* a loss less than this part of another is clearly better */
+#define BOUNDS_SLACK 1.5  /* bounds are so many times as wide as the labels need */
+#define HOPELESS 0.5      /* part of the constant model's excess that is as bad as that */
+#define BAGS_PER_WEIGHT 1 /* fewer are not forecast */
+#define LEAST_BAGS 32     /* in all */
 #define EVENTS_PER_WEIGHT 10
 #define MAX_SIZES 24
 
@@ -92,14 +92,16 @@ static double default_dispersion(const pboost_plan_options *o, size_t n, double 
     return o->family == PBOOST_POISSON ? 1.0 + 0.1 * mean : 1.0;
 }
 
-/* lambda / phi of the aggregate estimator, as it chooses it for itself. */
-static void set_penalty(population *p, const pboost_plan_options *o)
+/* lambda / phi of the aggregate estimator, as it chooses it for itself; judged, it sees where effects are
+ * smaller than the widest that it would expect. */
+static void set_penalty(population *p, const pboost_plan_options *o, bool noise)
 {
-    double d = (double)p->x->cols, spread = 1.0;
-    if (p->family == PBOOST_LOGISTIC)
-        spread = 4.0;
-    if (p->family == PBOOST_LINEAR)
-        spread = p->mean_variance + p->phi;
+    const family_info *family = pboost_family_info(p->family);
+    double sd = p->row.eta_sd, d = (double)p->x->cols;
+    double spread = pboost_prior_spread(family, sd, p->phi);
+    p->ridge_judged = noise && family->ridge_judged && o->l2 < 0.0;
+    if (p->ridge_judged && family->prior_spread > 0.0)
+        spread = fmin(spread, sd * sd);
     for (size_t j = 0; j < p->x->cols; j++) {
         double s = p->units.scale[j];
         p->penalty[p->intercept + j] = o->l2 >= 0.0 ? o->l2 / (p->phi * s * s) : d / spread;
@@ -135,7 +137,7 @@ static pboost_status believe(planner *p, pboost_plan *plan, pboost_error *err)
         FAIL(err, PBOOST_INVALID, "dispersion is %g; it must be positive and finite", pop->phi);
     p->model_error =
         isnan(belief->model_error) ? PLAN_MODEL_ERROR * pop->mean_variance : belief->model_error;
-    set_penalty(pop, o);
+    set_penalty(pop, o, false);
     plan->mean = pop->mean;
     plan->dispersion = pop->phi;
     plan->model_error = p->model_error;
@@ -218,6 +220,7 @@ static pboost_status aggregate_point(pboost_plan_point *point, planner *p,
 
     f.model_error = p->model_error;
     TRY(noise_scale(&f.noise_scale, &p->options->rules, point->epsilon, err));
+    set_penalty(&p->population, p->options, f.noise_scale > 0.0);
     TRY(pboost_forecast_bags(&result, &p->population, &f, err));
     point->excess = result.excess;
     point->cautious = result.cautious;
@@ -296,23 +299,34 @@ static bool same_manner(const pboost_plan_point *a, const pboost_plan_point *b)
     return a->estimator == b->estimator && a->bags == b->bags && a->rounds == b->rounds;
 }
 
+/* How many times as bad as the best a point is, whether the model is right or wrong: the larger of both,
+ * over all points of the same epsilon. */
+static double regret(const pboost_plan *plan, const pboost_plan_point *point)
+{
+    double excess = INFINITY, cautious = INFINITY;
+    for (size_t i = 0; i < plan->n_points; i++)
+        if (same_epsilon(plan->point[i].epsilon, point->epsilon)) {
+            excess = fmin(excess, plan->point[i].excess);
+            cautious = fmin(cautious, plan->point[i].cautious);
+        }
+    return fmax(point->excess / excess, point->cautious / cautious);
+}
+
 /* The best bag size of the first, simplest manner that no other beats clearly. */
 static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
 {
     const pboost_plan_point *point = plan->point;
-    size_t least = 0, best = SIZE_MAX;
+    double least = INFINITY;
+    size_t best = SIZE_MAX;
     for (size_t i = 0; i < plan->n_points; i++)
-        if (same_epsilon(point[i].epsilon, epsilon) &&
-            (!same_epsilon(point[least].epsilon, epsilon) ||
-             point[i].cautious < point[least].cautious))
-            least = i;
+        if (same_epsilon(point[i].epsilon, epsilon))
+            least = fmin(least, regret(plan, &point[i]));
     for (size_t i = 0; i < plan->n_points; i++) {
-        bool first = best == SIZE_MAX;
         if (!same_epsilon(point[i].epsilon, epsilon) ||
-            !(point[i].cautious * CLEARLY <= point[least].cautious || i == least))
+            !(regret(plan, &point[i]) * CLEARLY <= least))
             continue;
-        if (first ||
-            (same_manner(&point[i], &point[best]) && point[i].cautious < point[best].cautious))
+        if (best == SIZE_MAX || (same_manner(&point[i], &point[best]) &&
+                                 regret(plan, &point[i]) < regret(plan, &point[best])))
             best = i;
     }
     return best == SIZE_MAX ? 0 : best;
@@ -333,7 +347,7 @@ static void explain(pboost_plan *plan, const planner *p)
         snprintf(plan->reason, sizeof plan->reason,
                  "the noise outweighs what larger bags lose: bags of %zu are forecast an excess "
                  "loss of %.3g, bags of %zu one of %.3g",
-                 best->bag_size, best->cautious, k, smallest->cautious);
+                 best->bag_size, best->excess, k, smallest->excess);
     else
         snprintf(plan->reason, sizeof plan->reason,
                  "%s bags of %zu are forecast an excess loss of %.3g, %.2g times that with all "
@@ -349,12 +363,13 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
     forecast_result labels = {0};
     pboost_bags bags = {0};
 
+    set_penalty(pop, p->options, false);
     TRY(pboost_forecast_labels(&labels, pop, (double)p->n, err));
     plan->all_labels = labels.excess;
     plan->constant = pboost_forecast_constant(pop);
     plan->best = recommend(plan, p->options->rules.epsilon);
     const pboost_plan_point *best = &plan->point[plan->best];
-    plan->hopeless = best->cautious >= HOPELESS * plan->constant;
+    plan->hopeless = best->excess >= HOPELESS * plan->constant;
     plan->events = NAN;
     if (pop->family == PBOOST_LOGISTIC)
         plan->events = (double)p->n * fmin(pop->mean, 1.0 - pop->mean);
@@ -375,6 +390,7 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
     forecast_bags f = {.bags = &bags, .repeat = repeat, .levels = log2(repeat)};
     forecast_result result = {.column = plan->se};
     TRY(noise_scale(&f.noise_scale, &p->options->rules, best->epsilon, err));
+    set_penalty(pop, p->options, f.noise_scale > 0.0);
     TRY(pboost_forecast_bags(&result, pop, &f, err));
 done:
     pboost_bags_free(&bags);
@@ -416,7 +432,7 @@ static pboost_status score_rows(planner *p, pboost_error *err)
 /* Sizes k, 2k, 4k, ... as long as there are enough bags. */
 static size_t bag_sizes(size_t *size, size_t n, size_t cols, size_t k)
 {
-    size_t count = 0, least = (size_t)(BAGS_PER_WEIGHT * (double)(cols + 1));
+    size_t count = 0, least = BAGS_PER_WEIGHT * (cols + 1);
     least = least > LEAST_BAGS ? least : LEAST_BAGS;
     for (size_t s = k; count < MAX_SIZES && (count == 0 || n / s >= least); s *= 2)
         size[count++] = s;

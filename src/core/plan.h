@@ -4,7 +4,7 @@
 
 #include "forecast.h"
 
-#define PLAN_MODEL_ERROR 0.01 /* of the variance of means, where nothing is known */
+#define PLAN_MODEL_ERROR 0.05 /* of the variance of means, where nothing is known */
 
 /* Rows of the table in random order; forecasts take the first so many. */
 typedef struct {

@@ -84,7 +84,7 @@ static pboost_status coordinates(double **out, double **theta, size_t *cols, dou
         total += weight[row[i]];
     }
     *variance = total / (double)n;
-    TRY(pboost_whiten(&white, &samples, 0, p->options->threads, err));
+    TRY(pboost_whiten(&white, &samples, 0, p->options->threads, p->options->watch, err));
     size_t r = white.rank, m = r + 1;
     *cols = m;
     NEED(*out = pboost_alloc(n * m, sizeof **out), err);

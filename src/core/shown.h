@@ -1,12 +1,14 @@
-/* How much the linear predictor of an aggregate fit varies in truth. */
+/* How large the weights of an aggregate fit are in truth, and the ridge that goes with it. */
 #ifndef PBOOST_SHOWN_H
 #define PBOOST_SHOWN_H
 
 #include "aggregate.h"
 
-/* The variance of eta over the rows that the fit has shown: what is left of its own when the noise in
- * the weights and a quarter of its standard error are taken off.  work: 2 cols^2.  The factor of the
- * fit's matrix must be that of the point. */
-double pboost_signal_variance(const aggregate_fit *fit, double *work);
+/* The lambda that shrinks a weight of which as much is known as of the average as much as the answers
+ * say it should be.  The matrix of the fit must be that of the point, and the point its solution. */
+double pboost_ridge_shown(const aggregate_fit *fit, double *work);
+
+/* In doubles. */
+size_t pboost_shown_work_size(size_t cols);
 
 #endif

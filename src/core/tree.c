@@ -11,10 +11,9 @@
  * since they attract only the splits of nodes that hold them.  (Limiting coordinates to a few standard
  * deviations, which helps splits that ignore I, made things worse here on every table tried.)
  *
- * Where to cut a node of more than a few thousand rows is told by the projections of a sample of them;
- * all its rows then go left or right without being sorted.  (Directions found from a sample were worse
- * by a tenth where columns are rare or heavy-tailed: near the root all directions are equally good, and
- * the sample's own deviations decide for the wrong ones.)
+ * (Directions found from a sample of a node's rows were worse by a tenth where columns are rare or
+ * heavy-tailed: near the root all directions are equally good, and the sample's own deviations decide
+ * for the wrong ones.  I as of the level before was worse still.)
  *
  * A cut leaves a multiple of min_bag rows on its left, so that only one leaf has more than min_bag
  * rows and there are as many bags as the rule allows; and at least a quarter of the node on either
@@ -36,50 +35,50 @@
 #include "watch.h"
 
 #define LEVEL_GAIN 0.6366197724 /* 2/pi: of the variance of a normal, what halving it explains */
+#define BATCH ((size_t)1 << 22) /* floats between two looks at the watch */
 
 /* ---- One level --------------------------------------------------------------------------------- */
 
-static void measure_small(void *context, size_t index, int worker)
-{
-    tree *t = context;
-    if (node_size(t->node[index]) < TREE_LARGE_NODE)
-        pboost_tree_measure(t, index, worker);
-}
+typedef struct {
+    tree *tree;
+    double *to; /* leaf_info or open_info */
+} info_task;
 
-static void split_small(void *context, size_t index, int worker)
+/* A block of rows of the sum of w m m' over the nodes that count. */
+static void info_block(void *context, size_t block, int worker)
 {
-    tree *t = context;
-    if (t->status[worker] == PBOOST_OK && node_size(t->node[index]) < TREE_LARGE_NODE)
-        t->status[worker] = pboost_tree_split(t, index, worker, &t->error[worker]);
-}
-
-/* Row i of I: the leaves of earlier levels, then every node in turn; new leaves stay. */
-static void info_row(void *context, size_t i, int worker)
-{
-    const tree *t = context;
+    const info_task *task = context;
+    const tree *t = task->tree;
+    node_rows means = {t->now.mean, t->share, t->now.count, t->stride};
     (void)worker;
-    double *to = t->info.l + i * t->rank, *leaves = t->leaf_info + i * t->rank;
-    memcpy(to, leaves, (i + 1) * sizeof *to);
-    for (size_t b = 0; b < t->n_nodes; b++) {
-        const double *mean = t->mean + b * t->padded;
-        double factor = t->mass[b] * mean[i];
-        for (size_t j = 0; j <= i; j++)
-            to[j] += factor * mean[j];
-        for (size_t j = 0; is_leaf(t, t->node[b]) && j <= i; j++)
-            leaves[j] += factor * mean[j];
+    t->kernels->gram(task->to, means, t->zeros, block, block + 1);
+}
+
+/* Adds the leaves of this level, or its other nodes, to `to`. */
+static void add_info(tree *t, double *to, bool leaves)
+{
+    bool any = false;
+    info_task task = {t, to};
+    for (size_t i = 0; i < t->now.count; i++) {
+        bool counts = is_leaf(t, t->now.node[i]) == leaves;
+        t->share[i] = counts ? t->now.mass[i] : 0.0f;
+        any = any || counts;
     }
+    if (any)
+        pboost_parallel(t->stride / NODE_LANES, t->threads, info_block, &task);
 }
 
 /* Row i of I^-2, which is symmetric: a column is a row. */
 static void inverse_row(void *context, size_t i, int worker)
 {
     const tree *t = context;
-    double *row = t->inverse + i * t->padded;
-    (void)worker;
-    memset(row, 0, t->padded * sizeof *row);
+    double *row = t->inverse_work + (size_t)worker * t->rank;
+    memset(row, 0, t->rank * sizeof *row);
     row[i] = (double)t->n * (double)t->n; /* of the order of 1 */
     pboost_cholesky_solve(row, &t->info, row);
     pboost_cholesky_solve(row, &t->info, row);
+    for (size_t j = 0; j < t->rank; j++)
+        t->inverse[i * t->stride + j] = (float)row[j];
 }
 
 /* I as this level found it, and what is still to come: each level to come shares 2/pi of one
@@ -88,142 +87,236 @@ static void reach_info(tree *t)
 {
     double levels = fmax(0.0, log2((double)t->n / (double)t->min_bag) - t->depth);
     double rest = 1.0 / (double)t->min_bag + LEVEL_GAIN * levels / (double)t->rank;
-    pboost_parallel(t->rank, t->threads, info_row, t);
-    for (size_t i = 0; i < t->rank; i++)
+    add_info(t, t->leaf_info, true);
+    memcpy(t->open_info, t->leaf_info, t->stride * t->stride * sizeof *t->open_info);
+    add_info(t, t->open_info, false);
+    for (size_t i = 0; i < t->rank; i++) {
+        memcpy(t->info.l + i * t->rank, t->open_info + i * t->stride, (i + 1) * sizeof(double));
         t->info.l[i * t->rank + i] += rest * (double)t->n;
+    }
     memset(t->info.dropped, 0, t->rank);
     pboost_cholesky_factor(&t->info, pboost_rank_tolerance(t->rank), false);
     pboost_parallel(t->rank, t->threads, inverse_row, t);
 }
 
-/* The halves of what was split become the nodes of the next level. */
-static void next_level(tree *t)
+/* Splits a node in two, or makes it a leaf. */
+static pboost_status split_node(tree *t, size_t index, int worker, pboost_error *err)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < t->n_nodes; i++)
-        if (!is_leaf(t, t->node[i])) {
-            t->child[n++] = t->child[2 * i];
-            t->child[n++] = t->child[2 * i + 1];
-        }
-    tree_node *nodes = t->node;
-    t->node = t->child;
-    t->child = nodes;
-    t->n_nodes = n;
-    tree_samples samples = t->now;
-    t->now = t->next;
-    t->next = samples;
-    t->depth++;
+    pboost_status st = PBOOST_OK;
+    tree_node node = t->now.node[index], *child = t->next.node + t->child[index];
+    tree_bench b = pboost_tree_bench(t, worker);
+    float center = 0.0f;
+    size_t left = 0;
+
+    if (is_leaf(t, node)) {
+        t->leaf_start[node.first] = 1;
+        goto done;
+    }
+    TRY(pboost_tree_direction(&center, t, index, b, err));
+    TRY(pboost_tree_cut(&left, t, node, center, b, err));
+    child[0] = (tree_node){node.first, node.first + left};
+    child[1] = (tree_node){node.first + left, node.end};
+    for (size_t side = 0; side < 2; side++) /* while they are in the cache */
+        pboost_tree_measure(t, &t->next, t->child[index] + side, b);
+done:
+    return st;
+}
+
+typedef struct {
+    tree *tree;
+    size_t first;
+} node_batch;
+
+static void split_small(void *context, size_t index, int worker)
+{
+    const node_batch *batch = context;
+    tree *t = batch->tree;
+    size_t i = batch->first + index;
+    if (t->status[worker] == PBOOST_OK && node_size(t->now.node[i]) < TREE_LARGE_NODE)
+        t->status[worker] = split_node(t, i, worker, &t->error[worker]);
+}
+
+/* The nodes that are not large, in batches that take little time. */
+static pboost_status split_all_small(tree *t, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    for (size_t i = 0; i < t->now.count;) {
+        node_batch batch = {t, i};
+        size_t floats = 0;
+        for (; i < t->now.count && floats < BATCH; i++)
+            floats += node_size(t->now.node[i]) * t->stride;
+        TRY(pboost_watch_check(t->watch, err));
+        pboost_parallel(i - batch.first, t->threads, split_small, &batch);
+        for (int w = 0; w < t->threads; w++)
+            if (t->status[w] != PBOOST_OK)
+                FAIL(err, t->status[w], "%s", t->error[w].message);
+    }
+done:
+    return st;
 }
 
 static pboost_status split_level(tree *t, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    int workers = pboost_threads(t->threads);
-
-    for (size_t i = 0; i < t->n_nodes; i++)
-        if (node_size(t->node[i]) >= TREE_LARGE_NODE)
-            pboost_tree_measure(t, i, TREE_ALL_THREADS);
-    pboost_parallel(t->n_nodes, t->threads, measure_small, t);
+    t->next.count = 0;
+    for (size_t i = 0; i < t->now.count; i++) {
+        t->child[i] = t->next.count;
+        t->next.count += is_leaf(t, t->now.node[i]) ? 0 : 2;
+    }
     reach_info(t);
-    for (size_t i = 0; i < t->n_nodes; i++)
-        if (node_size(t->node[i]) >= TREE_LARGE_NODE)
-            TRY(pboost_tree_split(t, i, TREE_ALL_THREADS, err));
-    pboost_parallel(t->n_nodes, t->threads, split_small, t);
-    for (int w = 0; w < workers; w++)
-        if (t->status[w] != PBOOST_OK)
-            FAIL(err, t->status[w], "%s", t->error[w].message);
-    next_level(t);
+    for (size_t i = 0; i < t->now.count; i++)
+        if (node_size(t->now.node[i]) >= TREE_LARGE_NODE)
+            TRY(split_node(t, i, TREE_ALL_THREADS, err));
+    TRY(split_all_small(t, err));
+    tree_level level = t->now;
+    t->now = t->next;
+    t->next = level;
+    t->depth++;
 done:
     return st;
 }
 
 /* ---- The tree ---------------------------------------------------------------------------------- */
 
-static pboost_status samples_init(tree_samples *s, const tree *t, bool weighted, pboost_error *err)
+typedef struct {
+    tree *tree;
+    const pboost_white *white;
+} copy_task;
+
+/* Rows as floats, side by side. */
+static void copy_chunk(void *context, size_t chunk, int worker)
+{
+    const copy_task *task = context;
+    const tree *t = task->tree;
+    size_t first = chunk * TREE_CHUNK, end = tree_smaller(first + TREE_CHUNK, t->n);
+    (void)worker;
+    for (size_t b = 0; b < t->stride / NODE_LANES; b++)
+        for (size_t i = first; i < end; i++) {
+            const double *from = task->white->z + (b * t->n + i) * PANEL_LANES;
+            float *to = t->z + i * t->stride + b * NODE_LANES;
+            for (size_t j = 0; j < PANEL_LANES; j++)
+                to[j] = (float)from[j];
+        }
+}
+
+_Static_assert(PANEL_LANES == NODE_LANES, "blocks of panels are blocks of rows");
+
+static pboost_status level_init(tree_level *level, const tree *t, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    if (weighted)
-        NEED(s->weight = pboost_alloc_large(t->n, sizeof *s->weight), err);
-    NEED(s->row = pboost_alloc_large(t->n, sizeof *s->row), err);
+    size_t nodes = t->n / t->min_bag;
+    NEED(level->node = pboost_alloc(nodes, sizeof *level->node), err);
+    NEED(level->mean = pboost_alloc(nodes * t->stride, sizeof *level->mean), err);
+    NEED(level->mass = pboost_alloc(nodes, sizeof *level->mass), err);
 done:
     return st;
 }
 
-static pboost_status tree_init(tree *t, const pboost_white *white, const double *weight,
-                               size_t min_bag, int threads, pboost_error *err)
+/* What a level needs besides its nodes. */
+static pboost_status info_init(tree *t, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t n = white->n, workers = (size_t)pboost_threads(threads), max_nodes = n / min_bag + 1;
-
-    *t = (tree){.n = n,
-                .rank = white->rank,
-                .blocks = white->blocks,
-                .padded = white->blocks * PANEL_LANES,
-                .min_bag = min_bag,
-                .threads = pboost_threads(threads)};
-    TRY(samples_init(&t->now, t, weight != NULL, err));
-    TRY(samples_init(&t->next, t, weight != NULL, err));
-    t->now.z = white->z;
-    NEED(t->next.z = pboost_alloc_large(t->padded, n * sizeof *t->next.z), err);
-    NEED(t->final = pboost_alloc_large(n, sizeof *t->final), err);
-    NEED(t->leaf_start = calloc(n, 1), err);
-    NEED(t->node = pboost_alloc(2 * max_nodes, sizeof *t->node), err);
-    NEED(t->child = pboost_alloc(2 * max_nodes, sizeof *t->child), err);
-    NEED(t->mean = pboost_alloc(max_nodes * t->padded, sizeof *t->mean), err);
-    NEED(t->mass = pboost_alloc(max_nodes, sizeof *t->mass), err);
-    NEED(t->leaf_info = calloc(t->rank * t->rank, sizeof *t->leaf_info), err);
+    size_t nodes = t->n / t->min_bag;
+    NEED(t->child = pboost_alloc(nodes, sizeof *t->child), err);
+    NEED(t->share = pboost_alloc(nodes, sizeof *t->share), err);
+    NEED(t->zeros = calloc(t->stride, sizeof *t->zeros), err);
+    NEED(t->leaf_info = calloc(t->stride * t->stride, sizeof *t->leaf_info), err);
+    NEED(t->open_info = pboost_alloc(t->stride * t->stride, sizeof *t->open_info), err);
     t->info.n = t->rank;
     NEED(t->info.l = calloc(t->rank * t->rank, sizeof *t->info.l), err);
     NEED(t->info.scale = pboost_alloc(t->rank, sizeof *t->info.scale), err);
     NEED(t->info.dropped = pboost_alloc(t->rank, 1), err);
-    NEED(t->value = pboost_alloc_large(n, sizeof *t->value), err);
-    NEED(t->sorted = pboost_alloc_large(n, sizeof *t->sorted), err);
-    NEED(t->order = pboost_alloc_large(n, sizeof *t->order), err);
-    NEED(t->inverse = calloc(t->rank * t->padded, sizeof *t->inverse), err);
-    t->sample = n < TREE_SAMPLE ? n : TREE_SAMPLE;
+    NEED(t->inverse = calloc(t->rank * t->stride, sizeof *t->inverse), err);
+    NEED(t->inverse_work = pboost_alloc((size_t)t->threads * t->rank, sizeof(double)), err);
+done:
+    return st;
+}
+
+/* What splitting a node needs. */
+static pboost_status work_init(tree *t, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t workers = (size_t)t->threads;
+    NEED(t->value = pboost_alloc_large(t->n, sizeof *t->value), err);
+    NEED(t->near = pboost_alloc_large(t->n, sizeof *t->near), err);
+    NEED(t->misplaced = pboost_alloc_large(t->n, sizeof *t->misplaced), err);
+    t->sample = tree_smaller(t->n, TREE_SAMPLE);
     NEED(t->jitter = pboost_alloc(t->sample, sizeof *t->jitter), err);
     for (size_t i = 0; i < t->sample; i++)
         t->jitter[i] = (double)(pboost_rng_key(0, RNG_SHUFFLE, 3, i) >> 11) * 0x1p-53;
     t->work_size = pboost_tree_work_size(t);
     NEED(t->work = pboost_alloc_large(workers * t->work_size, sizeof *t->work), err);
-    NEED(t->partial = pboost_alloc(pboost_tree_chunks(n) * (t->padded + 1), sizeof *t->partial),
-         err);
+    NEED(t->partial = pboost_alloc(pboost_tree_partial_size(t), sizeof *t->partial), err);
     NEED(t->status = calloc(workers, sizeof *t->status), err);
     NEED(t->error = calloc(workers, sizeof *t->error), err);
-    for (size_t i = 0; i < n; i++)
-        t->now.row[i] = i;
-    if (weight != NULL)
-        memcpy(t->now.weight, weight, n * sizeof *weight);
-    t->node[0] = (tree_node){0, n};
-    t->n_nodes = 1;
 done:
     return st;
 }
 
-static void tree_free(tree *t, const pboost_white *white)
+static pboost_status tree_init(tree *t, const pboost_white *white, const double *weight,
+                               size_t min_bag, int threads, const pboost_watch *watch,
+                               pboost_error *err)
 {
-    tree_samples *level[] = {&t->now, &t->next};
-    for (int i = 0; i < 2; i++) {
-        if (level[i]->z != white->z)
-            free(level[i]->z);
-        free(level[i]->weight);
-        free(level[i]->row);
-    }
-    free(t->final);
+    pboost_status st = PBOOST_OK;
+    size_t n = white->n;
+
+    *t = (tree){.n = n,
+                .rank = white->rank,
+                .stride = white->blocks * PANEL_LANES,
+                .min_bag = min_bag,
+                .threads = pboost_threads(threads),
+                .watch = watch,
+                .kernels = pboost_node_kernels()};
+    NEED(t->z = pboost_alloc_large(t->stride, n * sizeof *t->z), err);
+    NEED(t->row = pboost_alloc_large(n, sizeof *t->row), err);
+    NEED(t->leaf_start = calloc(n, 1), err);
+    TRY(level_init(&t->now, t, err));
+    TRY(level_init(&t->next, t, err));
+    TRY(info_init(t, err));
+    TRY(work_init(t, err));
+    if (weight != NULL)
+        NEED(t->weight = pboost_alloc_large(n, sizeof *t->weight), err);
+    for (size_t i = 0; i < n; i++)
+        t->row[i] = i;
+    for (size_t i = 0; weight != NULL && i < n; i++)
+        t->weight[i] = (float)weight[i];
+    copy_task task = {t, white};
+    pboost_parallel(tree_chunks(n), t->threads, copy_chunk, &task);
+    t->now.node[0] = (tree_node){0, n};
+    t->now.count = 1;
+done:
+    return st;
+}
+
+static void level_free(tree_level *level)
+{
+    free(level->node);
+    free(level->mean);
+    free(level->mass);
+}
+
+static void tree_free(tree *t)
+{
+    level_free(&t->now);
+    level_free(&t->next);
+    free(t->z);
+    free(t->weight);
+    free(t->row);
     free(t->leaf_start);
-    free(t->node);
     free(t->child);
-    free(t->mean);
-    free(t->mass);
+    free(t->share);
+    free(t->zeros);
     free(t->leaf_info);
+    free(t->open_info);
     free(t->info.l);
     free(t->info.scale);
     free(t->info.dropped);
     free(t->inverse);
-    free(t->jitter);
+    free(t->inverse_work);
     free(t->value);
-    free(t->sorted);
-    free(t->order);
+    free(t->near);
+    free(t->misplaced);
+    free(t->jitter);
     free(t->work);
     free(t->partial);
     free(t->status);
@@ -238,21 +331,22 @@ pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const doub
     tree t = {0};
 
     *out = (pboost_bags){0};
-    TRY(tree_init(&t, white, weight, min_bag, threads, err));
-    NEED(out->start = pboost_alloc(white->n / min_bag + 1, sizeof *out->start), err);
-    while (t.n_nodes > 0) {
-        TRY(pboost_watch_check(watch, err));
+    TRY(pboost_watch_check(watch, err));
+    TRY(tree_init(&t, white, weight, min_bag, threads, watch, err));
+    pboost_white_free(white);
+    NEED(out->start = pboost_alloc(t.n / min_bag + 1, sizeof *out->start), err);
+    pboost_tree_measure(&t, &t.now, 0, pboost_tree_bench(&t, TREE_ALL_THREADS));
+    while (t.now.count > 0)
         TRY(split_level(&t, err));
-    }
     out->n_rows = t.n;
-    out->row = t.final;
-    t.final = NULL;
+    out->row = t.row;
+    t.row = NULL;
     for (size_t i = 0; i < t.n; i++)
         if (t.leaf_start[i])
             out->start[out->n_bags++] = i;
     out->start[out->n_bags] = t.n;
 done:
-    tree_free(&t, white);
+    tree_free(&t);
     if (st != PBOOST_OK)
         pboost_bags_free(out);
     return st;

@@ -14,8 +14,10 @@
 #include "parallel.h"
 #include "pass.h"
 #include "try.h"
+#include "watch.h"
 
 #define CHUNK_ROWS 256
+#define BATCH ((size_t)1 << 22) /* values between two looks at the watch */
 /* A column of which less than this share of the variance is its own is rounding or a near copy. */
 #define LEAST_SHARE 1e-9
 
@@ -65,7 +67,7 @@ done:
 
 /* The covariance from two passes, mean first, so that a column far from 0 loses no digits. */
 static pboost_status covariance(whitening *w, const pboost_samples *samples, int threads,
-                                pboost_error *err)
+                                const pboost_watch *watch, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pass_plan plan = {0};
@@ -80,6 +82,7 @@ static pboost_status covariance(whitening *w, const pboost_samples *samples, int
         w->mean[j] = -sums.gradient[j] / sums.curvature;
     pboost_pass_free(&plan);
 
+    TRY(pboost_watch_check(watch, err));
     TRY(pboost_pass_init(&plan, &s, linear, w->mean, threads, err));
     sums = pboost_pass_run(&plan, w->theta, 0.0, true);
     NEED(w->root.l = calloc(w->cols * w->cols, sizeof *w->root.l), err);
@@ -139,6 +142,7 @@ typedef struct {
     const whitening *whitening;
     const pboost_samples *samples;
     const pboost_white *out;
+    size_t first; /* row of the batch */
 } whiten_task;
 
 static void map_chunk(void *context, size_t chunk, int worker)
@@ -149,7 +153,7 @@ static void map_chunk(void *context, size_t chunk, int worker)
     const glm_kernels *kernels = pboost_glm_kernels();
     double *work = w->work + (size_t)worker * CHUNK_ROWS * (w->padded + 1);
     double *value = work + CHUNK_ROWS * w->padded;
-    size_t first = chunk * CHUNK_ROWS;
+    size_t first = task->first + chunk * CHUNK_ROWS;
     size_t count = first + CHUNK_ROWS < out->n ? CHUNK_ROWS : out->n - first;
     panel_rows rows = {first, count, 1, w->mean};
     const double *x = pboost_panel_gather(work, CHUNK_ROWS, task->samples, rows);
@@ -162,6 +166,11 @@ static void map_chunk(void *context, size_t chunk, int worker)
         for (size_t i = 0; i < count; i++)
             to[i * PANEL_LANES] = value[i];
     }
+    for (size_t a = out->rank; a < out->blocks * PANEL_LANES; a++) {
+        double *to = pboost_white_coordinate(out, a) + first * PANEL_LANES;
+        for (size_t i = 0; i < count; i++)
+            to[i * PANEL_LANES] = 0.0;
+    }
 }
 
 double *pboost_white_coordinate(const pboost_white *white, size_t j)
@@ -169,8 +178,27 @@ double *pboost_white_coordinate(const pboost_white *white, size_t j)
     return white->z + j / PANEL_LANES * white->n * PANEL_LANES + j % PANEL_LANES;
 }
 
+/* Maps all rows, in batches that take little time. */
+static pboost_status map_rows(whitening *w, const pboost_samples *samples, const pboost_white *out,
+                              int threads, const pboost_watch *watch, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t workers = (size_t)pboost_threads(threads),
+           chunks = (out->n + CHUNK_ROWS - 1) / CHUNK_ROWS;
+    size_t batch = BATCH / (CHUNK_ROWS * w->padded) + 1;
+
+    NEED(w->work = pboost_alloc(workers * CHUNK_ROWS * (w->padded + 1), sizeof *w->work), err);
+    for (size_t at = 0; at < chunks; at += batch) {
+        whiten_task task = {w, samples, out, at * CHUNK_ROWS};
+        TRY(pboost_watch_check(watch, err));
+        pboost_parallel(chunks - at < batch ? chunks - at : batch, threads, map_chunk, &task);
+    }
+done:
+    return st;
+}
+
 pboost_status pboost_whiten(pboost_white *out, const pboost_samples *samples, size_t extra,
-                            int threads, pboost_error *err)
+                            int threads, const pboost_watch *watch, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     whitening w = {0};
@@ -179,18 +207,15 @@ pboost_status pboost_whiten(pboost_white *out, const pboost_samples *samples, si
     TRY(pboost_samples_check(samples, false, err));
     TRY(pboost_samples_check_weights(samples, err));
     TRY(whitening_init(&w, samples, err));
-    TRY(covariance(&w, samples, threads, err));
+    TRY(pboost_watch_check(watch, err));
+    TRY(covariance(&w, samples, threads, watch, err));
     TRY(invert_root(&w, &out->rank, err));
 
     out->n = samples->n;
     out->blocks = pboost_panel_blocks(out->rank + extra);
-    size_t size = out->n * PANEL_LANES;
-    NEED(out->z = pboost_alloc_large(out->blocks + (out->blocks == 0), size * sizeof *out->z), err);
-    memset(out->z, 0, out->blocks * size * sizeof *out->z);
-    size_t workers = (size_t)pboost_threads(threads);
-    NEED(w.work = pboost_alloc(workers * CHUNK_ROWS * (w.padded + 1), sizeof *w.work), err);
-    whiten_task task = {&w, samples, out};
-    pboost_parallel((out->n + CHUNK_ROWS - 1) / CHUNK_ROWS, threads, map_chunk, &task);
+    size_t blocks = out->blocks + (out->blocks == 0), size = out->n * PANEL_LANES;
+    NEED(out->z = pboost_alloc_large(blocks, size * sizeof *out->z), err);
+    TRY(map_rows(&w, samples, out, threads, watch, err));
 done:
     whitening_free(&w);
     if (st != PBOOST_OK)

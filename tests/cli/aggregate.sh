@@ -97,6 +97,10 @@ priorboost generate --family logistic --round-labels --rows 4000 --features 2 --
 expect 0 priorboost train --data sharp.csv --label y --family logistic --min-bag 4 --bags features --rounds 1 \
     --estimator aggregate
 says 'all but separate'
+priorboost generate --family poisson --rows 4000 --features 8 --seed 1 --out counts.csv
+expect 0 priorboost train --data counts.csv --label y --family poisson --min-bag 4 --epsilon 0.5 --bounds 0,20 --clamp \
+    --estimator event --rounds 4 --seed 2
+says 'the fit ran away'
 
 # ---- refusals ----
 refuse() {

@@ -63,6 +63,9 @@ train --auto --epsilon 8 --bounds=-16,16
 [ "$(field rounds)" = 2 ] || fail "no pilot"
 within 0.5 50 "$(field plan.learnt_dispersion)"
 within 0.9 1.3 "$(field test_loss)"
+train --auto --epsilon 0.0001 --bounds=-16,16
+says "warning: no way of asking"
+grep -q '"no way of asking' stdout || fail "a hopeless plan is not among the warnings"
 train --rounds 4
 [ "$(field estimator)" = event ] || fail "a choice is overruled"
 

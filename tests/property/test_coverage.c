@@ -1,5 +1,6 @@
 /* 95 % intervals cover: the short form of bench_coverage.  The bounds leave room for 4 standard
- * deviations of a share of 4 weights in 60 runs. */
+ * deviations of a share of 4 weights in 60 runs, and above for intervals that are a little long under
+ * noise: they are those of the wide ridge, while the weights are nearer the truth than it leaves them. */
 #include "fit_support.h"
 
 #include "coverage.h"
@@ -20,7 +21,7 @@ static void assert_covers(pboost_family family, pboost_strategy bags, size_t rou
     for (uint64_t run = 0; run < RUNS; run++)
         coverage_run(&r, &c, 100 + run);
     double share = (double)r.covered / (double)r.weights, z2 = r.z2 / (double)r.weights;
-    if (r.failed > 0 || share < 0.894 || share > 0.99 || z2 < 0.65 || z2 > 1.4) {
+    if (r.failed > 0 || share < 0.894 || share > 0.996 || z2 < 0.65 || z2 > 1.4) {
         print_error("%s, %s bags, epsilon %s: coverage %.3f, z2 %.3f, %zu failed\n",
                     pboost_family_name(family), pboost_strategy_name(bags),
                     epsilon != NULL ? epsilon : "none", share, z2, r.failed);

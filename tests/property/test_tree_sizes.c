@@ -75,6 +75,7 @@ static void test_sizes(void **state)
          shape++) { /* nodes that are cut by a sample of their rows */
         check_case(shape, 9001, 3, 7, 1);
         check_case(shape, 9001, 30, 500, 1); /* and whose covariance is not formed */
+        check_case(shape, 9001, 3, 4500, 1); /* into two bags, wherever the sample would cut */
     }
 }
 

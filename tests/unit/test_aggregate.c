@@ -263,6 +263,108 @@ static void noise_on_single_labels_does_not_run_away(void **state)
     assert_true(mean_spread(8, 1, 115200.0, 40, 4.0) < 8.0);
 }
 
+/* Bags in the order of one column tell its weight, and next to nothing of 15 others: in any fit these are
+ * noise many times as long.  The ridge goes by what is known. */
+static void a_weight_that_is_known_is_kept_among_hidden_ones(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    double weight = 0.0, others = 0.0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        test_table t = make_table(PBOOST_LINEAR, 8192, 16, seed);
+        test_rng rng = {seed};
+        for (size_t i = 0; i < t.n; i++)
+            t.y[i] = 2.0 * t.x[i * 16] + normal(&rng);
+        pboost_answers a = make_answers(&t, 64, 10.0, true, seed);
+        fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        weight += f.coef.theta[0] / 20.0;
+        for (size_t j = 1; j < 16; j++)
+            others += f.coef.theta[j] * f.coef.theta[j] / 20.0;
+        fitted_free(&f);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+    assert_true(weight > 1.5 && weight < 2.2);
+    assert_true(others < 10.0); /* their noise has a variance of 75 */
+}
+
+/* The dispersion of 32 noisy answers may be anything up to its standard error, and is taken for that where
+ * intervals are made; a ridge that took it so would lose a part of a weight of 2.5 standard errors. */
+static void doubt_about_the_dispersion_does_not_shrink(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    double weight = 0.0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        test_table t = make_table(PBOOST_LINEAR, 1024, 1, seed);
+        test_rng rng = {seed};
+        for (size_t i = 0; i < t.n; i++)
+            t.y[i] = t.x[i] + 0.1 * normal(&rng);
+        pboost_answers a = make_answers(&t, 32, 5.0, true, seed);
+        fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        weight += f.coef.theta[0] / 200.0;
+        fitted_free(&f);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+    assert_true(weight > 0.6);
+}
+
+/* Counts that no column tells of, in pairs under noise: a prior that is wide whatever the answers show
+ * would leave a linear predictor of variance 0.17. */
+static void the_ridge_of_counts_shrinks_too(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_POISSON, PBOOST_L2_DEFAULT);
+    double spread = 0.0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        test_table t = make_table(PBOOST_POISSON, 4096, 12, seed);
+        test_rng rng = {seed};
+        for (size_t i = 0; i < t.n; i++)
+            t.y[i] = poisson_draw(&rng, 2.0);
+        pboost_answers a = make_answers(&t, 2, 50.0, false, seed);
+        fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        assert_true(f.report.converged);
+        spread += f.report.eta_sd * f.report.eta_sd / 40.0;
+        fitted_free(&f);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+    assert_true(spread < 0.05);
+}
+
+/* Log odds have a scale of their own, and keep their prior under noise: judged by the answers, logistic
+ * models lost up to 2.5 times as much. */
+static void the_ridge_of_log_odds_is_given(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    test_table t = make_table(PBOOST_LOGISTIC, 4096, 8, 1);
+    pboost_answers a = make_answers(&t, 4, 2.0, false, 1);
+    fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_near(f.report.l2, 2.0, 1e-12);
+    fitted_free(&f);
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
+/* Nothing to judge a ridge by, and nothing to shrink. */
+static void a_column_that_never_varies_leaves_the_constant_model(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    test_table t = make_table(PBOOST_LINEAR, 1024, 1, 1);
+    for (size_t i = 0; i < t.n; i++)
+        t.x[i] = 3.0;
+    pboost_answers a = make_answers(&t, 32, 1.0, false, 1);
+    fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_true(f.report.converged && isfinite(f.report.l2));
+    assert_true(f.coef.theta[0] == 0.0 && fabs(f.coef.intercept) < 1.0);
+    fitted_free(&f);
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
 static void labels_that_are_no_coin_leave_logistic_dispersion_at_one(void **state)
 {
     (void)state;
@@ -536,6 +638,11 @@ int main(void)
         cmocka_unit_test(the_dispersion_is_found),
         cmocka_unit_test(the_ridge_shrinks_where_noise_hides_the_weights),
         cmocka_unit_test(noise_on_single_labels_does_not_run_away),
+        cmocka_unit_test(a_weight_that_is_known_is_kept_among_hidden_ones),
+        cmocka_unit_test(doubt_about_the_dispersion_does_not_shrink),
+        cmocka_unit_test(the_ridge_of_counts_shrinks_too),
+        cmocka_unit_test(the_ridge_of_log_odds_is_given),
+        cmocka_unit_test(a_column_that_never_varies_leaves_the_constant_model),
         cmocka_unit_test(labels_that_are_no_coin_leave_logistic_dispersion_at_one),
         cmocka_unit_test(cross_validation_shrinks_what_is_noise_and_not_what_is_not),
         cmocka_unit_test(a_fit_that_ran_away_says_so),

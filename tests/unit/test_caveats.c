@@ -178,6 +178,9 @@ static void an_aggregate_fit_reports_its_spread(void **state)
     assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "deviation 8.5:");
     f.report.eta_sd = -NAN;
     assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "deviation nan:");
+    f.report.eta_sd = 9.0;
+    f.options.family = PBOOST_POISSON;
+    assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "deviation 9: no counts differ so much");
     f.options.family = PBOOST_LINEAR; /* any spread is as good as another */
     assert_nothing(&f);
 }

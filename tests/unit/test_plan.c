@@ -340,19 +340,107 @@ static void test_model_error_is_no_worse_than_noise(void **state)
     free_table(&t);
 }
 
-/* Of the sizes of one way of asking the best is recommended; nothing known, the labels are taken for
- * narrower than their bounds. */
+/* How many times as bad as the best, by either figure. */
+static double regret(const pboost_plan *plan, const pboost_plan_point *point)
+{
+    double excess = INFINITY, cautious = INFINITY;
+    for (size_t i = 0; i < plan->n_points; i++) {
+        excess = fmin(excess, plan->point[i].excess);
+        cautious = fmin(cautious, plan->point[i].cautious);
+    }
+    return fmax(point->excess / excess, point->cautious / cautious);
+}
+
+/* Of the sizes of one way of asking that one is recommended which is least worse than the best, be the
+ * model right or wrong; that is neither always the best of a right one nor of a wrong one.  Nothing known,
+ * the labels are taken for narrower than their bounds. */
 static void test_recommendation(void **state)
 {
     (void)state;
-    pboost_plan plan = plan_of(PBOOST_LINEAR, "2", 4096, NAN);
-    const pboost_plan_point *best = &plan.point[plan.best];
-    for (size_t i = 0; i < plan.n_points; i++)
-        if (plan.point[i].bags == best->bags && plan.point[i].rounds == best->rounds)
-            assert_true(plan.point[i].cautious >= best->cautious);
+    bool against_excess = false, against_cautious = false;
     double sd = 32.0 / (3.0 * sqrt(2.0 * log(4098.0)));
-    assert_close(plan.dispersion, 0.5 * sd * sd, 1e-9);
+    table t = make_table(PBOOST_LINEAR, 4096, 0);
+    for (double model_error = 0.01; model_error < 20.0; model_error *= 2.0) {
+        pboost_error err;
+        pboost_plan plan;
+        pboost_plan_options o = plan_options(PBOOST_LINEAR, "2", 8);
+        o.belief.model_error = model_error;
+        assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
+        const pboost_plan_point *best = &plan.point[plan.best];
+        for (size_t i = 0; i < plan.n_points; i++) {
+            const pboost_plan_point *p = &plan.point[i];
+            if (p->bags != best->bags || p->rounds != best->rounds)
+                continue;
+            assert_true(regret(&plan, p) >= regret(&plan, best));
+            against_excess = against_excess || p->excess < best->excess;
+            against_cautious = against_cautious || p->cautious < best->cautious;
+        }
+        assert_close(plan.dispersion, 0.5 * sd * sd, 1e-9);
+        pboost_plan_free(&plan);
+    }
+    assert_true(against_excess && against_cautious);
+    free_table(&t);
+}
+
+/* Under noise large bags may be best though there are hardly more of them than weights; fewer are not
+ * forecast. */
+static void test_no_fewer_bags_than_weights(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_plan plan;
+    size_t n = 640, d = 39, largest = 0;
+    double *x = malloc(n * d * sizeof *x), theta[39];
+    double *y = malloc(n * sizeof *y);
+    pboost_synthetic s = PBOOST_SYNTHETIC_INIT;
+    s.family = PBOOST_LINEAR;
+    s.features = d;
+    assert_ok(pboost_synthetic_theta(theta, &s, &err), err);
+    assert_ok(pboost_synthetic_rows(x, y, &s, theta, 0, 0, n, 1, &err), err);
+    pboost_matrix matrix = pboost_matrix_f64(x, n, d);
+    pboost_plan_options o = plan_options(PBOOST_LINEAR, "1", 4);
+    assert_ok(pboost_plan_make(&plan, &matrix, NULL, &o, &err), err);
+    for (size_t i = 0; i < plan.n_points; i++)
+        largest = plan.point[i].bag_size > largest ? plan.point[i].bag_size : largest;
+    assert_int_equal(largest, 16); /* 40 bags for 39 weights and the intercept */
     pboost_plan_free(&plan);
+    free(x);
+    free(y);
+}
+
+/* Under noise a linear model's ridge is judged by the answers.  With labels one by one all weights are
+ * known alike, and that costs what it costs Stein's estimator: 2 v^2 / (v + t) for noise of variance v and
+ * weights of variance t.  A ridge that is given costs nothing. */
+static void test_price_of_a_judged_ridge(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_plan judged, given;
+    size_t n = 4096;
+    table t = make_table(PBOOST_LINEAR, n, 0);
+    pboost_plan_options o = plan_options(PBOOST_LINEAR, "2", 1);
+    for (size_t j = 0; j < FEATURES; j++) { /* to a variance of 1, about the mean of 0 */
+        double square = 0.0;
+        for (size_t i = 0; i < n; i++)
+            square += t.x[i * FEATURES + j] * t.x[i * FEATURES + j] / (double)n;
+        for (size_t i = 0; i < n; i++)
+            t.x[i * FEATURES + j] /= sqrt(square);
+    }
+    o.brief = true;
+    o.belief.dispersion = 1.0;
+    assert_ok(pboost_rules_check(&o.rules, &err), err);
+    assert_ok(pboost_plan_make(&judged, &t.matrix, NULL, &o, &err), err);
+    double spread = judged.constant + 1.0,
+           v = (1.0 + pboost_rules_noise_variance(&o.rules, 1)) / (double)n;
+    o.l2 = FEATURES / spread;
+    assert_ok(pboost_plan_make(&given, &t.matrix, NULL, &o, &err), err);
+    assert_int_equal(judged.point[0].bag_size, 1);
+    double price = 2.0 * v * v / (v + spread / FEATURES);
+    assert_close(judged.point[0].excess - given.point[0].excess, price, 0.05 * price);
+    assert_close(judged.point[0].cautious - given.point[0].cautious, price, 0.05 * price);
+    pboost_plan_free(&judged);
+    pboost_plan_free(&given);
+    free_table(&t);
 }
 
 /* Without noise the plan is followed as it is; under noise a small first round is set apart, and what
@@ -479,6 +567,8 @@ int main(void)
         cmocka_unit_test(test_model_error),
         cmocka_unit_test(test_model_error_is_no_worse_than_noise),
         cmocka_unit_test(test_recommendation),
+        cmocka_unit_test(test_price_of_a_judged_ridge),
+        cmocka_unit_test(test_no_fewer_bags_than_weights),
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_refusals),
     };

@@ -1,6 +1,9 @@
 /* Bags from features: right sizes whatever the data, apart in every direction, the same bits. */
 #include "testing.h"
 
+#include "rng.h"
+#include "treenode.h"
+
 static double uniform(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -219,6 +222,94 @@ static void test_trainer(void **state)
     free(y);
 }
 
+typedef struct {
+    size_t looks, most;
+} patience;
+
+static bool runs_out(void *user)
+{
+    patience *p = user;
+    return ++p->looks > p->most;
+}
+
+static size_t looks_of(const double *x, size_t n, size_t d, size_t k, size_t most)
+{
+    pboost_error err;
+    pboost_bags bags;
+    pboost_matrix m = pboost_matrix_f64(x, n, d);
+    pboost_samples samples = {.x = &m, .n = n};
+    patience p = {0, most};
+    pboost_watch watch = {runs_out, &p};
+    pboost_status st =
+        pboost_bags_watched(&bags, &samples, PBOOST_LINEAR, NULL, k, 2, &watch, &err);
+    assert_int_equal(st, p.looks > most ? PBOOST_CANCELLED : PBOOST_OK);
+    assert_true((bags.row == NULL) == (st != PBOOST_OK));
+    pboost_bags_free(&bags);
+    return p.looks;
+}
+
+/* The watch is looked at in every step of a split that takes all threads, and several times on a level
+ * of many rows. */
+static void test_watch(void **state)
+{
+    (void)state;
+    size_t n = 40000, d = 3, split = 12 + 1; /* steps of the power method, and the projection */
+    double *x = normals(n * d, 12);
+    size_t looks = 3 + 1 + (split + 1) + 1; /* whitening, start, a level of one split, leaves */
+    assert_int_equal(looks_of(x, n, d, n / 2, SIZE_MAX), looks);
+    for (size_t most = 0; most < looks; most++)
+        assert_int_equal(looks_of(x, n, d, n / 2, most), most + 1);
+    free(x);
+}
+
+static void test_watch_on_a_large_table(void **state)
+{
+    (void)state;
+    size_t n = (size_t)1 << 20, d = 2, split = 12 + 1;
+    uint64_t seed = 13;
+    double *x = malloc(n * d * sizeof *x);
+    for (size_t i = 0; i < n * d; i++)
+        x[i] = uniform(&seed);
+    /* Half of the rows take one look more. */
+    assert_int_equal(looks_of(x, n, d, n / 4, SIZE_MAX), 4 + 1 + (split + 1) + (2 * split + 2) + 2);
+    free(x);
+}
+
+/* Where no cache holds a node its scatter is formed, whatever the rank; sums of many chunks are the same
+ * for any number of threads. */
+static void test_large_and_wide(void **state)
+{
+    (void)state;
+    size_t n = 36000, d = 26;
+    double *x = normals(n * d, 14);
+    pboost_bags one = features(x, n, d, 3000, 1), many = features(x, n, d, 3000, 3);
+    assert_memory_equal(many.row, one.row, n * sizeof *one.row);
+    pboost_bags_free(&one);
+    pboost_bags_free(&many);
+    free(x);
+}
+
+/* Where the rows that stand for a node are unlike all others, the cut is not where they say. */
+static void test_misleading_sample(void **state)
+{
+    (void)state;
+    size_t n = 9001, d = 2;
+    double *x = normals(n * d, 15);
+    for (size_t i = 0; i < n * d; i++)
+        x[i] += 10.0;
+    for (size_t i = 0; i < TREE_SAMPLE; i++) {
+        double jitter = (double)(pboost_rng_key(0, RNG_SHUFFLE, 3, i) >> 11) * 0x1p-53;
+        size_t at = (size_t)(((double)i + jitter) * (double)n / TREE_SAMPLE);
+        for (size_t j = 0; j < d; j++)
+            x[at * d + j] -= 10.0;
+    }
+    pboost_bags bags = features(x, n, d, 100, 1);
+    for (size_t j = 0; j < d; j++)
+        assert_true(between(&bags, x, d, j) > 0.9);
+    pboost_bags_free(&bags);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +317,8 @@ int main(void)
         cmocka_unit_test(test_line_is_optimal), cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_one_bag),         cmocka_unit_test(test_hybrid),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_trainer),
+        cmocka_unit_test(test_watch),           cmocka_unit_test(test_watch_on_a_large_table),
+        cmocka_unit_test(test_large_and_wide),  cmocka_unit_test(test_misleading_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
