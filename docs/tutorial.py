@@ -52,17 +52,19 @@ print("people spent:", oracle.rows_spent)
 # ## The researcher plans
 #
 # What answers will tell depends on the features, the bags and the noise, not on the labels. So the
-# researcher can forecast every way of asking before a single person is spent.
+# researcher can forecast every way of asking before a single person is spent: the loss above that of
+# the best model if the model is right (*excess*), and if it is wrong by about as much as models are
+# (*cautious*). Recommended is what would be regretted least either way.
 
 # %%
 plan = pb.plan(
     X_train, MIN_BAG, family="poisson", epsilon=EPSILON, bounds=BOUNDS, step=1, mean=visits.mean()
 )
-print(f"{'estimator':10} {'bags':9} {'rounds':>6} {'size':>5} {'excess':>8}")
-for point in sorted(plan.points, key=lambda p: p.cautious)[:6]:
+print(f"{'estimator':10} {'bags':9} {'rounds':>6} {'size':>5} {'excess':>8} {'cautious':>9}")
+for point in sorted(plan.points, key=lambda p: p.excess)[:6]:
     print(
         f"{point.estimator:10} {point.bags:9} {point.rounds:6} {point.bag_size:5} "
-        f"{point.cautious:8.4f}"
+        f"{point.excess:8.4f} {point.cautious:9.4f}"
     )
 best = plan.best
 print("recommended:", best.estimator, "estimator,", best.bags, "bags of", best.bag_size)

@@ -703,9 +703,10 @@ typedef struct pboost_plan_point {
     size_t rounds, bag_size, n_bags;
     pboost_rational epsilon;
     pboost_forecast forecast;
-    double excess;   /* expected test loss above that of the best theta, if the model is right */
-    double cautious; /* the same with the model error: what the recommendation goes by */
-    double se;       /* root mean square standard error of weights on standardised features */
+    double excess; /* expected test loss above that of the best theta, if the model is right */
+    double
+        cautious; /* the same with the model error; recommended is what is least regretted by both */
+    double se;    /* root mean square standard error of weights on standardised features */
 } pboost_plan_point;
 
 typedef struct pboost_plan {

@@ -26,7 +26,8 @@
 #define INNER_SLACK 1e-2 /* what is left to the next refresh */
 #define SEPARABLE_SD 8.0 /* a linear predictor that varies so much means near certainty */
 #define SEPARABLE_MEAN 30.0
-#define SETTLED 1e-9 /* relative change of the dispersion that counts as none */
+#define ROUNDING 1e-14 /* relative error of a mean */
+#define SETTLED 1e-9   /* relative change of the dispersion that counts as none */
 #define LEAST_VARIANCE 1e-150
 #define FIRST_REFRESHES 4 /* with a wide prior, until V is about right */
 #define DOUBT 3.0 /* standard errors; noise has long tails, and the dispersion is its square */
@@ -62,6 +63,17 @@ static double squares(const aggregate_fit *fit, const bag_moments *at)
         sum += fit->weight[b] > 0.0 ? fit->weight[b] * r * r : 0.0;
     }
     return 0.5 * sum;
+}
+
+/* What rounding may make of it: a residual is the difference of numbers that may be much larger. */
+static double rounding_of_squares(const aggregate_fit *fit)
+{
+    double sum = 0.0;
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
+        double error = ROUNDING * (fabs(fit->data.answer[b]) + fabs(fit->point.mean[b]));
+        sum += fit->weight[b] > 0.0 ? fit->weight[b] * fabs(fit->residual[b]) * error : 0.0;
+    }
+    return sum;
 }
 
 static double attempt(void *self, const double *x)
@@ -314,6 +326,7 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
                                      .tolerance = o->tolerance,
                                      .slack = INNER_SLACK,
                                      .floor = floor,
+                                     .rounding = rounding_of_squares(fit),
                                      .watch = o->watch};
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
         TRY(pboost_watch_check(o->watch, err));

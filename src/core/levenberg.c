@@ -2,7 +2,8 @@
  *
  * The first step is undamped.  A step that does not lower the value is tried again shorter and
  * nearer to the gradient; a step that does as well as the quadratic model foretold makes the next
- * one bolder.  Convergence is judged by the undamped step alone: a damped one is short anyhow. */
+ * one bolder.  One that is worth less than rounding shows is taken as it is.  Convergence is judged by the
+ * undamped step alone: a damped one is short anyhow. */
 #include "levenberg.h"
 
 #include <float.h>
@@ -64,17 +65,17 @@ static double find_step(levenberg *lm, double damping, bool may_drop)
 
 /* Tries damped steps from x until one lowers the value, and takes it; false if none does. */
 static bool advance(double *x, levenberg_report *report, levenberg *lm,
-                    const levenberg_problem *problem, size_t max_steps)
+                    const levenberg_problem *problem, const levenberg_options *options)
 {
-    double growth = 4.0, slack = 16.0 * DBL_EPSILON * fabs(report->value);
-    while (report->steps < max_steps) {
+    double growth = 4.0, rounding = options->rounding + 16.0 * DBL_EPSILON * fabs(report->value);
+    while (report->steps < options->max_steps) {
         double decrement = find_step(lm, lm->damping, false), model = 0.5 * decrement;
         for (size_t i = 0; i < lm->n; i++)
             lm->trial[i] = x[i] + lm->step[i];
         double value = problem->attempt(problem->self, lm->trial);
         report->steps++;
         double gain = (report->value - value) / model;
-        if (value <= report->value + slack && (gain > 1e-4 || model <= 8.0 * slack)) {
+        if (gain > 1e-4 || (model <= 8.0 * rounding && value <= report->value + rounding)) {
             memcpy(x, lm->trial, lm->n * sizeof *x);
             problem->accept(problem->self);
             if (gain > 0.75)
@@ -88,7 +89,7 @@ static bool advance(double *x, levenberg_report *report, levenberg *lm,
         if (lm->damping > MOST_DAMPING)
             break;
     }
-    report->stuck = report->steps < max_steps;
+    report->stuck = report->steps < options->max_steps;
     lm->damping = 0.0;
     return false;
 }
@@ -110,7 +111,7 @@ void pboost_levenberg(double *x, levenberg_report *report, levenberg *lm,
         report->converged = 0.5 * report->decrement <= options->tolerance * scale;
         if (report->converged || report->decrement < options->slack * first ||
             report->steps >= options->max_steps || pboost_stopped(options->watch) ||
-            !advance(x, report, lm, problem, options->max_steps))
+            !advance(x, report, lm, problem, options))
             break;
     }
     find_step(lm, 0.0, false);

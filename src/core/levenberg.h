@@ -23,6 +23,7 @@ typedef struct {
     double tolerance; /* on half the squared decrement, relative to the value */
     double slack;     /* stop early, once the decrement is below this fraction of the first */
     double floor;     /* a value below this is compared as if it were this */
+    double rounding;  /* of the value, beyond its last digits */
     const pboost_watch *watch;
 } levenberg_options;
 

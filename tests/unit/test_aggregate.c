@@ -348,6 +348,26 @@ static void the_ridge_of_log_odds_is_given(void **state)
     free_table(&t);
 }
 
+/* Of labels around ten thousand the residuals have few digits: a step may be worth less than these show, and
+ * is then neither refused for ever nor asked for. */
+static void labels_far_from_zero_converge(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        test_table t = make_table(PBOOST_LINEAR, 2048, 3, seed);
+        for (size_t i = 0; i < t.n; i++)
+            t.y[i] += 1e4;
+        pboost_answers a = make_answers(&t, 64, 0.01, true, seed);
+        fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+        if (!f.report.converged)
+            fail_msg("seed %d: %zu iterations", (int)seed, f.report.iterations);
+        fitted_free(&f);
+        pboost_answers_free(&a);
+        free_table(&t);
+    }
+}
+
 /* Nothing to judge a ridge by, and nothing to shrink. */
 static void a_column_that_never_varies_leaves_the_constant_model(void **state)
 {
@@ -642,6 +662,7 @@ int main(void)
         cmocka_unit_test(doubt_about_the_dispersion_does_not_shrink),
         cmocka_unit_test(the_ridge_of_counts_shrinks_too),
         cmocka_unit_test(the_ridge_of_log_odds_is_given),
+        cmocka_unit_test(labels_far_from_zero_converge),
         cmocka_unit_test(a_column_that_never_varies_leaves_the_constant_model),
         cmocka_unit_test(labels_that_are_no_coin_leave_logistic_dispersion_at_one),
         cmocka_unit_test(cross_validation_shrinks_what_is_noise_and_not_what_is_not),
