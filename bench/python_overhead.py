@@ -8,10 +8,12 @@ The overhead is what ``model.fit(X, y)`` takes more than the training itself in 
 
 for a PriorBoostRegressor(min_bag=16, rounds=T) that was made and fitted before, X a float64 array.
 So it holds the checks of X, y and the parameters, all that ctypes does, the copies of path, history
-and report out of C, the look for warnings and the attributes of the model.  Both sides take turns
-in one process, so that they meet the same caches and the same noise.  `overhead_calm_us` is the
-same with the twentieth part of the times that is fastest instead of the median: where it is much
-less, others were using the machine.
+and report, and the look for warnings.  Both sides take turns in one process, so that they meet the
+same caches and the same noise.  `overhead_calm_us` is the same with the twentieth part of the times
+that is fastest instead of the median: where it is much less, others were using the machine.
+
+Arrays are made of what was copied when they are looked at: `first_look_us` is what ``model.coef_``
+takes after a fit, the first time.
 
     python bench/python_overhead.py [--large]
 
@@ -41,7 +43,7 @@ def microseconds(function) -> float:
 
 def bare(X, y, model):
     """Return a function that does the C calls of model.fit(X, y) and nothing else."""
-    x, (how, _) = _library.matrix(X), model._recipe()
+    x, how = _library.matrix(X), model._recipe().how
     labels = _library.address(y)
 
     def run():
@@ -56,6 +58,11 @@ def bare(X, y, model):
 def two_calls():
     lib.version()
     lib.version()
+
+
+def first_look(model, X, y) -> float:
+    model.fit(X, y)
+    return microseconds(lambda: model.coef_)
 
 
 def overhead(repeats: int) -> list[dict]:
@@ -74,7 +81,9 @@ def overhead(repeats: int) -> list[dict]:
         floors, fits = (statistics.quantiles(column, n=20) for column in zip(*pairs, strict=True))
         c, python = floors[9] - calls, fits[9]
         row = {"rounds": rounds, "c_us": c, "python_us": python, "overhead_us": python - c}
-        rows.append(row | {"overhead_calm_us": fits[0] - floors[0] + calls})
+        row["overhead_calm_us"] = fits[0] - floors[0] + calls
+        row["first_look_us"] = statistics.median(first_look(model, X, y) for _ in range(500))
+        rows.append(row)
     return rows
 
 

@@ -260,6 +260,42 @@ PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *
 
 /* The aggregate estimator is declared below, with the answers it fits: pboost_aggregate_fit. */
 
+/* What the reader of a fit must know before relying on it. */
+typedef enum pboost_caveat_kind {
+    PBOOST_CAVEAT_CONVERGENCE, /* the fit did not converge */
+    PBOOST_CAVEAT_RANK,        /* a column adds nothing */
+    PBOOST_CAVEAT_SEPARABLE,   /* weights are as large as the penalty lets them be */
+    PBOOST_CAVEAT_DISPERSION,  /* the noise hides the dispersion */
+    PBOOST_CAVEAT_INTERVALS,   /* they are too short */
+    PBOOST_CAVEAT_MEAN,        /* even the mean is hidden */
+    PBOOST_CAVEAT_FREEDOM,     /* the answers tell next to nothing of the weights */
+    PBOOST_CAVEAT_BAGS,        /* too few for the parameters */
+    PBOOST_CAVEAT_FORM,        /* the answers vary more than the model says */
+    PBOOST_CAVEAT_ONE_ROW      /* the answer of a bag that was given is a label */
+} pboost_caveat_kind;
+
+#define PBOOST_MAX_CAVEATS 10 /* at most one of each kind */
+
+typedef struct pboost_caveat {
+    pboost_caveat_kind kind;
+    char text[300]; /* one line, for people */
+} pboost_caveat;
+
+/* A fit, and what its reader calls things.  All is borrowed. */
+typedef struct pboost_fitted {
+    const pboost_fit_report *report;
+    const pboost_fit_options *options;
+    const pboost_matrix *x;
+    const pboost_coef *coef;   /* in the units of x */
+    size_t one_row_bags;       /* among those that were given */
+    const char *const *column; /* names of the columns; NULL: x0, x1, ... */
+    /* What asks for bags from features and for the sandwich covariance; NULL: as in C. */
+    const char *feature_bags, *sandwich;
+} pboost_fitted;
+
+/* Returns how many caveats there are; out, if not NULL, has room for PBOOST_MAX_CAVEATS. */
+PBOOST_API size_t pboost_caveats(pboost_caveat *out, const pboost_fitted *fit);
+
 /* ---- Evaluation ------------------------------------------------------------------------------ */
 
 /* loss[j] = mean loss of coef[j] on the samples: squared error, log loss, or mu - y log mu.
@@ -594,6 +630,21 @@ PBOOST_API pboost_status pboost_run_simulate(pboost_run *out, const pboost_matri
                                              const double *offset,
                                              const pboost_simulation *simulation,
                                              pboost_error *err);
+
+/* What training gave, in memory of the caller's: nothing is left to close. */
+typedef struct pboost_outcome {
+    pboost_fit_report *report; /* of the last fit */
+    pboost_round *history;     /* by round */
+    double *path;              /* by round: cols + 1 entries, the intercept last */
+    double *covariance; /* (cols+1) x (cols+1), left alone where the estimator has none; or NULL */
+    size_t caveats;     /* how many pboost_caveats tells of the last fit */
+} pboost_outcome;
+
+/* As pboost_run_simulate, in one call; on failure *out and what it points to are as they were. */
+PBOOST_API pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x,
+                                         const double *label, const double *weight,
+                                         const double *offset, const pboost_simulation *simulation,
+                                         pboost_error *err);
 
 /* ---- Planner --------------------------------------------------------------------------------- */
 

@@ -12,7 +12,6 @@ import builtins
 import ctypes
 import math
 import os
-import struct
 from collections.abc import Callable
 from ctypes import Structure, c_char, c_char_p, c_int, c_void_p
 from functools import lru_cache
@@ -122,15 +121,9 @@ def address(array: npt.NDArray[Any] | None) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _block(size: int) -> Callable[[int], Any]:
-    """Return how to see so many bytes; ctypes forgets a type with the last that uses it."""
-    at: Callable[[int], Any] = (c_char * size).from_address
-    return at
-
-
-def copy_bytes(pointer: int, size: int) -> bytearray:
-    """Return a copy of C memory."""
-    return bytearray(_block(size)(pointer))
+def block(size: int) -> Any:
+    """Return the type of so many bytes; ctypes forgets a type with the last that uses it."""
+    return c_char * size
 
 
 def copy_array(
@@ -141,10 +134,7 @@ def copy_array(
     size = kind.itemsize * (math.prod(shape) if isinstance(shape, tuple) else shape)
     if size == 0:
         return np.empty(shape, kind)
-    return np.ndarray(shape, kind, copy_bytes(pointer, size))
-
-
-_MATRIX = struct.Struct("PiNNnn")  # the fields of a Matrix, packed at once
+    return np.ndarray(shape, kind, bytearray(block(size).from_address(pointer)))
 
 
 def matrix(X: npt.NDArray[Any]) -> Matrix:
@@ -153,5 +143,4 @@ def matrix(X: npt.NDArray[Any]) -> Matrix:
     rows, cols = X.shape
     down, right = X.strides
     kind = F64 if size == 8 else F32
-    fields = _MATRIX.pack(address(X), kind, rows, cols, down // size, right // size)
-    return Matrix.from_buffer_copy(fields)
+    return Matrix(address(X), kind, rows, cols, down // size, right // size)

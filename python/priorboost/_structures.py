@@ -25,7 +25,8 @@ import numpy as np
 
 F64, F32 = 0, 1
 LINEAR, LOGISTIC, POISSON = 0, 1, 2
-EVENT, AGGREGATE = 0, 1
+EVENT, AGGREGATE, ESTIMATOR_CV = 0, 1, 3
+UNCONVERGED, MOST_CAVEATS = 0, 10
 
 
 class Error(Structure):
@@ -145,6 +146,27 @@ class FitReport(Structure):
     ]
 
 
+class Caveat(Structure):
+    """``pboost_caveat``."""
+
+    _fields_ = [("kind", c_int), ("text", c_char * 300)]
+
+
+class Fitted(Structure):
+    """``pboost_fitted``."""
+
+    _fields_ = [
+        ("report", POINTER(FitReport)),
+        ("options", POINTER(FitOptions)),
+        ("x", POINTER(Matrix)),
+        ("coef", POINTER(Coef)),
+        ("one_row_bags", c_size_t),
+        ("column", POINTER(c_char_p)),
+        ("feature_bags", c_char_p),
+        ("sandwich", c_char_p),
+    ]
+
+
 class Rational(Structure):
     """``pboost_rational``: an exact fraction; a denominator of 0 means none."""
 
@@ -252,6 +274,18 @@ class Run(Structure):
         ("history", c_void_p),
         ("report", c_void_p),
         ("covariance", c_void_p),
+    ]
+
+
+class Outcome(Structure):
+    """``pboost_outcome``."""
+
+    _fields_ = [
+        ("report", c_void_p),
+        ("history", c_void_p),
+        ("path", c_void_p),
+        ("covariance", c_void_p),
+        ("caveats", c_size_t),
     ]
 
 

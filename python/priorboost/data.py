@@ -25,17 +25,6 @@ _MODERN = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1,
 # ---- Validation ----------------------------------------------------------------------------------
 
 
-def _is_plain(X: Any) -> bool:
-    """Whether X is an array that needs no conversion: what a fit usually gets."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and (X.dtype == _F64 or X.dtype == _F32)
-        and X.size > 0
-        and X.flags.aligned
-    )
-
-
 def _is_finite(X: Array) -> bool:
     """Whether a sum says that all numbers are finite; where it overflows, the slow way tells."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -99,11 +88,14 @@ def features(
     X : ndarray, float64 or float32
         The same memory if X was such an array.
     """
-    if _is_plain(X) and X.shape[0] >= min_rows and "feature_names_in_" not in vars(estimator):
-        if reset:
-            estimator.n_features_in_ = X.shape[1]
-        if X.shape[1] == estimator.n_features_in_ and (not finite or _is_finite(X)):
-            return X  # type: ignore[no-any-return]
+    if type(X) is np.ndarray and X.ndim == 2 and (X.dtype == _F64 or X.dtype == _F32):
+        rows, cols = X.shape  # an array that needs no conversion is what a fit usually gets
+        named = "feature_names_in_" in vars(estimator)
+        if rows >= min_rows and cols > 0 and X.flags.aligned and not named:
+            if reset:
+                estimator.n_features_in_ = cols
+            if cols == estimator.n_features_in_ and (not finite or _is_finite(X)):
+                return X
     cells, names = from_arrow(X) if is_arrow(X) else (X, None)
     checked = check_array(
         cells,
@@ -121,8 +113,8 @@ def features(
 
 def response(y: Any, n_rows: int) -> Array:
     """Return labels as a contiguous float64 vector; finiteness is the oracle's to check."""
-    if type(y) is np.ndarray and y.ndim == 1 and y.dtype == np.float64 and len(y) == n_rows:
-        return np.ascontiguousarray(y)
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype == _F64 and len(y) == n_rows:
+        return y if y.flags.c_contiguous else np.ascontiguousarray(y)
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y", ensure_min_samples=0)
     y = column_or_1d(y, warn=True)
     check_consistent_length(range(n_rows), y)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from operator import itemgetter
-from typing import Any, ClassVar
+from operator import attrgetter, itemgetter
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _library
-from .caveats import warn_of_fit, warn_of_plan, warn_of_single_rows
+from ._library import address, lib, matrix
+from .caveats import warn_of_fit, warn_of_plan
 from .columns import PLAIN, Columns
 from .data import (
     Array,
@@ -20,7 +22,6 @@ from .data import (
     features,
     id_texts,
     number_names,
-    one_row_a_unit,
     require_finite,
     response,
     row_keys,
@@ -31,10 +32,11 @@ from .models import Model, prior_scores, save_model
 from .options import FAMILIES, count_of, name_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, holder_of
 from .parameters import FitParameters, LoopParameters, parameters
-from .planner import Automatic, Plan
+from .planner import Automatic
 from .relay import Relay
 from .remote import RemoteOracle
 from .training import (
+    WATCHED_CELLS,
     GLMResult,
     Settings,
     Table,
@@ -44,6 +46,8 @@ from .training import (
     simulate,
     train_glm,
 )
+
+_F64 = np.dtype(np.float64)
 
 # What a recipe depends on.
 _SAID = itemgetter(
@@ -65,7 +69,18 @@ _SAID = itemgetter(
     "covariance",
     "fit_intercept",
 )
-_RECIPES: dict[Any, tuple[_library.Simulation, dict[str, Any]]] = {}
+
+
+class Recipe(NamedTuple):
+    """What the parameters of an estimator mean; it is shared, and not to be changed."""
+
+    how: _library.Simulation
+    rounds: int  # 0: not said
+    estimator: int
+    told: dict[str, Any]
+
+
+_RECIPES: dict[Any, Recipe] = {}
 _MOST_RECIPES = 256
 
 
@@ -74,6 +89,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
     """A generalised linear model from the mean labels of bags."""
 
     _family: ClassVar[str]
+    round_answers = False  # a classifier's parameter
 
     # ---- Fitting ----
 
@@ -124,7 +140,71 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         -------
         self
         """
-        check_sources(self, y, oracle, bag, answers, unit)
+        result, fitted_on, columns = None, X, PLAIN
+        if oracle is ids is weight is offset is unit is bag is answers is None:
+            result = self._fit_plain(X, y)
+        if result is None:
+            check_sources(self, y, oracle, bag, answers, unit)
+            table, columns = self._table(X, y, ids, weight, offset, unit)
+            fitted_on = table.X
+            try:
+                if answers is not None:
+                    result = self._fit_given(table, bag, answers)
+                elif oracle is not None:
+                    result = self._fit_asking(table, oracle)
+                else:
+                    result = self._fit_labels(table)
+            except ValueError:
+                require_finite(fitted_on)  # says it in scikit-learn's words
+                raise
+        if result.outcome.caveats:
+            warn_of_fit(self, result.report, fitted_on, result.path[-1], result.one_row_bags)
+        if result.plan is not None:
+            warn_of_plan(result.plan, fitted_on.shape[1])
+        if columns is not PLAIN:
+            columns.restore(result)
+            result.limits = columns.limits
+        self._fitted: Any = result
+        return self
+
+    def _fit_plain(self, X: Any, y: Any) -> GLMResult | None:
+        """Fit arrays as they are, by parameters that ask for nothing more; None: that will not do.
+
+        The rest of `fit` would do the same.  But the training drives Python's code out of the
+        processor's caches, and what is not run need not be fetched again: this takes half as long.
+        What is wrong is left to the rest to say.
+        """
+        if (
+            type(X) is not np.ndarray
+            or type(y) is not np.ndarray
+            or X.ndim != 2
+            or y.shape != X.shape[:1]
+            or X.dtype != _F64
+            or y.dtype != _F64
+            or X.size >= WATCHED_CELLS
+            or not (X.flags.aligned and y.flags.carray)
+            or self._family != "linear"  # the labels of others are counts or classes
+            or self.prior is not None
+            or self.standardize
+            or self.winsorize is not None
+            or self.rounds is None
+            or self.verbose
+            or "feature_names_in_" in vars(self)
+        ):
+            return None
+        recipe = self._recipe()
+        n_rows, d = X.shape
+        result = GLMResult(n_rows, recipe.rounds, d + 1, recipe.estimator)
+        if lib.simulate(result.outcome, matrix(X), address(y), None, None, recipe.how, None):
+            return None
+        result.told = recipe.told
+        self.n_features_in_ = d
+        return result
+
+    def _table(
+        self, X: Any, y: Any, ids: Any, weight: Any, offset: Any, unit: Any
+    ) -> tuple[Table, Columns]:
+        """Check and convert what belongs to the rows."""
         local = y is not None
         X = features(
             self,
@@ -134,8 +214,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             finite=not local,
         )
         n_rows = X.shape[0]
-        labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
-        table, columns, plan = Table(X), PLAIN, None
+        table, columns = Table(X), PLAIN
+        table.labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
         if self.prior is not None:
             table.prior = prior_scores(self.prior, X, n_rows)
         if self.standardize or self.winsorize is not None:
@@ -150,60 +230,35 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             table.keys = row_keys(table.ids)
         if unit is not None:
             table.unit = number_names(unit, n_rows, "unit")[1]
-        try:
-            if answers is not None:
-                result, training = self._fit_given(table, bag, answers)
-            elif oracle is not None:
-                result, training, plan = self._fit_asking(table, oracle)
-            else:
-                result, training, plan = self._fit_labels(table, labels)
-        except ValueError:
-            require_finite(X)  # says it in scikit-learn's words
-            raise
-        warn_of_fit(self, result.report, table.X, result.path[-1])
-        if plan is not None:
-            warn_of_plan(plan, table.X.shape[1])
-        self._take(result, columns)
-        self.training_ = training
-        self.plan_ = plan
-        return self
+        return table, columns
 
-    def _fit_labels(
-        self, table: Table, labels: Array | None
-    ) -> tuple[GLMResult, dict[str, Any], Plan | None]:
+    def _fit_labels(self, table: Table) -> GLMResult:
         """Play both parties."""
-        assert labels is not None
-        if table.unit is not None:
-            keep = one_row_a_unit(table.unit, None, table.keys)
-            table, labels = table.take(keep), labels[keep]
+        table = table.take(None)
+        assert table.labels is not None
         if self.verbose or self._is_automatic():  # something is to be done between the rounds
             has_seed, seed = seed_of(self.random_state)
-            keeper = MemoryHandle(labels, self._rules(), self.clamp, has_seed, seed)
+            keeper = MemoryHandle(table.labels, self._rules(), self.clamp, has_seed, seed)
             return self._train(table, keeper.interface, Relay(), has_seed, seed)
-        how, training = self._recipe()
-        if training["rounds"] == 0 or table.keys is not None or table.prior is not None:
+        recipe = self._recipe()
+        how, rounds = recipe.how, recipe.rounds
+        if rounds == 0 or table.keys is not None or table.prior is not None:
             how = _library.Simulation.from_buffer_copy(how)
             settings = Settings.from_buffer(how, type(how).trainer.offset)
-            settings.default_rounds(len(labels), table.X.shape[1], how.rules.min_bag)
+            settings.default_rounds(len(table.X), table.X.shape[1], how.rules.min_bag)
             settings.lend(table.prior, table.keys)
-            training["rounds"] = settings.rounds
-        result = simulate(table, labels, how)
-        training["rows_spent"] = len(labels)
-        training["l2"] = result.report.l2
-        if self.estimator == "cv":
-            training["estimator"] = name_of("estimator", result.report.estimator)
-        return result, training, None
+            rounds = settings.rounds
+        result = simulate(table, how, rounds, recipe.estimator)
+        result.told = recipe.told
+        return result
 
-    def _recipe(self) -> tuple[_library.Simulation, dict[str, Any]]:
-        """Return what the parameters mean to the library, and what the model file says of them.
-
-        The former is made once for equal parameters and not to be changed; the latter is a copy.
-        """
+    def _recipe(self) -> Recipe:
+        """Return what the parameters mean to the library; made once for equal parameters."""
         try:
             said = _SAID(vars(self))
             # Where 1 is right, True and 1.0 may be wrong.
             kinds = (type(self.min_bag), type(self.rounds), type(self.bag_size), type(self.epsilon))
-            key = (type(self), self._rounds_answers(), kinds, said)
+            key = (type(self), self.round_answers, kinds, said)
             made = _RECIPES.get(key)
         except (KeyError, TypeError):  # a parameter that a subclass computes; bounds in a list
             return self._make_recipe()
@@ -213,22 +268,20 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
                 if len(_RECIPES) >= _MOST_RECIPES:
                     _RECIPES.clear()
                 _RECIPES[key] = made
-        how, training = made
-        return how, training.copy()
+        return made
 
-    def _make_recipe(self) -> tuple[_library.Simulation, dict[str, Any]]:
+    def _make_recipe(self) -> Recipe:
         has_seed, seed = seed_of(self.random_state)
         rules, settings = self._rules(), self._settings(seed)
         settings.family = FAMILIES[self._family]
-        rounded, threads = self._rounds_answers(), settings.threads
+        rounded, threads = self.round_answers, settings.threads
         fit = self._fit_options(self._family, "event", rounded, seed, threads)
         holder = holder_of(self.clamp, has_seed, seed)
-        training = describe(rules, settings, fit, has_seed)
-        return _library.Simulation(rules, holder, fit, settings), training
+        how = _library.Simulation(rules, holder, fit, settings)
+        told = describe(rules, settings, has_seed)
+        return Recipe(how, settings.rounds, fit.estimator, told)
 
-    def _fit_asking(
-        self, table: Table, oracle: Oracle | RemoteOracle
-    ) -> tuple[GLMResult, dict[str, Any], Plan | None]:
+    def _fit_asking(self, table: Table, oracle: Oracle | RemoteOracle) -> GLMResult:
         """Learn from somebody else's answers."""
         has_seed, seed = seed_of(self.random_state)
         relay = Relay()
@@ -238,7 +291,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
 
     def _train(
         self, table: Table, interface: _library.Oracle, relay: Relay, has_seed: bool, seed: int
-    ) -> tuple[GLMResult, dict[str, Any], Plan | None]:
+    ) -> GLMResult:
         rules = interface.rules
         automatic = self._is_automatic()
         n_rows, d = table.X.shape
@@ -249,7 +302,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         fit = self._fit_options(
             self._family,
             "aggregate" if automatic else "event",
-            self._rounds_answers(),
+            self.round_answers,
             seed,
             settings.threads,
         )
@@ -259,31 +312,32 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
                 pilot = Automatic(table.X, table.offset, rules, fit, settings, relay)
                 revise = pilot.revise
             result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
-        fit.estimator = result.report.estimator  # cross-validation may have chosen it
-        training = describe(rules, settings, fit, has_seed, n_rows, result.report.l2)
-        return result, training, None if pilot is None else pilot.plan
+        result.told = describe(rules, settings, has_seed)
+        result.plan = None if pilot is None else pilot.plan
+        return result
 
-    def _fit_given(self, table: Table, bag: Any, answers: Any) -> tuple[GLMResult, dict[str, Any]]:
+    def _fit_given(self, table: Table, bag: Any, answers: Any) -> GLMResult:
         """Fit bags that are there already."""
         names, bags = group_rows(bag, len(table.X))
         mean, noise = match_answers(answers, names, bags, self._family)
         has_seed, seed = seed_of(self.random_state)
         fit = self._fit_options(self._family, "aggregate", False, seed, threads_of(self.n_jobs))
-        warn_of_single_rows(bags)
         with GivenAnswers(bags, mean, noise) as log:
             result = fit_given(table, log, fit)
-        return result, {
+        result.one_row_bags = int((bags.sizes == 1).sum())
+        result.told = {
             "algorithm": "given",
-            "estimator": name_of("estimator", result.report.estimator),
+            "estimator": None,
             "bags": "given",
             "min_bag": int(bags.sizes.min()),
             "rounds": 1,
-            "rows_spent": len(table.X),
+            "rows_spent": None,
             "epsilon": None,
-            "l2": result.report.l2,
+            "l2": None,
             "simulated": False,
             "seed": seed if has_seed else None,
         }
+        return result
 
     def _encode_labels(self, y: Any, n_rows: int) -> Array | None:
         return response(y, n_rows)
@@ -295,35 +349,39 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
     def _is_automatic(self) -> bool:
         """Whether nothing was said about how to ask: then it is planned."""
         return (
-            self.algorithm is None
+            self.rounds is None
+            and self.algorithm is None
             and self.estimator is None
             and self.bags is None
-            and self.rounds is None
             and self.bag_size is None
-            and not self._rounds_answers()
+            and not self.round_answers
         )
 
-    def _rounds_answers(self) -> bool:
-        return False
+    # ---- What fit gave, made when it is looked at ----
 
-    def _take(self, result: GLMResult, columns: Columns) -> None:
-        """Set the attributes that end in an underscore."""
-        if columns is not PLAIN:
-            columns.restore(result)
-        report = result.report
-        self.l2_ = report.l2
-        self.dispersion_ = report.dispersion
-        self.path_ = result.path
-        self.history_ = result.history
-        self.covariance_ = result.covariance
-        self.n_iter_ = report.iterations
-        self.limits_ = columns.limits
-        self._set_weights()
+    path_ = property(attrgetter("_fitted.path"))
+    history_ = property(attrgetter("_fitted.history"))
+    covariance_ = property(attrgetter("_fitted.covariance"))
+    training_ = property(attrgetter("_fitted.training"))
+    plan_ = property(attrgetter("_fitted.plan"))
+    limits_ = property(attrgetter("_fitted.limits"))
+    l2_ = property(attrgetter("_fitted.report.l2"))
+    dispersion_ = property(attrgetter("_fitted.report.dispersion"))
+    n_iter_ = property(attrgetter("_fitted.report.iterations"))
 
-    def _set_weights(self) -> None:
-        last = self.path_[-1]
-        self.coef_ = last[:-1]
-        self.intercept_: Any = float(last[-1])
+    @property
+    def coef_(self) -> Array:
+        """One weight per feature."""
+        weights: Array = self.path_[-1, :-1]
+        return weights
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept."""
+        return float(self.path_[-1, -1])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in vars(self)
 
     # ---- Using the model ----
 
@@ -394,14 +452,15 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
 
     def _adopt(self, model: Model) -> None:
         """Take a model that was fitted elsewhere."""
-        self.path_ = np.append(model.coef, model.intercept).reshape(1, -1)
-        self.history_ = np.empty(0, _library.ROUND)
-        self.covariance_ = model.covariance
-        self.training_ = dict(model.training)
+        self._fitted = SimpleNamespace(
+            path=np.append(model.coef, model.intercept).reshape(1, -1),
+            history=np.empty(0, _library.ROUND),
+            covariance=model.covariance,
+            training=dict(model.training),
+            limits=model.column_limits(),
+        )
         self.n_features_in_ = len(model.columns)
         self.feature_names_in_ = np.array(model.columns, dtype=object)
-        self.limits_ = model.column_limits()
-        self._set_weights()
 
     def to_model(self) -> Model:
         """Return the fitted model as the command line's model file has it."""
@@ -448,25 +507,18 @@ def check_sources(
                 raise ValueError(f"{name} makes no sense with given bags: there is nothing to ask")
 
 
-def describe(
-    rules: _library.Rules,
-    settings: Settings,
-    fit: _library.FitOptions,
-    has_seed: bool,
-    n_rows: int = 0,
-    l2: float = 0.0,
-) -> dict[str, Any]:
-    """Return how a model came about, as the model file says it."""
+def describe(rules: _library.Rules, settings: Settings, has_seed: bool) -> dict[str, Any]:
+    """Return what the model file says of a training, with room for what it will have given."""
     exact = Fraction(rules.epsilon.num, rules.epsilon.den) if rules.epsilon.den else None
     return {
         "algorithm": name_of("algorithm", settings.algorithm),
-        "estimator": name_of("estimator", fit.estimator),
+        "estimator": None,
         "bags": name_of("strategy", settings.bags),
         "min_bag": rules.min_bag,
-        "rounds": settings.rounds,
-        "rows_spent": n_rows,
+        "rounds": None,
+        "rows_spent": None,
         "epsilon": exact,
-        "l2": l2,
+        "l2": None,
         "simulated": has_seed and (exact is not None or rules.round),
         "seed": settings.seed if has_seed else None,
     }

@@ -257,9 +257,6 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
             bounds = (0.0, 1.0)
         return rules_of(self.min_bag, self.epsilon, bounds, self.step, self.round_answers)
 
-    def _rounds_answers(self) -> bool:
-        return self.round_answers
-
     def _encode_labels(self, y: Any, n_rows: int) -> Array | None:
         self.classes_, labels = binary_labels(y, n_rows)
         return labels
@@ -268,9 +265,17 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         self.classes_ = np.array([0, 1])
         return None
 
-    def _set_weights(self) -> None:
-        self.coef_ = self.path_[-1:, :-1]
-        self.intercept_ = self.path_[-1, -1:]
+    @property
+    def coef_(self) -> Array:
+        """One weight per feature."""
+        weights: Array = self.path_[-1:, :-1]
+        return weights
+
+    @property
+    def intercept_(self) -> Array:
+        """The intercept."""
+        intercept: Array = self.path_[-1, -1:]
+        return intercept
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)

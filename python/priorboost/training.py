@@ -8,21 +8,24 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from . import _library
-from ._library import _check, address, copy_array, copy_bytes, lib
-from .data import Array, matrix, one_row_a_unit
+from ._library import _check, address, block, copy_array, lib, matrix
+from .data import Array, one_row_a_unit
+from .options import name_of
 from .relay import Relay
 
 _ALL = 2**63 - 1
-_F64, _ROUND, _FitReport = np.dtype(np.float64), _library.ROUND, _library.FitReport
-_ROUND_SIZE = _ROUND.itemsize
+_F64, _ROUND, _Outcome = np.dtype(np.float64), _library.ROUND, _library.Outcome
+_REPORT_SIZE, _ROUND_SIZE = ctypes.sizeof(_library.FitReport), _ROUND.itemsize
+_WITH_COVARIANCE = (_library.AGGREGATE, _library.ESTIMATOR_CV)
+_UNKNOWN = 1  # caveats: there may be some
 # Cells of X from which a run is watched for Ctrl-C; less takes a few milliseconds.
-_WATCHED_CELLS = 1 << 17
+WATCHED_CELLS = 1 << 17
 
 
 class Settings(_library.TrainerOptions):
@@ -103,6 +106,7 @@ class Trainer:
 class Table:
     """What the learner has: features and, by row, what else belongs to them."""
 
+    labels: Array | None = None  # where they are in hand
     weight: Array | None = None
     offset: Array | None = None
     prior: Array | None = None  # what a prior predicts
@@ -120,27 +124,97 @@ class Table:
         if keep is None or keep.all():
             return self
         out = Table(self.X[keep])
-        for name in ("weight", "offset", "prior", "keys", "unit"):
+        for name in ("labels", "weight", "offset", "prior", "keys", "unit"):
             values = getattr(self, name)
             setattr(out, name, None if values is None else values[keep])
         out.ids = None if self.ids is None else [self.ids[i] for i in np.flatnonzero(keep)]
         return out
 
 
-@dataclass
 class GLMResult:
-    """What training a generalised linear model gave."""
+    """What training a generalised linear model gave.
 
-    path: Array  # by round: theta, then the intercept
-    history: Array
-    report: _library.FitReport
-    covariance: Array | None  # of theta and, last, the intercept
+    C writes it into one block of memory: report, history, path and, where there may be one, the
+    covariance.  What Python makes of that is made when it is first looked at.
+    """
+
+    told: dict[str, Any]  # what the model file says of the training, as far as it was known before
+    one_row_bags = 0  # among those that were given
+    limits: tuple[Array, Array] | None = None  # of the columns
+    plan: Any = None
+
+    def __init__(self, n_rows: int, rounds: int, n: int, estimator: int) -> None:
+        """Make room for rounds models of n weights, the intercept's included."""
+        path_at = _REPORT_SIZE + _ROUND_SIZE * rounds
+        end = square_at = path_at + 8 * n * rounds
+        if estimator in _WITH_COVARIANCE:
+            end += 8 * n * n
+        self._size = n_rows, rounds, n, estimator
+        self._memory = memory = block(end)()
+        begin = ctypes.addressof(memory)
+        self.outcome = _Outcome(
+            begin,
+            begin + _REPORT_SIZE,
+            begin + path_at,
+            begin + square_at if end > square_at else None,
+            _UNKNOWN,
+        )
+
+    def _array(self, shape: Any, dtype: Any, begin: int) -> Array:
+        return np.ndarray(shape, dtype, self._memory, begin - self.outcome.report)
+
+    @cached_property
+    def report(self) -> _library.FitReport:
+        """The report of the last fit."""
+        return _library.FitReport.from_buffer(self._memory)
+
+    @cached_property
+    def history(self) -> Array:
+        """What each round did."""
+        return self._array(self._size[1], _ROUND, self.outcome.history)
+
+    @cached_property
+    def path(self) -> Array:
+        """By round: theta, then the intercept."""
+        return self._array(self._size[1:3], _F64, self.outcome.path)
+
+    @cached_property
+    def covariance(self) -> Array | None:
+        """The covariance of theta and, last, the intercept; None where the estimator has none."""
+        if self.report.estimator != _library.AGGREGATE:
+            return None
+        n = self._size[2]
+        return self._array((n, n), _F64, self.outcome.covariance)
+
+    @cached_property
+    def training(self) -> dict[str, Any]:
+        """How the model came about, as the model file says it."""
+        n_rows, rounds, _, _ = self._size
+        return self.told | {
+            "estimator": name_of("estimator", self.report.estimator),  # it may have been chosen
+            "rounds": rounds,
+            "rows_spent": n_rows,
+            "l2": self.report.l2,
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave out what is only another look at the memory."""
+        kept = ("told", "one_row_bags", "limits", "plan", "training")
+        state = {name: value for name, value in vars(self).items() if name in kept}
+        return GLMResult._of, (self._size, bytes(self._memory), state)
+
+    @classmethod
+    def _of(cls, size: tuple[int, int, int, int], memory: bytes, state: dict[str, Any]) -> Any:
+        out = cls(*size)
+        ctypes.memmove(out._memory, memory, len(memory))
+        vars(out).update(state)
+        return out
 
 
 class Run:
     """Owns a ``pboost_run``; use it in a with statement."""
 
-    __slots__ = ("_borrowed", "_relay", "run")
+    __slots__ = ("_borrowed", "_estimator", "_relay", "run")
 
     def __init__(
         self,
@@ -153,6 +227,7 @@ class Run:
         x = matrix(table.X)
         settings.watch_by(relay)
         fit.watch = settings.watch
+        self._estimator = fit.estimator
         self._borrowed = (table, oracle, settings, x)
         self._relay = relay
         self.run = _library.Run()
@@ -191,50 +266,34 @@ class Run:
 
     def result(self) -> GLMResult:
         """Copy what the rounds have given."""
-        return _result_of(self.run, self.coef.n + 1)
+        run, (n_rows, d) = self.run, self._borrowed[0].X.shape
+        result = GLMResult(n_rows, run.rounds, d + 1, self._estimator)
+        to = result.outcome
+        ctypes.memmove(to.report, run.report, _REPORT_SIZE)
+        ctypes.memmove(to.history, run.history, _ROUND_SIZE * run.rounds)
+        ctypes.memmove(to.path, run.path, 8 * (d + 1) * run.rounds)
+        if run.covariance:
+            ctypes.memmove(to.covariance, run.covariance, 8 * (d + 1) ** 2)
+        return result
 
 
-def _result_of(run: _library.Run, n: int) -> GLMResult:
-    """Copy what a run of n weights, the intercept's included, has given."""
-    rounds, covariance = run.rounds, run.covariance
-    path = copy_bytes(run.path, 8 * rounds * n)
-    history = copy_bytes(run.history, _ROUND_SIZE * rounds)
-    return GLMResult(
-        np.ndarray((rounds, n), _F64, path),
-        np.ndarray(rounds, _ROUND, history),
-        _FitReport.from_buffer_copy(_FitReport.from_address(run.report)),
-        square_of(covariance, n) if covariance else None,
-    )
-
-
-def square_of(pointer: int, n: int) -> Array:
-    """Copy a matrix of n rows and columns out of C."""
-    return copy_array(pointer, (n, n), _F64)
-
-
-def simulate(table: Table, labels: Array, how: _library.Simulation) -> GLMResult:
+def simulate(table: Table, how: _library.Simulation, rounds: int, estimator: int) -> GLMResult:
     """Train on labels in hand, all rounds in one call.
 
     What is said in `how` is only read: others may be training by it.
     """
-    if table.X.size < _WATCHED_CELLS:
-        return _simulate(_check, table, labels, how)
+    n_rows, d = table.X.shape
+    result = GLMResult(n_rows, rounds, d + 1, estimator)
+    by_row = address(table.labels), address(table.weight), address(table.offset)
+    x = matrix(table.X)
+    if table.X.size < WATCHED_CELLS:
+        _check(lib.simulate, result.outcome, x, *by_row, how)
+        return result
     with Relay() as relay:
         how = _library.Simulation.from_buffer_copy(how)
         how.fit.watch = how.trainer.watch = ctypes.addressof(relay.watch)
-        return _simulate(relay.check, table, labels, how)
-
-
-def _simulate(
-    call: Callable[..., None], table: Table, labels: Array, how: _library.Simulation
-) -> GLMResult:
-    run, x = _library.Run(), matrix(table.X)
-    weight, offset = address(table.weight), address(table.offset)
-    try:  # Ctrl-C may come out of a call that has succeeded
-        call(lib.run_simulate, run, x, address(labels), weight, offset, how)
-        return _result_of(run, table.X.shape[1] + 1)
-    finally:
-        lib.run_close(run)
+        relay.check(lib.simulate, result.outcome, x, *by_row, how)
+    return result
 
 
 def train_glm(
@@ -268,19 +327,17 @@ def train_glm(
 
 def fit_given(table: Table, answers: _library.Answers, fit: _library.FitOptions) -> GLMResult:
     """Fit answers that are there already: no oracle, no rounds."""
-    d = table.X.shape[1]
-    path, covariance = np.zeros((1, d + 1)), None
-    if fit.estimator == _library.AGGREGATE:
-        covariance = np.zeros((d + 1, d + 1))
-    coef = _library.Coef(d, address(path), 0.0)
-    report = _library.FitReport()
+    n_rows, d = table.X.shape
+    result = GLMResult(n_rows, 1, d + 1, fit.estimator)
+    to = result.outcome
+    coef = _library.Coef(d, to.path, 0.0)
     with Relay() as relay:
         fit.watch = ctypes.addressof(relay.watch)
         relay.check(
             lib.answers_fit,
             coef,
-            report,
-            address(covariance),
+            result.report,
+            to.covariance,
             matrix(table.X),
             address(table.weight),
             address(table.offset),
@@ -288,10 +345,9 @@ def fit_given(table: Table, answers: _library.Answers, fit: _library.FitOptions)
             0,
             fit,
         )
-    path[0, d] = coef.intercept
-    n_rows, n_bags = answers.n_rows, answers.n_bags
-    history = np.array([(1, 1, n_rows, n_bags, np.nan, np.nan)], _library.ROUND)
-    return GLMResult(path, history, report, covariance)
+    result.path[0, d] = coef.intercept
+    result.history[0] = 1, 1, answers.n_rows, answers.n_bags, np.nan, np.nan
+    return result
 
 
 # ---- Prediction ----------------------------------------------------------------------------------

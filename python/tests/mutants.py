@@ -46,11 +46,9 @@ MUTANTS = {
             ),
             ("a run is not watched", "settings.watch_by(relay)\n        fit", "fit"),
             ("a fit of a run is not watched", "fit.watch = settings.watch", "pass"),
-            (
-                "a simulation is not closed",
-                "    finally:\n        lib.run_close(run)\n\n\ndef train",
-                "    finally:\n        pass\n\n\ndef train",
-            ),
+        ],
+        "glm.py": [
+            ("large arrays are plain", "X.size >= WATCHED_CELLS", "False"),
         ],
         "planner.py": [
             (
@@ -142,25 +140,48 @@ MUTANTS = {
     },
     "test_caveats.py": {
         "caveats.py": [
-            ("no warning of collinear columns", "if report.first_dropped < len(weights) - 1:"),
-            ("no warning of certainty", "if report.separable or not sd <= _LARGE_SD:"),
-            ("certainty is not measured", "    some = X", "    return 0.0\n    some = X"),
-            ("no warning of a hidden mean", "if report.mean_hidden:"),
-            ("no warning of a floored dispersion", "if report.dispersion_floored:"),
-            ("no warning of short intervals", "if report.undercovers:"),
-            (
-                "no warning of a model not learnt",
-                "        report.l2_standardized\n",
-                "        False\n",
-            ),
-            ("no warning of few bags", "if report.bags < 2 * n_parameters:"),
-            ("no warning of a wrong form", "report.pearson > max(", "0 > max("),
-            ("no warning of no convergence", "if not report.converged:"),
-            ("no warning of single rows", "if alone > 1:"),
+            ("a fit that did not converge is like any other", "_library.UNCONVERGED", "-1"),
+            ("columns have no names", "if names is not None:"),
+        ],
+        "glm.py": [
+            ("nothing is warned of", "if result.outcome.caveats:"),
+            ("no warning of single rows", "int((bags.sizes == 1).sum())", "0"),
         ],
         "planner.py": [
             ("no warning of a hopeless plan", "if result.hopeless:"),
             ("no warning of rare events", "if result.rare:"),
+        ],
+    },
+    "test_plain.py": {
+        "glm.py": [
+            ("tables are taken for arrays", "type(X) is not np.ndarray", "False"),
+            ("labels of any kind are taken for arrays", "type(y) is not np.ndarray", "False"),
+            ("arrays of any dimension are plain", "X.ndim != 2", "False"),
+            ("plain labels of another length", "y.shape != X.shape[:1]", "False"),
+            ("numbers of any type are plain", "X.dtype != _F64", "False"),
+            ("labels of any type are plain", "y.dtype != _F64", "False"),
+            ("labels anywhere are plain", "and y.flags.carray", ""),
+            ("labels of any family are plain", 'self._family != "linear"', "False"),
+            ("a prior is forgotten", "or self.prior is not None\n", "or False\n"),
+            ("standardizing is forgotten", "or self.standardize\n", "or False\n"),
+            ("winsorizing is forgotten", "or self.winsorize is not None\n", "or False\n"),
+            ("rounds that were not said are plain", "self.rounds is None\n            or", ""),
+            ("no progress is shown", "or self.verbose\n", "or False\n"),
+            ("names of columns stay", 'or "feature_names_in_" in vars(self)', "or False"),
+            ("ids are forgotten", "oracle is ids is weight", "oracle is weight"),
+            ("weights are forgotten", "ids is weight is offset", "ids is offset"),
+            ("offsets are forgotten", "weight is offset is unit", "weight is unit"),
+            ("units are forgotten", "offset is unit is bag", "offset is bag"),
+            (
+                "a failure is taken for a model",
+                "if lib.simulate(result.outcome",
+                "if 0 and (result.outcome",
+            ),
+            ("a fit that failed is a fit", 'return "_fitted" in vars(self)', "return True"),
+        ],
+        "training.py": [
+            ("a copy has no numbers", "ctypes.memmove(out._memory, memory", "(out._memory, memory"),
+            ("a covariance that is none", "if self.report.estimator != _library.AGGREGATE:"),
         ],
     },
     "test_habits.py": {
@@ -208,7 +229,7 @@ MUTANTS = {
             ("one class", "if len(classes) < 2:"),
             ("many classes", 'if type_of_target(y) != "binary":'),
             ("labels of another length", "and len(y) == n_rows", ""),
-            ("a table of one row", "and X.shape[0] >= min_rows ", ""),
+            ("a table of one row", "rows >= min_rows and ", ""),
         ],
         "sklearn.py": [
             ("negative counts", "if labels.size and labels.min() < 0:"),

@@ -117,6 +117,18 @@ def test_each_report_has_its_warning(field, value, words):
     assert len(caught) == 1
 
 
+def test_columns_are_called_by_their_names():
+    X, y = make_table("linear", n=400)
+    model = pb.PriorBoostRegressor(4, rounds=1, l2=0)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X).add_prefix("größe ").assign(twice=2 * X[:, 0])
+    with pytest.warns(UserWarning, match="column 'twice' adds nothing"):
+        model.fit(frame, y)
+    frame = frame[["twice", *frame.columns[:-1]]]
+    with pytest.warns(UserWarning, match="column 'größe 0' adds nothing"):
+        model.fit(frame, y)
+
+
 def test_counts_run_away_in_their_own_words():
     X, _ = make_table("poisson", n=100)
     report = _library.FitReport(converged=True, first_dropped=2**64 - 1, separable=True, eta_sd=9.0)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -76,12 +77,14 @@ void cli_progress_left(const cli_context *cli, const char *what, double done, do
         fprintf(stderr, ", %ld min %02ld s left", left / 60, left % 60);
 }
 
-static volatile sig_atomic_t interrupted;
+/* Atomic, for the handler runs in whichever thread takes the signal. */
+static atomic_bool interrupted;
+_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a handler may not wait for a lock");
 
 static void on_signal(int signal_number)
 {
     (void)signal_number;
-    interrupted = 1;
+    atomic_store(&interrupted, true);
 }
 
 /* The first call starts to listen. */
@@ -94,7 +97,7 @@ bool cli_interrupted(void)
         sigaction(SIGTERM, &action, NULL);
         listening = true;
     }
-    return interrupted != 0;
+    return atomic_load(&interrupted);
 }
 
 bool cli_names_svg(const char *path)

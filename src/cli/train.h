@@ -5,6 +5,7 @@
 #include <priorboost/ledger.h>
 
 #include "data.h"
+#include "plan_page.h"
 
 /* The command line, read. */
 typedef struct train_arguments {
@@ -79,6 +80,12 @@ typedef struct train_bags {
         spread; /* root mean square of predictions about their bag's mean, by the round's model */
 } train_bags;
 
+/* One line of the fit's caveats or of the plan's. */
+#define TRAIN_MAX_WARNINGS (PBOOST_MAX_CAVEATS + PLAN_MAX_WARNINGS)
+typedef struct train_warning {
+    char text[300];
+} train_warning;
+
 /* What a run gave. */
 typedef struct train_result {
     pboost_trainer_options options;
@@ -93,6 +100,8 @@ typedef struct train_result {
     train_bags *bags_asked; /* by round */
     size_t rounds, rows_spent;
     pboost_fit_report fit;
+    train_warning warning[TRAIN_MAX_WARNINGS]; /* what a reader of the result must know */
+    size_t n_warnings;
     bool simulated;
     size_t unavailable, same_unit; /* rows left out */
     double seconds;
@@ -117,13 +126,6 @@ json_t *train_describe_plan(const train_result *result);
 pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
                                 const train_arguments *a, const train_data *data,
                                 const pboost_coef *coef, pboost_error *err);
-/* What a reader of the result must know, one line each; returns how many. */
-#define TRAIN_MAX_WARNINGS 14
-typedef struct train_warning {
-    char text[300];
-} train_warning;
-size_t train_warnings(train_warning *out, const train_arguments *a, const train_data *data,
-                      const train_result *r);
 
 pboost_status train_print(cli_context *cli, const train_arguments *a, const train_data *data,
                           const train_result *result, pboost_error *err);

@@ -93,19 +93,16 @@ static void print_fit(const train_result *r)
            f->bags);
 }
 
-static void tell_warnings(cli_context *cli, const train_arguments *a, const train_data *data,
-                          const train_result *r)
+static void tell_warnings(cli_context *cli, const train_result *r)
 {
-    train_warning warning[TRAIN_MAX_WARNINGS];
-    size_t n = train_warnings(warning, a, data, r);
-    for (size_t i = 0; i < n; i++)
-        cli_note(cli, "warning: %s", warning[i].text);
+    for (size_t i = 0; i < r->n_warnings; i++)
+        cli_note(cli, "warning: %s", r->warning[i].text);
 }
 
 pboost_status train_print(cli_context *cli, const train_arguments *a, const train_data *data,
                           const train_result *r, pboost_error *err)
 {
-    tell_warnings(cli, a, data, r);
+    tell_warnings(cli, r);
     if (cli->quiet)
         return PBOOST_OK;
     printf("%s, %s, %s estimator, %s bags of at least %zu, ", pboost_family_name(a->family),
@@ -205,14 +202,11 @@ static void describe_fit(json_t *report, const train_data *data, const train_res
     json_object_set_new(report, "separable", json_boolean(f->separable));
 }
 
-static json_t *describe_warnings(const train_arguments *a, const train_data *data,
-                                 const train_result *r)
+static json_t *describe_warnings(const train_result *r)
 {
-    train_warning warning[TRAIN_MAX_WARNINGS];
-    size_t n = train_warnings(warning, a, data, r);
     json_t *array = json_array();
-    for (size_t i = 0; array != NULL && i < n; i++)
-        json_array_append_new(array, json_string(warning[i].text));
+    for (size_t i = 0; array != NULL && i < r->n_warnings; i++)
+        json_array_append_new(array, json_string(r->warning[i].text));
     return array;
 }
 
@@ -239,8 +233,8 @@ pboost_status train_print_json(cli_context *cli, const train_arguments *a, const
         json_object_set_new(report, "rows_left_out",
                             json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
     describe_fit(report, data, r);
-    json_object_set_new(report, "warnings", describe_warnings(a, data, r));
-    tell_warnings(cli, a, data, r);
+    json_object_set_new(report, "warnings", describe_warnings(r));
+    tell_warnings(cli, r);
     json_object_set_new(report, "converged", json_boolean(r->fit.converged));
     json_object_set_new(report, "rank", json_integer((json_int_t)r->fit.rank));
     json_object_set_new(report, "out", cli_json_text(a->out));
@@ -307,7 +301,7 @@ static json_t *describe_record(const train_arguments *a, const train_data *data,
         json_object_set_new(plan, "standard_errors", errors);
         json_object_set_new(record, "plan", plan);
     }
-    json_object_set_new(record, "warnings", describe_warnings(a, data, r));
+    json_object_set_new(record, "warnings", describe_warnings(r));
     return record;
 }
 

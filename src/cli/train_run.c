@@ -138,6 +138,39 @@ static void take_chosen(train_result *result)
     result->covariance = NULL;
 }
 
+static void warn(train_result *result, const char *text)
+{
+    train_warning *w = &result->warning[result->n_warnings++];
+    snprintf(w->text, sizeof w->text, "%.299s", text);
+}
+
+/* Of the last fit, which gave coef. */
+static void take_caveats(train_result *result, const train_data *data, const pboost_coef *coef)
+{
+    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_fitted fit = {.report = &result->fit,
+                         .options = &result->fit_options,
+                         .x = &x,
+                         .coef = coef,
+                         .one_row_bags = data->one_row_bags,
+                         .column = (const char *const *)data->encoding.column,
+                         .feature_bags = "--bags features",
+                         .sandwich = "--covariance sandwich"};
+    pboost_caveat caveat[PBOOST_MAX_CAVEATS];
+    size_t n = pboost_caveats(caveat, &fit);
+    for (size_t i = 0; i < n; i++)
+        warn(result, caveat[i].text);
+}
+
+/* What the plan expected; it was made again after a pilot. */
+static void take_plan_warnings(train_result *result)
+{
+    plan_warning warning[PLAN_MAX_WARNINGS];
+    size_t n = plan_warnings(warning, &result->choice.plan);
+    for (size_t i = 0; i < n; i++)
+        warn(result, warning[i].text);
+}
+
 static void take_outcome(train_result *result, const pboost_run *run, const train_data *data)
 {
     size_t n = data->cols + 1;
@@ -147,6 +180,7 @@ static void take_outcome(train_result *result, const pboost_run *run, const trai
     memcpy(result->history, run->history, result->rounds * sizeof *result->history);
     result->fit = *run->report;
     take_chosen(result);
+    take_caveats(result, data, run->coef);
     if (result->covariance == NULL)
         return;
     memcpy(result->covariance, run->covariance, n * n * sizeof(double));
@@ -185,6 +219,8 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
             TRY(train_auto_revise(result, run.trainer, a, data, run.coef, err));
     }
     take_outcome(result, &run, data);
+    if (a->automatic)
+        take_plan_warnings(result);
 done:
     pboost_run_close(&run);
     return st;
@@ -202,6 +238,7 @@ pboost_status train_run_given(train_result *result, const train_data *data, pboo
     TRY(pboost_answers_fit(&coef, &result->fit, result->covariance, &x, data->weight, data->offset,
                            &data->given, 0, &result->fit_options, err));
     take_chosen(result);
+    take_caveats(result, data, &coef);
     TRY(measure_round(result, 0, data, &data->given, &coef, NULL, err));
     TRY(keep_coef(&result->path[0], &coef, data, err));
     if (result->covariance != NULL)

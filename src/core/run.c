@@ -70,3 +70,24 @@ done:
         pboost_run_close(out);
     return st;
 }
+
+pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x, const double *label,
+                              const double *weight, const double *offset,
+                              const pboost_simulation *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_run run;
+    size_t n = x->cols + 1;
+
+    TRY(pboost_run_simulate(&run, x, label, weight, offset, s, err));
+    *out->report = *run.report;
+    memcpy(out->history, run.history, run.rounds * sizeof *run.history);
+    memcpy(out->path, run.path, run.rounds * n * sizeof *run.path);
+    if (out->covariance != NULL && run.covariance != NULL)
+        memcpy(out->covariance, run.covariance, n * n * sizeof *run.covariance);
+    out->caveats = pboost_caveats(
+        NULL, &(pboost_fitted){.report = run.report, .options = &s->fit, .x = x, .coef = run.coef});
+done:
+    pboost_run_close(&run);
+    return st;
+}

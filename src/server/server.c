@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -122,20 +123,22 @@ static pboost_status start_daemon(service *s, int fd, pboost_error *err)
 /* ---- Run ------------------------------------------------------------------------------------- */
 
 /* Set by the handler.  A handler rather than blocked signals: libraries have threads of their own
- * that block none, and any of them may be the one that the signal comes to. */
-static volatile sig_atomic_t stop_asked;
+ * that block none, and any of them may be the one that the signal comes to.  So it is atomic:
+ * volatile sig_atomic_t is for a handler that runs in the thread which looks. */
+static atomic_bool stop_asked;
+_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a handler may not wait for a lock");
 
 static void ask_to_stop(int signal_number)
 {
     (void)signal_number;
-    stop_asked = 1;
+    atomic_store(&stop_asked, true);
 }
 
 static void take_signals(void)
 {
     struct sigaction stop = {.sa_handler = ask_to_stop, .sa_flags = SA_RESTART},
                      ignore = {.sa_handler = SIG_IGN};
-    stop_asked = 0;
+    atomic_store(&stop_asked, false);
     sigaction(SIGTERM, &stop, NULL);
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGPIPE, &ignore, NULL);
@@ -146,7 +149,7 @@ static void watch(service *s)
 {
     struct pollfd wait = {s->wake, POLLIN, 0};
 
-    while (!atomic_load(&s->broken) && !stop_asked) {
+    while (!atomic_load(&s->broken) && !atomic_load(&stop_asked)) {
         poll(&wait, 1, 100);
         pboost_connections_end_late(&s->connections, pboost_service_now());
     }

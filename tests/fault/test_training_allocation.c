@@ -42,6 +42,25 @@ static pboost_status train(pboost_family family, pboost_error *err)
     return st;
 }
 
+/* The same in one call; what failed has written nothing. */
+static pboost_status train_in_one_call(pboost_family family, pboost_error *err)
+{
+    pboost_matrix matrix = pboost_matrix_f64(x, ROWS, FEATURES);
+    pboost_simulation simulation = PBOOST_SIMULATION_INIT;
+    pboost_fit_report report = {0};
+    pboost_round history[ROUNDS] = {{0}};
+    double path[ROUNDS * (FEATURES + 1)];
+    pboost_outcome out = {.report = &report, .history = history, .path = path};
+
+    simulation.rules.min_bag = MIN_BAG;
+    simulation.fit.family = family;
+    simulation.trainer.rounds = ROUNDS;
+    simulation.trainer.threads = 1;
+    pboost_status st = pboost_simulate(&out, &matrix, y, NULL, NULL, &simulation, err);
+    assert_true(history[0].rows == (st == PBOOST_OK ? ROWS / ROUNDS : 0));
+    return st;
+}
+
 static pboost_status theory(pboost_family family, pboost_error *err)
 {
     pboost_matrix matrix = pboost_matrix_f64(x, ROWS, FEATURES);
@@ -93,6 +112,7 @@ static void training_may_run_out_of_memory(void **state)
 {
     (void)state;
     fail_each_allocation(train);
+    fail_each_allocation(train_in_one_call);
 }
 
 static void theory_may_run_out_of_memory(void **state)

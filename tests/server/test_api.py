@@ -2,6 +2,7 @@
 """Every address of the service, in order and out of order."""
 
 import concurrent.futures
+import ctypes
 import os
 import pathlib
 import resource
@@ -306,6 +307,18 @@ class Watching(Case):
         with self.serve() as service:
             limits = pathlib.Path(f"/proc/{service.process.pid}/limits").read_text()
             self.assertRegex(limits, r"Max core file size +0 +0")
+
+    def test_any_thread_may_be_told_to_stop(self):
+        """The system gives a signal to whichever thread takes it: here to each of a few in turn."""
+        for name in ("MHD-listen", "MHD-worker", None):
+            with self.serve() as service:
+                process = service.process.pid
+                threads = {int(task.name): (task / "comm").read_text().strip()
+                           for task in pathlib.Path(f"/proc/{process}/task").iterdir()}
+                thread = next((t for t, named in threads.items() if named == name), max(threads))
+                self.assertNotEqual(thread, process)
+                ctypes.CDLL(None).tgkill(process, thread, signal.SIGTERM)
+                self.assertEqual(service.process.wait(60), 0, service.log_text()[-3000:])
 
     def test_unknown_addresses_and_methods(self):
         with self.serve() as service:

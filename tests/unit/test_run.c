@@ -152,6 +152,55 @@ static void a_simulation_is_a_run(void **state)
     table_close(&t);
 }
 
+/* The same in memory of one's own, which stays as it was where nothing came of it. */
+static void an_outcome_is_that_of_a_run(void **state)
+{
+    (void)state;
+    enum { N = FEATURES + 1 };
+    table t;
+    pboost_error err;
+    pboost_run run;
+    pboost_fit_report report;
+    pboost_round history[ROUNDS];
+    double path[ROUNDS * N], covariance[N * N];
+    pboost_outcome out = {&report, history, path, covariance, 99};
+
+    table_open(&t, PBOOST_LOGISTIC);
+    pboost_simulation simulation = {t.oracle.rules, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, t.fit,
+                                    t.options};
+    memset(covariance, 7, sizeof covariance);
+    simulation.rules.min_bag = ROWS;
+    memset(path, 7, sizeof path);
+    assert_fails(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err),
+                 PBOOST_BAD_DATA, err, "rounds");
+    assert_int_equal(out.caveats, 99);
+    assert_memory_equal(path, covariance, sizeof path);
+
+    simulation.rules.min_bag = MIN_BAG;
+    for (int aggregate = 0; aggregate < 2; aggregate++) {
+        double before = covariance[0];
+        simulation.fit.estimator = aggregate ? PBOOST_AGGREGATE : PBOOST_EVENT;
+        assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+        assert_ok(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+        assert_memory_equal(path, run.path, sizeof path);
+        assert_int_equal(history[ROUNDS - 1].bags, run.history[ROUNDS - 1].bags);
+        assert_int_equal(report.estimator, simulation.fit.estimator);
+        assert_true(report.objective == run.report->objective);
+        assert_int_equal(out.caveats, 0);
+        if (aggregate)
+            assert_memory_equal(covariance, run.covariance, sizeof covariance);
+        else
+            assert_true(covariance[0] == before); /* there is none to give */
+        pboost_run_close(&run);
+    }
+    out.covariance = NULL; /* not wanted */
+    simulation.fit.max_iterations = 1;
+    assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+    assert_false(report.converged);
+    assert_int_equal(out.caveats, 1);
+    table_close(&t);
+}
+
 static void a_run_that_fails_to_open_is_empty(void **state)
 {
     (void)state;
@@ -290,6 +339,7 @@ int main(void)
         cmocka_unit_test(a_run_is_its_rounds),
         cmocka_unit_test(a_chosen_estimator_has_its_covariance),
         cmocka_unit_test(a_simulation_is_a_run),
+        cmocka_unit_test(an_outcome_is_that_of_a_run),
         cmocka_unit_test(a_run_that_fails_to_open_is_empty),
         cmocka_unit_test(bags_can_be_stopped),
         cmocka_unit_test(fits_can_be_stopped),
