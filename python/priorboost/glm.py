@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _library
-from ._library import address, lib, matrix
 from .caveats import warn_of_fit, warn_of_plan
 from .columns import PLAIN, Columns
 from .data import (
@@ -36,7 +35,6 @@ from .planner import Automatic
 from .relay import Relay
 from .remote import RemoteOracle
 from .training import (
-    WATCHED_CELLS,
     GLMResult,
     Settings,
     Table,
@@ -46,8 +44,6 @@ from .training import (
     simulate,
     train_glm,
 )
-
-_F64 = np.dtype(np.float64)
 
 # What a recipe depends on.
 _SAID = itemgetter(
@@ -140,23 +136,19 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         -------
         self
         """
-        result, fitted_on, columns = None, X, PLAIN
-        if oracle is ids is weight is offset is unit is bag is answers is None:
-            result = self._fit_plain(X, y)
-        if result is None:
-            check_sources(self, y, oracle, bag, answers, unit)
-            table, columns = self._table(X, y, ids, weight, offset, unit)
-            fitted_on = table.X
-            try:
-                if answers is not None:
-                    result = self._fit_given(table, bag, answers)
-                elif oracle is not None:
-                    result = self._fit_asking(table, oracle)
-                else:
-                    result = self._fit_labels(table)
-            except ValueError:
-                require_finite(fitted_on)  # says it in scikit-learn's words
-                raise
+        check_sources(self, y, oracle, bag, answers, unit)
+        table, columns = self._table(X, y, ids, weight, offset, unit)
+        fitted_on = table.X
+        try:
+            if answers is not None:
+                result = self._fit_given(table, bag, answers)
+            elif oracle is not None:
+                result = self._fit_asking(table, oracle)
+            else:
+                result = self._fit_labels(table)
+        except ValueError:
+            require_finite(fitted_on)  # says it in scikit-learn's words
+            raise
         if result.outcome.caveats:
             warn_of_fit(self, result.report, fitted_on, result.path[-1], result.one_row_bags)
         if result.plan is not None:
@@ -166,40 +158,6 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             result.limits = columns.limits
         self._fitted: Any = result
         return self
-
-    def _fit_plain(self, X: Any, y: Any) -> GLMResult | None:
-        """Fit arrays as they are, by parameters that ask for nothing more; None: that will not do.
-
-        The rest of `fit` would do the same.  But the training drives Python's code out of the
-        processor's caches, and what is not run need not be fetched again: this takes half as long.
-        What is wrong is left to the rest to say.
-        """
-        if (
-            type(X) is not np.ndarray
-            or type(y) is not np.ndarray
-            or X.ndim != 2
-            or y.shape != X.shape[:1]
-            or X.dtype != _F64
-            or y.dtype != _F64
-            or X.size >= WATCHED_CELLS
-            or not (X.flags.aligned and y.flags.carray)
-            or self._family != "linear"  # the labels of others are counts or classes
-            or self.prior is not None
-            or self.standardize
-            or self.winsorize is not None
-            or self.rounds is None
-            or self.verbose
-            or "feature_names_in_" in vars(self)
-        ):
-            return None
-        recipe = self._recipe()
-        n_rows, d = X.shape
-        result = GLMResult(n_rows, recipe.rounds, d + 1, recipe.estimator)
-        if lib.simulate(result.outcome, matrix(X), address(y), None, None, recipe.how, None):
-            return None
-        result.told = recipe.told
-        self.n_features_in_ = d
-        return result
 
     def _table(
         self, X: Any, y: Any, ids: Any, weight: Any, offset: Any, unit: Any

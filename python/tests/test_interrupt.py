@@ -176,7 +176,8 @@ def test_nothing_is_left_behind(table):
         with Interruption(0.05), pytest.raises(KeyboardInterrupt):
             pb.PriorBoostRegressor(rounds=60_000, min_bag=2).fit(X, y)
 
-    stopped()
+    for _ in range(3):
+        stopped()
     before = resident()
     for _ in range(8):
         stopped()

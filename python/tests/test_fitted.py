@@ -1,4 +1,4 @@
-"""Plain arrays take a shorter way through fit: to the same model, and never where they must not."""
+"""Whatever holds the numbers, a fit gives the same; and what it leaves behind."""
 
 import copy
 import pickle
@@ -17,13 +17,6 @@ from priorboost.options import choice
 TABLE = make_table("linear", n=1000)
 
 
-class Long(pb.PriorBoostRegressor):
-    """Does not know the shorter way."""
-
-    def _fit_plain(self, X, y):
-        return None
-
-
 def assert_same(a, b):
     assert (a.path_ == b.path_).all()
     assert a.history_.tobytes() == b.history_.tobytes()
@@ -36,28 +29,6 @@ def assert_same(a, b):
     for name in ("l2_", "n_iter_", "plan_", "limits_", "intercept_"):
         assert getattr(a, name) == getattr(b, name)
     assert np.array_equal(a.dispersion_, b.dispersion_, equal_nan=True)
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"rounds": 1},
-        {"rounds": 4, "random_state": 3},
-        {"rounds": 2, "estimator": "aggregate", "bags": "features"},
-        {"rounds": 2, "estimator": "cv", "bags": "features"},
-        {"rounds": 2, "fit_intercept": False, "l2": 3.0},
-        {"rounds": 2, "random_state": 1, "epsilon": 5, "bounds": (-20, 20)},
-    ],
-)
-def test_both_ways_lead_to_the_same_model(parameters):
-    assert_same(
-        pb.PriorBoostRegressor(4, **parameters).fit(*TABLE), Long(4, **parameters).fit(*TABLE)
-    )
-
-
-def test_the_shorter_way_is_taken(monkeypatch):
-    monkeypatch.setattr(pb.PriorBoostRegressor, "_table", None)
-    pb.PriorBoostRegressor(4, rounds=2).fit(*TABLE)
 
 
 def unaligned(values):
@@ -95,7 +66,7 @@ WAYS = {
 @pytest.mark.parametrize("which", ["X", "y"])
 def test_whatever_holds_the_numbers(which, way):
     X, y = (np.round(values * 8) for values in TABLE)  # the same in any type
-    expected = Long(4, rounds=2).fit(X, y)
+    expected = pb.PriorBoostRegressor(4, rounds=2).fit(X, y)
     if which == "X":
         model = pb.PriorBoostRegressor(4, rounds=2).fit(WAYS[way](X), y)
     else:
@@ -104,35 +75,6 @@ def test_whatever_holds_the_numbers(which, way):
         assert np.allclose(model.path_, expected.path_, rtol=1e-5)
     else:
         assert_same(model, expected)
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"bags": "features"},
-        {"rounds": 2, "standardize": True},
-        {"rounds": 2, "winsorize": 1.0},
-        {"rounds": 2, "prior": pb.PriorBoostRegressor(4, rounds=1).fit(*TABLE)},
-        {"rounds": 2, "verbose": 1},
-    ],
-)
-def test_what_takes_more_is_done(parameters, capsys):
-    model = pb.PriorBoostRegressor(4, **parameters).fit(*TABLE)
-    shown = capsys.readouterr().err
-    assert ("2/2 rounds" in shown) == ("verbose" in parameters)
-    assert (model.path_ == Long(4, **parameters).fit(*TABLE).path_).all()
-    assert (model.limits_ is None) == ("winsorize" not in parameters)
-    assert (model.plan_ is None) == (parameters != {})
-
-
-def test_a_state_is_drawn_from_once():
-    left = []
-    for kind in (pb.PriorBoostRegressor, Long):
-        state = np.random.RandomState(5)
-        kind(4, bags="features", random_state=state).fit(*TABLE)
-        left.append(state.randint(2**31))
-    assert left[0] == left[1]
 
 
 @pytest.mark.parametrize("name", ["ids", "weight", "offset", "unit"])
@@ -172,13 +114,9 @@ def test_labels_of_other_families_are_looked_at(family):
         (TABLE[0], None, "requires y"),
     ],
 )
-def test_what_is_wrong_is_said_in_the_same_words(X, y, words):
-    said = []
-    for kind in (pb.PriorBoostRegressor, Long):
-        with pytest.raises(ValueError, match=words) as caught:
-            kind(4, rounds=2).fit(X, y)
-        said.append(str(caught.value).replace("Long", "PriorBoostRegressor"))
-    assert said[0] == said[1]
+def test_what_is_wrong_is_said(X, y, words):
+    with pytest.raises(ValueError, match=words):
+        pb.PriorBoostRegressor(4, rounds=2).fit(X, y)
 
 
 def test_names_of_columns_do_not_outlive_their_table():
@@ -243,7 +181,7 @@ def test_predicting_changes_nothing():
 def test_the_model_outlives_its_estimator():
     path = pb.PriorBoostRegressor(4, rounds=2).fit(*TABLE).path_
     others = [pb.PriorBoostRegressor(4, rounds=2).fit(TABLE[0], -TABLE[1]) for _ in range(9)]
-    assert (path == Long(4, rounds=2).fit(*TABLE).path_).all()
+    assert (path == pb.PriorBoostRegressor(4, rounds=2).fit(*TABLE).path_).all()
     assert (others[0].path_ != path).any()
 
 
