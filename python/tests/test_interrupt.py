@@ -181,7 +181,8 @@ def test_nothing_is_left_behind(table):
     before = resident()
     for _ in range(8):
         stopped()
-    assert resident() - before < X.nbytes  # each fit needs that much for itself
+    # Each fit needs more than X for itself; that of one may stay with the allocator.
+    assert resident() - before < 4 * X.nbytes
 
 
 def test_while_a_callback_runs():
