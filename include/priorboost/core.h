@@ -709,6 +709,8 @@ typedef struct pboost_plan_point {
     double se;    /* root mean square standard error of weights on standardised features */
 } pboost_plan_point;
 
+#define PBOOST_MAX_PLAN_WARNINGS 2
+
 typedef struct pboost_plan {
     size_t n_points;
     pboost_plan_point *point;
@@ -722,7 +724,9 @@ typedef struct pboost_plan {
     bool rare;     /* fewer than ten events a weight are expected */
     double events; /* expected number of the rarer outcome; NaN for linear */
     size_t rows, sample_rows;
-    char reason[256]; /* of the recommendation */
+    char reason[256];                            /* of the recommendation */
+    char warning[PBOOST_MAX_PLAN_WARNINGS][256]; /* what its reader must know, a sentence each */
+    size_t n_warnings;
 } pboost_plan;
 
 /* Forecasts every way of asking about the rows of x (and offset, by row; NULL: 0) and recommends. */

@@ -370,6 +370,8 @@ class Plan(Structure):
         ("rows", c_size_t),
         ("sample_rows", c_size_t),
         ("reason", c_char * 256),
+        ("warning", c_char * 256 * 2),
+        ("n_warnings", c_size_t),
     ]
 
 

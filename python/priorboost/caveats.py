@@ -12,7 +12,7 @@ from . import _library
 from ._library import address, lib
 from .data import Array, matrix
 from .options import FAMILIES
-from .planner import Plan, plan_caveats
+from .planner import Plan
 
 
 def warn_of_fit(
@@ -40,7 +40,7 @@ def warn_of_fit(
         warnings.warn(caveat.text.decode("utf-8", "replace"), kind, stacklevel=3)
 
 
-def warn_of_plan(plan: Plan, n_columns: int) -> None:
+def warn_of_plan(plan: Plan) -> None:
     """Warn, where fit was called, of what the plan that it followed expected."""
-    for text in plan_caveats(plan, n_columns):
+    for text in plan.warnings:
         warnings.warn(text, stacklevel=3)

@@ -152,7 +152,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         if result.outcome.caveats:
             warn_of_fit(self, result.report, fitted_on, result.path[-1], result.one_row_bags)
         if result.plan is not None:
-            warn_of_plan(result.plan, fitted_on.shape[1])
+            warn_of_plan(result.plan)
         if columns is not PLAIN:
             columns.restore(result)
             result.limits = columns.limits

@@ -6,7 +6,6 @@ import ctypes
 import math
 import warnings
 import weakref
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -41,7 +40,7 @@ class PlanPoint:
     excess : float
         Expected test loss above that of the best model, if the model is right.
     cautious : float
-        The same with the model's error: what the recommendation goes by.
+        The same with the model's error; recommended is what is least regretted by both.
     se : float
         Root mean square standard error of weights on standardised features; NaN where unknown.
     """
@@ -76,6 +75,8 @@ class Plan:
         Fewer than ten events a weight are expected.
     events : float
         The expected number of the rarer outcome; NaN for the linear family.
+    warnings : list of str
+        What is to be known before relying on it; `plan` warns of it, too.
     se : ndarray of shape (n_features,)
         Expected standard error of each weight for the best, in the units of X.
     """
@@ -88,6 +89,7 @@ class Plan:
     hopeless: bool
     rare: bool
     events: float
+    warnings: list[str]
     se: Array
 
 
@@ -117,6 +119,7 @@ def _read_plan(found: _library.Plan) -> Plan:
         found.hopeless,
         found.rare,
         found.events,
+        [text.value.decode() for text in found.warning[: found.n_warnings]],
         _library.copy_array(found.se, found.n_columns, np.float64),
     )
 
@@ -201,23 +204,9 @@ def plan(
         result = _read_plan(found)
     finally:
         lib.plan_free(found)
-    for text in plan_caveats(result, values.shape[1]):
+    for text in result.warnings:
         warnings.warn(text, stacklevel=2)
     return result
-
-
-def plan_caveats(plan: Plan, n_columns: int) -> Iterator[str]:
-    """Yield what the reader of a plan, or of what came of it, must know."""
-    if plan.hopeless:
-        yield (
-            "no way of asking is expected to do clearly better than a model that knows only the "
-            f"mean (excess {plan.constant:.3g}); ask for a larger epsilon or more rows"
-        )
-    if plan.rare:
-        yield (
-            f"only about {plan.events:.3g} events are expected, fewer than ten for each of "
-            f"{n_columns + 1} weights"
-        )
 
 
 def plan_options(

@@ -81,10 +81,8 @@ static pboost_status set_rules(pboost_rules *rules, const plan_arguments *a,
 
 static void print_warnings(const cli_context *cli, const pboost_plan *plan)
 {
-    plan_warning warning[PLAN_MAX_WARNINGS];
-    size_t n = plan_warnings(warning, plan);
-    for (size_t i = 0; i < n; i++)
-        cli_note(cli, "warning: %s", warning[i].text);
+    for (size_t i = 0; i < plan->n_warnings; i++)
+        cli_note(cli, "warning: %s", plan->warning[i]);
 }
 
 static void print_assumptions(const pboost_plan *plan)
@@ -96,10 +94,11 @@ static void print_assumptions(const pboost_plan *plan)
         printf("the weights of the prior");
     printf(",\nmean label %.3g, dispersion %.3g%s.\n", plan->mean, plan->dispersion,
            plan->default_dispersion ? " (assumed)" : "");
-    printf("'excess' holds if the model is right; 'cautious' adds a model error of variance %.3g,\n"
-           "which larger bags do not average out, and is what the recommendation goes by.\n"
-           "Nothing here was checked on labels; train --auto checks on its first round.\n",
-           plan->model_error);
+    printf(
+        "'excess' holds if the model is right; 'cautious' adds a model error of variance %.3g,\n"
+        "which larger bags do not average out; recommended is what is least regretted either way.\n"
+        "Nothing here was checked on labels; train --auto checks on its first round.\n",
+        plan->model_error);
 }
 
 static void print_plan(const pboost_plan *plan)

@@ -31,21 +31,6 @@ void plan_options_text(char out[PLAN_OPTIONS_TEXT], const pboost_plan *plan)
              best->bag_size);
 }
 
-size_t plan_warnings(plan_warning out[PLAN_MAX_WARNINGS], const pboost_plan *plan)
-{
-    size_t n = 0;
-    if (plan->hopeless)
-        snprintf(out[n++].text, sizeof out->text,
-                 "no way of asking is expected to do clearly better than a model that knows only "
-                 "the mean (excess %.3g); ask for a larger epsilon or more rows",
-                 plan->constant);
-    if (plan->rare)
-        snprintf(out[n++].text, sizeof out->text,
-                 "only about %.3g events are expected, fewer than ten for each of %zu weights",
-                 plan->events, plan->n_columns + 1);
-    return n;
-}
-
 /* ---- The chart ------------------------------------------------------------------------------- */
 
 enum { MAX_SERIES = 32, MAX_POINTS = 32, CURVE_NAME = 64 };
@@ -150,7 +135,8 @@ static void write_assumptions(FILE *out, const pboost_plan *plan)
     page_paragraph(out,
                    "The excess is the expected test loss above that of the best model of this "
                    "form, if that form is right; cautious adds a model error, which larger bags do "
-                   "not average out, and is what the chart shows and the recommendation goes by. "
+                   "not average out, and is what the chart shows; recommended is what is least "
+                   "regretted either way. "
                    "Nothing here was checked on labels.");
     page_facts(out, facts, sizeof facts / sizeof *facts);
 }
@@ -160,8 +146,6 @@ static pboost_status write_page(FILE *out, const pboost_plan *plan, const chart_
 {
     pboost_status st = PBOOST_OK;
     char options[PLAN_OPTIONS_TEXT], because[sizeof plan->reason + 16];
-    plan_warning warning[PLAN_MAX_WARNINGS];
-    size_t n_warnings = plan_warnings(warning, plan);
 
     plan_options_text(options, plan);
     snprintf(because, sizeof because, "because %s.", plan->reason);
@@ -169,8 +153,8 @@ static pboost_status write_page(FILE *out, const pboost_plan *plan, const chart_
     page_section(out, "recommendation", "Recommendation");
     page_code(out, options);
     page_paragraph(out, because);
-    for (size_t i = 0; i < n_warnings; i++)
-        page_notice(out, warning[i].text);
+    for (size_t i = 0; i < plan->n_warnings; i++)
+        page_notice(out, plan->warning[i]);
     page_section(out, "forecast", "Forecast");
     page_figure(out, figure);
     TRY(write_points(out, plan, err));

@@ -4,18 +4,12 @@
 
 #include "cli.h"
 
-enum { PLAN_EPSILON_TEXT = 32, PLAN_OPTIONS_TEXT = 128, PLAN_MAX_WARNINGS = 2 };
+enum { PLAN_EPSILON_TEXT = 32, PLAN_OPTIONS_TEXT = 128 };
 
 const char *plan_basis_name(pboost_forecast forecast);
 void plan_epsilon_text(char out[PLAN_EPSILON_TEXT], pboost_rational epsilon); /* "none": no noise */
 /* What is recommended, as options of train. */
 void plan_options_text(char out[PLAN_OPTIONS_TEXT], const pboost_plan *plan);
-
-/* What a reader must know before relying on it, one sentence each; returns how many. */
-typedef struct plan_warning {
-    char text[256];
-} plan_warning;
-size_t plan_warnings(plan_warning out[PLAN_MAX_WARNINGS], const pboost_plan *plan);
 
 /* The chart of losses by bag size: alone where the name ends in .svg, otherwise in a page with the
  * recommendation, every forecast and what was assumed. */

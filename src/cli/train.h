@@ -81,7 +81,7 @@ typedef struct train_bags {
 } train_bags;
 
 /* One line of the fit's caveats or of the plan's. */
-#define TRAIN_MAX_WARNINGS (PBOOST_MAX_CAVEATS + PLAN_MAX_WARNINGS)
+#define TRAIN_MAX_WARNINGS (PBOOST_MAX_CAVEATS + PBOOST_MAX_PLAN_WARNINGS)
 typedef struct train_warning {
     char text[300];
 } train_warning;

@@ -165,10 +165,9 @@ static void take_caveats(train_result *result, const train_data *data, const pbo
 /* What the plan expected; it was made again after a pilot. */
 static void take_plan_warnings(train_result *result)
 {
-    plan_warning warning[PLAN_MAX_WARNINGS];
-    size_t n = plan_warnings(warning, &result->choice.plan);
-    for (size_t i = 0; i < n; i++)
-        warn(result, warning[i].text);
+    const pboost_plan *plan = &result->choice.plan;
+    for (size_t i = 0; i < plan->n_warnings; i++)
+        warn(result, plan->warning[i]);
 }
 
 static void take_outcome(train_result *result, const pboost_run *run, const train_data *data)

@@ -356,6 +356,19 @@ static void explain(pboost_plan *plan, const planner *p)
                  best->excess / plan->all_labels);
 }
 
+static void warn(pboost_plan *plan)
+{
+    if (plan->hopeless)
+        snprintf(plan->warning[plan->n_warnings++], sizeof *plan->warning,
+                 "no way of asking is expected to do clearly better than a model that knows only "
+                 "the mean (excess %.3g); ask for a larger epsilon or more rows",
+                 plan->constant);
+    if (plan->rare)
+        snprintf(plan->warning[plan->n_warnings++], sizeof *plan->warning,
+                 "only about %.3g events are expected, fewer than ten for each of %zu weights",
+                 plan->events, plan->n_columns + 1);
+}
+
 static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -377,6 +390,7 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
         plan->events = (double)p->n * pop->mean;
     plan->rare = plan->events < EVENTS_PER_WEIGHT * (double)(plan->n_columns + 1);
     explain(plan, p);
+    warn(plan);
 
     NEED(plan->se = calloc(plan->n_columns, sizeof *plan->se), err);
     if (best->estimator != PBOOST_AGGREGATE)
