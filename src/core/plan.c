@@ -138,7 +138,8 @@ static pboost_status believe(planner *p, pboost_plan *plan, pboost_error *err)
     p->model_error =
         isnan(belief->model_error) ? PLAN_MODEL_ERROR * pop->mean_variance : belief->model_error;
     set_penalty(pop, o, false);
-    plan->mean = pop->mean;
+    /* A mean of 0 is the sum of predictions that do not quite cancel. */
+    plan->mean = fabs(pop->mean) > 1e-12 * sqrt(pop->mean_variance) ? pop->mean : 0.0;
     plan->dispersion = pop->phi;
     plan->model_error = p->model_error;
 
