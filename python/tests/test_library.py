@@ -36,7 +36,7 @@ def header_structs():
                 fields.append(function.group(1))
                 continue
             for part in statement.split(","):
-                if found := re.search(r"(\w+)(\[\w+\])?\s*$", part.strip()):
+                if found := re.search(r"(\w+)(\[\w+\])*$", part.strip()):
                     fields.append(found.group(1))
         out[name] = fields
     return out
