@@ -91,9 +91,12 @@ double pboost_ridge_shown(const aggregate_fit *fit, double *work)
     if (!(information > 0.0)) /* no column varies between bags */
         return fit->lambda;
     double most = MOST_RIDGE * information;
-    for (double lambda = most; count < MOST_RIDGES && (count == 0 || lambda > fit->lambda);
-         lambda *= 0.5)
-        value[count++] = likelihood(&c, x, g, b, lambda, phi);
+    for (; count < MOST_RIDGES; count++) {
+        double lambda = ldexp(most, -(int)count);
+        if (count > 0 && lambda <= fit->lambda)
+            break;
+        value[count] = likelihood(&c, x, g, b, lambda, phi);
+    }
     for (size_t i = 0; i < count; i++)
         best = fmax(best, value[i]);
     for (size_t i = 0; i < count; i++) {
