@@ -178,19 +178,18 @@ static void multiply(double *out, const double *a, const double *b, size_t m)
         }
 }
 
-/* scatter: the variance of the estimating equation, that is info where the model is right. */
-static pboost_status loss_of(forecast_result *out, const population *p, const double *info,
+/* inverse: A, of info and penalty; scatter: the variance of the estimating equation, that is info where the
+ * model is right. */
+static pboost_status loss_of(forecast_result *out, const population *p, const double *inverse,
                              const double *scatter, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t m = p->n_parameters, first = p->intercept;
-    double *inverse = NULL, *product = NULL, *spread = NULL, *bias = NULL;
+    double *product = NULL, *spread = NULL, *bias = NULL;
 
-    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
     NEED(product = pboost_alloc(m * m, sizeof *product), err);
     NEED(spread = pboost_alloc(m * m, sizeof *spread), err);
     NEED(bias = calloc(m, sizeof *bias), err);
-    TRY(invert(inverse, info, p->penalty, m, err));
     multiply(product, inverse, scatter, m);
     for (size_t i = 0; i < m; i++) /* spread = A scatter A */
         for (size_t j = 0; j < m; j++) {
@@ -214,7 +213,6 @@ static pboost_status loss_of(forecast_result *out, const population *p, const do
     out->excess = 0.5 * p->loss_scale * total;
     out->se = sqrt(squares / (double)(m - first));
 done:
-    free(inverse);
     free(product);
     free(spread);
     free(bias);
@@ -226,18 +224,16 @@ done:
  * information sum w^2 / 2, and being wrong in it by one costs kappa^2 w times the weights' variance; for
  * weights that are all known alike that is the price of Stein's estimator.  Where hardly anything is left
  * the estimate cannot be wrong by more than one, about: there is nothing more to lose. */
-static pboost_status price_of_judging(double *out, const population *p, const double *info,
+static pboost_status price_of_judging(double *out, const population *p, const double *inverse,
                                       pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t m = p->n_parameters, first = p->intercept, d = m - first;
-    double *inverse = NULL, *b = NULL, *w = NULL, *product = NULL, *price = NULL;
+    double *b = NULL, *w = NULL, *product = NULL, *price = NULL;
     double ridge = p->penalty[first], known = 0.0, total = 0.0;
 
-    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
     NEED(b = calloc(4 * d * d, sizeof *b), err);
     w = b + d * d, product = w + d * d, price = product + d * d;
-    TRY(invert(inverse, info, p->penalty, m, err));
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < d; j++) {
             b[i * d + j] = inverse[(first + i) * m + first + j];
@@ -252,7 +248,6 @@ static pboost_status price_of_judging(double *out, const population *p, const do
         }
     *out = 0.5 * p->loss_scale * total / fmax(known, 1.0);
 done:
-    free(inverse);
     free(b);
     return st;
 }
@@ -379,12 +374,13 @@ pboost_status pboost_forecast_bags(forecast_result *out, population *p, const fo
     pboost_status st = PBOOST_OK;
     const pboost_bags *bags = f->bags;
     size_t m = p->n_parameters;
-    double *info = NULL, *most = NULL, *scatter = NULL, factor = 0.0, price = 0.0;
+    double *info = NULL, *most = NULL, *scatter = NULL, *inverse = NULL, factor = 0.0, price = 0.0;
     bag_telling t = {0};
 
     NEED(info = pboost_alloc(m * m, sizeof *info), err);
     NEED(most = pboost_alloc(m * m, sizeof *most), err);
     NEED(scatter = pboost_alloc(m * m, sizeof *scatter), err);
+    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
     TRY(telling_init(&t, p, f, err));
     pboost_bagpass_gram(info, NULL, &t.pass, &t.moments, t.weight, NULL);
     complete(info, m, f->repeat);
@@ -403,11 +399,12 @@ pboost_status pboost_forecast_bags(forecast_result *out, population *p, const fo
     memcpy(scatter, info, m * m * sizeof *scatter);
     if (f->model_error > 0.0)
         TRY(add_model_error(scatter, p, info, most, f->model_error * factor, err));
-    TRY(loss_of(out, p, info, scatter, err));
+    TRY(invert(inverse, info, p->penalty, m, err));
+    TRY(loss_of(out, p, inverse, scatter, err));
     double cautious = out->excess;
-    TRY(loss_of(out, p, info, info, err));
+    TRY(loss_of(out, p, inverse, info, err));
     if (p->ridge_judged)
-        TRY(price_of_judging(&price, p, info, err));
+        TRY(price_of_judging(&price, p, inverse, err));
     out->excess += price;
     out->cautious = cautious + price;
 done:
@@ -415,6 +412,7 @@ done:
     free(info);
     free(most);
     free(scatter);
+    free(inverse);
     return st;
 }
 
@@ -423,14 +421,17 @@ pboost_status pboost_forecast_labels(forecast_result *out, const population *p, 
 {
     pboost_status st = PBOOST_OK;
     size_t m = p->n_parameters;
-    double *info = NULL;
+    double *info = NULL, *inverse = NULL;
 
     NEED(info = pboost_alloc(m * m, sizeof *info), err);
+    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
     for (size_t i = 0; i < m * m; i++)
         info[i] = rows / p->phi * p->hessian[i];
-    TRY(loss_of(out, p, info, info, err));
+    TRY(invert(inverse, info, p->penalty, m, err));
+    TRY(loss_of(out, p, inverse, info, err));
 done:
     free(info);
+    free(inverse);
     return st;
 }
 

@@ -300,34 +300,38 @@ static bool same_manner(const pboost_plan_point *a, const pboost_plan_point *b)
     return a->estimator == b->estimator && a->bags == b->bags && a->rounds == b->rounds;
 }
 
-/* How many times as bad as the best a point is, whether the model is right or wrong: the larger of both,
- * over all points of the same epsilon. */
-static double regret(const pboost_plan *plan, const pboost_plan_point *point)
+/* The least of either figure over all points of one epsilon, by whatever points. */
+typedef struct {
+    double excess, cautious;
+} least_losses;
+
+/* How many times as bad as the best a point is, whether the model is right or wrong: the larger of both. */
+static double regret(const pboost_plan_point *point, least_losses least)
 {
-    double excess = INFINITY, cautious = INFINITY;
-    for (size_t i = 0; i < plan->n_points; i++)
-        if (same_epsilon(plan->point[i].epsilon, point->epsilon)) {
-            excess = fmin(excess, plan->point[i].excess);
-            cautious = fmin(cautious, plan->point[i].cautious);
-        }
-    return fmax(point->excess / excess, point->cautious / cautious);
+    return fmax(point->excess / least.excess, point->cautious / least.cautious);
 }
 
 /* The best bag size of the first, simplest manner that no other beats clearly. */
 static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
 {
     const pboost_plan_point *point = plan->point;
-    double least = INFINITY;
+    least_losses least = {INFINITY, INFINITY};
+    double least_regret = INFINITY;
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < plan->n_points; i++)
+        if (same_epsilon(point[i].epsilon, epsilon)) {
+            least.excess = fmin(least.excess, point[i].excess);
+            least.cautious = fmin(least.cautious, point[i].cautious);
+        }
+    for (size_t i = 0; i < plan->n_points; i++)
         if (same_epsilon(point[i].epsilon, epsilon))
-            least = fmin(least, regret(plan, &point[i]));
+            least_regret = fmin(least_regret, regret(&point[i], least));
     for (size_t i = 0; i < plan->n_points; i++) {
-        if (!same_epsilon(point[i].epsilon, epsilon) ||
-            !(regret(plan, &point[i]) * CLEARLY <= least))
+        double of_point = regret(&point[i], least);
+        if (!same_epsilon(point[i].epsilon, epsilon) || !(of_point * CLEARLY <= least_regret))
             continue;
-        if (best == SIZE_MAX || (same_manner(&point[i], &point[best]) &&
-                                 regret(plan, &point[i]) < regret(plan, &point[best])))
+        if (best == SIZE_MAX ||
+            (same_manner(&point[i], &point[best]) && of_point < regret(&point[best], least)))
             best = i;
     }
     return best == SIZE_MAX ? 0 : best;
