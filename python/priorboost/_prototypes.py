@@ -39,6 +39,8 @@ from ._structures import (
 )
 
 _E = POINTER(Error)
+# Features, labels, weights and offsets by row, how to train.
+_TRAINING = [POINTER(Matrix), c_void_p, c_void_p, c_void_p, POINTER(Simulation), _E]
 _SIZE = POINTER(c_size_t)
 _HANDLE = POINTER(c_void_p)
 _PARSE = [POINTER(c_int), c_char_p, _E]
@@ -110,31 +112,9 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
-    "run_simulate": (
-        None,
-        [
-            POINTER(Run),
-            POINTER(Matrix),
-            c_void_p,
-            c_void_p,
-            c_void_p,
-            POINTER(Simulation),
-            _E,
-        ],
-    ),
+    "run_simulate": (None, [POINTER(Run), *_TRAINING]),
     "run_close": (c_void_p, [POINTER(Run)]),
-    "simulate": (
-        None,
-        [
-            POINTER(Outcome),
-            POINTER(Matrix),
-            c_void_p,
-            c_void_p,
-            c_void_p,
-            POINTER(Simulation),
-            _E,
-        ],
-    ),
+    "simulate": (None, [POINTER(Outcome), *_TRAINING]),
     "caveats": (c_size_t, [POINTER(Caveat), POINTER(Fitted)]),
     "answers_append": (
         None,

@@ -35,7 +35,6 @@
 #include "watch.h"
 
 #define LEVEL_GAIN 0.6366197724 /* 2/pi: of the variance of a normal, what halving it explains */
-#define BATCH ((size_t)1 << 22) /* floats between two looks at the watch */
 
 /* ---- One level --------------------------------------------------------------------------------- */
 
@@ -143,7 +142,7 @@ static pboost_status split_all_small(tree *t, pboost_error *err)
     for (size_t i = 0; i < t->now.count;) {
         node_batch batch = {t, i};
         size_t floats = 0;
-        for (; i < t->now.count && floats < BATCH; i++)
+        for (; i < t->now.count && floats < WATCH_BATCH; i++)
             floats += node_size(t->now.node[i]) * t->stride;
         TRY(pboost_watch_check(t->watch, err));
         pboost_parallel(i - batch.first, t->threads, split_small, &batch);

@@ -4,6 +4,9 @@
 
 #include <priorboost/core.h>
 
+/* Numbers that are gone through between two looks: a few hundredths of a second. */
+#define WATCH_BATCH ((size_t)1 << 22)
+
 static inline bool pboost_stopped(const pboost_watch *watch)
 {
     return watch != NULL && watch->stop(watch->user);

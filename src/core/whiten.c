@@ -17,7 +17,6 @@
 #include "watch.h"
 
 #define CHUNK_ROWS 256
-#define BATCH ((size_t)1 << 22) /* values between two looks at the watch */
 /* A column of which less than this share of the variance is its own is rounding or a near copy. */
 #define LEAST_SHARE 1e-9
 
@@ -185,7 +184,7 @@ static pboost_status map_rows(whitening *w, const pboost_samples *samples, const
     pboost_status st = PBOOST_OK;
     size_t workers = (size_t)pboost_threads(threads),
            chunks = (out->n + CHUNK_ROWS - 1) / CHUNK_ROWS;
-    size_t batch = BATCH / (CHUNK_ROWS * w->padded) + 1;
+    size_t batch = WATCH_BATCH / (CHUNK_ROWS * w->padded) + 1;
 
     NEED(w->work = pboost_alloc(workers * CHUNK_ROWS * (w->padded + 1), sizeof *w->work), err);
     for (size_t at = 0; at < chunks; at += batch) {

@@ -222,23 +222,13 @@ static void test_trainer(void **state)
     free(y);
 }
 
-typedef struct {
-    size_t looks, most;
-} patience;
-
-static bool runs_out(void *user)
-{
-    patience *p = user;
-    return ++p->looks > p->most;
-}
-
 static size_t looks_of(const double *x, size_t n, size_t d, size_t k, size_t most)
 {
     pboost_error err;
     pboost_bags bags;
     pboost_matrix m = pboost_matrix_f64(x, n, d);
     pboost_samples samples = {.x = &m, .n = n};
-    patience p = {0, most};
+    look_limit p = {0, most};
     pboost_watch watch = {runs_out, &p};
     pboost_status st =
         pboost_bags_watched(&bags, &samples, PBOOST_LINEAR, NULL, k, 2, &watch, &err);

@@ -107,16 +107,6 @@ static void test_refusals(void **state)
                  "overflows");
 }
 
-typedef struct {
-    size_t looks, most;
-} patience;
-
-static bool runs_out(void *user)
-{
-    patience *p = user;
-    return ++p->looks > p->most;
-}
-
 /* It is asked before each of the passes over the rows, and again in the last where that is long. */
 static void test_watch(void **state)
 {
@@ -132,7 +122,7 @@ static void test_watch(void **state)
         pboost_matrix m = pboost_matrix_f64(x, rows[c], 1);
         pboost_samples samples = {.x = &m, .n = rows[c]};
         for (size_t most = 0; most <= looks[c]; most++) {
-            patience p = {0, most};
+            look_limit p = {0, most};
             pboost_watch watch = {runs_out, &p};
             pboost_status st = pboost_whiten(&white, &samples, 0, 2, &watch, &err);
             assert_int_equal(st, most < looks[c] ? PBOOST_CANCELLED : PBOOST_OK);
