@@ -142,6 +142,7 @@ class FitReport(Structure):
         ("dispersion_floored", c_bool),
         ("undercovers", c_bool),
         ("mean_hidden", c_bool),
+        ("worse_than_constant", c_bool),
         ("estimator", c_int),
     ]
 
