@@ -248,7 +248,8 @@ typedef struct pboost_fit_report {
     /* Of all estimators.  Noise, or too few events, hide even the mean: it is not clearly within the
      * family's range.  No weight can be known then; the model is constant at the nearest mean. */
     bool mean_hidden;
-    /* On the bags of the fit, the best constant model has a smaller sum of r^2/V (V of this fit). */
+    /* The model that predicts the mean of the answers for every row explains them better, by the
+     * quasi-likelihood with the variances of this fit. */
     bool worse_than_constant;
     pboost_estimator estimator; /* the one that fitted; cross-validation may have chosen it */
 } pboost_fit_report;

@@ -5,10 +5,18 @@
  *     sum_B J_B (answer_B - mu_B) / V_B - lambda theta = 0,    V_B = a_B + c_B / phi
  *
  * is an unbiased estimating equation (lambda apart), and with these V the best of its kind.  V is
- * frozen, the weighted sum of squares minimised, V refreshed, until a refreshed V leaves nothing to
- * do.  (Minimising with V moving along would add the derivative of V to the equation: another,
- * biased one.)  V is over phi so that lambda means what it means to the event-level estimator, which
- * this is where every bag is one row and there is no noise. */
+ * over phi so that lambda means what it means to the event-level estimator, which this is where every
+ * bag is one row and there is no noise.
+ *
+ * a_B is written as v(mu_B) / n_B, with v the variance function of the family and n_B the size of the
+ * bag: its number of rows where they all have the same mean.  The sizes are frozen, the quasi-likelihood
+ *
+ *     sum_B integral to mu_B of (answer_B - t) / (v(t)/n_B + c_B/phi) dt - (lambda/2) |theta|^2
+ *
+ * is maximised, whose gradient is the equation, and the sizes are refreshed, until a refresh leaves
+ * nothing to do.  With bags of one row and no noise that is the likelihood itself.  (Freezing V as a
+ * whole and minimising sum r^2/V has the same fixed points and does not find them where events are
+ * rare: a positive answer whose V is nearly 0 pulls the fit away, and the V after that are worse.) */
 #include "aggregate.h"
 
 #include <math.h>
@@ -29,6 +37,11 @@
 #define ROUNDING 1e-14 /* relative error of a mean */
 #define SETTLED 1e-9   /* relative change of the dispersion that counts as none */
 #define LEAST_VARIANCE 1e-150
+#define NO_GAIN 1e-6     /* log quasi-likelihood a bag that counts as none */
+#define FULL_REFRESHES 8 /* of the sizes of bags; after each such number they take shorter steps */
+/* A fit that has taken so many refreshes may end this near to its solution, in standard errors. */
+#define ENOUGH_REFRESHES 25
+#define NEAR 1e-3
 #define FIRST_REFRESHES 4 /* with a wide prior, until V is about right */
 #define DOUBT 3.0 /* standard errors; noise has long tails, and the dispersion is its square */
 
@@ -45,7 +58,7 @@ bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const dou
                       .noise = answers->noise_variance + first_bag};
 }
 
-/* ---- The sum of squares with V frozen --------------------------------------------------------- */
+/* ---- The quasi-likelihood with sizes frozen ---------------------------------------------------- */
 
 static double penalty_at(const aggregate_fit *fit, const double *x)
 {
@@ -55,18 +68,31 @@ static double penalty_at(const aggregate_fit *fit, const double *x)
     return 0.5 * sum;
 }
 
-static double squares(const aggregate_fit *fit, const bag_moments *at)
+/* V of a bag whose mean prediction is `mean`: the variance function over the frozen size, and noise. */
+static double variance_at(const aggregate_fit *fit, size_t b, double mean)
+{
+    double c = fit->data.noise[b];
+    double v = fit->family->variance_at(mean) / fit->size[b] + (c > 0.0 ? c / fit->phi : 0.0);
+    return fmax(v, LEAST_VARIANCE);
+}
+
+/* Minus the log quasi-likelihood of the means.  Its constant is chosen so that it is half the sum of
+ * r^2 / V where the sizes were frozen. */
+static double quasi_loss(const aggregate_fit *fit, const double *mean)
 {
     double sum = 0.0;
     for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
-        double r = fit->data.answer[b] - at->mean[b];
-        sum += fit->weight[b] > 0.0 ? fit->weight[b] * r * r : 0.0;
+        double y = fit->data.answer[b], at = fit->frozen_mean[b], c = fit->data.noise[b];
+        if (fit->size[b] == 0.0)
+            continue;
+        sum += 0.5 * (y - at) * (y - at) / variance_at(fit, b, at) -
+               fit->family->quasi(y, at, mean[b], fit->size[b], c > 0.0 ? c / fit->phi : 0.0);
     }
-    return 0.5 * sum;
+    return sum;
 }
 
 /* What rounding may make of it: a residual is the difference of numbers that may be much larger. */
-static double rounding_of_squares(const aggregate_fit *fit)
+static double rounding_of_loss(const aggregate_fit *fit)
 {
     double sum = 0.0;
     for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
@@ -80,7 +106,7 @@ static double attempt(void *self, const double *x)
 {
     aggregate_fit *fit = self;
     pboost_bagpass_run(&fit->trial, &fit->pass, x);
-    double value = squares(fit, &fit->trial) + penalty_at(fit, x);
+    double value = quasi_loss(fit, fit->trial.mean) + penalty_at(fit, x);
     return isfinite(value) ? value : INFINITY;
 }
 
@@ -90,6 +116,12 @@ static void set_residuals(aggregate_fit *fit)
         fit->residual[b] = fit->data.answer[b] - fit->point.mean[b];
 }
 
+static void set_weights(aggregate_fit *fit)
+{
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++)
+        fit->weight[b] = fit->size[b] > 0.0 ? 1.0 / variance_at(fit, b, fit->point.mean[b]) : 0.0;
+}
+
 static void accept(void *self)
 {
     aggregate_fit *fit = self;
@@ -97,6 +129,7 @@ static void accept(void *self)
     fit->point = fit->trial;
     fit->trial = old;
     set_residuals(fit);
+    set_weights(fit);
 }
 
 static double here(void *self, const double *x, double *gradient, double *matrix)
@@ -108,18 +141,27 @@ static double here(void *self, const double *x, double *gradient, double *matrix
         gradient[i] = fit->penalty[i] * x[i] - gradient[i];
         matrix[i * n + i] += fit->penalty[i];
     }
-    return squares(fit, &fit->point) + penalty_at(fit, x);
+    return quasi_loss(fit, fit->point.mean) + penalty_at(fit, x);
 }
 
 /* ---- What is refreshed between -------------------------------------------------------------- */
 
-static void refresh_weights(aggregate_fit *fit)
+/* The size of a bag is v(mean)/a: its number of rows where they all have the same mean, more where
+ * they differ.  0: the bag has a row of weight 0 and counts for nothing.
+ *
+ * A refresh may overshoot, so that the fit jumps between two points.  Later refreshes therefore go
+ * only a part of the way (of the logarithm), which leaves the solution where it is. */
+static void refresh_sizes(aggregate_fit *fit, size_t refreshes)
 {
+    double part = 1.0 / (double)(1 + (refreshes - 1) / FULL_REFRESHES);
     for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
-        double c = fit->data.noise[b];
-        double v = fit->point.variance[b] + (c > 0.0 ? c / fit->phi : 0.0);
-        fit->weight[b] = isinf(v) ? 0.0 : 1.0 / fmax(v, LEAST_VARIANCE);
+        double a = fit->point.variance[b], v = fit->family->variance_at(fit->point.mean[b]);
+        double rows = (double)(fit->data.rows.start[b + 1] - fit->data.rows.start[b]);
+        double size = isinf(a) ? 0.0 : a > LEAST_VARIANCE && v > 0.0 ? v / a : rows;
+        fit->size[b] = part < 1.0 ? pow(fit->size[b], 1.0 - part) * pow(size, part) : size;
+        fit->frozen_mean[b] = fit->point.mean[b];
     }
+    set_weights(fit);
 }
 
 /* Of the linear predictor under the wide prior, evenly over the columns.  No label being seen, Var(y) of a
@@ -274,6 +316,21 @@ static void start(aggregate_fit *fit, const pboost_coef *coef)
 
 /* ---- Fitting --------------------------------------------------------------------------------- */
 
+/* By the quasi-likelihood of its own answers. */
+static bool worse_than_constant(const aggregate_fit *fit)
+{
+    double constant = fit->options->intercept ? fit->start_mean : fit->family->mean(0.0),
+           gain = 0.0;
+    double bags = (double)fit->data.rows.n_bags;
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
+        double c = fit->data.noise[b];
+        if (fit->size[b] > 0.0)
+            gain += fit->family->quasi(fit->data.answer[b], constant, fit->point.mean[b],
+                                       fit->size[b], c > 0.0 ? c / fit->phi : 0.0);
+    }
+    return !(gain >= -NO_GAIN * bags);
+}
+
 static void fill_report(pboost_fit_report *report, aggregate_fit *fit, const levenberg_report *last)
 {
     const family_info *family = fit->family;
@@ -294,6 +351,7 @@ static void fill_report(pboost_fit_report *report, aggregate_fit *fit, const lev
     report->pearson = pearson / fmax(bags - fit->freedom, 1.0);
     report->freedom = fit->freedom;
     report->eta_sd = fit->point.eta_sd;
+    report->worse_than_constant = !fit->mean_hidden && worse_than_constant(fit);
     /* Without a ridge a separable fit has no end: wherever it stopped is no solution. */
     report->separable = family->curved && (fit->point.eta_sd > SEPARABLE_SD ||
                                            fabs(fit->point.eta_mean) > SEPARABLE_MEAN);
@@ -317,16 +375,16 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
     *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     start(fit, coef);
     for (size_t refreshes = 1;; refreshes++) { /* one that moves nothing takes no step */
-        refresh_weights(fit);
+        refresh_sizes(fit, refreshes);
         refresh_penalty(fit);
         if (report->iterations == 0)
-            floor = fit->family->no_loss * squares(fit, &fit->point);
+            floor = fit->family->no_loss * quasi_loss(fit, fit->point.mean);
         size_t left = fit->mean_hidden ? 0 : most - report->iterations;
         levenberg_options options = {.max_steps = left < INNER_STEPS ? left : INNER_STEPS,
                                      .tolerance = o->tolerance,
                                      .slack = INNER_SLACK,
                                      .floor = floor,
-                                     .rounding = rounding_of_squares(fit),
+                                     .rounding = rounding_of_loss(fit),
                                      .watch = o->watch};
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
         TRY(pboost_watch_check(o->watch, err));
@@ -337,7 +395,8 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         bool settled =
             fabs(fit->phi - phi) <= SETTLED * phi && fabs(fit->spread - spread) <= SETTLED * spread;
         bool early = fit->signal_work != NULL && fit->refreshes <= FIRST_REFRESHES;
-        report->converged = last.converged && last.steps == 0 && settled && !early;
+        bool near = refreshes >= ENOUGH_REFRESHES && last.first <= NEAR * NEAR * fit->phi;
+        report->converged = near || (last.converged && last.steps == 0 && settled && !early);
         if (report->converged || report->iterations >= most || refreshes >= most ||
             fit->mean_hidden || (last.stuck && last.steps > 0 && settled && !early))
             break;
@@ -460,6 +519,8 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
     NEED(out->penalty = calloc(n, sizeof(double)), err);
     NEED(out->residual = pboost_alloc(bags, sizeof(double)), err);
     NEED(out->weight = pboost_alloc(bags, sizeof(double)), err);
+    NEED(out->size = pboost_alloc(bags, sizeof(double)), err);
+    NEED(out->frozen_mean = pboost_alloc(bags, sizeof(double)), err);
     if (options->l2 < 0.0 && out->family->ridge_judged && has_noise(data))
         NEED(out->signal_work =
                  pboost_alloc(pboost_shown_work_size(out->pass.cols), sizeof(double)),
@@ -482,6 +543,8 @@ void pboost_aggregate_free(aggregate_fit *fit)
     free(fit->penalty);
     free(fit->residual);
     free(fit->weight);
+    free(fit->size);
+    free(fit->frozen_mean);
     free(fit->signal_work);
     *fit = (aggregate_fit){0};
 }

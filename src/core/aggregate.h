@@ -23,7 +23,8 @@ typedef struct {
     bag_moments point, trial;
     double *parameter, *penalty; /* lambda by parameter, 0 for the intercept */
     double *residual;            /* by bag, at the point */
-    double *weight;              /* by bag: 1/V, frozen while the minimiser works */
+    double *weight;              /* by bag: 1/V at the point */
+    double *size, *frozen_mean;  /* by bag: frozen while the minimiser works, and where that was */
     double lambda, multiple;     /* in standard units; its multiple of the default */
     double phi, freedom;
     double measured_phi;        /* before it was raised to its standard error, or to Poisson's */

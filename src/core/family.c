@@ -8,6 +8,12 @@
 #include "names.h"
 #include "try.h"
 
+/* a log(1 + x), and 0 log(0) = 0. */
+static double times_log1p(double a, double x)
+{
+    return a == 0.0 ? 0.0 : a * log1p(x);
+}
+
 /* ---- Linear ---------------------------------------------------------------------------------- */
 
 static bool any_finite(double y)
@@ -24,6 +30,11 @@ static double constant_variance(double mean)
 {
     (void)mean;
     return 1.0;
+}
+
+static double linear_quasi(double y, double from, double to, double n, double c)
+{
+    return (to - from) * (y - 0.5 * (from + to)) / (1.0 / n + c);
 }
 
 static double linear_slope(double y, double v)
@@ -54,6 +65,16 @@ static double logistic_variance(double mean)
     return mean * (1.0 - mean);
 }
 
+/* t (1 - t) + n c = (t + low) (1 - t + low): with noise it is the likelihood of a proportion that lies
+ * between -low and 1 + low. */
+static double logistic_quasi(double y, double from, double to, double n, double c)
+{
+    double low = n * c / (0.5 + sqrt(0.25 + n * c));
+    double gain = times_log1p(y + low, (to - from) / (from + low)) +
+                  times_log1p(1.0 - y + low, (from - to) / (1.0 - from + low));
+    return n / (1.0 + 2.0 * low) * gain;
+}
+
 static double logistic_slope(double y, double v)
 {
     return v > 0.0 ? (1.0 - y) * v : -y * v;
@@ -64,6 +85,11 @@ static double logistic_slope(double y, double v)
 static bool not_negative(double y)
 {
     return isfinite(y) && y >= 0.0;
+}
+
+static double poisson_quasi(double y, double from, double to, double n, double c)
+{
+    return n * (times_log1p(y + n * c, (to - from) / (from + n * c)) - (to - from));
 }
 
 /* exp grows faster than any line; the factor stands for that, but leaves room for a rounding error
@@ -77,11 +103,11 @@ static double poisson_slope(double y, double v)
 
 static const family_info FAMILIES[] = {
     {PBOOST_LINEAR, "linear", "finite", "finite", any_finite, -INFINITY, INFINITY, identity,
-     identity, constant_variance, false, 1e-12, linear_slope, 0.0, true},
+     identity, constant_variance, linear_quasi, false, 1e-12, linear_slope, 0.0, true},
     {PBOOST_LOGISTIC, "logistic", "0 or 1", "between 0 and 1", zero_or_one, 0.0, 1.0, logistic_mean,
-     logistic_eta, logistic_variance, true, 1e-9, logistic_slope, 4.0, false},
+     logistic_eta, logistic_variance, logistic_quasi, true, 1e-9, logistic_slope, 4.0, false},
     {PBOOST_POISSON, "poisson", "finite and not negative", "positive", not_negative, 0.0, INFINITY,
-     exp, log, identity, true, 1e-6, poisson_slope, 1.0, true},
+     exp, log, identity, poisson_quasi, true, 1e-6, poisson_slope, 1.0, true},
 };
 
 #define N_FAMILIES (sizeof FAMILIES / sizeof *FAMILIES)

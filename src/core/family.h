@@ -15,7 +15,10 @@ typedef struct {
     double least_mean, most_mean;       /* a mean lies between them */
     double (*mean)(double eta);         /* b', for a few rows; the kernels do many */
     double (*eta)(double mean);         /* its inverse, the link */
-    double (*variance_at)(double mean); /* b'' there */
+    double (*variance_at)(double mean); /* b'' there: the variance function v */
+    /* The gain in log quasi-likelihood of y when its mean moves: the integral of
+     * (y - t) / (v(t)/n + c) over t from `from` to `to`. */
+    double (*quasi)(double y, double from, double to, double n, double c);
     bool curved;    /* b'' is not constant: fitting takes more than one Newton step */
     double no_loss; /* a fraction of the loss at theta = 0 that is as good as none */
     /* The slope of the loss at infinity along a direction in which eta changes by v: what decides

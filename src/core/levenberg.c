@@ -90,7 +90,8 @@ static bool advance(double *x, levenberg_report *report, levenberg *lm,
             break;
     }
     report->stuck = report->steps < options->max_steps;
-    lm->damping = 0.0;
+    if (report->stuck)
+        lm->damping = 0.0;
     return false;
 }
 
@@ -98,7 +99,7 @@ void pboost_levenberg(double *x, levenberg_report *report, levenberg *lm,
                       const levenberg_problem *problem, const levenberg_options *options,
                       bool may_drop)
 {
-    double first = 0.0;
+    double largest = 0.0;
     *report = (levenberg_report){0};
     for (;;) {
         report->value = problem->here(problem->self, x, lm->gradient, lm->matrix);
@@ -106,10 +107,11 @@ void pboost_levenberg(double *x, levenberg_report *report, levenberg *lm,
         report->gradient_norm = 0.0;
         for (size_t i = 0; i < lm->n; i++)
             report->gradient_norm = fmax(report->gradient_norm, fabs(lm->gradient[i]));
-        first = fmax(first, report->decrement);
+        report->first = largest == 0.0 ? report->decrement : report->first;
+        largest = fmax(largest, report->decrement);
         double scale = fmax(fabs(report->value), options->floor);
         report->converged = 0.5 * report->decrement <= options->tolerance * scale;
-        if (report->converged || report->decrement < options->slack * first ||
+        if (report->converged || report->decrement < options->slack * largest ||
             report->steps >= options->max_steps || pboost_stopped(options->watch) ||
             !advance(x, report, lm, problem, options))
             break;

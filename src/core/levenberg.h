@@ -42,6 +42,7 @@ typedef struct {
     bool stuck;     /* no step lowers the value */
     size_t steps;   /* tried */
     double value, gradient_norm, decrement;
+    double first; /* decrement where it started */
 } levenberg_report;
 
 pboost_status pboost_levenberg_init(levenberg *out, size_t n, pboost_error *err);

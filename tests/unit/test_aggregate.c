@@ -369,6 +369,25 @@ static void labels_far_from_zero_converge(void **state)
 }
 
 /* Nothing to judge a ridge by, and nothing to shrink. */
+/* A tolerance of 0 cannot be met.  A thousandth of a standard error is enough after many refreshes. */
+static void a_fit_that_is_near_its_solution_has_converged(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    test_table t = make_table(PBOOST_LOGISTIC, 2000, 5, 4);
+    pboost_answers a = make_answers(&t, 8, 0.0, true, 4);
+    fitted strict = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    o.tolerance = 0.0;
+    fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_true(f.report.converged);
+    assert_true(f.report.iterations < 5 * o.max_iterations); /* the most it may take */
+    assert_same_coef(&f.coef, &strict.coef, 1e-6);
+    fitted_free(&strict);
+    fitted_free(&f);
+    pboost_answers_free(&a);
+    free_table(&t);
+}
+
 static void a_column_that_never_varies_leaves_the_constant_model(void **state)
 {
     (void)state;
@@ -663,6 +682,7 @@ int main(void)
         cmocka_unit_test(the_ridge_of_counts_shrinks_too),
         cmocka_unit_test(the_ridge_of_log_odds_is_given),
         cmocka_unit_test(labels_far_from_zero_converge),
+        cmocka_unit_test(a_fit_that_is_near_its_solution_has_converged),
         cmocka_unit_test(a_column_that_never_varies_leaves_the_constant_model),
         cmocka_unit_test(labels_that_are_no_coin_leave_logistic_dispersion_at_one),
         cmocka_unit_test(cross_validation_shrinks_what_is_noise_and_not_what_is_not),

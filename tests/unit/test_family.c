@@ -207,6 +207,32 @@ static void coefficients(void **state)
     assert_null(coef.theta);
 }
 
+/* The integral of (y - t) / (v(t)/n + c), by Simpson's rule; with and without noise, and at the ends of
+ * the range, where the logarithms are infinite but for a factor of 0. */
+static void quasi_likelihoods_are_integrals(void **state)
+{
+    static const double answer[] = {0.0, 0.25, 1.0, -0.4, 1.7}, noise[] = {0.0, 1e-3, 2.0};
+    (void)state;
+    for (int f = 0; f < 3; f++)
+        for (size_t i = 0; i < 15; i++) {
+            const family_info *info = pboost_family_info((pboost_family)f);
+            double y = answer[i % 5], c = noise[i / 5], n = 3.5, from = 0.15, to = 0.6;
+            long double sum = 0.0L, step = (to - from) / 2000;
+            for (int j = 0; j <= 2000; j++) {
+                long double t = from + j * step;
+                long double v = (long double)info->variance_at((double)t) / n + c;
+                sum += (j == 0 || j == 2000 ? 1 : j % 2 ? 4 : 2) * (y - t) / v;
+            }
+            assert_near(info->quasi(y, from, to, n, c), (double)(sum * step / 3.0L), 1e-9);
+            assert_near(info->quasi(y, to, from, n, c), -(double)(sum * step / 3.0L), 1e-9);
+        }
+    const family_info *logistic = pboost_family_info(PBOOST_LOGISTIC);
+    assert_near(logistic->quasi(1.0, 0.5, 1.0, 1.0, 0.0), log(2.0), 1e-15);
+    assert_near(logistic->quasi(0.0, 0.5, 0.0, 1.0, 0.0), log(2.0), 1e-15);
+    assert_true(isinf(logistic->quasi(1.0, 0.5, 0.0, 1.0, 0.0)));
+    assert_near(pboost_family_info(PBOOST_POISSON)->quasi(0.0, 0.5, 0.0, 2.0, 0.0), 1.0, 1e-15);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +240,7 @@ int main(void)
         cmocka_unit_test(labels_are_checked),
         cmocka_unit_test(what_is_no_family_has_no_labels),
         cmocka_unit_test(mean_link_and_variance_belong_together),
+        cmocka_unit_test(quasi_likelihoods_are_integrals),
         cmocka_unit_test(means_and_moments_are_accurate),
         cmocka_unit_test(extremes_are_carried_through),
         cmocka_unit_test(saturated_residuals_keep_their_digits),
