@@ -24,6 +24,7 @@
 
 #include "constant.h"
 #include "dispersion.h"
+#include "quasi.h"
 #include "shown.h"
 #include "try.h"
 #include "watch.h"
@@ -146,18 +147,13 @@ static double here(void *self, const double *x, double *gradient, double *matrix
 
 /* ---- What is refreshed between -------------------------------------------------------------- */
 
-/* The size of a bag is v(mean)/a: its number of rows where they all have the same mean, more where
- * they differ.  0: the bag has a row of weight 0 and counts for nothing.
- *
- * A refresh may overshoot, so that the fit jumps between two points.  Later refreshes therefore go
+/* A refresh may overshoot, so that the fit jumps between two points.  Later refreshes therefore go
  * only a part of the way (of the logarithm), which leaves the solution where it is. */
 static void refresh_sizes(aggregate_fit *fit, size_t refreshes)
 {
     double part = 1.0 / (double)(1 + (refreshes - 1) / FULL_REFRESHES);
     for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
-        double a = fit->point.variance[b], v = fit->family->variance_at(fit->point.mean[b]);
-        double rows = (double)(fit->data.rows.start[b + 1] - fit->data.rows.start[b]);
-        double size = isinf(a) ? 0.0 : a > LEAST_VARIANCE && v > 0.0 ? v / a : rows;
+        double size = pboost_bag_size(&fit->data, &fit->point, fit->family, b);
         fit->size[b] = part < 1.0 ? pow(fit->size[b], 1.0 - part) * pow(size, part) : size;
         fit->frozen_mean[b] = fit->point.mean[b];
     }
@@ -316,21 +312,6 @@ static void start(aggregate_fit *fit, const pboost_coef *coef)
 
 /* ---- Fitting --------------------------------------------------------------------------------- */
 
-/* By the quasi-likelihood of its own answers. */
-static bool worse_than_constant(const aggregate_fit *fit)
-{
-    double constant = fit->options->intercept ? fit->start_mean : fit->family->mean(0.0),
-           gain = 0.0;
-    double bags = (double)fit->data.rows.n_bags;
-    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
-        double c = fit->data.noise[b];
-        if (fit->size[b] > 0.0)
-            gain += fit->family->quasi(fit->data.answer[b], constant, fit->point.mean[b],
-                                       fit->size[b], c > 0.0 ? c / fit->phi : 0.0);
-    }
-    return !(gain >= -NO_GAIN * bags);
-}
-
 static void fill_report(pboost_fit_report *report, aggregate_fit *fit, const levenberg_report *last)
 {
     const family_info *family = fit->family;
@@ -351,7 +332,9 @@ static void fill_report(pboost_fit_report *report, aggregate_fit *fit, const lev
     report->pearson = pearson / fmax(bags - fit->freedom, 1.0);
     report->freedom = fit->freedom;
     report->eta_sd = fit->point.eta_sd;
-    report->worse_than_constant = !fit->mean_hidden && worse_than_constant(fit);
+    report->worse_than_constant =
+        !fit->mean_hidden &&
+        pboost_worse_than_constant(&fit->data, &fit->point, fit->options, fit->phi);
     /* Without a ridge a separable fit has no end: wherever it stopped is no solution. */
     report->separable = family->curved && (fit->point.eta_sd > SEPARABLE_SD ||
                                            fabs(fit->point.eta_mean) > SEPARABLE_MEAN);

@@ -125,6 +125,13 @@ pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, d
                                  const pboost_answers *answers, size_t first_bag,
                                  const pboost_fit_options *options, pboost_error *err)
 {
-    return pboost_answers_fit_in(NULL, coef, report, covariance, x, weight, offset, answers,
-                                 first_bag, options, err);
+    pboost_status st = PBOOST_OK;
+    fit_task task = {x, weight, offset, answers, first_bag, options, NULL};
+
+    TRY(pboost_answers_fit_in(NULL, coef, report, covariance, x, weight, offset, answers, first_bag,
+                              options, err));
+    if (report != NULL)
+        TRY(pboost_fit_judge(report, &task, coef, err));
+done:
+    return st;
 }

@@ -25,4 +25,12 @@ pboost_status pboost_estimator_fit(pboost_coef *coef, pboost_fit_report *report,
 pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *task,
                                       pboost_error *err);
 
+/* Sets report->worse_than_constant of a fit to the task, which gave coef.  It takes a pass over the
+ * rows, so only the last fit of a training is judged. */
+pboost_status pboost_fit_judge(pboost_fit_report *report, const fit_task *task,
+                               const pboost_coef *coef, pboost_error *err);
+
+/* The same of the learner's last fit, which was to these answers. */
+pboost_status pboost_glm_judge(pboost_glm *glm, const pboost_answers *answers, pboost_error *err);
+
 #endif

@@ -2,8 +2,8 @@
  * the oracle's answers.  It sees labels only as answers. */
 #include <stdlib.h>
 
+#include "estimator.h"
 #include "try.h"
-#include "workspace.h"
 
 struct pboost_glm {
     pboost_matrix x;
@@ -13,6 +13,7 @@ struct pboost_glm {
     pboost_fit_report report;
     pboost_workspace work;
     double *covariance; /* of the last fit; NULL where the estimator has none */
+    size_t first_bag;   /* that the last fit used */
 };
 
 /* The aggregate estimator is unbiased whatever the bags, so answers of every round stay useful; and
@@ -96,8 +97,20 @@ static pboost_status fit(void *self, const pboost_answers *answers, size_t first
     pboost_glm *glm = self;
     if (pools(&glm->options))
         first_bag = 0;
+    glm->first_bag = first_bag;
     return pboost_answers_fit_in(&glm->work, &glm->coef, &glm->report, glm->covariance, &glm->x,
                                  glm->weight, glm->offset, answers, first_bag, &glm->options, err);
+}
+
+pboost_status pboost_glm_judge(pboost_glm *glm, const pboost_answers *answers, pboost_error *err)
+{
+    fit_task task = {.x = &glm->x,
+                     .weight = glm->weight,
+                     .offset = glm->offset,
+                     .answers = answers,
+                     .first_bag = glm->first_bag,
+                     .options = &glm->options};
+    return pboost_fit_judge(&glm->report, &task, &glm->coef, err);
 }
 
 pboost_learner pboost_glm_learner(pboost_glm *glm)

@@ -2,6 +2,7 @@
  * trainer when it has no learner of its own. */
 #include <string.h>
 
+#include "estimator.h"
 #include "try.h"
 
 void pboost_run_close(pboost_run *run)
@@ -47,6 +48,8 @@ pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *er
         kept[d] = run->coef->intercept;
         run->covariance = pboost_glm_covariance(run->glm); /* cross-validation may choose anew */
     }
+    if (pboost_trainer_done(run->trainer))
+        TRY(pboost_glm_judge(run->glm, pboost_trainer_answers(run->trainer), err));
 done:
     return st;
 }
