@@ -10,7 +10,7 @@ cp -r --parents include src/core src/idiom src/cli/cli.h "$work"
 cd "$work"
 patch -s -p1 <"$source/examples/new_family.patch" || { echo "examples/new_family.patch does not fit the source"; exit 1; }
 lines=$(grep -c '^+[^+]' "$source/examples/new_family.patch")
-[ "$lines" -lt 60 ] || { echo "the patch adds $lines lines"; exit 1; }
+[ "$lines" -le 60 ] || { echo "the patch adds $lines lines"; exit 1; }
 echo '#define PBOOST_VERSION "patched"' >version.h
 mkdir objects
 printf '%s\n' src/core/*.c src/core/kernels/*.c "$source/tests/docs/new_family.c" |
