@@ -81,12 +81,34 @@ static pboost_status check(pboost_family family, const pboost_samples *samples, 
         if (coef[k].n != samples->x->cols)
             FAIL(err, PBOOST_INVALID, "model %zu has %zu coefficients for %zu columns", k,
                  coef[k].n, samples->x->cols);
+    for (size_t k = 0; k < n_coef; k++) {
+        for (size_t j = 0; j < coef[k].n; j++)
+            if (!isfinite(coef[k].theta[j]))
+                FAIL(err, PBOOST_BAD_DATA, "weight %zu of model %zu is %g; it must be finite", j, k,
+                     coef[k].theta[j]);
+        if (!isfinite(coef[k].intercept))
+            FAIL(err, PBOOST_BAD_DATA, "the intercept of model %zu is %g; it must be finite", k,
+                 coef[k].intercept);
+    }
 done:
     return st;
 }
 
+/* Refuses a predictor whose terms overflow in both directions: nothing is known of its mean. */
+static pboost_status refuse_nan(const double *value, const pboost_samples *samples,
+                                pboost_error *err)
+{
+    for (size_t i = 0; i < samples->n; i++)
+        if (isnan(value[i]))
+            return pboost_fail(err, PBOOST_BAD_DATA,
+                               "the linear predictor of row %zu is %g: the products of weights and "
+                               "features overflow; the weights are too large for these features",
+                               pboost_samples_row(samples, i), value[i]);
+    return PBOOST_OK;
+}
+
 /* out[i] = eta or mean of sample i.  Refuses features and offsets that are not finite; a predictor
- * that overflows by itself is let through. */
+ * that overflows to plus or minus infinity has a mean, if only an infinite one. */
 static pboost_status predict(pboost_workspace *memory, double *out, pboost_family family,
                              bool means, const pboost_samples *samples, const pboost_coef *coef,
                              int threads, pboost_error *err)
@@ -114,6 +136,7 @@ static pboost_status predict(pboost_workspace *memory, double *out, pboost_famil
         pboost_samples features = *samples;
         features.target = features.weight = NULL;
         TRY(pboost_samples_find_nonfinite(&features, err));
+        TRY(refuse_nan(out, samples, err));
     }
 done:
     pboost_give(memory, theta);
@@ -136,6 +159,18 @@ pboost_status pboost_predict(double *mean, pboost_family family, const pboost_sa
                              const pboost_coef *coef, int threads, pboost_error *err)
 {
     return pboost_predict_in(NULL, mean, family, samples, coef, threads, err);
+}
+
+#define LARGEST_SCORE 1e100
+
+pboost_status pboost_score_in(pboost_workspace *work, double *score, pboost_family family,
+                              const pboost_samples *samples, const pboost_coef *coef, int threads,
+                              pboost_error *err)
+{
+    pboost_status st = pboost_predict_in(work, score, family, samples, coef, threads, err);
+    for (size_t i = 0; st == PBOOST_OK && family == PBOOST_POISSON && i < samples->n; i++)
+        score[i] = fmin(score[i], LARGEST_SCORE);
+    return st;
 }
 
 /* ---- Losses of many models ------------------------------------------------------------------- */

@@ -525,6 +525,49 @@ static void test_choice(void **state)
     free_table(&t);
 }
 
+/* A pilot's fit that predicts means that overflow teaches nothing: the first plan stays. */
+static void test_choice_after_a_fit_that_overflows(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_choice choice;
+    table t = make_table(PBOOST_POISSON, 68000, 0);
+    pboost_plan_options o = plan_options(PBOOST_POISSON, "1", 16);
+    assert_ok(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), err);
+    assert_true(choice.pilot);
+
+    pboost_memory_oracle_options held = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
+    held.simulated = held.clamp = true;
+    pboost_memory_oracle *labels;
+    pboost_run run;
+    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
+    pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
+    fit.family = options.family = PBOOST_POISSON;
+    fit.estimator = choice.estimator;
+    options.algorithm = choice.algorithm;
+    options.bags = choice.bags;
+    options.schedule = choice.schedule;
+    options.rounds = choice.rounds;
+    options.bag_size = choice.bag_size;
+    assert_ok(pboost_memory_oracle_create(&labels, t.y, t.n, &o.rules, &held, &err), err);
+    pboost_oracle oracle = pboost_memory_oracle_interface(labels);
+    assert_ok(pboost_run_open(&run, &t.matrix, NULL, NULL, &oracle, &fit, &options, &err), err);
+    assert_ok(pboost_run_rounds(&run, 1, &err), err);
+    double theta[4] = {300.0, -300.0, 300.0, 300.0};
+    pboost_coef far = {4, theta, 0.0};
+    size_t planned = choice.planned_bag_size;
+    assert_ok(pboost_choice_revise(&choice, run.trainer, &t.matrix, NULL, &far, &o, &err), err);
+    assert_true(isnan(choice.learnt.dispersion));
+    assert_true(choice.plan.default_coef);
+    assert_int_equal(choice.bag_size, planned);
+    assert_ok(pboost_run_rounds(&run, 1, &err), err);
+    assert_int_equal(run.history[1].bags, run.history[1].rows / planned);
+    pboost_run_close(&run);
+    pboost_memory_oracle_free(labels);
+    pboost_choice_free(&choice);
+    free_table(&t);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -548,6 +591,40 @@ static void test_refusals(void **state)
     o.belief.coef = &coef;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "2 weights for 4 columns");
+    double wrong[4] = {0.0, 0.0, NAN, 0.0}, far[4] = {1e5, 0.0, 0.0, 0.0};
+    coef = (pboost_coef){4, wrong, 0.0};
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "weight 2 of the believed model is nan");
+    o.family = PBOOST_POISSON;
+    coef.theta = far;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_BAD_DATA, err,
+                 "overflow");
+    t.x[0] = 1e5; /* a row that is not in a sample of few */
+    far[0] = 0.01;
+    o.max_rows = 16;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_BAD_DATA, err,
+                 "predicts a mean of inf for row 0");
+    o.belief.coef = NULL;
+    o.belief.mean = INFINITY;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "mean label is inf");
+    o.belief.mean = NAN;
+    o.belief.model_error = -1.0;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "model error is -1");
+    o.belief.model_error = NAN;
+    o.l2 = NAN;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "l2 is nan");
+    o.l2 = PBOOST_L2_DEFAULT;
+    double *offset = calloc(64, sizeof *offset);
+    offset[63] = -INFINITY;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, offset, &o, &err), PBOOST_BAD_DATA, err,
+                 "offset of row 63 is -inf");
+    pboost_choice choice;
+    assert_fails(pboost_choice_make(&choice, &t.matrix, NULL, offset, &o, &err), PBOOST_BAD_DATA,
+                 err, "prior score of row 63 is -inf");
+    free(offset);
     o.struct_size = 8;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "struct_size");
@@ -570,6 +647,7 @@ int main(void)
         cmocka_unit_test(test_price_of_a_judged_ridge),
         cmocka_unit_test(test_no_fewer_bags_than_weights),
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_choice_after_a_fit_that_overflows),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
