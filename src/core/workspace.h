@@ -40,6 +40,9 @@ pboost_status pboost_bags_random_in(pboost_workspace *work, pboost_bags *out, si
                                     size_t min_bag, uint64_t seed, pboost_error *err);
 void pboost_bags_give(pboost_workspace *work, pboost_bags *bags);
 
+/* pboost_bags_check as far as the table need not be known: bags that are malformed or too small. */
+pboost_status pboost_bags_check_starts(const pboost_bags *bags, size_t min_bag, pboost_error *err);
+
 /* seen is of table_rows / 8 + 1 bytes, all zeros, before and after. */
 pboost_status pboost_bags_check_in(unsigned char *seen, const pboost_bags *bags, size_t table_rows,
                                    size_t min_bag, pboost_error *err);

@@ -75,6 +75,11 @@ static void test_information_of_labels(void **state)
     assert_fails(pboost_information(information, PBOOST_LINEAR, &samples, &bags, &rules, &coef, 1.0,
                                     true, 1, &err),
                  PBOOST_INVALID, err, "1 weights for 2 columns");
+    coef.n = 2;
+    rules.epsilon = (pboost_rational){1, 1}; /* without bounds */
+    assert_fails(pboost_information(information, PBOOST_LINEAR, &samples, &bags, &rules, &coef, 1.0,
+                                    true, 1, &err),
+                 PBOOST_INVALID, err, "labels have no bounds");
     pboost_bags_free(&bags);
 }
 
@@ -525,6 +530,50 @@ static void test_choice(void **state)
     free_table(&t);
 }
 
+/* Answers about rows that the table does not have, a model of other columns, one that overflows. */
+static void test_learning_refuses(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_belief belief = {NULL, NAN, NAN, NAN};
+    pboost_answers log = {0};
+    double x[32], mean[16], theta[3] = {0.1, 0.2, 0.3};
+    size_t row[32], start[17];
+    pboost_bags bags = {32, 16, row, start};
+    for (size_t i = 0; i < 32; i++) {
+        x[i] = (double)(i % 5);
+        row[i] = i / 2;
+    }
+    for (size_t b = 0; b <= 16; b++)
+        start[b] = 2 * b;
+    for (size_t b = 0; b < 16; b++)
+        mean[b] = 1.0;
+    row[31] = 16;
+    pboost_matrix m = pboost_matrix_f64(x, 16, 2);
+    pboost_coef coef = {2, theta, 0.0};
+    assert_ok(pboost_answers_append(&log, &bags, mean, NULL, &err), err);
+    assert_fails(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
+                 PBOOST_INVALID, err, "row 16 of a table of 16 rows");
+    log.row[31] = 15;
+    coef.n = 3;
+    assert_fails(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
+                 PBOOST_INVALID, err, "3 coefficients for 2 columns");
+    coef.n = 2;
+    theta[0] = 300.0;
+    assert_fails(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
+                 PBOOST_BAD_DATA, err, "predictions overflow");
+    assert_true(isnan(belief.dispersion) && isnan(belief.model_error));
+    theta[0] = 0.1;
+    assert_ok(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err), err);
+    assert_true(belief.dispersion >= 1.0);
+
+    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
+    fit.estimator = PBOOST_INTERPOLATED;
+    assert_fails(pboost_interpolated_fit(&coef, NULL, &m, NULL, NULL, &log, 17, &fit, &err),
+                 PBOOST_INVALID, err, "the first bag is 17 of 16");
+    pboost_answers_free(&log);
+}
+
 /* A pilot's fit that predicts means that overflow teaches nothing: the first plan stays. */
 static void test_choice_after_a_fit_that_overflows(void **state)
 {
@@ -647,6 +696,7 @@ int main(void)
         cmocka_unit_test(test_price_of_a_judged_ridge),
         cmocka_unit_test(test_no_fewer_bags_than_weights),
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_learning_refuses),
         cmocka_unit_test(test_choice_after_a_fit_that_overflows),
         cmocka_unit_test(test_refusals),
     };
