@@ -178,7 +178,9 @@ typedef struct pboost_coef {
 PBOOST_API pboost_status pboost_coef_init(pboost_coef *out, size_t n, pboost_error *err);
 PBOOST_API void pboost_coef_free(pboost_coef *coef);
 
-/* mean[i] = b'(x_i theta + intercept + offset_i), the predicted response of sample i. */
+/* mean[i] = b'(x_i theta + intercept + offset_i), the predicted response of sample i.  It is infinite
+ * where it overflows.  Weights that are not finite are refused (PBOOST_BAD_DATA), and so is a linear
+ * predictor that is NaN because its terms overflow in both directions. */
 PBOOST_API pboost_status pboost_predict(double *mean, pboost_family family,
                                         const pboost_samples *samples, const pboost_coef *coef,
                                         int threads, pboost_error *err);
@@ -766,7 +768,8 @@ PBOOST_API pboost_status pboost_choice_make(pboost_choice *out, const pboost_mat
                                             const double *offset, const double *prior_score,
                                             const pboost_plan_options *options, pboost_error *err);
 /* After the first round, coef being the fit to it: plans again with what it taught and makes the
- * trainer ask so.  Does nothing where that round was no pilot. */
+ * trainer ask so.  Where no plan can rest on coef (its predictions overflow) the first plan stays and
+ * choice->learnt is NaN.  Does nothing where that round was no pilot. */
 PBOOST_API pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
                                               const pboost_matrix *x, const double *offset,
                                               const pboost_coef *coef,

@@ -1,4 +1,5 @@
 /* priorboost evaluate: how well a model predicts labels that one has. */
+#include <math.h>
 #include <stdio.h>
 
 #include "data.h"
@@ -17,6 +18,9 @@ typedef struct {
 static pboost_status print_evaluation(cli_context *cli, const pboost_evaluation *e,
                                       const pboost_model *model, pboost_error *err)
 {
+    if (isinf(e->measure[0].value))
+        cli_note(cli, "warning: the loss is infinite: the prediction of some row overflows, or is "
+                      "certain and wrong");
     if (!cli->json) {
         printf("%-10s %zu\n", "rows", e->rows);
         for (size_t i = 0; i < e->n_measures; i++)

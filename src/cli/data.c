@@ -252,6 +252,11 @@ pboost_status data_predict(predictions *out, const pboost_model *model, const pb
     pboost_samples samples = {.x = &matrix, .n = n, .offset = offset};
     NEED(out->mean = pboost_alloc(n, sizeof *out->mean), err);
     TRY(pboost_predict(out->mean, model->family, &samples, &model->coef, threads, err));
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(out->mean[i]))
+            FAIL(err, PBOOST_BAD_DATA,
+                 "%s:%zu: the model predicts %g; its weights are too large for these features",
+                 pboost_table_path(table), pboost_table_line(table, i), out->mean[i]);
     if (level > 0.0) {
         NEED(out->lower = pboost_alloc(n, sizeof *out->lower), err);
         NEED(out->upper = pboost_alloc(n, sizeof *out->upper), err);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "try.h"
+#include "workspace.h"
 
 /* Makes room for `need` items in an array of *capacity, at least doubling it. */
 static pboost_status grow(void **array, size_t item, size_t need, size_t capacity,
@@ -115,8 +116,11 @@ pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *o
 {
     pboost_status st = PBOOST_OK;
     double *mean;
+    pboost_rules rules = oracle->rules;
 
+    TRY(pboost_rules_check(&rules, err));
     TRY(pboost_answers_reserve(answers, 1, bags->n_bags, bags->n_rows, err));
+    TRY(pboost_bags_check_starts(bags, rules.min_bag, err));
     mean = answers->mean + answers->n_bags;
     TRY(oracle->ask(oracle->self, answers->n_rounds, bags, mean, err));
     for (size_t b = 0; b < bags->n_bags; b++)
@@ -137,6 +141,7 @@ pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *
     pboost_status st = PBOOST_OK;
     size_t n = bags->n_bags;
 
+    TRY(pboost_bags_check_starts(bags, 0, err));
     for (size_t b = 0; b < n; b++) {
         double noise = noise_variance != NULL ? noise_variance[b] : 0.0;
         if (bags->start[b + 1] <= bags->start[b])

@@ -129,7 +129,7 @@ void pboost_bags_renumber(pboost_bags *bags, const size_t *row)
         bags->row[i] = row[bags->row[i]];
 }
 
-static pboost_status check_starts(const pboost_bags *bags, size_t min_bag, pboost_error *err)
+pboost_status pboost_bags_check_starts(const pboost_bags *bags, size_t min_bag, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
@@ -184,7 +184,7 @@ pboost_status pboost_bags_check_in(unsigned char *seen, const pboost_bags *bags,
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(check_starts(bags, min_bag, err));
+    TRY(pboost_bags_check_starts(bags, min_bag, err));
     TRY(check_rows(bags, table_rows, seen, err));
 done:
     return st;
@@ -196,7 +196,7 @@ pboost_status pboost_bags_check(const pboost_bags *bags, size_t table_rows, size
     pboost_status st = PBOOST_OK;
     unsigned char *seen = NULL;
 
-    TRY(check_starts(bags, min_bag, err));
+    TRY(pboost_bags_check_starts(bags, min_bag, err));
     if (bags->n_bags == 0)
         goto done;
     NEED(seen = calloc(table_rows / 8 + 1, 1), err);

@@ -72,11 +72,38 @@ pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, con
 
     *out = (pboost_choice){.learnt = {NULL, NAN, NAN, NAN}};
     o.brief = true;
-    for (size_t i = 0; prior_score != NULL && i < x->rows; i++)
+    for (size_t i = 0; prior_score != NULL && i < x->rows; i++) {
+        if (!isfinite(prior_score[i]))
+            FAIL(err, PBOOST_BAD_DATA, "the prior score of row %zu is %g; it must be finite", i,
+                 prior_score[i]);
         o.belief.mean = (i == 0 ? 0.0 : o.belief.mean) + prior_score[i] / (double)x->rows;
+    }
     TRY(pboost_plan_make(&out->plan, x, offset, &o, err));
     follow(out);
     set_pilot(out, x, &o);
+done:
+    return st;
+}
+
+/* Plans again with what round 1 taught; on failure the choice is as it was. */
+static pboost_status plan_again(pboost_choice *choice, const pboost_matrix *x, const double *offset,
+                                const pboost_answers *answers, const pboost_coef *coef,
+                                const pboost_plan_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_plan_options o = *options;
+    pboost_plan revised = {0};
+
+    o.brief = true;
+    o.belief.coef = coef;
+    o.belief.dispersion =
+        choice->plan.dispersion; /* what was assumed is weighed with what is seen */
+    TRY(pboost_belief_learn(&o.belief, o.family, x, offset, answers, coef, o.threads, err));
+    TRY(pboost_plan_make(&revised, x, offset, &o, err));
+    pboost_plan_free(&choice->plan);
+    choice->plan = revised;
+    choice->learnt = o.belief;
+    choice->learnt.coef = NULL;
 done:
     return st;
 }
@@ -87,23 +114,19 @@ pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *traine
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_plan_options o = *options;
-    pboost_plan revised = {0};
 
     if (!choice->pilot || pboost_trainer_rounds_done(trainer) != 1)
         goto done;
-    o.brief = true;
-    o.belief.coef = coef;
-    o.belief.dispersion =
-        choice->plan.dispersion; /* what was assumed is weighed with what is seen */
-    TRY(pboost_belief_learn(&o.belief, o.family, x, offset, pboost_trainer_answers(trainer), coef,
-                            o.threads, err));
-    TRY(pboost_plan_make(&revised, x, offset, &o, err));
-    pboost_plan_free(&choice->plan);
-    choice->plan = revised;
-    choice->learnt = o.belief;
-    choice->learnt.coef = NULL;
-    const pboost_plan_point *best = &revised.point[revised.best];
+    st = plan_again(choice, x, offset, pboost_trainer_answers(trainer), coef, options, err);
+    /* A fit to few rows can predict means that overflow on others, and no plan can rest on it.  The
+     * labels of round 1 are spent, so the training goes on as it was planned at first. */
+    if (st == PBOOST_BAD_DATA) {
+        st = PBOOST_OK;
+        if (err != NULL)
+            *err = (pboost_error){0};
+    }
+    TRY(st);
+    const pboost_plan_point *best = &choice->plan.point[choice->plan.best];
     size_t rest = x->rows - pilot_rows(x->rows);
     choice->bag_size = best->bag_size < rest ? best->bag_size : rest;
     choice->bags = best->rounds > 1 ? PBOOST_BAGS_HYBRID : best->bags;

@@ -81,12 +81,34 @@ static pboost_status check(pboost_family family, const pboost_samples *samples, 
         if (coef[k].n != samples->x->cols)
             FAIL(err, PBOOST_INVALID, "model %zu has %zu coefficients for %zu columns", k,
                  coef[k].n, samples->x->cols);
+    for (size_t k = 0; k < n_coef; k++) {
+        for (size_t j = 0; j < coef[k].n; j++)
+            if (!isfinite(coef[k].theta[j]))
+                FAIL(err, PBOOST_BAD_DATA, "weight %zu of model %zu is %g; it must be finite", j, k,
+                     coef[k].theta[j]);
+        if (!isfinite(coef[k].intercept))
+            FAIL(err, PBOOST_BAD_DATA, "the intercept of model %zu is %g; it must be finite", k,
+                 coef[k].intercept);
+    }
 done:
     return st;
 }
 
+/* Refuses a predictor whose terms overflow in both directions: nothing is known of its mean. */
+static pboost_status refuse_nan(const double *value, const pboost_samples *samples,
+                                pboost_error *err)
+{
+    for (size_t i = 0; i < samples->n; i++)
+        if (isnan(value[i]))
+            return pboost_fail(err, PBOOST_BAD_DATA,
+                               "the linear predictor of row %zu is %g: the products of weights and "
+                               "features overflow; the weights are too large for these features",
+                               pboost_samples_row(samples, i), value[i]);
+    return PBOOST_OK;
+}
+
 /* out[i] = eta or mean of sample i.  Refuses features and offsets that are not finite; a predictor
- * that overflows by itself is let through. */
+ * that overflows to plus or minus infinity has a mean, if only an infinite one. */
 static pboost_status predict(pboost_workspace *memory, double *out, pboost_family family,
                              bool means, const pboost_samples *samples, const pboost_coef *coef,
                              int threads, pboost_error *err)
@@ -114,6 +136,7 @@ static pboost_status predict(pboost_workspace *memory, double *out, pboost_famil
         pboost_samples features = *samples;
         features.target = features.weight = NULL;
         TRY(pboost_samples_find_nonfinite(&features, err));
+        TRY(refuse_nan(out, samples, err));
     }
 done:
     pboost_give(memory, theta);
@@ -136,6 +159,18 @@ pboost_status pboost_predict(double *mean, pboost_family family, const pboost_sa
                              const pboost_coef *coef, int threads, pboost_error *err)
 {
     return pboost_predict_in(NULL, mean, family, samples, coef, threads, err);
+}
+
+#define LARGEST_SCORE 1e100
+
+pboost_status pboost_score_in(pboost_workspace *work, double *score, pboost_family family,
+                              const pboost_samples *samples, const pboost_coef *coef, int threads,
+                              pboost_error *err)
+{
+    pboost_status st = pboost_predict_in(work, score, family, samples, coef, threads, err);
+    for (size_t i = 0; st == PBOOST_OK && family == PBOOST_POISSON && i < samples->n; i++)
+        score[i] = fmin(score[i], LARGEST_SCORE);
+    return st;
 }
 
 /* ---- Losses of many models ------------------------------------------------------------------- */
@@ -337,42 +372,42 @@ done:
     return st;
 }
 
-pboost_status pboost_losses(double *loss, pboost_family family, const pboost_samples *samples,
-                            const pboost_coef *coef, size_t n_coef, int threads, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    double share;
-    TRY(check(family, samples, true, coef, n_coef, threads, err));
-    TRY(pboost_samples_check_weights(samples, err));
-    if (family == PBOOST_LINEAR && n_coef > samples->x->cols + FEW_MODELS)
-        TRY(losses_by_gram(loss, samples, coef, n_coef, threads, err));
-    else
-        TRY(losses_by_pass(loss, family, samples, coef, n_coef, threads, err));
-    share = (family == PBOOST_LINEAR ? 2.0 : 1.0) / pboost_samples_total_weight(samples);
-    for (size_t k = 0; k < n_coef; k++) {
-        loss[k] *= share;
-        if (!isfinite(loss[k]))
-            TRY(pboost_samples_find_nonfinite(samples, err));
-    }
-done:
-    return st;
-}
-
 /* ---- Measures -------------------------------------------------------------------------------- */
 
-/* What the measures are made of; weight may be NULL. */
+/* What the measures are made of, by sample. */
 typedef struct {
     size_t n;
-    const double *eta, *mean, *y;
-    const double *weight; /* by sample */
+    double *eta, *mean, *weight;
+    const double *y;
     double total, y_mean;
 } scored;
+
+static pboost_status scored_init(scored *out, pboost_family family, const pboost_samples *samples,
+                                 const pboost_coef *coef, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = samples->n;
+    scored s = {.n = n, .y = samples->target, .total = pboost_samples_total_weight(samples)};
+    NEED(s.eta = pboost_alloc(n, 3 * sizeof *s.eta), err);
+    s.mean = s.eta + n;
+    s.weight = s.mean + n;
+    TRY(predict(NULL, s.eta, family, false, samples, coef, threads, err));
+    pboost_family_kernels(family)->mean(s.mean, s.eta, n);
+    for (size_t i = 0; i < n; i++) {
+        s.weight[i] =
+            samples->weight != NULL ? samples->weight[pboost_samples_row(samples, i)] : 1.0;
+        s.y_mean += s.weight[i] * s.y[i] / s.total;
+    }
+done:
+    *out = s;
+    return st;
+}
 
 static double mean_over(const scored *s, double (*term)(const scored *s, size_t i))
 {
     double sum = 0.0;
     for (size_t i = 0; i < s->n; i++)
-        sum += s->weight[i] * term(s, i);
+        sum += s->weight[i] > 0.0 ? s->weight[i] * term(s, i) : 0.0; /* the term may be infinite */
     return sum / s->total;
 }
 
@@ -393,9 +428,18 @@ static double squared_deviation(const scored *s, size_t i)
     return r * r;
 }
 
+/* Where eta is infinite the loss is 0 or infinite, whatever the rounding of its parts. */
+static double loss_at_infinity(pboost_family family, const scored *s, size_t i)
+{
+    double slope = pboost_family_info(family)->slope_at_infinity(s->y[i], copysign(1.0, s->eta[i]));
+    return slope == 0.0 ? 0.0 : slope * INFINITY;
+}
+
 static double log_loss(const scored *s, size_t i)
 {
     double e = s->eta[i];
+    if (isinf(e))
+        return loss_at_infinity(PBOOST_LOGISTIC, s, i);
     return fmax(e, 0.0) - s->y[i] * e + log1p(exp(-fabs(e)));
 }
 
@@ -406,12 +450,16 @@ static double right(const scored *s, size_t i)
 
 static double poisson_loss(const scored *s, size_t i)
 {
+    if (isinf(s->eta[i]))
+        return loss_at_infinity(PBOOST_POISSON, s, i);
     return s->mean[i] - (s->y[i] > 0.0 ? s->y[i] * s->eta[i] : 0.0);
 }
 
 static double deviance(const scored *s, size_t i)
 {
     double y = s->y[i];
+    if (isinf(s->mean[i]))
+        return INFINITY;
     return 2.0 * (s->mean[i] - y + (y > 0.0 ? y * (log(y) - s->eta[i]) : 0.0));
 }
 
@@ -508,9 +556,10 @@ static pboost_status poisson_measures(pboost_evaluation *out, const scored *s, p
     return PBOOST_OK;
 }
 
-pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
-                              const pboost_samples *samples, const pboost_coef *coef, int threads,
-                              pboost_error *err)
+/* All measures of the family, `loss` first. */
+static pboost_status measure(pboost_evaluation *out, pboost_family family,
+                             const pboost_samples *samples, const pboost_coef *coef, int threads,
+                             pboost_error *err)
 {
     static pboost_status (*const measures[])(pboost_evaluation *, const scored *,
                                              pboost_error *) = {
@@ -519,26 +568,52 @@ pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
         [PBOOST_POISSON] = poisson_measures,
     };
     pboost_status st = PBOOST_OK;
-    double *block = NULL;
-    *out = (pboost_evaluation){0};
+    scored s = {0};
+    *out = (pboost_evaluation){.rows = samples->n};
+    TRY(scored_init(&s, family, samples, coef, threads, err));
+    TRY(measures[family](out, &s, err));
+done:
+    free(s.eta);
+    return st;
+}
+
+pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
+                              const pboost_samples *samples, const pboost_coef *coef, int threads,
+                              pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
     TRY(check(family, samples, true, coef, 1, threads, err));
     TRY(pboost_family_check_labels(family, samples, err));
     TRY(pboost_samples_check_weights(samples, err));
-    size_t n = samples->n;
-    NEED(block = pboost_alloc(n, 3 * sizeof *block), err);
-    double *eta = block, *mean = block + n, *weight = block + 2 * n;
-    TRY(predict(NULL, eta, family, false, samples, coef, threads, err));
-    pboost_family_kernels(family)->mean(mean, eta, n);
-    scored s = {n, eta, mean, samples->target, weight, pboost_samples_total_weight(samples), 0.0};
-    for (size_t i = 0; i < n; i++) {
-        weight[i] = samples->weight != NULL ? samples->weight[pboost_samples_row(samples, i)] : 1.0;
-        s.y_mean += weight[i] * s.y[i] / s.total;
-    }
-    TRY(measures[family](out, &s, err));
-    out->rows = n;
+    TRY(measure(out, family, samples, coef, threads, err));
 done:
     if (st != PBOOST_OK)
         *out = (pboost_evaluation){0};
-    free(block);
+    return st;
+}
+
+pboost_status pboost_losses(double *loss, pboost_family family, const pboost_samples *samples,
+                            const pboost_coef *coef, size_t n_coef, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double share;
+    pboost_evaluation exact;
+    TRY(check(family, samples, true, coef, n_coef, threads, err));
+    TRY(pboost_samples_check_weights(samples, err));
+    if (family == PBOOST_LINEAR && n_coef > samples->x->cols + FEW_MODELS)
+        TRY(losses_by_gram(loss, samples, coef, n_coef, threads, err));
+    else
+        TRY(losses_by_pass(loss, family, samples, coef, n_coef, threads, err));
+    share = (family == PBOOST_LINEAR ? 2.0 : 1.0) / pboost_samples_total_weight(samples);
+    for (size_t k = 0; k < n_coef; k++) {
+        loss[k] *= share;
+        if (!isfinite(loss[k])) {
+            TRY(pboost_samples_find_nonfinite(samples, err));
+            /* The sums of a pass overflow in other places than the losses do. */
+            TRY(measure(&exact, family, samples, &coef[k], threads, err));
+            loss[k] = exact.measure[0].value;
+        }
+    }
+done:
     return st;
 }

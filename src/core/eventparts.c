@@ -10,11 +10,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "aggregate.h"
 #include "constant.h"
 #include "event.h"
 #include "matrix.h"
 #include "pass.h"
 #include "try.h"
+#include "watch.h"
 
 enum { PART_VALUE, PART_RESIDUAL, PART_CURVATURE, PART_GRADIENT };
 
@@ -105,9 +107,17 @@ typedef struct {
     const pboost_fit_options *options;
     pboost_coef at;
     double *sums;
-    pboost_status status; /* of the first call that failed */
+    pboost_status status; /* of the first call that failed; the watch counts for one */
     pboost_error *err;
 } parts_fit;
+
+/* Before every pass: each may take long, and an iteration may need several. */
+static bool may_go_on(parts_fit *fit)
+{
+    if (fit->status == PBOOST_OK)
+        fit->status = pboost_watch_check(fit->options->watch, fit->err);
+    return fit->status == PBOOST_OK;
+}
 
 static const pboost_coef *unpack(parts_fit *fit, const double *x)
 {
@@ -138,7 +148,7 @@ static double evaluate(void *self, const double *x, double *gradient, double *he
     double l2 = fit->options->l2, penalty = 0.0;
     size_t first = fit->options->intercept;
 
-    if (fit->status == PBOOST_OK)
+    if (may_go_on(fit))
         fit->status = fit->parts->sums(fit->parts->self, unpack(fit, x), hessian != NULL, fit->sums,
                                        fit->err);
     if (fit->status != PBOOST_OK)
@@ -158,7 +168,7 @@ static double evaluate(void *self, const double *x, double *gradient, double *he
 static pass_direction look(parts_fit *fit, const double *p)
 {
     double d[3] = {0};
-    if (fit->status == PBOOST_OK)
+    if (may_go_on(fit))
         fit->status = fit->parts->direction(fit->parts->self, unpack(fit, p), d, fit->err);
     if (fit->status != PBOOST_OK)
         return (pass_direction){0.0, INFINITY, 0.0};
@@ -181,20 +191,12 @@ static pboost_status check(const pboost_coef *coef, const bag_data *bags,
 {
     pboost_status st = PBOOST_OK;
 
-    if (o->struct_size != sizeof *o)
-        FAIL(err, PBOOST_INVALID, "struct_size of the fit options is %zu, not %zu", o->struct_size,
-             sizeof *o);
-    TRY(pboost_family_check(o->family, err));
+    TRY(pboost_bag_answers_check(bags, o, err));
     if (o->estimator != PBOOST_EVENT)
         FAIL(err, PBOOST_INVALID, "the estimator is %s, but this fits by event",
              pboost_estimator_name(o->estimator));
-    if ((!(o->l2 >= 0.0) && o->l2 != PBOOST_L2_DEFAULT) || isinf(o->l2))
-        FAIL(err, PBOOST_INVALID, "l2 is %g; it must be finite and not negative", o->l2);
-    if (bags->rows.n_bags == 0)
-        FAIL(err, PBOOST_BAD_DATA, "there are no bags to fit");
-    for (size_t b = 0; b < bags->rows.n_bags; b++)
-        if (bags->rows.start[b + 1] <= bags->rows.start[b])
-            FAIL(err, PBOOST_BAD_DATA, "bag %zu has no rows", b);
+    if (o->l2 == PBOOST_L2_CV)
+        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
     for (size_t j = 0; j <= coef->n; j++) {
         double start = j < coef->n ? coef->theta[j] : coef->intercept;
         if (!isfinite(start))

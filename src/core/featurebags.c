@@ -85,33 +85,45 @@ done:
 }
 
 #define LEAST_VARIANCE 1e-3 /* of a row whose score is no mean, or all but certain */
+#define MOST_RATIO 1e6      /* of two variances */
 
-/* How much each row tells, with mean 1. */
+/* How much each row tells, with mean 1.  Scores of a Poisson model can differ by any power of ten.
+ * The tree works in single precision, where weights that are too far apart become 0 and the mean of a
+ * node of such rows NaN; so their ratio is limited. */
 static void fill_weights(double *weight, pboost_family family, const double *score, size_t n)
 {
     const family_info *info = pboost_family_info(family);
-    double total = 0.0;
+    double total = 0.0, least = INFINITY;
     for (size_t i = 0; i < n; i++) {
         weight[i] = fmax(info->variance_at(score[i]), LEAST_VARIANCE);
+        least = fmin(least, weight[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        weight[i] = fmin(weight[i], MOST_RATIO * least);
         total += weight[i];
     }
     for (size_t i = 0; i < n; i++)
         weight[i] *= (double)n / total;
 }
 
-/* The score as one more coordinate. */
+/* The score as one more coordinate.  The unit, a power of two, keeps squares from overflow. */
 static void add_score(pboost_white *white, const double *score)
 {
-    double mean = 0.0, square = 0.0;
+    double mean = 0.0, square = 0.0, largest = 0.0;
+    int exponent;
     for (size_t i = 0; i < white->n; i++)
-        mean += score[i] / (double)white->n;
+        largest = fmax(largest, fabs(score[i]));
+    frexp(largest, &exponent);
+    double unit = exponent > 500 ? ldexp(1.0, -600) : 1.0;
     for (size_t i = 0; i < white->n; i++)
-        square += (score[i] - mean) * (score[i] - mean) / (double)white->n;
+        mean += unit * score[i] / (double)white->n;
+    for (size_t i = 0; i < white->n; i++)
+        square += (unit * score[i] - mean) * (unit * score[i] - mean) / (double)white->n;
     if (!(square > 0.0) || white->rank == 0)
         return;
     double *z = pboost_white_coordinate(white, white->rank++);
     for (size_t i = 0; i < white->n; i++)
-        z[i * PANEL_LANES] = SCORE_WEIGHT * (score[i] - mean) / sqrt(square);
+        z[i * PANEL_LANES] = SCORE_WEIGHT * (unit * score[i] - mean) / sqrt(square);
 }
 
 static pboost_status hybrid_bags(pboost_bags *out, const pboost_samples *samples,

@@ -24,6 +24,7 @@
 
 #include "family.h"
 #include "linalg.h"
+#include "matrix.h"
 #include "rng.h"
 #include "try.h"
 
@@ -79,7 +80,19 @@ void pboost_population_set(population *p, const pboost_coef *coef)
     pboost_units_enter(p->parameter, &p->units, coef, p->intercept);
 }
 
-void pboost_population_assume(population *p, double mean, double eta_sd, uint64_t seed)
+/* Limits each weight so that no row of the table moves by more than `most` through its column. */
+static void limit_weights(population *p, double *theta, double most)
+{
+    const standard_units *u = &p->units;
+    for (size_t i = 0; i < p->x->rows; i++)
+        for (size_t j = 0; j < p->x->cols; j++) {
+            double z = (pboost_matrix_at(p->x, i, j) - u->shift[j] - u->center[j]) / u->scale[j];
+            if (fabs(theta[j] * z) > most)
+                theta[j] = copysign(most / fabs(z), theta[j]);
+        }
+}
+
+void pboost_population_assume(population *p, double mean, double eta_sd, double most, uint64_t seed)
 {
     double *theta = p->parameter + p->intercept, norm = 0.0, pair[2];
     for (size_t j = 0; j < p->x->cols; j++) {
@@ -89,6 +102,8 @@ void pboost_population_assume(population *p, double mean, double eta_sd, uint64_
     }
     for (size_t j = 0; j < p->x->cols; j++)
         theta[j] *= eta_sd / sqrt(norm);
+    if (most < INFINITY)
+        limit_weights(p, theta, most);
     if (!p->intercept)
         return;
     p->parameter[0] = pboost_family_info(p->family)->eta(mean);
@@ -208,10 +223,11 @@ static pboost_status loss_of(forecast_result *out, const population *p, const do
     for (size_t i = first; i < m; i++) {
         squares += spread[i * m + i];
         if (out->column != NULL)
-            out->column[i - first] = sqrt(spread[i * m + i]) / p->units.scale[i - first];
+            /* about 0, and by rounding below it, where the penalty decides all */
+            out->column[i - first] = sqrt(fmax(spread[i * m + i], 0.0)) / p->units.scale[i - first];
     }
     out->excess = 0.5 * p->loss_scale * total;
-    out->se = sqrt(squares / (double)(m - first));
+    out->se = sqrt(fmax(squares, 0.0) / (double)(m - first));
 done:
     free(product);
     free(spread);

@@ -76,19 +76,12 @@ const double *pboost_glm_covariance(const pboost_glm *glm)
     return known ? glm->covariance : NULL;
 }
 
-/* A Poisson fit to answers that are mostly noise can predict means that overflow.  For making bags
- * they are just very large: the rows that are left can still be asked about. */
-#define LARGEST_SCORE 1e100
-
 static pboost_status score(void *self, const size_t *row, size_t n, double *out, pboost_error *err)
 {
     pboost_glm *glm = self;
     pboost_samples samples = {&glm->x, row, n, NULL, NULL, glm->offset};
-    pboost_status st = pboost_predict_in(&glm->work, out, glm->options.family, &samples, &glm->coef,
-                                         glm->options.threads, err);
-    for (size_t i = 0; st == PBOOST_OK && glm->options.family == PBOOST_POISSON && i < n; i++)
-        out[i] = out[i] > LARGEST_SCORE ? LARGEST_SCORE : out[i];
-    return st;
+    return pboost_score_in(&glm->work, out, glm->options.family, &samples, &glm->coef,
+                           glm->options.threads, err);
 }
 
 static pboost_status fit(void *self, const pboost_answers *answers, size_t first_bag,

@@ -13,12 +13,14 @@ pboost_status pboost_information(double *information, pboost_family family,
     double *weight = NULL, *parameter = NULL, *gram = NULL;
     bag_pass pass = {0};
     bag_moments moments = {0};
+    pboost_rules checked = *rules;
 
     TRY(pboost_family_check(family, err));
     TRY(pboost_samples_check(samples, false, err));
     TRY(pboost_bags_check(bags, samples->x->rows, 1, err));
     if (bags->n_bags == 0)
         FAIL(err, PBOOST_INVALID, "there are no bags; at least 1 is needed");
+    TRY(pboost_rules_check(&checked, err));
     if (!(dispersion > 0.0) || isinf(dispersion))
         FAIL(err, PBOOST_INVALID, "dispersion is %g; it must be positive and finite", dispersion);
     if (coef->n != samples->x->cols)

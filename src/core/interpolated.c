@@ -223,6 +223,8 @@ pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *repo
              "the interpolated estimator takes no weights: a bag's answer is a plain mean");
     if (options->l2 == PBOOST_L2_CV)
         FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
+    if (first_bag > answers->n_bags)
+        FAIL(err, PBOOST_INVALID, "the first bag is %zu of %zu", first_bag, answers->n_bags);
     TRY(pboost_bag_data_check(coef, &data, answers, options, err));
     if (pboost_constant_if_outside(coef, report, &data, NULL, options))
         goto done;

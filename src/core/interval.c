@@ -27,7 +27,7 @@ static double row_error(const pboost_matrix *x, size_t row, const double *covari
             inner += covariance[i * n + j] * pboost_matrix_at(x, row, j);
         sum += xi * inner;
     }
-    return sqrt(fmax(sum, 0.0));
+    return sum < 0.0 ? 0.0 : sqrt(sum); /* NaN stays NaN */
 }
 
 pboost_status pboost_predict_interval(double *lower, double *upper, pboost_family family,
@@ -42,6 +42,10 @@ pboost_status pboost_predict_interval(double *lower, double *upper, pboost_famil
         FAIL(err, PBOOST_INVALID, "the level of an interval is %g; it must be between 0 and 1",
              level);
     TRY(pboost_family_check(family, err));
+    for (size_t i = 0; i < (coef->n + 1) * (coef->n + 1); i++)
+        if (!isfinite(covariance[i]))
+            FAIL(err, PBOOST_BAD_DATA, "entry %zu, %zu of the covariance is %g; it must be finite",
+                 i / (coef->n + 1), i % (coef->n + 1), covariance[i]);
     NEED(eta = pboost_alloc(samples->n, sizeof *eta), err);
     TRY(pboost_predict(eta, PBOOST_LINEAR, samples, coef, threads, err));
     const family_info *info = pboost_family_info(family);
@@ -50,6 +54,11 @@ pboost_status pboost_predict_interval(double *lower, double *upper, pboost_famil
         double error = z * row_error(samples->x, pboost_samples_row(samples, i), covariance);
         lower[i] = info->mean(eta[i] - error);
         upper[i] = info->mean(eta[i] + error);
+        if (isnan(lower[i]) || isnan(upper[i]))
+            FAIL(err, PBOOST_BAD_DATA,
+                 "row %zu has no interval: its linear predictor is %g and the standard error of "
+                 "that %g",
+                 pboost_samples_row(samples, i), eta[i], error / z);
     }
 done:
     free(eta);

@@ -324,6 +324,10 @@ pboost_status pboost_rules_check(pboost_rules *rules, pboost_error *err)
     }
     if (rules->epsilon.den != 0)
         TRY(check_epsilon(rules, err));
+    else if (rules->epsilon.num != 0)
+        FAIL(err, PBOOST_INVALID,
+             "epsilon is %llu/0; the denominator must not be 0, and 0/0 means no noise",
+             (unsigned long long)rules->epsilon.num);
 done:
     return st;
 }

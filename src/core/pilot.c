@@ -104,11 +104,15 @@ pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
     double *parameter = NULL;
     bag_pass pass = {0};
     bag_moments moments = {0};
+    pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
 
     if (answers->n_bags < 2 * MERGED)
         FAIL(err, PBOOST_BAD_DATA, "there are %zu answers; at least %d are needed to learn from",
              answers->n_bags, 2 * MERGED);
     bag_data data = pboost_bag_data(x, NULL, offset, answers, 0);
+    options.family = family;
+    options.threads = threads;
+    TRY(pboost_bag_data_check(coef, &data, answers, &options, err));
     TRY(pboost_bagpass_init(&pass, &data.rows, family, true, NULL, threads, err));
     TRY(pboost_bag_moments_init(&moments, &pass, err));
     NEED(parameter = pboost_alloc(pass.n_parameters, sizeof *parameter), err);
@@ -121,12 +125,22 @@ pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
     double lost =
         (double)data.rows.n_bags / fmax(1.0, (double)data.rows.n_bags - (double)coef->n - 1.0);
     double single = one.square * lost - one.noise, merged = four.square - four.noise;
-    double phi = (single - merged) / (one.variance - four.variance);
-    double error = hypot(one.error, four.error) / (one.variance - four.variance);
-    belief->dispersion = family == PBOOST_LOGISTIC ? 1.0 : weigh(belief->dispersion, phi, error);
+    double shrunk = one.variance - four.variance, dispersion = belief->dispersion;
+    if (family == PBOOST_LOGISTIC)
+        dispersion = 1.0;
+    else if (shrunk > 0.0) /* where all variances are 0 nothing is measured */
+        dispersion =
+            weigh(dispersion, (single - merged) / shrunk, hypot(one.error, four.error) / shrunk);
     if (family == PBOOST_POISSON)
-        belief->dispersion = fmax(belief->dispersion, 1.0);
-    belief->model_error = learn_error(&data, &moments, belief->dispersion);
+        dispersion = fmax(dispersion, 1.0);
+    double model_error = learn_error(&data, &moments, dispersion);
+    if (!isfinite(one.square) || !isfinite(dispersion) || !isfinite(model_error))
+        FAIL(err, PBOOST_BAD_DATA,
+             "nothing can be learnt from the answers: the model's predictions overflow (the mean "
+             "squared residual of its bags is %g)",
+             one.square);
+    belief->dispersion = dispersion;
+    belief->model_error = model_error;
 done:
     free(parameter);
     pboost_bagpass_free(&pass);

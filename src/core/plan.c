@@ -27,6 +27,8 @@
 #define LEAST_BAGS 32     /* in all */
 #define EVENTS_PER_WEIGHT 10
 #define MAX_SIZES 24
+#define TAIL_SLACK                                                                                 \
+    2.0 /* times as far as a normal column would go, an assumed effect may move a row */
 
 /* How the rows are asked about: a row each. */
 typedef struct {
@@ -68,6 +70,13 @@ static double default_effect(const pboost_plan_options *o, size_t n)
     if (o->family == PBOOST_LINEAR)
         return sqrt(0.5) * label_sd(o, n);
     return o->family == PBOOST_POISSON ? 0.5 : 1.0;
+}
+
+/* How far one column may move the linear predictor of a row.  That of a linear model cannot overflow. */
+static double largest_move(const pboost_plan_options *o, size_t n)
+{
+    return pboost_family_info(o->family)->curved ? TAIL_SLACK * farthest(n) * default_effect(o, n)
+                                                 : INFINITY;
 }
 
 static double default_mean(const pboost_plan_options *o, size_t n)
@@ -127,7 +136,8 @@ static pboost_status believe(planner *p, pboost_plan *plan, pboost_error *err)
     if (belief->coef != NULL)
         pboost_population_set(pop, belief->coef);
     else
-        pboost_population_assume(pop, mean, default_effect(o, p->n), o->seed);
+        pboost_population_assume(pop, mean, default_effect(o, p->n), largest_move(o, p->n),
+                                 o->seed);
     TRY(pboost_population_measure(pop, err));
 
     plan->default_dispersion = isnan(belief->dispersion);
@@ -281,7 +291,8 @@ static pboost_status add_points(pboost_plan *plan, planner *p, const manner *how
             continue;
         if (m.estimator != PBOOST_EVENT)
             TRY(aggregate_point(point, p, &f, err));
-        plan->n_points++;
+        if (isfinite(point->excess) && isfinite(point->cautious)) /* else nothing is forecast */
+            plan->n_points++;
     }
 done:
     pboost_bags_free(&bags);
@@ -305,13 +316,20 @@ typedef struct {
     double excess, cautious;
 } least_losses;
 
+/* A loss over the least one; the least may be 0. */
+static double times(double loss, double least)
+{
+    return loss > least ? loss / least : 1.0;
+}
+
 /* How many times as bad as the best a point is, whether the model is right or wrong: the larger of both. */
 static double regret(const pboost_plan_point *point, least_losses least)
 {
-    return fmax(point->excess / least.excess, point->cautious / least.cautious);
+    return fmax(times(point->excess, least.excess), times(point->cautious, least.cautious));
 }
 
-/* The best bag size of the first, simplest manner that no other beats clearly. */
+/* The best bag size of the first, simplest manner that no other beats clearly; SIZE_MAX: nothing is
+ * forecast for that epsilon. */
 static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
 {
     const pboost_plan_point *point = plan->point;
@@ -334,7 +352,7 @@ static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
             (same_manner(&point[i], &point[best]) && of_point < regret(&point[best], least)))
             best = i;
     }
-    return best == SIZE_MAX ? 0 : best;
+    return best;
 }
 
 static void explain(pboost_plan *plan, const planner *p)
@@ -386,6 +404,11 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
     plan->all_labels = labels.excess;
     plan->constant = pboost_forecast_constant(pop);
     plan->best = recommend(plan, p->options->rules.epsilon);
+    if (plan->best == SIZE_MAX || !isfinite(plan->all_labels) || !isfinite(plan->constant))
+        FAIL(err, PBOOST_BAD_DATA,
+             "no loss can be forecast: the numbers overflow with the model that the plan rests on "
+             "(mean %g, dispersion %g); give another prior, or rescale the columns",
+             pop->mean, pop->phi);
     const pboost_plan_point *best = &plan->point[plan->best];
     plan->hopeless = best->excess >= HOPELESS * plan->constant;
     plan->events = NAN;
@@ -418,7 +441,30 @@ done:
 
 /* ---- The plan ---------------------------------------------------------------------------------- */
 
-static pboost_status check(const pboost_matrix *x, const pboost_plan_options *o, pboost_error *err)
+static pboost_status check_belief(const pboost_belief *b, size_t cols, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (b->coef != NULL && b->coef->n != cols)
+        FAIL(err, PBOOST_INVALID, "the believed model has %zu weights for %zu columns", b->coef->n,
+             cols);
+    for (size_t j = 0; b->coef != NULL && j <= cols; j++) {
+        double weight = j < cols ? b->coef->theta[j] : b->coef->intercept;
+        if (!isfinite(weight))
+            FAIL(err, PBOOST_INVALID, "weight %zu of the believed model is %g; it must be finite",
+                 j, weight);
+    }
+    if (isinf(b->mean))
+        FAIL(err, PBOOST_INVALID, "the mean label is %g; it must be finite", b->mean);
+    if (b->model_error < 0.0 || isinf(b->model_error))
+        FAIL(err, PBOOST_INVALID, "the model error is %g; it must be finite and not negative",
+             b->model_error);
+done:
+    return st;
+}
+
+static pboost_status check(const pboost_matrix *x, const double *offset,
+                           const pboost_plan_options *o, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_samples samples = {.x = x, .n = x->rows};
@@ -435,17 +481,30 @@ static pboost_status check(const pboost_matrix *x, const pboost_plan_options *o,
     if (x->rows < o->rules.min_bag)
         FAIL(err, PBOOST_BAD_DATA, "min_bag is %zu, but the table has %zu rows", o->rules.min_bag,
              x->rows);
-    if (o->belief.coef != NULL && o->belief.coef->n != x->cols)
-        FAIL(err, PBOOST_INVALID, "the believed model has %zu weights for %zu columns",
-             o->belief.coef->n, x->cols);
+    if (o->l2 != PBOOST_L2_DEFAULT && o->l2 != PBOOST_L2_CV && !(o->l2 >= 0.0 && o->l2 < INFINITY))
+        FAIL(err, PBOOST_INVALID, "l2 is %g; it must be finite and not negative", o->l2);
+    for (size_t i = 0; offset != NULL && i < x->rows; i++)
+        if (!isfinite(offset[i]))
+            FAIL(err, PBOOST_BAD_DATA, "the offset of row %zu is %g; it must be finite", i,
+                 offset[i]);
+    TRY(check_belief(&o->belief, x->cols, err));
 done:
     return st;
 }
 
 static pboost_status score_rows(planner *p, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     pboost_samples rows = {.x = p->x, .row = p->order.row, .n = p->n, .offset = p->offset};
-    return pboost_predict(p->score, p->options->family, &rows, &p->coef, p->options->threads, err);
+    TRY(pboost_predict(p->score, p->options->family, &rows, &p->coef, p->options->threads, err));
+    for (size_t i = 0; i < p->n; i++)
+        if (!isfinite(p->score[i]))
+            FAIL(err, PBOOST_BAD_DATA,
+                 "the model that the plan rests on predicts a mean of %g for row %zu; give another "
+                 "prior, or limit far values of the columns (winsorize)",
+                 p->score[i], p->order.row[i]);
+done:
+    return st;
 }
 
 /* Sizes k, 2k, 4k, ... as long as there are enough bags. */
@@ -466,7 +525,7 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const d
     planner p = {.options = options, .x = x, .offset = offset, .n = x->rows};
 
     *out = (pboost_plan){.rows = x->rows, .n_columns = x->cols};
-    TRY(check(x, options, err));
+    TRY(check(x, offset, options, err));
     out->sample_rows = options->max_rows > 0 && options->max_rows < p.n ? options->max_rows : p.n;
     TRY(pboost_bags_random(&p.order, p.n, p.n, options->seed, err));
     TRY(believe(&p, out, err));

@@ -14,6 +14,7 @@
 #include "plan.h"
 #include "try.h"
 #include "whiten.h"
+#include "workspace.h"
 
 typedef struct {
     double *target; /* by row of a slice */
@@ -43,7 +44,7 @@ static pboost_status expected_round(loop *l, const planner *p, const size_t *row
     if (t == 0) {
         TRY(pboost_bags_random(&l->bags, n, bag_size, o->seed, err));
     } else {
-        TRY(pboost_predict(l->target, o->family, &samples, &l->coef, o->threads, err));
+        TRY(pboost_score_in(NULL, l->target, o->family, &samples, &l->coef, o->threads, err));
         TRY(pboost_bags_optimal(&l->bags, l->target, n, bag_size, o->threads, err));
     }
     if (last)

@@ -2,6 +2,8 @@
  *
  * The counter of Philox is (index, purpose, stream) and its key is the seed.  Philox is a bijection
  * of the counter for each key, so distinct (purpose, stream, index) give distinct blocks of words.
+ * The purpose takes the place of the top byte of the index; that byte, which only hashes use, goes to
+ * the top byte of the stream.
  *
  * System words are never made up: if getrandom fails for any reason but an interruption, so does
  * the call, and with it the question. */
@@ -46,7 +48,8 @@ static uint64_t counter_of(rng_purpose purpose, uint64_t index)
 void pboost_rng_words(uint64_t out[2], uint64_t seed, rng_purpose purpose, uint64_t stream,
                       uint64_t index)
 {
-    uint64_t low = counter_of(purpose, index);
+    uint64_t top = index >> INDEX_BITS << INDEX_BITS, low = counter_of(purpose, index - top);
+    stream ^= top;
     const uint32_t counter[4] = {(uint32_t)low, (uint32_t)(low >> 32), (uint32_t)stream,
                                  (uint32_t)(stream >> 32)};
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};

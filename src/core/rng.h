@@ -25,11 +25,12 @@ typedef enum {
 /* The generator itself: four words for a counter of four and a key of two. */
 void pboost_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
 
-/* Two words for (seed, purpose, stream, index); index is below 2^56. */
+/* Two words for (seed, purpose, stream, index).  No two of these share them, if the index is below 2^56
+ * or, as with the hash of an id, the stream is. */
 void pboost_rng_words(uint64_t out[2], uint64_t seed, rng_purpose purpose, uint64_t stream,
                       uint64_t index);
 
-/* The same for index, index + 1, ...: out[0 .. 2 n). */
+/* The same for index, index + 1, ...: out[0 .. 2 n); all below 2^56. */
 void pboost_rng_fill(uint64_t *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream,
                      uint64_t index);
 

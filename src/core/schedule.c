@@ -78,6 +78,8 @@ pboost_status pboost_schedule_slices(size_t *start, pboost_schedule schedule, si
         return pboost_fail(err, PBOOST_INVALID, "rounds is 0; it must be at least 1");
     if ((size_t)schedule >= N_SCHEDULES)
         return pboost_fail(err, PBOOST_INVALID, "schedule %d is unknown", (int)schedule);
+    if (least_rows == 0)
+        return pboost_fail(err, PBOOST_INVALID, "a slice of 0 rows; it must have at least 1");
     if (rows < least_rows)
         return pboost_fail(err, PBOOST_BAD_DATA, "min_bag is %zu, but the table has %zu rows",
                            least_rows, rows);

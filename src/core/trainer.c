@@ -233,6 +233,32 @@ static pboost_status check_options(pboost_trainer_options *o, size_t rows,
     return PBOOST_OK;
 }
 
+/* A user's own oracle and learner come here unchecked. */
+static pboost_status check_parties(pboost_oracle *oracle, const pboost_learner *learner,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (oracle->ask == NULL)
+        FAIL(err, PBOOST_INVALID, "the oracle has no function ask");
+    if (learner->score == NULL || learner->fit == NULL)
+        FAIL(err, PBOOST_INVALID, "the learner has no function %s",
+             learner->score == NULL ? "score" : "fit");
+    TRY(pboost_rules_check(&oracle->rules, err));
+done:
+    return st;
+}
+
+/* Before any label is spent. */
+static pboost_status check_prior(const double *score, size_t rows, pboost_error *err)
+{
+    for (size_t i = 0; score != NULL && i < rows; i++)
+        if (!isfinite(score[i]))
+            return pboost_fail(err, PBOOST_BAD_DATA,
+                               "the prior score of row %zu is %g; it must be finite", i, score[i]);
+    return PBOOST_OK;
+}
+
 /* The rows in the order of a key that depends on the seed and the row alone; or as they are. */
 static pboost_status shuffle_rows(size_t *order, size_t n, const pboost_trainer_options *o,
                                   pboost_error *err)
@@ -294,7 +320,9 @@ pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pbo
     t->learner = *learner;
     t->options = *options;
     t->n_rows = rows;
-    TRY(check_options(&t->options, rows, &oracle->rules, err));
+    TRY(check_parties(&t->oracle, &t->learner, err));
+    TRY(check_options(&t->options, rows, &t->oracle.rules, err));
+    TRY(check_prior(options->prior_score, rows, err));
 
     size_t rounds = t->options.rounds;
     if (rounds > rows) /* before anything of that size is allocated */

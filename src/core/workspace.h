@@ -40,6 +40,9 @@ pboost_status pboost_bags_random_in(pboost_workspace *work, pboost_bags *out, si
                                     size_t min_bag, uint64_t seed, pboost_error *err);
 void pboost_bags_give(pboost_workspace *work, pboost_bags *bags);
 
+/* pboost_bags_check as far as the table need not be known: bags that are malformed or too small. */
+pboost_status pboost_bags_check_starts(const pboost_bags *bags, size_t min_bag, pboost_error *err);
+
 /* seen is of table_rows / 8 + 1 bytes, all zeros, before and after. */
 pboost_status pboost_bags_check_in(unsigned char *seen, const pboost_bags *bags, size_t table_rows,
                                    size_t min_bag, pboost_error *err);
@@ -47,6 +50,13 @@ pboost_status pboost_bags_check_in(unsigned char *seen, const pboost_bags *bags,
 pboost_status pboost_predict_in(pboost_workspace *work, double *mean, pboost_family family,
                                 const pboost_samples *samples, const pboost_coef *coef, int threads,
                                 pboost_error *err);
+
+/* The means by which bags are made.  A Poisson fit to answers that are mostly noise, or to rows unlike
+ * these, can predict means that overflow.  For making bags they are just very large: the rows that
+ * are left can still be asked about. */
+pboost_status pboost_score_in(pboost_workspace *work, double *score, pboost_family family,
+                              const pboost_samples *samples, const pboost_coef *coef, int threads,
+                              pboost_error *err);
 
 pboost_status pboost_event_fit_in(pboost_workspace *work, pboost_coef *coef,
                                   pboost_fit_report *report, const pboost_samples *samples,

@@ -129,6 +129,28 @@ no_file p.csv
 sed 's/"version": *1/"version": 99/' model.json >future.json
 expect 3 priorboost predict --model future.json --data good.csv
 says '99'
+# weights that are too large for the features
+huge() { tr -d '\n' <"$2" | sed -E 's/("theta": *)\[[^]]*\]/\1['"$1"']/'; }
+huge '1e300, 1e300, 0' model.json >huge.json
+printf 'x1,x2,id,y\n1,2,1,3\n1e10,1e10,2,3\n' >far.csv
+expect 3 priorboost predict --model huge.json --data far.csv --out p.csv
+says 'far.csv:3: the model predicts inf'
+no_file p.csv
+expect 0 priorboost evaluate --model huge.json --data far.csv
+says 'the loss is infinite'
+huge '1e300, -1e300, 0' model.json >huge.json
+expect 3 priorboost predict --model huge.json --data far.csv
+says 'weights are too large for these features'
+for family in logistic poisson; do
+    printf 'x1,x2,y\n1,2,1\n2,1,0\n3,5,1\n4,1,0\n' >small.csv
+    expect 0 priorboost train --family $family --label y --min-bag 2 --data small.csv --out $family.json
+    huge '1e300, 1e300' $family.json >huge.json
+    expect 0 priorboost evaluate --model huge.json --data <(printf 'x1,x2,y\n-1e10,0,0\n-1e10,0,0\n')
+    huge '1e999, 1' $family.json >huge.json
+    expect 3 priorboost evaluate --model huge.json --data small.csv
+    says 'huge.json'
+done
+
 head -c 100 model.json >cut.json
 expect 3 priorboost evaluate --model cut.json --data good.csv
 says 'cut.json'

@@ -166,6 +166,67 @@ static void room_is_made_before_the_question(void **state)
     pboost_answers_free(&log);
 }
 
+/* Bags whose offsets do not lead through their rows are refused before anything is read or asked. */
+static void malformed_bags_are_refused(void **state)
+{
+    (void)state;
+    pboost_error err;
+    echo e = {0};
+    pboost_oracle oracle = echo_oracle(&e);
+    pboost_answers log = {0};
+    some_bags s;
+    const double mean[3] = {1.0, 2.0, 3.0};
+    const struct {
+        size_t place, start;
+        const char *message;
+    } wrong[] = {{0, 1, "cover rows 1 to 6 of a list of 6"},
+                 {3, 5, "cover rows 0 to 5 of a list of 6"},
+                 {3, 600, "cover rows 0 to 600 of a list of 6"},
+                 {2, 0, "bag 1 ends at 0, but starts at 1"},
+                 {1, 700, "bag 0 ends at 700, but starts at 0 of 6 rows"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        fill(&s, 3, 0);
+        s.start[wrong[i].place] = wrong[i].start;
+        assert_fails(pboost_answers_append(&log, &s.bags, mean, NULL, &err), PBOOST_INVALID, err,
+                     wrong[i].message);
+        assert_fails(pboost_answers_ask(&log, &oracle, &s.bags, &err), PBOOST_INVALID, err,
+                     wrong[i].message);
+    }
+    fill(&s, 3, 0);
+    s.start[1] = 0;
+    assert_fails(pboost_answers_append(&log, &s.bags, mean, NULL, &err), PBOOST_BAD_DATA, err,
+                 "bag 0 has no rows");
+    oracle.rules.min_bag = 2;
+    assert_fails(pboost_answers_ask(&log, &oracle, fill(&s, 3, 0), &err), PBOOST_REFUSED, err,
+                 "bag 0 has 1 rows, but min_bag is 2");
+    s.bags = (pboost_bags){6, 0, s.row, s.start};
+    assert_fails(pboost_answers_append(&log, &s.bags, mean, NULL, &err), PBOOST_INVALID, err,
+                 "6 rows, but no bags");
+    assert_int_equal(e.asked, 0);
+    assert_int_equal(log.n_rounds, 0);
+    pboost_answers_free(&log);
+}
+
+/* Without rules that make sense the noise in the answers is not known: nothing is asked. */
+static void senseless_rules_are_refused(void **state)
+{
+    (void)state;
+    pboost_error err;
+    echo e = {0};
+    pboost_answers log = {0};
+    some_bags s;
+    pboost_oracle oracle = echo_oracle(&e);
+    oracle.rules.bounded = false;
+    assert_fails(pboost_answers_ask(&log, &oracle, fill(&s, 3, 0), &err), PBOOST_INVALID, err,
+                 "labels have no bounds");
+    oracle = echo_oracle(&e);
+    oracle.rules.upper = NAN;
+    assert_fails(pboost_answers_ask(&log, &oracle, fill(&s, 3, 0), &err), PBOOST_INVALID, err,
+                 "bounds are [0, nan]");
+    assert_int_equal(e.asked, 0);
+    pboost_answers_free(&log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +234,8 @@ int main(void)
         cmocka_unit_test(capacity_at_least_doubles),
         cmocka_unit_test(a_failed_question_leaves_the_log_as_it_was),
         cmocka_unit_test(room_is_made_before_the_question),
+        cmocka_unit_test(malformed_bags_are_refused),
+        cmocka_unit_test(senseless_rules_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

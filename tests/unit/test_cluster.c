@@ -1,14 +1,6 @@
 /* The pieces for a cluster give what the trainer, the partition and the event fit give in one. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "testing.h"
 
-#include <cmocka.h>
 #include <priorboost/cluster.h>
 
 static uint64_t state = 1;
@@ -357,6 +349,34 @@ static void a_machine_that_fails_ends_the_fit(void **unused)
     free(t);
 }
 
+/* The watch is looked at before every pass over the machines, and none is made after it said stop. */
+static void a_watch_ends_the_fit(void **unused)
+{
+    table *t = malloc(sizeof *t);
+    double theta[COLS];
+    pboost_parts parts = {t, sums, direction};
+    pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
+    (void)unused;
+
+    o.family = PBOOST_LOGISTIC;
+    for (size_t most = 0; most < 2; most++) { /* the fit needs two passes */
+        pboost_coef coef = {COLS, theta, 0};
+        pboost_error err = {0};
+        look_limit limit = {0, most};
+        pboost_watch watch = {runs_out, &limit};
+        fill(t, o.family);
+        memset(theta, 0, sizeof theta);
+        o.watch = &watch;
+        assert_int_equal(pboost_parts_fit(&coef, NULL, &parts, ROWS / BAG, t->start, t->answer,
+                                          t->noise, NULL, &o, &err),
+                         PBOOST_CANCELLED);
+        assert_string_equal(err.message, "stopped as asked");
+        assert_true(t->calls <= most);
+        assert_true(coef.theta[0] == 0.0 && coef.intercept == 0.0);
+    }
+    free(t);
+}
+
 static void wrong_requests_are_refused(void **unused)
 {
     table *t = malloc(sizeof *t);
@@ -392,6 +412,11 @@ static void wrong_requests_are_refused(void **unused)
         pboost_parts_fit(&coef, NULL, &parts, 2, t->start, t->answer, t->noise, NULL, &good, NULL),
         PBOOST_BAD_DATA);
     t->start[2] = 2 * BAG;
+    t->answer[1] = NAN;
+    assert_int_equal(
+        pboost_parts_fit(&coef, NULL, &parts, 2, t->start, t->answer, t->noise, NULL, &good, NULL),
+        PBOOST_BAD_DATA);
+    t->answer[1] = 1.0;
     theta[2] = NAN;
     assert_int_equal(
         pboost_parts_fit(&coef, NULL, &parts, 2, t->start, t->answer, t->noise, NULL, &good, NULL),
@@ -472,6 +497,7 @@ int main(void)
         cmocka_unit_test(pieces_too_small_are_refused),
         cmocka_unit_test(parts_are_fitted_as_the_whole),
         cmocka_unit_test(a_machine_that_fails_ends_the_fit),
+        cmocka_unit_test(a_watch_ends_the_fit),
         cmocka_unit_test(wrong_requests_are_refused),
         cmocka_unit_test(answers_out_of_range_leave_a_constant),
         cmocka_unit_test(separable_parts_are_recognised),

@@ -349,14 +349,150 @@ static void overflow_is_let_through(void **state)
     assert_true(isinf(loss));
 }
 
+static double measure_of(const pboost_evaluation *e, const char *name)
+{
+    for (size_t i = 0; i < e->n_measures; i++)
+        if (strcmp(e->measure[i].name, name) == 0)
+            return e->measure[i].value;
+    fail_msg("there is no %s", name);
+    return NAN;
+}
+
+/* A weight that is no number is named; it once made the AUC loop for ever. */
+static void weights_must_be_finite(void **state)
+{
+    (void)state;
+    double mean[8], loss[2];
+    pboost_error err;
+    pboost_evaluation e;
+    for (size_t f = 0; f < 3; f++) {
+        test_table t = make_table(FAMILIES[f], 8, 2, 3);
+        pboost_samples s = samples_of(&t);
+        double theta[2][2] = {{0.1, 0.2}, {0.1, NAN}};
+        pboost_coef coef[2] = {{2, theta[0], 0.0}, {2, theta[1], 0.0}};
+        assert_int_equal(pboost_evaluate(&e, FAMILIES[f], &s, &coef[1], 1, &err), PBOOST_BAD_DATA);
+        assert_string_equal(err.message, "weight 1 of model 0 is nan; it must be finite");
+        assert_int_equal(e.n_measures, 0);
+        assert_int_equal(pboost_predict(mean, FAMILIES[f], &s, &coef[1], 1, &err), PBOOST_BAD_DATA);
+        assert_int_equal(pboost_losses(loss, FAMILIES[f], &s, coef, 2, 1, &err), PBOOST_BAD_DATA);
+        assert_string_equal(err.message, "weight 1 of model 1 is nan; it must be finite");
+        coef[0].intercept = -INFINITY;
+        assert_int_equal(pboost_evaluate(&e, FAMILIES[f], &s, coef, 1, &err), PBOOST_BAD_DATA);
+        assert_string_equal(err.message, "the intercept of model 0 is -inf; it must be finite");
+        free_table(&t);
+    }
+}
+
+/* Predictors of plus and minus infinity: x is the sign, the weight is as large as can be. */
+static void infinite_predictors(void **state)
+{
+    (void)state;
+    double x[] = {2.0, -2.0, 2.0, -2.0}, right[] = {1.0, 0.0, 1.0, 0.0}, wrong[] = {1, 0, 0, 0};
+    double weight[] = {1.0, 1.0, 0.0, 1.0}, huge = 1.7e308, mean[4], loss;
+    pboost_matrix matrix = pboost_matrix_f64(x, 4, 1);
+    pboost_samples s = {.x = &matrix, .n = 4, .target = right};
+    pboost_coef coef = {1, &huge, 0.0};
+    pboost_evaluation e;
+    for (int level = 0; level < SIMD_LEVELS; level++) {
+        pboost_simd_force((simd_level_t)level);
+        s.target = right;
+        s.weight = NULL;
+        assert_int_equal(pboost_predict(mean, PBOOST_LOGISTIC, &s, &coef, 1, NULL), PBOOST_OK);
+        for (size_t i = 0; i < 4; i++)
+            assert_true(mean[i] == right[i]);
+        assert_int_equal(pboost_evaluate(&e, PBOOST_LOGISTIC, &s, &coef, 1, NULL), PBOOST_OK);
+        assert_true(measure_of(&e, "loss") == 0.0 && measure_of(&e, "auc") == 1.0);
+        assert_true(measure_of(&e, "accuracy") == 1.0 && measure_of(&e, "brier") == 0.0);
+        assert_int_equal(pboost_losses(&loss, PBOOST_LOGISTIC, &s, &coef, 1, 1, NULL), PBOOST_OK);
+        assert_true(loss == 0.0);
+
+        s.target = wrong; /* certain, and wrong in one row */
+        assert_int_equal(pboost_evaluate(&e, PBOOST_LOGISTIC, &s, &coef, 1, NULL), PBOOST_OK);
+        assert_true(isinf(measure_of(&e, "loss")));
+        assert_near(measure_of(&e, "auc"), 2.5 / 3.0, 1e-15);
+        s.weight = weight; /* which does not count */
+        assert_int_equal(pboost_evaluate(&e, PBOOST_LOGISTIC, &s, &coef, 1, NULL), PBOOST_OK);
+        assert_true(measure_of(&e, "loss") == 0.0);
+        assert_int_equal(pboost_losses(&loss, PBOOST_LOGISTIC, &s, &coef, 1, 1, NULL), PBOOST_OK);
+        assert_true(loss == 0.0);
+
+        s.weight = NULL;
+        assert_int_equal(pboost_evaluate(&e, PBOOST_POISSON, &s, &coef, 1, NULL), PBOOST_OK);
+        assert_true(isinf(measure_of(&e, "loss")) && isinf(measure_of(&e, "deviance")));
+        assert_int_equal(pboost_losses(&loss, PBOOST_POISSON, &s, &coef, 1, 1, NULL), PBOOST_OK);
+        assert_true(isinf(loss) && loss > 0.0);
+        assert_int_equal(pboost_evaluate(&e, PBOOST_LINEAR, &s, &coef, 1, NULL), PBOOST_OK);
+        assert_true(isinf(measure_of(&e, "loss")) && isinf(measure_of(&e, "r2")));
+    }
+    pboost_simd_force(SIMD_AVX512);
+}
+
+/* Terms that overflow in both directions leave nothing to predict. */
+static void terms_that_overflow_both_ways(void **state)
+{
+    (void)state;
+    double x[] = {1.0, 1.0, 2.0, 2.0}, y[] = {1.0, 0.0}, mean[2], lower[2], upper[2], loss;
+    double theta[] = {1.7e308, -1.7e308}, covariance[9] = {0};
+    pboost_matrix matrix = pboost_matrix_f64(x, 2, 2);
+    pboost_samples s = {.x = &matrix, .n = 2, .target = y};
+    pboost_coef coef = {2, theta, 0.0};
+    pboost_evaluation e;
+    pboost_error err;
+    for (size_t f = 0; f < 3; f++) {
+        assert_int_equal(pboost_predict(mean, FAMILIES[f], &s, &coef, 1, &err), PBOOST_BAD_DATA);
+        assert_non_null(strstr(err.message, "the linear predictor of row 1 is"));
+        assert_int_equal(pboost_evaluate(&e, FAMILIES[f], &s, &coef, 1, &err), PBOOST_BAD_DATA);
+        assert_non_null(strstr(err.message, "the linear predictor of row 1 is"));
+        assert_int_equal(pboost_losses(&loss, FAMILIES[f], &s, &coef, 1, 1, &err), PBOOST_BAD_DATA);
+        assert_int_equal(
+            pboost_predict_interval(lower, upper, FAMILIES[f], &s, &coef, covariance, 0.9, 1, &err),
+            PBOOST_BAD_DATA);
+    }
+}
+
+static void intervals_of_a_bad_covariance(void **state)
+{
+    (void)state;
+    double x[] = {1.0, 1e200}, theta = 1.0, lower[2], upper[2];
+    double covariance[4] = {1.0, 0.0, 0.0, NAN};
+    pboost_matrix matrix = pboost_matrix_f64(x, 2, 1);
+    pboost_samples s = {.x = &matrix, .n = 2};
+    pboost_coef coef = {1, &theta, 0.0};
+    pboost_error err;
+    assert_int_equal(
+        pboost_predict_interval(lower, upper, PBOOST_LOGISTIC, &s, &coef, covariance, 0.9, 1, &err),
+        PBOOST_BAD_DATA);
+    assert_non_null(strstr(err.message, "entry 1, 1 of the covariance is nan"));
+    covariance[3] = 1.0; /* the standard error of row 1 overflows, the interval is all there is */
+    assert_int_equal(
+        pboost_predict_interval(lower, upper, PBOOST_LOGISTIC, &s, &coef, covariance, 0.9, 1, &err),
+        PBOOST_OK);
+    assert_true(lower[1] == 0.0 && upper[1] == 1.0);
+    x[1] = 1e308;
+    theta = 1e308; /* infinity, give or take infinity */
+    assert_int_equal(
+        pboost_predict_interval(lower, upper, PBOOST_LOGISTIC, &s, &coef, covariance, 0.9, 1, &err),
+        PBOOST_BAD_DATA);
+    assert_non_null(strstr(err.message, "row 1 has no interval"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(predictions_are_means),    cmocka_unit_test(losses_of_many_models),
-        cmocka_unit_test(log_losses_do_not_cancel), cmocka_unit_test(squared_errors_do_not_cancel),
-        cmocka_unit_test(threads_change_no_bit),    cmocka_unit_test(linear_measures),
-        cmocka_unit_test(logistic_measures),        cmocka_unit_test(poisson_measures),
-        cmocka_unit_test(wrong_labels_are_refused), cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(weights_must_be_finite),
+        cmocka_unit_test(infinite_predictors),
+        cmocka_unit_test(terms_that_overflow_both_ways),
+        cmocka_unit_test(intervals_of_a_bad_covariance),
+        cmocka_unit_test(predictions_are_means),
+        cmocka_unit_test(losses_of_many_models),
+        cmocka_unit_test(log_losses_do_not_cancel),
+        cmocka_unit_test(squared_errors_do_not_cancel),
+        cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(linear_measures),
+        cmocka_unit_test(logistic_measures),
+        cmocka_unit_test(poisson_measures),
+        cmocka_unit_test(wrong_labels_are_refused),
+        cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(overflow_is_let_through),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,11 @@ static void test_information_of_labels(void **state)
     assert_fails(pboost_information(information, PBOOST_LINEAR, &samples, &bags, &rules, &coef, 1.0,
                                     true, 1, &err),
                  PBOOST_INVALID, err, "1 weights for 2 columns");
+    coef.n = 2;
+    rules.epsilon = (pboost_rational){1, 1}; /* without bounds */
+    assert_fails(pboost_information(information, PBOOST_LINEAR, &samples, &bags, &rules, &coef, 1.0,
+                                    true, 1, &err),
+                 PBOOST_INVALID, err, "labels have no bounds");
     pboost_bags_free(&bags);
 }
 
@@ -525,6 +530,93 @@ static void test_choice(void **state)
     free_table(&t);
 }
 
+/* Answers about rows that the table does not have, a model of other columns, one that overflows. */
+static void test_learning_refuses(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_belief belief = {NULL, NAN, NAN, NAN};
+    pboost_answers log = {0};
+    double x[32], mean[16], theta[3] = {0.1, 0.2, 0.3};
+    size_t row[32], start[17];
+    pboost_bags bags = {32, 16, row, start};
+    for (size_t i = 0; i < 32; i++) {
+        x[i] = (double)(i % 5);
+        row[i] = i / 2;
+    }
+    for (size_t b = 0; b <= 16; b++)
+        start[b] = 2 * b;
+    for (size_t b = 0; b < 16; b++)
+        mean[b] = 1.0;
+    row[31] = 16;
+    pboost_matrix m = pboost_matrix_f64(x, 16, 2);
+    pboost_coef coef = {2, theta, 0.0};
+    assert_ok(pboost_answers_append(&log, &bags, mean, NULL, &err), err);
+    assert_fails(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
+                 PBOOST_INVALID, err, "row 16 of a table of 16 rows");
+    log.row[31] = 15;
+    coef.n = 3;
+    assert_fails(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
+                 PBOOST_INVALID, err, "3 coefficients for 2 columns");
+    coef.n = 2;
+    theta[0] = 300.0;
+    assert_fails(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
+                 PBOOST_BAD_DATA, err, "predictions overflow");
+    assert_true(isnan(belief.dispersion) && isnan(belief.model_error));
+    theta[0] = 0.1;
+    assert_ok(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err), err);
+    assert_true(belief.dispersion >= 1.0);
+
+    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
+    fit.estimator = PBOOST_INTERPOLATED;
+    assert_fails(pboost_interpolated_fit(&coef, NULL, &m, NULL, NULL, &log, 17, &fit, &err),
+                 PBOOST_INVALID, err, "the first bag is 17 of 16");
+    pboost_answers_free(&log);
+}
+
+/* A pilot's fit that predicts means that overflow teaches nothing: the first plan stays. */
+static void test_choice_after_a_fit_that_overflows(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_choice choice;
+    table t = make_table(PBOOST_POISSON, 68000, 0);
+    pboost_plan_options o = plan_options(PBOOST_POISSON, "1", 16);
+    assert_ok(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), err);
+    assert_true(choice.pilot);
+
+    pboost_memory_oracle_options held = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
+    held.simulated = held.clamp = true;
+    pboost_memory_oracle *labels;
+    pboost_run run;
+    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
+    pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
+    fit.family = options.family = PBOOST_POISSON;
+    fit.estimator = choice.estimator;
+    options.algorithm = choice.algorithm;
+    options.bags = choice.bags;
+    options.schedule = choice.schedule;
+    options.rounds = choice.rounds;
+    options.bag_size = choice.bag_size;
+    assert_ok(pboost_memory_oracle_create(&labels, t.y, t.n, &o.rules, &held, &err), err);
+    pboost_oracle oracle = pboost_memory_oracle_interface(labels);
+    assert_ok(pboost_run_open(&run, &t.matrix, NULL, NULL, &oracle, &fit, &options, &err), err);
+    assert_ok(pboost_run_rounds(&run, 1, &err), err);
+    double theta[4] = {300.0, -300.0, 300.0, 300.0};
+    pboost_coef far = {4, theta, 0.0};
+    size_t planned = choice.planned_bag_size;
+    assert_ok(pboost_choice_revise(&choice, run.trainer, &t.matrix, NULL, &far, &o, &err), err);
+    assert_true(isnan(choice.learnt.dispersion));
+    assert_true(choice.plan.default_coef);
+    assert_int_equal(choice.bag_size, planned);
+    assert_ok(pboost_run_rounds(&run, 1, &err), err);
+    assert_int_equal(run.history[1].bags, run.history[1].rows / planned);
+    pboost_run_close(&run);
+    pboost_memory_oracle_free(labels);
+    pboost_choice_free(&choice);
+    free_table(&t);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -548,6 +640,40 @@ static void test_refusals(void **state)
     o.belief.coef = &coef;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "2 weights for 4 columns");
+    double wrong[4] = {0.0, 0.0, NAN, 0.0}, far[4] = {1e5, 0.0, 0.0, 0.0};
+    coef = (pboost_coef){4, wrong, 0.0};
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "weight 2 of the believed model is nan");
+    o.family = PBOOST_POISSON;
+    coef.theta = far;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_BAD_DATA, err,
+                 "overflow");
+    t.x[0] = 1e5; /* a row that is not in a sample of few */
+    far[0] = 0.01;
+    o.max_rows = 16;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_BAD_DATA, err,
+                 "predicts a mean of inf for row 0");
+    o.belief.coef = NULL;
+    o.belief.mean = INFINITY;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "mean label is inf");
+    o.belief.mean = NAN;
+    o.belief.model_error = -1.0;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "model error is -1");
+    o.belief.model_error = NAN;
+    o.l2 = NAN;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
+                 "l2 is nan");
+    o.l2 = PBOOST_L2_DEFAULT;
+    double *offset = calloc(64, sizeof *offset);
+    offset[63] = -INFINITY;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, offset, &o, &err), PBOOST_BAD_DATA, err,
+                 "offset of row 63 is -inf");
+    pboost_choice choice;
+    assert_fails(pboost_choice_make(&choice, &t.matrix, NULL, offset, &o, &err), PBOOST_BAD_DATA,
+                 err, "prior score of row 63 is -inf");
+    free(offset);
     o.struct_size = 8;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "struct_size");
@@ -570,6 +696,8 @@ int main(void)
         cmocka_unit_test(test_price_of_a_judged_ridge),
         cmocka_unit_test(test_no_fewer_bags_than_weights),
         cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_learning_refuses),
+        cmocka_unit_test(test_choice_after_a_fit_that_overflows),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

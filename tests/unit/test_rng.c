@@ -42,6 +42,29 @@ static void every_argument_changes_the_words(void **state)
     assert_memory_not_equal(base, other, sizeof base);
 }
 
+/* The key of a row may be a hash of 64 bits.  Its top byte once stood where the purpose does: a row's
+ * place in the shuffle was made of the words that were noise elsewhere. */
+static void all_bits_of_an_index_count(void **state)
+{
+    (void)state;
+    uint64_t known[RNG_PURPOSES * 65][2];
+    size_t n = 0;
+    for (int purpose = 0; purpose < RNG_PURPOSES; purpose++)
+        for (int bit = 0; bit <= 64; bit++) {
+            uint64_t index = bit < 64 ? UINT64_C(1) << bit : 0;
+            pboost_rng_words(known[n], 7, (rng_purpose)purpose, 0, index);
+            for (size_t i = 0; i < n; i++)
+                assert_memory_not_equal(known[i], known[n], sizeof *known);
+            n++;
+        }
+    uint64_t shuffled[2], noise[2];
+    pboost_rng_words(noise, 7, RNG_NOISE, 0, 5);
+    pboost_rng_words(shuffled, 7, RNG_SHUFFLE, 0, (uint64_t)RNG_NOISE << 56 | 5);
+    assert_memory_not_equal(noise, shuffled, sizeof noise);
+    /* What plain row numbers give has not changed. */
+    assert_true(pboost_rng_key(1, RNG_SHUFFLE, 0, 12345) == UINT64_C(0x94b916230c8727bf));
+}
+
 /* Each level of vector instructions, in every length, against the plain definitions. */
 static void all_levels_give_the_same_words_and_normals(void **state)
 {
@@ -158,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_gives_the_published_words),
         cmocka_unit_test(every_argument_changes_the_words),
+        cmocka_unit_test(all_bits_of_an_index_count),
         cmocka_unit_test(all_levels_give_the_same_words_and_normals),
         cmocka_unit_test(normals_are_accurate),
         cmocka_unit_test(keys_are_those_of_single_rows),

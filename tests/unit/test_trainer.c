@@ -305,6 +305,53 @@ static void wrong_options_are_refused(void **state)
 
 /* ---- With the GLM learner -------------------------------------------------------------------- */
 
+/* A user's own oracle may have any rules; none is asked before they make sense. */
+static void senseless_parties_are_refused(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    pboost_oracle good = table_open(&t, MIN_BAG), oracle = good;
+    plain_learner p = {.t = &t};
+    pboost_learner learner = plain(&p);
+    pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 2);
+    pboost_trainer *trainer;
+    const struct {
+        pboost_rules rules;
+        const char *message;
+    } wrong[] = {
+        {{0}, "struct_size is 0"},
+        {{sizeof(pboost_rules), 0, {0, 0}, false, 0, 0, 0, false}, "min_bag is 0"},
+        {{sizeof(pboost_rules), 5, {0, 0}, true, 2, 1, 0, false}, "bounds are [2, 1]"},
+        {{sizeof(pboost_rules), 5, {0, 0}, true, NAN, 1, 0, false}, "bounds are [nan, 1]"},
+        {{sizeof(pboost_rules), 5, {0, 0}, true, 0, 1, NAN, false}, "step is nan"},
+        {{sizeof(pboost_rules), 5, {0, 3}, true, 0, 1, 0, false}, "epsilon is 0"},
+        {{sizeof(pboost_rules), 5, {3, 0}, true, 0, 1, 0, false}, "epsilon is 3/0"},
+        {{sizeof(pboost_rules), 5, {1, 1}, false, 0, 1, 0, false}, "labels have no bounds"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        oracle.rules = wrong[i].rules;
+        assert_fails(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err),
+                     PBOOST_INVALID, err, wrong[i].message);
+        assert_null(trainer);
+    }
+    oracle = good;
+    oracle.ask = NULL;
+    assert_fails(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), PBOOST_INVALID,
+                 err, "the oracle has no function ask");
+    learner.fit = NULL;
+    assert_fails(pboost_trainer_create(&trainer, ROWS, &good, &learner, &o, &err), PBOOST_INVALID,
+                 err, "the learner has no function fit");
+    learner = plain(&p);
+    double *prior = calloc(ROWS, sizeof *prior);
+    prior[ROWS - 1] = NAN;
+    o.prior_score = prior;
+    assert_fails(pboost_trainer_create(&trainer, ROWS, &good, &learner, &o, &err), PBOOST_BAD_DATA,
+                 err, "the prior score of row 3999 is nan");
+    free(prior);
+    table_close(&t);
+}
+
 static void train_glm(double *theta, const table *t, const pboost_oracle *oracle,
                       const pboost_trainer_options *o)
 {
@@ -404,6 +451,7 @@ int main(void)
         cmocka_unit_test(a_callback_sees_each_round_and_can_stop),
         cmocka_unit_test(an_oracle_that_fails_stops_the_training),
         cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(senseless_parties_are_refused),
         cmocka_unit_test(the_last_bits_do_not_depend_on_threads),
         cmocka_unit_test(keys_make_the_run_independent_of_row_order),
         cmocka_unit_test(oneshot_is_one_round_of_random_bags),

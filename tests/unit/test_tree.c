@@ -157,6 +157,31 @@ static void test_hybrid(void **state)
     free(score);
 }
 
+/* A Poisson model of rows unlike those it was fitted to can predict anything that is finite. */
+static void test_hybrid_of_any_scores(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_bags bags;
+    size_t n = 2000, d = 3;
+    double *x = normals(n * d, 9), *score = malloc(n * sizeof *score);
+    pboost_matrix m = pboost_matrix_f64(x, n, d);
+    pboost_samples samples = {.x = &m, .n = n};
+    for (double spread = 1.0; spread < 1000.0; spread *= 4.0) {
+        for (size_t i = 0; i < n; i++)
+            score[i] = exp(fmin(spread * x[i * d], 709.0));
+        score[7] = 1.7e308;
+        for (size_t k = 1; k < 9; k *= 2) {
+            assert_ok(pboost_bags_hybrid(&bags, &samples, PBOOST_POISSON, score, k, 2, &err), err);
+            assert_ok(pboost_bags_check(&bags, n, k, &err), err);
+            assert_int_equal(bags.n_rows, n);
+            pboost_bags_free(&bags);
+        }
+    }
+    free(x);
+    free(score);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -303,12 +328,19 @@ static void test_misleading_sample(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_direction), cmocka_unit_test(test_rare_categories),
-        cmocka_unit_test(test_line_is_optimal), cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_one_bag),         cmocka_unit_test(test_hybrid),
-        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_trainer),
-        cmocka_unit_test(test_watch),           cmocka_unit_test(test_watch_on_a_large_table),
-        cmocka_unit_test(test_large_and_wide),  cmocka_unit_test(test_misleading_sample),
+        cmocka_unit_test(test_every_direction),
+        cmocka_unit_test(test_rare_categories),
+        cmocka_unit_test(test_line_is_optimal),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_one_bag),
+        cmocka_unit_test(test_hybrid),
+        cmocka_unit_test(test_hybrid_of_any_scores),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_trainer),
+        cmocka_unit_test(test_watch),
+        cmocka_unit_test(test_watch_on_a_large_table),
+        cmocka_unit_test(test_large_and_wide),
+        cmocka_unit_test(test_misleading_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -267,7 +267,7 @@ def _sample(batches: Batches, d: int, limit: int) -> Batches:
 
 # ---- One round's order ---------------------------------------------------------------------------
 
-_LARGEST_SCORE = 1e100  # as in glm.c: a Poisson mean that overflows is just very large
+_LARGEST_SCORE = 1e100  # as in evaluate.c: a Poisson mean that overflows is just very large
 
 
 def score(x: Array, family: int, weights: Array) -> Array:
