@@ -21,11 +21,10 @@ for path in sorted(drawn.glob("*.svg")):
         sys.exit(f"docs/figures/{path.name} is not what is drawn now (off by {far}); ./dev figures")
     print(f"{path.name}: as drawn now")
 END
-# The example in Python, where a Python has what it needs.
-for python in "$source/build/python/env/bin/python" "$source/.venv/bin/python" /usr/bin/python3; do
-    if [ -x "$python" ] && "$python" -c 'import numpy, sklearn' 2>/dev/null; then
-        PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$source/python PRIORBOOST_LIBRARY=$LIBRARY "$python" "$source/examples/train.py"
-        exit
-    fi
-done
-echo "no Python here has NumPy and scikit-learn: examples/train.py was not run"
+# The example in Python.
+python=$source/build/python/env/bin/python
+if "$python" -c 'import numpy, sklearn' 2>/dev/null; then
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$source/python PRIORBOOST_LIBRARY=$LIBRARY "$python" "$source/examples/train.py"
+else
+    echo "there is no Python with NumPy and scikit-learn (python/environment.sh): examples/train.py was not run"
+fi

@@ -24,7 +24,8 @@ should be run (but in the tutorial, whose output its own test compares); so is a
 ours.  Links to files of this tree must lead somewhere.
 
 Environment: PRIORBOOST, the program; LIBRARY, the shared library (for C and Python); PYTHON, the
-Python to prefer.  Exit code 0: all ran; 1: something failed, said on stderr.
+Python to use instead of the one that python/environment.sh makes.  Exit code 0: all ran; 1: something
+failed, said on stderr.
 """
 
 import argparse
@@ -122,13 +123,6 @@ def free_port():
         return s.getsockname()[1]
 
 
-def pythons():
-    yield os.environ.get("PYTHON")
-    yield str(ROOT / "build/python/env/bin/python")
-    yield str(ROOT / ".venv/bin/python")
-    yield "/usr/bin/python3"
-
-
 def environment():
     env = dict(os.environ, LC_ALL="C.UTF-8", PRIORBOOST_LIBRARY=str(LIBRARY))
     env["PATH"] = f"{PROGRAM.parent}:{env['PATH']}"
@@ -139,12 +133,11 @@ def environment():
 
 
 def find_python(modules, env):
-    for python in pythons():
-        if python and shutil.which(python) and subprocess.run(
-                [python, "-c", "import " + ", ".join(modules or ["sys"])], env=env,
-                capture_output=True).returncode == 0:
-            return python
-    return None
+    """The Python of the tests, if it has these modules."""
+    python = os.environ.get("PYTHON", str(ROOT / "build/python/env/bin/python"))
+    found = shutil.which(python) and subprocess.run(
+        [python, "-c", "import " + ", ".join(modules)], env=env, capture_output=True).returncode == 0
+    return python if found else None
 
 
 def bash_script(blocks, port):
@@ -217,7 +210,8 @@ def run_file(path, only):
     if needs:
         found = find_python(needs, env)
         if found is None:
-            skipped.append(f"{path.relative_to(ROOT)}: no Python here has {', '.join(needs)}")
+            skipped.append(f"{path.relative_to(ROOT)}: there is no Python with {', '.join(needs)}"
+                           " (python/environment.sh)")
             return
         env["PATH"] = f"{env['PATH'].partition(':')[0]}:{pathlib.Path(found).parent}:{env['PATH']}"
     with tempfile.TemporaryDirectory() as name:
@@ -233,9 +227,10 @@ def run_file(path, only):
                     check_printed(block, folder)
             counts["sh"] += len(shell)
         if python:
-            chosen = find_python(["priorboost", *needs], env)
+            chosen = find_python(["priorboost", "sklearn", *needs], env)
             if chosen is None:
-                skipped.extend(f"{b}: no Python here has the package's needs" for b in python)
+                skipped.extend(f"{b}: there is no Python with NumPy and scikit-learn (python/environment.sh)"
+                               for b in python)
             else:
                 (folder / ".script.py").write_text("\n".join(b.text for b in python))
                 code, output = run([chosen, ".script.py"], folder, env)

@@ -19,6 +19,11 @@ if [ "$(id -u)" -eq 0 ]; then # the server refuses to run as root
     chown postgres "$root" "$root/faults"
 fi
 chmod 755 "$root"
+preload=
+if [ -n "${PBOOST_TEST_PRELOAD:-}" ]; then # the server's user may not be let into the build folder
+    preload=$root/preload.so
+    install -m 755 "$PBOOST_TEST_PRELOAD" "$preload"
+fi
 cd "$root"
 server=
 finish() {
@@ -31,7 +36,7 @@ trap finish EXIT
 trap 'exit 130' INT TERM
 cat >start <<SH
 #!/bin/sh
-export FAULT_FILE="$root/faults" LD_PRELOAD="${PBOOST_TEST_PRELOAD:-}"
+export FAULT_FILE="$root/faults" LD_PRELOAD="$preload"
 exec "$bin/pg_ctl" -D "$root/data" -l "$root/log" -w -t 120 start \\
     -o "-c listen_addresses='' -c unix_socket_directories='$root' -c max_connections=200" >/dev/null
 SH

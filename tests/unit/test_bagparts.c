@@ -258,6 +258,47 @@ static void a_caller_may_stop_it(void **unused)
     free(t);
 }
 
+/* Enough rows for several chunks of a pass. */
+static void threads_change_no_bit(void **unused)
+{
+    enum { MANY = 48000, MANY_BAGS = MANY / BAG, SIZE = PBOOST_GRAM_SIZE(COLS + 1) };
+    double *x = malloc(MANY * COLS * sizeof *x), *weight = malloc(MANY_BAGS * sizeof *weight);
+    double(*moments)[2 * MANY_BAGS] = malloc(2 * sizeof *moments), eta[2][2], sums[2][SIZE];
+    double zero[COLS] = {0}, one[COLS], parameter[COLS + 1];
+    size_t *start = malloc((MANY_BAGS + 1) * sizeof *start);
+    pboost_matrix matrix;
+    pboost_part_bags bags = {&matrix, MANY_BAGS, start};
+    pboost_bag_point at = {PBOOST_LOGISTIC, true, COLS, NULL, zero, one, parameter};
+    pboost_error err = {0};
+    (void)unused;
+
+    for (size_t i = 0; i < MANY * COLS; i++)
+        x[i] = uniform() - 0.5;
+    matrix = pboost_matrix_f64(x, MANY, COLS);
+    for (size_t b = 0; b <= MANY_BAGS; b++)
+        start[b] = b * BAG;
+    for (size_t b = 0; b < MANY_BAGS; b++)
+        weight[b] = uniform();
+    for (size_t j = 0; j <= COLS; j++)
+        parameter[j] = uniform() - 0.5;
+    for (size_t j = 0; j < COLS; j++)
+        one[j] = 1.0;
+    for (int threads = 1; threads <= 5; threads++) {
+        int k = threads > 1;
+        assert_ok(pboost_part_moments(moments[k], moments[k] + MANY_BAGS, eta[k], &bags, &at,
+                                      threads, &err),
+                  err);
+        assert_ok(pboost_part_gram(sums[k], &bags, &at, weight, weight, threads, &err), err);
+        assert_memory_equal(moments[k], moments[0], sizeof moments[0]);
+        assert_memory_equal(eta[k], eta[0], sizeof eta[0]);
+        assert_memory_equal(sums[k], sums[0], sizeof sums[0]);
+    }
+    free(x);
+    free(weight);
+    free(moments);
+    free(start);
+}
+
 static void wrong_parts_are_refused(void **unused)
 {
     double x[4] = {0, 1, 2, 3}, mean[4], variance[4], eta[2], parameter[3] = {0}, sums[12];
@@ -328,6 +369,7 @@ int main(void)
         cmocka_unit_test(parts_are_fitted_as_the_whole),
         cmocka_unit_test(a_machine_that_fails_ends_the_fit),
         cmocka_unit_test(a_caller_may_stop_it),
+        cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(wrong_parts_are_refused),
         cmocka_unit_test(wrong_requests_are_refused),
     };
