@@ -46,7 +46,8 @@ typedef enum pboost_status {
     PBOOST_ORACLE,    /* the oracle or the way to it failed */
     PBOOST_REFUSED,   /* a privacy rule forbids the question */
     PBOOST_CANCELLED, /* a callback asked to stop */
-    PBOOST_INTERNAL   /* a bug in priorboost */
+    PBOOST_INTERNAL,  /* a bug in priorboost */
+    PBOOST_UNUSABLE   /* the fit is not to be used (pboost_fit_usable) */
 } pboost_status;
 
 typedef struct pboost_error {
@@ -264,7 +265,10 @@ PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *
 
 /* What the reader of a fit must know before relying on it. */
 typedef enum pboost_caveat_kind {
-    PBOOST_CAVEAT_CONVERGENCE, /* the fit did not converge */
+    /* The first three say that the fit is not to be used: */
+    PBOOST_CAVEAT_CONVERGENCE, /* it did not converge */
+    PBOOST_CAVEAT_FINITE,      /* a weight is not a finite number */
+    PBOOST_CAVEAT_CONSTANT,    /* a constant model explains its answers better */
     PBOOST_CAVEAT_RANK,        /* a column adds nothing */
     PBOOST_CAVEAT_SEPARABLE,   /* weights are as large as the penalty lets them be */
     PBOOST_CAVEAT_DISPERSION,  /* the noise hides the dispersion */
@@ -276,7 +280,7 @@ typedef enum pboost_caveat_kind {
     PBOOST_CAVEAT_ONE_ROW      /* the answer of a bag that was given is a label */
 } pboost_caveat_kind;
 
-#define PBOOST_MAX_CAVEATS 10 /* at most one of each kind */
+#define PBOOST_MAX_CAVEATS 12 /* at most one of each kind */
 
 typedef struct pboost_caveat {
     pboost_caveat_kind kind;
@@ -297,6 +301,10 @@ typedef struct pboost_fitted {
 
 /* Returns how many caveats there are; out, if not NULL, has room for PBOOST_MAX_CAVEATS. */
 PBOOST_API size_t pboost_caveats(pboost_caveat *out, const pboost_fitted *fit);
+
+/* Whether the fit may be used.  If not, the first of its caveats says why.  Of fit only report and
+ * coef are looked at. */
+PBOOST_API bool pboost_fit_usable(const pboost_fitted *fit);
 
 /* ---- Evaluation ------------------------------------------------------------------------------ */
 
