@@ -46,7 +46,8 @@ typedef enum pboost_status {
     PBOOST_ORACLE,    /* the oracle or the way to it failed */
     PBOOST_REFUSED,   /* a privacy rule forbids the question */
     PBOOST_CANCELLED, /* a callback asked to stop */
-    PBOOST_INTERNAL   /* a bug in priorboost */
+    PBOOST_INTERNAL,  /* a bug in priorboost */
+    PBOOST_UNUSABLE   /* the fit is not to be used (pboost_fit_usable) */
 } pboost_status;
 
 typedef struct pboost_error {
@@ -267,7 +268,10 @@ PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *
 
 /* What the reader of a fit must know before relying on it. */
 typedef enum pboost_caveat_kind {
-    PBOOST_CAVEAT_CONVERGENCE, /* the fit did not converge */
+    /* The first three say that the fit is not to be used: */
+    PBOOST_CAVEAT_CONVERGENCE, /* it did not converge */
+    PBOOST_CAVEAT_FINITE,      /* a weight is not a finite number */
+    PBOOST_CAVEAT_CONSTANT,    /* a constant model explains its answers better */
     PBOOST_CAVEAT_RANK,        /* a column adds nothing */
     PBOOST_CAVEAT_SEPARABLE,   /* weights are as large as the penalty lets them be */
     PBOOST_CAVEAT_DISPERSION,  /* the noise hides the dispersion */
@@ -279,7 +283,7 @@ typedef enum pboost_caveat_kind {
     PBOOST_CAVEAT_ONE_ROW      /* the answer of a bag that was given is a label */
 } pboost_caveat_kind;
 
-#define PBOOST_MAX_CAVEATS 10 /* at most one of each kind */
+#define PBOOST_MAX_CAVEATS 12 /* at most one of each kind */
 
 typedef struct pboost_caveat {
     pboost_caveat_kind kind;
@@ -300,6 +304,10 @@ typedef struct pboost_fitted {
 
 /* Returns how many caveats there are; out, if not NULL, has room for PBOOST_MAX_CAVEATS. */
 PBOOST_API size_t pboost_caveats(pboost_caveat *out, const pboost_fitted *fit);
+
+/* Whether the fit may be used.  If not, the first of its caveats says why.  Of fit only report and
+ * coef are looked at. */
+PBOOST_API bool pboost_fit_usable(const pboost_fitted *fit);
 
 /* ---- Evaluation ------------------------------------------------------------------------------ */
 
@@ -412,7 +420,9 @@ typedef struct pboost_answers {
 
 PBOOST_API void pboost_answers_free(pboost_answers *answers);
 
-/* Asks the oracle about the bags as the next round and appends its answers. */
+/* Asks the oracle about the bags as the next round and appends its answers.  After a failure the log
+ * is as it was.  Whether the rows are spent, the oracle knows: ask about the same bags again where it
+ * answers a repeated question with the same answers, as a remote oracle does. */
 PBOOST_API pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *oracle,
                                             const pboost_bags *bags, pboost_error *err);
 
@@ -582,8 +592,23 @@ PBOOST_API pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows
                                                const pboost_trainer_options *options,
                                                pboost_error *err);
 PBOOST_API void pboost_trainer_free(pboost_trainer *trainer);
+
+/* One round, or all rounds that are left.  Both may be called again after any failure, and go on from
+ * there:
+ *   - before or while the oracle is asked: the next step makes the same bags and asks about them;
+ *   - in learner.fit, be it cancelled: the answers are in the log; the next step does not ask, it
+ *     calls learner.fit on them;
+ *   - PBOOST_CANCELLED by on_round: that round is done.
+ * When all rounds are done, a step fails with PBOOST_INVALID. */
 PBOOST_API pboost_status pboost_trainer_step(pboost_trainer *trainer, pboost_error *err);
 PBOOST_API pboost_status pboost_trainer_run(pboost_trainer *trainer, pboost_error *err);
+
+/* Makes the next round ask about these bags: those that an earlier run of the same training asked
+ * about in this round.  The bags are copied; they must hold the rows of the round, each once
+ * (PBOOST_INVALID), in bags of at least the oracle's min_bag (PBOOST_REFUSED).  After a failure the
+ * trainer is as it was. */
+PBOOST_API pboost_status pboost_trainer_recall(pboost_trainer *trainer, const pboost_bags *bags,
+                                               pboost_error *err);
 /* Changes what the rounds to come ask for: a first round can teach what is best for the others. */
 PBOOST_API pboost_status pboost_trainer_ask_for(pboost_trainer *trainer, pboost_strategy bags,
                                                 size_t bag_size, pboost_error *err);
@@ -606,12 +631,14 @@ typedef struct pboost_run {
     const double *covariance;        /* of the last fit, as pboost_glm_covariance */
 } pboost_run;
 
-/* Everything is borrowed.  options->x is not looked at: x is what bags are made from. */
+/* Everything is borrowed.  options->x is not looked at: x is what bags are made from.  After a failure
+ * the run is closed. */
 PBOOST_API pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x,
                                          const double *weight, const double *offset,
                                          const pboost_oracle *oracle, const pboost_fit_options *fit,
                                          const pboost_trainer_options *options, pboost_error *err);
-/* Runs so many rounds, or as many as are left. */
+/* Runs so many rounds, or as many as are left.  After a failure the rounds that are done are in path
+ * and history, and it may be called again, as pboost_trainer_step. */
 PBOOST_API pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err);
 PBOOST_API void pboost_run_close(pboost_run *run);
 
@@ -629,7 +656,8 @@ typedef struct pboost_simulation {
             PBOOST_TRAINER_OPTIONS_INIT                                                            \
     }
 
-/* Opens a run on labels in hand, by row of x, and goes through all its rounds. */
+/* Opens a run on labels in hand, by row of x, and goes through all its rounds.  After a failure the
+ * run is closed and the call may be repeated. */
 PBOOST_API pboost_status pboost_run_simulate(pboost_run *out, const pboost_matrix *x,
                                              const double *label, const double *weight,
                                              const double *offset,

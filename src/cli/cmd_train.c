@@ -182,6 +182,26 @@ done:
     return st;
 }
 
+/* The last fit is not to be used: nothing is written, and the answers stay where they are. */
+static pboost_status refuse_fit(cli_context *cli, const train_arguments *a, const train_data *data,
+                                const train_result *result, const char *checkpoint,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (cli->json)
+        TRY(train_print_json(cli, a, data, result, err));
+    if (checkpoint != NULL)
+        FAIL(err, PBOOST_UNUSABLE,
+             "no model is written: %.200s (the answers are in %.200s; --resume --force writes the "
+             "model all the same)",
+             result->warning[0].text, checkpoint);
+    FAIL(err, PBOOST_UNUSABLE, "no model is written: %.300s (--force writes it all the same)",
+         result->warning[0].text);
+done:
+    return st;
+}
+
 static pboost_status train(cli_context *cli, const train_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -209,11 +229,15 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         TRY(pboost_output_open(&output, a->out, err));
     if (a->report != NULL)
         TRY(pboost_output_open(&page, a->report, err));
+    if (oracle.remote != NULL)
+        TRY(train_remote_begin(oracle.remote, &data, err));
     TRY(a->bag != NULL ? train_run_given(&result, &data, err)
-                       : train_run(&result, cli, a, &data, &oracle.interface, err));
+                       : train_run(&result, cli, a, &data, &oracle, err));
     if (a->test != NULL)
         TRY(train_test_losses(&result, a, &data, err));
     result.seconds = cli_seconds() - began;
+    if (!result.usable && !a->force)
+        TRY(refuse_fit(cli, a, &data, &result, train_remote_checkpoint(oracle.remote), err));
     if (output != NULL) {
         st = train_write_model(output, a, &data, &result, err);
         output = NULL;
@@ -227,6 +251,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     TRY(cli->json ? train_print_json(cli, a, &data, &result, err)
                   : train_print(cli, a, &data, &result, err));
 done:
+    train_remote_end(oracle.remote, st);
     pboost_output_discard(output);
     pboost_output_discard(page);
     train_oracle_close(&oracle);
@@ -332,7 +357,14 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--ca", "FILE", cli_read_text, &a.ca, NULL,
          "authorities that may vouch for the oracle, PEM"},
         {"--checkpoint", "DIR", cli_read_text, &a.checkpoint, NULL,
-         "what was asked and answered; the same command goes on\nfrom there after a crash"},
+         "the folder of what was asked and answered, which is kept;\n"
+         "default: FILE.checkpoint beside --out FILE, which goes\n"
+         "once FILE is written; without --out:\n"
+         "priorboost.checkpoint here, which stays"},
+        {"--resume", NULL, NULL, &a.resume, NULL,
+         "there must be a checkpoint of this run: go on from it"},
+        {"--no-checkpoint", NULL, NULL, &a.no_checkpoint, NULL,
+         "keep none: after a crash, answers are lost"},
         {"--skip-unavailable", NULL, NULL, &a.skip_unavailable, NULL,
          "leave out rows that are spent or unknown to the oracle"},
         {"--patience", "S", cli_read_count, &a.patience, NULL,
@@ -343,6 +375,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--threads", "N", cli_read_threads, &a.threads, NULL,
          "default: all cores; the result does not depend on it"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the model, as JSON"},
+        {"--force", NULL, NULL, &a.force, NULL,
+         "write the model even if the fit is not to be used\n(otherwise exit code 6)"},
         {"--report", "FILE", cli_read_text, &a.report, NULL,
          "a page about the run; see 'priorboost report'"},
     };

@@ -35,13 +35,17 @@ typedef struct train_arguments {
     double step;
 
     const char *oracle, *token_file, *ca, *checkpoint; /* labels stay at the oracle */
+    bool no_checkpoint, resume;
     bool skip_unavailable;
     size_t patience;
 
     uint64_t seed;
     bool has_seed;
     int threads;
+    bool force; /* write a model that is not to be used */
 } train_arguments;
+
+enum { TRAIN_HASH = 32 };
 
 /* The files, read: the learner's side and, apart from it, the labels. */
 typedef struct train_data {
@@ -53,7 +57,8 @@ typedef struct train_data {
     uint64_t *row_key;
     pboost_id *id; /* with --oracle; text in id_text */
     char *id_text;
-    uint32_t *unit; /* by row, numbered from 0; NULL: every row is its own */
+    unsigned char hash[TRAIN_HASH]; /* with --oracle: of ids and cells, whatever the rows' order */
+    uint32_t *unit;                 /* by row, numbered from 0; NULL: every row is its own */
     size_t n_units;
     size_t test_rows;
     double *test_x, *test_offset; /* in the units of the file */
@@ -102,6 +107,7 @@ typedef struct train_result {
     pboost_fit_report fit;
     train_warning warning[TRAIN_MAX_WARNINGS]; /* what a reader of the result must know */
     size_t n_warnings;
+    bool usable; /* the last fit; if it is not, the first warning says why */
     bool simulated;
     size_t unavailable, same_unit; /* rows left out */
     double seconds;
@@ -111,8 +117,10 @@ typedef struct train_result {
 void train_result_free(train_result *result);
 
 /* Asks the oracle round by round; or, where bags and answers are given, fits them once. */
+struct train_oracle;
 pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
-                        const train_data *data, const pboost_oracle *oracle, pboost_error *err);
+                        const train_data *data, const struct train_oracle *oracle,
+                        pboost_error *err);
 pboost_status train_run_given(train_result *result, const train_data *data, pboost_error *err);
 /* Fills in the test loss of every round. */
 pboost_status train_test_losses(train_result *result, const train_arguments *a,

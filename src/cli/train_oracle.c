@@ -24,6 +24,8 @@ pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
       without[] = {{a->token_file != NULL, "--token-file"},
                    {a->ca != NULL, "--ca"},
                    {a->checkpoint != NULL, "--checkpoint"},
+                   {a->no_checkpoint, "--no-checkpoint"},
+                   {a->resume, "--resume"},
                    {a->skip_unavailable, "--skip-unavailable"}};
 
     for (size_t i = 0; a->oracle == NULL && i < sizeof without / sizeof *without; i++)
@@ -35,6 +37,9 @@ pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
         if (!with[i].given)
             return pboost_fail(err, PBOOST_INVALID,
                                "--oracle needs %s; see 'priorboost train --help'", with[i].name);
+    if (a->no_checkpoint && (a->checkpoint != NULL || a->resume))
+        return pboost_fail(err, PBOOST_INVALID, "--no-checkpoint does not go with %s",
+                           a->resume ? "--resume" : "--checkpoint");
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         if (never[i].given)
             return pboost_fail(err, PBOOST_INVALID,
@@ -58,7 +63,7 @@ static pboost_status one_row_a_unit(cli_context *cli, train_data *data, train_re
     NEED(keep = pboost_alloc(data->rows, sizeof *keep), err);
     memset(keep, true, data->rows * sizeof *keep);
     TRY(train_rows_one_by_unit(keep, &result->same_unit, data, err));
-    train_rows_select(data, keep);
+    TRY(train_rows_select(data, keep, err));
     if (result->same_unit > 0)
         cli_note(cli, "%zu rows of units that are there already are left out", result->same_unit);
 done:

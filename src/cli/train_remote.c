@@ -2,20 +2,23 @@
 #include "train_remote.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include <sodium.h>
-
 #include "checkpoint.h"
 #include "remote.h"
+#include "train_checkpoint.h"
 #include "train_rows.h"
 
 struct train_remote {
     cli_context *cli;
     const train_arguments *arguments;
     pboost_remote *remote;
+    train_checkpoint checkpoint;
+    bool ready; /* to ask, the checkpoint is of this run */
+    bool first; /* start of the run */
     char token[512];
 };
 
@@ -68,14 +71,16 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     r->cli = cli;
     r->arguments = a;
     TRY(read_token(r, a->token_file, err));
+    TRY(train_checkpoint_find(&r->checkpoint, a, err));
     cli_interrupted(); /* from here on a signal stops between tries */
-    pboost_remote_options options = {.http = {.token = r->token,
-                                              .ca = a->ca,
-                                              .patience = (double)a->patience,
-                                              .stop = should_stop,
-                                              .note = note_retry,
-                                              .user = cli},
-                                     .checkpoint = a->checkpoint};
+    pboost_remote_options options = {
+        .http = {.token = r->token,
+                 .ca = a->ca,
+                 .patience = (double)a->patience,
+                 .stop = should_stop,
+                 .note = note_retry,
+                 .user = cli},
+        .checkpoint = r->checkpoint.folder[0] != '\0' ? r->checkpoint.folder : NULL};
     TRY(pboost_remote_open(&r->remote, a->oracle, &options, err));
     const wire_config *config = pboost_remote_config(r->remote);
     *rules = config->rules;
@@ -111,67 +116,6 @@ pboost_oracle train_remote_oracle(train_remote *remote)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-enum { HASH = 32 };
-
-/* Which table it is, by its ids in order. */
-static void hash_ids(unsigned char hash[HASH], const pboost_id *id, size_t n)
-{
-    crypto_generichash_state state;
-    char room[24];
-
-    crypto_generichash_init(&state, NULL, 0, HASH);
-    for (size_t i = 0; i < n; i++) {
-        const char *text = pboost_wire_id_text(room, &id[i]);
-        crypto_generichash_update(&state, (const unsigned char *)text, strlen(text) + 1);
-    }
-    crypto_generichash_final(&state, hash, HASH);
-}
-
-/* The choice of an earlier start of this run, for since then it has spent rows itself. */
-static pboost_status recall_rows(bool *keep, bool *recalled, const train_remote *r,
-                                 const train_data *data, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const char *folder = r->arguments->checkpoint;
-    unsigned char *stored = NULL, hash[HASH];
-    size_t n = 0;
-
-    *recalled = false;
-    if (folder == NULL)
-        return PBOOST_OK;
-    TRY(pboost_checkpoint_read(&stored, &n, folder, "rows", err));
-    if (stored == NULL)
-        goto done;
-    hash_ids(hash, data->id, data->rows);
-    if (n != HASH + data->rows || memcmp(stored, hash, HASH) != 0)
-        FAIL(err, PBOOST_INVALID, "checkpoint %s is of a run on another table than %s", folder,
-             r->arguments->data);
-    for (size_t i = 0; i < data->rows; i++)
-        keep[i] = stored[HASH + i] == 1;
-    *recalled = true;
-done:
-    free(stored);
-    return st;
-}
-
-static pboost_status remember_rows(const bool *keep, const train_remote *r, const train_data *data,
-                                   pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    unsigned char *bytes = NULL;
-
-    if (r->arguments->checkpoint == NULL)
-        return PBOOST_OK;
-    NEED(bytes = pboost_alloc(HASH + data->rows, 1), err);
-    hash_ids(bytes, data->id, data->rows);
-    for (size_t i = 0; i < data->rows; i++)
-        bytes[HASH + i] = keep[i];
-    TRY(pboost_checkpoint_write(r->arguments->checkpoint, "rows", bytes, HASH + data->rows, err));
-done:
-    free(bytes);
-    return st;
-}
-
 static pboost_status find_available(bool *keep, train_remote *r, const train_data *data,
                                     train_result *result, pboost_error *err)
 {
@@ -194,26 +138,138 @@ pboost_status train_remote_choose_rows(train_remote *r, train_data *data, train_
                                        pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bool *keep = NULL, recalled;
+    bool *keep = NULL;
     size_t all = data->rows;
 
-    NEED(keep = pboost_alloc(data->rows, sizeof *keep), err);
-    TRY(recall_rows(keep, &recalled, r, data, err));
-    if (!recalled) {
-        TRY(find_available(keep, r, data, result, err));
-        TRY(remember_rows(keep, r, data, err));
-    }
-    train_rows_select(data, keep);
-    if (recalled)
+    if (r->checkpoint.begun) {
+        TRY(train_checkpoint_recall(&r->checkpoint, r->arguments, data, err));
+        result->unavailable = all - data->rows;
         cli_note(r->cli, "going on with the %zu rows of checkpoint %s", data->rows,
-                 r->arguments->checkpoint);
-    else if (result->unavailable + result->same_unit > 0)
-        cli_note(r->cli,
-                 "%zu of %zu rows are left out: %zu are not available, %zu are of a unit that is "
-                 "there already",
-                 all - data->rows, all, result->unavailable, result->same_unit);
+                 r->checkpoint.folder);
+    } else {
+        NEED(keep = pboost_alloc(data->rows, sizeof *keep), err);
+        TRY(find_available(keep, r, data, result, err));
+        TRY(train_rows_select(data, keep, err));
+        if (result->unavailable + result->same_unit > 0)
+            cli_note(r->cli,
+                     "%zu of %zu rows are left out: %zu are not available, %zu are of a unit that "
+                     "is there already",
+                     all - data->rows, all, result->unavailable, result->same_unit);
+    }
     pboost_remote_set_rows(r->remote, data->id, data->rows);
 done:
     free(keep);
     return st;
+}
+
+/* ---- What is paid for is kept ---------------------------------------------------------------- */
+
+/* How many rows are in rounds that were begun.  Their questions are sent again as they were, so the
+ * oracle counts them once. */
+static pboost_status rows_begun(size_t *out, const train_remote *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_bags bags = {0};
+
+    *out = 0;
+    for (size_t round = 0; round == 0 || bags.n_bags > 0; round++) {
+        pboost_bags_free(&bags);
+        TRY(pboost_remote_recall(&bags, r->remote, round, err));
+        *out += bags.n_rows;
+    }
+done:
+    pboost_bags_free(&bags);
+    return st;
+}
+
+/* A training asks about every row of the data once. */
+static pboost_status check_quota(train_remote *r, const train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t begun = 0;
+    uint64_t left;
+
+    TRY(rows_begun(&begun, r, err));
+    size_t rows = data->rows > begun ? data->rows - begun : 0;
+    if (rows == 0)
+        goto done;
+    TRY(pboost_remote_rows_left(&left, r->remote, err));
+    if (rows > left)
+        FAIL(err, PBOOST_REFUSED,
+             "the training would ask about %zu rows, but the token has %" PRIu64
+             " left; nothing was asked; train on fewer rows, or get a token with more",
+             rows, left);
+done:
+    return st;
+}
+
+pboost_status train_remote_begin(train_remote *r, const train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(check_quota(r, data, err));
+    r->first = !r->checkpoint.begun;
+    if (r->first && r->checkpoint.folder[0] != '\0')
+        cli_note(r->cli, "questions and answers are kept in %s", r->checkpoint.folder);
+    TRY(train_checkpoint_begin(&r->checkpoint, r->arguments, data, err));
+    r->ready = true;
+done:
+    return st;
+}
+
+pboost_status train_remote_recall(train_remote *r, pboost_trainer *trainer, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_bags bags = {0};
+    pboost_error why = {0};
+
+    TRY(pboost_remote_recall(&bags, r->remote, pboost_trainer_rounds_done(trainer), err));
+    if (bags.n_bags == 0)
+        goto done;
+    st = pboost_trainer_recall(trainer, &bags, &why);
+    if (st != PBOOST_OK)
+        FAIL(err, st, "checkpoint %.200s is of another run: %.250s", r->checkpoint.folder,
+             why.message);
+done:
+    pboost_bags_free(&bags);
+    return st;
+}
+
+const char *train_remote_checkpoint(const train_remote *r)
+{
+    return r != NULL && r->ready && r->checkpoint.begun ? r->checkpoint.folder : NULL;
+}
+
+/* All bags of a question are answered or none, and questions are asked one after the other. */
+static bool nothing_spent(const train_remote *r, pboost_status status)
+{
+    unsigned char *answer = NULL;
+    size_t length;
+    pboost_status st = pboost_checkpoint_read(&answer, &length, r->checkpoint.folder,
+                                              "answer-000000-000000", NULL);
+    bool none = st == PBOOST_OK && answer == NULL;
+
+    free(answer);
+    return r->first && status == PBOOST_REFUSED && none;
+}
+
+void train_remote_end(train_remote *r, pboost_status status)
+{
+    const char *folder = train_remote_checkpoint(r);
+    pboost_error err = {0};
+
+    if (folder == NULL)
+        return;
+    bool written = status == PBOOST_OK && r->arguments->out != NULL && !r->checkpoint.by_user;
+    if (written || nothing_spent(r, status)) {
+        if (pboost_checkpoint_remove(folder, &err) != PBOOST_OK)
+            cli_note(r->cli, "warning: %s", err.message);
+    } else if (status == PBOOST_OK && r->arguments->out == NULL) {
+        cli_note(r->cli,
+                 "the answers are in %s; --resume --checkpoint %s --out FILE writes a model",
+                 folder, folder);
+    } else if (status != PBOOST_OK && status != PBOOST_UNUSABLE) {
+        cli_note(r->cli, "what was asked and answered is in %s; --resume goes on from there",
+                 folder);
+    }
 }

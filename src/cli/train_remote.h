@@ -12,9 +12,24 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
 void train_remote_close(train_remote *remote);
 
 /* Finds out which rows may be asked about, leaves the others out of the data, and says how many;
- * without --skip-unavailable they are an error. */
+ * without --skip-unavailable they are an error.  A checkpoint that is begun has said which. */
 pboost_status train_remote_choose_rows(train_remote *remote, train_data *data, train_result *result,
                                        pboost_error *err);
+
+/* Before the first question: refuses a training for which the token has too few rows left, and begins
+ * the checkpoint. */
+pboost_status train_remote_begin(train_remote *remote, const train_data *data, pboost_error *err);
+
+/* If the trainer's next round was begun by an earlier start: makes it ask about the same bags. */
+pboost_status train_remote_recall(train_remote *remote, pboost_trainer *trainer, pboost_error *err);
+
+/* The folder that holds what this run asked and was answered so far; NULL: none. */
+const char *train_remote_checkpoint(const train_remote *remote);
+
+/* The run ended with this status.  The checkpoint goes if the model file is written and --checkpoint
+ * does not name it, or if the oracle refused the first question, so that nothing was spent.  Otherwise
+ * it stays, and the user is told. */
+void train_remote_end(train_remote *remote, pboost_status status);
 
 pboost_oracle train_remote_oracle(train_remote *remote);
 

@@ -93,8 +93,11 @@ static void print_fit(const train_result *r)
            f->bags);
 }
 
-static void tell_warnings(cli_context *cli, const train_result *r)
+/* If the fit is refused, the error says why. */
+static void tell_warnings(cli_context *cli, const train_arguments *a, const train_result *r)
 {
+    if (!r->usable && !a->force)
+        return;
     for (size_t i = 0; i < r->n_warnings; i++)
         cli_note(cli, "warning: %s", r->warning[i].text);
 }
@@ -102,7 +105,7 @@ static void tell_warnings(cli_context *cli, const train_result *r)
 pboost_status train_print(cli_context *cli, const train_arguments *a, const train_data *data,
                           const train_result *r, pboost_error *err)
 {
-    tell_warnings(cli, r);
+    tell_warnings(cli, a, r);
     if (cli->quiet)
         return PBOOST_OK;
     printf("%s, %s, %s estimator, %s bags of at least %zu, ", pboost_family_name(a->family),
@@ -234,10 +237,11 @@ pboost_status train_print_json(cli_context *cli, const train_arguments *a, const
                             json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
     describe_fit(report, data, r);
     json_object_set_new(report, "warnings", describe_warnings(r));
-    tell_warnings(cli, r);
+    tell_warnings(cli, a, r);
     json_object_set_new(report, "converged", json_boolean(r->fit.converged));
+    json_object_set_new(report, "usable", json_boolean(r->usable));
     json_object_set_new(report, "rank", json_integer((json_int_t)r->fit.rank));
-    json_object_set_new(report, "out", cli_json_text(a->out));
+    json_object_set_new(report, "out", cli_json_text(r->usable || a->force ? a->out : NULL));
     json_object_set_new(report, "version", json_string(pboost_version()));
     json_object_set_new(report, "seconds", cli_json_number(r->seconds));
     return cli_print_json(report, err);

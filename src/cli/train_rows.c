@@ -3,7 +3,51 @@
 
 #include <string.h>
 
+#include <sodium.h>
+
 #include "remote.h"
+
+/* The cells of a row; number[j] is NULL where column j is text, or not fit to be a feature. */
+static void hash_row(unsigned char hash[TRAIN_HASH], const pboost_table *table,
+                     const double *const *number, size_t row)
+{
+    crypto_generichash_state state;
+
+    crypto_generichash_init(&state, NULL, 0, TRAIN_HASH);
+    for (size_t j = 0; j < pboost_table_cols(table); j++) {
+        if (number[j] != NULL) {
+            crypto_generichash_update(&state, (const unsigned char *)&number[j][row],
+                                      sizeof **number);
+        } else if (pboost_table_is_text(table, j)) {
+            uint32_t code = pboost_table_codes(table, j)[row];
+            const char *text = code != UINT32_MAX ? pboost_table_level(table, j, code) : "";
+            crypto_generichash_update(&state, (const unsigned char *)text, strlen(text) + 1);
+        }
+    }
+    crypto_generichash_final(&state, hash, TRAIN_HASH);
+}
+
+/* A sum over the rows, so that their order does not matter. */
+static pboost_status hash_table(unsigned char sum[TRAIN_HASH], const pboost_table *table,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t cols = pboost_table_cols(table);
+    const double **number = NULL;
+    unsigned char hash[TRAIN_HASH];
+
+    NEED(number = pboost_alloc(cols, sizeof *number), err);
+    for (size_t j = 0; j < cols; j++)
+        (void)pboost_table_numbers(&number[j], table, j, true, NULL);
+    memset(sum, 0, TRAIN_HASH);
+    for (size_t i = 0; i < pboost_table_rows(table); i++) {
+        hash_row(hash, table, number, i);
+        sodium_add(sum, hash, TRAIN_HASH);
+    }
+done:
+    free(number);
+    return st;
+}
 
 pboost_status train_rows_load_ids(train_data *out, const pboost_table *table,
                                   const train_arguments *a, pboost_error *err)
@@ -31,6 +75,7 @@ pboost_status train_rows_load_ids(train_data *out, const pboost_table *table,
         out->id[i] = pboost_remote_id(text);
         text += strlen(level) + 1;
     }
+    TRY(hash_table(out->hash, table, err));
 done:
     return st;
 }
@@ -86,27 +131,54 @@ done:
     return st;
 }
 
-void train_rows_select(train_data *data, const bool *keep)
+/* Gathers items of an array; NULL stays NULL. */
+static pboost_status gather(void *array_of, size_t size, const size_t *row, size_t n,
+                            pboost_error *err)
 {
-    size_t n = 0, d = data->cols;
+    pboost_status st = PBOOST_OK;
+    unsigned char *from, *to = NULL;
 
-    for (size_t i = 0; i < data->rows; i++) {
-        if (!keep[i])
-            continue;
-        if (n < i) {
-            memcpy(data->x + n * d, data->x + i * d, d * sizeof *data->x);
-            double *const by_row[] = {data->weight, data->offset, data->prior_score, data->label};
-            for (size_t j = 0; j < sizeof by_row / sizeof *by_row; j++)
-                if (by_row[j] != NULL)
-                    by_row[j][n] = by_row[j][i];
-            if (data->row_key != NULL)
-                data->row_key[n] = data->row_key[i];
-            if (data->id != NULL)
-                data->id[n] = data->id[i];
-            if (data->unit != NULL)
-                data->unit[n] = data->unit[i];
-        }
-        n++;
-    }
+    memcpy(&from, array_of, sizeof from);
+    if (from == NULL)
+        return PBOOST_OK;
+    NEED(to = pboost_alloc(n, size), err);
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * size, from + row[i] * size, size);
+    free(from);
+    memcpy(array_of, &to, sizeof to);
+done:
+    return st;
+}
+
+pboost_status train_rows_arrange(train_data *data, const size_t *row, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(gather(&data->x, data->cols * sizeof *data->x, row, n, err));
+    TRY(gather(&data->weight, sizeof *data->weight, row, n, err));
+    TRY(gather(&data->offset, sizeof *data->offset, row, n, err));
+    TRY(gather(&data->prior_score, sizeof *data->prior_score, row, n, err));
+    TRY(gather(&data->label, sizeof *data->label, row, n, err));
+    TRY(gather(&data->row_key, sizeof *data->row_key, row, n, err));
+    TRY(gather(&data->id, sizeof *data->id, row, n, err));
+    TRY(gather(&data->unit, sizeof *data->unit, row, n, err));
     data->rows = n;
+done:
+    return st;
+}
+
+pboost_status train_rows_select(train_data *data, const bool *keep, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t *row = NULL, n = 0;
+
+    NEED(row = pboost_alloc(data->rows, sizeof *row), err);
+    for (size_t i = 0; i < data->rows; i++)
+        if (keep[i])
+            row[n++] = i;
+    if (n < data->rows)
+        TRY(train_rows_arrange(data, row, n, err));
+done:
+    free(row);
+    return st;
 }

@@ -16,6 +16,9 @@ pboost_status train_rows_one_by_unit(bool *keep, size_t *dropped, const train_da
                                      pboost_error *err);
 
 /* Leaves only the rows with keep in the data. */
-void train_rows_select(train_data *data, const bool *keep);
+pboost_status train_rows_select(train_data *data, const bool *keep, pboost_error *err);
+
+/* Makes row[i], for i < n, the i-th row of the data; the others leave it. */
+pboost_status train_rows_arrange(train_data *data, const size_t *row, size_t n, pboost_error *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "train.h"
+#include "train_oracle.h"
 
 /* ---- After a round --------------------------------------------------------------------------- */
 
@@ -158,6 +158,7 @@ static void take_caveats(train_result *result, const train_data *data, const pbo
                          .sandwich = "--covariance sandwich"};
     pboost_caveat caveat[PBOOST_MAX_CAVEATS];
     size_t n = pboost_caveats(caveat, &fit);
+    result->usable = pboost_fit_usable(&fit);
     for (size_t i = 0; i < n; i++)
         warn(result, caveat[i].text);
 }
@@ -195,7 +196,7 @@ static bool should_stop(void *user)
 }
 
 pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
-                        const train_data *data, const pboost_oracle *oracle, pboost_error *err)
+                        const train_data *data, const train_oracle *oracle, pboost_error *err)
 {
     static const pboost_watch INTERRUPTS = {should_stop, NULL};
     pboost_status st = PBOOST_OK;
@@ -206,11 +207,13 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
     result->fit_options.estimator = result->estimator; /* a plan may have chosen it */
     result->fit_options.watch = result->options.watch = &INTERRUPTS;
     result->options.family = a->family;
-    result->rules = oracle->rules;
-    TRY(pboost_run_open(&run, &x, data->weight, data->offset, oracle, &result->fit_options,
-                        &result->options, err));
+    result->rules = oracle->interface.rules;
+    TRY(pboost_run_open(&run, &x, data->weight, data->offset, &oracle->interface,
+                        &result->fit_options, &result->options, err));
     TRY(result_reserve(result, data->cols, err));
     for (size_t t = 0; t < run.rounds; t++) {
+        if (oracle->remote != NULL)
+            TRY(train_remote_recall(oracle->remote, run.trainer, err));
         TRY(pboost_run_rounds(&run, 1, err));
         TRY(note_round(result, &run, t, data, err));
         cli_progress(cli, "training", t + 1, run.rounds);

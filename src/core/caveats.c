@@ -66,6 +66,38 @@ __attribute__((format(printf, 3, 4))) static void tell(telling *t, pboost_caveat
     va_end(arguments);
 }
 
+static bool is_finite(const pboost_coef *coef)
+{
+    for (size_t j = 0; j < coef->n; j++)
+        if (!isfinite(coef->theta[j]))
+            return false;
+    return isfinite(coef->intercept);
+}
+
+/* Why the fit is not to be used. */
+static void tell_of_failure(telling *t, const pboost_fitted *fit)
+{
+    const pboost_fit_report *r = fit->report;
+
+    if (!r->converged)
+        tell(t, PBOOST_CAVEAT_CONVERGENCE,
+             "the last fit did not converge in %zu iterations; do not rely on its numbers",
+             r->iterations);
+    if (!is_finite(fit->coef))
+        tell(t, PBOOST_CAVEAT_FINITE, "a weight of the fit is not a finite number: do not use it");
+    if (r->worse_than_constant)
+        tell(t, PBOOST_CAVEAT_CONSTANT,
+             "the fit explains its own answers worse than a constant model does: do not use it");
+}
+
+bool pboost_fit_usable(const pboost_fitted *fit)
+{
+    telling t = {0};
+
+    tell_of_failure(&t, fit);
+    return t.n == 0;
+}
+
 static void tell_of_column(telling *t, const pboost_fitted *fit)
 {
     size_t j = fit->report->first_dropped;
@@ -88,7 +120,7 @@ static void tell_of_spread(telling *t, const pboost_fitted *fit)
     pboost_family family = fit->options->family;
     double sd = family != PBOOST_LINEAR ? fabs(predictor_sd(fit)) : 0.0;
 
-    if (!fit->report->separable && sd <= LARGE_SD)
+    if (!fit->report->separable && (sd <= LARGE_SD || !is_finite(fit->coef)))
         return;
     if (family == PBOOST_POISSON)
         tell(t, PBOOST_CAVEAT_SEPARABLE,
@@ -157,10 +189,7 @@ size_t pboost_caveats(pboost_caveat *out, const pboost_fitted *fit)
     const pboost_fit_report *r = fit->report;
     telling t = {out, 0};
 
-    if (!r->converged)
-        tell(&t, PBOOST_CAVEAT_CONVERGENCE,
-             "the last fit did not converge in %zu iterations; do not rely on its numbers",
-             r->iterations);
+    tell_of_failure(&t, fit);
     if (r->first_dropped < fit->x->cols)
         tell_of_column(&t, fit);
     tell_of_spread(&t, fit);

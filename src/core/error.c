@@ -16,6 +16,7 @@ static const pboost_status_info STATUSES[] = {
     {PBOOST_REFUSED, "refused", 5, 403, "PrivacyError"},
     {PBOOST_CANCELLED, "cancelled", 1, 503, "KeyboardInterrupt"},
     {PBOOST_INTERNAL, "internal", 1, 500, "RuntimeError"},
+    {PBOOST_UNUSABLE, "unusable", 6, 500, "RuntimeError"},
 };
 
 const pboost_status_info *pboost_status_describe(pboost_status status)

@@ -42,11 +42,16 @@ pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *er
     size_t d = run->coef->n;
 
     for (; rounds > 0 && !pboost_trainer_done(run->trainer); rounds--) {
-        double *kept = run->path + pboost_trainer_rounds_done(run->trainer) * (d + 1);
-        TRY(pboost_trainer_step(run->trainer, err));
-        memcpy(kept, run->coef->theta, d * sizeof *kept);
-        kept[d] = run->coef->intercept;
-        run->covariance = pboost_glm_covariance(run->glm); /* cross-validation may choose anew */
+        size_t done = pboost_trainer_rounds_done(run->trainer);
+        double *kept = run->path + done * (d + 1);
+        st = pboost_trainer_step(run->trainer, err);
+        if (pboost_trainer_rounds_done(run->trainer) > done) { /* on_round may stop it after that */
+            memcpy(kept, run->coef->theta, d * sizeof *kept);
+            kept[d] = run->coef->intercept;
+            run->covariance =
+                pboost_glm_covariance(run->glm); /* cross-validation may choose anew */
+        }
+        TRY(st);
     }
     if (pboost_trainer_done(run->trainer))
         TRY(pboost_glm_judge(run->glm, pboost_trainer_answers(run->trainer), err));

@@ -8,6 +8,7 @@
  * the labels through the oracle interface; features it hands to the maker of bags, if at all. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "answers.h"
 #include "large.h"
@@ -30,7 +31,9 @@ struct pboost_trainer {
     pboost_workspace work;
     pboost_answers answers;
     pboost_round *history;
-    size_t round; /* rounds done so far */
+    size_t round;         /* rounds done so far */
+    pboost_bags recalled; /* of the next round, by position in its slice; no bags: none */
+    double within;        /* of the last bags that were answered */
 };
 
 /* The rows of one round; score is NULL where there is no model to score them. */
@@ -150,16 +153,53 @@ static slice next_slice(pboost_trainer *t)
                    .watch = t->options.watch};
 }
 
-/* Writes the round into the history and tells the caller, who may stop the training. */
-static pboost_status report_round(pboost_trainer *t, const slice *s, size_t n_bags, double within,
-                                  pboost_error *err)
+/* The bags of the slice: those that an earlier run asked about, or new ones. */
+static pboost_status make_bags(pboost_bags *out, pboost_trainer *t, const slice *s,
+                               pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
+    const pboost_bags *recalled = &t->recalled;
+
+    if (recalled->n_bags == 0)
+        return BUILD[t->options.bags](out, s, err);
+    *out = (pboost_bags){.n_rows = recalled->n_rows, .n_bags = recalled->n_bags};
+    NEED(out->row = pboost_take(&t->work, out->n_rows, sizeof *out->row), err);
+    NEED(out->start = pboost_take(&t->work, out->n_bags + 1, sizeof *out->start), err);
+    memcpy(out->row, recalled->row, out->n_rows * sizeof *out->row);
+    memcpy(out->start, recalled->start, (out->n_bags + 1) * sizeof *out->start);
+done:
+    return st;
+}
+
+/* Scores the slice with the prior, bags it and buys the answers. */
+static pboost_status ask_slice(pboost_trainer *t, slice *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_bags bags = {0};
+
+    TRY(score_slice(t, s, err));
+    TRY(make_bags(&bags, t, s, err));
+    double within = s->score != NULL ? pboost_bags_cost(&bags, s->score) : NAN;
+    pboost_bags_renumber(&bags, s->row);
+    TRY(pboost_watch_check(t->options.watch, err)); /* before labels are spent */
+    TRY(pboost_answers_ask(&t->answers, &t->oracle, &bags, err));
+    t->within = within;
+    pboost_bags_free(&t->recalled);
+done:
+    pboost_bags_give(&t->work, &bags);
+    return st;
+}
+
+/* Writes the round into the history and tells the caller, who may stop the training. */
+static pboost_status report_round(pboost_trainer *t, const slice *s, pboost_error *err)
+{
+    const size_t *bag = t->answers.round_start + t->round;
     pboost_round *record = &t->history[t->round];
     *record = (pboost_round){.round = t->round + 1,
                              .rounds = t->options.rounds,
                              .rows = s->n,
-                             .bags = n_bags,
-                             .within = within,
+                             .bags = bag[1] - bag[0],
+                             .within = t->within,
                              .test_loss = NAN};
     t->round++;
     if (t->options.on_round != NULL && !t->options.on_round(t->options.user, record))
@@ -169,26 +209,21 @@ static pboost_status report_round(pboost_trainer *t, const slice *s, size_t n_ba
 }
 
 /* One round: score the next slice with the prior, bag it, buy the answers, refit.
- * A row is in exactly one slice, so its label is paid for once. */
+ * A row is in exactly one slice, so its label is paid for once.  A step that failed after it had
+ * bought the answers left them in the log: the next step fits those. */
 pboost_status pboost_trainer_step(pboost_trainer *t, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_bags bags = {0};
     slice s = {0};
 
     if (pboost_trainer_done(t))
         FAIL(err, PBOOST_INVALID, "all %zu rounds are done", t->options.rounds);
     s = next_slice(t);
-    TRY(score_slice(t, &s, err));
-    TRY(BUILD[t->options.bags](&bags, &s, err));
-    double within = s.score != NULL ? pboost_bags_cost(&bags, s.score) : NAN;
-    pboost_bags_renumber(&bags, s.row);
-    TRY(pboost_watch_check(t->options.watch, err)); /* before labels are spent */
-    TRY(pboost_answers_ask(&t->answers, &t->oracle, &bags, err));
+    if (t->answers.n_rounds == t->round)
+        TRY(ask_slice(t, &s, err));
     TRY(t->learner.fit(t->learner.self, &t->answers, first_bag_to_use(t), err));
-    TRY(report_round(t, &s, bags.n_bags, within, err));
+    TRY(report_round(t, &s, err));
 done:
-    pboost_bags_give(&t->work, &bags);
     return st;
 }
 
@@ -198,6 +233,61 @@ pboost_status pboost_trainer_run(pboost_trainer *t, pboost_error *err)
     while (!pboost_trainer_done(t))
         TRY(pboost_trainer_step(t, err));
 done:
+    return st;
+}
+
+/* ---- Going on with an earlier run ------------------------------------------------------------ */
+
+/* Turns the rows of bags into positions in the slice, of which each must come once. */
+static pboost_status place_rows(size_t *row, const pboost_trainer *t, const slice *s,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t *position = NULL; /* by row of the table; SIZE_MAX: not in the slice, or seen already */
+
+    NEED(position = pboost_alloc_large(t->n_rows, sizeof *position), err);
+    for (size_t i = 0; i < t->n_rows; i++)
+        position[i] = SIZE_MAX;
+    for (size_t i = 0; i < s->n; i++)
+        position[s->row[i]] = i;
+    for (size_t i = 0; i < s->n; i++) {
+        size_t at = row[i] < t->n_rows ? position[row[i]] : SIZE_MAX;
+        if (at == SIZE_MAX)
+            FAIL(err, PBOOST_INVALID,
+                 "the bags of round %zu hold row %zu, which is not in that round or is there twice",
+                 t->round + 1, row[i]);
+        position[row[i]] = SIZE_MAX;
+        row[i] = at;
+    }
+done:
+    free(position);
+    return st;
+}
+
+pboost_status pboost_trainer_recall(pboost_trainer *t, const pboost_bags *bags, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_bags own = {.n_rows = bags->n_rows, .n_bags = bags->n_bags};
+    slice s = {0};
+
+    if (pboost_trainer_done(t) || t->answers.n_rounds > t->round)
+        FAIL(err, PBOOST_INVALID, "round %zu of %zu is answered already", t->answers.n_rounds,
+             t->options.rounds);
+    s = next_slice(t);
+    if (bags->n_rows != s.n)
+        FAIL(err, PBOOST_INVALID, "the bags of round %zu hold %zu rows, but that round has %zu",
+             t->round + 1, bags->n_rows, s.n);
+    TRY(pboost_bags_check(bags, t->n_rows, t->oracle.rules.min_bag, err));
+    NEED(own.row = pboost_alloc_large(own.n_rows, sizeof *own.row), err);
+    NEED(own.start = pboost_alloc(own.n_bags + 1, sizeof *own.start), err);
+    memcpy(own.row, bags->row, own.n_rows * sizeof *own.row);
+    memcpy(own.start, bags->start, (own.n_bags + 1) * sizeof *own.start);
+    TRY(place_rows(own.row, t, &s, err));
+    pboost_bags_free(&t->recalled);
+    t->recalled = own;
+    own = (pboost_bags){0};
+done:
+    pboost_bags_free(&own);
     return st;
 }
 
@@ -368,6 +458,7 @@ void pboost_trainer_free(pboost_trainer *t)
     if (t == NULL)
         return;
     pboost_answers_free(&t->answers);
+    pboost_bags_free(&t->recalled);
     pboost_workspace_free(&t->work);
     free(t->order);
     free(t->slice_start);

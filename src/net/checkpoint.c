@@ -1,6 +1,7 @@
 /* A folder of small files, each written whole. */
 #include "checkpoint.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,11 +11,32 @@
 
 #include "try.h"
 
+/* The name is durable once the folder is. */
+static bool sync_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+/* The folder that holds this one. */
+static bool sync_parent(const char *folder)
+{
+    char parent[4096];
+
+    snprintf(parent, sizeof parent, "%s/..", folder);
+    return sync_folder(parent);
+}
+
 pboost_status pboost_checkpoint_open(const char *folder, pboost_error *err)
 {
     struct stat info;
 
-    if (mkdir(folder, 0700) == 0 || errno == EEXIST) {
+    if (mkdir(folder, 0700) == 0 && sync_parent(folder))
+        return PBOOST_OK;
+    if (errno == EEXIST) {
         if (stat(folder, &info) == 0 && S_ISDIR(info.st_mode))
             return PBOOST_OK;
         errno = ENOTDIR;
@@ -54,7 +76,7 @@ pboost_status pboost_checkpoint_read(unsigned char **data, size_t *length, const
     *length = 0;
     snprintf(path, sizeof path, "%s/%s", folder, name);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT)
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return PBOOST_OK;
     if (fd < 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: %s", path, strerror(errno));
@@ -82,16 +104,6 @@ static bool write_all(int fd, const unsigned char *data, size_t length)
     return fsync(fd) == 0;
 }
 
-/* The name is durable once the folder is. */
-static bool sync_folder(const char *folder)
-{
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool ok = fd >= 0 && fsync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
 pboost_status pboost_checkpoint_write(const char *folder, const char *name,
                                       const unsigned char *data, size_t length, pboost_error *err)
 {
@@ -113,20 +125,27 @@ done:
     return st;
 }
 
-pboost_status pboost_checkpoint_claim(bool *same, const char *folder, const char *name,
-                                      const unsigned char *data, size_t length, pboost_error *err)
+static bool is_of_checkpoint(const char *name)
+{
+    return strcmp(name, "run") == 0 || strcmp(name, "rows") == 0 || strncmp(name, "ask-", 4) == 0 ||
+           strncmp(name, "answer-", 7) == 0;
+}
+
+pboost_status pboost_checkpoint_remove(const char *folder, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    unsigned char *there = NULL;
-    size_t n;
+    struct dirent *entry;
+    DIR *files = opendir(folder);
 
-    *same = true;
-    TRY(pboost_checkpoint_read(&there, &n, folder, name, err));
-    if (there == NULL)
-        TRY(pboost_checkpoint_write(folder, name, data, length, err));
-    else
-        *same = n == length && memcmp(there, data, n) == 0;
+    if (files == NULL)
+        FAIL(err, PBOOST_OUTPUT, "checkpoint %s: %s", folder, strerror(errno));
+    while ((entry = readdir(files)) != NULL)
+        if (is_of_checkpoint(entry->d_name) && unlinkat(dirfd(files), entry->d_name, 0) != 0)
+            FAIL(err, PBOOST_OUTPUT, "%s/%s: %s", folder, entry->d_name, strerror(errno));
+    if (rmdir(folder) != 0 && errno != ENOTEMPTY && errno != EEXIST)
+        FAIL(err, PBOOST_OUTPUT, "checkpoint %s: %s", folder, strerror(errno));
 done:
-    free(there);
+    if (files != NULL)
+        closedir(files);
     return st;
 }

@@ -13,6 +13,8 @@
 #include <jansson.h>
 
 #include "checkpoint.h"
+#include "idindex.h"
+#include "rounds.h"
 #include "try.h"
 
 struct pboost_remote {
@@ -22,7 +24,6 @@ struct pboost_remote {
     const pboost_id *id;
     size_t n;
     char head[PBOOST_HEAD_TEXT]; /* the last one seen */
-    size_t questions;            /* so far, in this run */
 };
 
 pboost_id pboost_remote_id(const char *text)
@@ -74,27 +75,26 @@ static bool has_type(const http_reply *reply, const char *type)
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-/* Bags first .. last of a round, as a question. */
-static pboost_status make_question(wire_question *q, const pboost_remote *r,
-                                   const pboost_bags *bags, size_t first, size_t last,
-                                   pboost_error *err)
+/* The bags by id, cut as this oracle takes them. */
+static pboost_status make_round(asked_round *out, const pboost_remote *r, const pboost_bags *bags,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t from = bags->start[first];
+    wire_question *q = &out->all;
 
-    q->n_bags = last - first;
-    q->n_rows = bags->start[last] - from;
+    q->n_bags = bags->n_bags;
+    q->n_rows = bags->n_rows;
     NEED(q->start = pboost_alloc(q->n_bags + 1, sizeof *q->start), err);
     NEED(q->id = pboost_alloc(q->n_rows, sizeof *q->id), err);
-    for (size_t b = 0; b <= q->n_bags; b++)
-        q->start[b] = bags->start[first + b] - from;
+    memcpy(q->start, bags->start, (q->n_bags + 1) * sizeof *q->start);
     for (size_t i = 0; i < q->n_rows; i++) {
-        size_t row = bags->row[from + i];
+        size_t row = bags->row[i];
         if (row >= r->n)
             FAIL(err, PBOOST_INVALID, "row %zu has no id; there are %zu", row, r->n);
         q->id[i] = r->id[row];
     }
     TRY(pboost_wire_name_question(q, err));
+    TRY(pboost_round_cut(out, r->config.max_body, err));
 done:
     return st;
 }
@@ -156,84 +156,93 @@ done:
     return st;
 }
 
-/* The question is on the disk before it is sent, the answer before it is used. */
-static pboost_status fetch_once(unsigned char **body, size_t *length, pboost_remote *r,
-                                const wire_question *q, pboost_error *err)
+/* The bags, as they are asked about: on the disk before a question is sent, and cut as they were if
+ * this is not the first start. */
+static pboost_status begin_round(asked_round *out, const pboost_remote *r, size_t round,
+                                 const pboost_bags *bags, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    char ask_name[40], answer_name[40];
-    unsigned char *question = NULL;
-    size_t n;
-    bool same = true;
+    asked_round kept = {0};
 
-    *body = NULL;
+    *out = (asked_round){0};
+    TRY(make_round(out, r, bags, err));
     if (r->checkpoint == NULL)
-        return fetch(body, length, r, q, err);
-    snprintf(ask_name, sizeof ask_name, "ask-%06zu", r->questions);
-    snprintf(answer_name, sizeof answer_name, "answer-%06zu", r->questions);
-    TRY(pboost_wire_write_question(&question, &n, WIRE_BINARY, q, err));
-    TRY(pboost_checkpoint_claim(&same, r->checkpoint, ask_name, question, n, err));
-    if (!same)
-        FAIL(err, PBOOST_INVALID,
-             "%s/%s holds another question than this run asks; use the data, options and machine "
-             "of the first run, or another folder",
-             r->checkpoint, ask_name);
-    TRY(pboost_checkpoint_read(body, length, r->checkpoint, answer_name, err));
-    if (*body != NULL)
         goto done;
-    TRY(fetch(body, length, r, q, err));
-    TRY(pboost_checkpoint_write(r->checkpoint, answer_name, *body, *length, err));
+    TRY(pboost_round_read(&kept, r->checkpoint, round, err));
+    if (kept.n_parts == 0) {
+        TRY(pboost_round_write(out, r->checkpoint, round, err));
+        goto done;
+    }
+    if (strcmp(kept.all.request_id, out->all.request_id) != 0)
+        FAIL(err, PBOOST_INVALID,
+             "%s/ask-%06zu holds other bags than this run asks about; use the data and options of "
+             "that run, or another folder",
+             r->checkpoint, round);
+    size_t *end = out->end;
+    out->end = kept.end;
+    out->n_parts = kept.n_parts;
+    kept.end = end;
 done:
-    free(question);
+    pboost_round_free(&kept);
     return st;
 }
 
-static pboost_status ask_part(pboost_remote *r, const pboost_bags *bags, size_t first, size_t last,
-                              double *answer, pboost_error *err)
+/* What the oracle says, as it says it or as it is kept, if it is an answer to q. */
+static pboost_status read_reply(wire_answer *out, const pboost_remote *r, const wire_question *q,
+                                const unsigned char *body, size_t length, pboost_error *err)
+{
+    pboost_status st = pboost_wire_read_answer(out, body, length, err);
+
+    if (st == PBOOST_BAD_DATA) /* the oracle's fault, not that of the learner's files */
+        st = err != NULL ? (err->status = PBOOST_ORACLE) : PBOOST_ORACLE;
+    TRY(st);
+    TRY(check_answer(r, q, out, err));
+done:
+    return st;
+}
+
+/* An answer is kept once it is known to be one, and before it is used. */
+static pboost_status answer_part(wire_answer *out, pboost_remote *r, const wire_question *q,
+                                 const char *name, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    unsigned char *body = NULL;
+    size_t length = 0;
+    pboost_error why = {0};
+
+    if (r->checkpoint != NULL)
+        TRY(pboost_checkpoint_read(&body, &length, r->checkpoint, name, err));
+    bool kept = body != NULL;
+    if (!kept)
+        TRY(fetch(&body, &length, r, q, err));
+    st = read_reply(out, r, q, body, length, kept ? &why : err);
+    if (kept && st != PBOOST_OK)
+        FAIL(err, PBOOST_BAD_DATA, "%s/%s is damaged: %.200s", r->checkpoint, name, why.message);
+    TRY(st);
+    if (r->checkpoint != NULL && !kept)
+        TRY(pboost_checkpoint_write(r->checkpoint, name, body, length, err));
+done:
+    free(body);
+    return st;
+}
+
+static pboost_status ask_part(double *answer, pboost_remote *r, const asked_round *asked,
+                              size_t round, size_t p, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     wire_question q = {0};
     wire_answer a = {0};
-    unsigned char *body = NULL;
-    size_t length = 0;
+    char name[64];
 
-    TRY(make_question(&q, r, bags, first, last, err));
-    TRY(fetch_once(&body, &length, r, &q, err));
-    st = pboost_wire_read_answer(&a, body, length, err);
-    if (st == PBOOST_BAD_DATA) /* the oracle's fault, not that of the learner's files */
-        st = err != NULL ? (err->status = PBOOST_ORACLE) : PBOOST_ORACLE;
-    TRY(st);
-    TRY(check_answer(r, &q, &a, err));
+    snprintf(name, sizeof name, "answer-%06zu-%06zu", round, p);
+    TRY(pboost_round_part(&q, asked, p, err));
+    TRY(answer_part(&a, r, &q, name, err));
     memcpy(answer, a.mean, a.n_bags * sizeof *answer);
     memcpy(r->head, a.head, sizeof r->head);
-    r->questions++;
 done:
-    free(body);
     pboost_wire_question_free(&q);
     pboost_wire_answer_free(&a);
     return st;
-}
-
-/* How far a question may go: as many bags as surely fit into a body. */
-static size_t last_bag(const pboost_remote *r, const pboost_bags *bags, size_t first)
-{
-    enum { MOST_ROWS = 1 << 20, HEADER = 512 };
-    size_t rows = 0, bytes = HEADER, last = first;
-
-    while (last < bags->n_bags) {
-        size_t more = 4;
-        for (size_t i = bags->start[last]; i < bags->start[last + 1]; i++) {
-            const pboost_id *id = bags->row[i] < r->n ? &r->id[bags->row[i]] : NULL;
-            /* A number that shares a question with text is sent as up to 20 digits. */
-            more += id != NULL && id->text != NULL ? 1 + strlen(id->text) : 21;
-        }
-        rows += bags->start[last + 1] - bags->start[last];
-        bytes += more;
-        if (last > first && (rows > MOST_ROWS || bytes > r->config.max_body))
-            break;
-        last++;
-    }
-    return last;
 }
 
 static pboost_status ask(void *self, size_t round, const pboost_bags *bags, double *answer,
@@ -241,15 +250,15 @@ static pboost_status ask(void *self, size_t round, const pboost_bags *bags, doub
 {
     pboost_status st = PBOOST_OK;
     pboost_remote *r = self;
-    (void)round;
+    asked_round asked = {0};
 
-    for (size_t first = 0, last; first < bags->n_bags; first = last) {
-        last = last_bag(r, bags, first);
-        TRY(ask_part(r, bags, first, last, answer + first, err));
-    }
+    TRY(begin_round(&asked, r, round, bags, err));
+    for (size_t p = 0; p < asked.n_parts; p++)
+        TRY(ask_part(answer + (p > 0 ? asked.end[p - 1] : 0), r, &asked, round, p, err));
 done:
     if (st != PBOOST_OK && bags->n_bags > 0)
         memset(answer, 0, bags->n_bags * sizeof *answer);
+    pboost_round_free(&asked);
     return st;
 }
 
@@ -262,6 +271,54 @@ void pboost_remote_set_rows(pboost_remote *remote, const pboost_id *id, size_t n
 {
     remote->id = id;
     remote->n = n;
+}
+
+/* ---- Going on with an earlier run ------------------------------------------------------------ */
+
+/* The rows of the table that the ids are, as bags. */
+static pboost_status find_rows(pboost_bags *out, const pboost_remote *r, const wire_question *q,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    id_index index = {0};
+    char room[24];
+
+    TRY(pboost_id_index_make(&index, r->id, r->n, err));
+    out->n_bags = q->n_bags;
+    out->n_rows = q->n_rows;
+    NEED(out->row = pboost_alloc(q->n_rows, sizeof *out->row), err);
+    NEED(out->start = pboost_alloc(q->n_bags + 1, sizeof *out->start), err);
+    memcpy(out->start, q->start, (q->n_bags + 1) * sizeof *out->start);
+    for (size_t i = 0; i < q->n_rows; i++) {
+        pboost_id id = q->id[i].text != NULL ? pboost_remote_id(q->id[i].text) : q->id[i];
+        out->row[i] = pboost_id_index_find(&index, &id);
+        if (out->row[i] == SIZE_MAX)
+            FAIL(err, PBOOST_INVALID,
+                 "checkpoint %s holds a question about row '%.60s', which the table does not have",
+                 r->checkpoint, pboost_wire_id_text(room, &id));
+    }
+done:
+    pboost_id_index_free(&index);
+    return st;
+}
+
+pboost_status pboost_remote_recall(pboost_bags *out, const pboost_remote *r, size_t round,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    asked_round kept = {0};
+
+    *out = (pboost_bags){0};
+    if (r->checkpoint == NULL)
+        return PBOOST_OK;
+    TRY(pboost_round_read(&kept, r->checkpoint, round, err));
+    if (kept.n_parts > 0)
+        TRY(find_rows(out, r, &kept.all, err));
+done:
+    pboost_round_free(&kept);
+    if (st != PBOOST_OK)
+        pboost_bags_free(out);
+    return st;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -302,6 +359,26 @@ done:
     return st;
 }
 
+pboost_status pboost_remote_rows_left(uint64_t *out, pboost_remote *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    http_reply reply = {0};
+    json_t *status = NULL;
+
+    TRY(pboost_http_send(&reply, r->http, "/v1/status", NULL, NULL, 0, 1 << 20, err));
+    if (reply.status != 200)
+        TRY(tell_problem(&reply, "to tell how many rows are left", err));
+    status = json_loadb((const char *)reply.body, reply.length, 0, NULL);
+    json_t *left = json_object_get(json_object_get(status, "token"), "rows_left");
+    if (!json_is_null(left) && (!json_is_integer(left) || json_integer_value(left) < 0))
+        FAIL(err, PBOOST_ORACLE, "the oracle does not say how many rows its token has left");
+    *out = json_is_null(left) ? UINT64_MAX : (uint64_t)json_integer_value(left);
+done:
+    json_decref(status);
+    pboost_http_reply_free(&reply);
+    return st;
+}
+
 /* ---- Set-up ---------------------------------------------------------------------------------- */
 
 static pboost_status read_rules(pboost_remote *r, pboost_error *err)
@@ -327,8 +404,6 @@ pboost_status pboost_remote_open(pboost_remote **out, const char *url,
     *out = NULL;
     NEED(r = calloc(1, sizeof *r), err);
     r->checkpoint = options->checkpoint;
-    if (r->checkpoint != NULL)
-        TRY(pboost_checkpoint_open(r->checkpoint, err));
     TRY(pboost_http_open(&r->http, url, &options->http, err));
     TRY(read_rules(r, err));
     *out = r;

@@ -13,7 +13,7 @@ typedef struct pboost_remote pboost_remote;
 
 typedef struct pboost_remote_options {
     http_options http;
-    const char *checkpoint; /* a folder; NULL: none */
+    const char *checkpoint; /* a folder that is there before the first question; NULL: none */
 } pboost_remote_options;
 
 /* Connects and reads the rules. */
@@ -27,10 +27,18 @@ const wire_config *pboost_remote_config(const pboost_remote *remote);
 pboost_status pboost_remote_available(bool *available, pboost_remote *remote, const pboost_id *id,
                                       size_t n, pboost_error *err);
 
+/* How many rows the token may still have answered; UINT64_MAX: there is no limit. */
+pboost_status pboost_remote_rows_left(uint64_t *out, pboost_remote *remote, pboost_error *err);
+
 /* Row i of the bags to come is id[i], borrowed.  Ids that all are numbers are sent as such. */
 void pboost_remote_set_rows(pboost_remote *remote, const pboost_id *id, size_t n);
 
-/* The interface to it; valid as long as the remote. */
+/* The bags that the checkpoint holds of a round (from 0); none, if that was not begun. */
+pboost_status pboost_remote_recall(pboost_bags *out, const pboost_remote *remote, size_t round,
+                                   pboost_error *err);
+
+/* The interface to it; valid as long as the remote.  A question that failed may be asked again, also
+ * after some of its parts were answered: those are not lost. */
 pboost_oracle pboost_remote_interface(pboost_remote *remote);
 
 /* The id that the text stands for: a number where it is the number's decimal form. */

@@ -36,14 +36,21 @@ static json_t *limit_or_null(uint64_t limit)
     return limit > 0 ? json_integer((json_int_t)limit) : json_null();
 }
 
+static json_t *rows_left(const pboost_token *t)
+{
+    if (t->max_rows == 0)
+        return json_null();
+    return json_integer(t->max_rows > t->rows_used ? (json_int_t)(t->max_rows - t->rows_used) : 0);
+}
+
 static json_t *describe_token(const pboost_token *t)
 {
-    return json_pack("{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:b}", "name", t->name, "role",
+    return json_pack("{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:b}", "name", t->name, "role",
                      t->role == PBOOST_OPERATOR ? "operator" : "learner", "created",
                      (json_int_t)t->created, "expires", limit_or_null((uint64_t)t->expires),
                      "rows_used", (json_int_t)t->rows_used, "max_rows", limit_or_null(t->max_rows),
-                     "scope", text_or_null(t->scoped ? t->scope : NULL), "revoked",
-                     (int)t->revoked);
+                     "rows_left", rows_left(t), "scope", text_or_null(t->scoped ? t->scope : NULL),
+                     "revoked", (int)t->revoked);
 }
 
 static pboost_status list_tokens(json_t **out, pboost_ledger *ledger, pboost_error *err)

@@ -135,7 +135,16 @@ mutant "whose certificate it is" net/http.c server_tls 'CURLOPT_SSL_VERIFYHOST, 
 mutant "no token in the clear" net/http.c server_learner 'is_http && !is_loopback(url + 7)' 'false'
 mutant "answers to another question" net/remote.c server_learner 'strcmp(a->request_id, q->request_id) != 0' 'false'
 mutant "noise other than announced" net/remote.c server_learner 'epsilon = r->config.rules.epsilon;' 'epsilon = a->epsilon;'
-mutant "a question is kept before it is sent" net/remote.c server_learner 'TRY(pboost_checkpoint_claim(&same, r->checkpoint, ask_name, question, n, err));' ';'
+mutant "kept: a question before it is sent" net/remote.c server_learner 'TRY(pboost_round_write(out, r->checkpoint, round, err));' ';'
+mutant "kept: an answer before it is used" net/remote.c server_learner 'TRY(pboost_checkpoint_write(r->checkpoint, name, body, length, err));' ';'
+mutant "kept: how a round is cut" net/remote.c server_learner 'out->n_parts = kept.n_parts;' '{ kept.end = end; out->end = end; end = NULL; goto done; }'
+mutant "kept: bags of a round that was begun" cli/train_run.c server_learner 'if (oracle->remote != NULL)' 'if (false)'
+mutant "kept: without being asked to" cli/train_checkpoint.c server_learner 'if (a->no_checkpoint)' 'if (a->no_checkpoint || a->checkpoint == NULL)'
+mutant "kept: which table it was" cli/train_checkpoint.c server_learner 'memcmp(bytes, data->hash, TRAIN_HASH) != 0' 'false'
+mutant "kept: which options there were" cli/train_checkpoint.c server_learner 'n == length && memcmp(run, kept, n) == 0' 'true'
+mutant "kept: the order of the rows" cli/train_checkpoint.c server_learner 'TRY(train_rows_arrange(data, row, rows->n_rows, err));' ';'
+mutant "kept: answers of a fit that is not to be used" cli/cmd_train.c server_learner '!result.usable && !a->force' 'false'
+mutant "kept: the quota is looked at first" cli/train_remote.c server_learner 'rows > left' 'false'
 mutant "the page's policy" server/request.c server_page "default-src 'none'" "default-src 'self'"
 echo "$killed caught, $survivors survived"
 [ "$survivors" -eq 0 ]

@@ -44,6 +44,7 @@ static void fit_well(fit *f)
 static void assert_nothing(fit *f)
 {
     assert_int_equal(pboost_caveats(f->caveat, &f->fitted), 0);
+    assert_true(pboost_fit_usable(&f->fitted));
 }
 
 static void assert_only(fit *f, pboost_caveat_kind kind, const char *words)
@@ -51,6 +52,7 @@ static void assert_only(fit *f, pboost_caveat_kind kind, const char *words)
     assert_int_equal(pboost_caveats(NULL, &f->fitted), 1);
     assert_int_equal(pboost_caveats(f->caveat, &f->fitted), 1);
     assert_int_equal(f->caveat[0].kind, kind);
+    assert_int_equal(pboost_fit_usable(&f->fitted), kind > PBOOST_CAVEAT_CONSTANT);
     if (strstr(f->caveat[0].text, words) == NULL)
         fail_msg("'%s' does not say '%s'", f->caveat[0].text, words);
 }
@@ -73,6 +75,15 @@ static void each_flag_has_its_words(void **state)
     fit_well(&f);
     f.report.converged = false;
     assert_only(&f, PBOOST_CAVEAT_CONVERGENCE, "did not converge in 7 iterations; do not rely");
+    fit_well(&f);
+    f.report.worse_than_constant = true;
+    assert_only(&f, PBOOST_CAVEAT_CONSTANT, "worse than a constant model does: do not use it");
+    fit_well(&f);
+    f.theta[FEATURES - 1] = NAN;
+    assert_only(&f, PBOOST_CAVEAT_FINITE, "not a finite number");
+    fit_well(&f);
+    f.coef.intercept = -INFINITY;
+    assert_only(&f, PBOOST_CAVEAT_FINITE, "not a finite number");
     fit_well(&f);
     f.report.separable = true;
     assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "standard deviation 1: the answers all but separate");
@@ -203,7 +214,7 @@ static void the_spread_of_other_fits_is_measured(void **state)
     f.theta[1] = -16.2;
     assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "deviation 8.1:");
     f.theta[1] = 0.0;
-    f.theta[3] = NAN;
+    f.x[7] = NAN;
     assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "deviation nan:");
 }
 
@@ -284,7 +295,9 @@ static void there_is_room_for_all(void **state)
                                        .dispersion_floored = true,
                                        .undercovers = true,
                                        .mean_hidden = hidden != 0,
+                                       .worse_than_constant = true,
                                        .estimator = PBOOST_AGGREGATE};
+        f.theta[0] = NAN;
         n = pboost_caveats(f.caveat, &f.fitted);
         assert_int_equal(n, PBOOST_MAX_CAVEATS - 1); /* a hidden mean says what freedom would */
         for (size_t i = 0; i < n; i++) {

@@ -305,6 +305,69 @@ static void fits_can_be_stopped(void **state)
     }
 }
 
+/* A run whose fits are stopped once a round goes on and ends with the same bits. */
+static void a_stopped_run_goes_on(void **state)
+{
+    (void)state;
+    const pboost_estimator estimators[] = {PBOOST_EVENT, PBOOST_AGGREGATE, PBOOST_INTERPOLATED};
+    double path[ROUNDS][FEATURES + 1];
+    pboost_error err;
+
+    for (size_t i = 0; i < sizeof estimators / sizeof *estimators; i++)
+        for (size_t stop = 0; stop < 3; stop++) { /* at no look, the first, the second */
+            table t;
+            pboost_run run;
+            table_open(&t, PBOOST_LOGISTIC);
+            t.fit.estimator = estimators[i];
+            t.fit.watch = &t.watch;
+            assert_ok(open(&run, &t, &err), err);
+            for (size_t r = 0; r < ROUNDS; r++) {
+                t.looks = 0;
+                t.patience = stop - 1;
+                if (stop > 0)
+                    assert_fails(pboost_run_rounds(&run, 1, &err), PBOOST_CANCELLED, err,
+                                 "stopped");
+                t.patience = SIZE_MAX;
+                assert_ok(pboost_run_rounds(&run, 1, &err), err);
+                assert_int_equal(pboost_memory_oracle_rows_spent(t.labels),
+                                 (r + 1) * ROWS / ROUNDS);
+            }
+            if (stop == 0)
+                memcpy(path, run.path, sizeof path);
+            assert_memory_equal(run.path, path, sizeof path);
+            pboost_run_close(&run);
+            table_close(&t);
+        }
+}
+
+static bool stop_at_once(void *user, pboost_round *round)
+{
+    (void)user;
+    (void)round;
+    return false;
+}
+
+/* What on_round stops has been fitted: the path has it. */
+static void a_round_that_on_round_stops_is_in_the_path(void **state)
+{
+    (void)state;
+    table t;
+    pboost_error err;
+    pboost_run run;
+
+    table_open(&t, PBOOST_LOGISTIC);
+    t.options.on_round = stop_at_once;
+    assert_ok(open(&run, &t, &err), err);
+    for (size_t r = 0; r < ROUNDS; r++) {
+        assert_fails(pboost_run_rounds(&run, 1, &err), PBOOST_CANCELLED, err, "stopped");
+        assert_memory_equal(run.path + r * (FEATURES + 1), run.coef->theta,
+                            FEATURES * sizeof(double));
+    }
+    assert_true(pboost_trainer_done(run.trainer));
+    pboost_run_close(&run);
+    table_close(&t);
+}
+
 /* A plan is stopped at its looks: before a forecast, in the trees and in the paper's loop. */
 static void plans_can_be_stopped(void **state)
 {
@@ -343,6 +406,8 @@ int main(void)
         cmocka_unit_test(a_run_that_fails_to_open_is_empty),
         cmocka_unit_test(bags_can_be_stopped),
         cmocka_unit_test(fits_can_be_stopped),
+        cmocka_unit_test(a_stopped_run_goes_on),
+        cmocka_unit_test(a_round_that_on_round_stops_is_in_the_path),
         cmocka_unit_test(plans_can_be_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -271,6 +271,145 @@ static void an_oracle_that_fails_stops_the_training(void **state)
     table_close(&t);
 }
 
+/* Fails at every odd call with `with`, and fits at the others. */
+typedef struct {
+    pboost_learner inner;
+    pboost_status with;
+    size_t calls;
+} moody_learner;
+
+static pboost_status moody_score(void *self, const size_t *row, size_t n, double *score,
+                                 pboost_error *err)
+{
+    moody_learner *m = self;
+    return m->inner.score(m->inner.self, row, n, score, err);
+}
+
+static pboost_status moody_fit(void *self, const pboost_answers *answers, size_t first_bag,
+                               pboost_error *err)
+{
+    moody_learner *m = self;
+    if (m->calls++ % 2 == 0)
+        return pboost_fail(err, m->with, "not now");
+    return m->inner.fit(m->inner.self, answers, first_bag, err);
+}
+
+/* The oracle refuses a row that it has answered for, and every row is asked about. */
+static void answers_that_were_bought_are_fitted_after_a_failure(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    enum { ROUNDS = 6 };
+    const pboost_status failures[] = {PBOOST_CANCELLED, PBOOST_NO_MEMORY};
+    pboost_round undisturbed[ROUNDS];
+    for (int f = -1; f < 2; f++) { /* first without a failure */
+        pboost_oracle oracle = table_open(&t, MIN_BAG);
+        plain_learner p = {.t = &t};
+        moody_learner m = {.inner = plain(&p), .with = f < 0 ? PBOOST_OK : failures[f]};
+        pboost_learner learner = {.self = &m, .score = moody_score, .fit = moody_fit};
+        pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, ROUNDS);
+        pboost_trainer *trainer;
+        if (f < 0)
+            learner = m.inner;
+        assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+        for (size_t r = 0; r < ROUNDS; r++) {
+            if (f >= 0) {
+                assert_fails(pboost_trainer_step(trainer, &err), failures[f], err, "not now");
+                assert_int_equal(pboost_trainer_rounds_done(trainer), r);
+                assert_int_equal(pboost_trainer_answers(trainer)->n_rounds, r + 1);
+            }
+            assert_ok(pboost_trainer_step(trainer, &err), err);
+            assert_int_equal(pboost_trainer_rounds_done(trainer), r + 1);
+            assert_int_equal(t.questions, r + 1);
+        }
+        for (size_t i = 0; i < ROWS; i++)
+            assert_int_equal(t.times_asked[i], 1);
+        const pboost_round *history = pboost_trainer_history(trainer);
+        if (f < 0)
+            memcpy(undisturbed, history, sizeof undisturbed);
+        for (size_t r = 0; r < ROUNDS; r++) {
+            assert_int_equal(history[r].bags, undisturbed[r].bags);
+            assert_true(r == 0 || history[r].within == undisturbed[r].within);
+        }
+        pboost_trainer_free(trainer);
+        table_close(&t);
+    }
+}
+
+static pboost_bags bags_of_round(const pboost_answers *a, size_t round)
+{
+    size_t first = a->round_start[round], begin = a->start[first];
+    pboost_bags bags = {.n_bags = a->round_start[round + 1] - first};
+    bags.n_rows = a->start[a->round_start[round + 1]] - begin;
+    bags.row = malloc(bags.n_rows * sizeof *bags.row);
+    bags.start = malloc((bags.n_bags + 1) * sizeof *bags.start);
+    memcpy(bags.row, a->row + begin, bags.n_rows * sizeof *bags.row);
+    for (size_t b = 0; b <= bags.n_bags; b++)
+        bags.start[b] = a->start[first + b] - begin;
+    return bags;
+}
+
+/* A second trainer is told the bags of the first one's rounds, which it would not make itself. */
+static void bags_of_an_earlier_run_are_asked_about_again(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    plain_learner p = {.t = &t};
+    pboost_learner learner = plain(&p);
+    pboost_trainer *trainer;
+    pboost_bags asked[2], wrong;
+    pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 4);
+    pboost_oracle oracle = table_open(&t, MIN_BAG);
+    assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+    assert_ok(pboost_trainer_run(trainer, &err), err);
+    for (size_t r = 0; r < 2; r++)
+        asked[r] = bags_of_round(pboost_trainer_answers(trainer), r);
+    double within = pboost_trainer_history(trainer)[1].within;
+    pboost_trainer_free(trainer);
+    table_close(&t);
+
+    oracle = table_open(&t, MIN_BAG);
+    o.bag_size = 3 * MIN_BAG;
+    p = (plain_learner){.t = &t};
+    assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+    assert_fails(pboost_trainer_recall(trainer, &asked[1], &err), PBOOST_INVALID, err,
+                 "not in that round");
+    assert_ok(pboost_trainer_recall(trainer, &asked[0], &err), err);
+    t.answer_with = PBOOST_ORACLE; /* a failure does not make it forget them */
+    assert_fails(pboost_trainer_step(trainer, &err), PBOOST_ORACLE, err, "the line is dead");
+    t.answer_with = PBOOST_OK;
+    t.questions = 0;
+    assert_ok(pboost_trainer_step(trainer, &err), err);
+    assert_int_equal(pboost_trainer_history(trainer)[0].bags, asked[0].n_bags);
+
+    wrong = asked[1];
+    wrong.n_rows--;
+    assert_fails(pboost_trainer_recall(trainer, &wrong, &err), PBOOST_INVALID, err, "999 rows");
+    wrong = asked[1];
+    size_t kept = wrong.row[0];
+    wrong.row[0] = wrong.row[1];
+    assert_fails(pboost_trainer_recall(trainer, &wrong, &err), PBOOST_REFUSED, err, "twice");
+    wrong.row[0] = kept;
+    wrong.start[1] = 1;
+    assert_fails(pboost_trainer_recall(trainer, &wrong, &err), PBOOST_REFUSED, err, "min_bag");
+    wrong.start[1] = wrong.start[2] - MIN_BAG;
+    assert_ok(pboost_trainer_recall(trainer, &wrong, &err), err);
+    assert_ok(pboost_trainer_step(trainer, &err), err);
+    assert_true(pboost_trainer_history(trainer)[1].within > 0.5 * within);
+    assert_ok(pboost_trainer_run(trainer, &err), err);
+    assert_true(pboost_trainer_history(trainer)[2].bags <= ROWS / 4 / o.bag_size);
+    for (size_t i = 0; i < ROWS; i++)
+        assert_int_equal(t.times_asked[i], 1);
+    assert_fails(pboost_trainer_recall(trainer, &wrong, &err), PBOOST_INVALID, err,
+                 "answered already");
+    pboost_trainer_free(trainer);
+    table_close(&t);
+    pboost_bags_free(&asked[0]);
+    pboost_bags_free(&asked[1]);
+}
+
 static void wrong_options_are_refused(void **state)
 {
     (void)state;
@@ -450,6 +589,8 @@ int main(void)
         cmocka_unit_test(a_prior_replaces_the_random_bags_of_round_one),
         cmocka_unit_test(a_callback_sees_each_round_and_can_stop),
         cmocka_unit_test(an_oracle_that_fails_stops_the_training),
+        cmocka_unit_test(answers_that_were_bought_are_fitted_after_a_failure),
+        cmocka_unit_test(bags_of_an_earlier_run_are_asked_about_again),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(senseless_parties_are_refused),
         cmocka_unit_test(the_last_bits_do_not_depend_on_threads),

@@ -1,0 +1,239 @@
+/* priorboost train --oracle: which run a checkpoint is of.
+ *
+ * The options are kept as they were given, not as a plan settled them: a plan on another machine may
+ * round differently, and the answers must not be lost for that.  Rounds that were begun are asked as
+ * they were kept, whatever the plan. */
+#include "train_checkpoint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "checkpoint.h"
+#include "idindex.h"
+#include "remote.h"
+#include "train_rows.h"
+
+/* ---- The folder ------------------------------------------------------------------------------ */
+
+pboost_status train_checkpoint_find(train_checkpoint *out, const train_arguments *a,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    unsigned char *run = NULL;
+    size_t length;
+    int n = 0;
+
+    *out = (train_checkpoint){.by_user = a->checkpoint != NULL};
+    if (a->no_checkpoint)
+        return PBOOST_OK;
+    if (a->checkpoint != NULL)
+        n = snprintf(out->folder, sizeof out->folder, "%s", a->checkpoint);
+    else if (a->out != NULL)
+        n = snprintf(out->folder, sizeof out->folder, "%s.checkpoint", a->out);
+    else
+        n = snprintf(out->folder, sizeof out->folder, "priorboost.checkpoint");
+    if (n <= 0 || (size_t)n + 64 > sizeof out->folder)
+        FAIL(err, PBOOST_INVALID, "the checkpoint's name has %d bytes; it must have 1 to %zu", n,
+             sizeof out->folder - 64);
+    TRY(pboost_checkpoint_read(&run, &length, out->folder, "run", err));
+    out->begun = run != NULL;
+    if (a->resume && !out->begun)
+        FAIL(err, PBOOST_BAD_DATA,
+             "there is no checkpoint %s to go on from; --checkpoint says where it is", out->folder);
+done:
+    free(run);
+    return st;
+}
+
+/* ---- The options ----------------------------------------------------------------------------- */
+
+static void put_text(pboost_buffer *b, const char *option, const char *value)
+{
+    pboost_buffer_format(b, "%s %s\n", option, value != NULL ? value : "");
+}
+
+static void put_list(pboost_buffer *b, const char *option, const cli_list *list)
+{
+    pboost_buffer_text(b, option);
+    for (size_t i = 0; i < list->n; i++)
+        pboost_buffer_format(b, "%c%s", i == 0 ? ' ' : ',', list->item[i]);
+    pboost_buffer_text(b, "\n");
+}
+
+/* What the questions depend on, beside the table: a line each, with the value as it was given; nothing
+ * or 0 where it was not.  --l2, --rho, --covariance and --no-intercept are not among it: a fit that
+ * fails for one of them must not cost the answers. */
+static pboost_status describe_run(unsigned char **text, size_t *length, const train_arguments *a,
+                                  pboost_error *err)
+{
+    pboost_buffer b = {0};
+
+    put_text(&b, "--family", pboost_family_name(a->family));
+    put_text(&b, "--id", a->id);
+    put_text(&b, "--unit", a->unit);
+    put_list(&b, "--exclude", &a->exclude);
+    put_list(&b, "--categorical", &a->categorical);
+    put_text(&b, "--weight", a->weight);
+    put_text(&b, "--offset", a->offset);
+    put_text(&b, "--impute", a->impute);
+    put_text(&b, "--standardize", a->standardize ? "yes" : "");
+    pboost_buffer_format(&b, "--winsorize %.17g\n", a->winsorize);
+    put_text(&b, "--auto", a->automatic ? "yes" : "");
+    put_text(&b, "--algorithm", a->algorithm);
+    put_text(&b, "--estimator", a->estimator);
+    put_text(&b, "--bags", a->bags);
+    put_text(&b, "--schedule", a->schedule);
+    put_text(&b, "--prior", a->prior);
+    pboost_buffer_format(&b, "--min-bag %zu\n--bag-size %zu\n--rounds %zu\n--seed %" PRIu64 "\n",
+                         a->min_bag, a->bag_size, a->rounds, a->seed);
+    return pboost_buffer_take(text, length, &b, err);
+}
+
+/* The first line from *at on that is not the same in both; its length is that without its end. */
+static int differing_line(const unsigned char **at, size_t length, const unsigned char *other,
+                          size_t other_length)
+{
+    size_t i = 0, begin = 0;
+
+    for (; i < length && i < other_length && (*at)[i] == other[i]; i++)
+        if ((*at)[i] == '\n')
+            begin = i + 1;
+    for (i = begin; i < length && (*at)[i] != '\n';)
+        i++;
+    *at += begin;
+    return (int)(i - begin < 80 ? i - begin : 80);
+}
+
+static pboost_status compare_options(const char *folder, const train_arguments *a,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    unsigned char *run = NULL, *kept = NULL;
+    size_t length, n;
+
+    TRY(describe_run(&run, &length, a, err));
+    TRY(pboost_checkpoint_read(&kept, &n, folder, "run", err));
+    NEED(kept, err);
+    if (n == length && memcmp(run, kept, n) == 0)
+        goto done;
+    const unsigned char *now = run, *then = kept;
+    int now_length = differing_line(&now, length, kept, n);
+    int then_length = differing_line(&then, n, run, length);
+    FAIL(err, PBOOST_INVALID,
+         "checkpoint %.150s is of another run: it has '%.*s', this run has '%.*s'; use the options "
+         "of that run, or another folder (--checkpoint)",
+         folder, then_length, (const char *)then, now_length, (const char *)now);
+done:
+    free(run);
+    free(kept);
+    return st;
+}
+
+/* ---- The rows -------------------------------------------------------------------------------- */
+
+static pboost_status read_rows(wire_question *out, const char *folder, const train_data *data,
+                               const char *path, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    unsigned char *bytes = NULL;
+    size_t length;
+    pboost_error why = {0};
+
+    TRY(pboost_checkpoint_read(&bytes, &length, folder, "rows", err));
+    if (bytes == NULL || length < TRAIN_HASH)
+        FAIL(err, PBOOST_BAD_DATA, "%s/rows is damaged: it has %zu bytes", folder, length);
+    if (memcmp(bytes, data->hash, TRAIN_HASH) != 0)
+        FAIL(err, PBOOST_INVALID,
+             "checkpoint %s is of a run on another table than %s; use the table of that run, or "
+             "another folder (--checkpoint)",
+             folder, path);
+    st = pboost_wire_read_question(out, WIRE_BINARY, bytes + TRAIN_HASH, length - TRAIN_HASH, &why);
+    if (st != PBOOST_OK)
+        FAIL(err, st, "%s/rows is damaged: %.200s", folder, why.message);
+done:
+    free(bytes);
+    return st;
+}
+
+/* The same table has the same ids, so each is found. */
+static pboost_status arrange_rows(train_data *data, const wire_question *rows, const char *folder,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    id_index index = {0};
+    size_t *row = NULL;
+
+    TRY(pboost_id_index_make(&index, data->id, data->rows, err));
+    NEED(row = pboost_alloc(rows->n_rows, sizeof *row), err);
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        pboost_id id = rows->id[i].text != NULL ? pboost_remote_id(rows->id[i].text) : rows->id[i];
+        row[i] = pboost_id_index_find(&index, &id);
+        if (row[i] == SIZE_MAX)
+            FAIL(err, PBOOST_BAD_DATA, "%s/rows is damaged: it names rows that are not there",
+                 folder);
+    }
+    TRY(train_rows_arrange(data, row, rows->n_rows, err));
+done:
+    pboost_id_index_free(&index);
+    free(row);
+    return st;
+}
+
+pboost_status train_checkpoint_recall(const train_checkpoint *c, const train_arguments *a,
+                                      train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    wire_question rows = {0};
+
+    if (!c->begun)
+        return PBOOST_OK;
+    TRY(read_rows(&rows, c->folder, data, a->data, err));
+    TRY(compare_options(c->folder, a, err));
+    TRY(arrange_rows(data, &rows, c->folder, err));
+done:
+    pboost_wire_question_free(&rows);
+    return st;
+}
+
+/* ---- Beginning ------------------------------------------------------------------------------- */
+
+static pboost_status write_rows(const char *folder, const train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t start[] = {0, data->rows}, length;
+    wire_question rows = {.n_bags = 1, .n_rows = data->rows, .start = start, .id = data->id};
+    unsigned char *body = NULL, *bytes = NULL;
+
+    TRY(pboost_wire_name_question(&rows, err));
+    TRY(pboost_wire_write_question(&body, &length, WIRE_BINARY, &rows, err));
+    NEED(bytes = pboost_alloc(TRAIN_HASH + length, 1), err);
+    memcpy(bytes, data->hash, TRAIN_HASH);
+    memcpy(bytes + TRAIN_HASH, body, length);
+    TRY(pboost_checkpoint_write(folder, "rows", bytes, TRAIN_HASH + length, err));
+done:
+    free(body);
+    free(bytes);
+    return st;
+}
+
+/* "run" comes last: a folder without it is not begun. */
+pboost_status train_checkpoint_begin(train_checkpoint *c, const train_arguments *a,
+                                     const train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    unsigned char *run = NULL;
+    size_t length;
+
+    if (c->begun || c->folder[0] == '\0')
+        return PBOOST_OK;
+    TRY(describe_run(&run, &length, a, err));
+    TRY(pboost_checkpoint_open(c->folder, err));
+    TRY(write_rows(c->folder, data, err));
+    TRY(pboost_checkpoint_write(c->folder, "run", run, length, err));
+    c->begun = true;
+done:
+    free(run);
+    return st;
+}
