@@ -6,7 +6,7 @@ The overhead is what ``model.fit(X, y)`` takes more than the training itself in 
     - (median of pboost_run_simulate and pboost_run_close, on arguments that are ready
        - what two empty calls through ctypes take)
 
-for a PriorBoostRegressor(min_bag=16, rounds=T) that was made and fitted before, X a float64 array.
+for a PriorBoostRegressor(min_bag=16, method="paper", rounds=T) that was made and fitted before, X a float64 array.
 So it holds the checks of X, y and the parameters, all that ctypes does, the copies of path, history
 and report, and the look for warnings.  Both sides take turns in one process, so that they meet the
 same caches and the same noise.  `overhead_calm_us` is the same with the twentieth part of the times
@@ -73,7 +73,7 @@ def overhead(repeats: int) -> list[dict]:
     calls = statistics.median(microseconds(two_calls) for _ in range(1000))
     rows = []
     for rounds in (1, 16):
-        model = pb.PriorBoostRegressor(min_bag=16, rounds=rounds)
+        model = pb.PriorBoostRegressor(min_bag=16, method="paper", rounds=rounds)
         floor = bare(X, y, model)
         pairs = [
             (microseconds(floor), microseconds(lambda m=model: m.fit(X, y))) for _ in range(repeats)
@@ -96,7 +96,7 @@ def large() -> dict:
     y = X[:, 0].copy()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.perf_counter()
-    pb.PriorBoostRegressor(min_bag=16, rounds=16, n_jobs=-1).fit(X, y)
+    pb.PriorBoostRegressor(min_bag=16, method="paper", rounds=16, n_jobs=-1).fit(X, y)
     seconds = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     by_row = (after - before) * 1024 / len(X)

@@ -18,5 +18,5 @@ for k in 4 16 64 256; do
     train --min-bag $k --out "$dir/planned-$k.json"
     runs+=("$dir/paper-$k.json" "$dir/planned-$k.json")
 done
-train --min-bag 1 --rounds 1 --out "$dir/all-labels.json"
+train --min-bag 1 --method paper --rounds 1 --out "$dir/all-labels.json"
 "$priorboost" report "${runs[@]}" "$dir/all-labels.json" --out "$out/loss_by_k.svg"

@@ -700,6 +700,15 @@ typedef struct pboost_belief {
     double model_error;      /* variance of answers about any model, which no bag averages out */
 } pboost_belief;
 
+/* What the caller has decided about how to ask; the plan chooses the rest. */
+typedef struct pboost_fixed {
+    size_t rounds, bag_size; /* 0: open */
+    bool has_estimator, has_bags, has_schedule;
+    pboost_estimator estimator; /* any but event; forecasts are those of aggregate */
+    pboost_strategy bags;
+    pboost_schedule schedule; /* open: equal, and geometric where there is a pilot */
+} pboost_fixed;
+
 typedef struct pboost_plan_options {
     size_t struct_size;
     pboost_family family;
@@ -714,12 +723,16 @@ typedef struct pboost_plan_options {
     uint64_t seed;
     int threads;
     const pboost_watch *watch; /* looked at before each forecast and in long ones; NULL: none */
+    pboost_fixed fixed;        /* only ways of asking that agree with it are forecast */
 } pboost_plan_options;
 
 #define PBOOST_PLAN_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pboost_plan_options), PBOOST_LINEAR, PBOOST_RULES_INIT, NULL, 0, true,              \
-            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0, NULL           \
+            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0, NULL,          \
+        {                                                                                          \
+            0, 0, false, false, false, PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, PBOOST_EQUAL        \
+        }                                                                                          \
     }
 
 /* What stands behind a forecast. */
@@ -740,6 +753,7 @@ typedef struct pboost_plan_point {
     double
         cautious; /* the same with the model error; recommended is what is least regretted by both */
     double se;    /* root mean square standard error of weights on standardised features */
+    bool comparison_only; /* never recommended */
 } pboost_plan_point;
 
 #define PBOOST_MAX_PLAN_WARNINGS 2
@@ -776,7 +790,7 @@ PBOOST_API pboost_status pboost_belief_learn(pboost_belief *belief, pboost_famil
                                              const pboost_answers *answers, const pboost_coef *coef,
                                              int threads, pboost_error *err);
 
-/* What `train --auto` runs: the plan's recommendation, as options of trainer and fit. */
+/* What `train --method auto` runs: the plan's recommendation, as options of trainer and fit. */
 typedef struct pboost_choice {
     pboost_plan plan;
     pboost_estimator estimator;
@@ -789,9 +803,9 @@ typedef struct pboost_choice {
     pboost_belief learnt;    /* what it taught; NaN: nothing */
 } pboost_choice;
 
-/* Plans and chooses.  Under noise, if the table is large enough, a first round of one row in
- * seventeen is set apart to learn from.  prior_score (by row, NULL: none) tells the mean label.
- * options->brief is not looked at. */
+/* Plans and chooses what options->fixed leaves open.  Under noise, if the table is large enough and
+ * rounds, bag size and schedule are open, a first round of one row in seventeen is set apart to learn
+ * from.  prior_score (by row, NULL: none) tells the mean label.  options->brief is not looked at. */
 PBOOST_API pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x,
                                             const double *offset, const double *prior_score,
                                             const pboost_plan_options *options, pboost_error *err);

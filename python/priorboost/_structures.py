@@ -312,6 +312,21 @@ class Belief(Structure):
     ]
 
 
+class Fixed(Structure):
+    """``pboost_fixed``."""
+
+    _fields_ = [
+        ("rounds", c_size_t),
+        ("bag_size", c_size_t),
+        ("has_estimator", c_bool),
+        ("has_bags", c_bool),
+        ("has_schedule", c_bool),
+        ("estimator", c_int),
+        ("bags", c_int),
+        ("schedule", c_int),
+    ]
+
+
 class PlanOptions(Structure):
     """``pboost_plan_options``."""
 
@@ -329,6 +344,7 @@ class PlanOptions(Structure):
         ("seed", c_uint64),
         ("threads", c_int),
         ("watch", c_void_p),
+        ("fixed", Fixed),
     ]
 
 
@@ -346,6 +362,7 @@ class PlanPoint(Structure):
         ("excess", c_double),
         ("cautious", c_double),
         ("se", c_double),
+        ("comparison_only", c_bool),
     ]
 
 

@@ -40,6 +40,15 @@ def warn_of_fit(
         warnings.warn(caveat.text.decode("utf-8", "replace"), kind, stacklevel=3)
 
 
+def warn_of_seed() -> None:
+    """Warn, where fit was called, that the noise of its answers can be computed."""
+    warnings.warn(
+        "the noise is simulated: it follows from random_state, and whoever knows that can remove "
+        "it, so there is no differential privacy; leave random_state out where labels are real",
+        stacklevel=3,
+    )
+
+
 def warn_of_plan(plan: Plan) -> None:
     """Warn, where fit was called, of what the plan that it followed expected."""
     for text in plan.warnings:

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _library
-from .caveats import warn_of_fit, warn_of_plan
+from .caveats import warn_of_fit, warn_of_plan, warn_of_seed
 from .columns import PLAIN, Columns
 from .data import (
     Array,
@@ -64,6 +64,21 @@ _SAID = itemgetter(
     "rho",
     "covariance",
     "fit_intercept",
+)
+
+
+DEFAULT_ESTIMATOR = {"auto": "aggregate", "paper": "event"}
+# What given bags leave no use for.
+NOTHING_TO_ASK = (
+    "rounds",
+    "algorithm",
+    "bags",
+    "bag_size",
+    "schedule",
+    "prior",
+    "epsilon",
+    "bounds",
+    "step",
 )
 
 
@@ -153,6 +168,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             warn_of_fit(self, result.report, fitted_on, result.path[-1], result.one_row_bags)
         if result.plan is not None:
             warn_of_plan(result.plan)
+        if result.told["simulated"]:
+            warn_of_seed()
         if columns is not PLAIN:
             columns.restore(result)
             result.limits = columns.limits
@@ -194,10 +211,11 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         """Play both parties."""
         table = table.take(None)
         assert table.labels is not None
-        if self.verbose or self._is_automatic():  # something is to be done between the rounds
+        # Something is to be done between the rounds?
+        if self.verbose or self._method(self.round_answers) == "auto":
             has_seed, seed = seed_of(self.random_state)
             keeper = MemoryHandle(table.labels, self._rules(), self.clamp, has_seed, seed)
-            return self._train(table, keeper.interface, Relay(), has_seed, seed)
+            return self._train(table, keeper.interface, Relay(), has_seed)
         recipe = self._recipe()
         how, rounds = recipe.how, recipe.rounds
         if rounds == 0 or table.keys is not None or table.prior is not None:
@@ -236,41 +254,51 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         fit = self._fit_options(self._family, "event", rounded, seed, threads)
         holder = holder_of(self.clamp, has_seed, seed)
         how = _library.Simulation(rules, holder, fit, settings)
-        told = describe(rules, settings, has_seed)
+        told = describe(rules, settings, has_seed, has_seed)
         return Recipe(how, settings.rounds, fit.estimator, told)
 
     def _fit_asking(self, table: Table, oracle: Oracle | RemoteOracle) -> GLMResult:
         """Learn from somebody else's answers."""
-        has_seed, seed = seed_of(self.random_state)
         relay = Relay()
         table = table.take(oracle._choose_rows(table.ids))
         interface = oracle._connect(len(table.X), table.ids, relay, table.unit is not None)
-        return self._train(table, interface, relay, has_seed, seed)
+        simulated = getattr(oracle, "simulated", False)  # a service has noise of its own
+        return self._train(table, interface, relay, simulated)
 
     def _train(
-        self, table: Table, interface: _library.Oracle, relay: Relay, has_seed: bool, seed: int
+        self, table: Table, interface: _library.Oracle, relay: Relay, simulated: bool
     ) -> GLMResult:
+        has_seed, seed = seed_of(self.random_state)
         rules = interface.rules
-        automatic = self._is_automatic()
+        rounded = self.round_answers or rules.round
+        method = self._method(rounded)
+        automatic = method == "auto"
         n_rows, d = table.X.shape
         settings = self._settings(seed)
-        settings.default_rounds(n_rows, d, rules.min_bag)
         settings.family = FAMILIES[self._family]
         settings.lend(table.prior, table.keys)
         fit = self._fit_options(
-            self._family,
-            "aggregate" if automatic else "event",
-            self.round_answers,
-            seed,
-            settings.threads,
+            self._family, DEFAULT_ESTIMATOR[method], rounded, seed, settings.threads
         )
+        fixed = _library.Fixed(
+            settings.rounds,
+            settings.bag_size,
+            self.estimator is not None,
+            self.bags is not None,
+            self.schedule is not None,
+            fit.estimator,
+            settings.bags,
+            settings.schedule,
+        )
+        settings.default_rounds(n_rows, d, rules.min_bag)
         pilot = revise = None
         with relay:
             if automatic:
-                pilot = Automatic(table.X, table.offset, rules, fit, settings, relay)
+                pilot = Automatic(table.X, table.offset, rules, fit, settings, fixed, relay)
                 revise = pilot.revise
             result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
-        result.told = describe(rules, settings, has_seed)
+        result.told = describe(rules, settings, has_seed, simulated)
+        result.method = method
         result.plan = None if pilot is None else pilot.plan
         return result
 
@@ -279,10 +307,14 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         names, bags = group_rows(bag, len(table.X))
         mean, noise = match_answers(answers, names, bags, self._family)
         has_seed, seed = seed_of(self.random_state)
-        fit = self._fit_options(self._family, "aggregate", False, seed, threads_of(self.n_jobs))
+        method = self._method(False)
+        fit = self._fit_options(
+            self._family, DEFAULT_ESTIMATOR[method], False, seed, threads_of(self.n_jobs)
+        )
         with GivenAnswers(bags, mean, noise) as log:
             result = fit_given(table, log, fit)
         result.one_row_bags = int((bags.sizes == 1).sum())
+        result.method = method
         result.told = {
             "algorithm": "given",
             "estimator": None,
@@ -304,16 +336,23 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         """Prepare for labels that are elsewhere."""
         return None
 
-    def _is_automatic(self) -> bool:
-        """Whether nothing was said about how to ask: then it is planned."""
-        return (
-            self.rounds is None
-            and self.algorithm is None
-            and self.estimator is None
-            and self.bags is None
-            and self.bag_size is None
-            and not self.round_answers
-        )
+    def _method(self, rounded: bool) -> str:
+        """Return the method that was asked for, or the one that other parameters belong to."""
+        method, of_paper = self.method, None
+        if method not in (None, *DEFAULT_ESTIMATOR):
+            raise ValueError(f"method is {method!r}; it must be 'auto', 'paper' or None")
+        if self.algorithm is not None:
+            of_paper = f"algorithm={self.algorithm!r}"
+        elif self.estimator == "event":
+            of_paper = "estimator='event'"
+        elif rounded:
+            of_paper = "answers that are rounded"
+        if method == "auto" and of_paper is not None:
+            raise ValueError(
+                f"method='auto' and {of_paper} contradict each other: the latter belong"
+                f"{'s' if '=' in of_paper else ''} to method='paper'; leave one of them out"
+            )
+        return method or ("auto" if of_paper is None else "paper")
 
     # ---- What fit gave, made when it is looked at ----
 
@@ -321,11 +360,17 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
     history_ = property(attrgetter("_fitted.history"))
     covariance_ = property(attrgetter("_fitted.covariance"))
     training_ = property(attrgetter("_fitted.training"))
+    method_ = property(attrgetter("_fitted.method"))
     plan_ = property(attrgetter("_fitted.plan"))
     limits_ = property(attrgetter("_fitted.limits"))
     l2_ = property(attrgetter("_fitted.report.l2"))
     dispersion_ = property(attrgetter("_fitted.report.dispersion"))
     n_iter_ = property(attrgetter("_fitted.report.iterations"))
+
+    @property
+    def simulated_(self) -> bool:
+        """Whether the noise of the answers follows from a seed."""
+        return bool(self.training_["simulated"])
 
     @property
     def coef_(self) -> Array:
@@ -460,13 +505,18 @@ def check_sources(
     if answers is not None:
         if unit is not None:
             raise ValueError("unit makes no sense with given bags: there is nothing to ask")
-        for name in ("rounds", "algorithm", "bags", "bag_size", "prior", "epsilon", "bounds"):
+        for name in NOTHING_TO_ASK:
             if getattr(estimator, name) is not None:
                 raise ValueError(f"{name} makes no sense with given bags: there is nothing to ask")
 
 
-def describe(rules: _library.Rules, settings: Settings, has_seed: bool) -> dict[str, Any]:
-    """Return what the model file says of a training, with room for what it will have given."""
+def describe(
+    rules: _library.Rules, settings: Settings, has_seed: bool, simulated: bool
+) -> dict[str, Any]:
+    """Return what the model file says of a training, with room for what it will have given.
+
+    Simulated: noise, if there is any, follows from a seed.
+    """
     exact = Fraction(rules.epsilon.num, rules.epsilon.den) if rules.epsilon.den else None
     return {
         "algorithm": name_of("algorithm", settings.algorithm),
@@ -477,6 +527,6 @@ def describe(rules: _library.Rules, settings: Settings, has_seed: bool) -> dict[
         "rows_spent": None,
         "epsilon": exact,
         "l2": None,
-        "simulated": has_seed and (exact is not None or rules.round),
+        "simulated": simulated and (exact is not None or rules.round),
         "seed": settings.seed if has_seed else None,
     }

@@ -60,6 +60,7 @@ class Oracle:
     bounds: tuple[float, float] | None = None
     step: float | None = None
     round_answers: bool = False
+    simulated: bool = False  # the noise follows from a seed
 
     def ask(self, round: int, bags: Bags) -> npt.ArrayLike:
         """Return the (noisy) mean label of each bag; all bags are answered or none.
@@ -134,6 +135,8 @@ class InMemoryOracle(Oracle):
     ----------
     rows_spent : int
         How many rows have been answered for.
+    simulated : bool
+        The noise follows from random_state: whoever knows that can remove it.
 
     Examples
     --------
@@ -171,6 +174,7 @@ class InMemoryOracle(Oracle):
         self.bounds = bounds
         self.step = step
         self.round_answers = round_answers
+        self.simulated = has_seed and (bool(rules.epsilon.den) or round_answers)
 
     @property
     def rows_spent(self) -> int:

@@ -30,7 +30,7 @@ class LoopParameters:
     rounds: int | None = None
     algorithm: str | None = None
     bags: str | None = None
-    schedule: str = "equal"
+    schedule: str | None = None
     bag_size: int | None = None
     epsilon: float | str | None = None
     bounds: tuple[float, float] | None = None
@@ -47,6 +47,7 @@ class LoopParameters:
     def _settings(self, seed: int) -> Settings:
         """Return how to train; its default number of rounds depends on the table."""
         oneshot = self.algorithm == "oneshot"
+        bags = "random" if oneshot else "prior" if self.bags is None else self.bags
         if oneshot and self.bags not in (None, "random"):
             raise ValueError(f"bags is {self.bags!r}, but oneshot means random bags")
         bag_size = 0 if self.bag_size is None else count_of(self.bag_size, "bag_size")
@@ -55,9 +56,9 @@ class LoopParameters:
             rounds = count_of(self.rounds, "rounds")
         return Settings(
             _SETTINGS_SIZE,
-            choice("algorithm", self.algorithm or "priorboost"),
-            choice("strategy", "random" if oneshot else self.bags or "prior"),
-            choice("schedule", self.schedule),
+            choice("algorithm", "priorboost" if self.algorithm is None else self.algorithm),
+            choice("strategy", bags),
+            choice("schedule", "equal" if self.schedule is None else self.schedule),
             rounds,
             bag_size,
             seed=seed,
@@ -70,6 +71,7 @@ class FitParameters:
     """How answers become a generalised linear model."""
 
     _: KW_ONLY
+    method: str | None = None
     estimator: str | None = None
     l2: float | str | None = None
     rho: float | None = None
@@ -81,7 +83,7 @@ class FitParameters:
     def _fit_options(
         self, family: str, default: str, rounded: bool, seed: int, threads: int
     ) -> _library.FitOptions:
-        name = self.estimator or default
+        name = default if self.estimator is None else self.estimator
         estimator = choice("estimator", name)
         if rounded and name != "event":
             raise ValueError(

@@ -226,7 +226,7 @@ def plan_options(
 
 
 class Automatic:
-    """A run that chooses for itself how to ask, as ``priorboost train --auto`` does.
+    """A run that chooses for itself how to ask, as ``priorboost train --method auto`` does.
 
     Parameters
     ----------
@@ -238,6 +238,8 @@ class Automatic:
         Its estimator is set to the one recommended.
     settings : Settings
         Set to what is recommended.
+    fixed : Fixed
+        What the user has chosen; it is kept.
     relay : Relay
         Entered; it may stop the planning.
     """
@@ -249,6 +251,7 @@ class Automatic:
         rules: _library.Rules,
         fit: _library.FitOptions,
         settings: Settings,
+        fixed: _library.Fixed,
         relay: Relay,
     ) -> None:
         self.X = X
@@ -260,6 +263,7 @@ class Automatic:
             fit.family, rules, fit.intercept, fit.l2, settings.seed, settings.threads
         )
         self._options.watch = ctypes.addressof(relay.watch)
+        self._options.fixed = fixed
         self._choice = _library.Choice()
         weakref.finalize(self, lib.choice_free, self._choice)
         relay.check(
@@ -281,9 +285,7 @@ class Automatic:
         s, choice = self.settings, self._choice
         self.fit.estimator = choice.estimator
         s.algorithm, s.bags = choice.algorithm, choice.bags
-        s.rounds, s.bag_size = choice.rounds, choice.bag_size
-        if choice.pilot:  # otherwise the user's schedule is heeded
-            s.schedule = choice.schedule
+        s.rounds, s.bag_size, s.schedule = choice.rounds, choice.bag_size, choice.schedule
 
     def revise(self, trainer: Trainer, coef: _library.Coef) -> None:
         """Look again with what the pilot taught."""

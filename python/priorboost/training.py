@@ -141,6 +141,7 @@ class GLMResult:
     told: dict[str, Any]  # what the model file says of the training, as far as it was known before
     one_row_bags = 0  # among those that were given
     limits: tuple[Array, Array] | None = None  # of the columns
+    method = "paper"
     plan: Any = None
 
     def __init__(self, n_rows: int, rounds: int, n: int, estimator: int) -> None:
@@ -199,7 +200,7 @@ class GLMResult:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave out what is only another look at the memory."""
-        kept = ("told", "one_row_bags", "limits", "plan", "training")
+        kept = ("told", "one_row_bags", "limits", "method", "plan", "training")
         state = {name: value for name, value in vars(self).items() if name in kept}
         return GLMResult._of, (self._size, bytes(self._memory), state)
 

@@ -55,23 +55,34 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
     return train_oracle_check(a, err);
 }
 
-/* A run without any choice of how to ask plans for itself.  The paper's rounded answers are not for
- * the estimator that plans are made for. */
-static pboost_status settle_automatic(train_arguments *a, pboost_error *err)
+/* The method that was asked for, or the one that the other options belong to: an algorithm, the event
+ * estimator and rounded answers, which no other estimator takes, are the paper's. */
+static pboost_status settle_method(train_arguments *a, pboost_error *err)
 {
-    bool chosen = a->algorithm != NULL || a->estimator != NULL || a->bags != NULL || a->rounds > 0;
-    if (a->automatic && (chosen || a->bag_size > 0))
-        return pboost_fail(err, PBOOST_INVALID,
-                           "--auto chooses algorithm, estimator, bags, their size and rounds by "
-                           "itself; leave those options out");
-    if (a->automatic && a->round)
-        return pboost_fail(err, PBOOST_INVALID,
-                           "--auto cannot be used with --round: the plan is for unrounded means");
-    if (a->automatic && a->bag != NULL)
-        return pboost_fail(
-            err, PBOOST_INVALID,
-            "--auto makes no sense with --bag: the bags and their answers are given");
-    a->automatic = a->automatic || (!chosen && !a->round && a->bag_size == 0 && a->bag == NULL);
+    bool paper = a->method != NULL && strcmp(a->method, "paper") == 0;
+    bool event = a->estimator != NULL && strcmp(a->estimator, "event") == 0;
+    const char *says_auto = a->automatic ? "--auto" : "--method auto";
+    const struct {
+        bool given;
+        const char *option, *value;
+    } of_paper[] = {{paper, "--method", " paper"},
+                    {a->algorithm != NULL, "--algorithm ", a->algorithm},
+                    {event, "--estimator event", ""},
+                    {a->round, "--round", ""}};
+
+    if (a->method != NULL && !paper && strcmp(a->method, "auto") != 0)
+        return pboost_fail(err, PBOOST_INVALID, "--method is '%s'; it must be auto or paper",
+                           a->method);
+    bool said = a->automatic || (a->method != NULL && !paper);
+    a->automatic = true;
+    for (size_t i = 0; i < sizeof of_paper / sizeof *of_paper; i++) {
+        if (of_paper[i].given && said)
+            return pboost_fail(
+                err, PBOOST_INVALID, "%s and %s%s contradict each other: %s; leave one of them out",
+                says_auto, of_paper[i].option, of_paper[i].value,
+                i == 0 ? "a run has one method" : "the latter belongs to --method paper");
+        a->automatic = a->automatic && !of_paper[i].given;
+    }
     return PBOOST_OK;
 }
 
@@ -106,7 +117,7 @@ static pboost_status choose_estimator(train_result *result, const train_argument
     pboost_fit_options *fit = &result->fit_options;
 
     result->given = a->bag != NULL;
-    result->estimator = result->given || a->automatic ? PBOOST_AGGREGATE : PBOOST_EVENT;
+    result->estimator = a->automatic ? PBOOST_AGGREGATE : PBOOST_EVENT;
     if (a->estimator != NULL)
         TRY(pboost_estimator_parse(&result->estimator, a->estimator, err));
     if (a->round && result->estimator != PBOOST_EVENT)
@@ -165,6 +176,14 @@ static pboost_status choose_settings(train_result *result, const train_arguments
         FAIL(err, PBOOST_INVALID, "--bag-size is %zu; it must be at least --min-bag, %zu",
              a->bag_size, a->min_bag);
     o->bag_size = a->bag_size;
+    result->fixed = (pboost_fixed){.rounds = a->rounds,
+                                   .bag_size = a->bag_size,
+                                   .has_estimator = a->estimator != NULL,
+                                   .has_bags = a->bags != NULL,
+                                   .has_schedule = a->schedule != NULL,
+                                   .estimator = result->estimator,
+                                   .bags = o->bags,
+                                   .schedule = o->schedule};
     o->seed = a->seed;
     o->threads = a->threads;
     if (a->oracle != NULL) /* it has its own rules */
@@ -223,7 +242,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
                                             : pboost_rounds_default(data.rows, data.cols, k);
     result.options.row_key = data.row_key;
     result.options.prior_score = data.prior_score;
-    if (a->automatic)
+    if (a->automatic && a->bag == NULL)
         TRY(train_auto_choose(&result, a, &data, err));
     if (a->out != NULL) /* before any label is spent */
         TRY(pboost_output_open(&output, a->out, err));
@@ -302,22 +321,28 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--family", CLI_FAMILIES, cli_read_family, &a.family, &a.has_family, "of the labels"},
         {"--min-bag", "K", cli_read_count, &a.min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
+        {"--method", "auto|paper", cli_read_text, &a.method, NULL,
+         "auto (default): plan (see 'priorboost plan') and run what\n"
+         "is recommended; options that are set are kept, and the\n"
+         "plan chooses the rest;\n"
+         "paper: PriorBoost.  --algorithm, --estimator event and\n"
+         "--round imply it"},
+        {"--auto", NULL, NULL, &a.automatic, NULL, "the same as --method auto"},
         {"--bag-size", "S", cli_read_count, &a.bag_size, NULL,
-         "ask for bags of at least S >= K rows; default K"},
-        {"--auto", NULL, NULL, &a.automatic, NULL,
-         "plan (see 'priorboost plan') and run what is recommended;\n"
-         "the default where none of --algorithm, --estimator,\n"
-         "--bags and --rounds is given"},
+         "ask for bags of at least S >= K rows;\n"
+         "auto: planned; paper: default K"},
         {"--algorithm", "priorboost|oneshot|pbprefix", cli_read_text, &a.algorithm, NULL,
-         "priorboost (default): train on the last slice only;\n"
+         "paper: priorboost (default): train on the last slice only;\n"
          "oneshot: one round of random bags;\n"
          "pbprefix: train on all slices so far"},
         {"--estimator", "event|aggregate|interpolated|cv", cli_read_text, &a.estimator, NULL,
-         "event (default): every row's target is its bag's answer;\n"
-         "aggregate: each bag's mean prediction is fitted to its\n"
-         "answer: no bias, standard errors, answers of all rounds;\n"
+         "aggregate (default of auto and for given bags): each\n"
+         "bag's mean prediction is fitted to its answer: no bias,\n"
+         "standard errors, answers of all rounds;\n"
+         "event (default of paper): every row's target is its\n"
+         "bag's answer;\n"
          "interpolated: between the unweighted bag-level loss\n"
-         "and event; cv: the one of these that foretells bags left\n"
+         "and event; cv: the one of these that predicts bags left\n"
          "out of the fit best"},
         {"--rho", "R", cli_read_not_negative, &a.rho, &a.has_rho,
          "interpolated: 0 is bag-level, 1 is event; default 0.5"},
@@ -325,13 +350,16 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "aggregate: model (default), or sandwich, which does not\n"
          "rely on the model's variances"},
         {"--bags", "prior|random|features|hybrid", cli_read_text, &a.bags, NULL,
-         "prior (default): optimal for the last round's predictions;\nrandom;\n"
+         "auto: planned, features or hybrid; paper: default prior.\n"
+         "prior: optimal for the last round's predictions;\nrandom;\n"
          "features: apart in every direction of the features;\n"
          "hybrid: features and the last round's predictions"},
         {"--rounds", "T", cli_read_count, &a.rounds, NULL,
-         "default: the largest power of two <= 16 that leaves\nmax(K, 20 features) rows a round"},
+         "auto: planned; paper: default the largest power of two\n"
+         "<= 16 that leaves max(S, 20 features) rows a round, else 1"},
         {"--schedule", "equal|geometric", cli_read_text, &a.schedule, NULL,
-         "equal (default) slices, or geometric: growing 16-fold"},
+         "equal (default) slices, or geometric: growing 16-fold;\n"
+         "auto: also geometric where it learns from a first round"},
         {"--prior", "FILE", cli_read_text, &a.prior, NULL,
          "a model whose predictions make the bags of round 1"},
         {"--epsilon", "E", cli_read_epsilon, &a.epsilon, NULL,
@@ -345,9 +373,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--round", NULL, NULL, &a.round, NULL,
          "logistic: answers are rounded to 0 or 1, as in the paper"},
         {"--l2", "L", read_l2, &a.l2, NULL,
-         "adds (L/2) |theta|^2 to the sum of losses; default 1;\n"
-         "aggregate: by family, on features standardised;\n"
-         "cv: by cross-validation over bags (aggregate)"},
+         "adds (L/2) |theta|^2 to the sum of losses;\n"
+         "default 1; aggregate: by default one that depends on the\n"
+         "family, on standardised features; cv: chosen by\n"
+         "cross-validation over bags (aggregate)"},
         {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit none"},
         {"--test", "FILE", cli_read_text, &a.test, NULL, "report the loss on it after every round"},
         {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
@@ -386,7 +415,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         return PBOOST_OK;
     TRY(require_options(&a, err));
     TRY(refuse_with_bags(&a, err));
-    TRY(settle_automatic(&a, err));
+    TRY(settle_method(&a, err));
     TRY(train(cli, &a, err));
 done:
     cli_list_free(&a.exclude);

@@ -173,8 +173,8 @@ static pboost_status write_plans(FILE *out, const run_record *runs, size_t n, pb
     }
     if (rows == 0) {
         page_paragraph(out,
-                       "No run planned: --auto, or none of --algorithm, --estimator, --bags and "
-                       "--rounds, has train plan first.");
+                       "No run was planned: train plans with --method auto, its default, unless "
+                       "the bags are given.");
         goto done;
     }
     page_paragraph(out,

@@ -19,7 +19,8 @@ typedef struct train_arguments {
 
     pboost_family family;
     bool has_family;
-    bool automatic; /* plan, and run what the plan recommends */
+    const char *method;
+    bool automatic; /* method auto; with given bags there is nothing to plan */
     bool no_labels; /* the label column, if any, is not read: a plan needs none */
     const char *algorithm, *estimator, *bags, *schedule;
     size_t min_bag, bag_size, rounds;
@@ -98,6 +99,7 @@ typedef struct train_result {
     pboost_estimator estimator;
     bool given; /* the bags were */
     pboost_fit_options fit_options;
+    pboost_fixed fixed;                        /* what the command line says of how to ask */
     double *covariance;                        /* in the units of the file; NULL: unknown */
     double *bag_deviance, *bag_deviance_ahead; /* by round: after it, and foretold before it */
     pboost_coef *path;                         /* by round, in the units of the file */
@@ -111,7 +113,7 @@ typedef struct train_result {
     bool simulated;
     size_t unavailable, same_unit; /* rows left out */
     double seconds;
-    pboost_choice choice; /* with --auto */
+    pboost_choice choice; /* with method auto, but for given bags */
 } train_result;
 
 void train_result_free(train_result *result);
@@ -126,7 +128,7 @@ pboost_status train_run_given(train_result *result, const train_data *data, pboo
 pboost_status train_test_losses(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err);
 
-/* Plans and sets options and estimator to what the plan recommends. */
+/* Plans what the command line leaves open and sets options and estimator to what is recommended. */
 pboost_status train_auto_choose(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err);
 json_t *train_describe_plan(const train_result *result);

@@ -1,4 +1,4 @@
-/* priorboost train --auto: run what the planner recommends. */
+/* priorboost train --method auto: run what the planner recommends. */
 #include "train.h"
 
 static pboost_plan_options plan_options(const train_result *result, const train_arguments *a)
@@ -10,6 +10,7 @@ static pboost_plan_options plan_options(const train_result *result, const train_
     o.l2 = a->l2;
     o.seed = a->seed;
     o.threads = a->threads;
+    o.fixed = result->fixed;
     return o;
 }
 
@@ -19,8 +20,7 @@ static void follow(train_result *result)
     result->estimator = choice->estimator;
     result->options.algorithm = choice->algorithm;
     result->options.bags = choice->bags;
-    if (choice->pilot) /* otherwise --schedule is heeded */
-        result->options.schedule = choice->schedule;
+    result->options.schedule = choice->schedule;
     result->options.rounds = choice->rounds;
     result->options.bag_size = choice->bag_size;
 }

@@ -24,6 +24,11 @@ static const char *algorithm_in_use(const train_result *r)
     return r->given ? "given" : pboost_algorithm_name(r->options.algorithm);
 }
 
+static const char *method_in_use(const train_arguments *a)
+{
+    return a->automatic ? "auto" : "paper";
+}
+
 /* Of column j, or of the intercept for j == cols; NaN where unknown. */
 static double standard_error(const train_result *r, size_t cols, size_t j)
 {
@@ -108,8 +113,9 @@ pboost_status train_print(cli_context *cli, const train_arguments *a, const trai
     tell_warnings(cli, a, r);
     if (cli->quiet)
         return PBOOST_OK;
-    printf("%s, %s, %s estimator, %s bags of at least %zu, ", pboost_family_name(a->family),
-           algorithm_in_use(r), pboost_estimator_name(r->estimator), strategy_in_use(r),
+    printf("%s, method %s, %s, %s estimator, %s bags of at least %zu, ",
+           pboost_family_name(a->family), method_in_use(a), algorithm_in_use(r),
+           pboost_estimator_name(r->estimator), strategy_in_use(r),
            r->options.bag_size > 0 ? r->options.bag_size : r->rules.min_bag);
     if (r->rules.epsilon.den > 0)
         printf("epsilon %g%s\n", pboost_rational_value(r->rules.epsilon),
@@ -166,15 +172,15 @@ static json_t *describe_columns(const pboost_encoding *encoding)
 
 static json_t *describe_run(const train_arguments *a, const train_result *r)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:f, s:b, s:I}", "family",
-                     pboost_family_name(a->family), "algorithm", algorithm_in_use(r), "estimator",
-                     pboost_estimator_name(r->estimator), "bags", strategy_in_use(r), "schedule",
-                     pboost_schedule_name(r->options.schedule), "min_bag",
-                     (json_int_t)r->rules.min_bag, "bag_size",
-                     (json_int_t)(r->options.bag_size > 0 ? r->options.bag_size : r->rules.min_bag),
-                     "rounds", (json_int_t)r->rounds, "rows_spent", (json_int_t)r->rows_spent,
-                     "epsilon", cli_json_epsilon(r->rules.epsilon), "l2", r->fit.l2, "simulated",
-                     (int)r->simulated, "seed", (json_int_t)a->seed);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:f, s:b, s:I}", "family",
+        pboost_family_name(a->family), "method", method_in_use(a), "algorithm", algorithm_in_use(r),
+        "estimator", pboost_estimator_name(r->estimator), "bags", strategy_in_use(r), "schedule",
+        pboost_schedule_name(r->options.schedule), "min_bag", (json_int_t)r->rules.min_bag,
+        "bag_size", (json_int_t)(r->options.bag_size > 0 ? r->options.bag_size : r->rules.min_bag),
+        "rounds", (json_int_t)r->rounds, "rows_spent", (json_int_t)r->rows_spent, "epsilon",
+        cli_json_epsilon(r->rules.epsilon), "l2", r->fit.l2, "simulated", (int)r->simulated, "seed",
+        (json_int_t)a->seed);
 }
 
 static void describe_fit(json_t *report, const train_data *data, const train_result *r)
@@ -225,7 +231,7 @@ pboost_status train_print_json(cli_context *cli, const train_arguments *a, const
     json_object_set_new(report, "theta", cli_json_numbers(coef->theta, coef->n));
     json_object_set_new(report, "intercept", cli_json_number(coef->intercept));
     json_object_set_new(report, "history", describe_history(r));
-    if (a->automatic)
+    if (a->automatic && !r->given)
         json_object_set_new(report, "plan", train_describe_plan(r));
     if (a->test != NULL)
         json_object_set_new(report, "test_loss",
@@ -284,6 +290,7 @@ static json_t *describe_record(const train_arguments *a, const train_data *data,
     if (record == NULL)
         return NULL;
     json_object_set_new(record, "version", json_string(pboost_version()));
+    json_object_set_new(record, "method", json_string(method_in_use(a)));
     json_object_set_new(record, "schedule", json_string(pboost_schedule_name(r->options.schedule)));
     json_object_set_new(
         record, "bag_size",
@@ -295,7 +302,7 @@ static json_t *describe_record(const train_arguments *a, const train_data *data,
     json_object_set_new(record, "remote", json_boolean(a->oracle != NULL));
     json_object_set_new(record, "history", describe_history(r));
     describe_fit(record, data, r);
-    if (a->automatic) {
+    if (a->automatic && !r->given) {
         const pboost_plan *forecast = &r->choice.plan;
         json_t *plan = train_describe_plan(r), *errors = json_array();
         for (size_t j = 0; j < forecast->n_columns && forecast->se != NULL; j++)

@@ -19,16 +19,15 @@ static size_t pilot_rows(size_t rows)
     return rows / PILOT_PART;
 }
 
-static void follow(pboost_choice *choice)
+static void follow(pboost_choice *choice, const pboost_fixed *fixed)
 {
     const pboost_plan_point *point = &choice->plan.point[choice->plan.best];
-    choice->estimator = point->estimator;
+    choice->estimator = fixed->has_estimator ? fixed->estimator : point->estimator;
     choice->bags = point->bags;
     choice->rounds = point->rounds;
     choice->bag_size = choice->planned_bag_size = point->bag_size;
-    choice->schedule = PBOOST_EQUAL;
-    /* Nothing is forgotten: the aggregate estimator pools the answers of all rounds. */
-    choice->algorithm = point->estimator == PBOOST_AGGREGATE ? PBOOST_PBPREFIX : PBOOST_PRIORBOOST;
+    choice->schedule = fixed->has_schedule ? fixed->schedule : PBOOST_EQUAL;
+    choice->algorithm = PBOOST_PBPREFIX; /* the answers of all rounds are used */
 }
 
 /* Whether so many bags of that size would tell more than is assumed: of the dispersion, or of the
@@ -45,15 +44,19 @@ static bool can_tell(const pboost_choice *choice, const pboost_plan_options *o, 
     return of_phi || of_error;
 }
 
-/* Sets a first round apart, of bags as near to those recommended as it has enough of. */
+/* Sets a first round apart, of bags as near to those recommended as it has enough of.  What it is for
+ * is the size of the other bags: there is none where that, the rounds or equal slices are fixed. */
 static void set_pilot(pboost_choice *choice, const pboost_matrix *x, const pboost_plan_options *o)
 {
     const pboost_rules *rules = &o->rules;
+    const pboost_fixed *fixed = &o->fixed;
     size_t least = PILOT_BAGS_PER_WEIGHT * (x->cols + 1), size = choice->bag_size;
+    bool open = fixed->rounds == 0 && fixed->bag_size == 0 &&
+                !(fixed->has_schedule && fixed->schedule != PBOOST_GEOMETRIC);
     least = least > PILOT_LEAST_BAGS ? least : PILOT_LEAST_BAGS;
     while (size > rules->min_bag && pilot_rows(x->rows) / size < least)
         size = size / 2 > rules->min_bag ? size / 2 : rules->min_bag;
-    choice->pilot = choice->estimator == PBOOST_AGGREGATE && rules->epsilon.den > 0 &&
+    choice->pilot = open && choice->estimator == PBOOST_AGGREGATE && rules->epsilon.den > 0 &&
                     choice->rounds == 1 && pilot_rows(x->rows) / size >= least &&
                     can_tell(choice, o, size, pilot_rows(x->rows) / size);
     if (!choice->pilot)
@@ -79,7 +82,7 @@ pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, con
         o.belief.mean = (i == 0 ? 0.0 : o.belief.mean) + prior_score[i] / (double)x->rows;
     }
     TRY(pboost_plan_make(&out->plan, x, offset, &o, err));
-    follow(out);
+    follow(out, &o.fixed);
     set_pilot(out, x, &o);
 done:
     return st;
@@ -129,7 +132,7 @@ pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *traine
     const pboost_plan_point *best = &choice->plan.point[choice->plan.best];
     size_t rest = x->rows - pilot_rows(x->rows);
     choice->bag_size = best->bag_size < rest ? best->bag_size : rest;
-    choice->bags = best->rounds > 1 ? PBOOST_BAGS_HYBRID : best->bags;
+    choice->bags = best->bags;
     TRY(pboost_trainer_ask_for(trainer, choice->bags, choice->bag_size, err));
 done:
     return st;

@@ -17,6 +17,7 @@
 
 #include "family.h"
 #include "matrix.h"
+#include "schedule.h"
 #include "try.h"
 #include "watch.h"
 
@@ -34,9 +35,9 @@
 typedef struct {
     pboost_estimator estimator;
     pboost_strategy bags;
-    size_t rounds; /* 0: the trainer's default */
-    bool improves; /* bags are more alike within the larger the table */
-    bool shown;    /* to compare with; never the best */
+    size_t rounds;        /* 0: the trainer's default */
+    bool improves;        /* bags are more alike within the larger the table */
+    bool comparison_only; /* never the best */
 } manner;
 
 static const manner MANNERS[] = {
@@ -48,6 +49,30 @@ static const manner MANNERS[] = {
     {PBOOST_EVENT, PBOOST_BAGS_PRIOR, 0, false, true},
 };
 #define N_MANNERS (sizeof MANNERS / sizeof *MANNERS)
+
+/* Those that the caller's own choices leave open.  What is otherwise for comparison only is a candidate
+ * where the caller has chosen its bags; out holds N_MANNERS. */
+static size_t open_manners(manner *out, const pboost_plan_options *o)
+{
+    const pboost_fixed *fixed = &o->fixed;
+    size_t n = 0;
+    for (size_t i = 0; i < N_MANNERS; i++) {
+        manner m = MANNERS[i];
+        if (fixed->has_bags ? m.bags != fixed->bags || m.estimator == PBOOST_EVENT
+                            : o->brief && m.comparison_only)
+            continue;
+        m.comparison_only = m.comparison_only && !fixed->has_bags;
+        if (fixed->rounds > 0)
+            m.rounds = fixed->rounds;
+        bool twice = n > 0 && out[n - 1].bags == m.bags && out[n - 1].estimator == m.estimator &&
+                     (out[n - 1].rounds == m.rounds || o->brief);
+        /* In one round there is no model to make hybrid bags with: they are bags by features. */
+        bool by_features = m.bags == PBOOST_BAGS_HYBRID && m.rounds == 1 && !fixed->has_bags;
+        if (!twice && !by_features)
+            out[n++] = m;
+    }
+    return n;
+}
 
 /* ---- What is believed ---------------------------------------------------------------------- */
 
@@ -177,20 +202,40 @@ static pboost_status slice_bags(pboost_bags *out, const planner *p, const manner
                                o->threads, o->watch, err);
 }
 
+static pboost_schedule schedule_of(const planner *p)
+{
+    const pboost_fixed *fixed = &p->options->fixed;
+    return fixed->has_schedule ? fixed->schedule : PBOOST_EQUAL;
+}
+
+/* Bags by the prior alone are forecast with the prior taken for right, which under noise it is not:
+ * forecasts were ten times too good.  Where the caller wants such bags, they are taken for random
+ * ones, which they are at least as good as. */
+static bool taken_for_random(const planner *p, const manner *how)
+{
+    return how->bags == PBOOST_BAGS_PRIOR && p->options->rules.epsilon.den > 0;
+}
+
 /* The bags of all rounds over the first `rows` of the order. */
 static pboost_status make_bags(pboost_bags *out, const planner *p, const manner *how, size_t rows,
                                size_t bag_size, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_bags part = {0};
+    manner m = *how;
+    size_t *start = NULL;
 
     *out = (pboost_bags){0};
+    if (taken_for_random(p, how))
+        m.bags = PBOOST_BAGS_RANDOM;
+    NEED(start = pboost_alloc(m.rounds + 1, sizeof *start), err);
+    TRY(pboost_schedule_slices(start, schedule_of(p), rows, m.rounds, bag_size, err));
     NEED(out->row = pboost_alloc(rows, sizeof *out->row), err);
     NEED(out->start = pboost_alloc(rows / bag_size + 1, sizeof *out->start), err);
     out->start[0] = 0;
-    for (size_t t = 0; t < how->rounds; t++) {
-        size_t first = rows * t / how->rounds, n = rows * (t + 1) / how->rounds - first;
-        TRY(slice_bags(&part, p, how, first, n, bag_size, t > 0, err));
+    for (size_t t = 0; t < m.rounds; t++) {
+        size_t first = start[t], n = start[t + 1] - first;
+        TRY(slice_bags(&part, p, &m, first, n, bag_size, t > 0, err));
         for (size_t i = 0; i < n; i++)
             out->row[first + i] = p->order.row[first + part.row[i]];
         for (size_t b = 1; b <= part.n_bags; b++)
@@ -201,9 +246,24 @@ static pboost_status make_bags(pboost_bags *out, const planner *p, const manner 
     out->n_rows = rows;
 done:
     pboost_bags_free(&part);
+    free(start);
     if (st != PBOOST_OK)
         pboost_bags_free(out);
     return st;
+}
+
+static bool fits(const planner *p, size_t rows, size_t rounds, size_t bag_size)
+{
+    return pboost_schedule_check(schedule_of(p), rows, rounds, bag_size, NULL) == PBOOST_OK;
+}
+
+/* How many rows to forecast on: the sample, or more where it is too small for such bags. */
+static size_t rows_for(const planner *p, size_t rows, size_t rounds, size_t bag_size)
+{
+    size_t want = LEAST_BAGS * 8 * bag_size;
+    if (want > rows)
+        rows = want < p->n ? want : p->n;
+    return fits(p, rows, rounds, bag_size) ? rows : p->n;
 }
 
 /* ---- Points ---------------------------------------------------------------------------------- */
@@ -253,18 +313,19 @@ static pboost_status add_points(pboost_plan *plan, planner *p, const manner *how
     const pboost_plan_options *o = p->options;
     pboost_bags bags = {0};
     manner m = *how;
-    size_t rows = plan->sample_rows, want = LEAST_BAGS * 8 * bag_size;
     double excess = NAN;
     pboost_forecast forecast = PBOOST_FORECAST_INFORMATION;
 
     TRY(pboost_watch_check(o->watch, err));
-    if (m.bags == PBOOST_BAGS_FEATURES && m.rounds > 1 && bag_size > o->rules.min_bag)
-        goto done; /* shown once, to tell that rounds do not help */
+    if (m.bags == PBOOST_BAGS_FEATURES && m.comparison_only && bag_size > o->rules.min_bag)
+        goto done; /* once is enough to tell that rounds do not help */
     if (m.rounds == 0)
         m.rounds = pboost_rounds_default(p->n, p->x->cols, bag_size);
-    if (want > rows)
-        rows = want < p->n ? want : p->n;
-    if (rows / m.rounds < bag_size)
+    while (o->fixed.has_bags && o->fixed.rounds == 0 && m.rounds > 1 &&
+           !fits(p, p->n, m.rounds, bag_size))
+        m.rounds /= 2; /* there is nothing else to recommend */
+    size_t rows = rows_for(p, plan->sample_rows, m.rounds, bag_size);
+    if (!fits(p, rows, m.rounds, bag_size))
         goto done;
     if (m.estimator == PBOOST_EVENT)
         TRY(pboost_plan_event(&excess, &forecast, p, rows, m.rounds, bag_size, err));
@@ -281,13 +342,13 @@ static pboost_status add_points(pboost_plan *plan, planner *p, const manner *how
                                      .forecast = forecast,
                                      .excess = excess,
                                      .cautious = excess,
-                                     .se = NAN};
+                                     .se = NAN,
+                                     .comparison_only = m.comparison_only};
         double repeat = (double)p->n / (double)rows;
         forecast_bags f = {
             .bags = &bags, .repeat = repeat, .levels = m.improves ? log2(repeat) : 0.0};
-        /* The theorems know no noise; and bags by the prior alone are forecast with the prior taken for
-         * right, which under noise it is not: forecasts were ten times too good. */
-        if (m.bags == PBOOST_BAGS_PRIOR && point->epsilon.den > 0)
+        /* The theorems know no noise; for the others see taken_for_random. */
+        if (m.bags == PBOOST_BAGS_PRIOR && point->epsilon.den > 0 && !o->fixed.has_bags)
             continue;
         if (m.estimator != PBOOST_EVENT)
             TRY(aggregate_point(point, p, &f, err));
@@ -311,7 +372,12 @@ static bool same_manner(const pboost_plan_point *a, const pboost_plan_point *b)
     return a->estimator == b->estimator && a->bags == b->bags && a->rounds == b->rounds;
 }
 
-/* The least of either figure over all points of one epsilon, by whatever points. */
+static bool is_candidate(const pboost_plan_point *point, pboost_rational epsilon)
+{
+    return !point->comparison_only && same_epsilon(point->epsilon, epsilon);
+}
+
+/* The least of either figure over all candidates, by whatever points. */
 typedef struct {
     double excess, cautious;
 } least_losses;
@@ -337,16 +403,16 @@ static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
     double least_regret = INFINITY;
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < plan->n_points; i++)
-        if (same_epsilon(point[i].epsilon, epsilon)) {
+        if (is_candidate(&point[i], epsilon)) {
             least.excess = fmin(least.excess, point[i].excess);
             least.cautious = fmin(least.cautious, point[i].cautious);
         }
     for (size_t i = 0; i < plan->n_points; i++)
-        if (same_epsilon(point[i].epsilon, epsilon))
+        if (is_candidate(&point[i], epsilon))
             least_regret = fmin(least_regret, regret(&point[i], least));
     for (size_t i = 0; i < plan->n_points; i++) {
         double of_point = regret(&point[i], least);
-        if (!same_epsilon(point[i].epsilon, epsilon) || !(of_point * CLEARLY <= least_regret))
+        if (!is_candidate(&point[i], epsilon) || !(of_point * CLEARLY <= least_regret))
             continue;
         if (best == SIZE_MAX ||
             (same_manner(&point[i], &point[best]) && of_point < regret(&point[best], least)))
@@ -366,7 +432,9 @@ static void explain(pboost_plan *plan, const planner *p)
             same_epsilon(other->epsilon, best->epsilon))
             smallest = other;
     }
-    if (best->bag_size > k)
+    const pboost_fixed *fixed = &p->options->fixed;
+    bool chosen = fixed->rounds > 0 || fixed->bag_size > 0 || fixed->has_bags;
+    if (best->bag_size > k && fixed->bag_size == 0)
         snprintf(plan->reason, sizeof plan->reason,
                  "the noise outweighs what larger bags lose: bags of %zu are forecast an excess "
                  "loss of %.3g, bags of %zu one of %.3g",
@@ -374,9 +442,13 @@ static void explain(pboost_plan *plan, const planner *p)
     else
         snprintf(plan->reason, sizeof plan->reason,
                  "%s bags of %zu are forecast an excess loss of %.3g, %.2g times that with all "
-                 "labels; nothing else is clearly better",
+                 "labels; nothing else%s is clearly better",
                  pboost_strategy_name(best->bags), best->bag_size, best->excess,
-                 best->excess / plan->all_labels);
+                 best->excess / plan->all_labels, chosen ? " that the options allow" : "");
+    size_t used = strlen(plan->reason);
+    if (fixed->has_estimator && fixed->estimator != PBOOST_AGGREGATE)
+        snprintf(plan->reason + used, sizeof plan->reason - used,
+                 " (forecasts are those of the aggregate estimator)");
 }
 
 static void warn(pboost_plan *plan)
@@ -424,8 +496,8 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
     if (best->estimator != PBOOST_AGGREGATE)
         goto done;
     manner how = {best->estimator, best->bags, best->rounds, false, false};
-    size_t rows = plan->sample_rows < p->n ? plan->sample_rows : p->n;
-    if (rows / best->rounds < best->bag_size)
+    size_t rows = plan->sample_rows;
+    if (!fits(p, rows, best->rounds, best->bag_size))
         rows = p->n;
     TRY(make_bags(&bags, p, &how, rows, best->bag_size, err));
     double repeat = (double)p->n / (double)rows;
@@ -469,6 +541,7 @@ static pboost_status check(const pboost_matrix *x, const double *offset,
     pboost_status st = PBOOST_OK;
     pboost_samples samples = {.x = x, .n = x->rows};
     pboost_rules rules = o->rules;
+    const pboost_fixed *fixed = &o->fixed;
 
     if (o->struct_size != sizeof *o)
         FAIL(err, PBOOST_INVALID,
@@ -487,6 +560,15 @@ static pboost_status check(const pboost_matrix *x, const double *offset,
         if (!isfinite(offset[i]))
             FAIL(err, PBOOST_BAD_DATA, "the offset of row %zu is %g; it must be finite", i,
                  offset[i]);
+    if (fixed->has_estimator && fixed->estimator == PBOOST_EVENT)
+        FAIL(err, PBOOST_INVALID, "a plan is not for the event estimator");
+    if (fixed->bag_size > 0 && fixed->bag_size < o->rules.min_bag)
+        FAIL(err, PBOOST_REFUSED,
+             "bag_size is %zu, but the oracle answers no bag of fewer than %zu rows",
+             fixed->bag_size, o->rules.min_bag);
+    TRY(pboost_schedule_check(fixed->has_schedule ? fixed->schedule : PBOOST_EQUAL, x->rows,
+                              fixed->rounds > 0 ? fixed->rounds : 1,
+                              fixed->bag_size > 0 ? fixed->bag_size : o->rules.min_bag, err));
     TRY(check_belief(&o->belief, x->cols, err));
 done:
     return st;
@@ -507,10 +589,14 @@ done:
     return st;
 }
 
-/* Sizes k, 2k, 4k, ... as long as there are enough bags. */
-static size_t bag_sizes(size_t *size, size_t n, size_t cols, size_t k)
+/* Sizes k, 2k, 4k, ... as long as there are enough bags; k alone where nothing speaks for larger
+ * ones: only noise makes them better. */
+static size_t bag_sizes(size_t *size, size_t n, size_t cols, const pboost_plan_options *o)
 {
-    size_t count = 0, least = BAGS_PER_WEIGHT * (cols + 1);
+    size_t count = 0, least = BAGS_PER_WEIGHT * (cols + 1), k = o->rules.min_bag;
+    size[0] = o->fixed.bag_size > 0 ? o->fixed.bag_size : k;
+    if (o->fixed.bag_size > 0 || (o->brief && o->rules.epsilon.den == 0 && o->n_epsilon == 0))
+        return 1;
     least = least > LEAST_BAGS ? least : LEAST_BAGS;
     for (size_t s = k; count < MAX_SIZES && (count == 0 || n / s >= least); s *= 2)
         size[count++] = s;
@@ -522,6 +608,7 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const d
 {
     pboost_status st = PBOOST_OK;
     size_t size[MAX_SIZES];
+    manner manners[N_MANNERS];
     planner p = {.options = options, .x = x, .offset = offset, .n = x->rows};
 
     *out = (pboost_plan){.rows = x->rows, .n_columns = x->cols};
@@ -530,14 +617,13 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const d
     TRY(pboost_bags_random(&p.order, p.n, p.n, options->seed, err));
     TRY(believe(&p, out, err));
     TRY(score_rows(&p, err));
-    size_t n_sizes = bag_sizes(size, p.n, x->cols, options->rules.min_bag);
-    if (options->brief && options->rules.epsilon.den == 0 && options->n_epsilon == 0)
-        n_sizes = 1; /* only noise makes larger bags better */
-    size_t most = N_MANNERS * n_sizes * (options->n_epsilon + 1);
-    NEED(out->point = calloc(most, sizeof *out->point), err);
-    for (size_t m = 0; m < N_MANNERS; m++)
-        for (size_t i = 0; i < n_sizes && !(options->brief && MANNERS[m].shown); i++)
-            TRY(add_points(out, &p, &MANNERS[m], size[i], err));
+    size_t n_sizes = bag_sizes(size, p.n, x->cols, options);
+    size_t n_manners = open_manners(manners, options);
+    NEED(out->point = calloc(n_manners * n_sizes * (options->n_epsilon + 1), sizeof *out->point),
+         err);
+    for (size_t m = 0; m < n_manners; m++)
+        for (size_t i = 0; i < n_sizes; i++)
+            TRY(add_points(out, &p, &manners[m], size[i], err));
     TRY(judge(out, &p, err));
 done:
     pboost_bags_free(&p.order);

@@ -71,8 +71,8 @@ static size_t most_rounds(pboost_schedule schedule, size_t rows, size_t least_ro
     return fits;
 }
 
-pboost_status pboost_schedule_slices(size_t *start, pboost_schedule schedule, size_t rows,
-                                     size_t rounds, size_t least_rows, pboost_error *err)
+pboost_status pboost_schedule_check(pboost_schedule schedule, size_t rows, size_t rounds,
+                                    size_t least_rows, pboost_error *err)
 {
     if (rounds == 0)
         return pboost_fail(err, PBOOST_INVALID, "rounds is 0; it must be at least 1");
@@ -81,7 +81,8 @@ pboost_status pboost_schedule_slices(size_t *start, pboost_schedule schedule, si
     if (least_rows == 0)
         return pboost_fail(err, PBOOST_INVALID, "a slice of 0 rows; it must have at least 1");
     if (rows < least_rows)
-        return pboost_fail(err, PBOOST_BAD_DATA, "min_bag is %zu, but the table has %zu rows",
+        return pboost_fail(err, PBOOST_BAD_DATA,
+                           "the bags are to have at least %zu rows, but the table has %zu rows",
                            least_rows, rows);
     if (rounds > rows || smallest_slice(schedule, rows, rounds) < least_rows)
         return pboost_fail(err, PBOOST_BAD_DATA,
@@ -89,9 +90,16 @@ pboost_status pboost_schedule_slices(size_t *start, pboost_schedule schedule, si
                            "most %zu rounds",
                            rounds, rows, pboost_schedule_name(schedule), least_rows,
                            most_rounds(schedule, rows, least_rows));
-    for (size_t t = 0; t <= rounds; t++)
-        start[t] = BORDER[schedule](rows, rounds, t);
     return PBOOST_OK;
+}
+
+pboost_status pboost_schedule_slices(size_t *start, pboost_schedule schedule, size_t rows,
+                                     size_t rounds, size_t least_rows, pboost_error *err)
+{
+    pboost_status st = pboost_schedule_check(schedule, rows, rounds, least_rows, err);
+    for (size_t t = 0; st == PBOOST_OK && t <= rounds; t++)
+        start[t] = BORDER[schedule](rows, rounds, t);
+    return st;
 }
 
 size_t pboost_rounds_default(size_t rows, size_t features, size_t min_bag)

@@ -66,8 +66,6 @@ within 0.9 1.3 "$(field test_loss)"
 train --auto --epsilon 0.0001 --bounds=-16,16
 says "warning: no way of asking"
 grep -q '"no way of asking' stdout || fail "a hopeless plan is not among the warnings"
-train --rounds 4
-[ "$(field estimator)" = event ] || fail "a choice is overruled"
 
 # ---- noise that drowns even the mean: the training ends, with a constant model and a warning ----
 priorboost generate --family poisson --rows 3000 --features 3 --seed 2 --out counts.csv
@@ -94,6 +92,11 @@ expect 3 priorboost plan --data d.csv --label y --family linear --min-bag 30000
 says "min_bag is 30000, but the table has 10000 rows"
 expect 3 priorboost plan --data d.csv --family linear --min-bag 16 --prior prior.json
 says "a plan needs a prior with the columns of the table"
-expect 2 priorboost train --data d.csv --label y --family linear --min-bag 16 --auto --rounds 2
-says "--auto chooses"
+
+# ---- what plan recommends is what train runs, also where the paper's estimator is forecast to be better ----
+priorboost generate --family poisson --rows 500 --features 8 --seed 1 --out small.csv
+expect 0 priorboost plan --data small.csv --label y --family poisson --min-bag 64 --json
+recommended="$(field recommended.estimator) $(field recommended.bags) $(field recommended.rounds)"
+expect 0 priorboost train --data small.csv --label y --family poisson --min-bag 64 --json
+[ "$(field estimator) $(field bags) $(field rounds)" = "$recommended" ] || fail "plan recommends $recommended"
 finish

@@ -6,12 +6,12 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 priorboost generate --family logistic --rows 16000 --features 4 --seed 1 --out d.csv \
     --test-rows 4000 --test-out t.csv
 train() { expect 0 priorboost train --data d.csv --label y --family logistic --seed 1 --threads 1 "$@"; }
-train --min-bag 32 --rounds 8 --test t.csv --out paper.json
+train --min-bag 32 --method paper --rounds 8 --test t.csv --out paper.json
 train --min-bag 32 --rounds 8 --algorithm pbprefix --test t.csv --out prefix.json
 train --min-bag 32 --test t.csv --out auto.json --report auto.html
 train --min-bag 32 --epsilon 1 --bounds 0,1 --test t.csv --out noisy.json --json
 mv stdout noisy-printed.json
-train --min-bag 1 --rounds 1 --out untested.json
+train --min-bag 1 --method paper --rounds 1 --out untested.json
 
 # ---- the model file tells the same as train --json, and the same whenever it is written ----
 train --min-bag 32 --epsilon 1 --bounds 0,1 --test t.csv --out again.json

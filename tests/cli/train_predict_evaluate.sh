@@ -7,7 +7,7 @@ priorboost generate --family linear --rows 65536 --features 8 --noise 0.1 --seed
     --test-rows 20000 --test-out e.csv --truth t.json
 run() { expect 0 priorboost train --data d.csv --label y --family linear --no-intercept --min-bag 4 \
     --test e.csv --json "$@"; }
-run --rounds 32 --out model.json
+run --method paper --rounds 32 --out model.json
 within 0.0098 0.0105 "$(field history.31.test_loss)"
 [ "$(field rows_spent)" = 65536 ] || fail "rows_spent"
 [ "$(field algorithm) $(field estimator) $(field bags) $(field min_bag) $(field rounds) $(field epsilon)" = \
@@ -31,7 +31,7 @@ python3 -c "import sys; sys.exit(abs($mse/$loss-1) > 1e-9)" || fail "predict and
 
 # ---- same bits for any number of threads ----
 for threads in 1 2 4; do
-    expect 0 priorboost train --data d.csv --label y --family linear --min-bag 8 --rounds 8 \
+    expect 0 priorboost train --data d.csv --label y --family linear --min-bag 8 --method paper --rounds 8 \
         --threads $threads --out threads-$threads.json --quiet
 done
 cmp threads-1.json threads-2.json && cmp threads-1.json threads-4.json || fail "threads change the model"
@@ -53,7 +53,7 @@ poisson --algorithm oneshot
 python3 -c "import sys; sys.exit(not $curated < $(field test_loss) - 0.02)" || fail "poisson: $curated against $(field test_loss)"
 
 # ---- privacy: noise from the seed is reproducible and said to be simulated; from the system it is not ----
-private() { expect 0 priorboost train --data l.csv --label y --family logistic --min-bag 64 --rounds 4 \
+private() { expect 0 priorboost train --data l.csv --label y --family logistic --min-bag 64 --method paper --rounds 4 \
     --epsilon 0.5 --bounds 0,1 --json "$@"; }
 private --seed 7
 first=$(field theta)
@@ -82,7 +82,7 @@ for name, some in (("table.csv", rows[:3000]), ("held.csv", rows[3000:]), ("shuf
         w.writerow(["patient id", "age", "sex", "dose", "logt", "w", "score"])
         w.writerows(some)
 PY
-table() { expect 0 priorboost train --data "$1" --label score --id 'patient id' --family linear --min-bag 2 --rounds 8 \
+table() { expect 0 priorboost train --data "$1" --label score --id 'patient id' --family linear --min-bag 2 --method paper --rounds 8 \
     --exclude logt --weight w --categorical dose --l2 0.001 --standardize --test held.csv --json "${@:2}"; }
 table table.csv --out table.json
 [ "$(field columns)" = '["age", "sex=m", "dose=2", "dose=3"]' ] || fail "columns: $(field columns)"

@@ -617,6 +617,112 @@ static void test_choice_after_a_fit_that_overflows(void **state)
     free_table(&t);
 }
 
+static void assert_kept(const pboost_choice *choice, const pboost_plan_options *o)
+{
+    const pboost_fixed *f = &o->fixed;
+    assert_true(choice->plan.n_points > 0);
+    assert_true(f->rounds == 0 || choice->rounds == f->rounds);
+    assert_true(f->bag_size == 0 || choice->bag_size == f->bag_size);
+    assert_true(!f->has_bags || choice->bags == f->bags);
+    assert_true(!f->has_schedule || choice->schedule == f->schedule);
+    assert_int_equal(choice->estimator, f->has_estimator ? f->estimator : PBOOST_AGGREGATE);
+    assert_int_equal(choice->algorithm, PBOOST_PBPREFIX);
+    for (size_t i = 0; i < choice->plan.n_points; i++) {
+        const pboost_plan_point *p = &choice->plan.point[i];
+        assert_true(f->rounds == 0 || p->rounds == f->rounds);
+        assert_true(f->bag_size == 0 || p->bag_size == f->bag_size);
+        assert_true(!f->has_bags || p->bags == f->bags);
+        assert_true(isfinite(p->excess) && isfinite(p->cautious) && !p->comparison_only);
+    }
+}
+
+/* What the caller has fixed is kept, alone and together, and the rest is planned. */
+static void test_fixed_choices_are_kept(void **state)
+{
+    (void)state;
+    pboost_error err;
+    table t = make_table(PBOOST_LOGISTIC, 1200, 0);
+    const size_t rounds[] = {0, 1, 2, 5}, sizes[] = {0, 30};
+    for (unsigned i = 0; i < 2 * 2 * 4 * 5 * 3 * 2; i++) {
+        unsigned bags = i / 16 % 5, schedule = i / 80 % 3;
+        pboost_choice choice;
+        pboost_plan_options o = plan_options(PBOOST_LOGISTIC, i % 2 ? "2" : NULL, 16);
+        o.fixed.bag_size = sizes[i / 2 % 2];
+        o.fixed.rounds = rounds[i / 4 % 4];
+        o.fixed.has_bags = bags > 0;
+        o.fixed.bags = bags > 0 ? (pboost_strategy)(bags - 1) : PBOOST_BAGS_PRIOR;
+        o.fixed.has_schedule = schedule > 0;
+        o.fixed.schedule = schedule == 2 ? PBOOST_GEOMETRIC : PBOOST_EQUAL;
+        o.fixed.has_estimator = i / 240 % 2;
+        o.fixed.estimator = PBOOST_INTERPOLATED;
+        assert_ok(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), err);
+        assert_kept(&choice, &o);
+        assert_true((strstr(choice.plan.reason, "aggregate estimator") != NULL) ==
+                    o.fixed.has_estimator);
+        if (o.fixed.bag_size > 0) /* the caller's, not the noise's */
+            assert_null(strstr(choice.plan.reason, "outweighs"));
+        pboost_choice_free(&choice);
+    }
+
+    /* No pilot where it could not change the size of the bags, or is not wanted. */
+    free_table(&t);
+    t = make_table(PBOOST_LINEAR, 68000, 0);
+    for (int i = 0; i < 4; i++) {
+        pboost_choice choice;
+        pboost_plan_options o = plan_options(PBOOST_LINEAR, "1", 16);
+        o.fixed.rounds = i == 1;
+        o.fixed.bag_size = i == 2 ? 64 : 0;
+        o.fixed.has_schedule = i == 3;
+        assert_ok(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), err);
+        assert_true(choice.pilot == (i == 0));
+        pboost_choice_free(&choice);
+    }
+    free_table(&t);
+}
+
+/* Fixed bags whose usual number of rounds the table is too small for are asked in fewer. */
+static void test_fixed_bags_of_a_small_table(void **state)
+{
+    (void)state;
+    pboost_error err;
+    table t = make_table(PBOOST_LINEAR, 50, 0);
+    for (int bags = PBOOST_BAGS_PRIOR; bags <= PBOOST_BAGS_HYBRID; bags++) {
+        pboost_choice choice;
+        pboost_plan_options o = plan_options(PBOOST_LINEAR, NULL, 30);
+        o.fixed.has_bags = true;
+        o.fixed.bags = (pboost_strategy)bags;
+        assert_ok(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), err);
+        assert_int_equal(choice.rounds, 1);
+        pboost_choice_free(&choice);
+    }
+    free_table(&t);
+}
+
+static void test_fixed_choices_that_cannot_be(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_choice choice;
+    table t = make_table(PBOOST_LINEAR, 64, 0);
+    pboost_plan_options o = plan_options(PBOOST_LINEAR, NULL, 8);
+    o.fixed.rounds = 9;
+    assert_fails(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), PBOOST_BAD_DATA, err,
+                 "rounds is 9, but 64 rows in equal slices of at least 8 allow at most 8 rounds");
+    o.fixed.rounds = SIZE_MAX;
+    assert_fails(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), PBOOST_BAD_DATA, err,
+                 "allow at most 8 rounds");
+    o.fixed = (pboost_fixed){.bag_size = 65};
+    assert_fails(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), PBOOST_BAD_DATA, err,
+                 "the bags are to have at least 65 rows, but the table has 64 rows");
+    o.fixed = (pboost_fixed){.bag_size = 7};
+    assert_fails(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), PBOOST_REFUSED, err,
+                 "bag_size is 7, but the oracle answers no bag of fewer than 8 rows");
+    o.fixed = (pboost_fixed){.has_estimator = true, .estimator = PBOOST_EVENT};
+    assert_fails(pboost_choice_make(&choice, &t.matrix, NULL, NULL, &o, &err), PBOOST_INVALID, err,
+                 "not for the event estimator");
+    free_table(&t);
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -698,6 +804,9 @@ int main(void)
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_learning_refuses),
         cmocka_unit_test(test_choice_after_a_fit_that_overflows),
+        cmocka_unit_test(test_fixed_choices_are_kept),
+        cmocka_unit_test(test_fixed_bags_of_a_small_table),
+        cmocka_unit_test(test_fixed_choices_that_cannot_be),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
