@@ -577,7 +577,8 @@ class Kept(Learner):
         self.make_tables()
         labels = [(i, int(float(line.split(",")[1]) > 0)) for (i, _), line in
                   zip(self.labels, pathlib.Path(self.folder, "features.csv").read_text().splitlines()[1:])]
-        options = ["--rounds", "4", "--exclude", "b,c", "--checkpoint", f"{self.folder}/c"]
+        options = ["--estimator", "event", "--rounds", "4", "--exclude", "b,c",
+                   "--checkpoint", f"{self.folder}/c"]
         with self.serve(rows=labels, min_bag=2) as service:
             self.train(service, *options, "--l2", "0", code=3)
             self.assertIn("separable", self.said)
