@@ -499,7 +499,8 @@ PBOOST_API pboost_status pboost_estimator_parse(pboost_estimator *out, const cha
 /* The generalised linear model as a learner. */
 typedef struct pboost_glm pboost_glm;
 
-/* x, weight and offset (by row, NULL for none) are borrowed. */
+/* x, weight and offset (by row, NULL for none) are borrowed.  Options that contradict themselves and
+ * values that are not finite are refused here, before any label is spent. */
 PBOOST_API pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x,
                                            const double *weight, const double *offset,
                                            const pboost_fit_options *options, pboost_error *err);

@@ -362,8 +362,8 @@ def test_one_row_of_a_person_takes_part(serve, table, persons, learner, tmp_path
     with (
         pytest.warns(UserWarning, match=r"unit=\.\.\."),
         pytest.raises(pb.PrivacyError, match="unit-repeated"),
-    ):
-        clone(learner).fit(X, oracle=pb.RemoteOracle(url, token), ids=ids)
+    ):  # all rows in one question: it is refused as a whole, and nothing is spent
+        clone(learner).set_params(rounds=1).fit(X, oracle=pb.RemoteOracle(url, token), ids=ids)
     remote = clone(learner).fit(X, oracle=oracle, ids=ids, unit=persons)
     again = clone(learner).fit(X, oracle=oracle, ids=ids, unit=persons)
     assert remote.history_["rows"].sum() == 320

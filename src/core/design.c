@@ -109,6 +109,7 @@ static pboost_status design_make(design *g, pboost_family family, const pboost_m
     if (g->n == 0 || g->d == 0)
         FAIL(err, PBOOST_INVALID, "the bags hold %zu rows of %zu columns; both must be at least 1",
              g->n, g->d);
+    TRY(pboost_samples_check(&g->samples, false, err));
     for (size_t j = 0; j < g->d; j++)
         if (!isfinite(theta[j]))
             FAIL(err, PBOOST_INVALID, "theta[%zu] is %g; it must be finite", j, theta[j]);

@@ -2,7 +2,9 @@
  * the oracle's answers.  It sees labels only as answers. */
 #include <stdlib.h>
 
+#include "aggregate.h"
 #include "estimator.h"
+#include "matrix.h"
 #include "try.h"
 
 struct pboost_glm {
@@ -23,6 +25,42 @@ static bool pools(const pboost_fit_options *o)
     return o->estimator == PBOOST_AGGREGATE || o->estimator == PBOOST_ESTIMATOR_CV;
 }
 
+/* What the fits check of their options, on a bag of one row. */
+static pboost_status check_options(const pboost_fit_options *o, bool weighted, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const size_t start[] = {0, 1};
+    const double zero = 0.0;
+    bag_data bag = {.rows = {.n_bags = 1, .start = start}, .answer = &zero, .noise = &zero};
+
+    TRY(pboost_bag_answers_check(&bag, o, err));
+    if ((unsigned)o->estimator > PBOOST_ESTIMATOR_CV)
+        FAIL(err, PBOOST_INVALID, "estimator %d is unknown", (int)o->estimator);
+    if (o->l2 == PBOOST_L2_CV && o->estimator != PBOOST_AGGREGATE)
+        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
+    if (weighted && o->estimator == PBOOST_INTERPOLATED)
+        FAIL(err, PBOOST_INVALID,
+             "the interpolated estimator takes no weights: a bag's answer is a plain mean");
+done:
+    return st;
+}
+
+static pboost_status check_table(const pboost_samples *all, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_matrix *x = all->x;
+
+    TRY(pboost_samples_check(all, false, err));
+    TRY(pboost_samples_check_weights(all, err));
+    bool one_block = x->type == PBOOST_F64 && x->col_stride == 1 &&
+                     x->row_stride == (ptrdiff_t)x->cols && all->offset == NULL;
+    if (!one_block || !pboost_glm_kernels()->all_finite(x->data, x->rows * x->cols))
+        TRY(pboost_samples_find_nonfinite(all, err));
+done:
+    return st;
+}
+
+/* Whatever a fit would refuse for certain is refused here: when it fits, labels are spent. */
 pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x, const double *weight,
                                 const double *offset, const pboost_fit_options *options,
                                 pboost_error *err)
@@ -31,6 +69,9 @@ pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x, const 
     pboost_glm *glm = NULL;
 
     *out = NULL;
+    pboost_samples all = {.x = x, .n = x->rows, .weight = weight, .offset = offset};
+    TRY(check_options(options, weight != NULL, err));
+    TRY(check_table(&all, err));
     NEED(glm = calloc(1, sizeof *glm), err);
     glm->x = *x;
     glm->weight = weight;

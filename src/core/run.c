@@ -23,6 +23,10 @@ pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x, const dou
 
     *out = (pboost_run){.rounds = options->rounds};
     TRY(pboost_glm_create(&out->glm, x, weight, offset, fit, err));
+    if (oracle->rules.round && fit->estimator != PBOOST_EVENT)
+        FAIL(err, PBOOST_INVALID,
+             "the oracle rounds its answers to 0 or 1; the %s estimator needs means as they are",
+             pboost_estimator_name(fit->estimator));
     pboost_learner learner = pboost_glm_learner(out->glm);
     o.x = x;
     TRY(pboost_trainer_create(&out->trainer, x->rows, oracle, &learner, &o, err));

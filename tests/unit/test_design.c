@@ -393,6 +393,12 @@ static void refuses_bad_input(void **state)
     make(&p, 30, 3, 3, 1);
     p.matrix.cols = 0;
     all_refuse(PBOOST_INVALID, "of 0 columns");
+    make(&p, 30, 3, 3, 1);
+    p.matrix.data = NULL;
+    all_refuse(PBOOST_INVALID, "no feature matrix");
+    make(&p, 30, 3, 3, 1);
+    p.matrix.type = (pboost_type)7;
+    all_refuse(PBOOST_INVALID, "element type 7");
 }
 
 static void refuses_bad_levels(void **state)

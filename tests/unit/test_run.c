@@ -238,6 +238,58 @@ static size_t spend(table *t, size_t patience, pboost_status expected)
 }
 
 /* Bags are made level by level, and a stop before they are asked about spends no label. */
+/* What no fit can use is refused before the first question: a label is spent only once. */
+static void nothing_is_spent_on_what_cannot_be_fitted(void **state)
+{
+    (void)state;
+    table *t = malloc(sizeof *t);
+    double *weight = calloc(ROWS, sizeof *weight), *offset = calloc(ROWS, sizeof *offset);
+    pboost_error err;
+    pboost_run run;
+    table_open(t, PBOOST_LINEAR);
+    pboost_fit_options good = t->fit;
+    pboost_matrix whole = t->matrix;
+
+    t->x[7] = NAN;
+    assert_fails(open(&run, t, &err), PBOOST_BAD_DATA, err, "row 2, column 1 is nan");
+    t->x[7] = 0.0;
+    offset[5] = INFINITY;
+    assert_fails(pboost_run_open(&run, &whole, NULL, offset, &t->oracle, &good, &t->options, &err),
+                 PBOOST_BAD_DATA, err, "the offset of row 5 is inf");
+    assert_fails(pboost_run_open(&run, &whole, weight, NULL, &t->oracle, &good, &t->options, &err),
+                 PBOOST_BAD_DATA, err, "all 3000 weights are 0");
+    t->matrix.cols = 0;
+    assert_fails(open(&run, t, &err), PBOOST_BAD_DATA, err, "no feature columns");
+    t->matrix = whole;
+    t->matrix.data = NULL;
+    assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "no feature matrix");
+    t->matrix = whole;
+    t->fit.tolerance = NAN;
+    assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "tolerance is nan");
+    t->fit = good;
+    t->fit.l2 = PBOOST_L2_CV;
+    assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "l2 by cross-validation");
+    t->fit = good;
+    t->fit.family = (pboost_family)9;
+    assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "9 is no family");
+    t->fit = good;
+    t->fit.estimator = (pboost_estimator)9;
+    assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "estimator 9 is unknown");
+    t->fit.estimator = PBOOST_INTERPOLATED;
+    weight[0] = 1.0;
+    assert_fails(
+        pboost_run_open(&run, &whole, weight, NULL, &t->oracle, &t->fit, &t->options, &err),
+        PBOOST_INVALID, err, "takes no weights");
+    t->fit.estimator = PBOOST_AGGREGATE;
+    t->oracle.rules.round = true;
+    assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "rounds its answers");
+    assert_int_equal(pboost_memory_oracle_rows_spent(t->labels), 0);
+    table_close(t);
+    free(t);
+    free(weight);
+    free(offset);
+}
+
 static void bags_can_be_stopped(void **state)
 {
     (void)state;
@@ -404,6 +456,7 @@ int main(void)
         cmocka_unit_test(a_simulation_is_a_run),
         cmocka_unit_test(an_outcome_is_that_of_a_run),
         cmocka_unit_test(a_run_that_fails_to_open_is_empty),
+        cmocka_unit_test(nothing_is_spent_on_what_cannot_be_fitted),
         cmocka_unit_test(bags_can_be_stopped),
         cmocka_unit_test(fits_can_be_stopped),
         cmocka_unit_test(a_stopped_run_goes_on),
