@@ -16,7 +16,10 @@ while [ $# -gt 0 ]; do
     case $1 in
     --all) all=yes ;;
     --no-pypi) pypi='' ;;
-    --keep) keep=${2:?--keep needs a folder} && shift ;;
+    --keep)
+        [ -n "${2:-}" ] || { echo "fresh: --keep needs a folder" >&2; exit 2; }
+        keep=$2 && shift
+        ;;
     *) echo "fresh: option '$1' is unknown; there are --all, --no-pypi and --keep DIR" >&2 && exit 2 ;;
     esac
     shift
@@ -29,7 +32,7 @@ finish() {
         kill -KILL "$running" 2>/dev/null || true # its namespace, and all that runs in it, ends with it
         wait "$running" 2>/dev/null || true
     fi
-    [ -n "$keep" ] || rm -rf --one-file-system "$root" "$root.apt"
+    [ -n "$keep" ] || rm -rf --one-file-system "$root"
 }
 
 fall_back() {
@@ -66,15 +69,15 @@ carry() { # copies files and folders, where they exist, to the same place in the
 }
 
 make_root() {
-    local release name
+    local release mirrors name options
     release=$(. /etc/os-release && echo "$VERSION_CODENAME")
     apt-get update -qq || true
-    apt-config dump | grep -E '^Acquire::(https?|ftp|Check-Valid-Until|Check-Date|Retries|ForceIPv[46])\b' >"$root.apt" || true
-    # The mirrors of the release; other sources of packages are not what a newcomer has.
-    apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-        sort -u | grep " $release" |
-        mmdebstrap --variant=apt --quiet --aptopt="$root.apt" --setup-hook='cp -a /etc/apt/auth.conf* "$1/etc/apt/"' \
-            "$release" "$root" - || return 1
+    # The machine's mirrors of the release, or else Debian's own; a newcomer has no other sources.
+    mirrors=$(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+        sort -u | grep " $release") || true
+    mapfile -t options < <(apt-config dump | grep -E '^Acquire::(https?|ftp|Check-Valid-Until|Check-Date|Retries|ForceIPv[46])\b')
+    mmdebstrap --variant=apt --quiet "${options[@]/#/--aptopt=}" --setup-hook='cp -a /etc/apt/auth.conf* "$1/etc/apt/" || true' \
+        "$release" "$root" ${mirrors:+-} <<<"$mirrors" || return 1
     chmod 755 "$root" # mktemp lets root alone in
     carry /etc/hosts /etc/resolv.conf /usr/local/share/ca-certificates /etc/ssl/certs/ca-certificates.crt
     [ -z "$pypi" ] || carry /etc/pip.conf /etc/xdg/pip ~/.pip ~/.config/pip
@@ -113,7 +116,8 @@ git clone --quiet --no-hardlinks . "$root/root/priorboost"
 
 if [ -n "$all" ]; then # those with few needs first: what a later one installs does not help them
     commands=('./dev help' './dev build' './dev figures' './dev fuzz 5' './dev format' './dev package' './dev docs'
-        './dev bench --quick' './dev torture 100 10' './dev coverage' './dev lint' './dev run' './dev test' './dev clean')
+        ${pypi:+'./dev bench --quick'} # its peers come from PyPI
+        './dev torture 100 10' './dev coverage' './dev lint' './dev run' './dev test' './dev clean')
 else
     mapfile -t commands < <(sed -n '/^## Two commands/,/^## /{/^\.\/dev /p}' README.md)
     [ ${#commands[@]} -eq 2 ] || { echo "fresh: README.md should have two commands, not ${#commands[@]}" >&2; exit 1; }
