@@ -116,6 +116,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "run_close": (c_void_p, [POINTER(Run)]),
     "simulate": (None, [POINTER(Outcome), *_TRAINING]),
     "caveats": (c_size_t, [POINTER(Caveat), POINTER(Fitted)]),
+    "fit_usable": (c_bool, [POINTER(Fitted)]),
     "answers_append": (
         None,
         [POINTER(Answers), POINTER(Bags), c_void_p, c_void_p, _E],
@@ -142,6 +143,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "trainer_free": (c_void_p, [c_void_p]),
     "trainer_step": (None, [c_void_p, _E]),
+    "trainer_recall": (None, [c_void_p, POINTER(Bags), _E]),
     "trainer_ask_for": (None, [c_void_p, c_int, c_size_t, _E]),
     "trainer_rounds_done": (c_size_t, [c_void_p]),
     "trainer_history": (c_void_p, [c_void_p]),

@@ -26,7 +26,7 @@ import numpy as np
 F64, F32 = 0, 1
 LINEAR, LOGISTIC, POISSON = 0, 1, 2
 EVENT, AGGREGATE, ESTIMATOR_CV = 0, 1, 3
-UNCONVERGED, MOST_CAVEATS = 0, 10
+UNUSABLE, MOST_CAVEATS = 2, 12  # kinds up to UNUSABLE: the fit is not to be used
 
 
 class Error(Structure):

@@ -36,7 +36,7 @@ def warn_of_fit(
     )
     caveats = (_library.Caveat * _library.MOST_CAVEATS)()
     for caveat in caveats[: lib.caveats(caveats, fitted)]:
-        kind = ConvergenceWarning if caveat.kind == _library.UNCONVERGED else UserWarning
+        kind = ConvergenceWarning if caveat.kind <= _library.UNUSABLE else UserWarning
         warnings.warn(caveat.text.decode("utf-8", "replace"), kind, stacklevel=3)
 
 

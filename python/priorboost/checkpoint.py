@@ -1,11 +1,12 @@
 """What a learner must remember to go on after it was killed, with no row asked about twice.
 
-    rows       which rows the run uses, and of which table
-    ask-N      question N; written before it is sent
-    answer-N   the reply to it
+    run          what the questions depend on: the table and the parameters
+    rows         which rows the run uses, in their order
+    ask-R        the bags of round R, cut into questions; written before any is sent
+    answer-R-P   the reply to question P of round R
 
 Every file appears whole or not at all and is on the disk before the next step.  The folder is one
-run's: another table or other questions are refused.  The names are those of the command line's
+run's: another table and other parameters are refused.  The names are those of the command line's
 checkpoint, but not the contents: each goes on with its own runs only.
 """
 
@@ -22,26 +23,28 @@ import numpy as np
 
 from .data import Array
 
+Question = list[list[str]]  # ids by bag
+
 
 class Checkpoint:
     """A folder of small files, each written whole."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-        self.questions = 0
 
-    def _read(self, name: str) -> bytes | None:
+    def _read(self, name: str) -> Any:
         try:
-            return (self.folder / name).read_bytes()
+            return json.loads((self.folder / name).read_bytes())
         except FileNotFoundError:
             return None
+        except ValueError as error:
+            raise ValueError(f"{self.folder / name} is damaged: {error}") from error
 
-    def _write(self, name: str, data: bytes) -> None:
+    def _write(self, name: str, document: Any) -> None:
         path, unfinished = self.folder / name, self.folder / f"{name}.new"
         try:
             with open(unfinished, "wb", opener=lambda p, f: os.open(p, f, 0o600)) as file:
-                file.write(data)
+                file.write(json.dumps(document).encode())
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(unfinished, path)
@@ -49,56 +52,89 @@ class Checkpoint:
             with contextlib.suppress(OSError):
                 unfinished.unlink()
             raise
-        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)  # the name is durable once the folder is
-        finally:
-            os.close(folder)
+        _sync(self.folder)  # the name is durable once the folder is
 
-    def rows(self, ids: list[str]) -> Array | None:
-        """Return which rows an earlier start of this run chose; None where there was none."""
-        stored = self._read("rows")
-        if stored is None:
+    # ---- Which run it is ----
+
+    def rows(self, ids: list[str], run: dict[str, Any]) -> Array | None:
+        """Return the rows of an earlier start of this run, in its order; None: there was none."""
+        kept = self._read("run")
+        if kept is None:
             return None
-        document = json.loads(stored)
-        if document["ids"] != _digest(ids):
-            raise ValueError(f"checkpoint {self.folder} is of a run on another table")
-        keep = np.ones(len(ids), dtype=bool)
-        keep[document["left_out"]] = False
-        return keep
-
-    def remember_rows(self, ids: list[str], keep: Array) -> None:
-        """Write which rows the run uses: since then it has spent rows itself."""
-        document = {"ids": _digest(ids), "left_out": np.flatnonzero(~keep).tolist()}
-        self._write("rows", json.dumps(document).encode())
-
-    def next_answer(self, question: bytes) -> dict[str, Any] | None:
-        """Return the stored reply to the next question, if there is one.
-
-        The question is on the disk before it is sent.
-        """
-        name = f"ask-{self.questions:06d}"
-        stored = self._read(name)
-        if stored is None:
-            self._write(name, question)
-        elif stored != question:
+        for name, value in run.items():
+            if kept.get(name) == value:
+                continue
+            if name == "table":
+                raise ValueError(f"checkpoint {self.folder} is of a run on another table")
             raise ValueError(
-                f"{self.folder / name} holds another question than this run asks; use the data and "
-                "parameters of the first run, or another folder"
+                f"checkpoint {self.folder} is of another run: its {name} is {kept.get(name)!r}, "
+                f"that of this run is {value!r}; use the parameters of that run, or another folder"
             )
-        reply = self._read(f"answer-{self.questions:06d}")
-        if reply is None:
-            return None
-        self.questions += 1
-        answer: dict[str, Any] = json.loads(reply)
-        return answer
+        position = {text: row for row, text in enumerate(ids)}
+        return np.array([position[text] for text in self._read("rows")], dtype=np.intp)
 
-    def remember_answer(self, reply: dict[str, Any]) -> None:
-        """Write the reply to the last question."""
-        self._write(f"answer-{self.questions:06d}", json.dumps(reply).encode())
-        self.questions += 1
+    def begin(self, ids: list[str], run: dict[str, Any]) -> None:
+        """Write which run this is and the rows that it uses, unless an earlier start has."""
+        if self._read("run") is not None:
+            return
+        try:
+            self.folder.mkdir(mode=0o700)
+            _sync(self.folder.parent)
+        except FileExistsError:
+            pass
+        self._write("rows", ids)
+        self._write("run", run)  # last: a folder without it is not begun
+
+    # ---- Questions and answers ----
+
+    def questions(self, round: int) -> list[Question] | None:
+        """Return the questions of a round that was begun."""
+        questions: list[Question] | None = self._read(f"ask-{round:06d}")
+        return questions
+
+    def keep_questions(self, round: int, questions: list[Question]) -> None:
+        """Write the questions of a round, before the first is sent."""
+        self._write(f"ask-{round:06d}", questions)
+
+    def answer(self, round: int, part: int) -> dict[str, Any] | None:
+        """Return the reply to a question, if there is one."""
+        reply: dict[str, Any] | None = self._read(f"answer-{round:06d}-{part:06d}")
+        return reply
+
+    def keep_answer(self, round: int, part: int, reply: dict[str, Any]) -> None:
+        """Write the reply to a question."""
+        self._write(f"answer-{round:06d}-{part:06d}", reply)
 
 
-def _digest(ids: list[str]) -> str:
-    """Tell a table by its ids in order."""
-    return hashlib.sha256("\0".join(ids).encode()).hexdigest()
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def table_digest(ids: list[str], keys: Array, X: Any = None) -> str:
+    """Tell a table by its ids and, if they are an array, its features, in whatever order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost.checkpoint import table_digest
+    >>> from priorboost.data import row_keys
+    >>> def digest(ids, X):
+    ...     return table_digest(ids, row_keys(ids), np.array(X, dtype=float))
+    >>> digest(["a", "b"], [[1], [2]]) == digest(["b", "a"], [[2], [1]])
+    True
+    >>> digest(["a", "b"], [[1], [2]]) == digest(["a", "b"], [[2], [1]])
+    False
+    """
+    names = hashlib.sha256("\0".join(sorted(ids)).encode()).hexdigest()
+    if not isinstance(X, np.ndarray):
+        return names
+    mixed = keys.copy()  # a hash of each row, and then their sum
+    for j in range(X.shape[1]):
+        mixed ^= X[:, j].astype(np.float64).view(np.uint64)
+        mixed *= np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return f"{names}-{int(mixed.sum(dtype=np.uint64)):016x}"

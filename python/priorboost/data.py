@@ -238,6 +238,29 @@ def one_row_a_unit(unit: Array, keep: Array | None, keys: Array | None) -> Array
     return out
 
 
+def choose_rows(
+    n_rows: int, rows: Array | None, unit: Array | None, keys: Array | None
+) -> Array | None:
+    """Return rows in this order (None: all), one of each unit; None: all as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost.data import choose_rows
+    >>> choose_rows(4, np.array([3, 0, 1]), np.array([0, 1, 0, 1]), None).tolist()
+    [0, 1]
+    >>> choose_rows(2, np.array([0, 1]), None, None) is None
+    True
+    """
+    if unit is not None:
+        keep = None if rows is None else np.bincount(rows, minlength=n_rows) > 0
+        stands = one_row_a_unit(unit, keep, keys)
+        rows = np.flatnonzero(stands) if rows is None else rows[stands[rows]]
+    if rows is None or np.array_equal(rows, np.arange(n_rows)):
+        return None
+    return rows
+
+
 def row_keys(texts: list[str]) -> Array:
     """Return what stands for each row in the shuffle, so that the order of rows does not matter."""
     key = lib.id_key

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _library
 from .caveats import warn_of_fit, warn_of_plan, warn_of_seed
+from .checkpoint import table_digest
 from .columns import PLAIN, Columns
 from .data import (
     Array,
@@ -190,6 +191,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         )
         n_rows = X.shape[0]
         table, columns = Table(X), PLAIN
+        table.given = X
         table.labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
         if self.prior is not None:
             table.prior = prior_scores(self.prior, X, n_rows)
@@ -260,8 +262,11 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
     def _fit_asking(self, table: Table, oracle: Oracle | RemoteOracle) -> GLMResult:
         """Learn from somebody else's answers."""
         relay = Relay()
-        table = table.take(oracle._choose_rows(table.ids))
-        interface = oracle._connect(len(table.X), table.ids, relay, table.unit is not None)
+        seed = seed_of(self.random_state)[1]
+        run = describe_run(self, oracle, seed, table.ids, table.keys, table.given)
+        table = table.take(oracle._choose_rows(table.ids, run))
+        by_unit = table.unit is not None
+        interface = oracle._connect(len(table.X), table.ids, relay, run, by_unit)
         simulated = getattr(oracle, "simulated", False)  # a service has noise of its own
         return self._train(table, interface, relay, simulated)
 
@@ -366,6 +371,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
     l2_ = property(attrgetter("_fitted.report.l2"))
     dispersion_ = property(attrgetter("_fitted.report.dispersion"))
     n_iter_ = property(attrgetter("_fitted.report.iterations"))
+    usable_ = property(attrgetter("_fitted.usable"))
 
     @property
     def simulated_(self) -> bool:
@@ -508,6 +514,24 @@ def check_sources(
         for name in NOTHING_TO_ASK:
             if getattr(estimator, name) is not None:
                 raise ValueError(f"{name} makes no sense with given bags: there is nothing to ask")
+
+
+def describe_run(
+    estimator: Any, oracle: Any, seed: int, ids: list[str] | None, keys: Array | None, X: Any
+) -> dict[str, Any]:
+    """Return what the questions of a training depend on, if the oracle keeps a checkpoint."""
+    if getattr(oracle, "checkpoint", None) is None or ids is None or keys is None:
+        return {}
+    names = ("method", "rounds", "algorithm", "bags", "schedule", "bag_size", "standardize", "winsorize")
+    parameters = {name: getattr(estimator, name, None) for name in names}
+    how = getattr(estimator, "estimator", None)
+    return {
+        "table": table_digest(ids, keys, X),
+        "class": type(estimator).__name__,
+        "seed": seed,
+        "estimator": how if how is None or isinstance(how, str) else type(how).__name__,
+        **{name: None if value is None else str(value) for name, value in parameters.items()},
+    }
 
 
 def describe(

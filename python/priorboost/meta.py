@@ -18,14 +18,14 @@ from . import _library
 from .data import (
     Array,
     binary_labels,
+    choose_rows,
     id_texts,
     number_names,
-    one_row_a_unit,
     remember_columns,
     response,
     row_keys,
 )
-from .glm import check_sources
+from .glm import check_sources, describe_run
 from .models import prior_scores
 from .options import count_of, rules_of, seed_of
 from .oracle import MemoryHandle, Oracle
@@ -143,19 +143,20 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
             self.classes_ = np.array([0, 1])  # what labels elsewhere are
         has_seed, seed = seed_of(self.random_state)
         relay = Relay()
-        keep = None if oracle is None else oracle._choose_rows(texts)
-        if unit is not None:
-            keep = one_row_a_unit(number_names(unit, n_rows, "unit")[1], keep, keys)
-        if keep is not None and not keep.all():
-            X, n_rows = _safe_indexing(X, np.flatnonzero(keep)), int(keep.sum())
-            texts = None if texts is None else [texts[i] for i in np.flatnonzero(keep)]
-            keys, prior, labels = (None if v is None else v[keep] for v in (keys, prior, labels))
+        run = describe_run(self, oracle, seed, texts, keys, X)
+        rows = None if oracle is None else oracle._choose_rows(texts, run)
+        units = None if unit is None else number_names(unit, n_rows, "unit")[1]
+        rows = choose_rows(n_rows, rows, units, keys)
+        if rows is not None:
+            X, n_rows = _safe_indexing(X, rows), len(rows)
+            texts = None if texts is None else [texts[i] for i in rows]
+            keys, prior, labels = (None if v is None else v[rows] for v in (keys, prior, labels))
         if oracle is None:
             assert labels is not None
             keeper = MemoryHandle(labels, self._rules(), self.clamp, has_seed, seed)
             interface = keeper.interface
         else:
-            interface = oracle._connect(n_rows, texts, relay, unit is not None)
+            interface = oracle._connect(n_rows, texts, relay, run, unit is not None)
         settings = self._settings(seed)
         settings.default_rounds(n_rows, self.n_features_in_, interface.rules.min_bag)
         settings.lend(prior, keys)
@@ -165,7 +166,10 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
             Trainer(n_rows, interface, learner.interface, settings, relay) as trainer,
         ):
             progress = Progress(settings.rounds, self.verbose)
+            recall = getattr(interface, "recall", lambda _: None)
             for t in range(settings.rounds):
+                if (bags := recall(t)) is not None:
+                    trainer.recall(bags)
                 trainer.step()
                 progress.show(t + 1)
             self.history_ = trainer.history()

@@ -78,16 +78,26 @@ class Oracle:
         """
         raise NotImplementedError
 
-    def _choose_rows(self, ids: list[str] | None) -> Array | None:
-        """Return which rows take part; None: all."""
+    def _choose_rows(self, ids: list[str] | None, run: dict[str, Any]) -> Array | None:
+        """Return the numbers of the rows that take part, in their order; None: all."""
+        return None
+
+    def _recall(self, round: int) -> Bags | None:
+        """Return the bags of a round that an earlier start of this run has begun."""
         return None
 
     def _connect(
-        self, n_rows: int, ids: list[str] | None, relay: Relay, by_unit: bool = False
+        self,
+        n_rows: int,
+        ids: list[str] | None,
+        relay: Relay,
+        run: dict[str, Any],
+        by_unit: bool = False,
     ) -> _library.Oracle:
         """Return the interface for C; it lives as long as this object and the relay.
 
-        By unit: the rows were chosen so that no two are about the same.
+        Run: what the questions depend on.  By unit: the rows were chosen so that no two are about
+        the same.
         """
         rules = rules_of(self.min_bag, self.epsilon, self.bounds, self.step, self.round_answers)
         _check(lib.rules_check, rules)
@@ -105,7 +115,9 @@ class Oracle:
 
             return relay.status(work)
 
-        return _library.Oracle(rules, None, _library.AskFunction(answer))
+        interface = _library.Oracle(rules, None, _library.AskFunction(answer))
+        interface.recall = self._recall
+        return interface
 
 
 class InMemoryOracle(Oracle):
@@ -190,7 +202,12 @@ class InMemoryOracle(Oracle):
         return answers
 
     def _connect(
-        self, n_rows: int, ids: list[str] | None, relay: Relay, by_unit: bool = False
+        self,
+        n_rows: int,
+        ids: list[str] | None,
+        relay: Relay,
+        run: dict[str, Any],
+        by_unit: bool = False,
     ) -> _library.Oracle:
         if n_rows != self.n_rows:
             raise ValueError(f"X has {n_rows} rows, but the oracle has {self.n_rows} labels")

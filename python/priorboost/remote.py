@@ -2,9 +2,9 @@
 
 A question's request id is made from its content, so a question that is sent again, by the same run
 or by one started anew with the same data, seed and options, is a retry: the service answers with
-the bytes it answered first, and no row is spent twice.  That is what makes a fit resumable.  A
-checkpoint adds to it that answers are not asked for again, that rows which were left out stay so,
-and that a service which has forgotten what it answered is noticed by the run that goes on.
+the bytes it answered first, and no row is spent twice.  A checkpoint keeps questions and answers on
+the learner's side: a fit that is started anew takes them from there, whatever the order of its
+rows, and asks about the rest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy as np
 
 from . import _library
 from .bags import Bags
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, Question
 from .data import Array, id_texts
 from .errors import OracleError, PrivacyError
 from .oracle import Oracle
@@ -70,7 +70,9 @@ class RemoteOracle:
         Seconds over which a request that fails is sent again.
     checkpoint : str or path, optional
         A folder of what was asked and answered: the same fit, started anew after a crash, goes on
-        from there.  One folder serves one run.
+        from there, also if the rows come in another order.  One folder serves one run: another
+        table or other parameters are refused, but for those of the fit (``l2``, ``rho``,
+        ``covariance``, ``fit_intercept``).  It stays after the fit.
     skip_unavailable : bool
         Leave out rows that are spent or unknown to the service; without it they are an error.
         Together with a checkpoint the choice is made once and kept.
@@ -110,21 +112,27 @@ class RemoteOracle:
                     left.update(reply["available"])
         return np.array([text in left for text in texts])
 
-    def _choose_rows(self, ids: list[str] | None) -> Array | None:
-        """Return which rows take part; None: all."""
+    def rows_left(self) -> int | None:
+        """Tell how many rows the token may still have answered; None: there is no limit."""
+        with _Session(self) as session:
+            return _rows_left(session)
+
+    def _choose_rows(self, ids: list[str] | None, run: dict[str, Any]) -> Array | None:
+        """Return the numbers of the rows that take part, in their order; None: all."""
         if ids is None:
             raise ValueError("a RemoteOracle knows rows by their ids; pass ids to fit")
-        if self.checkpoint is None:
-            return self.available(ids) if self.skip_unavailable else None
-        checkpoint = Checkpoint(self.checkpoint)
-        keep = checkpoint.rows(ids)
-        if keep is None:
-            keep = self.available(ids) if self.skip_unavailable else np.ones(len(ids), dtype=bool)
-            checkpoint.remember_rows(ids, keep)
-        return keep
+        rows = None if self.checkpoint is None else Checkpoint(self.checkpoint).rows(ids, run)
+        if rows is None and self.skip_unavailable:
+            rows = np.flatnonzero(self.available(ids))
+        return rows
 
     def _connect(
-        self, n_rows: int, ids: list[str] | None, relay: Relay, by_unit: bool = False
+        self,
+        n_rows: int,
+        ids: list[str] | None,
+        relay: Relay,
+        run: dict[str, Any],
+        by_unit: bool = False,
     ) -> _library.Oracle:
         if ids is None:
             raise ValueError("a RemoteOracle knows rows by their ids; pass ids to fit")
@@ -132,18 +140,27 @@ class RemoteOracle:
         if stat.S_ISREG(mode) and mode & 0o077:
             _warn(f"others can read {self.token_file}; chmod 600 would keep the token to you")
         with _Session(self) as session:
-            config = session.send("/v1/config")
-        asker = _Asker(self, config, ids)
+            asker = _Asker(self, session.send("/v1/config"), ids)
+            asker.check_quota(session)
+        if asker.checkpoint is not None:
+            asker.checkpoint.begin(ids, run)
         if asker.units and not by_unit:
             _warn(
                 "the oracle's rows belong to units, of which a bag may hold one row each; say with "
                 "unit=... whom each row is about"
             )
-        return asker._connect(n_rows, ids, relay)
+        return asker._connect(n_rows, ids, relay, run)
 
 
 def _warn(text: str) -> None:
     warnings.warn(text, stacklevel=5)  # where fit was called
+
+
+def _rows_left(session: _Session) -> int | None:
+    status = session.send("/v1/status")
+    with _as_agreed():
+        left = status["token"]["rows_left"]
+        return None if left is None else int(left)
 
 
 class _Asker(Oracle):
@@ -164,14 +181,60 @@ class _Asker(Oracle):
             if config["dp"]:
                 self.epsilon = config.get("epsilon_fraction") or config["epsilon"]
 
+    def check_quota(self, session: _Session) -> None:
+        """Refuse a training for which the token has too few rows left.
+
+        Rows that an earlier start spent are not available, and their questions are sent again as
+        they were: the service counts them once.
+        """
+        left = _rows_left(session)
+        if left is None or len(self.ids) <= left:
+            return
+        rows = int(self.description.available(self.ids).sum())
+        if rows > left:
+            raise PrivacyError(
+                f"the training would ask about {rows} rows, but the token has {left} left; nothing "
+                "was asked; train on fewer rows, or get a token with more"
+            )
+
+    def _kept(self, round: int) -> list[Question] | None:
+        return None if self.checkpoint is None else self.checkpoint.questions(round)
+
+    def _recall(self, round: int) -> Bags | None:
+        kept = self._kept(round)
+        if kept is None:
+            return None
+        position = {text: row for row, text in enumerate(self.ids)}
+        bags = [bag for question in kept for bag in question]
+        rows = [position[text] for bag in bags for text in bag]
+        return Bags(rows, np.cumsum([0, *map(len, bags)]))
+
     def ask(self, round: int, bags: Bags) -> list[float]:
+        questions = self._begin(round, bags)
         answers: list[float] = []
         with _Session(self.description) as session:
-            for question in self._questions(bags):
-                answers.extend(self._ask(session, question))
+            for part, question in enumerate(questions):
+                answers.extend(self._ask(session, round, part, question))
         return answers
 
-    def _questions(self, bags: Bags) -> Iterator[list[list[str]]]:
+    def _begin(self, round: int, bags: Bags) -> list[Question]:
+        """Return the questions of a round: on the disk before one is sent, and cut as they were."""
+        kept = self._kept(round)
+        if kept is not None:
+            wanted = [[self.ids[row] for row in rows] for rows in bags]
+            if [bag for question in kept for bag in question] != wanted:
+                raise ValueError(
+                    f"{self.description.checkpoint} holds other bags of round {round + 1} than "
+                    "this run asks about; use the data and parameters of that run, or another "
+                    "folder"
+                )
+            return kept
+        questions = list(self._questions(bags))
+        if self.checkpoint is not None:
+            self.checkpoint.keep_questions(round, questions)
+        return questions
+
+    def _questions(self, bags: Bags) -> Iterator[Question]:
         """Cut a round into as many questions as its size needs."""
         room = self.max_body - 1024  # for what is not bags
         question: list[list[str]] = []
@@ -187,9 +250,9 @@ class _Asker(Oracle):
         if question:
             yield question
 
-    def _ask(self, session: _Session, bags: list[list[str]]) -> list[float]:
+    def _ask(self, session: _Session, round: int, part: int, bags: Question) -> list[float]:
         content = json.dumps(bags, separators=(",", ":")).encode()
-        reply = None if self.checkpoint is None else self.checkpoint.next_answer(content)
+        reply = None if self.checkpoint is None else self.checkpoint.answer(round, part)
         kept, name = reply is not None, hashlib.sha256(content).hexdigest()
         if reply is None:
             request = {"request_id": name, "bags": bags}
@@ -205,7 +268,7 @@ class _Asker(Oracle):
         if not all(map(math.isfinite, means)):
             raise OracleError(f"the oracle answered {sum(means)}; a mean must be finite")
         if self.checkpoint is not None and not kept:
-            self.checkpoint.remember_answer(reply)
+            self.checkpoint.keep_answer(round, part, reply)
         self.head = head
         return means
 

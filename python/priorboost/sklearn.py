@@ -139,6 +139,9 @@ class PriorBoostRegressor(_Regressor):
         How the model came about, as the model file says it.
     n_iter_ : int
         Iterations of the last fit.
+    usable_ : bool
+        Whether the last fit may be used: it converged, its weights are finite, and it explains its
+        answers better than a constant model.  If not, ``fit`` warns (`ConvergenceWarning`).
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names.

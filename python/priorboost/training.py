@@ -15,7 +15,8 @@ import numpy as np
 
 from . import _library
 from ._library import _check, address, block, copy_array, lib, matrix
-from .data import Array, one_row_a_unit
+from .bags import Bags
+from .data import Array, choose_rows
 from .options import name_of
 from .relay import Relay
 
@@ -91,6 +92,10 @@ class Trainer:
     def __exit__(self, *_: Any) -> None:
         lib.trainer_free(self.handle)
 
+    def recall(self, bags: Bags) -> None:
+        """Make the next round ask about the bags of an earlier start of this training."""
+        self.relay.check(lib.trainer_recall, self.handle, bags._borrow())
+
     def step(self) -> None:
         """Run one round: score, bag, ask, fit."""
         self.relay.check(lib.trainer_step, self.handle)
@@ -113,21 +118,21 @@ class Table:
     keys: Array | None = None  # what stands for a row in the shuffle
     unit: Array | None = None  # the number of whom it is about
     ids: list[str] | None = None
+    given: Array | None = None  # X before it was scaled
 
     def __init__(self, X: Array) -> None:
         self.X = X
 
-    def take(self, keep: Array | None) -> Table:
-        """Return the rows that are kept: one of each unit, where rows have one; None: all."""
-        if self.unit is not None:
-            keep = one_row_a_unit(self.unit, keep, self.keys)
-        if keep is None or keep.all():
+    def take(self, rows: Array | None) -> Table:
+        """Return rows in this order (None: all): one of each unit, where rows have one."""
+        rows = choose_rows(len(self.X), rows, self.unit, self.keys)
+        if rows is None:
             return self
-        out = Table(self.X[keep])
+        out = Table(self.X[rows])
         for name in ("labels", "weight", "offset", "prior", "keys", "unit"):
             values = getattr(self, name)
-            setattr(out, name, None if values is None else values[keep])
-        out.ids = None if self.ids is None else [self.ids[i] for i in np.flatnonzero(keep)]
+            setattr(out, name, None if values is None else values[rows])
+        out.ids = None if self.ids is None else [self.ids[i] for i in rows]
         return out
 
 
@@ -168,6 +173,14 @@ class GLMResult:
     def report(self) -> _library.FitReport:
         """The report of the last fit."""
         return _library.FitReport.from_buffer(self._memory)
+
+    @cached_property
+    def usable(self) -> bool:
+        """Whether the last fit may be used: the library decides."""
+        weights = self.path[-1]
+        coef = _library.Coef(len(weights) - 1, address(weights), weights[-1])
+        fitted = _library.Fitted(ctypes.pointer(self.report), None, None, ctypes.pointer(coef))
+        return bool(lib.fit_usable(fitted))
 
     @cached_property
     def history(self) -> Array:
@@ -261,6 +274,10 @@ class Run:
         """How many rounds there have been."""
         return int(lib.trainer_rounds_done(self.run.trainer))
 
+    def recall(self, bags: Bags) -> None:
+        """Make the next round ask about the bags of an earlier start of this training."""
+        self._relay.check(lib.trainer_recall, self.handle, bags._borrow())
+
     def rounds(self, n: int = _ALL) -> None:
         """Run so many rounds, or as many as are left."""
         self._relay.check(lib.run_rounds, self.run, n)
@@ -312,17 +329,19 @@ def train_glm(
     the run and the model so far.  An oracle written in Python and the training share the relay,
     which has been entered.
     """
+    recall = getattr(oracle, "recall", lambda _: None)
+    pilot = after_first is not None and settings.rounds > 1
     with Run(table, fit, oracle, settings, relay) as run:
         progress = Progress(settings.rounds, verbose)
-        if after_first is not None and settings.rounds > 1:
-            run.rounds(1)
-            progress.show(1)
-            after_first(run, run.coef)
-        if verbose:
-            for t in range(run.done, settings.rounds):
-                run.rounds(1)
-                progress.show(t + 1)
-        run.rounds()
+        while run.done < settings.rounds:
+            bags = recall(run.done)
+            if bags is not None:
+                run.recall(bags)
+            by_one = bags is not None or verbose or (pilot and run.done == 0)
+            run.rounds(1 if by_one else _ALL)
+            progress.show(run.done)
+            if after_first is not None and pilot and run.done == 1:
+                after_first(run, run.coef)
         return run.result()
 
 

@@ -48,7 +48,7 @@ def serve(cli, tmp_path):
         pytest.skip("this build of the program has no service")
     started = []
 
-    def start(ids, y, units=None):
+    def start(ids, y, units=None, most_rows=None):
         columns = {"id": ids, "y": [repr(float(v)) for v in y]}
         named = [] if units is None else ["--unit", "unit"]
         if units is not None:
@@ -61,7 +61,10 @@ def serve(cli, tmp_path):
             *named[:1])  # fmt: skip
         cli("oracle", "import", "--store", store, "--data", tmp_path / "labels.csv", "--id", "id",
             "--label", "y", *named)  # fmt: skip
-        token = cli("oracle", "token", "create", "--store", store, "--name", "learner")["token"]
+        limit = [] if most_rows is None else ["--rows", most_rows]
+        token = cli("oracle", "token", "create", "--store", store, "--name", "learner", *limit)[
+            "token"
+        ]
         (tmp_path / "token").touch(mode=0o600)
         (tmp_path / "token").write_text(token)
         process = subprocess.Popen(

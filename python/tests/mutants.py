@@ -92,22 +92,39 @@ MUTANTS = {
             ),
             ("nothing is tried again", "if time.monotonic() + pause > deadline:", "if True:"),
             ("long rounds are sent whole", "if question and size + length > room:"),
+            ("spent rows are not left out", "if rows is None and self.skip_unavailable:"),
             (
-                "spent rows are not left out",
-                "self.available(ids) if self.skip_unavailable else None",
-                "None",
+                "a question is sent before it is kept",
+                "self.checkpoint.keep_questions(round, questions)",
+                "pass",
+            ),
+            ("an answer is not kept", "self.checkpoint.keep_answer(round, part, reply)", "pass"),
+            ("a round is cut anew", "            return kept\n", "            pass\n"),
+            (
+                "other bags get the answers that are kept",
+                "if [bag for question in kept for bag in question] != wanted:",
+            ),
+            ("the quota is not looked at", "if rows > left:"),
+            (
+                "rows that were spent before count twice",
+                "int(self.description.available(self.ids).sum())",
+                "len(self.ids)",
             ),
             ("no warning about units", "if asker.units and not by_unit:"),
             ("no warning about the token", "if stat.S_ISREG(mode) and mode & 0o077:"),
             ("an empty token is sent", "if not self.token:"),
         ],
         "checkpoint.py": [
-            ("another question's answer is taken", "elif stored != question:", "elif False:"),
-            ("another table's rows are taken", 'if document["ids"] != _digest(ids):'),
+            ("another run's answers are taken", "if kept.get(name) == value:", "if True:"),
             (
-                "a question is sent before it is kept",
-                "            self._write(name, question)\n",
-                "            pass\n",
+                "another table's answers are taken",
+                "if not isinstance(X, np.ndarray):",
+                "if True:",
+            ),
+            (
+                "rows are not put in their order",
+                '[position[text] for text in self._read("rows")]',
+                "range(len(ids))",
             ),
             ("files can be read by others", "os.open(p, f, 0o600)", "os.open(p, f, 0o644)"),
             ("the folder can be read by others", "mode=0o700", "mode=0o755"),
@@ -116,6 +133,9 @@ MUTANTS = {
                 "                unfinished.unlink()",
                 "                pass",
             ),
+        ],
+        "training.py": [
+            ("bags are made anew", "                run.recall(bags)\n", "                pass\n"),
         ],
         "glm.py": [
             (

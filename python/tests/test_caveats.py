@@ -86,6 +86,7 @@ def test_warnings_are_those_of_the_command_line(cli, tmp_path, kind, options, pa
     ("field", "value", "words"),
     [
         ("converged", False, "did not converge in 7 iterations"),
+        ("worse_than_constant", True, "worse than a constant model does: do not use it"),
         ("dispersion_floored", True, "hides the dispersion"),
         ("undercovers", True, "too short"),
         ("mean_hidden", True, "even the mean"),
@@ -111,10 +112,30 @@ def test_each_report_has_its_warning(field, value, words):
         warnings.simplefilter("error")
         warn_of_fit(model, report, X, np.ones(5))
     setattr(report, field, value)
-    kind = ConvergenceWarning if field == "converged" else UserWarning
+    unusable = field in ("converged", "worse_than_constant")
+    kind = ConvergenceWarning if unusable else UserWarning
     with pytest.warns(kind, match=words) as caught:
         warn_of_fit(model, report, X, np.ones(5))
     assert len(caught) == 1
+    assert (caught[0].category is ConvergenceWarning) == unusable
+
+
+def test_weights_that_are_not_finite():
+    X, _ = make_table("logistic", n=100)
+    report = _library.FitReport(converged=True, first_dropped=2**64 - 1, bags=5000, eta_sd=1.0)
+    with pytest.warns(ConvergenceWarning, match="not a finite number") as caught:
+        warn_of_fit(pb.PriorBoostClassifier(), report, X, np.array([1, 1, np.nan, 1, 1.0]))
+    assert len(caught) == 1
+
+
+def test_a_fit_that_is_not_to_be_used():
+    """The program ends with exit code 6; Python warns, and has the model all the same."""
+    X, y = table("separable")
+    model = pb.PriorBoostClassifier(2, rounds=1, estimator="aggregate", bags="features", l2=0)
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        model.fit(X, y)
+    assert not model.usable_
+    assert pb.PriorBoostClassifier(2, rounds=1).fit(X, y).usable_
 
 
 def test_columns_are_called_by_their_names():

@@ -69,7 +69,7 @@ def test_version_is_that_of_the_build():
     assert pb.__version__ == stated.group(1)
 
 
-@pytest.mark.parametrize("status", range(1, 9))
+@pytest.mark.parametrize("status", range(1, 10))
 def test_every_status_has_an_exception(status):
     assert issubclass(_library._exception(status), BaseException)
 

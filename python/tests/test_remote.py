@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from conftest import make_table
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 import priorboost as pb
+from priorboost.remote import _Asker, _Session
 
 
 class StandIn(http.server.ThreadingHTTPServer):
@@ -26,6 +28,7 @@ class StandIn(http.server.ThreadingHTTPServer):
         self.labels, self.max_body = labels, max_body
         self.stored, self.spent, self.bodies, self.heads = {}, set(), [], []
         self.config = {}  # what differs from the usual rules; ...: is left out
+        self.token = {"rows_left": None}
         self.fail_next = 0  # replies that get lost after the answer was stored
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -64,6 +67,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.headers["Authorization"] != "Bearer secret":
             return self.reply(401, {"problem": "token-invalid", "detail": "no such token"})
+        if self.path == "/v1/status":
+            return self.reply(200, {"token": self.server.token})
         config = {"min_bag": 4, "dp": False, "epsilon": None, "lower": -20.0, "upper": 20.0,
                   "step": 2.0**-16, "units": False, "unit_rows": 1,
                   "max_body": self.server.max_body, "version": "0"}  # fmt: skip
@@ -189,19 +194,138 @@ def test_a_killed_run_goes_on_from_its_checkpoint(table, service, keeping):
     assert len(asked) == 5  # nothing was left to ask
 
 
+@pytest.mark.parametrize(
+    "learner",
+    [
+        pb.PriorBoostRegressor(rounds=4, standardize=True),
+        pb.PriorBoostRegressor(rounds=3, estimator="aggregate", bags="hybrid"),
+        pb.PriorBoost(Ridge(), rounds=4),
+    ],
+)
+def test_rows_may_come_in_another_order(table, service, keeping, learner):
+    X, y, ids = table
+    original = service.answer
+
+    def dying(question):
+        if len(service.stored) == 2:
+            return 400, {"problem": "malformed-request", "detail": "not now"}
+        return original(question)
+
+    service.answer = dying
+    with pytest.raises(pb.OracleError, match="not now"):
+        clone(learner).fit(X, oracle=keeping, ids=ids)
+    service.answer = original
+    service.stored.clear()  # a question that is asked again is refused
+    order = np.random.default_rng(1).permutation(len(X))
+    model = clone(learner).fit(X[order], oracle=keeping, ids=[ids[i] for i in order])
+    assert len(service.spent) == len(X)
+    expected = clone(learner).set_params(min_bag=4, bounds=(-20, 20)).fit(X, y, ids=ids)
+    assert np.allclose(model.predict(X), expected.predict(X), atol=1e-3)
+
+
 def test_a_checkpoint_is_of_one_run(table, service, keeping):
     X, _, ids = table
     pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
-    with pytest.raises(ValueError, match="another question"):
-        pb.PriorBoostRegressor(rounds=2).fit(X, oracle=keeping, ids=ids)
+    spent = len(service.bodies)
+    for other in ({"rounds": 2}, {"bag_size": 5}, {"bags": "random"}, {"random_state": 7}):
+        with pytest.raises(ValueError, match=f"its ({next(iter(other))}|seed) is"):
+            pb.PriorBoostRegressor(**{"rounds": 4, **other}).fit(X, oracle=keeping, ids=ids)
     with pytest.raises(ValueError, match="another table"):
         pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids[::-1])
+    changed = X.copy()
+    changed[17, 2] += 1.0
+    with pytest.raises(ValueError, match="another table"):
+        pb.PriorBoostRegressor(rounds=4).fit(changed, oracle=keeping, ids=ids)
+    pb.PriorBoostRegressor(rounds=4, l2=7).fit(X, oracle=keeping, ids=ids)  # one's own affair
+    assert len(service.bodies) == spent
     folder = keeping.checkpoint
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {p.name for p in folder.iterdir()} == {
-        "rows", *(f"{kind}-{n:06d}" for kind in ("ask", "answer") for n in range(4))
+        "run", "rows", *(f"ask-{n:06d}" for n in range(4)),
+        *(f"answer-{n:06d}-000000" for n in range(4)),
     }  # fmt: skip
     assert all(p.stat().st_mode & 0o077 == 0 for p in folder.iterdir())
+    (folder / "ask-000002").write_text("[[")
+    with pytest.raises(ValueError, match="ask-000002 is damaged"):
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+
+
+def test_parts_of_a_round_are_kept_as_they_come(table, service, keeping):
+    """The service takes larger questions by then; the round stays cut as it was."""
+    X, y, ids = table
+    service.max_body, original = 2048, service.answer
+
+    def dying(question):
+        if len(service.stored) == 2:
+            original(question)  # answered, and the reply is lost
+            return 400, {"problem": "malformed-request", "detail": "not now"}
+        return original(question)
+
+    service.answer = dying
+    with pytest.raises(pb.OracleError, match="not now"):
+        pb.PriorBoostRegressor(rounds=2).fit(X, oracle=keeping, ids=ids)
+    names = {p.name for p in keeping.checkpoint.glob("a*")}
+    assert names == {"ask-000000", "answer-000000-000000", "answer-000000-000001"}
+    service.answer, service.max_body = original, 1 << 20
+    for key in list(service.stored)[:2]:  # the service has forgotten what the learner knows
+        del service.stored[key]
+    model = pb.PriorBoostRegressor(rounds=2).fit(X, oracle=keeping, ids=ids)
+    expected = pb.PriorBoostRegressor(min_bag=4, rounds=2, bounds=(-20, 20)).fit(X, y, ids=ids)
+    assert np.allclose(model.path_, expected.path_, atol=1e-4)
+
+
+def test_a_quota_is_looked_at_before_anything_is_asked(table, service, keeping):
+    X, _, ids = table
+    service.token = {"rows_left": 799}
+    for model in (pb.PriorBoostRegressor(rounds=4), pb.PriorBoost(Ridge(), rounds=4)):
+        with pytest.raises(pb.PrivacyError, match="about 800 rows, but the token has 799 left"):
+            model.fit(X, oracle=keeping, ids=ids)
+    assert not service.spent
+    assert not keeping.checkpoint.exists()
+    service.token = {}
+    with pytest.raises(pb.OracleError, match="rows_left"):
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+    service.token = {"rows_left": 800}
+    pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+    service.token = {"rows_left": 0}  # all spent, and all kept; or told again
+    pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+    without = dataclasses.replace(keeping, checkpoint=None)
+    pb.PriorBoostRegressor(rounds=4).fit(X, oracle=without, ids=ids)
+    assert keeping.rows_left() == 0
+
+
+def test_the_quota_of_the_real_service(serve, table):
+    X, y, ids = table
+    oracle = pb.RemoteOracle(*serve(ids, y, most_rows=500))
+    assert oracle.rows_left() == 500
+    with pytest.raises(pb.PrivacyError, match="about 800 rows, but the token has 500 left"):
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
+    assert oracle.available(ids).all()
+    pb.PriorBoostRegressor(rounds=4).fit(X[:500], oracle=oracle, ids=ids[:500])
+    assert oracle.rows_left() == 0
+
+
+def test_other_bags_than_those_kept_are_refused(table, service, keeping):
+    """A trainer that is not told the bags of an earlier start must not get their answers."""
+    X, _, ids = table
+    pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+    with _Session(keeping) as session:
+        asker = _Asker(keeping, session.send("/v1/config"), ids)
+    with pytest.raises(ValueError, match="other bags of round 1"):
+        asker.ask(0, pb.Bags(np.arange(4), [0, 4]))
+
+
+def test_a_fit_that_is_not_to_be_used_keeps_its_answers(serve, table, tmp_path):
+    X, _, ids = table
+    url, token = serve(ids, (X[:, 0] > 0).astype(float))
+    oracle = pb.RemoteOracle(url, token, checkpoint=tmp_path / "c")
+    how = {"estimator": "aggregate", "bags": "features", "rounds": 1}
+    with pytest.warns(ConvergenceWarning, match="did not converge"):
+        model = pb.PriorBoostClassifier(**how, l2=0).fit(X, oracle=oracle, ids=ids)
+    assert not model.usable_
+    assert not oracle.available(ids).any()
+    again = pb.PriorBoostClassifier(**how, l2=1).fit(X, oracle=oracle, ids=ids)
+    assert again.usable_
 
 
 def test_a_checkpoint_that_cannot_be_written_stops_before_a_label_is_spent(
@@ -212,6 +336,7 @@ def test_a_checkpoint_that_cannot_be_written_stops_before_a_label_is_spent(
     def full(*_):
         raise OSError(28, "No space left on device")
 
+    keeping.checkpoint.mkdir(mode=0o700)
     monkeypatch.setattr("priorboost.checkpoint.os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
@@ -313,7 +438,7 @@ def test_an_oracle_that_lies_is_found_out(table, service, keeping, lie, message)
     service.answer = lying
     with pytest.raises(pb.OracleError, match=message):
         pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
-    assert {p.name for p in keeping.checkpoint.iterdir()} == {"rows", "ask-000000"}
+    assert {p.name for p in keeping.checkpoint.iterdir()} == {"run", "rows", "ask-000000"}
 
 
 def test_rules_that_are_none_are_found_out(table, service, oracle):

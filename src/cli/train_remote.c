@@ -164,42 +164,29 @@ done:
 
 /* ---- What is paid for is kept ---------------------------------------------------------------- */
 
-/* How many rows are in rounds that were begun.  Their questions are sent again as they were, so the
- * oracle counts them once. */
-static pboost_status rows_begun(size_t *out, const train_remote *r, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_bags bags = {0};
-
-    *out = 0;
-    for (size_t round = 0; round == 0 || bags.n_bags > 0; round++) {
-        pboost_bags_free(&bags);
-        TRY(pboost_remote_recall(&bags, r->remote, round, err));
-        *out += bags.n_rows;
-    }
-done:
-    pboost_bags_free(&bags);
-    return st;
-}
-
-/* A training asks about every row of the data once. */
+/* A training asks about every row of the data once.  Rows that an earlier start spent are not
+ * available, and their questions are sent again as they were: the oracle counts them once. */
 static pboost_status check_quota(train_remote *r, const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t begun = 0;
+    bool *available = NULL;
     uint64_t left;
+    size_t rows = 0;
 
-    TRY(rows_begun(&begun, r, err));
-    size_t rows = data->rows > begun ? data->rows - begun : 0;
-    if (rows == 0)
-        goto done;
     TRY(pboost_remote_rows_left(&left, r->remote, err));
+    if (data->rows <= left)
+        goto done;
+    NEED(available = pboost_alloc(data->rows, sizeof *available), err);
+    TRY(pboost_remote_available(available, r->remote, data->id, data->rows, err));
+    for (size_t i = 0; i < data->rows; i++)
+        rows += available[i];
     if (rows > left)
         FAIL(err, PBOOST_REFUSED,
              "the training would ask about %zu rows, but the token has %" PRIu64
              " left; nothing was asked; train on fewer rows, or get a token with more",
              rows, left);
 done:
+    free(available);
     return st;
 }
 

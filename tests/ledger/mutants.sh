@@ -41,6 +41,7 @@ PY
 link_as() {
     local command
     command=$(ninja -C "$build" -t commands "$1" | tail -n 1)
+    command=${command/ src\/CMakeFiles\/priorboost_cli.dir\/$file.o/} # the program has these as they are
     command=${command/ -o bin\// $work\/mutant.o -o $work\/program.of.}
     (cd "$build" && eval "$command")
     mv "$work"/program.of.* "$work/program"

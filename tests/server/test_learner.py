@@ -360,11 +360,11 @@ class Checkpoints(Learner):
             self.check_same(json.loads(out), want)
             ledger = service.get("/v1/status", token=self.token["operator"]).json()["ledger"]
             self.assertEqual((ledger["answers"], ledger["spent"]), (4, 600))
-        # Complete, the checkpoint needs the oracle for its rules only.
+        # Complete, the checkpoint needs the oracle for its rules and the quota only.
         with self.serve_again() as service:
             self.check_same(self.train(service, *options), want)
             service.stop()
-            self.assertEqual([e["route"] for e in service.log() if e["event"] == "request"], ["config"])
+            self.assertEqual([e["route"] for e in service.log() if e["event"] == "request"], ["config", "status"])
 
     @staticmethod
     def kill_second(path, n, state):
