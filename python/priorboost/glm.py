@@ -428,8 +428,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         >>> import numpy as np
         >>> from priorboost import PriorBoostRegressor
         >>> X = np.random.default_rng(0).normal(size=(2000, 2))
-        >>> y = X[:, 0] + np.random.default_rng(1).normal(size=2000)
-        >>> model = PriorBoostRegressor(min_bag=5, estimator="aggregate", bags="features").fit(X, y)
+        >>> y = X[:, 0] + np.random.default_rng(5).normal(size=2000)
+        >>> model = PriorBoostRegressor(min_bag=5).fit(X, y)
         >>> lower, upper = model.predict_interval([[1.0, 0.0]])
         >>> bool(lower[0] < 1.0 < upper[0])
         True
