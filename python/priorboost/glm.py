@@ -144,8 +144,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         bag : array-like of shape (n_rows,), optional
             What names the bag of each row, where the bags are given; then `answers` are, too.
         answers : mapping or table, optional
-            The mean label by bag: a dict or Series, or a table with the columns ``bag``, ``mean``
-            (or ``sum`` and ``count``) and, where the means are noisy, ``noise_variance``.
+            A table with the columns ``bag``, ``count``, ``mean`` or ``sum`` and, where the means
+            are noisy, ``noise_variance``.  Or the mean label by bag, a dict or Series: without
+            counts nobody can check that the answers are about the rows of X, and `fit` warns.
 
         Returns
         -------
