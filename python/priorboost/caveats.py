@@ -40,11 +40,11 @@ def warn_of_fit(
         warnings.warn(caveat.text.decode("utf-8", "replace"), kind, stacklevel=3)
 
 
-def warn_of_seed() -> None:
-    """Warn, where fit was called, that the noise of its answers can be computed."""
+def warn_of_seed(name: str = "random_state") -> None:
+    """Warn, where fit was called, that the noise of its answers can be computed from a seed."""
     warnings.warn(
-        "the noise is simulated: it follows from random_state, and whoever knows that can remove "
-        "it, so there is no differential privacy; leave random_state out where labels are real",
+        f"the noise is simulated: it follows from {name}, and whoever knows that can remove it, "
+        f"so there is no differential privacy; leave {name} out where labels are real",
         stacklevel=3,
     )
 

@@ -1,11 +1,13 @@
 """Bags that someone else made, with their means: districts, clinics, an office's export.
 
 Rows name their bag and the answers have one mean per bag.  The two must agree: a bag that only one
-of them knows, or knows with another number of rows, is named.
+of them knows, or knows with another number of rows, is named.  A mean of rows of which X has only
+some would give a wrong model, and only the counts tell.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +18,11 @@ from ._library import _check, address, lib
 from .bags import Bags
 from .data import Array, name_text, number_names
 
+_NO_COUNTS = (
+    "answers has the mean of each bag, but not the number of its rows: if X lacks some of them, "
+    "the model is wrong and nothing shows it; pass a table with the columns 'bag', 'count' and "
+    "'mean', which is checked"
+)
 _BOUNDS = {"linear": (-np.inf, np.inf), "logistic": (0.0, 1.0), "poisson": (0.0, np.inf)}
 
 
@@ -40,36 +47,41 @@ def _column(table: Any, name: str) -> list[float] | None:
 
 
 def _lines(answers: Any) -> Iterator[tuple[str, float, float, float | None]]:
-    """Yield bag, mean, variance of the noise and, where it is said, the number of rows."""
+    """Yield bag, mean, variance of the noise and, but for a mapping, the number of rows."""
     if not hasattr(answers, "columns"):
         if not isinstance(answers, Mapping) and not hasattr(answers, "items"):
             raise ValueError(
                 "answers must be the mean by bag (a dict or Series), or a table with the columns "
-                "'bag' and 'mean' or 'sum'"
+                "'bag', 'count' and 'mean' or 'sum'"
             )
         for bag, mean in answers.items():
             yield name_text(bag, "bag"), float(mean), 0.0, None
         return
-    bags = [name_text(v, "bag") for v in np.asarray(answers["bag"]).tolist()]
     count, mean = _column(answers, "count"), _column(answers, "mean")
     total, noise = _column(answers, "sum"), _column(answers, "noise_variance")
-    if mean is None:
-        if total is None or count is None:
-            raise ValueError(
-                "answers has neither a column 'mean' nor the columns 'sum' and 'count'"
-            )
-        mean = [t / c if c else np.nan for t, c in zip(total, count, strict=True)]
-    for i, bag in enumerate(bags):
-        yield (
-            bag,
-            mean[i],
-            0.0 if noise is None else noise[i],
-            None if count is None else count[i],
+    if count is None:
+        raise ValueError(
+            "answers has no column 'count': only the number of rows of each bag shows that its "
+            "mean is about the rows of X"
         )
+    if total is None:
+        if mean is None:
+            raise ValueError("answers has neither a column 'mean' nor a column 'sum'")
+        total = [m * c for m, c in zip(mean, count, strict=True)]
+    for i, name in enumerate(np.asarray(answers["bag"]).tolist()):
+        bag = name_text(name, "bag")
+        if not count[i] > 0:
+            raise ValueError(f"bag '{bag}' is empty: its count is {count[i]:g}")
+        value = total[i] / count[i] if mean is None else mean[i]
+        if abs(total[i] / count[i] - value) > 1e-6 * (abs(value) + 1e-6):
+            raise ValueError(
+                f"bag '{bag}' has sum {total[i]:.17g} of {count[i]:g} rows, but mean {value:.17g}"
+            )
+        yield bag, value, 0.0 if noise is None else noise[i], count[i]
 
 
 def match_answers(answers: Any, names: list[str], bags: Bags, family: str) -> tuple[Array, Array]:
-    """Return mean and variance of the noise of each bag."""
+    """Return mean and variance of the noise of each bag; warn of answers without counts."""
     number = {name: b for b, name in enumerate(names)}
     mean, noise = np.full(len(names), np.nan), np.zeros(len(names))
     seen: set[str] = set()
@@ -98,6 +110,8 @@ def match_answers(answers: Any, names: list[str], bags: Bags, family: str) -> tu
     missing = [name for name in names if name not in seen]
     if missing:
         raise ValueError(f"bag '{missing[0]}' has no answer")
+    if not hasattr(answers, "columns"):
+        warnings.warn(_NO_COUNTS, stacklevel=4)  # where fit was called
     return mean, noise
 
 

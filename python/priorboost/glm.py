@@ -145,8 +145,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         bag : array-like of shape (n_rows,), optional
             What names the bag of each row, where the bags are given; then `answers` are, too.
         answers : mapping or table, optional
-            The mean label by bag: a dict or Series, or a table with the columns ``bag``, ``mean``
-            (or ``sum`` and ``count``) and, where the means are noisy, ``noise_variance``.
+            A table with the columns ``bag``, ``count``, ``mean`` or ``sum`` and, where the means
+            are noisy, ``noise_variance``.  Or the mean label by bag, a dict or Series: without
+            counts nobody can check that the answers are about the rows of X, and `fit` warns.
 
         Returns
         -------
@@ -434,8 +435,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         >>> import numpy as np
         >>> from priorboost import PriorBoostRegressor
         >>> X = np.random.default_rng(0).normal(size=(2000, 2))
-        >>> y = X[:, 0] + np.random.default_rng(1).normal(size=2000)
-        >>> model = PriorBoostRegressor(min_bag=5, estimator="aggregate", bags="features").fit(X, y)
+        >>> y = X[:, 0] + np.random.default_rng(5).normal(size=2000)
+        >>> model = PriorBoostRegressor(min_bag=5).fit(X, y)
         >>> lower, upper = model.predict_interval([[1.0, 0.0]])
         >>> bool(lower[0] < 1.0 < upper[0])
         True

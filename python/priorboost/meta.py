@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from . import _library
+from .caveats import warn_of_seed
 from .data import (
     Array,
     binary_labels,
@@ -74,7 +75,7 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
     estimator : estimator object
         A regressor with `predict`, or a classifier with `predict_proba`.
     min_bag, rounds, algorithm, bags, schedule, bag_size, epsilon, bounds, step, clamp, prior
-        As in `PriorBoostRegressor`.
+        As in `PriorBoostRegressor` with ``method="paper"``.
     random_state, n_jobs, verbose
         As in `PriorBoostRegressor`; n_jobs is for making bags, the estimator has its own.
 
@@ -85,6 +86,8 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
     classes_ : ndarray of shape (2,)
         Of a classifier.
     history_ : structured ndarray of shape (n_rounds,)
+    simulated_ : bool
+        The noise of the answers follows from random_state.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names.
@@ -174,6 +177,11 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
                 progress.show(t + 1)
             self.history_ = trainer.history()
         self.estimator_ = learner.fitted
+        rules = interface.rules
+        seeded = has_seed if oracle is None else getattr(oracle, "simulated", False)
+        self.simulated_ = seeded and bool(rules.epsilon.den or rules.round)
+        if self.simulated_:
+            warn_of_seed()
         return self
 
     def _encode_labels(self, y: Any, n_rows: int) -> Array:

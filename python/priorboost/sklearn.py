@@ -57,29 +57,32 @@ class PriorBoostRegressor(_Regressor):
         Least rows in a bag: the rule of the oracle that holds y.  The default is the least that an
         oracle for others accepts; set it to the rule that you will live under.  At 1 answers are
         labels.  With ``fit(X, oracle=...)`` the oracle's own rule holds, not this one.
+    method : {"auto", "paper"}, optional
+        "auto" (the default): plan (see `plan`) and do what is recommended; parameters that are
+        given are kept, and the planner chooses the rest.  Under noise it may look again after a
+        first round.  "paper": the paper's PriorBoost; ``algorithm``, ``estimator="event"`` and
+        rounded answers imply it.
     rounds : int, optional
-        Slices that the rows are asked about in.  By default the largest power of two up to 16 that
-        leaves max(min_bag, 20 n_features) rows a slice, else 1.
-
-        If none of ``rounds``, ``algorithm``, ``estimator``, ``bags`` and ``bag_size`` is given, the
-        planner chooses all of them (see `plan`), and after a first round looks again.
+        Slices that the rows are asked about in.  Auto: planned.  Paper: by default the largest
+        power of two up to 16 that leaves max(bag_size, 20 n_features) rows a slice, else 1.
     algorithm : {"priorboost", "oneshot", "pbprefix"}, optional
-        "priorboost" (the default) trains on the last slice only, "pbprefix" on all slices so far;
-        "oneshot" is one round of random bags.
+        Paper: "priorboost" (the default) trains on the last slice only, "pbprefix" on all slices so
+        far; "oneshot" is one round of random bags.
     estimator : {"event", "aggregate", "interpolated", "cv"}, optional
-        How answers become a model.  "event" (the default): every row's target is its bag's answer,
-        as in the paper.  "aggregate": each bag's mean prediction is fitted to its answer, which is
-        unbiased, weighs noise rightly and gives a covariance; it uses the answers of all rounds.
-        "interpolated": between the bag-level and the event-level loss, see ``rho``.  "cv": the one
-        of these that foretells bags left out of the fit best.
+        How answers become a model.  "aggregate" (the default of auto): each bag's mean prediction
+        is fitted to its answer, which is unbiased, weighs noise rightly and gives a covariance; it
+        uses the answers of all rounds.  "event" (the default of paper): every row's target is its
+        bag's answer.  "interpolated": between the bag-level and the event-level loss, see ``rho``.
+        "cv": the one of these that predicts bags left out of the fit best.
     bags : {"prior", "random", "features", "hybrid"}, optional
-        "prior" (the default): optimal for the last round's predictions.  "features": apart in every
-        direction of X, which suits the aggregate estimator.  "hybrid": with the predictions as one
-        more direction.
-    schedule : {"equal", "geometric"}, default="equal"
-        Slices of equal size, or growing 16-fold.
+        Auto: planned, "features" or "hybrid".  Paper: by default "prior".  "prior": optimal for the
+        last round's predictions.  "features": apart in every direction of X, which suits the
+        aggregate estimator.  "hybrid": with the predictions as one more direction.
+    schedule : {"equal", "geometric"}, optional
+        Slices of equal size (the default), or growing 16-fold; where auto learns from a first
+        round, "geometric".
     bag_size : int, optional
-        Ask for bags of at least so many rows; by default min_bag.
+        Ask for bags of at least so many rows.  Auto: planned.  Paper: by default min_bag.
     epsilon : float or str, optional
         Answer with noise for label differential privacy of epsilon per row; needs bounds.
     bounds : (float, float), optional
@@ -90,9 +93,9 @@ class PriorBoostRegressor(_Regressor):
     clamp : bool, default=False
         Move labels outside the bounds to them instead of refusing.
     l2 : float or "cv", optional
-        Adds (l2/2) |coef_|^2 to the sum of losses.  By default 1; for the aggregate estimator a
-        weak ridge on features standardised, or with "cv" one chosen by cross-validation over bags,
-        which spends no further rows.
+        Adds (l2/2) |coef_|^2 to the sum of losses.  By default, for the aggregate estimator, a
+        weak ridge on standardised features; for the others 1.  "cv" (aggregate): chosen by
+        cross-validation over bags, which spends no further rows.
     rho : float, optional
         Interpolated estimator: 0 is the bag-level loss, 1 the event-level loss; by default 0.5.
     covariance : {"model", "sandwich"}, default="model"
@@ -110,8 +113,9 @@ class PriorBoostRegressor(_Regressor):
         anything with `predict` (a classifier: `predict_proba`).  `clone` strips a fitted estimator
         of its fit; wrap it in scikit-learn's `FrozenEstimator` where that matters.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of slices and bags, and of noise, which is then simulated.  None: slices and bags of
-        seed 0, noise from the operating system.
+        Seed of slices and bags, and of noise, which is then simulated: `fit` warns, for whoever
+        knows the seed can remove the noise.  None: slices and bags of seed 0, noise from the
+        operating system.
     n_jobs : int, optional
         Threads; None means 1, -1 all cores.  The result does not depend on it.
     verbose : int, default=0
@@ -129,8 +133,12 @@ class PriorBoostRegressor(_Regressor):
         squares of the scores (NaN where nothing was scored).
     path_ : ndarray of shape (n_rounds, n_features + 1)
         The weights and the intercept after each round.
+    method_ : {"auto", "paper"}
+        The method that was used.
     plan_ : Plan or None
         What the planner forecast, where it chose.
+    simulated_ : bool
+        The noise of the answers follows from a seed.
     l2_, dispersion_ : float
         The penalty and the dispersion in use; the latter NaN but for the aggregate estimator.
     limits_ : tuple of two ndarrays of shape (n_features,) or None
@@ -153,7 +161,7 @@ class PriorBoostRegressor(_Regressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(4096, 3))
     >>> y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=4096)
-    >>> model = PriorBoostRegressor(min_bag=4, rounds=16).fit(X, y)
+    >>> model = PriorBoostRegressor(min_bag=4, method="paper", rounds=16).fit(X, y)
     >>> model.coef_.round(1).tolist()
     [1.0, -2.0, 0.5]
     >>> model.history_[["round", "rows", "bags"]][0].tolist()
@@ -175,7 +183,7 @@ class PriorBoostPoissonRegressor(_Regressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(8192, 2))
     >>> visits = rng.poisson(np.exp(X @ [0.4, -0.3] + 1))
-    >>> model = PriorBoostPoissonRegressor(min_bag=5, rounds=8).fit(X, visits)
+    >>> model = PriorBoostPoissonRegressor(min_bag=5).fit(X, visits)
     >>> model.coef_.round(1).tolist()
     [0.4, -0.3]
     """
@@ -242,7 +250,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(8192, 2))
     >>> y = np.where(rng.random(8192) < 1 / (1 + np.exp(-X @ [2.0, -1.0])), "sick", "well")
-    >>> model = PriorBoostClassifier(min_bag=8, epsilon=1, random_state=0).fit(X, y)
+    >>> model = PriorBoostClassifier(min_bag=8, epsilon=1).fit(X, y)
     >>> model.classes_.tolist()
     ['sick', 'well']
     >>> model.predict([[2.0, 0.0], [-2.0, 0.0]]).tolist()

@@ -36,6 +36,23 @@ CASES = [
                  "--seed", 5, "--clamp"],
      {"min_bag": 16, "rounds": 2, "epsilon": "9", "bounds": (0, 9), "step": 1, "random_state": 5,
       "clamp": True}),
+    ("linear", ["--min-bag", 4, "--method", "paper"], {"min_bag": 4, "method": "paper"}),
+    ("poisson", ["--min-bag", 4, "--method", "paper", "--rounds", 4, "--bag-size", 6],
+     {"min_bag": 4, "method": "paper", "rounds": 4, "bag_size": 6}),
+    ("logistic", ["--min-bag", 4, "--method", "paper", "--epsilon", 1, "--bounds", "0,1",
+                  "--seed", 2],
+     {"min_bag": 4, "method": "paper", "epsilon": 1, "random_state": 2}),
+    ("logistic", ["--min-bag", 4, "--bag-size", 9], {"min_bag": 4, "bag_size": 9}),
+    ("poisson", ["--min-bag", 4, "--bags", "hybrid"], {"min_bag": 4, "bags": "hybrid"}),
+    ("linear", ["--min-bag", 4, "--schedule", "geometric", "--rounds", 3],
+     {"min_bag": 4, "schedule": "geometric", "rounds": 3}),
+    ("logistic", ["--min-bag", 2, "--epsilon", 2, "--bounds", "0,1", "--seed", 1,
+                  "--schedule", "equal"],
+     {"min_bag": 2, "epsilon": 2, "random_state": 1, "schedule": "equal"}),
+    ("logistic", ["--min-bag", 2, "--epsilon", 2, "--bounds", "0,1", "--seed", 1,
+                  "--bags", "prior"],
+     {"min_bag": 2, "epsilon": 2, "random_state": 1, "bags": "prior"}),
+    ("linear", ["--min-bag", 4, "--estimator", "cv"], {"min_bag": 4, "estimator": "cv"}),
     ("linear", ["--min-bag", 4], {"min_bag": 4}),
     ("logistic", ["--min-bag", 4, "--auto"], {"min_bag": 4}),
     ("poisson", ["--min-bag", 4, "--standardize"], {"min_bag": 4, "standardize": True}),
@@ -65,6 +82,8 @@ def test_training_has_the_bits_of_the_command_line(cli, tmp_path, family, option
     report = cli("train", "--data", tmp_path / "d.csv", "--label", "y", "--family", family,
                  *options, "--out", tmp_path / "m.json")  # fmt: skip
     model = KINDS[family](**parameters).fit(X, y)
+    assert model.method_ == report["method"]
+    assert model.simulated_ == report["simulated"]
     assert model.path_[-1, :-1].tolist() == report["theta"]
     assert model.path_[-1, -1] == report["intercept"]
     assert model.history_["bags"].tolist() == [h["bags"] for h in report["history"]]

@@ -171,7 +171,7 @@ X = np.empty((n, d), dtype, order=order)
 for j in range(d):
     X[:, j] = rng.random(n)
 y = X[:, 0].astype(float)
-model = pb.PriorBoostRegressor(min_bag=10, rounds=2, n_jobs=1)
+model = pb.PriorBoostRegressor(min_bag=10, method="paper", rounds=2, n_jobs=1)
 model.fit(X[:5000], y[:5000]).predict(X[:5000])
 before = peak()
 model.fit(X, y).predict(X)

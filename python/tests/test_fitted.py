@@ -66,11 +66,11 @@ WAYS = {
 @pytest.mark.parametrize("which", ["X", "y"])
 def test_whatever_holds_the_numbers(which, way):
     X, y = (np.round(values * 8) for values in TABLE)  # the same in any type
-    expected = pb.PriorBoostRegressor(4, rounds=2).fit(X, y)
+    expected = pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(X, y)
     if which == "X":
-        model = pb.PriorBoostRegressor(4, rounds=2).fit(WAYS[way](X), y)
+        model = pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(WAYS[way](X), y)
     else:
-        model = pb.PriorBoostRegressor(4, rounds=2).fit(X, WAYS[way](y))
+        model = pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(X, WAYS[way](y))
     if way == "single precision" and which == "X":
         assert np.allclose(model.path_, expected.path_, rtol=1e-5)
     else:
@@ -82,21 +82,25 @@ def test_what_belongs_to_rows_is_not_forgotten(name):
     X, y = TABLE
     values = np.arange(len(y)) % 400 if name == "unit" else np.arange(len(y)) + 1
     said = {name: values / len(y) if name in ("weight", "offset") else values}
-    model = pb.PriorBoostRegressor(4, rounds=2).fit(X, y, **said)
-    assert (model.path_ != pb.PriorBoostRegressor(4, rounds=2).fit(X, y).path_).any()
+    model = pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(X, y, **said)
+    assert (
+        model.path_ != pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(X, y).path_
+    ).any()
 
 
 @pytest.mark.parametrize("family", ["logistic", "poisson"])
 def test_labels_of_other_families_are_looked_at(family):
     X, y = make_table(family, n=1000)
     if family == "logistic":
-        model = pb.PriorBoostClassifier(4, rounds=2).fit(X, y.astype(float) + 1.0)
+        model = pb.PriorBoostClassifier(4, method="paper", rounds=2).fit(X, y.astype(float) + 1.0)
         assert model.classes_.tolist() == [1.0, 2.0]
         assert model.coef_.shape == (1, X.shape[1])
         assert model.intercept_.shape == (1,)
     else:
         with pytest.raises(ValueError, match="counts are not negative"):
-            pb.PriorBoostPoissonRegressor(4, rounds=2).fit(X, -y.astype(float) - 1.0)
+            pb.PriorBoostPoissonRegressor(4, method="paper", rounds=2).fit(
+                X, -y.astype(float) - 1.0
+            )
 
 
 @pytest.mark.parametrize(
@@ -116,14 +120,16 @@ def test_labels_of_other_families_are_looked_at(family):
 )
 def test_what_is_wrong_is_said(X, y, words):
     with pytest.raises(ValueError, match=words):
-        pb.PriorBoostRegressor(4, rounds=2).fit(X, y)
+        pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(X, y)
 
 
 def test_names_of_columns_do_not_outlive_their_table():
     X, y = TABLE
     pandas = pytest.importorskip("pandas")
     names = [f"c{j}" for j in range(X.shape[1])]
-    model = pb.PriorBoostRegressor(4, rounds=2).fit(pandas.DataFrame(X, columns=names), y)
+    model = pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(
+        pandas.DataFrame(X, columns=names), y
+    )
     assert model.feature_names_in_.tolist() == names
     model.fit(X, y)
     assert not hasattr(model, "feature_names_in_")
@@ -138,7 +144,7 @@ GIVEN = ["coef_", "intercept_", "covariance_", "history_", "path_", "plan_", "l2
 
 @pytest.mark.parametrize("kind", [pb.PriorBoostRegressor, pb.PriorBoostClassifier])
 def test_nothing_is_there_before_the_fit(kind):
-    model = kind(4, rounds=2)
+    model = kind(4, method="paper", rounds=2)
     assert not [name for name in GIVEN if hasattr(model, name)]
     with pytest.raises(ValueError, match="inconsistent numbers"):
         model.fit(TABLE[0], TABLE[1][:5])
@@ -171,7 +177,7 @@ def test_copies_are_whole(way, looked_at):
 
 
 def test_predicting_changes_nothing():
-    model = pb.PriorBoostRegressor(4, rounds=2).fit(*TABLE)
+    model = pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(*TABLE)
     before = vars(model).copy()
     model.predict(TABLE[0])
     assert vars(model) == before
@@ -179,14 +185,19 @@ def test_predicting_changes_nothing():
 
 
 def test_the_model_outlives_its_estimator():
-    path = pb.PriorBoostRegressor(4, rounds=2).fit(*TABLE).path_
-    others = [pb.PriorBoostRegressor(4, rounds=2).fit(TABLE[0], -TABLE[1]) for _ in range(9)]
-    assert (path == pb.PriorBoostRegressor(4, rounds=2).fit(*TABLE).path_).all()
+    path = pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(*TABLE).path_
+    others = [
+        pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(TABLE[0], -TABLE[1])
+        for _ in range(9)
+    ]
+    assert (path == pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(*TABLE).path_).all()
     assert (others[0].path_ != path).any()
 
 
 def test_a_description_is_of_one_model_alone():
-    model, twin = (pb.PriorBoostRegressor(4, rounds=2).fit(*TABLE) for _ in range(2))
+    model, twin = (
+        pb.PriorBoostRegressor(4, method="paper", rounds=2).fit(*TABLE) for _ in range(2)
+    )
     model.training_["rounds"] = "mine"
     assert twin.training_["rounds"] == 2
     assert model.fit(*TABLE).training_["rounds"] == 2

@@ -1,5 +1,7 @@
 """Bags that others made: rows name them, answers have their means."""
 
+import warnings
+
 import numpy as np
 import pytest
 from conftest import make_table
@@ -35,7 +37,8 @@ def test_whatever_holds_the_answers_gives_the_same_model(districts):
 def test_the_noise_of_answers_is_weighed(districts):
     pd = pytest.importorskip("pandas")
     X, bag, means = districts
-    table = pd.DataFrame({"bag": list(means), "mean": list(means.values())})
+    count = [int((bag == b).sum()) for b in means]
+    table = pd.DataFrame({"bag": list(means), "count": count, "mean": list(means.values())})
     exact = pb.PriorBoostRegressor().fit(X, bag=bag, answers=table)
     noisy = table.assign(noise_variance=0.5)
     model = pb.PriorBoostRegressor().fit(X, bag=bag, answers=noisy)
@@ -61,12 +64,19 @@ def test_answers_that_do_not_fit_are_refused(districts, change, message):
 def test_tables_that_do_not_fit_are_refused(districts):
     pd = pytest.importorskip("pandas")
     X, bag, means = districts
-    table = pd.DataFrame({"bag": list(means), "mean": list(means.values()), "count": 3})
+    count = [int((bag == b).sum()) for b in means]
+    table = pd.DataFrame({"bag": list(means), "mean": list(means.values()), "count": count})
+    first = table.bag[0]
     for wrong, message in (
-        (table, "rows name it"),
+        (table.assign(count=3), "count 3, but [0-9]+ rows name it"),
+        (table.assign(count=table["count"] + 1), "rows name it"),
+        (table.assign(count=np.nan), "its count is nan"),
+        (table.assign(count=0), f"bag '{first}' is empty: its count is 0"),
         (table[["bag", "count"]], "neither a column 'mean'"),
-        (table.drop(columns="count").assign(noise_variance=-1.0), "noise_variance"),
-        (pd.concat([table[["bag", "mean"]]] * 2), "two answers"),
+        (table[["bag", "mean"]], "no column 'count'"),
+        (table.assign(sum=1.0), "has sum 1 of"),
+        (table.assign(noise_variance=-1.0), "noise_variance"),
+        (pd.concat([table] * 2), "two answers"),
     ):
         with pytest.raises(ValueError, match=message):
             pb.PriorBoostRegressor().fit(X, bag=bag, answers=wrong)
@@ -74,9 +84,46 @@ def test_tables_that_do_not_fit_are_refused(districts):
         pb.PriorBoostClassifier().fit(X, bag=bag, answers={b: 2.0 for b in means})
 
 
+def test_answers_about_more_rows_than_there_are(districts):
+    """X has a part of each bag's rows: counts show it; where there are none, fit warns."""
+    pd = pytest.importorskip("pandas")
+    X, bag, means = districts
+    part = np.arange(len(X)) % 2 == 0
+    part[np.unique(bag, return_index=True)[1]] = True
+    with pytest.warns(UserWarning, match="not the number of its rows") as caught:
+        pb.PriorBoostRegressor().fit(X[part], bag=bag[part], answers=means)
+    assert [w.filename for w in caught if "its rows" in str(w.message)] == [__file__]
+    with pytest.warns(UserWarning, match="not the number of its rows"):
+        pb.PriorBoostRegressor().fit(X[part], bag=bag[part], answers=pd.Series(means))
+    count = [int((bag == b).sum()) for b in means]
+    table = pd.DataFrame({"bag": list(means), "count": count, "mean": list(means.values())})
+    with pytest.raises(ValueError, match="has count"):
+        pb.PriorBoostRegressor().fit(X[part], bag=bag[part], answers=table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pb.PriorBoostRegressor().fit(X, bag=bag, answers=table)
+
+
+def test_the_method_of_given_bags_is_the_estimator_s(districts):
+    X, bag, means = districts
+    for said, method, estimator in (
+        ({}, "auto", "aggregate"),
+        ({"method": "paper"}, "paper", "event"),
+        ({"estimator": "event"}, "paper", "event"),
+        ({"method": "paper", "estimator": "aggregate"}, "paper", "aggregate"),
+    ):
+        model = pb.PriorBoostRegressor(**said).fit(X, bag=bag, answers=means)
+        assert (model.method_, model.training_["estimator"]) == (method, estimator)
+
+
 def test_nothing_is_left_to_ask(districts):
     X, bag, means = districts
-    for parameters in ({"rounds": 2}, {"bags": "prior"}, {"bounds": (0, 1)}):
+    for parameters in (
+        {"rounds": 2},
+        {"bags": "prior"},
+        {"bounds": (0, 1)},
+        {"schedule": "equal"},
+    ):
         with pytest.raises(ValueError, match="nothing to ask"):
             pb.PriorBoostRegressor(**parameters).fit(X, bag=bag, answers=means)
     with pytest.raises(ValueError, match="unit makes no sense"):

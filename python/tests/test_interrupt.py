@@ -52,10 +52,16 @@ def table():
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"rounds": 200_000, "min_bag": 2},
+        {"method": "paper", "rounds": 200_000, "min_bag": 2},
         {"rounds": 1, "estimator": "aggregate", "bags": "features", "min_bag": 4},
         {"rounds": 1, "estimator": "aggregate", "bags": "random", "l2": "cv", "min_bag": 2},
-        {"rounds": 50_000, "verbose": 1, "min_bag": 2, "estimator": "interpolated"},
+        {
+            "method": "paper",
+            "rounds": 50_000,
+            "verbose": 1,
+            "min_bag": 2,
+            "estimator": "interpolated",
+        },
         {"min_bag": 2, "epsilon": 1, "bounds": (-9, 9)},
     ],
     ids=["rounds", "tree", "solver", "steps", "plan"],
@@ -74,7 +80,7 @@ def test_while_c_works_with_an_oracle(table):
     X, y = table
     oracle = pb.InMemoryOracle(y, 2)
     with Interruption(0.15) as interruption, pytest.raises(KeyboardInterrupt):
-        pb.PriorBoostRegressor(rounds=200_000).fit(X, oracle=oracle)
+        pb.PriorBoostRegressor(method="paper", rounds=200_000).fit(X, oracle=oracle)
     assert interruption.latency < 5.0
 
 
@@ -174,7 +180,7 @@ def test_nothing_is_left_behind(table):
 
     def stopped():
         with Interruption(0.05), pytest.raises(KeyboardInterrupt):
-            pb.PriorBoostRegressor(rounds=60_000, min_bag=2).fit(X, y)
+            pb.PriorBoostRegressor(method="paper", rounds=60_000, min_bag=2).fit(X, y)
 
     for _ in range(3):
         stopped()
@@ -224,7 +230,7 @@ def test_as_a_callback_begins():
 
     def fit_on_and_on():
         for _ in range(1000):
-            pb.PriorBoostRegressor(rounds=1000).fit(X, oracle=Quick())
+            pb.PriorBoostRegressor(method="paper", rounds=1000).fit(X, oracle=Quick())
 
     for seconds in np.linspace(0.01, 0.1, 6):
         with Interruption(seconds), pytest.raises(KeyboardInterrupt):
@@ -238,7 +244,7 @@ def test_a_handler_that_does_not_raise_does_not_stop():
     try:
         with Interruption(0.02):
             for _ in range(20):
-                pb.PriorBoostRegressor(rounds=16).fit(X, X[:, 0])
+                pb.PriorBoostRegressor(method="paper", rounds=16).fit(X, X[:, 0])
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     assert heard == [1]
@@ -248,7 +254,9 @@ def test_elsewhere_than_in_the_main_thread():
     X = np.random.default_rng(0).normal(size=(200_000, 2))
     fitted = []
     thread = threading.Thread(
-        target=lambda: fitted.append(pb.PriorBoostRegressor(rounds=2).fit(X, X[:, 0]))
+        target=lambda: fitted.append(
+            pb.PriorBoostRegressor(method="paper", rounds=2).fit(X, X[:, 0])
+        )
     )
     thread.start()
     thread.join()

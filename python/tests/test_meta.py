@@ -29,7 +29,7 @@ def test_around_ridge_it_is_our_own_regressor(algorithm):
 def test_around_logistic_regression_it_is_our_own_classifier():
     X, y = make_table("logistic")
     meta = pb.PriorBoost(LogisticRegression(C=1.0, tol=1e-10), min_bag=3, rounds=2).fit(X, y)
-    ours = pb.PriorBoostClassifier(min_bag=3, rounds=2).fit(X, y)
+    ours = pb.PriorBoostClassifier(min_bag=3, method="paper", rounds=2).fit(X, y)
     assert np.allclose(meta.predict_proba(X), ours.predict_proba(X), atol=1e-4)
     assert meta.score(X, y) == ours.score(X, y)
 

@@ -256,17 +256,22 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
          "are forecast as well; none is no noise"},
         {"--bounds", "LO,HI", cli_read_bounds, &t->bounds, &t->has_bounds,
          "public bounds of the labels"},
-        {"--step", "Q", cli_read_positive, &t->step, NULL, "labels are multiples of Q"},
+        {"--step", "Q", cli_read_positive, &t->step, NULL,
+         "labels are rounded to multiples of Q; default: the\n"
+         "largest power of two <= (HI-LO)/2^20"},
         {"--prior", "FILE", cli_read_text, &t->prior, NULL,
          "a model that is believed to be about right"},
-        {"--mean", "M", cli_read_number, &a.mean, NULL, "the mean label, if it is known"},
+        {"--mean", "M", cli_read_number, &a.mean, NULL,
+         "the mean label, if it is known; default: assumed from\n"
+         "family and bounds"},
         {"--dispersion", "P", cli_read_positive, &a.dispersion, NULL,
-         "the labels' variance is P times the family's"},
+         "the labels' variance is P times the family's; default:\n"
+         "assumed from family and bounds"},
         {"--model-error", "V", cli_read_not_negative, &a.model_error, NULL,
          "variance that a wrong model leaves in every answer;\n"
          "default: 5 % of the variance of the means"},
         {"--l2", "L", cli_read_not_negative, &t->l2, NULL,
-         "the penalty to plan for; default by family"},
+         "the penalty to plan for; default: as train chooses it"},
         {"--no-intercept", NULL, NULL, &t->no_intercept, NULL, "fit none"},
         {"--sample", "N", cli_read_count, &a.sample, NULL,
          "forecast on N rows and scale; default 32768"},

@@ -325,8 +325,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "auto (default): plan (see 'priorboost plan') and run what\n"
          "is recommended; options that are set are kept, and the\n"
          "plan chooses the rest;\n"
-         "paper: PriorBoost.  --algorithm, --estimator event and\n"
-         "--round imply it"},
+         "paper: the paper's PriorBoost; --algorithm,\n"
+         "--estimator event and --round imply it"},
         {"--auto", NULL, NULL, &a.automatic, NULL, "the same as --method auto"},
         {"--bag-size", "S", cli_read_count, &a.bag_size, NULL,
          "ask for bags of at least S >= K rows;\n"
@@ -336,9 +336,9 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "oneshot: one round of random bags;\n"
          "pbprefix: train on all slices so far"},
         {"--estimator", "event|aggregate|interpolated|cv", cli_read_text, &a.estimator, NULL,
-         "aggregate (default of auto and for given bags): each\n"
-         "bag's mean prediction is fitted to its answer: no bias,\n"
-         "standard errors, answers of all rounds;\n"
+         "aggregate (default of auto): each bag's mean prediction\n"
+         "is fitted to its answer: no bias, standard errors,\n"
+         "answers of all rounds;\n"
          "event (default of paper): every row's target is its\n"
          "bag's answer;\n"
          "interpolated: between the unweighted bag-level loss\n"
@@ -361,7 +361,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "equal (default) slices, or geometric: growing 16-fold;\n"
          "auto: also geometric where it learns from a first round"},
         {"--prior", "FILE", cli_read_text, &a.prior, NULL,
-         "a model whose predictions make the bags of round 1"},
+         "a model whose predictions make the bags of round 1, if\n"
+         "these are prior or hybrid; auto plans with their mean"},
         {"--epsilon", "E", cli_read_epsilon, &a.epsilon, NULL,
          "answer with noise for E-label differential privacy"},
         {"--bounds", "LO,HI", cli_read_bounds, &a.bounds, &a.has_bounds,
@@ -399,8 +400,9 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--patience", "S", cli_read_count, &a.patience, NULL,
          "seconds to try an oracle that fails; default 60"},
         {"--seed", "S", cli_read_seed, &a.seed, &a.has_seed,
-         "of slices and bags (default 0); noise then comes from it\n"
-         "too, and the output says \"simulated\""},
+         "of slices and bags (default 0); where it is given, noise\n"
+         "comes from it too: whoever knows it can remove the noise,\n"
+         "and the output says \"simulated\""},
         {"--threads", "N", cli_read_threads, &a.threads, NULL,
          "default: all cores; the result does not depend on it"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the model, as JSON"},

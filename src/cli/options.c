@@ -171,7 +171,7 @@ static void print_option(const char *name, const char *value, const char *help)
              value != NULL ? value : "");
     int width = 26;
     printf("  %-*s", width, left);
-    if (strlen(left) > (size_t)width)
+    if (strlen(left) + 2 > (size_t)width)
         printf("\n  %*s", width, "");
     /* Lines of the help text after the first are indented below it. */
     for (const char *c = help; *c != '\0'; c++) {

@@ -30,6 +30,7 @@ for name in "${names[@]}" "${of_oracle[@]}"; do
     # shellcheck disable=SC2086
     expect 0 priorboost $name -h
     cmp stdout said || fail "$name -h is not $name --help"
+    ! grep -E '^  --[a-z0-9-]+ [^ ]+ [^ ]' said || fail "$name --help: an option runs into its text"
     for option in $(grep -oE '^  --[a-z0-9-]+' said); do
         grep -qF -- "${option//-/\\-}" "$page" || fail "$page does not know $option"
         for shell in bash/priorboost zsh/_priorboost; do

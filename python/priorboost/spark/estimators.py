@@ -34,7 +34,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
 
 from .. import _library, models
-from ..caveats import warn_of_fit
+from ..caveats import warn_of_fit, warn_of_seed
 from ..models import Feature
 from ..options import FAMILIES, choice, l2_of, rules_of
 from ..remote import RemoteOracle
@@ -345,6 +345,8 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
             feature_names_in_=model.toModel().columns,
         )  # fmt: skip
         warn_of_fit(told, result.report, result.sample, result.path[-1])
+        if model.training["simulated"]:
+            warn_of_seed("seed")
         return model
 
     def _check(self) -> None:
@@ -501,7 +503,8 @@ class PriorBoostRegressor(_GLMEstimator):
     """Linear regression from the mean labels of bags, on Spark.
 
     ``fit(df)`` gives a `PriorBoostRegressionModel`.  Parameters are given by name, here or through
-    their setters; ``explainParams()`` lists them with what they mean.
+    their setters; ``explainParams()`` lists them with what they mean.  There is no planner here:
+    what is not set has the defaults of ``priorboost train --method paper``.
 
     Examples
     --------
