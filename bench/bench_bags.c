@@ -10,9 +10,9 @@
 
 #include <priorboost/core.h>
 
-#include "large.h"
-#include "partition.h"
-#include "sort.h"
+#include "base/large.h"
+#include "bags/partition.h"
+#include "bags/sort.h"
 
 static double now(void)
 {

@@ -13,8 +13,8 @@
 
 #include <priorboost/core.h>
 
-#include "partition.h"
-#include "sort.h"
+#include "bags/partition.h"
+#include "bags/sort.h"
 
 enum { FEATURES = 8 };
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "large.h"
-#include "pass.h"
+#include "base/large.h"
+#include "passes/row_pass.h"
 
 static const struct {
     size_t rows, cols;

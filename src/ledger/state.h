@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 #include "labels.h"
-#include "mechanism.h"
+#include "oracle/mechanism.h"
 #include "rules.h"
 
 typedef struct {

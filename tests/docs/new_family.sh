@@ -13,7 +13,7 @@ lines=$(grep -c '^+[^+]' "$source/examples/new_family.patch")
 [ "$lines" -le 60 ] || { echo "the patch adds $lines lines"; exit 1; }
 echo '#define PBOOST_VERSION "patched"' >version.h
 mkdir objects
-printf '%s\n' src/core/*.c src/core/kernels/*.c "$source/tests/docs/new_family.c" |
+printf '%s\n' $(find src/core -name "*.c") "$source/tests/docs/new_family.c" |
     xargs -P 2 -I FILE sh -c 'cc -c -std=c17 -O0 -w -Wno-psabi -D_DEFAULT_SOURCE -D_POSIX_C_SOURCE=200809L -DSIMD_SUFFIX=plain \
         -I. -Iinclude -Isrc/idiom -Isrc/core FILE -o objects/$(echo FILE | tr / _).o'
 cc objects/*.o -lm -lpthread -o new_family

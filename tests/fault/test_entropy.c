@@ -4,7 +4,7 @@
 #include "testing.h"
 
 #include "fault/inject.h"
-#include "rng.h"
+#include "base/rng.h"
 
 enum { BAGS = 40, SIZE = 2, N = BAGS * SIZE };
 

@@ -5,7 +5,7 @@
 
 #include "testing.h"
 
-#include "eigen.h"
+#include "theory/eigen.h"
 
 static pboost_error err;
 

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mechanism.h"
+#include "oracle/mechanism.h"
 
 enum { BAG = 3, TRIALS = 150000 };
 

@@ -3,7 +3,7 @@
  * same checks reject noise that is 10 % too small. */
 #include "testing.h"
 
-#include "mechanism.h"
+#include "oracle/mechanism.h"
 
 enum { DRAWS = 200000, CELLS = 48 };
 

@@ -2,7 +2,7 @@
  * nothing of substance change nothing of the result. */
 #include "fit_support.h"
 
-#include "pass.h"
+#include "passes/row_pass.h"
 
 static const pboost_family FAMILIES[] = {PBOOST_LINEAR, PBOOST_LOGISTIC, PBOOST_POISSON};
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 #include <priorboost/core.h>
 
-#include "partition.h"
-#include "simd.h"
+#include "bags/partition.h"
+#include "kernels/simd.h"
 
 #define MAX_N 4096
 

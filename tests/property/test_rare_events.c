@@ -4,7 +4,7 @@
  *
  * The full campaign is 200 seeds, the test runs fewer: property_rare_events [SEEDS [FIRST]]. */
 #include "fit_support.h"
-#include "forecast.h"
+#include "plan/forecast.h"
 
 #define ROWS 2000
 #define FRESH 4000

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "simd.h"
+#include "kernels/simd.h"
 
 /* A panel (matrix.h) of `count` rows in `blocks` blocks of columns. */
 typedef struct {

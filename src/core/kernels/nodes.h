@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "simd.h"
+#include "kernels/simd.h"
 
 #define NODE_LANES 8 /* floats of a block */
 

@@ -21,8 +21,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "partition.h"
-#include "simd.h"
+#include "kernels/partition.h"
+#include "kernels/simd.h"
 
 /* Every function that takes vectors is inlined, so their calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"

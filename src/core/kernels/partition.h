@@ -5,7 +5,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../partition.h"
+struct pboost_workspace;
+
+/* Constants by bag size, shared by all chunks of one problem. */
+typedef struct {
+    size_t min_bag, length;
+    struct pboost_workspace *memory; /* what it is taken from */
+    double *number;           /* t */
+    double *inverse;          /* 1/t */
+    double *ratio;            /* t/(t-1), 0 for t < 2 */
+    double *weight;           /* 1/t for k <= t < 2k, infinity elsewhere */
+} partition_table;
 
 /* Vectors may read or write this many items beyond the end. */
 #define PARTITION_PAD 8

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "simd.h"
+#include "kernels/simd.h"
 
 enum { LANES = 32, ROUNDS = 10 };
 

@@ -1,10 +1,10 @@
 /* The inner loops of the sort that take several values at once.  Nothing in them rounds differently
  * from one level to another: a difference, a product, comparisons. */
-#include "sort.h"
+#include "kernels/sort.h"
 
-#include "simd.h"
-#include "stream.h"
-#include "vec.h"
+#include "kernels/simd.h"
+#include "kernels/stream.h"
+#include "kernels/vec.h"
 
 typedef int32_t words __attribute__((vector_size(4 * LANES)));
 

@@ -1,0 +1,75 @@
+/* Scaled Cholesky with a rank report.
+ *
+ * Scaling by the diagonal first makes the pivots 1 - R^2 of each column on those before it, so that
+ * one tolerance serves columns of any magnitude, and no element can overflow. */
+#include "base/linalg.h"
+
+#include <math.h>
+
+#include "kernels/glm.h"
+
+#define SHORT 12
+
+double pboost_rank_tolerance(size_t n)
+{
+    return 1e-13 + 4e-15 * (double)n;
+}
+
+/* Sums too short for the kernel to pay. */
+static double dot(const glm_kernels *kernels, const double *a, const double *b, size_t n)
+{
+    double sum = 0.0;
+    if (n > SHORT)
+        return kernels->dot(a, b, n);
+    for (size_t i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+size_t pboost_cholesky_factor(pboost_cholesky *c, double tolerance, bool may_drop)
+{
+    const glm_kernels *kernels = pboost_glm_kernels();
+    size_t n = c->n, rank = 0;
+    for (size_t i = 0; i < n; i++) {
+        double *row = c->l + i * n;
+        bool usable = row[i] > 0.0 && isfinite(row[i]);
+        if (!usable)
+            c->dropped[i] = 1;
+        c->scale[i] = usable ? 1.0 / sqrt(row[i]) : 0.0;
+        for (size_t j = 0; j < i; j++) {
+            const double *other = c->l + j * n;
+            if (c->dropped[i] || c->dropped[j])
+                row[j] = 0.0;
+            else
+                row[j] =
+                    (row[j] * c->scale[i] * c->scale[j] - dot(kernels, row, other, j)) / other[j];
+        }
+        double pivot = 1.0 - dot(kernels, row, row, i);
+        if (!(pivot > tolerance) && may_drop)
+            c->dropped[i] = 1;
+        if (c->dropped[i])
+            for (size_t j = 0; j < i; j++)
+                row[j] = 0.0;
+        row[i] = c->dropped[i] ? 1.0 : sqrt(pivot > tolerance ? pivot : tolerance);
+        rank += !c->dropped[i];
+    }
+    return rank;
+}
+
+void pboost_cholesky_solve(double *x, const pboost_cholesky *c, const double *b)
+{
+    const glm_kernels *kernels = pboost_glm_kernels();
+    size_t n = c->n;
+    for (size_t i = 0; i < n; i++) {
+        const double *row = c->l + i * n;
+        double rhs = c->dropped[i] ? 0.0 : b[i] * c->scale[i];
+        x[i] = (rhs - dot(kernels, row, x, i)) / row[i];
+    }
+    for (size_t i = n; i-- > 0;) {
+        const double *row = c->l + i * n;
+        x[i] /= row[i];
+        for (size_t j = 0; j < i; j++)
+            x[j] -= row[j] * x[i];
+        x[i] = c->dropped[i] ? 0.0 : x[i] * c->scale[i];
+    }
+}

@@ -1,0 +1,61 @@
+/* The only file that knows threads.
+ *
+ * Threads live as long as one call: the caller works too, takes chunks from a common counter, and
+ * waits asleep for the others.  Starting them costs some ten microseconds, which is nothing beside
+ * what is worth cutting into chunks; in return nothing spins on a busy machine, nothing is left
+ * behind that a forked child would miss, and there is no state between calls. */
+#define _GNU_SOURCE /* sched_getaffinity; NOLINT(bugprone-reserved-identifier) */
+#include "base/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { MOST_WORKERS = 1024 };
+
+int pboost_threads(int threads)
+{
+    cpu_set_t allowed;
+    if (threads > 0)
+        return threads < MOST_WORKERS ? threads : MOST_WORKERS;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        return CPU_COUNT(&allowed);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 && online < MOST_WORKERS ? (int)online : 1;
+}
+
+typedef struct {
+    size_t n_chunks;
+    void (*body)(void *context, size_t chunk, int worker);
+    void *context;
+    atomic_size_t next;
+    atomic_int workers;
+} team;
+
+static void *work(void *argument)
+{
+    team *t = argument;
+    int worker = atomic_fetch_add(&t->workers, 1);
+    size_t chunk;
+    while ((chunk = atomic_fetch_add(&t->next, 1)) < t->n_chunks)
+        t->body(t->context, chunk, worker);
+    return NULL;
+}
+
+void pboost_parallel(size_t n_chunks, int threads,
+                     void (*body)(void *context, size_t chunk, int worker), void *context)
+{
+    pthread_t helper[MOST_WORKERS];
+    team t = {.n_chunks = n_chunks, .body = body, .context = context};
+    size_t n_workers = (size_t)pboost_threads(threads), n_helpers = 0;
+
+    if (n_workers > n_chunks)
+        n_workers = n_chunks;
+    while (n_helpers + 1 < n_workers &&
+           pthread_create(&helper[n_helpers], NULL, work, &t) == 0) /* fewer will do as well */
+        n_helpers++;
+    work(&t);
+    for (size_t i = 0; i < n_helpers; i++)
+        pthread_join(helper[i], NULL);
+}

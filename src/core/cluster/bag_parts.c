@@ -1,0 +1,228 @@
+/* The aggregate fit where no machine has all bags: each part gives the moments of its bags and its
+ * share of their Gram matrix; the fit itself is that of aggregate.c, whose passes come here.
+ *
+ * By bag, mean and variance are brought to where the fit runs, weight and residual go back; the
+ * derivatives, as wide as the table, are made where the rows are and stay there. */
+#include <priorboost/cluster.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "fit/aggregate/aggregate.h"
+#include "passes/bag_pass.h"
+#include "try.h"
+#include "base/cancel.h"
+
+/* ---- One part -------------------------------------------------------------------------------- */
+
+pboost_status pboost_part_columns(double *sums, const pboost_matrix *x, const double *base,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t d = x->cols;
+    pboost_samples samples = {.x = x, .n = x->rows};
+
+    memset(sums, 0, 2 * d * sizeof *sums);
+    TRY(pboost_samples_check(&samples, false, err));
+    for (size_t i = 0; i < x->rows; i++)
+        for (size_t j = 0; j < d; j++) {
+            double v = pboost_matrix_at(x, i, j) - base[j];
+            sums[j] += v;
+            sums[d + j] += v * v;
+        }
+done:
+    return st;
+}
+
+typedef struct {
+    bag_pass pass;
+    bag_moments moments;
+} part_bags;
+
+static void part_free(part_bags *p)
+{
+    pboost_bagpass_free(&p->pass);
+    pboost_bag_moments_free(&p->moments);
+}
+
+static pboost_status check_part(const pboost_part_bags *bags, const pboost_bag_point *at,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const size_t *start = bags->start;
+    pboost_samples samples = {.x = bags->x, .n = bags->x->rows};
+
+    TRY(pboost_family_check(at->family, err));
+    TRY(pboost_samples_check(&samples, false, err));
+    if (at->cols != bags->x->cols)
+        FAIL(err, PBOOST_INVALID, "the point has %zu columns, but the part has %zu", at->cols,
+             bags->x->cols);
+    if (bags->n_bags == 0)
+        FAIL(err, PBOOST_INVALID, "a part has no bags");
+    for (size_t b = 0; b < bags->n_bags; b++)
+        if (start[b + 1] <= start[b] || start[b + 1] > bags->x->rows)
+            FAIL(err, PBOOST_INVALID, "bag %zu has the rows %zu to %zu of %zu", b, start[b],
+                 start[b + 1], bags->x->rows);
+done:
+    return st;
+}
+
+/* The moments at the point, derivatives among them. */
+static pboost_status part_run(part_bags *p, const pboost_part_bags *bags,
+                              const pboost_bag_point *at, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bag_rows rows = {.x = bags->x, .n_bags = bags->n_bags, .start = bags->start};
+    bag_units units = {at->shift, at->center, at->scale};
+
+    TRY(check_part(bags, at, err));
+    TRY(pboost_bagpass_init(&p->pass, &rows, at->family, at->intercept, &units, threads, err));
+    TRY(pboost_bag_moments_init(&p->moments, &p->pass, err));
+    pboost_bagpass_run(&p->moments, &p->pass, at->parameter);
+done:
+    return st;
+}
+
+pboost_status pboost_part_moments(double *mean, double *variance, double eta[2],
+                                  const pboost_part_bags *bags, const pboost_bag_point *at,
+                                  int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    part_bags p = {0};
+
+    eta[0] = eta[1] = 0.0;
+    TRY(part_run(&p, bags, at, threads, err));
+    memcpy(mean, p.moments.mean, bags->n_bags * sizeof *mean);
+    memcpy(variance, p.moments.variance, bags->n_bags * sizeof *variance);
+    double m = p.moments.eta_mean, sd = p.moments.eta_sd;
+    double rows = (double)(bags->start[bags->n_bags] - bags->start[0]);
+    eta[0] = rows * m;
+    eta[1] = rows * (m * m + sd * sd);
+done:
+    part_free(&p);
+    return st;
+}
+
+pboost_status pboost_part_gram(double *sums, const pboost_part_bags *bags,
+                               const pboost_bag_point *at, const double *weight,
+                               const double *residual, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    part_bags p = {0};
+    size_t n = at->cols + at->intercept;
+
+    memset(sums, 0, PBOOST_GRAM_SIZE(n) * sizeof *sums);
+    TRY(part_run(&p, bags, at, threads, err));
+    pboost_bagpass_gram(sums, residual != NULL ? sums + n * n : NULL, &p.pass, &p.moments, weight,
+                        residual);
+done:
+    part_free(&p);
+    return st;
+}
+
+/* ---- All parts ------------------------------------------------------------------------------- */
+
+static pboost_bag_point point_of(const bag_pass *pass, const double *parameter)
+{
+    return (pboost_bag_point){.family = pass->family,
+                              .intercept = pass->intercept,
+                              .cols = pass->cols,
+                              .shift = pass->units.shift,
+                              .center = pass->units.center,
+                              .scale = pass->units.scale,
+                              .parameter = parameter};
+}
+
+void pboost_machines_moments(bag_moments *out, const bag_pass *pass, const double *parameter)
+{
+    bag_machines *machines = pass->bags.machines;
+    pboost_bag_point at = point_of(pass, parameter);
+    const size_t *start = pass->bags.start;
+    double eta[2] = {NAN, NAN}, rows = (double)(start[pass->bags.n_bags] - start[0]);
+
+    if (machines->status == PBOOST_OK)
+        machines->status = machines->parts->moments(machines->parts->self, &at, out->mean,
+                                                    out->variance, eta, &machines->error);
+    for (size_t b = 0; machines->status != PBOOST_OK && b < pass->bags.n_bags; b++)
+        out->mean[b] = out->variance[b] = NAN;
+    memcpy(out->parameter, parameter, pass->n_parameters * sizeof *parameter);
+    out->eta_mean = eta[0] / rows;
+    out->eta_sd = sqrt(fmax(eta[1] / rows - out->eta_mean * out->eta_mean, 0.0));
+}
+
+void pboost_machines_gram(double *gram, double *vector, const bag_pass *pass,
+                          const bag_moments *moments, const double *weight, const double *residual)
+{
+    bag_machines *machines = pass->bags.machines;
+    pboost_bag_point at = point_of(pass, moments->parameter);
+    size_t n = pass->n_parameters;
+    double *sums = machines->sums;
+
+    if (machines->status == PBOOST_OK)
+        machines->status =
+            machines->parts->gram(machines->parts->self, &at, weight,
+                                  vector != NULL ? residual : NULL, sums, &machines->error);
+    if (machines->status != PBOOST_OK)
+        memset(sums, 0, PBOOST_GRAM_SIZE(n) * sizeof *sums);
+    memcpy(gram, sums, n * n * sizeof *gram);
+    if (vector != NULL)
+        memcpy(vector, sums + n * n, n * sizeof *vector);
+}
+
+/* Stops the fit where a machine has failed, or where the caller has had enough. */
+typedef struct {
+    const bag_machines *machines;
+    const pboost_watch *given;
+} failure_watch;
+
+static bool has_failed(void *user)
+{
+    const failure_watch *w = user;
+    return w->machines->status != PBOOST_OK || pboost_stopped(w->given);
+}
+
+static pboost_status check_options(const pboost_fit_options *o, pboost_error *err)
+{
+    if (o->estimator != PBOOST_AGGREGATE)
+        return pboost_fail(err, PBOOST_INVALID, "the estimator is %s, but this fits aggregates",
+                           pboost_estimator_name(o->estimator));
+    if (o->l2 == PBOOST_L2_CV || o->covariance == PBOOST_COVARIANCE_SANDWICH)
+        return pboost_fail(
+            err, PBOOST_INVALID, "%s is for rows on one machine, not for parts of them",
+            o->l2 == PBOOST_L2_CV ? "l2 by cross-validation" : "the sandwich covariance");
+    return PBOOST_OK;
+}
+
+pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const pboost_bag_parts *parts, size_t n_bags,
+                                   const size_t *start, const double *answer, const double *noise,
+                                   const pboost_fit_options *given, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_fit_report ignored = {0};
+    bag_machines machines = {.parts = parts, .cols = coef->n};
+    bag_data data = {.rows = {.n_bags = n_bags, .start = start, .machines = &machines},
+                     .answer = answer,
+                     .noise = noise};
+    failure_watch watched = {&machines, given->watch};
+    pboost_watch watch = {has_failed, &watched};
+    pboost_fit_options options = *given;
+
+    report = report != NULL ? report : &ignored;
+    *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
+    TRY(pboost_bag_answers_check(&data, &options, err));
+    TRY(check_options(&options, err));
+    NEED(machines.sums = pboost_alloc(PBOOST_GRAM_SIZE(coef->n + 1), sizeof *machines.sums), err);
+    options.watch = &watch;
+    TRY(pboost_aggregate_run(coef, report, covariance, &data, &options, err));
+done:
+    if (machines.status != PBOOST_OK) {
+        st = machines.status;
+        if (err != NULL)
+            *err = machines.error;
+    }
+    if (st != PBOOST_OK)
+        *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
+    free(machines.sums);
+    return st;
+}

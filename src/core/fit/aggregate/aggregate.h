@@ -1,0 +1,84 @@
+/* The aggregate estimator, as its parts see it. */
+#ifndef PBOOST_AGGREGATE_H
+#define PBOOST_AGGREGATE_H
+
+#include "passes/bag_pass.h"
+#include "passes/standard_units.h"
+#include "fit/aggregate/levenberg.h"
+
+/* Bags with what was said about them. */
+typedef struct {
+    bag_rows rows;
+    const double *answer, *noise; /* by bag */
+} bag_data;
+
+/* Where an aggregate fit stands.  Parameters are in standard units, the intercept first. */
+typedef struct {
+    bag_data data;
+    const pboost_fit_options *options;
+    const family_info *family;
+    standard_units units;
+    gathered_rows rows; /* of data */
+    bag_pass pass;
+    bag_moments point, trial;
+    double *parameter, *penalty; /* lambda by parameter, 0 for the intercept */
+    double *residual;            /* by bag, at the point */
+    double *weight;              /* by bag: 1/V at the point */
+    double *size, *frozen_mean;  /* by bag: frozen while the minimiser works, and where that was */
+    double lambda, multiple;     /* in standard units; its multiple of the default */
+    double phi, freedom;
+    double measured_phi;        /* before it was raised to its standard error, or to Poisson's */
+    double least_phi;           /* what is beyond doubt of it */
+    double spread, wide_spread; /* of eta as the ridge takes it, and what it may be */
+    size_t refreshes;           /* of the spread under noise */
+    double *signal_work;        /* under noise: for shown.c; else NULL */
+    bool floored;
+    double start_mean; /* of the constant model */
+    bool mean_hidden;  /* by noise: then that is the solution (constant.c) */
+    levenberg lm;
+} aggregate_fit;
+
+/* The bags of a log from first_bag on. */
+bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const double *offset,
+                         const pboost_answers *answers, size_t first_bag);
+
+/* Refuses options, answers and bags that make no sense. */
+pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *data,
+                                    const pboost_answers *answers,
+                                    const pboost_fit_options *options, pboost_error *err);
+
+/* The part of it that needs no rows. */
+pboost_status pboost_bag_answers_check(const bag_data *data, const pboost_fit_options *options,
+                                       pboost_error *err);
+
+/* Fits what has been checked; coef is where to start. */
+pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const bag_data *data, const pboost_fit_options *options,
+                                   pboost_error *err);
+
+/* out must not move. */
+pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
+                                    const pboost_fit_options *options, pboost_error *err);
+void pboost_aggregate_free(aggregate_fit *fit);
+
+/* Solves from `coef` or from the constant model, whichever explains the answers better. */
+pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report,
+                                     const pboost_coef *coef, pboost_error *err);
+
+/* (n+1) x (n+1) in the units of x. */
+pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit,
+                                          pboost_error *err);
+
+/* Whether the bags are about as mixed as random ones would be: the variance of the features between
+ * bags is less than twice what it is when rows fall into bags by chance. */
+pboost_status pboost_bags_are_mixed(bool *out, const aggregate_fit *fit, pboost_error *err);
+
+/* Folds of equal size: a number below CROSSVAL_FOLDS for each bag. */
+#define CROSSVAL_FOLDS 5
+void pboost_crossval_folds(unsigned char *fold, size_t n, uint64_t seed);
+
+/* Sets fit->multiple to that multiple of the default lambda which predicts held-out bags best. */
+pboost_status pboost_aggregate_choose_l2(aggregate_fit *fit, const pboost_coef *coef,
+                                         pboost_error *err);
+
+#endif

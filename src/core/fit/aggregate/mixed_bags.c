@@ -1,0 +1,42 @@
+/* Are bags made by chance?  Their means then vary no more than chance makes them. */
+#include "fit/aggregate/aggregate.h"
+#include "try.h"
+
+#define TWICE 2.0
+
+pboost_status pboost_bags_are_mixed(bool *out, const aggregate_fit *fit, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const bag_rows *rows = &fit->data.rows;
+    bool gathered = rows->machines == NULL; /* and in standard units */
+    bag_rows plain = gathered ? fit->rows.rows : *rows;
+    bag_pass pass = {0};
+    bag_moments means = {0};
+    double *zero = NULL, *gram = NULL, *size = NULL, between = 0.0;
+    size_t n = rows->start[rows->n_bags] - rows->start[0], cols = fit->pass.cols;
+
+    *out = false;
+    plain.offset = plain.weight = NULL;
+    /* The derivative of a linear model's mean prediction is the mean of the features. */
+    TRY(pboost_bagpass_init(&pass, &plain, PBOOST_LINEAR, false,
+                            gathered ? NULL : &fit->units.units, fit->options->threads, err));
+    TRY(pboost_bag_moments_init(&means, &pass, err));
+    NEED(zero = calloc(cols, sizeof *zero), err);
+    NEED(gram = pboost_alloc(cols * cols, sizeof *gram), err);
+    NEED(size = pboost_alloc(rows->n_bags, sizeof *size), err);
+    for (size_t b = 0; b < rows->n_bags; b++)
+        size[b] = (double)(rows->start[b + 1] - rows->start[b]);
+    pboost_bagpass_run(&means, &pass, zero);
+    pboost_bagpass_gram(gram, NULL, &pass, &means, size, NULL);
+    for (size_t j = 0; j < cols; j++)
+        between += gram[j * cols + j];
+    /* Standardised features have variance 1, and by chance a share of bags / rows lies between. */
+    *out = rows->n_bags < n && between < TWICE * (double)rows->n_bags * (double)cols;
+done:
+    pboost_bagpass_free(&pass);
+    pboost_bag_moments_free(&means);
+    free(zero);
+    free(gram);
+    free(size);
+    return st;
+}

@@ -1,0 +1,108 @@
+/* How large the weights are, by the likelihood of the answers.
+ *
+ * With weights that are normal, of variance phi / lambda each, and G and b the information and the
+ * right-hand side of the weights (the intercept profiled out), the answers have the likelihood
+ *
+ *     |1 + G / lambda|^-1/2  exp(b' (G + lambda)^-1 b / 2 phi)
+ *
+ * which weighs every direction by what is known of it.  The length of the fitted weights would not do: it
+ * is for the most part noise in the directions of which the answers tell least, and a ridge that went by it
+ * would be the weaker the more noise there is.
+ *
+ * A ridge that makes this largest shrinks to nothing, or not at all, by chance where little is known;
+ * so it is averaged: over ridges that are twice the next, from one that leaves nothing of the weights down
+ * to the wide one, alike before anything is seen, each counts by its likelihood. */
+#include "fit/aggregate/ridge_evidence.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Times the information about a weight: no more than shrinks it to nothing. */
+#define MOST_RIDGE 1000.0
+#define MOST_RIDGES 32
+
+/* G and b of the weights alone.  The matrix of the fit is G + penalty, and its point solves the equation. */
+static void profile(double *g, double *b, const aggregate_fit *fit)
+{
+    size_t n = fit->pass.n_parameters, d = fit->pass.cols, first = n - d;
+    const double *a = fit->lm.matrix, *theta = fit->parameter + first;
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j <= i; j++) {
+            double through =
+                first == 1 && a[0] > 0.0 ? a[(i + 1) * n] * a[(j + 1) * n] / a[0] : 0.0;
+            double own = a[(first + i) * n + first + j] - through;
+            g[i * d + j] = g[j * d + i] = own - (i == j ? fit->penalty[first + i] : 0.0);
+        }
+    for (size_t i = 0; i < d; i++) {
+        b[i] = fit->lambda * theta[i];
+        for (size_t j = 0; j < d; j++)
+            b[i] += g[i * d + j] * theta[j];
+    }
+}
+
+/* Its logarithm.  x: d numbers to work with. */
+static double likelihood(pboost_cholesky *c, double *x, const double *g, const double *b,
+                         double lambda, double phi)
+{
+    size_t d = c->n;
+    double sum = 0.0;
+    memcpy(c->l, g, d * d * sizeof *g);
+    memset(c->dropped, 0, d);
+    for (size_t i = 0; i < d; i++)
+        c->l[i * d + i] += lambda;
+    pboost_cholesky_factor(c, pboost_rank_tolerance(d), false);
+    pboost_cholesky_solve(x, c, b);
+    for (size_t i = 0; i < d; i++)
+        sum += 0.5 * (b[i] * x[i] / phi + log(lambda)) - log(c->l[i * d + i] / c->scale[i]);
+    return sum;
+}
+
+/* phi for the likelihood: residuals as they were measured.  That of the fit may be raised to its standard
+ * error, so that intervals are wide enough; believed, it would hide a part of the signal. */
+static double measured_phi(const aggregate_fit *fit)
+{
+    double sum = 0.0, count = 0.0;
+    for (size_t i = 0; i < fit->data.rows.n_bags; i++) {
+        double a = fit->point.variance[i], c = fit->data.noise[i];
+        if (!(fit->weight[i] > 0.0))
+            continue;
+        sum += (fit->measured_phi * a + c) / (fit->phi * a + c);
+        count += 1.0;
+    }
+    return sum > 0.0 ? fit->phi * sum / count : fit->phi;
+}
+
+size_t pboost_shown_work_size(size_t d)
+{
+    return 2 * d * d + 4 * d;
+}
+
+double pboost_ridge_shown(const aggregate_fit *fit, double *work)
+{
+    size_t d = fit->pass.cols, count = 0;
+    double *g = work, *b = g + 2 * d * d, *x = b + d, information = 0.0, value[MOST_RIDGES];
+    double best = -INFINITY, total = 0.0, kept = 0.0;
+    pboost_cholesky c = {d, g + d * d, x + d, (unsigned char *)(x + 2 * d)};
+
+    double phi = measured_phi(fit);
+    profile(g, b, fit);
+    for (size_t i = 0; i < d; i++)
+        information += g[i * d + i] / (double)d;
+    if (!(information > 0.0)) /* no column varies between bags */
+        return fit->lambda;
+    double most = MOST_RIDGE * information;
+    for (; count < MOST_RIDGES; count++) {
+        double lambda = ldexp(most, -(int)count);
+        if (count > 0 && lambda <= fit->lambda)
+            break;
+        value[count] = likelihood(&c, x, g, b, lambda, phi);
+    }
+    for (size_t i = 0; i < count; i++)
+        best = fmax(best, value[i]);
+    for (size_t i = 0; i < count; i++) {
+        double weight = exp(value[i] - best), lambda = ldexp(most, -(int)i);
+        total += weight;
+        kept += weight * information / (information + lambda);
+    }
+    return information * (total - kept) / kept;
+}

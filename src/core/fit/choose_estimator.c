@@ -1,0 +1,140 @@
+/* The estimator by cross-validation over bags.
+ *
+ * The answers are paid for, and a bag that took no part in a fit tells how well the fit foretells the
+ * mean of rows it has not seen.  Every estimator is fitted without each fold in turn; the one with the
+ * least sum of r^2 / V over the bags left out fits them all.  V is that of an aggregate fit to all bags,
+ * the same for everyone.  An estimator that has no solution without some fold is out. */
+#include <math.h>
+
+#include "fit/aggregate/aggregate.h"
+#include "fit/estimator.h"
+#include "try.h"
+
+static const pboost_estimator CANDIDATES[] = {PBOOST_AGGREGATE, PBOOST_EVENT, PBOOST_INTERPOLATED};
+#define N_CANDIDATES (sizeof CANDIDATES / sizeof *CANDIDATES)
+
+/* The bags of the fold, or all others, as a log of their own. */
+static pboost_status take_bags(pboost_answers *out, const pboost_answers *all, size_t first_bag,
+                               const unsigned char *fold, unsigned char which, bool inside,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    for (size_t b = first_bag; b < all->n_bags; b++) {
+        size_t start[] = {0, all->start[b + 1] - all->start[b]};
+        pboost_bags one = {start[1], 1, all->row + all->start[b], start};
+        if ((fold[b - first_bag] == which) == inside)
+            TRY(pboost_answers_append(out, &one, &all->mean[b], &all->noise_variance[b], err));
+    }
+done:
+    return st;
+}
+
+/* *sum += sum of (answer - mu_B)^2 / (phi a_B + c_B), the variances at `at`, the means at `coef`. */
+static pboost_status add_misfit(double *sum, const fit_task *task, const pboost_answers *held,
+                                const pboost_coef *coef, const pboost_coef *at, double phi,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bag_pass pass = {0};
+    bag_moments mean = {0}, variance = {0};
+    double *parameter = NULL;
+    const pboost_coef *models[] = {coef, at};
+    bag_moments *moments[] = {&mean, &variance};
+    bag_data data = pboost_bag_data(task->x, task->weight, task->offset, held, 0);
+
+    TRY(pboost_bagpass_init(&pass, &data.rows, task->options->family, true, NULL,
+                            task->options->threads, err));
+    NEED(parameter = pboost_alloc(pass.n_parameters, sizeof *parameter), err);
+    for (int m = 0; m < 2; m++) {
+        TRY(pboost_bag_moments_init(moments[m], &pass, err));
+        parameter[0] = models[m]->intercept;
+        for (size_t j = 0; j < coef->n; j++)
+            parameter[j + 1] = models[m]->theta[j];
+        pboost_bagpass_run(moments[m], &pass, parameter);
+    }
+    for (size_t b = 0; b < held->n_bags; b++) {
+        double r = held->mean[b] - mean.mean[b];
+        double v = phi * variance.variance[b] + held->noise_variance[b];
+        *sum += isinf(v) ? 0.0 : r * r / fmax(v, 1e-300);
+    }
+done:
+    free(parameter);
+    pboost_bagpass_free(&pass);
+    pboost_bag_moments_free(&mean);
+    pboost_bag_moments_free(&variance);
+    return st;
+}
+
+/* One fold: every candidate is fitted to the others and judged by it. */
+static pboost_status run_fold(double *misfit, const fit_task *task, const unsigned char *fold,
+                              unsigned char which, const pboost_coef *at, double phi,
+                              pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_answers rest = {0}, held = {0};
+    pboost_coef coef = {0};
+    TRY(take_bags(&rest, task->answers, task->first_bag, fold, which, false, err));
+    TRY(take_bags(&held, task->answers, task->first_bag, fold, which, true, err));
+    for (size_t c = 0; c < N_CANDIDATES; c++) {
+        pboost_fit_options o = *task->options;
+        fit_task part = *task;
+        o.estimator = CANDIDATES[c];
+        part.answers = &rest;
+        part.first_bag = 0;
+        part.options = &o;
+        part.work = NULL; /* parts are smaller than what a round keeps */
+        if (o.estimator == PBOOST_INTERPOLATED && task->weight != NULL)
+            misfit[c] = INFINITY; /* it takes none */
+        if (isinf(misfit[c]))
+            continue;
+        pboost_coef_free(&coef);
+        TRY(pboost_coef_init(&coef, task->x->cols, err));
+        st = pboost_estimator_fit(&coef, NULL, NULL, &part, err);
+        if (st == PBOOST_BAD_DATA) {
+            misfit[c] = INFINITY;
+            st = PBOOST_OK;
+            continue;
+        }
+        TRY(st);
+        TRY(add_misfit(&misfit[c], task, &held, &coef, at, phi, err));
+    }
+done:
+    pboost_coef_free(&coef);
+    pboost_answers_free(&rest);
+    pboost_answers_free(&held);
+    return st;
+}
+
+pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *task,
+                                      pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = task->answers->n_bags - task->first_bag, best = 0;
+    unsigned char *fold = NULL;
+    pboost_coef at = {0};
+    pboost_fit_report report;
+    pboost_fit_options o = *task->options;
+    fit_task reference = *task;
+    double misfit[N_CANDIDATES] = {0};
+
+    *out = PBOOST_AGGREGATE;
+    o.estimator = PBOOST_AGGREGATE;
+    reference.options = &o;
+    reference.work = NULL;
+    TRY(pboost_coef_init(&at, task->x->cols, err));
+    TRY(pboost_estimator_fit(&at, &report, NULL, &reference, err));
+    if (n < 2 * CROSSVAL_FOLDS || report.mean_hidden) /* nothing to judge by */
+        goto done;
+    NEED(fold = pboost_alloc(n, 1), err);
+    pboost_crossval_folds(fold, n, task->options->seed);
+    for (unsigned char f = 0; f < CROSSVAL_FOLDS; f++)
+        TRY(run_fold(misfit, task, fold, f, &at, report.dispersion, err));
+    for (size_t c = 1; c < N_CANDIDATES; c++)
+        if (misfit[c] < misfit[best])
+            best = c;
+    *out = CANDIDATES[best];
+done:
+    free(fold);
+    pboost_coef_free(&at);
+    return st;
+}

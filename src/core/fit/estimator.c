@@ -1,0 +1,137 @@
+/* The estimators as one table: how a log of answers becomes coefficients. */
+#include "fit/estimator.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fit/aggregate/constant.h"
+#include "data/matrix.h"
+#include "base/names.h"
+#include "try.h"
+
+/* The event-level targets of eq. (1): every row stands for its bag's answer. */
+static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                               const fit_task *task, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_answers *a = task->answers;
+    size_t first_row = a->start[task->first_bag];
+    double *target = NULL;
+    bag_data data = pboost_bag_data(task->x, task->weight, task->offset, a, task->first_bag);
+    (void)covariance;
+
+    NEED(target = pboost_take(task->work, a->n_rows - first_row, sizeof *target), err);
+    for (size_t b = task->first_bag; b < a->n_bags; b++)
+        for (size_t i = a->start[b]; i < a->start[b + 1]; i++)
+            target[i - first_row] = a->mean[b];
+    pboost_samples samples = {.x = task->x,
+                              .row = a->row + first_row,
+                              .n = a->n_rows - first_row,
+                              .target = target,
+                              .weight = task->weight,
+                              .offset = task->offset};
+    st = pboost_event_fit_in(task->work, coef, report, &samples, task->options, err);
+    /* The answers are paid for: where noise took their mean out of the range, say what they do say. */
+    if (st == PBOOST_BAD_DATA &&
+        pboost_constant_if_outside(coef, report, &data, task->weight, task->options))
+        st = pboost_samples_find_nonfinite(&samples, err);
+done:
+    pboost_give(task->work, target);
+    return st;
+}
+
+static pboost_status fit_aggregate(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const fit_task *t, pboost_error *err)
+{
+    return pboost_aggregate_fit(coef, report, covariance, t->x, t->weight, t->offset, t->answers,
+                                t->first_bag, t->options, err);
+}
+
+static pboost_status fit_interpolated(pboost_coef *coef, pboost_fit_report *report,
+                                      double *covariance, const fit_task *t, pboost_error *err)
+{
+    (void)covariance;
+    return pboost_interpolated_fit(coef, report, t->x, t->weight, t->offset, t->answers,
+                                   t->first_bag, t->options, err);
+}
+
+static pboost_status fit_chosen(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                const fit_task *t, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_fit_options o = *t->options;
+    fit_task chosen = *t;
+    if (o.l2 == PBOOST_L2_CV)
+        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
+    TRY(pboost_estimator_choose(&o.estimator, t, err));
+    chosen.options = &o;
+    TRY(pboost_estimator_fit(coef, report, covariance, &chosen, err));
+done:
+    return st;
+}
+
+static const char *const ESTIMATORS[] = {"event", "aggregate", "interpolated", "cv"};
+static pboost_status (*const FIT[])(pboost_coef *coef, pboost_fit_report *report,
+                                    double *covariance, const fit_task *task, pboost_error *err) = {
+    fit_event, fit_aggregate, fit_interpolated, fit_chosen};
+#define N_ESTIMATORS (sizeof ESTIMATORS / sizeof *ESTIMATORS)
+
+pboost_status pboost_estimator_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const fit_task *task, pboost_error *err)
+{
+    pboost_estimator estimator = task->options->estimator;
+    pboost_status st = FIT[estimator](coef, report, covariance, task, err);
+    if (report != NULL && estimator != PBOOST_ESTIMATOR_CV)
+        report->estimator = estimator;
+    return st;
+}
+
+const char *pboost_estimator_name(pboost_estimator estimator)
+{
+    return pboost_name_of(ESTIMATORS, N_ESTIMATORS, (size_t)estimator);
+}
+
+pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name, pboost_error *err)
+{
+    size_t i = 0;
+    pboost_status st = pboost_name_parse(&i, ESTIMATORS, N_ESTIMATORS, "estimator", name, err);
+    *out = (pboost_estimator)i;
+    return st;
+}
+
+pboost_status pboost_answers_fit_in(pboost_workspace *work, pboost_coef *coef,
+                                    pboost_fit_report *report, double *covariance,
+                                    const pboost_matrix *x, const double *weight,
+                                    const double *offset, const pboost_answers *answers,
+                                    size_t first_bag, const pboost_fit_options *options,
+                                    pboost_error *err)
+{
+    fit_task task = {x, weight, offset, answers, first_bag, options, work};
+    size_t n = coef->n + 1;
+
+    if (report != NULL)
+        *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
+    if ((size_t)options->estimator >= N_ESTIMATORS)
+        return pboost_fail(err, PBOOST_INVALID, "estimator %d is unknown", (int)options->estimator);
+    if (first_bag >= answers->n_bags)
+        return pboost_fail(err, PBOOST_BAD_DATA, "there are no bags to fit");
+    for (size_t i = 0; covariance != NULL && i < n * n; i++)
+        covariance[i] = NAN;
+    return pboost_estimator_fit(coef, report, covariance, &task, err);
+}
+
+pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                 const pboost_matrix *x, const double *weight, const double *offset,
+                                 const pboost_answers *answers, size_t first_bag,
+                                 const pboost_fit_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    fit_task task = {x, weight, offset, answers, first_bag, options, NULL};
+
+    TRY(pboost_answers_fit_in(NULL, coef, report, covariance, x, weight, offset, answers, first_bag,
+                              options, err));
+    if (report != NULL)
+        TRY(pboost_fit_judge(report, &task, coef, err));
+done:
+    return st;
+}

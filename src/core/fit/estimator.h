@@ -1,0 +1,36 @@
+/* The table of estimators, as those see it that choose among them. */
+#ifndef PBOOST_ESTIMATOR_H
+#define PBOOST_ESTIMATOR_H
+
+#include <priorboost/core.h>
+
+#include "base/workspace.h"
+
+/* What every estimator is given. */
+typedef struct {
+    const pboost_matrix *x;
+    const double *weight, *offset;
+    const pboost_answers *answers;
+    size_t first_bag;
+    const pboost_fit_options *options;
+    pboost_workspace *work; /* NULL: none */
+} fit_task;
+
+/* Fits by the row of the table that task->options names. */
+pboost_status pboost_estimator_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const fit_task *task, pboost_error *err);
+
+/* The estimator that foretells bags left out best (estimatorcv.c); aggregate where bags are too few
+ * to tell. */
+pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *task,
+                                      pboost_error *err);
+
+/* Sets report->worse_than_constant of a fit to the task, which gave coef.  It takes a pass over the
+ * rows, so only the last fit of a training is judged. */
+pboost_status pboost_fit_judge(pboost_fit_report *report, const fit_task *task,
+                               const pboost_coef *coef, pboost_error *err);
+
+/* The same of the learner's last fit, which was to these answers. */
+pboost_status pboost_glm_judge(pboost_glm *glm, const pboost_answers *answers, pboost_error *err);
+
+#endif

@@ -1,0 +1,203 @@
+/* What the reader of a fit must know before relying on it: every front end tells the same.
+ *
+ * Each caveat is a condition on the report, its threshold and its words, in the order in which they
+ * matter to a reader.  Nothing here can fail, so that no warning is ever lost to another trouble. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data/matrix.h"
+
+#define LARGE_SD 8.0                  /* of a linear predictor: predictions are all but certain */
+#define LOW_FREEDOM 0.25              /* of the weights: less is a model that was not learnt */
+#define HIGH_PEARSON 1.5              /* residuals that large are not the model's */
+#define ENOUGH_ROWS ((size_t)1 << 20) /* to tell a standard deviation */
+#define LONGEST_NAME 100              /* of a column, in bytes */
+
+/* Over the rows, offsets aside.  The aggregate fit reports it; of others it is measured. */
+static double predictor_sd(const pboost_fitted *fit)
+{
+    const pboost_matrix *x = fit->x;
+    size_t step = 1 + x->rows / (ENOUGH_ROWS + 1), n = 0;
+    double mean = 0.0, square = 0.0;
+
+    if (fit->report->estimator == PBOOST_AGGREGATE)
+        return fit->report->eta_sd;
+    for (size_t i = 0; i < x->rows; i += step) {
+        double eta = 0.0;
+        for (size_t j = 0; j < x->cols; j++)
+            eta += pboost_matrix_at(x, i, j) * fit->coef->theta[j];
+        double d = eta - mean;
+        mean += d / (double)++n;
+        square += d * (eta - mean);
+    }
+    return sqrt(square / (double)n);
+}
+
+/* The bytes of a name that are shown: whole characters of UTF-8. */
+static int shown_length(const char *name)
+{
+    size_t n = strlen(name);
+    if (n > LONGEST_NAME)
+        for (n = LONGEST_NAME; n > 0 && ((unsigned char)name[n] & 0xC0) == 0x80; n--)
+            ;
+    return (int)n;
+}
+
+/* What has been told so far; out may be NULL. */
+typedef struct {
+    pboost_caveat *out;
+    size_t n;
+} telling;
+
+__attribute__((format(printf, 3, 4))) static void tell(telling *t, pboost_caveat_kind kind,
+                                                       const char *format, ...)
+{
+    pboost_caveat *c = t->out != NULL ? &t->out[t->n] : NULL;
+    va_list arguments;
+
+    t->n++;
+    if (c == NULL)
+        return;
+    c->kind = kind;
+    va_start(arguments, format);
+    vsnprintf(c->text, sizeof c->text, format, arguments);
+    va_end(arguments);
+}
+
+static bool is_finite(const pboost_coef *coef)
+{
+    for (size_t j = 0; j < coef->n; j++)
+        if (!isfinite(coef->theta[j]))
+            return false;
+    return isfinite(coef->intercept);
+}
+
+/* Why the fit is not to be used. */
+static void tell_of_failure(telling *t, const pboost_fitted *fit)
+{
+    const pboost_fit_report *r = fit->report;
+
+    if (!r->converged)
+        tell(t, PBOOST_CAVEAT_CONVERGENCE,
+             "the last fit did not converge in %zu iterations; do not rely on its numbers",
+             r->iterations);
+    if (!is_finite(fit->coef))
+        tell(t, PBOOST_CAVEAT_FINITE, "a weight of the fit is not a finite number: do not use it");
+    if (r->worse_than_constant)
+        tell(t, PBOOST_CAVEAT_CONSTANT,
+             "the fit explains its own answers worse than a constant model does: do not use it");
+}
+
+bool pboost_fit_usable(const pboost_fitted *fit)
+{
+    telling t = {0};
+
+    tell_of_failure(&t, fit);
+    return t.n == 0;
+}
+
+static void tell_of_column(telling *t, const pboost_fitted *fit)
+{
+    size_t j = fit->report->first_dropped;
+    char number[32];
+    const char *name = number;
+
+    if (fit->column != NULL)
+        name = fit->column[j];
+    else
+        snprintf(number, sizeof number, "x%zu", j);
+    tell(t, PBOOST_CAVEAT_RANK,
+         "the features have rank %zu; column '%.*s' adds nothing to those before it and has "
+         "weight 0",
+         fit->report->rank, shown_length(name), name);
+}
+
+/* A NaN has no sign worth telling. */
+static void tell_of_spread(telling *t, const pboost_fitted *fit)
+{
+    pboost_family family = fit->options->family;
+    double sd = family != PBOOST_LINEAR ? fabs(predictor_sd(fit)) : 0.0;
+
+    if (!fit->report->separable && (sd <= LARGE_SD || !is_finite(fit->coef)))
+        return;
+    if (family == PBOOST_POISSON)
+        tell(t, PBOOST_CAVEAT_SEPARABLE,
+             "the linear predictor has standard deviation %.3g: no counts differ so much, the fit "
+             "ran away; do not rely on its numbers",
+             sd);
+    else
+        tell(t, PBOOST_CAVEAT_SEPARABLE,
+             "the linear predictor has standard deviation %.3g: the answers all but separate the "
+             "rows, and weights are as large as the penalty lets them be; their errors mean little",
+             sd);
+}
+
+static void tell_of_noise(telling *t, const pboost_fitted *fit)
+{
+    const pboost_fit_report *r = fit->report;
+
+    if (r->dispersion_floored)
+        tell(t, PBOOST_CAVEAT_DISPERSION,
+             "the noise hides the dispersion of the labels; its own standard error, %.3g, stands "
+             "for it",
+             r->dispersion);
+    if (r->undercovers)
+        tell(t, PBOOST_CAVEAT_INTERVALS,
+             "%s with noise on bags as mixed as random ones: the intervals are too short; "
+             "bags of similar rows (%s) do not have that fault",
+             pboost_family_name(fit->options->family),
+             fit->feature_bags != NULL ? fit->feature_bags : "PBOOST_BAGS_FEATURES");
+    if (r->mean_hidden)
+        tell(t, PBOOST_CAVEAT_MEAN,
+             "the noise, or a lack of events, hides even the mean of the labels: no weight can be "
+             "known, and the model is constant; larger bags, more rows or a larger epsilon are "
+             "needed");
+}
+
+/* What the answers say of a model that is fitted to them bag by bag. */
+static void tell_of_answers(telling *t, const pboost_fitted *fit)
+{
+    const pboost_fit_report *r = fit->report;
+    size_t parameters = fit->x->cols + fit->options->intercept;
+    bool aggregate = r->estimator == PBOOST_AGGREGATE;
+    double surprise = 1.0 + 4.0 * sqrt(2.0 / (double)(r->bags > 0 ? r->bags : 1));
+
+    if (aggregate && r->l2_standardized && !r->mean_hidden &&
+        r->freedom < 1.0 + LOW_FREEDOM * ((double)parameters - 1.0))
+        tell(
+            t, PBOOST_CAVEAT_FREEDOM,
+            "the answers tell next to nothing of the weights (%.2g effective parameters of %zu): "
+            "the penalty holds the model near the constant one; larger bags, more rows or a larger "
+            "epsilon are needed",
+            r->freedom, parameters);
+    if (aggregate && r->bags < 2 * parameters)
+        tell(t, PBOOST_CAVEAT_BAGS,
+             "only %zu bags for %zu parameters: the penalty decides most of the result", r->bags,
+             parameters);
+    if (fit->options->family == PBOOST_LOGISTIC && r->pearson > HIGH_PEARSON &&
+        r->pearson > surprise)
+        tell(t, PBOOST_CAVEAT_FORM,
+             "the answers vary %.3g times as much as the model says (its form may be wrong): "
+             "%s gives standard errors that allow for it",
+             r->pearson, fit->sandwich != NULL ? fit->sandwich : "PBOOST_COVARIANCE_SANDWICH");
+}
+
+size_t pboost_caveats(pboost_caveat *out, const pboost_fitted *fit)
+{
+    const pboost_fit_report *r = fit->report;
+    telling t = {out, 0};
+
+    tell_of_failure(&t, fit);
+    if (r->first_dropped < fit->x->cols)
+        tell_of_column(&t, fit);
+    tell_of_spread(&t, fit);
+    tell_of_noise(&t, fit);
+    tell_of_answers(&t, fit);
+    if (fit->one_row_bags > 0)
+        tell(&t, PBOOST_CAVEAT_ONE_ROW, "%zu bag%s one row: %s is a label", fit->one_row_bags,
+             fit->one_row_bags > 1 ? "s have" : " has",
+             fit->one_row_bags > 1 ? "the answer of each" : "its answer");
+    return t.n;
+}

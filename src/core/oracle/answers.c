@@ -1,0 +1,165 @@
+/* The log of bags and answers.
+ *
+ * Room for the whole round is made before the oracle is asked, so that nothing can fail between
+ * the moment rows are spent and the moment their answers are in the log. */
+#include "oracle/answers.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "try.h"
+#include "base/workspace.h"
+
+/* Makes room for `need` items in an array of *capacity, at least doubling it. */
+static pboost_status grow(void **array, size_t item, size_t need, size_t capacity,
+                          pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t bytes;
+    void *grown = NULL;
+
+    if (need <= capacity)
+        goto done;
+    if (!__builtin_mul_overflow(need, item, &bytes))
+        grown = realloc(*array, bytes);
+    NEED(grown, err);
+    *array = grown;
+done:
+    return st;
+}
+
+#define GROW(array, need, capacity, err)                                                           \
+    do {                                                                                           \
+        void *grow_array = (array);                                                                \
+        TRY(grow(&grow_array, sizeof *(array), (need), (capacity), (err)));                        \
+        (array) = grow_array;                                                                      \
+    } while (0)
+
+/* At least `need`, and at least twice what there was if that is not enough. */
+static size_t next_capacity(size_t capacity, size_t need)
+{
+    if (need <= capacity)
+        return capacity;
+    return capacity > need / 2 && capacity <= SIZE_MAX / 2 ? 2 * capacity : need;
+}
+
+pboost_status pboost_answers_reserve(pboost_answers *a, size_t rounds, size_t bags, size_t rows,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n_bags, n_rows;
+
+    if (__builtin_add_overflow(rounds, a->n_rounds, &rounds) ||
+        __builtin_add_overflow(rounds, (size_t)1, &rounds) ||
+        __builtin_add_overflow(a->n_bags, bags, &n_bags) ||
+        __builtin_add_overflow(n_bags, (size_t)1, &n_bags) ||
+        __builtin_add_overflow(a->n_rows, rows, &n_rows))
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+    rounds = next_capacity(a->round_capacity, rounds);
+    n_bags = next_capacity(a->bag_capacity, n_bags);
+    n_rows = next_capacity(a->row_capacity, n_rows);
+
+    GROW(a->round_start, rounds, a->round_capacity, err);
+    a->round_capacity = rounds;
+    GROW(a->start, n_bags, a->bag_capacity, err);
+    GROW(a->mean, n_bags, a->bag_capacity, err);
+    GROW(a->noise_variance, n_bags, a->bag_capacity, err);
+    a->bag_capacity = n_bags;
+    GROW(a->row, n_rows, a->row_capacity, err);
+    a->row_capacity = n_rows;
+done:
+    return st;
+}
+
+void pboost_answers_free(pboost_answers *answers)
+{
+    free(answers->round_start);
+    free(answers->start);
+    free(answers->row);
+    free(answers->mean);
+    free(answers->noise_variance);
+    *answers = (pboost_answers){0};
+}
+
+/* Counts the bags in whose means and noise already stand at the end of the log. */
+static void append(pboost_answers *a, const pboost_bags *bags)
+{
+    a->round_start[0] = 0;
+    a->start[0] = 0;
+    for (size_t b = 0; b < bags->n_bags; b++)
+        a->start[a->n_bags + b + 1] = a->n_rows + bags->start[b + 1];
+    if (bags->n_rows > 0)
+        memcpy(a->row + a->n_rows, bags->row, bags->n_rows * sizeof *a->row);
+    a->n_rows += bags->n_rows;
+    a->n_bags += bags->n_bags;
+    a->n_rounds++;
+    a->round_start[a->n_rounds] = a->n_bags;
+}
+
+static void set_noise(pboost_answers *a, const pboost_bags *bags, const pboost_rules *rules)
+{
+    size_t last_size = 0;
+    double variance = 0;
+
+    for (size_t b = 0; b < bags->n_bags; b++) {
+        size_t size = bags->start[b + 1] - bags->start[b];
+        if (size != last_size)
+            variance = pboost_rules_noise_variance(rules, size);
+        last_size = size;
+        a->noise_variance[a->n_bags + b] = variance;
+    }
+}
+
+pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *oracle,
+                                 const pboost_bags *bags, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double *mean;
+    pboost_rules rules = oracle->rules;
+
+    TRY(pboost_rules_check(&rules, err));
+    TRY(pboost_answers_reserve(answers, 1, bags->n_bags, bags->n_rows, err));
+    TRY(pboost_bags_check_starts(bags, rules.min_bag, err));
+    mean = answers->mean + answers->n_bags;
+    TRY(oracle->ask(oracle->self, answers->n_rounds, bags, mean, err));
+    for (size_t b = 0; b < bags->n_bags; b++)
+        if (!isfinite(mean[b]))
+            FAIL(err, PBOOST_ORACLE, "the oracle answered %g for bag %zu; it must be finite",
+                 mean[b], b);
+    set_noise(answers, bags, &oracle->rules);
+    append(answers, bags);
+    answers->rounded = answers->rounded || oracle->rules.round;
+done:
+    return st;
+}
+
+pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *bags,
+                                    const double *mean, const double *noise_variance,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = bags->n_bags;
+
+    TRY(pboost_bags_check_starts(bags, 0, err));
+    for (size_t b = 0; b < n; b++) {
+        double noise = noise_variance != NULL ? noise_variance[b] : 0.0;
+        if (bags->start[b + 1] <= bags->start[b])
+            FAIL(err, PBOOST_BAD_DATA, "bag %zu has no rows", b);
+        if (!isfinite(mean[b]))
+            FAIL(err, PBOOST_BAD_DATA, "the mean of bag %zu is %g; it must be finite", b, mean[b]);
+        if (!(noise >= 0.0) || isinf(noise))
+            FAIL(err, PBOOST_BAD_DATA,
+                 "the noise variance of bag %zu is %g; it must be finite and not negative", b,
+                 noise);
+    }
+    TRY(pboost_answers_reserve(answers, 1, n, bags->n_rows, err));
+    for (size_t b = 0; b < n; b++) {
+        answers->mean[answers->n_bags + b] = mean[b];
+        answers->noise_variance[answers->n_bags + b] =
+            noise_variance != NULL ? noise_variance[b] : 0.0;
+    }
+    append(answers, bags);
+done:
+    return st;
+}

@@ -1,0 +1,297 @@
+/* The in-memory oracle: the only file of the library that can reach a label by row.
+ *
+ * A question passes every rule before a label is looked at, so that refusals cannot depend on
+ * labels.  Rows are marked spent only after the last answer is ready, and a question that fails on
+ * the way gives back no answer at all: an answer for a row not yet spent could be had twice. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "oracle/mechanism.h"
+#include "base/rng.h"
+#include "try.h"
+#include "base/workspace.h"
+
+struct pboost_memory_oracle {
+    pboost_rules rules;
+    pboost_memory_oracle_options options;
+    size_t n;
+    int64_t *point; /* bounded labels, in steps of the grid */
+    double *value;  /* labels without bounds */
+    label_grid grid;
+    laplace_sampler noise;
+    uint64_t *spent;     /* one bit by row */
+    unsigned char *seen; /* likewise, for the check of a question */
+    size_t rows_spent;
+    uint64_t questions; /* answered so far: each has its own stream of simulated noise */
+};
+
+/* ---- Labels ---------------------------------------------------------------------------------- */
+
+static pboost_status check_labels(const pboost_memory_oracle *o, const double *label,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool bound = o->rules.bounded && !o->options.clamp;
+    double lower = bound ? o->rules.lower : -DBL_MAX, upper = bound ? o->rules.upper : DBL_MAX;
+    size_t outside = 0;
+
+    for (size_t row = 0; row < o->n; row++)
+        outside += !(label[row] >= lower && label[row] <= upper);
+    for (size_t row = 0; outside > 0 && row < o->n; row++) {
+        if (!isfinite(label[row]))
+            FAIL(err, PBOOST_BAD_DATA, "the label of row %zu is %g; it must be a finite number",
+                 row, label[row]);
+        if (label[row] < lower || label[row] > upper)
+            FAIL(err, PBOOST_BAD_DATA,
+                 "the label of row %zu is %g; it must lie in the bounds [%g, %g], or be clamped",
+                 row, label[row], lower, upper);
+    }
+done:
+    return st;
+}
+
+static pboost_status take_labels(pboost_memory_oracle *o, const double *label, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(check_labels(o, label, err));
+    if (o->rules.bounded) {
+        o->grid = pboost_grid(&o->rules);
+        TRY(pboost_grid_check_rows(&o->grid, o->n, err));
+        if (o->rules.epsilon.den != 0)
+            o->noise = pboost_laplace_sampler(pboost_laplace_scale(&o->grid, o->rules.epsilon));
+        NEED(o->point = pboost_alloc(o->n, sizeof *o->point), err);
+        pboost_grid_place_all(o->point, &o->grid, label, o->n);
+    } else {
+        NEED(o->value = pboost_alloc(o->n, sizeof *o->value), err);
+        memcpy(o->value, label, o->n * sizeof *label);
+    }
+done:
+    return st;
+}
+
+void pboost_memory_oracle_free(pboost_memory_oracle *oracle)
+{
+    if (oracle == NULL)
+        return;
+    free(oracle->point);
+    free(oracle->value);
+    free(oracle->spent);
+    free(oracle->seen);
+    free(oracle);
+}
+
+pboost_status pboost_memory_oracle_create(pboost_memory_oracle **out, const double *label, size_t n,
+                                          const pboost_rules *rules,
+                                          const pboost_memory_oracle_options *options,
+                                          pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_memory_oracle_options defaults = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
+    pboost_memory_oracle *o = NULL;
+
+    *out = NULL;
+    if (options == NULL)
+        options = &defaults;
+    if (options->struct_size != sizeof *options)
+        FAIL(err, PBOOST_INVALID,
+             "oracle options: struct_size is %zu, not %zu; start from "
+             "PBOOST_MEMORY_ORACLE_OPTIONS_INIT",
+             options->struct_size, sizeof *options);
+    NEED(o = calloc(1, sizeof *o), err);
+    o->rules = *rules;
+    o->options = *options;
+    o->n = n;
+    TRY(pboost_rules_check(&o->rules, err));
+    if (n < rules->min_bag)
+        FAIL(err, PBOOST_BAD_DATA, "min_bag is %zu, but there are only %zu labels", rules->min_bag,
+             n);
+    TRY(take_labels(o, label, err));
+    NEED(o->spent = calloc(n / 64 + 1, sizeof *o->spent), err);
+    NEED(o->seen = calloc(n / 8 + 1, 1), err);
+    *out = o;
+done:
+    if (st != PBOOST_OK)
+        pboost_memory_oracle_free(o);
+    return st;
+}
+
+/* ---- Which rows may be asked about ----------------------------------------------------------- */
+
+static bool is_spent(const pboost_memory_oracle *o, size_t row)
+{
+    return o->spent[row / 64] >> row % 64 & 1;
+}
+
+/* Whatever is wrong with the bags themselves is told by pboost_bags_check. */
+static pboost_status check_question(const pboost_memory_oracle *o, const pboost_bags *bags,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_bags_check_in(o->seen, bags, o->n, o->rules.min_bag, err));
+    for (size_t b = 0; b < bags->n_bags; b++)
+        for (size_t i = bags->start[b]; i < bags->start[b + 1]; i++)
+            if (is_spent(o, bags->row[i]))
+                FAIL(err, PBOOST_REFUSED,
+                     "row %zu in bag %zu is spent; a row is answered for only once", bags->row[i],
+                     b);
+done:
+    return st;
+}
+
+static void spend(pboost_memory_oracle *o, const pboost_bags *bags)
+{
+    for (size_t i = 0; i < bags->n_rows; i++)
+        o->spent[bags->row[i] / 64] |= UINT64_C(1) << bags->row[i] % 64;
+    o->rows_spent += bags->n_rows;
+    o->questions++;
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+/* 0 or 1.  A simulated coin depends on the seed and on which rows are in the bag, not on their
+ * order or on when it is asked about. */
+static pboost_status toss(double *out, const pboost_memory_oracle *o, const size_t *row,
+                          size_t size, rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint64_t word = 0;
+
+    if (o->options.simulated) {
+        uint64_t content = 0;
+        for (size_t i = 0; i < size; i++)
+            content += pboost_rng_key(o->options.seed, RNG_COIN, 0, row[i]);
+        word = pboost_rng_key(o->options.seed, RNG_COIN, content | 1, 0);
+    } else {
+        TRY(pboost_rng_next(&word, source, err));
+    }
+    *out = (double)(word >> 63);
+done:
+    return st;
+}
+
+static pboost_status round_mean(double *answer, int side_of_half, const pboost_memory_oracle *o,
+                                const size_t *row, size_t size, rng_source *source,
+                                pboost_error *err)
+{
+    if (side_of_half == 0)
+        return toss(answer, o, row, size, source, err);
+    *answer = side_of_half > 0 ? 1 : 0;
+    return PBOOST_OK;
+}
+
+/* What bags of one size have in common; neighbours are often alike. */
+typedef struct {
+    size_t size;
+    grid_half half;
+} size_rule;
+
+/* On which side of 1/2 the noisy mean is.  Only this will be known of the noise, so only this is
+ * drawn of it where possible. */
+static pboost_status find_side(int *out, const pboost_memory_oracle *o, int64_t total,
+                               const size_rule *rule, rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool noisy = o->rules.epsilon.den != 0;
+    int64_t noise = 0;
+
+    *out = 0;
+    if (rule->half.known) {
+        int64_t bar = rule->half.total - total;
+        if (noisy)
+            TRY(pboost_laplace_side(out, &o->noise, bar, source, err));
+        else
+            *out = (bar < 0) - (bar > 0);
+        if (*out == 0 && !rule->half.exact)
+            *out = -1;
+    } else {
+        if (noisy)
+            TRY(pboost_laplace_draw(&noise, &o->noise, source, err));
+        *out = pboost_grid_side_of_half(&o->grid, total + noise, rule->size);
+    }
+done:
+    return st;
+}
+
+static pboost_status answer_on_grid(double *answer, const pboost_memory_oracle *o,
+                                    const size_t *row, size_t size, size_rule *rule,
+                                    rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    int64_t total = 0, noise = 0;
+    int side;
+
+    for (size_t i = 0; i < size; i++)
+        total += o->point[row[i]];
+    if (!o->rules.round) {
+        if (o->rules.epsilon.den != 0)
+            TRY(pboost_laplace_draw(&noise, &o->noise, source, err));
+        *answer = pboost_grid_mean(&o->grid, total + noise, size);
+        goto done;
+    }
+    if (rule->size != size)
+        *rule = (size_rule){size, pboost_grid_half(&o->grid, size)};
+    TRY(find_side(&side, o, total, rule, source, err));
+    TRY(round_mean(answer, side, o, row, size, source, err));
+done:
+    return st;
+}
+
+static pboost_status answer_plain(double *answer, const pboost_memory_oracle *o, const size_t *row,
+                                  size_t size, rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    long double total = 0; /* wider than the labels in digits and in range */
+
+    for (size_t i = 0; i < size; i++)
+        total += (long double)o->value[row[i]];
+    *answer = (double)(total / (long double)size);
+    if (o->rules.round) {
+        long double twice = 2 * total;
+        int side = (twice > (long double)size) - (twice < (long double)size);
+        TRY(round_mean(answer, side, o, row, size, source, err));
+    }
+done:
+    return st;
+}
+
+static pboost_status ask(void *self, size_t round, const pboost_bags *bags, double *answer,
+                         pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_memory_oracle *o = self;
+    rng_source source;
+    size_rule rule = {0};
+    (void)round;
+
+    if (o->options.simulated)
+        pboost_rng_source_seeded(&source, o->options.seed, RNG_NOISE, o->questions);
+    else
+        pboost_rng_source_system(&source);
+
+    TRY(check_question(o, bags, err));
+    for (size_t b = 0; b < bags->n_bags; b++) {
+        const size_t *row = bags->row + bags->start[b];
+        size_t size = bags->start[b + 1] - bags->start[b];
+        TRY(o->rules.bounded ? answer_on_grid(&answer[b], o, row, size, &rule, &source, err)
+                             : answer_plain(&answer[b], o, row, size, &source, err));
+    }
+    spend(o, bags);
+done:
+    if (st != PBOOST_OK && bags->n_bags > 0)
+        memset(answer, 0, bags->n_bags * sizeof *answer);
+    pboost_rng_source_wipe(&source);
+    return st;
+}
+
+pboost_oracle pboost_memory_oracle_interface(pboost_memory_oracle *oracle)
+{
+    return (pboost_oracle){.rules = oracle->rules, .self = oracle, .ask = ask};
+}
+
+size_t pboost_memory_oracle_rows_spent(const pboost_memory_oracle *oracle)
+{
+    return oracle->rows_spent;
+}

@@ -1,0 +1,353 @@
+/* Passes over bags.  See bagpass.h.
+ *
+ * Rows are gathered into panels in the order of the bags; a bag may lie across panels of its chunk,
+ * and its sums go on where they stopped.  The Gram matrix is then over bags instead of rows, with
+ * the jacobian in the place of the features. */
+#include "passes/bag_pass.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "try.h"
+
+#define PANEL_VALUES 4096
+#define MIN_PANEL_ROWS 64
+#define CHUNK_VALUES ((size_t)1 << 16) /* less than this is not worth another thread */
+#define MAX_CHUNKS 64
+#define MAX_SUMS ((size_t)1 << 23)
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- Plan ------------------------------------------------------------------------------------ */
+
+static size_t panel_rows_for(size_t padded)
+{
+    return smaller(larger(PANEL_VALUES / padded / PANEL_LANES * PANEL_LANES, MIN_PANEL_ROWS),
+                   GLM_BLOCK);
+}
+
+/* Chunk c ends with the first bag that takes it to its share of the rows. */
+static void cut_chunks(bag_pass *p)
+{
+    const size_t *start = p->bags.start;
+    size_t rows = start[p->bags.n_bags] - start[0], bag = 0;
+    for (size_t c = 0; c < p->n_chunks; c++) {
+        size_t goal = start[0] + rows / p->n_chunks * c + rows % p->n_chunks * c / p->n_chunks;
+        while (bag < p->bags.n_bags && start[bag] < goal)
+            bag++;
+        p->chunk_start[c] = bag;
+    }
+    p->chunk_start[p->n_chunks] = p->bags.n_bags;
+}
+
+pboost_status pboost_bagpass_init(bag_pass *out, const bag_rows *bags, pboost_family family,
+                                  bool intercept, const bag_units *units, int threads,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t rows = bags->start[bags->n_bags] - bags->start[0];
+    size_t cols = bags->machines != NULL ? bags->machines->cols : bags->x->cols;
+    bag_pass p = {.bags = *bags,
+                  .family = family,
+                  .intercept = intercept,
+                  .threads = threads,
+                  .kernels = pboost_glm_kernels(),
+                  .cols = cols,
+                  .n_parameters = cols + intercept};
+    if (units != NULL)
+        p.units = *units;
+    if (bags->machines != NULL) {
+        *out = p;
+        return PBOOST_OK;
+    }
+    p.blocks = pboost_panel_blocks(p.cols);
+    p.padded = p.blocks * PANEL_LANES;
+    p.stride = pboost_panel_blocks(p.n_parameters) * PANEL_LANES;
+    p.capacity = panel_rows_for(larger(p.padded, p.stride));
+    p.sums_size = p.stride * (p.stride + 1);
+    p.n_chunks = rows / larger(1, CHUNK_VALUES / p.padded);
+    p.n_chunks = smaller(smaller(p.n_chunks, MAX_CHUNKS), MAX_SUMS / p.sums_size);
+    p.n_chunks = larger(1, smaller(p.n_chunks, bags->n_bags));
+    p.n_workers = smaller((size_t)pboost_threads(threads), p.n_chunks);
+    p.work_size = p.capacity * (larger(p.padded, p.stride) + 3) + p.padded + p.stride;
+    *out = (bag_pass){0};
+    NEED(p.chunk_start = pboost_alloc(p.n_chunks + 1, sizeof *p.chunk_start), err);
+    NEED(p.theta = calloc(p.padded, sizeof *p.theta), err);
+    NEED(p.work = pboost_alloc(p.n_workers * p.work_size, sizeof *p.work), err);
+    NEED(p.sums = pboost_alloc(p.n_chunks * p.sums_size, sizeof *p.sums), err);
+    cut_chunks(&p);
+    *out = p;
+    p = (bag_pass){0};
+done:
+    pboost_bagpass_free(&p);
+    return st;
+}
+
+void pboost_bagpass_free(bag_pass *pass)
+{
+    free(pass->chunk_start);
+    free(pass->theta);
+    free(pass->work);
+    free(pass->sums);
+    *pass = (bag_pass){0};
+}
+
+pboost_status pboost_bag_moments_init(bag_moments *out, const bag_pass *pass, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = pass->bags.n_bags;
+    *out = (bag_moments){0};
+    NEED(out->mean = pboost_alloc(n, sizeof *out->mean), err);
+    NEED(out->variance = pboost_alloc(n, sizeof *out->variance), err);
+    if (pass->bags.machines != NULL)
+        NEED(out->parameter = pboost_alloc(pass->n_parameters, sizeof *out->parameter), err);
+    else
+        NEED(out->jacobian = pboost_alloc(n * pass->stride, sizeof *out->jacobian), err);
+done:
+    if (st != PBOOST_OK)
+        pboost_bag_moments_free(out);
+    return st;
+}
+
+void pboost_bag_moments_free(bag_moments *moments)
+{
+    free(moments->mean);
+    free(moments->variance);
+    free(moments->jacobian);
+    free(moments->parameter);
+    *moments = (bag_moments){0};
+}
+
+/* ---- Moments --------------------------------------------------------------------------------- */
+
+typedef struct {
+    bag_pass *pass;
+    bag_moments *out;
+    double intercept; /* in the units of x, less the shift */
+} moments_task;
+
+/* The sums over the bag at hand. */
+typedef struct {
+    double mean, slope, variance;
+    double *product; /* of b'' x */
+} bag_sums;
+
+/* The sums over rows become means, in the caller's units. */
+static void finish_bag(const moments_task *task, size_t bag, const bag_sums *sums)
+{
+    const bag_pass *p = task->pass;
+    const bag_units *u = &p->units;
+    double size = (double)(p->bags.start[bag + 1] - p->bags.start[bag]);
+    double *jacobian = task->out->jacobian + bag * p->stride, slope = sums->slope / size;
+    task->out->mean[bag] = sums->mean / size;
+    task->out->variance[bag] = sums->variance / (size * size);
+    if (p->intercept)
+        *jacobian++ = slope;
+    for (size_t j = 0; j < p->cols; j++) {
+        double mean = sums->product[j] / size;
+        jacobian[j] = u->scale != NULL ? (mean - u->center[j] * slope) / u->scale[j] : mean;
+    }
+    memset(jacobian + p->cols, 0, (p->stride - p->n_parameters) * sizeof *jacobian);
+}
+
+/* Rows of a chunk: a panel, or where they lie. */
+typedef struct {
+    glm_panel panel;
+    glm_table table; /* count 0: it is a panel */
+} loaded_rows;
+
+/* Rows side by side are read where they lie; eight columns are a panel as they are. */
+static bool lie_side_by_side(const bag_pass *p)
+{
+    const pboost_matrix *x = p->bags.x;
+    return p->bags.row == NULL && p->units.shift == NULL && x->type == PBOOST_F64 &&
+           x->col_stride == 1 && p->cols > PANEL_LANES;
+}
+
+/* `count` rows from position `at` on, with their linear predictors. */
+static loaded_rows load_rows(double *eta, const moments_task *task, double *work, size_t at,
+                             size_t count)
+{
+    const bag_pass *p = task->pass;
+    const size_t *row = p->bags.row;
+    loaded_rows loaded = {0};
+    if (lie_side_by_side(p)) {
+        const pboost_matrix *x = p->bags.x;
+        loaded.table = (glm_table){.x = (const double *)x->data + (ptrdiff_t)at * x->row_stride,
+                                   .row_stride = x->row_stride,
+                                   .count = count,
+                                   .cols = p->cols};
+        p->kernels->eta_table(eta, &loaded.table, p->theta, task->intercept);
+    } else {
+        pboost_samples samples = {.x = p->bags.x, .row = row, .n = at + count};
+        panel_rows rows = {at, count, 1, p->units.shift};
+        loaded.panel = (glm_panel){.x = pboost_panel_gather(work, p->capacity, &samples, rows),
+                                   .capacity = p->capacity,
+                                   .count = count,
+                                   .blocks = p->blocks};
+        p->kernels->eta(eta, loaded.panel, p->theta, task->intercept);
+    }
+    for (size_t r = 0; p->bags.offset != NULL && r < count; r++)
+        eta[r] += p->bags.offset[row != NULL ? row[at + r] : at + r];
+    return loaded;
+}
+
+/* product += the sum of weight_r x_r over rows first .. last-1. */
+static void add_product(double *product, const bag_pass *p, const loaded_rows *rows,
+                        const double *weight, size_t first, size_t last)
+{
+    glm_table part = rows->table;
+    if (part.count == 0) {
+        p->kernels->product(product, rows->panel, weight, first, last);
+        return;
+    }
+    part.x += (ptrdiff_t)first * part.row_stride;
+    part.count = last - first;
+    p->kernels->gradient_table(product, &part, weight + first);
+}
+
+static void add_rows(bag_sums *sums, const bag_pass *p, size_t at, const double *mean,
+                     const double *variance, size_t count)
+{
+    double m = 0.0, v = 0.0;
+    for (size_t r = 0; r < count; r++) {
+        m += mean[r];
+        v += variance[r];
+    }
+    sums->mean += m;
+    sums->slope += v;
+    if (p->bags.weight != NULL) {
+        v = 0.0;
+        for (size_t r = 0; r < count; r++) {
+            double w = p->bags.weight[p->bags.row != NULL ? p->bags.row[at + r] : at + r];
+            v += w > 0.0 ? variance[r] / w : INFINITY;
+        }
+    }
+    sums->variance += v;
+}
+
+static void moments_chunk(void *context, size_t chunk, int worker)
+{
+    const moments_task *task = context;
+    const bag_pass *p = task->pass;
+    const size_t *start = p->bags.start;
+    double *work = p->work + (size_t)worker * p->work_size;
+    double *eta = work + p->capacity * larger(p->padded, p->stride);
+    double *mean = eta + p->capacity, *variance = mean + p->capacity;
+    bag_sums sums = {.product = variance + p->capacity};
+    double *total = p->sums + chunk * p->sums_size;
+    size_t bag = p->chunk_start[chunk], end = start[p->chunk_start[chunk + 1]];
+    total[0] = total[1] = 0.0;
+    memset(sums.product, 0, p->padded * sizeof *sums.product);
+
+    for (size_t at = start[bag]; at < end; at += p->capacity) {
+        size_t count = smaller(p->capacity, end - at);
+        loaded_rows rows = load_rows(eta, task, work, at, count);
+        p->kernels->family[p->family].moments(mean, variance, eta, count);
+        for (size_t r = 0; r < count; r++) {
+            total[0] += eta[r];
+            total[1] += eta[r] * eta[r];
+        }
+        for (size_t r = 0; r < count;) {
+            size_t last = smaller(start[bag + 1] - at, count);
+            add_rows(&sums, p, at + r, mean + r, variance + r, last - r);
+            add_product(sums.product, p, &rows, variance, r, last);
+            r = last;
+            if (start[bag + 1] > at + r)
+                break;
+            finish_bag(task, bag++, &sums);
+            sums.mean = sums.slope = sums.variance = 0.0;
+            memset(sums.product, 0, p->padded * sizeof *sums.product);
+        }
+    }
+}
+
+void pboost_bagpass_run(bag_moments *out, bag_pass *pass, const double *parameter)
+{
+    const double *theta = parameter + pass->intercept;
+    const bag_units *u = &pass->units;
+    double intercept = pass->intercept ? parameter[0] : 0.0, sum = 0.0, square = 0.0;
+    if (pass->bags.machines != NULL) {
+        pboost_machines_moments(out, pass, parameter);
+        return;
+    }
+    for (size_t j = 0; j < pass->cols; j++) {
+        pass->theta[j] = u->scale != NULL ? theta[j] / u->scale[j] : theta[j];
+        intercept -= u->scale != NULL ? pass->theta[j] * u->center[j] : 0.0;
+    }
+    moments_task task = {pass, out, intercept};
+    pboost_parallel(pass->n_chunks, pass->threads, moments_chunk, &task);
+    for (size_t c = 0; c < pass->n_chunks; c++) {
+        sum += pass->sums[c * pass->sums_size];
+        square += pass->sums[c * pass->sums_size + 1];
+    }
+    double rows = (double)(pass->bags.start[pass->bags.n_bags] - pass->bags.start[0]);
+    out->eta_mean = sum / rows;
+    out->eta_sd = sqrt(fmax(square / rows - out->eta_mean * out->eta_mean, 0.0));
+}
+
+/* ---- Gram matrix ----------------------------------------------------------------------------- */
+
+typedef struct {
+    bag_pass *pass;
+    const bag_moments *moments;
+    const double *weight, *residual;
+    size_t bags_per_chunk;
+} gram_task;
+
+static void gram_chunk(void *context, size_t chunk, int worker)
+{
+    const gram_task *task = context;
+    const bag_pass *p = task->pass;
+    double *gram = p->sums + chunk * p->sums_size, *vector = gram + p->stride * p->stride;
+    double *work = p->work + (size_t)worker * p->work_size;
+    double *product = work + p->capacity * larger(p->padded, p->stride);
+    size_t first = chunk * task->bags_per_chunk;
+    size_t end = smaller(first + task->bags_per_chunk, p->bags.n_bags);
+    pboost_matrix jacobian = pboost_matrix_f64(task->moments->jacobian, p->bags.n_bags, p->stride);
+    pboost_samples samples = {.x = &jacobian, .n = p->bags.n_bags};
+    memset(gram, 0, p->sums_size * sizeof *gram);
+    for (size_t at = first; at < end; at += p->capacity) {
+        panel_rows rows = {at, smaller(p->capacity, end - at), 1, NULL};
+        const double *x = pboost_panel_gather(work, p->capacity, &samples, rows);
+        glm_panel panel = {.x = x,
+                           .capacity = p->capacity,
+                           .count = rows.count,
+                           .blocks = p->stride / PANEL_LANES};
+        p->kernels->gram(gram, panel, task->weight + at);
+        if (task->residual == NULL)
+            continue;
+        for (size_t r = 0; r < rows.count; r++)
+            product[r] = task->weight[at + r] * task->residual[at + r];
+        p->kernels->product(vector, panel, product, 0, rows.count);
+    }
+}
+
+void pboost_bagpass_gram(double *gram, double *vector, bag_pass *pass, const bag_moments *moments,
+                         const double *weight, const double *residual)
+{
+    size_t n = pass->n_parameters, chunks = pass->n_chunks;
+    if (pass->bags.machines != NULL) {
+        pboost_machines_gram(gram, vector, pass, moments, weight, residual);
+        return;
+    }
+    gram_task task = {pass, moments, weight, vector != NULL ? residual : NULL,
+                      (pass->bags.n_bags + chunks - 1) / chunks};
+    pboost_parallel(chunks, pass->threads, gram_chunk, &task);
+    for (size_t c = 1; c < chunks; c++)
+        for (size_t i = 0; i < pass->sums_size; i++)
+            pass->sums[i] += pass->sums[c * pass->sums_size + i];
+    for (size_t i = 0; i < n; i++)
+        memcpy(gram + i * n, pass->sums + i * pass->stride, (i + 1) * sizeof *gram);
+    if (vector != NULL)
+        memcpy(vector, pass->sums + pass->stride * pass->stride, n * sizeof *vector);
+}

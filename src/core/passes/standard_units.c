@@ -1,0 +1,281 @@
+/* Standardising.  See bagunits.h.
+ *
+ * Sums are taken about the first row, so that a column whose mean dwarfs its deviation (a year, a
+ * time stamp) keeps its digits; such a column is also shifted before it is multiplied. */
+#include "passes/standard_units.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/large.h"
+#include "base/parallel.h"
+#include "try.h"
+
+#define SHIFT_RATIO 16.0           /* mean over standard deviation from which a column is shifted */
+#define SUM_ROWS ((size_t)1 << 14) /* of a chunk */
+#define ROWS_AHEAD 12
+#define LINE (64 / sizeof(double)) /* of the cache */
+#define CONSTANT 1e-13             /* deviation over magnitude that is rounding alone */
+
+void pboost_units_free(standard_units *u)
+{
+    free(u->shift);
+    free(u->center);
+    free(u->scale);
+    *u = (standard_units){0};
+}
+
+typedef struct {
+    const bag_rows *bags;
+    const double *base;
+    double *sums;     /* by chunk: sums, then squares, then room for a row */
+    double *row_room; /* NULL: where rows go, side by side */
+} column_task;
+
+/* Rows of a bag lie anywhere in the table: ask for each some time before it is needed. */
+static void ask_for(const pboost_matrix *x, size_t row)
+{
+    const double *from = (const double *)x->data + (ptrdiff_t)row * x->row_stride;
+    for (size_t j = 0; j < x->cols; j += LINE)
+        __builtin_prefetch(from + j);
+    __builtin_prefetch(from + x->cols - 1); /* it may begin in the middle of a line */
+}
+
+static void copy_row(double *restrict to, const pboost_matrix *x, size_t row, bool adjacent)
+{
+    if (adjacent)
+        memcpy(to, (const double *)x->data + (ptrdiff_t)row * x->row_stride, x->cols * sizeof *to);
+    for (size_t j = 0; !adjacent && j < x->cols; j++)
+        to[j] = pboost_matrix_at(x, row, j);
+}
+
+static void sum_chunk(void *context, size_t chunk, int worker)
+{
+    const column_task *task = context;
+    const bag_rows *bags = task->bags;
+    size_t d = bags->x->cols, first = bags->start[0] + chunk * SUM_ROWS;
+    size_t end =
+        bags->start[bags->n_bags] - first < SUM_ROWS ? bags->start[bags->n_bags] : first + SUM_ROWS;
+    double *restrict sum = task->sums + chunk * 3 * d, *restrict square = sum + d;
+    double *room = square + d;
+    bool adjacent = bags->x->type == PBOOST_F64 && bags->x->col_stride == 1;
+    (void)worker;
+    memset(sum, 0, 2 * d * sizeof *sum);
+    for (size_t i = first; i < end; i++) {
+        if (task->row_room != NULL)
+            room = task->row_room + (i - bags->start[0]) * d;
+        if (adjacent && i + ROWS_AHEAD < end)
+            ask_for(bags->x, bags->row[i + ROWS_AHEAD]);
+        copy_row(room, bags->x, bags->row[i], adjacent);
+        for (size_t j = 0; j < d; j++) {
+            double v = room[j] - task->base[j];
+            sum[j] += v;
+            square[j] += v * v;
+        }
+    }
+}
+
+/* Sums of x - base and of its square, by column; base is the first row.  rows (NULL: not wanted) gets the
+ * rows side by side. */
+static pboost_status sum_columns(double *sum, double *square, double *base, double *rows,
+                                 const bag_rows *bags, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t d = bags->x->cols, n = bags->start[bags->n_bags] - bags->start[0];
+    size_t chunks = (n + SUM_ROWS - 1) / SUM_ROWS;
+    column_task task = {.bags = bags, .base = base, .row_room = rows};
+    for (size_t j = 0; j < d; j++)
+        base[j] = pboost_matrix_at(bags->x, bags->row[bags->start[0]], j);
+    NEED(task.sums = pboost_alloc(chunks * 3 * d, sizeof *task.sums), err);
+    pboost_parallel(chunks, threads, sum_chunk, &task);
+    for (size_t j = 0; j < d; j++) {
+        sum[j] = square[j] = 0.0;
+        for (size_t c = 0; c < chunks; c++) {
+            sum[j] += task.sums[c * 3 * d + j];
+            square[j] += task.sums[c * 3 * d + d + j];
+        }
+    }
+done:
+    free(task.sums);
+    return st;
+}
+
+static void set_column(standard_units *u, size_t j, double base, double mean, double square,
+                       bool intercept)
+{
+    double variance = fmax(square - mean * mean, 0.0), about_zero = base + mean;
+    if (!intercept) {
+        double size = sqrt(variance + about_zero * about_zero);
+        u->shift[j] = u->center[j] = 0.0;
+        u->scale[j] = size > 0.0 ? size : 1.0;
+        return;
+    }
+    double deviation = sqrt(variance);
+    bool far = fabs(about_zero) > SHIFT_RATIO * deviation;
+    u->shift[j] = far ? base : 0.0;
+    u->center[j] = far ? mean : about_zero;
+    u->scale[j] = deviation > CONSTANT * (fabs(base) + sqrt(square)) ? deviation : 1.0;
+}
+
+/* The units, and the rows on the way to them where `rows` is not NULL. */
+static pboost_status find_units(standard_units *out, double *rows, const bag_rows *bags,
+                                bool intercept, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bag_machines *machines = bags->machines;
+    size_t cols = machines != NULL ? machines->cols : bags->x->cols;
+    size_t n = bags->start[bags->n_bags] - bags->start[0];
+    double *work = NULL;
+
+    *out = (standard_units){.cols = cols};
+    NEED(out->shift = pboost_alloc(cols, sizeof(double)), err);
+    NEED(out->center = pboost_alloc(cols, sizeof(double)), err);
+    NEED(out->scale = pboost_alloc(cols, sizeof(double)), err);
+    NEED(work = pboost_alloc(3 * cols, sizeof *work), err);
+    double *sum = work, *square = work + cols, *base = work + 2 * cols;
+    if (machines != NULL) {
+        memcpy(base, machines->parts->base, cols * sizeof *base);
+        TRY(machines->parts->columns(machines->parts->self, sum, err));
+    } else {
+        TRY(sum_columns(sum, square, base, rows, bags, threads, err));
+    }
+    for (size_t j = 0; j < cols; j++) {
+        set_column(out, j, base[j], sum[j] / (double)n, square[j] / (double)n, intercept);
+        if (!isfinite(square[j]) || !isfinite(out->scale[j])) {
+            pboost_samples samples = {.x = bags->x, .row = bags->row, .n = n};
+            if (machines == NULL) {
+                samples.row += bags->start[0];
+                TRY(pboost_samples_find_nonfinite(&samples, err));
+            }
+            FAIL(err, PBOOST_BAD_DATA,
+                 "column %zu overflows: columns beyond 1e150 must be rescaled", j);
+        }
+    }
+    bool shifted = false;
+    for (size_t j = 0; j < cols; j++)
+        shifted = shifted || out->shift[j] != 0.0;
+    out->units = (bag_units){shifted ? out->shift : NULL, out->center, out->scale};
+done:
+    free(work);
+    if (st != PBOOST_OK)
+        pboost_units_free(out);
+    return st;
+}
+
+pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool intercept,
+                                int threads, pboost_error *err)
+{
+    return find_units(out, NULL, bags, intercept, threads, err);
+}
+
+typedef struct {
+    gathered_rows *out;
+    const bag_rows *bags;
+    const standard_units *units;
+} gather_task;
+
+/* Rows are there; they change their units, and what goes with them follows. */
+static void standardise_chunk(void *context, size_t chunk, int worker)
+{
+    const gather_task *task = context;
+    const bag_rows *bags = task->bags;
+    const standard_units *u = task->units;
+    const double *shift = u->shift, *center = u->center, *scale = u->scale;
+    size_t n = task->out->matrix.rows, d = u->cols, first = chunk * SUM_ROWS;
+    size_t end = n - first < SUM_ROWS ? n : first + SUM_ROWS;
+    (void)worker;
+    for (size_t i = first; i < end; i++) {
+        double *restrict x = task->out->x + i * d;
+        for (size_t j = 0; j < d; j++)
+            x[j] = ((x[j] - shift[j]) - center[j]) / scale[j];
+    }
+    for (size_t i = first; bags->weight != NULL && i < end; i++)
+        task->out->weight[i] = bags->weight[bags->row[bags->start[0] + i]];
+    for (size_t i = first; bags->offset != NULL && i < end; i++)
+        task->out->offset[i] = bags->offset[bags->row[bags->start[0] + i]];
+}
+
+pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, const bag_rows *bags,
+                                 bool intercept, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = bags->start[bags->n_bags] - bags->start[0], cols = bags->x->cols, cells;
+    *out = (gathered_rows){0};
+    *units = (standard_units){0};
+    if (__builtin_mul_overflow(n, cols, &cells))
+        cells = SIZE_MAX;
+    NEED(out->x = pboost_alloc_large(cells, sizeof *out->x), err);
+    NEED(out->start = pboost_alloc(bags->n_bags + 1, sizeof *out->start), err);
+    if (bags->weight != NULL)
+        NEED(out->weight = pboost_alloc(n, sizeof *out->weight), err);
+    if (bags->offset != NULL)
+        NEED(out->offset = pboost_alloc(n, sizeof *out->offset), err);
+    TRY(find_units(units, out->x, bags, intercept, threads, err));
+    for (size_t b = 0; b <= bags->n_bags; b++)
+        out->start[b] = bags->start[b] - bags->start[0];
+    out->matrix = pboost_matrix_f64(out->x, n, cols);
+    gather_task task = {out, bags, units};
+    pboost_parallel((n + SUM_ROWS - 1) / SUM_ROWS, threads, standardise_chunk, &task);
+    out->rows = (bag_rows){.x = &out->matrix,
+                           .weight = out->weight,
+                           .offset = out->offset,
+                           .n_bags = bags->n_bags,
+                           .start = out->start};
+done:
+    if (st != PBOOST_OK)
+        pboost_gathered_free(out);
+    return st;
+}
+
+void pboost_gathered_free(gathered_rows *gathered)
+{
+    free(gathered->x);
+    free(gathered->weight);
+    free(gathered->offset);
+    free(gathered->start);
+    *gathered = (gathered_rows){0};
+}
+
+void pboost_units_enter(double *parameter, const standard_units *u, const pboost_coef *coef,
+                        bool intercept)
+{
+    double *theta = parameter + intercept, level = coef->intercept;
+    for (size_t j = 0; j < u->cols; j++) {
+        theta[j] = coef->theta[j] * u->scale[j];
+        level += coef->theta[j] * (u->shift[j] + u->center[j]);
+    }
+    if (intercept)
+        parameter[0] = level;
+}
+
+void pboost_units_leave(pboost_coef *coef, const standard_units *u, const double *parameter,
+                        bool intercept)
+{
+    coef->intercept = intercept ? parameter[0] : 0.0;
+    for (size_t j = 0; j < u->cols; j++) {
+        coef->theta[j] = parameter[intercept + j] / u->scale[j];
+        if (intercept)
+            coef->intercept -= coef->theta[j] * (u->shift[j] + u->center[j]);
+    }
+}
+
+/* With z = (x - m) / s: theta = theta_z / s and intercept = intercept_z - sum of theta m. */
+void pboost_units_covariance(double *covariance, const standard_units *u, const double *standard,
+                             bool intercept)
+{
+    size_t d = u->cols, p = d + intercept, n = d + 1;
+    double *last = covariance + d * n;
+    for (size_t i = 0; i < d; i++) {
+        double cross = intercept ? standard[(i + 1) * p] / u->scale[i] : 0.0;
+        for (size_t j = 0; j < d; j++) {
+            double c = standard[(i + intercept) * p + j + intercept] / (u->scale[i] * u->scale[j]);
+            covariance[i * n + j] = c;
+            if (intercept)
+                cross -= c * (u->shift[j] + u->center[j]);
+        }
+        covariance[i * n + d] = last[i] = cross;
+    }
+    last[d] = intercept ? standard[0] : 0.0;
+    for (size_t i = 0; intercept && i < d; i++) /* var(b - m't) = var(b) - m'(2 cov(b,t) - Ct m) */
+        last[d] -= (u->shift[i] + u->center[i]) * (standard[(i + 1) * p] / u->scale[i] + last[i]);
+}

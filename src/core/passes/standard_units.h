@@ -1,0 +1,44 @@
+/* The units in which bags are fitted: features of mean 0 and variance 1 over the rows in use. */
+#ifndef PBOOST_BAGUNITS_H
+#define PBOOST_BAGUNITS_H
+
+#include "passes/bag_pass.h"
+
+typedef struct {
+    size_t cols;
+    bag_units units;
+    double *shift, *center, *scale;
+} standard_units;
+
+/* Without an intercept to absorb it nothing is taken off, and the scale is the root mean square.  A
+ * column that is constant (with an intercept) or 0 has scale 1.  Features that are not finite are
+ * refused by name. */
+pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool intercept,
+                                int threads, pboost_error *err);
+void pboost_units_free(standard_units *units);
+
+/* Between the units of x (theta, intercept) and parameters in standard units, intercept first. */
+void pboost_units_enter(double *parameter, const standard_units *u, const pboost_coef *coef,
+                        bool intercept);
+void pboost_units_leave(pboost_coef *coef, const standard_units *u, const double *parameter,
+                        bool intercept);
+
+/* The rows of bags side by side in the order of the bags, features in standard units: passes over
+ * them read memory as it comes, which rows picked from all over a table do not. */
+typedef struct {
+    bag_rows rows;
+    pboost_matrix matrix;
+    double *x, *weight, *offset;
+    size_t *start;
+} gathered_rows;
+
+/* Finds the units as pboost_units_init does, in the same pass.  out must not move: rows points into it. */
+pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, const bag_rows *bags,
+                                 bool intercept, int threads, pboost_error *err);
+void pboost_gathered_free(gathered_rows *gathered);
+
+/* covariance ((cols+1) squared, intercept last, in the units of x) from that of the parameters. */
+void pboost_units_covariance(double *covariance, const standard_units *u, const double *standard,
+                             bool intercept);
+
+#endif

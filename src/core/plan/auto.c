@@ -1,0 +1,145 @@
+/* Running what the planner recommends.
+ *
+ * Before anything is asked the plan rests on assumptions.  Under noise the best bag size depends on
+ * them (larger bags drown the noise, but a wrong model gets worse in them), so where one row in
+ * seventeen makes enough bags to tell more than is assumed these are asked first: their residuals say
+ * what the dispersion and the model's error are, and the rest is asked as a second plan says.  Without
+ * noise no bags are better than the smallest, and there is nothing to learn. */
+#include <math.h>
+
+#include "data/family.h"
+#include "try.h"
+
+#define PILOT_BAGS_PER_WEIGHT 4
+#define PILOT_LEAST_BAGS 32
+#define PILOT_PART 17 /* the geometric schedule's first of two rounds */
+
+static size_t pilot_rows(size_t rows)
+{
+    return rows / PILOT_PART;
+}
+
+static void follow(pboost_choice *choice, const pboost_fixed *fixed)
+{
+    const pboost_plan_point *point = &choice->plan.point[choice->plan.best];
+    choice->estimator = fixed->has_estimator ? fixed->estimator : point->estimator;
+    choice->bags = point->bags;
+    choice->rounds = point->rounds;
+    choice->bag_size = choice->planned_bag_size = point->bag_size;
+    choice->schedule = fixed->has_schedule ? fixed->schedule : PBOOST_EQUAL;
+    choice->algorithm = PBOOST_PBPREFIX; /* the answers of all rounds are used */
+}
+
+/* Whether so many bags of that size would tell more than is assumed: of the dispersion, or of the
+ * model's error by groups of 16 (pilot.c).  If not, they would only be rows spent in worse bags. */
+static bool can_tell(const pboost_choice *choice, const pboost_plan_options *o, size_t size,
+                     size_t bags)
+{
+    const pboost_plan *plan = &choice->plan;
+    double phi = plan->dispersion, s = (double)size, m = (double)bags;
+    double variance = pboost_family_info(o->family)->variance_at(plan->mean);
+    double spread = phi * variance / s + pboost_rules_noise_variance(&o->rules, size);
+    bool of_phi = o->family != PBOOST_LOGISTIC && sqrt(5.0 / m) * spread * s / variance < phi;
+    bool of_error = sqrt(2.0 * 16.0 / m) * spread / 16.0 < plan->model_error;
+    return of_phi || of_error;
+}
+
+/* Sets a first round apart, of bags as near to those recommended as it has enough of.  What it is for
+ * is the size of the other bags: there is none where that, the rounds or equal slices are fixed. */
+static void set_pilot(pboost_choice *choice, const pboost_matrix *x, const pboost_plan_options *o)
+{
+    const pboost_rules *rules = &o->rules;
+    const pboost_fixed *fixed = &o->fixed;
+    size_t least = PILOT_BAGS_PER_WEIGHT * (x->cols + 1), size = choice->bag_size;
+    bool open = fixed->rounds == 0 && fixed->bag_size == 0 &&
+                !(fixed->has_schedule && fixed->schedule != PBOOST_GEOMETRIC);
+    least = least > PILOT_LEAST_BAGS ? least : PILOT_LEAST_BAGS;
+    while (size > rules->min_bag && pilot_rows(x->rows) / size < least)
+        size = size / 2 > rules->min_bag ? size / 2 : rules->min_bag;
+    choice->pilot = open && choice->estimator == PBOOST_AGGREGATE && rules->epsilon.den > 0 &&
+                    choice->rounds == 1 && pilot_rows(x->rows) / size >= least &&
+                    can_tell(choice, o, size, pilot_rows(x->rows) / size);
+    if (!choice->pilot)
+        return;
+    choice->rounds = 2;
+    choice->schedule = PBOOST_GEOMETRIC;
+    choice->bag_size = size;
+}
+
+pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, const double *offset,
+                                 const double *prior_score, const pboost_plan_options *options,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_plan_options o = *options;
+
+    *out = (pboost_choice){.learnt = {NULL, NAN, NAN, NAN}};
+    o.brief = true;
+    for (size_t i = 0; prior_score != NULL && i < x->rows; i++) {
+        if (!isfinite(prior_score[i]))
+            FAIL(err, PBOOST_BAD_DATA, "the prior score of row %zu is %g; it must be finite", i,
+                 prior_score[i]);
+        o.belief.mean = (i == 0 ? 0.0 : o.belief.mean) + prior_score[i] / (double)x->rows;
+    }
+    TRY(pboost_plan_make(&out->plan, x, offset, &o, err));
+    follow(out, &o.fixed);
+    set_pilot(out, x, &o);
+done:
+    return st;
+}
+
+/* Plans again with what round 1 taught; on failure the choice is as it was. */
+static pboost_status plan_again(pboost_choice *choice, const pboost_matrix *x, const double *offset,
+                                const pboost_answers *answers, const pboost_coef *coef,
+                                const pboost_plan_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_plan_options o = *options;
+    pboost_plan revised = {0};
+
+    o.brief = true;
+    o.belief.coef = coef;
+    o.belief.dispersion =
+        choice->plan.dispersion; /* what was assumed is weighed with what is seen */
+    TRY(pboost_belief_learn(&o.belief, o.family, x, offset, answers, coef, o.threads, err));
+    TRY(pboost_plan_make(&revised, x, offset, &o, err));
+    pboost_plan_free(&choice->plan);
+    choice->plan = revised;
+    choice->learnt = o.belief;
+    choice->learnt.coef = NULL;
+done:
+    return st;
+}
+
+pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
+                                   const pboost_matrix *x, const double *offset,
+                                   const pboost_coef *coef, const pboost_plan_options *options,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (!choice->pilot || pboost_trainer_rounds_done(trainer) != 1)
+        goto done;
+    st = plan_again(choice, x, offset, pboost_trainer_answers(trainer), coef, options, err);
+    /* A fit to few rows can predict means that overflow on others, and no plan can rest on it.  The
+     * labels of round 1 are spent, so the training goes on as it was planned at first. */
+    if (st == PBOOST_BAD_DATA) {
+        st = PBOOST_OK;
+        if (err != NULL)
+            *err = (pboost_error){0};
+    }
+    TRY(st);
+    const pboost_plan_point *best = &choice->plan.point[choice->plan.best];
+    size_t rest = x->rows - pilot_rows(x->rows);
+    choice->bag_size = best->bag_size < rest ? best->bag_size : rest;
+    choice->bags = best->bags;
+    TRY(pboost_trainer_ask_for(trainer, choice->bags, choice->bag_size, err));
+done:
+    return st;
+}
+
+void pboost_choice_free(pboost_choice *choice)
+{
+    pboost_plan_free(&choice->plan);
+    *choice = (pboost_choice){0};
+}

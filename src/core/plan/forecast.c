@@ -1,0 +1,462 @@
+/* Expected loss from information.
+ *
+ * With A = (I + L)^-1, L the penalty over phi, the aggregate estimator is about theta with mean
+ * squared error M = A (I + L theta theta' L) A, and a test row's expected loss rises by (1/2) tr M H.
+ * Both I and H need features and a guess of theta, no label.
+ *
+ * A wrong model leaves a deviation g in every answer that the bag does not average out.  The best model
+ * has sum x g = 0 over all rows; bags cover all rows, so what is left of sum J g is minus the sum of
+ * the covariances of x and g within bags.  Bags of rows that are alike in x therefore do not mind a
+ * wrong model, and mixed ones do.  Let W be the covariance of x within bags and S that of all rows; with
+ * Var g = e and slopes of g that fall in any of d directions alike, g has a covariance with x of variance
+ * (e/d) W S^-1 W in a bag.  But g cannot do more harm than noise of variance e in every answer, of which
+ * little would get through where bags hardly differ: so of the two the smaller counts, direction by
+ * direction (the parallel sum of matrices).  On two real tables, e being a few per cent of the variance of
+ * the means, that is about what larger bags really cost (docs/planner.md).
+ *
+ * A sample of rows stands for the table.  Bags on a sample are less alike than on the table, because
+ * its tree is less deep: each level halves one of r directions, which leaves 1 - 2/pi of a normal's
+ * variance within, so levels more leave (1 - 2/pi)^(levels / r) of what is left within bags. */
+#include "plan/forecast.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "data/family.h"
+#include "base/linalg.h"
+#include "data/matrix.h"
+#include "base/rng.h"
+#include "try.h"
+
+#define LEFT_BY_LEVEL 0.3633802276 /* 1 - 2/pi */
+
+void pboost_population_free(population *p)
+{
+    pboost_units_free(&p->units);
+    free(p->parameter);
+    free(p->penalty);
+    free(p->hessian);
+    free(p->start);
+    pboost_bagpass_free(&p->pass);
+    pboost_bag_moments_free(&p->row);
+    free(p->row_weight);
+    *p = (population){0};
+}
+
+pboost_status pboost_population_init(population *p, pboost_family family, const pboost_matrix *x,
+                                     const double *offset, const size_t *row, size_t n,
+                                     bool intercept, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = x->cols + intercept;
+
+    *p = (population){.family = family,
+                      .intercept = intercept,
+                      .threads = threads,
+                      .x = x,
+                      .offset = offset,
+                      .n_parameters = m,
+                      .phi = 1.0,
+                      .loss_scale = family == PBOOST_LINEAR ? 2.0 : 1.0};
+    NEED(p->start = pboost_alloc(n + 1, sizeof *p->start), err);
+    for (size_t i = 0; i <= n; i++)
+        p->start[i] = i;
+    bag_rows rows = {.x = x, .offset = offset, .n_bags = n, .start = p->start, .row = row};
+    TRY(pboost_units_init(&p->units, &rows, intercept, threads, err));
+    TRY(pboost_bagpass_init(&p->pass, &rows, family, intercept, &p->units.units, threads, err));
+    TRY(pboost_bag_moments_init(&p->row, &p->pass, err));
+    NEED(p->row_weight = pboost_alloc(n, sizeof *p->row_weight), err);
+    NEED(p->parameter = calloc(m, sizeof *p->parameter), err);
+    NEED(p->penalty = calloc(m, sizeof *p->penalty), err);
+    NEED(p->hessian = calloc(m * m, sizeof *p->hessian), err);
+done:
+    if (st != PBOOST_OK)
+        pboost_population_free(p);
+    return st;
+}
+
+void pboost_population_set(population *p, const pboost_coef *coef)
+{
+    pboost_units_enter(p->parameter, &p->units, coef, p->intercept);
+}
+
+/* Limits each weight so that no row of the table moves by more than `most` through its column. */
+static void limit_weights(population *p, double *theta, double most)
+{
+    const standard_units *u = &p->units;
+    for (size_t i = 0; i < p->x->rows; i++)
+        for (size_t j = 0; j < p->x->cols; j++) {
+            double z = (pboost_matrix_at(p->x, i, j) - u->shift[j] - u->center[j]) / u->scale[j];
+            if (fabs(theta[j] * z) > most)
+                theta[j] = copysign(most / fabs(z), theta[j]);
+        }
+}
+
+void pboost_population_assume(population *p, double mean, double eta_sd, double most, uint64_t seed)
+{
+    double *theta = p->parameter + p->intercept, norm = 0.0, pair[2];
+    for (size_t j = 0; j < p->x->cols; j++) {
+        pboost_rng_normals(pair, 1, seed, RNG_THETA, 1, j);
+        theta[j] = pair[0];
+        norm += pair[0] * pair[0];
+    }
+    for (size_t j = 0; j < p->x->cols; j++)
+        theta[j] *= eta_sd / sqrt(norm);
+    if (most < INFINITY)
+        limit_weights(p, theta, most);
+    if (!p->intercept)
+        return;
+    p->parameter[0] = pboost_family_info(p->family)->eta(mean);
+    if (p->family == PBOOST_POISSON) /* the mean of exp is above exp of the mean */
+        p->parameter[0] -= 0.5 * eta_sd * eta_sd;
+}
+
+/* Both triangles of a matrix of which the lower is filled, times scale. */
+static void complete(double *a, size_t n, double scale)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++)
+            a[i * n + j] = a[j * n + i] = a[i * n + j] * scale;
+}
+
+/* out = the mean over rows of b'' x x' weighed by b'' / (phi b'' + noise): what rows tell, by row, in bags
+ * of rows that are all alike. */
+static void limit(double *out, population *p, double phi, double noise)
+{
+    size_t n = p->pass.bags.n_bags;
+    for (size_t i = 0; i < n; i++) { /* J = b'' x and a = b'' */
+        double v = phi * p->row.variance[i] + noise;
+        p->row_weight[i] = v > 0.0 ? 1.0 / v : 0.0;
+    }
+    pboost_bagpass_gram(out, NULL, &p->pass, &p->row, p->row_weight, NULL);
+    complete(out, p->n_parameters, 1.0 / (double)n);
+}
+
+pboost_status pboost_population_measure(population *p, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = p->pass.bags.n_bags;
+    double sum = 0.0, square = 0.0;
+
+    pboost_bagpass_run(&p->row, &p->pass, p->parameter);
+    for (size_t i = 0; i < n; i++)
+        sum += p->row.mean[i];
+    p->mean = sum / (double)n;
+    for (size_t i = 0; i < n; i++)
+        square += (p->row.mean[i] - p->mean) * (p->row.mean[i] - p->mean);
+    p->mean_variance = square / (double)n;
+    if (!isfinite(p->mean) || !isfinite(square))
+        FAIL(err, PBOOST_BAD_DATA,
+             "the believed model predicts means that overflow; give another prior");
+    limit(p->hessian, p, 1.0, 0.0);
+done:
+    return st;
+}
+
+/* ---- From information to loss -------------------------------------------------------------- */
+
+/* inverse = (a + diag(penalty))^-1, both triangles. */
+static pboost_status invert(double *inverse, const double *a, const double *penalty, size_t m,
+                            pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_cholesky c = {.n = m};
+
+    NEED(c.l = pboost_alloc(m * m, sizeof *c.l), err);
+    NEED(c.scale = pboost_alloc(m, sizeof *c.scale), err);
+    NEED(c.dropped = calloc(m, 1), err);
+    memcpy(c.l, a, m * m * sizeof *c.l);
+    for (size_t i = 0; i < m; i++)
+        c.l[i * m + i] += penalty[i];
+    pboost_cholesky_factor(&c, pboost_rank_tolerance(m), true);
+    memset(inverse, 0, m * m * sizeof *inverse);
+    for (size_t i = 0; i < m; i++) { /* symmetric: a row is a column */
+        inverse[i * m + i] = 1.0;
+        pboost_cholesky_solve(inverse + i * m, &c, inverse + i * m);
+    }
+done:
+    free(c.l);
+    free(c.scale);
+    free(c.dropped);
+    return st;
+}
+
+/* out = a b. */
+static void multiply(double *out, const double *a, const double *b, size_t m)
+{
+    memset(out, 0, m * m * sizeof *out);
+    for (size_t i = 0; i < m; i++)
+        for (size_t k = 0; k < m; k++) {
+            double f = a[i * m + k];
+            for (size_t j = 0; f != 0.0 && j < m; j++)
+                out[i * m + j] += f * b[k * m + j];
+        }
+}
+
+/* inverse: A, of info and penalty; scatter: the variance of the estimating equation, that is info where the
+ * model is right. */
+static pboost_status loss_of(forecast_result *out, const population *p, const double *inverse,
+                             const double *scatter, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters, first = p->intercept;
+    double *product = NULL, *spread = NULL, *bias = NULL;
+
+    NEED(product = pboost_alloc(m * m, sizeof *product), err);
+    NEED(spread = pboost_alloc(m * m, sizeof *spread), err);
+    NEED(bias = calloc(m, sizeof *bias), err);
+    multiply(product, inverse, scatter, m);
+    for (size_t i = 0; i < m; i++) /* spread = A scatter A */
+        for (size_t j = 0; j < m; j++) {
+            double sum = 0.0;
+            for (size_t k = 0; k < m; k++)
+                sum += product[i * m + k] * inverse[j * m + k];
+            spread[i * m + j] = sum;
+        }
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++)
+            bias[i] += inverse[i * m + j] * p->penalty[j] * p->parameter[j];
+    double total = 0.0, squares = 0.0;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++)
+            total += (spread[i * m + j] + bias[i] * bias[j]) * p->hessian[i * m + j];
+    for (size_t i = first; i < m; i++) {
+        squares += spread[i * m + i];
+        if (out->column != NULL)
+            /* about 0, and by rounding below it, where the penalty decides all */
+            out->column[i - first] = sqrt(fmax(spread[i * m + i], 0.0)) / p->units.scale[i - first];
+    }
+    out->excess = 0.5 * p->loss_scale * total;
+    out->se = sqrt(fmax(squares, 0.0) / (double)(m - first));
+done:
+    free(product);
+    free(spread);
+    free(bias);
+    return st;
+}
+
+/* What it costs that the ridge is judged by the noisy answers (shown.c) instead of known.  With kappa and w
+ * what it takes and leaves in a direction, the answers tell the logarithm of the weights' variance with
+ * information sum w^2 / 2, and being wrong in it by one costs kappa^2 w times the weights' variance; for
+ * weights that are all known alike that is the price of Stein's estimator.  Where hardly anything is left
+ * the estimate cannot be wrong by more than one, about: there is nothing more to lose. */
+static pboost_status price_of_judging(double *out, const population *p, const double *inverse,
+                                      pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters, first = p->intercept, d = m - first;
+    double *b = NULL, *w = NULL, *product = NULL, *price = NULL;
+    double ridge = p->penalty[first], known = 0.0, total = 0.0;
+
+    NEED(b = calloc(4 * d * d, sizeof *b), err);
+    w = b + d * d, product = w + d * d, price = product + d * d;
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++) {
+            b[i * d + j] = inverse[(first + i) * m + first + j];
+            w[i * d + j] = (i == j) - ridge * b[i * d + j];
+        }
+    multiply(product, b, w, d);
+    multiply(price, product, b, d);
+    for (size_t i = 0; i < d; i++)
+        for (size_t j = 0; j < d; j++) {
+            known += 0.5 * w[i * d + j] * w[j * d + i];
+            total += ridge * price[i * d + j] * p->hessian[(first + i) * m + first + j];
+        }
+    *out = 0.5 * p->loss_scale * total / fmax(known, 1.0);
+done:
+    free(b);
+    return st;
+}
+
+/* ---- Bags ---------------------------------------------------------------------------------- */
+
+/* Moves info towards what bags of equal rows would give by what deeper trees gain. */
+static void deepen(double *info, const population *p, const double *most, double levels)
+{
+    size_t m = p->n_parameters;
+    double left = pow(LEFT_BY_LEVEL, levels / (double)p->x->cols);
+    for (size_t i = 0; i < m * m; i++)
+        info[i] = most[i] - (most[i] - info[i]) * left;
+}
+
+/* out = a b^-1 a for symmetric a and b, with the penalty added to b. */
+static pboost_status sandwich(double *out, const population *p, const double *a, const double *b,
+                              pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters;
+    double *inverse = NULL, *product = NULL;
+
+    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
+    NEED(product = pboost_alloc(m * m, sizeof *product), err);
+    TRY(invert(inverse, b, p->penalty, m, err));
+    multiply(product, a, inverse, m);
+    multiply(out, product, a, m);
+done:
+    free(inverse);
+    free(product);
+    return st;
+}
+
+/* tr a^-1 b over tr a^-1 a: how many times a is b, over all directions. */
+static pboost_status mean_ratio(double *out, const population *p, const double *a, const double *b,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters;
+    double *inverse = NULL, of_a = 0.0, of_b = 0.0;
+
+    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
+    TRY(invert(inverse, a, p->penalty, m, err));
+    for (size_t i = 0; i < m * m; i++) {
+        of_a += inverse[i] * a[i];
+        of_b += inverse[i] * b[i];
+    }
+    *out = of_a > 0.0 ? of_b / of_a : 0.0;
+done:
+    free(inverse);
+    return st;
+}
+
+/* scatter += what a wrong model adds to the variance of the equation: `factor` times the parallel sum of
+ * info and (1/d) within most^-1 within, which is about the smaller of the two in every direction:
+ * a : b = a - a (a + b)^-1 a. */
+static pboost_status add_model_error(double *scatter, const population *p, const double *info,
+                                     const double *most, double factor, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters;
+    double *within = NULL, *part = NULL;
+
+    NEED(within = pboost_alloc(m * m, sizeof *within), err);
+    NEED(part = pboost_alloc(m * m, sizeof *part), err);
+    for (size_t i = 0; i < m * m; i++)
+        within[i] = most[i] - info[i];
+    TRY(sandwich(part, p, within, most, err));
+    for (size_t i = 0; i < m * m; i++)
+        within[i] = info[i] + part[i] / (double)p->x->cols;
+    TRY(sandwich(part, p, info, within, err));
+    for (size_t i = 0; i < m * m; i++)
+        scatter[i] += factor * (info[i] - part[i]);
+done:
+    free(within);
+    free(part);
+    return st;
+}
+
+/* What the answers about bags tell, by bag, at the parameters. */
+typedef struct {
+    bag_pass pass;
+    bag_moments moments;
+    double *weight; /* 1/V */
+} bag_telling;
+
+static pboost_status telling_init(bag_telling *out, const population *p, const forecast_bags *f,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_bags *bags = f->bags;
+    bag_rows rows = {.x = p->x,
+                     .offset = p->offset,
+                     .n_bags = bags->n_bags,
+                     .start = bags->start,
+                     .row = bags->row};
+
+    *out = (bag_telling){0};
+    TRY(pboost_bagpass_init(&out->pass, &rows, p->family, p->intercept, &p->units.units, p->threads,
+                            err));
+    TRY(pboost_bag_moments_init(&out->moments, &out->pass, err));
+    NEED(out->weight = pboost_alloc(bags->n_bags, sizeof *out->weight), err);
+    pboost_bagpass_run(&out->moments, &out->pass, p->parameter);
+    for (size_t b = 0; b < bags->n_bags; b++) {
+        double size = (double)(bags->start[b + 1] - bags->start[b]);
+        double v = p->phi * out->moments.variance[b] + f->noise_scale / (size * size);
+        out->weight[b] = 1.0 / fmax(v, 1e-300);
+    }
+done:
+    return st;
+}
+
+static void telling_free(bag_telling *t)
+{
+    pboost_bagpass_free(&t->pass);
+    pboost_bag_moments_free(&t->moments);
+    free(t->weight);
+}
+
+pboost_status pboost_forecast_bags(forecast_result *out, population *p, const forecast_bags *f,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_bags *bags = f->bags;
+    size_t m = p->n_parameters;
+    double *info = NULL, *most = NULL, *scatter = NULL, *inverse = NULL, factor = 0.0, price = 0.0;
+    bag_telling t = {0};
+
+    NEED(info = pboost_alloc(m * m, sizeof *info), err);
+    NEED(most = pboost_alloc(m * m, sizeof *most), err);
+    NEED(scatter = pboost_alloc(m * m, sizeof *scatter), err);
+    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
+    TRY(telling_init(&t, p, f, err));
+    pboost_bagpass_gram(info, NULL, &t.pass, &t.moments, t.weight, NULL);
+    complete(info, m, f->repeat);
+    if (f->model_error > 0.0) {
+        for (size_t b = 0; b < bags->n_bags; b++)
+            t.weight[b] *= t.weight[b];
+        pboost_bagpass_gram(scatter, NULL, &t.pass, &t.moments, t.weight, NULL);
+        complete(scatter, m, f->repeat);
+        TRY(mean_ratio(&factor, p, info, scatter, err));
+    }
+    limit(most, p, p->phi, f->noise_scale * (double)bags->n_bags / (double)bags->n_rows);
+    for (size_t i = 0; i < m * m; i++)
+        most[i] *= f->repeat * (double)bags->n_rows;
+    if (f->levels > 0.0)
+        deepen(info, p, most, f->levels);
+    memcpy(scatter, info, m * m * sizeof *scatter);
+    if (f->model_error > 0.0)
+        TRY(add_model_error(scatter, p, info, most, f->model_error * factor, err));
+    TRY(invert(inverse, info, p->penalty, m, err));
+    TRY(loss_of(out, p, inverse, scatter, err));
+    double cautious = out->excess;
+    TRY(loss_of(out, p, inverse, info, err));
+    if (p->ridge_judged)
+        TRY(price_of_judging(&price, p, inverse, err));
+    out->excess += price;
+    out->cautious = cautious + price;
+done:
+    telling_free(&t);
+    free(info);
+    free(most);
+    free(scatter);
+    free(inverse);
+    return st;
+}
+
+pboost_status pboost_forecast_labels(forecast_result *out, const population *p, double rows,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = p->n_parameters;
+    double *info = NULL, *inverse = NULL;
+
+    NEED(info = pboost_alloc(m * m, sizeof *info), err);
+    NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
+    for (size_t i = 0; i < m * m; i++)
+        info[i] = rows / p->phi * p->hessian[i];
+    TRY(invert(inverse, info, p->penalty, m, err));
+    TRY(loss_of(out, p, inverse, info, err));
+done:
+    free(info);
+    free(inverse);
+    return st;
+}
+
+double pboost_forecast_constant(const population *p)
+{
+    size_t m = p->n_parameters, first = p->intercept;
+    double total = 0.0;
+    for (size_t i = first; i < m; i++)
+        for (size_t j = first; j < m; j++)
+            total += p->parameter[i] * p->hessian[i * m + j] * p->parameter[j];
+    return 0.5 * p->loss_scale * total;
+}

@@ -1,0 +1,72 @@
+/* What a set of bags will tell about theta, and what that is worth on test rows. */
+#ifndef PBOOST_FORECAST_H
+#define PBOOST_FORECAST_H
+
+#include "passes/bag_pass.h"
+#include "passes/standard_units.h"
+
+/* The population as it is believed to be, in standard units, the intercept first where there is one:
+ * everything that does not depend on bags. */
+typedef struct {
+    pboost_family family;
+    bool intercept;
+    int threads;
+    const pboost_matrix *x;
+    const double *offset;
+    standard_units units;
+    size_t n_parameters;
+    double *parameter; /* theta */
+    double *penalty;   /* lambda / phi by parameter */
+    bool ridge_judged; /* by noisy answers, not known */
+    double *hessian;   /* E b'' x x' */
+    size_t *start;     /* every row of the sample as a bag of its own: */
+    bag_pass pass;     /* ... */
+    bag_moments row;   /* by row: b', b'', b'' x */
+    double *row_weight;
+    double phi, mean, mean_variance; /* dispersion, E b', Var b' */
+    double loss_scale;               /* of the family's loss: 2 for squared error */
+} population;
+
+/* rows: the sample that stands for the population. */
+pboost_status pboost_population_init(population *out, pboost_family family, const pboost_matrix *x,
+                                     const double *offset, const size_t *row, size_t n,
+                                     bool intercept, int threads, pboost_error *err);
+void pboost_population_free(population *p);
+
+/* Takes the parameters from coef. */
+void pboost_population_set(population *p, const pboost_coef *coef);
+/* Or assumes an effect of this standard deviation of eta in a random direction, about the mean.  No
+ * column moves the eta of any row of x by more than `most`: where a column is rare or heavy-tailed, an
+ * effect that is modest for its standard deviation would be absurd for a few rows. */
+void pboost_population_assume(population *p, double mean, double eta_sd, double most,
+                              uint64_t seed);
+/* Fills hessian, row, mean and mean_variance at the parameters; offsets included. */
+pboost_status pboost_population_measure(population *p, pboost_error *err);
+
+/* Bags of a sample, for a table that is `repeat` times as large. */
+typedef struct {
+    const pboost_bags *bags;
+    double repeat;
+    double
+        levels; /* by which a tree on the whole table is deeper; 0 for bags that do not improve */
+    double noise_scale; /* c_B = noise_scale / size^2 */
+    double model_error;
+} forecast_bags;
+
+typedef struct {
+    double excess;   /* expected loss above the best, if the model is right */
+    double cautious; /* and with the model error */
+    double se;       /* root mean square over the weights */
+    double *column;  /* standard error by column in the units of x; NULL: not wanted */
+} forecast_result;
+
+/* The population is not changed, but its passes work in their own memory. */
+pboost_status pboost_forecast_bags(forecast_result *out, population *p, const forecast_bags *bags,
+                                   pboost_error *err);
+
+/* The same with every label known, and the excess of the constant model. */
+pboost_status pboost_forecast_labels(forecast_result *out, const population *p, double rows,
+                                     pboost_error *err);
+double pboost_forecast_constant(const population *p);
+
+#endif

@@ -1,0 +1,27 @@
+/* The planner's parts. */
+#ifndef PBOOST_PLAN_H
+#define PBOOST_PLAN_H
+
+#include "plan/forecast.h"
+
+#define PLAN_MODEL_ERROR 0.05 /* of the variance of means, where nothing is known */
+
+/* Rows of the table in random order; forecasts take the first so many. */
+typedef struct {
+    const pboost_plan_options *options;
+    const pboost_matrix *x;
+    const double *offset;
+    size_t n;
+    pboost_bags order; /* one bag: the rows, shuffled */
+    population population;
+    pboost_coef coef; /* what is believed, in the units of x */
+    double *score;    /* of the rows in that order */
+    double model_error;
+} planner;
+
+/* The excess loss of the paper's algorithm with bags of at least bag_size in `rounds` rounds: run on
+ * the answers to be expected, its last bags judged by the paper's theorems. */
+pboost_status pboost_plan_event(double *excess, pboost_forecast *forecast, const planner *p,
+                                size_t rows, size_t rounds, size_t bag_size, pboost_error *err);
+
+#endif

@@ -1,0 +1,105 @@
+/* Training a generalised linear model in three calls: what a front end does with a learner and a
+ * trainer when it has no learner of its own. */
+#include <string.h>
+
+#include "fit/estimator.h"
+#include "try.h"
+
+void pboost_run_close(pboost_run *run)
+{
+    pboost_trainer_free(run->trainer);
+    pboost_glm_free(run->glm);
+    free(run->path); /* NOLINT(clang-analyzer-unix.Malloc): a closed run holds NULL */
+    *run = (pboost_run){0};
+}
+
+pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x, const double *weight,
+                              const double *offset, const pboost_oracle *oracle,
+                              const pboost_fit_options *fit, const pboost_trainer_options *options,
+                              pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_trainer_options o = *options;
+
+    *out = (pboost_run){.rounds = options->rounds};
+    TRY(pboost_glm_create(&out->glm, x, weight, offset, fit, err));
+    if (oracle->rules.round && fit->estimator != PBOOST_EVENT)
+        FAIL(err, PBOOST_INVALID,
+             "the oracle rounds its answers to 0 or 1; the %s estimator needs means as they are",
+             pboost_estimator_name(fit->estimator));
+    pboost_learner learner = pboost_glm_learner(out->glm);
+    o.x = x;
+    TRY(pboost_trainer_create(&out->trainer, x->rows, oracle, &learner, &o, err));
+    NEED(out->path = pboost_alloc(o.rounds * (x->cols + 1), sizeof *out->path), err);
+    out->coef = pboost_glm_coef(out->glm);
+    out->history = pboost_trainer_history(out->trainer);
+    out->report = pboost_glm_report(out->glm);
+done:
+    if (st != PBOOST_OK)
+        pboost_run_close(out);
+    return st;
+}
+
+pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t d = run->coef->n;
+
+    for (; rounds > 0 && !pboost_trainer_done(run->trainer); rounds--) {
+        size_t done = pboost_trainer_rounds_done(run->trainer);
+        double *kept = run->path + done * (d + 1);
+        st = pboost_trainer_step(run->trainer, err);
+        if (pboost_trainer_rounds_done(run->trainer) > done) { /* on_round may stop it after that */
+            memcpy(kept, run->coef->theta, d * sizeof *kept);
+            kept[d] = run->coef->intercept;
+            run->covariance =
+                pboost_glm_covariance(run->glm); /* cross-validation may choose anew */
+        }
+        TRY(st);
+    }
+    if (pboost_trainer_done(run->trainer))
+        TRY(pboost_glm_judge(run->glm, pboost_trainer_answers(run->trainer), err));
+done:
+    return st;
+}
+
+/* The oracle goes with its last answer: what is left of the run has no use for it. */
+pboost_status pboost_run_simulate(pboost_run *out, const pboost_matrix *x, const double *label,
+                                  const double *weight, const double *offset,
+                                  const pboost_simulation *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_memory_oracle *labels = NULL;
+
+    *out = (pboost_run){0};
+    TRY(pboost_memory_oracle_create(&labels, label, x->rows, &s->rules, &s->holder, err));
+    pboost_oracle oracle = pboost_memory_oracle_interface(labels);
+    TRY(pboost_run_open(out, x, weight, offset, &oracle, &s->fit, &s->trainer, err));
+    TRY(pboost_run_rounds(out, s->trainer.rounds, err));
+done:
+    pboost_memory_oracle_free(labels);
+    if (st != PBOOST_OK)
+        pboost_run_close(out);
+    return st;
+}
+
+pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x, const double *label,
+                              const double *weight, const double *offset,
+                              const pboost_simulation *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_run run;
+    size_t n = x->cols + 1;
+
+    TRY(pboost_run_simulate(&run, x, label, weight, offset, s, err));
+    *out->report = *run.report;
+    memcpy(out->history, run.history, run.rounds * sizeof *run.history);
+    memcpy(out->path, run.path, run.rounds * n * sizeof *run.path);
+    if (out->covariance != NULL && run.covariance != NULL)
+        memcpy(out->covariance, run.covariance, n * n * sizeof *run.covariance);
+    out->caveats = pboost_caveats(
+        NULL, &(pboost_fitted){.report = run.report, .options = &s->fit, .x = x, .coef = run.coef});
+done:
+    pboost_run_close(&run);
+    return st;
+}

@@ -1,0 +1,488 @@
+/* The adaptive loop of the paper (Algorithm PriorBoost) and its two relatives.
+ *
+ * The rows are put in an order that depends on the seed and on what stands for each row alone, and
+ * cut into T slices.  Each round scores its slice with the last model, bags it, asks, and refits.
+ * Within a slice the rows keep that random order, so a stable sort by score breaks ties at random.
+ *
+ * The trainer holds no labels: it knows rows by number, the model through the learner interface and
+ * the labels through the oracle interface; features it hands to the maker of bags, if at all. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle/answers.h"
+#include "base/large.h"
+#include "base/names.h"
+#include "base/rng.h"
+#include "train/schedule.h"
+#include "bags/sort.h"
+#include "try.h"
+#include "base/cancel.h"
+#include "base/workspace.h"
+
+struct pboost_trainer {
+    pboost_oracle oracle;
+    pboost_learner learner;
+    pboost_trainer_options options;
+    size_t n_rows;
+    size_t *order;       /* the table's rows, shuffled */
+    size_t *slice_start; /* in `order`, by round */
+    double *score;       /* of the current slice */
+    pboost_workspace work;
+    pboost_answers answers;
+    pboost_round *history;
+    size_t round;         /* rounds done so far */
+    pboost_bags recalled; /* of the next round, by position in its slice; no bags: none */
+    double within;        /* of the last bags that were answered */
+};
+
+/* The rows of one round; score is NULL where there is no model to score them. */
+typedef struct {
+    const size_t *row;
+    size_t n;
+    const double *score;
+    const pboost_matrix *x;
+    pboost_family family;
+    size_t bag_size;
+    uint64_t seed;
+    int threads;
+    pboost_workspace *work; /* of the trainer */
+    const pboost_watch *watch;
+} slice;
+
+/* ---- Algorithms ------------------------------------------------------------------------------ */
+
+static const char *const ALGORITHMS[] = {"priorboost", "oneshot", "pbprefix"};
+#define N_ALGORITHMS (sizeof ALGORITHMS / sizeof *ALGORITHMS)
+
+const char *pboost_algorithm_name(pboost_algorithm algorithm)
+{
+    return pboost_name_of(ALGORITHMS, N_ALGORITHMS, (size_t)algorithm);
+}
+
+pboost_status pboost_algorithm_parse(pboost_algorithm *out, const char *name, pboost_error *err)
+{
+    size_t i = 0;
+    pboost_status st = pboost_name_parse(&i, ALGORITHMS, N_ALGORITHMS, "algorithm", name, err);
+    *out = (pboost_algorithm)i;
+    return st;
+}
+
+/* PriorBoost forgets the answers of earlier rounds, whose bags were worse; PBPrefix keeps them. */
+static size_t first_bag_to_use(const pboost_trainer *t)
+{
+    return t->options.algorithm == PBOOST_PBPREFIX ? 0 : t->answers.round_start[t->round];
+}
+
+/* ---- Bag strategies -------------------------------------------------------------------------- */
+
+static pboost_status random_bags(pboost_bags *out, const slice *s, pboost_error *err)
+{
+    return pboost_bags_random_in(s->work, out, s->n, s->bag_size, s->seed, err);
+}
+
+static pboost_status prior_bags(pboost_bags *out, const slice *s, pboost_error *err)
+{
+    if (s->score == NULL)
+        return random_bags(out, s, err);
+    return pboost_bags_optimal_in(s->work, out, s->score, s->n, s->bag_size, s->threads, err);
+}
+
+static pboost_status feature_bags(pboost_bags *out, const slice *s, pboost_error *err)
+{
+    pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
+    return pboost_bags_watched(out, &samples, s->family, NULL, s->bag_size, s->threads, s->watch,
+                               err);
+}
+
+static pboost_status hybrid_bags(pboost_bags *out, const slice *s, pboost_error *err)
+{
+    pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
+    return pboost_bags_watched(out, &samples, s->family, s->score, s->bag_size, s->threads,
+                               s->watch, err);
+}
+
+static const char *const STRATEGIES[] = {"prior", "random", "features", "hybrid"};
+static pboost_status (*const BUILD[])(pboost_bags *out, const slice *s, pboost_error *err) = {
+    prior_bags, random_bags, feature_bags, hybrid_bags};
+static const bool NEEDS_FEATURES[] = {false, false, true, true};
+#define N_STRATEGIES (sizeof STRATEGIES / sizeof *STRATEGIES)
+
+const char *pboost_strategy_name(pboost_strategy strategy)
+{
+    return pboost_name_of(STRATEGIES, N_STRATEGIES, (size_t)strategy);
+}
+
+pboost_status pboost_strategy_parse(pboost_strategy *out, const char *name, pboost_error *err)
+{
+    size_t i = 0;
+    pboost_status st = pboost_name_parse(&i, STRATEGIES, N_STRATEGIES, "bags", name, err);
+    *out = (pboost_strategy)i;
+    return st;
+}
+
+/* ---- The loop -------------------------------------------------------------------------------- */
+
+/* y~ of the slice: from the last round's model, or in round 1 from the user's prior if any. */
+static pboost_status score_slice(pboost_trainer *t, slice *s, pboost_error *err)
+{
+    const double *prior = t->options.prior_score;
+
+    s->score = NULL;
+    if (t->round == 0 && prior == NULL)
+        return PBOOST_OK;
+    s->score = t->score;
+    if (t->round > 0)
+        return t->learner.score(t->learner.self, s->row, s->n, t->score, err);
+    for (size_t i = 0; i < s->n; i++)
+        t->score[i] = prior[s->row[i]];
+    return PBOOST_OK;
+}
+
+static slice next_slice(pboost_trainer *t)
+{
+    size_t first = t->slice_start[t->round];
+    return (slice){.row = t->order + first,
+                   .n = t->slice_start[t->round + 1] - first,
+                   .x = t->options.x,
+                   .family = t->options.family,
+                   .bag_size = t->options.bag_size,
+                   .seed = pboost_rng_key(t->options.seed, RNG_SHUFFLE, 1, t->round),
+                   .threads = t->options.threads,
+                   .work = &t->work,
+                   .watch = t->options.watch};
+}
+
+/* The bags of the slice: those that an earlier run asked about, or new ones. */
+static pboost_status make_bags(pboost_bags *out, pboost_trainer *t, const slice *s,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_bags *recalled = &t->recalled;
+
+    if (recalled->n_bags == 0)
+        return BUILD[t->options.bags](out, s, err);
+    *out = (pboost_bags){.n_rows = recalled->n_rows, .n_bags = recalled->n_bags};
+    NEED(out->row = pboost_take(&t->work, out->n_rows, sizeof *out->row), err);
+    NEED(out->start = pboost_take(&t->work, out->n_bags + 1, sizeof *out->start), err);
+    memcpy(out->row, recalled->row, out->n_rows * sizeof *out->row);
+    memcpy(out->start, recalled->start, (out->n_bags + 1) * sizeof *out->start);
+done:
+    return st;
+}
+
+/* Scores the slice with the prior, bags it and buys the answers. */
+static pboost_status ask_slice(pboost_trainer *t, slice *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_bags bags = {0};
+
+    TRY(score_slice(t, s, err));
+    TRY(make_bags(&bags, t, s, err));
+    double within = s->score != NULL ? pboost_bags_cost(&bags, s->score) : NAN;
+    pboost_bags_renumber(&bags, s->row);
+    TRY(pboost_watch_check(t->options.watch, err)); /* before labels are spent */
+    TRY(pboost_answers_ask(&t->answers, &t->oracle, &bags, err));
+    t->within = within;
+    pboost_bags_free(&t->recalled);
+done:
+    pboost_bags_give(&t->work, &bags);
+    return st;
+}
+
+/* Writes the round into the history and tells the caller, who may stop the training. */
+static pboost_status report_round(pboost_trainer *t, const slice *s, pboost_error *err)
+{
+    const size_t *bag = t->answers.round_start + t->round;
+    pboost_round *record = &t->history[t->round];
+    *record = (pboost_round){.round = t->round + 1,
+                             .rounds = t->options.rounds,
+                             .rows = s->n,
+                             .bags = bag[1] - bag[0],
+                             .within = t->within,
+                             .test_loss = NAN};
+    t->round++;
+    if (t->options.on_round != NULL && !t->options.on_round(t->options.user, record))
+        return pboost_fail(err, PBOOST_CANCELLED, "stopped after round %zu of %zu", record->round,
+                           record->rounds);
+    return PBOOST_OK;
+}
+
+/* One round: score the next slice with the prior, bag it, buy the answers, refit.
+ * A row is in exactly one slice, so its label is paid for once.  A step that failed after it had
+ * bought the answers left them in the log: the next step fits those. */
+pboost_status pboost_trainer_step(pboost_trainer *t, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    slice s = {0};
+
+    if (pboost_trainer_done(t))
+        FAIL(err, PBOOST_INVALID, "all %zu rounds are done", t->options.rounds);
+    s = next_slice(t);
+    if (t->answers.n_rounds == t->round)
+        TRY(ask_slice(t, &s, err));
+    TRY(t->learner.fit(t->learner.self, &t->answers, first_bag_to_use(t), err));
+    TRY(report_round(t, &s, err));
+done:
+    return st;
+}
+
+pboost_status pboost_trainer_run(pboost_trainer *t, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    while (!pboost_trainer_done(t))
+        TRY(pboost_trainer_step(t, err));
+done:
+    return st;
+}
+
+/* ---- Going on with an earlier run ------------------------------------------------------------ */
+
+/* Turns the rows of bags into positions in the slice, of which each must come once. */
+static pboost_status place_rows(size_t *row, const pboost_trainer *t, const slice *s,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t *position = NULL; /* by row of the table; SIZE_MAX: not in the slice, or seen already */
+
+    NEED(position = pboost_alloc_large(t->n_rows, sizeof *position), err);
+    for (size_t i = 0; i < t->n_rows; i++)
+        position[i] = SIZE_MAX;
+    for (size_t i = 0; i < s->n; i++)
+        position[s->row[i]] = i;
+    for (size_t i = 0; i < s->n; i++) {
+        size_t at = row[i] < t->n_rows ? position[row[i]] : SIZE_MAX;
+        if (at == SIZE_MAX)
+            FAIL(err, PBOOST_INVALID,
+                 "the bags of round %zu hold row %zu, which is not in that round or is there twice",
+                 t->round + 1, row[i]);
+        position[row[i]] = SIZE_MAX;
+        row[i] = at;
+    }
+done:
+    free(position);
+    return st;
+}
+
+pboost_status pboost_trainer_recall(pboost_trainer *t, const pboost_bags *bags, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_bags own = {.n_rows = bags->n_rows, .n_bags = bags->n_bags};
+    slice s = {0};
+
+    if (pboost_trainer_done(t) || t->answers.n_rounds > t->round)
+        FAIL(err, PBOOST_INVALID, "round %zu of %zu is answered already", t->answers.n_rounds,
+             t->options.rounds);
+    s = next_slice(t);
+    if (bags->n_rows != s.n)
+        FAIL(err, PBOOST_INVALID, "the bags of round %zu hold %zu rows, but that round has %zu",
+             t->round + 1, bags->n_rows, s.n);
+    TRY(pboost_bags_check(bags, t->n_rows, t->oracle.rules.min_bag, err));
+    NEED(own.row = pboost_alloc_large(own.n_rows, sizeof *own.row), err);
+    NEED(own.start = pboost_alloc(own.n_bags + 1, sizeof *own.start), err);
+    memcpy(own.row, bags->row, own.n_rows * sizeof *own.row);
+    memcpy(own.start, bags->start, (own.n_bags + 1) * sizeof *own.start);
+    TRY(place_rows(own.row, t, &s, err));
+    pboost_bags_free(&t->recalled);
+    t->recalled = own;
+    own = (pboost_bags){0};
+done:
+    pboost_bags_free(&own);
+    return st;
+}
+
+/* ---- Setting up ------------------------------------------------------------------------------ */
+
+static pboost_status check_options(pboost_trainer_options *o, size_t rows,
+                                   const pboost_rules *rules, pboost_error *err)
+{
+    if (o->struct_size != sizeof *o)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "trainer options: struct_size is %zu, not %zu; start from "
+                           "PBOOST_TRAINER_OPTIONS_INIT",
+                           o->struct_size, sizeof *o);
+    if ((size_t)o->algorithm >= N_ALGORITHMS || (size_t)o->bags >= N_STRATEGIES)
+        return pboost_fail(err, PBOOST_INVALID, "algorithm %d or bags %d is unknown",
+                           (int)o->algorithm, (int)o->bags);
+    if (o->algorithm == PBOOST_ONESHOT) {
+        if (o->rounds != 1)
+            return pboost_fail(err, PBOOST_INVALID,
+                               "rounds is %zu, but oneshot has one round by definition", o->rounds);
+        o->bags = PBOOST_BAGS_RANDOM;
+    }
+    if (NEEDS_FEATURES[o->bags] && (o->x == NULL || o->x->rows != rows))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "%s bags are made from features, but x has %zu rows, not %zu",
+                           STRATEGIES[o->bags], o->x != NULL ? o->x->rows : 0, rows);
+    if (o->bag_size == 0)
+        o->bag_size = rules->min_bag;
+    if (o->bag_size < rules->min_bag)
+        return pboost_fail(err, PBOOST_REFUSED,
+                           "bag_size is %zu, but the oracle answers no bag of fewer than %zu rows",
+                           o->bag_size, rules->min_bag);
+    return PBOOST_OK;
+}
+
+/* A user's own oracle and learner come here unchecked. */
+static pboost_status check_parties(pboost_oracle *oracle, const pboost_learner *learner,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (oracle->ask == NULL)
+        FAIL(err, PBOOST_INVALID, "the oracle has no function ask");
+    if (learner->score == NULL || learner->fit == NULL)
+        FAIL(err, PBOOST_INVALID, "the learner has no function %s",
+             learner->score == NULL ? "score" : "fit");
+    TRY(pboost_rules_check(&oracle->rules, err));
+done:
+    return st;
+}
+
+/* Before any label is spent. */
+static pboost_status check_prior(const double *score, size_t rows, pboost_error *err)
+{
+    for (size_t i = 0; score != NULL && i < rows; i++)
+        if (!isfinite(score[i]))
+            return pboost_fail(err, PBOOST_BAD_DATA,
+                               "the prior score of row %zu is %g; it must be finite", i, score[i]);
+    return PBOOST_OK;
+}
+
+/* The rows in the order of a key that depends on the seed and the row alone; or as they are. */
+static pboost_status shuffle_rows(size_t *order, size_t n, const pboost_trainer_options *o,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint64_t *key = NULL;
+
+    if (o->in_order) {
+        for (size_t i = 0; i < n; i++)
+            order[i] = i;
+        return PBOOST_OK;
+    }
+    NEED(key = pboost_alloc_large(n, sizeof *key), err);
+    if (o->row_key == NULL)
+        pboost_rng_keys(key, n, o->seed, RNG_SHUFFLE, 0);
+    for (size_t i = 0; o->row_key != NULL && i < n; i++)
+        key[i] = pboost_rng_key(o->seed, RNG_SHUFFLE, 0, o->row_key[i]);
+    TRY(pboost_sort_keys(order, key, n, o->threads, NULL, err));
+done:
+    free(key);
+    return st;
+}
+
+static size_t longest_slice(const size_t *start, size_t rounds)
+{
+    size_t longest = 0;
+    for (size_t t = 0; t < rounds; t++)
+        longest = start[t + 1] - start[t] > longest ? start[t + 1] - start[t] : longest;
+    return longest;
+}
+
+/* Bags of the longest slice, made for nothing but their memory, which the workspace keeps: the first
+ * round has no scores and would leave it to the second to take it.  Falling scores are as far from
+ * order as any. */
+static pboost_status make_room(pboost_trainer *t, size_t rows, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_bags bags = {0};
+
+    for (size_t i = 0; i < rows; i++)
+        t->score[i] = -(double)i;
+    TRY(pboost_bags_optimal_in(&t->work, &bags, t->score, rows, t->options.bag_size,
+                               t->options.threads, err));
+done:
+    pboost_bags_give(&t->work, &bags);
+    return st;
+}
+
+pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pboost_oracle *oracle,
+                                    const pboost_learner *learner,
+                                    const pboost_trainer_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_trainer *t = NULL;
+
+    *out = NULL;
+    NEED(t = calloc(1, sizeof *t), err);
+    t->oracle = *oracle;
+    t->learner = *learner;
+    t->options = *options;
+    t->n_rows = rows;
+    TRY(check_parties(&t->oracle, &t->learner, err));
+    TRY(check_options(&t->options, rows, &t->oracle.rules, err));
+    TRY(check_prior(options->prior_score, rows, err));
+
+    size_t rounds = t->options.rounds;
+    if (rounds > rows) /* before anything of that size is allocated */
+        rounds = rows + 1;
+    NEED(t->slice_start = pboost_alloc(rounds + 1, sizeof *t->slice_start), err);
+    TRY(pboost_schedule_slices(t->slice_start, t->options.schedule, rows, t->options.rounds,
+                               t->options.bag_size, err));
+    NEED(t->history = pboost_alloc(rounds, sizeof *t->history), err);
+    NEED(t->order = pboost_alloc_large(rows, sizeof *t->order), err);
+    size_t longest = longest_slice(t->slice_start, rounds);
+    NEED(t->score = pboost_alloc(longest, sizeof *t->score), err);
+    TRY(pboost_answers_reserve(&t->answers, rounds, rows / t->options.bag_size, rows, err));
+    TRY(shuffle_rows(t->order, rows, &t->options, err));
+    if (rounds > 1 && t->options.bags == PBOOST_BAGS_PRIOR)
+        TRY(make_room(t, longest, err));
+    *out = t;
+    t = NULL;
+done:
+    pboost_trainer_free(t);
+    return st;
+}
+
+pboost_status pboost_trainer_ask_for(pboost_trainer *t, pboost_strategy bags, size_t bag_size,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_trainer_options options = t->options;
+
+    options.bags = bags;
+    options.bag_size = bag_size;
+    TRY(check_options(&options, t->n_rows, &t->oracle.rules, err));
+    for (size_t round = t->round; round < options.rounds; round++)
+        if (t->slice_start[round + 1] - t->slice_start[round] < options.bag_size)
+            FAIL(err, PBOOST_BAD_DATA, "bag_size is %zu, but round %zu has %zu rows",
+                 options.bag_size, round + 1, t->slice_start[round + 1] - t->slice_start[round]);
+    t->options = options;
+done:
+    return st;
+}
+
+void pboost_trainer_free(pboost_trainer *t)
+{
+    if (t == NULL)
+        return;
+    pboost_answers_free(&t->answers);
+    pboost_bags_free(&t->recalled);
+    pboost_workspace_free(&t->work);
+    free(t->order);
+    free(t->slice_start);
+    free(t->score);
+    free(t->history);
+    free(t);
+}
+
+bool pboost_trainer_done(const pboost_trainer *t)
+{
+    return t->round == t->options.rounds;
+}
+
+size_t pboost_trainer_rounds_done(const pboost_trainer *t)
+{
+    return t->round;
+}
+
+const pboost_round *pboost_trainer_history(const pboost_trainer *t)
+{
+    return t->history;
+}
+
+const pboost_answers *pboost_trainer_answers(const pboost_trainer *t)
+{
+    return &t->answers;
+}
