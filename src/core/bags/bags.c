@@ -8,7 +8,7 @@
 #include "bags/partition.h"
 #include "base/rng.h"
 #include "bags/sort.h"
-#include "base/workspace.h"
+#include "bags/bags.h"
 
 void pboost_bags_free(pboost_bags *bags)
 {

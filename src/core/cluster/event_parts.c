@@ -3,8 +3,7 @@
  *
  * Every evaluation is a pass over all machines, so there is no warm-up on subsamples and no rough
  * Hessian: with a start near the minimum, as all rounds but the first have, Newton's method needs
- * two or three.  A failed evaluation counts as infinite and no other is made after it, so that the
- * minimiser comes to its end at once. */
+ * two or three.  After a pass that failed no other is made, so that the minimiser ends at once. */
 #include <priorboost/cluster.h>
 
 #include <math.h>
@@ -102,157 +101,55 @@ done:
 
 /* ---- All parts ------------------------------------------------------------------------------- */
 
+/* Rows on other machines, as a pass. */
 typedef struct {
     const pboost_parts *parts;
-    const pboost_fit_options *options;
-    pboost_coef at;
+    const pboost_watch *watch;
+    pboost_coef at; /* where the last pass was */
     double *sums;
     pboost_status status; /* of the first call that failed; the watch counts for one */
-    pboost_error *err;
-} parts_fit;
+    pboost_error error;
+} remote_rows;
 
 /* Before every pass: each may take long, and an iteration may need several. */
-static bool may_go_on(parts_fit *fit)
+static bool may_go_on(remote_rows *r)
 {
-    if (fit->status == PBOOST_OK)
-        fit->status = pboost_watch_check(fit->options->watch, fit->err);
-    return fit->status == PBOOST_OK;
+    if (r->status == PBOOST_OK)
+        r->status = pboost_watch_check(r->watch, &r->error);
+    return r->status == PBOOST_OK;
 }
 
-static const pboost_coef *unpack(parts_fit *fit, const double *x)
+static const pboost_coef *point(remote_rows *r, const double *theta, double intercept)
 {
-    size_t first = fit->options->intercept;
-    memcpy(fit->at.theta, x + first, fit->at.n * sizeof *x);
-    fit->at.intercept = first ? x[0] : 0.0;
-    return &fit->at;
+    memcpy(r->at.theta, theta, r->at.n * sizeof *theta);
+    r->at.intercept = intercept;
+    return &r->at;
 }
 
-static void fill_hessian(double *hessian, const parts_fit *fit)
+static pass_sums remote_sums(void *self, const double *theta, double intercept, bool gram)
 {
-    size_t first = fit->options->intercept, d = fit->at.n, n = d + first;
-    const double *cross = fit->sums + PART_GRADIENT + d, *gram = cross + d;
-    if (first)
-        hessian[0] = fit->sums[PART_CURVATURE];
-    for (size_t j = 0; j < d; j++) {
-        double *row = hessian + (j + first) * n;
-        if (first)
-            row[0] = cross[j];
-        memcpy(row + first, gram + j * d, (j + 1) * sizeof *row);
-        row[first + j] += fit->options->l2;
-    }
+    remote_rows *r = self;
+    double *sums = r->sums, *gradient = sums + PART_GRADIENT;
+    size_t d = r->at.n;
+
+    if (may_go_on(r))
+        r->status = r->parts->sums(r->parts->self, point(r, theta, intercept), gram, sums, &r->error);
+    if (r->status != PBOOST_OK)
+        return (pass_sums){.value = NAN};
+    return (pass_sums){sums[PART_VALUE], sums[PART_RESIDUAL], sums[PART_CURVATURE], gradient,
+                       gradient + d, gradient + 2 * d, d};
 }
 
-static double evaluate(void *self, const double *x, double *gradient, double *hessian)
+static pass_direction remote_direction(void *self, const double *theta, double intercept)
 {
-    parts_fit *fit = self;
-    double l2 = fit->options->l2, penalty = 0.0;
-    size_t first = fit->options->intercept;
-
-    if (may_go_on(fit))
-        fit->status = fit->parts->sums(fit->parts->self, unpack(fit, x), hessian != NULL, fit->sums,
-                                       fit->err);
-    if (fit->status != PBOOST_OK)
-        return NAN;
-    if (first)
-        gradient[0] = fit->sums[PART_RESIDUAL];
-    for (size_t j = 0; j < fit->at.n; j++) {
-        double theta = fit->at.theta[j];
-        gradient[first + j] = fit->sums[PART_GRADIENT + j] + l2 * theta;
-        penalty += theta * theta;
-    }
-    if (hessian != NULL)
-        fill_hessian(hessian, fit);
-    return fit->sums[PART_VALUE] + (l2 > 0.0 ? 0.5 * l2 * penalty : 0.0);
-}
-
-static pass_direction look(parts_fit *fit, const double *p)
-{
+    remote_rows *r = self;
     double d[3] = {0};
-    if (may_go_on(fit))
-        fit->status = fit->parts->direction(fit->parts->self, unpack(fit, p), d, fit->err);
-    if (fit->status != PBOOST_OK)
+
+    if (may_go_on(r))
+        r->status = r->parts->direction(r->parts->self, point(r, theta, intercept), d, &r->error);
+    if (r->status != PBOOST_OK)
         return (pass_direction){0.0, INFINITY, 0.0};
     return (pass_direction){d[0], d[2] > 0.0 ? d[1] / d[2] : INFINITY, d[2]};
-}
-
-static double reach(void *self, const double *p)
-{
-    return look(self, p).reach;
-}
-
-static bool recedes(void *self, const double *p)
-{
-    pass_direction d = look(self, p);
-    return d.reach > 0.0 && d.slope <= SLOPE_OF_ZERO;
-}
-
-static pboost_status check(const pboost_coef *coef, const bag_data *bags,
-                           const pboost_fit_options *o, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-
-    TRY(pboost_bag_answers_check(bags, o, err));
-    if (o->estimator != PBOOST_EVENT)
-        FAIL(err, PBOOST_INVALID, "the estimator is %s, but this fits by event",
-             pboost_estimator_name(o->estimator));
-    if (o->l2 == PBOOST_L2_CV)
-        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
-    for (size_t j = 0; j <= coef->n; j++) {
-        double start = j < coef->n ? coef->theta[j] : coef->intercept;
-        if (!isfinite(start))
-            FAIL(err, PBOOST_INVALID, "weight %zu of the start is %g; it must be finite", j, start);
-    }
-done:
-    return st;
-}
-
-/* From x, or from 0 where that is no better. */
-static pboost_status minimise(double *x, pboost_newton_report *report, parts_fit *fit,
-                              double at_zero, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const family_info *family = pboost_family_info(fit->options->family);
-    size_t n = fit->at.n + fit->options->intercept;
-    bool definite = fit->options->l2 > 0.0, given = false;
-    pboost_objective f = {.n = n,
-                          .self = fit,
-                          .evaluate = evaluate,
-                          .reach = reach,
-                          .recedes = family->curved && !definite ? recedes : NULL};
-    pboost_newton_options newton = {.max_iterations = fit->options->max_iterations,
-                                    .tolerance = fit->options->tolerance,
-                                    .definite = definite,
-                                    .quadratic = !family->curved,
-                                    .floor = family->no_loss * fabs(at_zero),
-                                    .limit = at_zero};
-    for (size_t i = 0; i < n; i++)
-        given = given || x[i] != 0.0;
-    if (given) {
-        TRY(pboost_newton(x, report, &f, &newton, err));
-        if (fit->status != PBOOST_OK || (report->started && !(family->curved && report->rank < n)))
-            goto done;
-        memset(x, 0, n * sizeof *x);
-    }
-    newton.limit = INFINITY;
-    TRY(pboost_newton(x, report, &f, &newton, err));
-done:
-    return st;
-}
-
-static pboost_status judge(const parts_fit *fit, const pboost_newton_report *newton,
-                           pboost_error *err)
-{
-    if (fit->status != PBOOST_OK)
-        return fit->status;
-    if (!newton->started)
-        return pboost_fail(err, PBOOST_BAD_DATA,
-                           "the sum of losses overflows: rescale features or targets");
-    if (newton->recedes)
-        return pboost_fail(err, PBOOST_BAD_DATA,
-                           "no finite minimiser: the data are separable, the %s loss falls for "
-                           "ever along a direction of theta; use l2 > 0",
-                           pboost_family_name(fit->options->family));
-    return PBOOST_OK;
 }
 
 pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
@@ -261,53 +158,48 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
                                const pboost_fit_options *given, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_fit_options chosen = *given;
-    pboost_newton_report newton;
-    parts_fit fit = {.parts = parts, .options = &chosen, .err = err};
+    pboost_fit_options options = *given;
+    remote_rows remote = {.parts = parts, .watch = given->watch};
+    event_problem problem = {.options = &options,
+                             .cols = coef->n,
+                             .pass = {&remote, remote_sums, remote_direction}};
     bag_data data = {{.n_bags = n_bags, .start = start}, target, noise};
     pboost_samples bags = {.n = n_bags, .target = target};
-    size_t first = chosen.intercept, d = coef->n;
-    double *x = NULL, *rows = NULL;
+    double *rows = NULL;
 
     if (report != NULL)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
-    TRY(check(coef, &data, given, err));
-    if (chosen.l2 == PBOOST_L2_DEFAULT)
-        chosen.l2 = EVENT_L2;
+    TRY(pboost_bag_answers_check(&data, given, err));
+    TRY(pboost_event_check_options(coef, given, err));
+    options.l2 = given->l2 == PBOOST_L2_DEFAULT ? EVENT_L2 : given->l2;
+    problem.family = pboost_family_info(options.family);
+    problem.n_parameters = coef->n + options.intercept;
     NEED(bags.weight = rows = pboost_alloc(n_bags, sizeof *rows), err);
     for (size_t b = 0; b < n_bags; b++)
         rows[b] = (double)(start[b + 1] - start[b]);
-    if (first && pboost_family_info(chosen.family)->curved)
-        TRY(pboost_event_check_intercept(&bags, pboost_family_info(chosen.family), err));
-    TRY(pboost_coef_init(&fit.at, d, err));
-    NEED(fit.sums = pboost_alloc(PBOOST_PART_SIZE(d, true), sizeof *fit.sums), err);
-    NEED(x = pboost_alloc(d + 1, sizeof *x), err);
-
-    memcpy(x + first, coef->theta, d * sizeof *x);
-    if (first)
-        x[0] = coef->intercept;
-    for (size_t j = 0; first && shift != NULL && j < d; j++)
-        x[0] += shift[j] * coef->theta[j];
-    TRY(minimise(x, &newton, &fit, pboost_event_value_at_zero(&bags, chosen.family), err));
-    TRY(judge(&fit, &newton, err));
-
-    memcpy(coef->theta, x + first, d * sizeof *x);
-    coef->intercept = first ? x[0] : 0.0;
-    for (size_t j = 0; first && shift != NULL && j < d; j++)
-        coef->intercept -= shift[j] * coef->theta[j];
-    if (report != NULL)
-        pboost_event_fill_report(report, &newton, &chosen);
+    problem.at_zero = pboost_event_value_at_zero(&bags, options.family);
+    if (options.intercept && problem.family->curved)
+        TRY(pboost_event_check_intercept(&bags, problem.family, err));
+    TRY(pboost_coef_init(&remote.at, coef->n, err));
+    NEED(problem.theta = calloc(coef->n > 0 ? coef->n : 1, sizeof *problem.theta), err);
+    NEED(remote.sums = pboost_alloc(PBOOST_PART_SIZE(coef->n, true), sizeof *remote.sums), err);
+    TRY(pboost_event_solve(coef, report, &problem, shift, err));
 done:
+    if (remote.status != PBOOST_OK) {
+        st = remote.status;
+        if (err != NULL)
+            *err = remote.error;
+    }
     /* The answers are paid for: where noise took their mean out of the range, say what they do say. */
-    if (st == PBOOST_BAD_DATA && rows != NULL && fit.status == PBOOST_OK &&
-        pboost_constant_if_outside(coef, report, &data, NULL, &chosen)) {
+    if (st == PBOOST_BAD_DATA && rows != NULL && remote.status == PBOOST_OK &&
+        pboost_constant_if_outside(coef, report, &data, NULL, &options)) {
         st = PBOOST_OK;
         if (err != NULL)
             *err = (pboost_error){0};
     }
-    pboost_coef_free(&fit.at);
-    free(fit.sums);
+    pboost_coef_free(&remote.at);
+    free(problem.theta);
+    free(remote.sums);
     free(rows);
-    free(x);
     return st;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fit/aggregate/constant.h"
+#include "fit/event/event.h"
 #include "data/matrix.h"
 #include "base/names.h"
 #include "try.h"
@@ -30,7 +31,7 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
                               .target = target,
                               .weight = task->weight,
                               .offset = task->offset};
-    st = pboost_event_fit_in(task->work, coef, report, &samples, task->options, err);
+    st = pboost_event_fit_samples(task->work, coef, report, &samples, task->options, err);
     /* The answers are paid for: where noise took their mean out of the range, say what they do say. */
     if (st == PBOOST_BAD_DATA &&
         pboost_constant_if_outside(coef, report, &data, task->weight, task->options))
@@ -99,25 +100,20 @@ pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name, pb
     return st;
 }
 
-pboost_status pboost_answers_fit_in(pboost_workspace *work, pboost_coef *coef,
-                                    pboost_fit_report *report, double *covariance,
-                                    const pboost_matrix *x, const double *weight,
-                                    const double *offset, const pboost_answers *answers,
-                                    size_t first_bag, const pboost_fit_options *options,
-                                    pboost_error *err)
+pboost_status pboost_fit_run(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                             const fit_task *task, pboost_error *err)
 {
-    fit_task task = {x, weight, offset, answers, first_bag, options, work};
-    size_t n = coef->n + 1;
+    size_t n = coef->n + 1, estimator = (size_t)task->options->estimator;
 
     if (report != NULL)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
-    if ((size_t)options->estimator >= N_ESTIMATORS)
-        return pboost_fail(err, PBOOST_INVALID, "estimator %d is unknown", (int)options->estimator);
-    if (first_bag >= answers->n_bags)
+    if (estimator >= N_ESTIMATORS)
+        return pboost_fail(err, PBOOST_INVALID, "estimator %zu is unknown", estimator);
+    if (task->first_bag >= task->answers->n_bags)
         return pboost_fail(err, PBOOST_BAD_DATA, "there are no bags to fit");
     for (size_t i = 0; covariance != NULL && i < n * n; i++)
         covariance[i] = NAN;
-    return pboost_estimator_fit(coef, report, covariance, &task, err);
+    return pboost_estimator_fit(coef, report, covariance, task, err);
 }
 
 pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
@@ -128,8 +124,7 @@ pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, d
     pboost_status st = PBOOST_OK;
     fit_task task = {x, weight, offset, answers, first_bag, options, NULL};
 
-    TRY(pboost_answers_fit_in(NULL, coef, report, covariance, x, weight, offset, answers, first_bag,
-                              options, err));
+    TRY(pboost_fit_run(coef, report, covariance, &task, err));
     if (report != NULL)
         TRY(pboost_fit_judge(report, &task, coef, err));
 done:

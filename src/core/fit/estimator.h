@@ -16,6 +16,10 @@ typedef struct {
     pboost_workspace *work; /* NULL: none */
 } fit_task;
 
+/* Checks the task and fits; covariance becomes NaN where the estimator has none. */
+pboost_status pboost_fit_run(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                             const fit_task *task, pboost_error *err);
+
 /* Fits by the row of the table that task->options names. */
 pboost_status pboost_estimator_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
                                    const fit_task *task, pboost_error *err);

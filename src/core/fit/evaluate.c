@@ -15,7 +15,7 @@
 #include "base/parallel.h"
 #include "passes/row_pass.h"
 #include "try.h"
-#include "base/workspace.h"
+#include "fit/predict.h"
 
 #define CHUNK_ROWS ((size_t)1 << 13)
 #define LOG_2 0.69314718055994530942

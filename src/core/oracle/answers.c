@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "try.h"
-#include "base/workspace.h"
+#include "bags/bags.h"
 
 /* Makes room for `need` items in an array of *capacity, at least doubling it. */
 static pboost_status grow(void **array, size_t item, size_t need, size_t capacity,

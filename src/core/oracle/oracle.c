@@ -10,7 +10,7 @@
 #include "oracle/mechanism.h"
 #include "base/rng.h"
 #include "try.h"
-#include "base/workspace.h"
+#include "bags/bags.h"
 
 struct pboost_memory_oracle {
     pboost_rules rules;

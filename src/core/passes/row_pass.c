@@ -358,7 +358,7 @@ pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept
         head[i] *= plan->scale;
     double *gradient = head + SUM_HEAD;
     return (pass_sums){head[EVENT_LOSS], head[EVENT_RESIDUAL],    head[EVENT_CURVATURE],
-                       gradient,         gradient + plan->padded, gradient + 2 * plan->padded};
+                       gradient,         gradient + plan->padded, gradient + 2 * plan->padded, plan->padded};
 }
 
 static void direction_chunk(void *context, size_t chunk, int worker)
@@ -397,4 +397,19 @@ pass_direction pboost_pass_direction(pass_plan *plan, const double *theta, doubl
         length += head[SUM_LENGTH];
     }
     return (pass_direction){reach, length > 0.0 ? slope / length : INFINITY, length};
+}
+
+static pass_sums local_sums(void *self, const double *theta, double intercept, bool gram)
+{
+    return pboost_pass_run(self, theta, intercept, gram);
+}
+
+static pass_direction local_direction(void *self, const double *theta, double intercept)
+{
+    return pboost_pass_direction(self, theta, intercept);
+}
+
+row_pass pboost_pass_local(pass_plan *plan)
+{
+    return (row_pass){plan, local_sums, local_direction};
 }

@@ -36,10 +36,11 @@ typedef struct pass_plan {
     bool cached;
 } pass_plan;
 
-/* What a pass adds up; gram is padded x padded, the blocks on and below the diagonal. */
+/* What a pass adds up.  Row j of gram starts at j * stride; its entries up to the diagonal are filled. */
 typedef struct {
     double value, residual, curvature; /* sums over the samples */
     double *gradient, *cross, *gram;   /* cross and gram only of a pass that was asked for them */
+    size_t stride;
 } pass_sums;
 
 /* A column whose mean dwarfs its deviation (a year, a time stamp) is all but constant to a Gram
@@ -68,5 +69,15 @@ typedef struct {
 } pass_direction;
 
 pass_direction pboost_pass_direction(pass_plan *plan, const double *theta, double intercept);
+
+/* A pass as a fit sees it, wherever the rows are: on this machine, or on others (cluster).  What
+ * failed elsewhere comes back as a value that is not a number. */
+typedef struct {
+    void *self;
+    pass_sums (*sums)(void *self, const double *theta, double intercept, bool gram);
+    pass_direction (*direction)(void *self, const double *theta, double intercept);
+} row_pass;
+
+row_pass pboost_pass_local(pass_plan *plan);
 
 #endif

@@ -14,7 +14,7 @@
 #include "plan/plan.h"
 #include "try.h"
 #include "bags/whiten.h"
-#include "base/workspace.h"
+#include "fit/predict.h"
 
 typedef struct {
     double *target; /* by row of a slice */

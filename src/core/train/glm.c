@@ -4,6 +4,7 @@
 
 #include "fit/aggregate/aggregate.h"
 #include "fit/estimator.h"
+#include "fit/predict.h"
 #include "data/matrix.h"
 #include "try.h"
 
@@ -125,25 +126,29 @@ static pboost_status score(void *self, const size_t *row, size_t n, double *out,
                            glm->options.threads, err);
 }
 
+static fit_task task_of(pboost_glm *glm, const pboost_answers *answers)
+{
+    return (fit_task){.x = &glm->x,
+                      .weight = glm->weight,
+                      .offset = glm->offset,
+                      .answers = answers,
+                      .first_bag = glm->first_bag,
+                      .options = &glm->options,
+                      .work = &glm->work};
+}
+
 static pboost_status fit(void *self, const pboost_answers *answers, size_t first_bag,
                          pboost_error *err)
 {
     pboost_glm *glm = self;
-    if (pools(&glm->options))
-        first_bag = 0;
-    glm->first_bag = first_bag;
-    return pboost_answers_fit_in(&glm->work, &glm->coef, &glm->report, glm->covariance, &glm->x,
-                                 glm->weight, glm->offset, answers, first_bag, &glm->options, err);
+    glm->first_bag = pools(&glm->options) ? 0 : first_bag;
+    fit_task task = task_of(glm, answers);
+    return pboost_fit_run(&glm->coef, &glm->report, glm->covariance, &task, err);
 }
 
 pboost_status pboost_glm_judge(pboost_glm *glm, const pboost_answers *answers, pboost_error *err)
 {
-    fit_task task = {.x = &glm->x,
-                     .weight = glm->weight,
-                     .offset = glm->offset,
-                     .answers = answers,
-                     .first_bag = glm->first_bag,
-                     .options = &glm->options};
+    fit_task task = task_of(glm, answers);
     return pboost_fit_judge(&glm->report, &task, &glm->coef, err);
 }
 

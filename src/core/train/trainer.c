@@ -18,7 +18,7 @@
 #include "bags/sort.h"
 #include "try.h"
 #include "base/cancel.h"
-#include "base/workspace.h"
+#include "bags/bags.h"
 
 struct pboost_trainer {
     pboost_oracle oracle;

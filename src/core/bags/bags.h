@@ -1,0 +1,23 @@
+/* Bags as the trainer makes and checks them, with memory that outlives a round. */
+#ifndef PBOOST_BAGS_H
+#define PBOOST_BAGS_H
+
+#include <priorboost/core.h>
+
+#include "base/workspace.h"
+
+/* Bags of a workspace are given back to it. */
+pboost_status pboost_bags_optimal_in(pboost_workspace *work, pboost_bags *out, const double *score,
+                                     size_t n, size_t min_bag, int threads, pboost_error *err);
+pboost_status pboost_bags_random_in(pboost_workspace *work, pboost_bags *out, size_t n,
+                                    size_t min_bag, uint64_t seed, pboost_error *err);
+void pboost_bags_give(pboost_workspace *work, pboost_bags *bags);
+
+/* pboost_bags_check as far as the table need not be known: bags that are malformed or too small. */
+pboost_status pboost_bags_check_starts(const pboost_bags *bags, size_t min_bag, pboost_error *err);
+
+/* seen is of table_rows / 8 + 1 bytes, all zeros, before and after. */
+pboost_status pboost_bags_check_in(unsigned char *seen, const pboost_bags *bags, size_t table_rows,
+                                   size_t min_bag, pboost_error *err);
+
+#endif
