@@ -8,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "fit/aggregate/aggregate.h"
 #include "passes/bag_pass.h"
 #include "try.h"
-#include "base/cancel.h"
 
 /* ---- One part -------------------------------------------------------------------------------- */
 
@@ -122,6 +122,15 @@ done:
 
 /* ---- All parts ------------------------------------------------------------------------------- */
 
+/* The machines that have the rows.  After the first call that fails no other is made. */
+typedef struct {
+    const pboost_bag_parts *parts;
+    size_t cols;
+    double *sums; /* room for a Gram matrix and a vector */
+    pboost_status status;
+    pboost_error error;
+} bag_machines;
+
 static pboost_bag_point point_of(const bag_pass *pass, const double *parameter)
 {
     return (pboost_bag_point){.family = pass->family,
@@ -133,9 +142,9 @@ static pboost_bag_point point_of(const bag_pass *pass, const double *parameter)
                               .parameter = parameter};
 }
 
-void pboost_machines_moments(bag_moments *out, const bag_pass *pass, const double *parameter)
+static void remote_moments(bag_moments *out, bag_pass *pass, const double *parameter)
 {
-    bag_machines *machines = pass->bags.machines;
+    bag_machines *machines = pass->machines;
     pboost_bag_point at = point_of(pass, parameter);
     const size_t *start = pass->bags.start;
     double eta[2] = {NAN, NAN}, rows = (double)(start[pass->bags.n_bags] - start[0]);
@@ -145,15 +154,14 @@ void pboost_machines_moments(bag_moments *out, const bag_pass *pass, const doubl
                                                     out->variance, eta, &machines->error);
     for (size_t b = 0; machines->status != PBOOST_OK && b < pass->bags.n_bags; b++)
         out->mean[b] = out->variance[b] = NAN;
-    memcpy(out->parameter, parameter, pass->n_parameters * sizeof *parameter);
     out->eta_mean = eta[0] / rows;
     out->eta_sd = sqrt(fmax(eta[1] / rows - out->eta_mean * out->eta_mean, 0.0));
 }
 
-void pboost_machines_gram(double *gram, double *vector, const bag_pass *pass,
-                          const bag_moments *moments, const double *weight, const double *residual)
+static void remote_gram(double *gram, double *vector, bag_pass *pass, const bag_moments *moments,
+                        const double *weight, const double *residual)
 {
-    bag_machines *machines = pass->bags.machines;
+    bag_machines *machines = pass->machines;
     pboost_bag_point at = point_of(pass, moments->parameter);
     size_t n = pass->n_parameters;
     double *sums = machines->sums;
@@ -167,6 +175,49 @@ void pboost_machines_gram(double *gram, double *vector, const bag_pass *pass,
     memcpy(gram, sums, n * n * sizeof *gram);
     if (vector != NULL)
         memcpy(vector, sums + n * n, n * sizeof *vector);
+}
+
+static pboost_status remote_features(bag_pass *out, const bag_pass *pass, pboost_error *err)
+{
+    (void)err;
+    *out = *pass;
+    out->family = PBOOST_LINEAR;
+    out->intercept = false;
+    out->n_parameters = pass->cols;
+    return PBOOST_OK;
+}
+
+static const bag_pass_class REMOTE = {remote_moments, remote_gram, remote_features};
+
+/* An aggregate fit whose rows are on other machines. */
+static pboost_status remote_init(aggregate_fit *out, bag_machines *machines, const bag_data *data,
+                                 const pboost_fit_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_bag_parts *parts = machines->parts;
+    size_t d = machines->cols;
+    size_t rows = data->rows.start[data->rows.n_bags] - data->rows.start[0];
+    double *sum = NULL;
+
+    *out = (aggregate_fit){.data = *data, .options = options};
+    NEED(sum = pboost_alloc(2 * d, sizeof *sum), err);
+    TRY(parts->columns(parts->self, sum, err));
+    TRY(pboost_units_from_sums(&out->units, d, parts->base, sum, sum + d, rows, options->intercept,
+                               err));
+    out->pass = (bag_pass){.class = &REMOTE,
+                           .machines = machines,
+                           .bags = data->rows,
+                           .family = options->family,
+                           .intercept = options->intercept,
+                           .units = out->units.units,
+                           .cols = d,
+                           .n_parameters = d + options->intercept};
+    TRY(pboost_aggregate_reserve(out, err));
+done:
+    free(sum);
+    if (st != PBOOST_OK)
+        pboost_aggregate_free(out);
+    return st;
 }
 
 /* Stops the fit where a machine has failed, or where the caller has had enough. */
@@ -201,9 +252,8 @@ pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     pboost_status st = PBOOST_OK;
     pboost_fit_report ignored = {0};
     bag_machines machines = {.parts = parts, .cols = coef->n};
-    bag_data data = {.rows = {.n_bags = n_bags, .start = start, .machines = &machines},
-                     .answer = answer,
-                     .noise = noise};
+    bag_data data = {.rows = {.n_bags = n_bags, .start = start}, .answer = answer, .noise = noise};
+    aggregate_fit fit = {0};
     failure_watch watched = {&machines, given->watch};
     pboost_watch watch = {has_failed, &watched};
     pboost_fit_options options = *given;
@@ -214,8 +264,10 @@ pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     TRY(check_options(&options, err));
     NEED(machines.sums = pboost_alloc(PBOOST_GRAM_SIZE(coef->n + 1), sizeof *machines.sums), err);
     options.watch = &watch;
-    TRY(pboost_aggregate_run(coef, report, covariance, &data, &options, err));
+    TRY(remote_init(&fit, &machines, &data, &options, err));
+    TRY(pboost_aggregate_run(coef, report, covariance, &fit, err));
 done:
+    pboost_aggregate_free(&fit);
     if (machines.status != PBOOST_OK) {
         st = machines.status;
         if (err != NULL)

@@ -27,6 +27,13 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+static void local_moments(bag_moments *out, bag_pass *pass, const double *parameter);
+static void local_gram(double *gram, double *vector, bag_pass *pass, const bag_moments *moments,
+                       const double *weight, const double *residual);
+static pboost_status local_features(bag_pass *out, const bag_pass *pass, pboost_error *err);
+
+static const bag_pass_class LOCAL = {local_moments, local_gram, local_features};
+
 /* ---- Plan ------------------------------------------------------------------------------------ */
 
 static size_t panel_rows_for(size_t padded)
@@ -55,8 +62,9 @@ pboost_status pboost_bagpass_init(bag_pass *out, const bag_rows *bags, pboost_fa
 {
     pboost_status st = PBOOST_OK;
     size_t rows = bags->start[bags->n_bags] - bags->start[0];
-    size_t cols = bags->machines != NULL ? bags->machines->cols : bags->x->cols;
-    bag_pass p = {.bags = *bags,
+    size_t cols = bags->x->cols;
+    bag_pass p = {.class = &LOCAL,
+                  .bags = *bags,
                   .family = family,
                   .intercept = intercept,
                   .threads = threads,
@@ -65,10 +73,6 @@ pboost_status pboost_bagpass_init(bag_pass *out, const bag_rows *bags, pboost_fa
                   .n_parameters = cols + intercept};
     if (units != NULL)
         p.units = *units;
-    if (bags->machines != NULL) {
-        *out = p;
-        return PBOOST_OK;
-    }
     p.blocks = pboost_panel_blocks(p.cols);
     p.padded = p.blocks * PANEL_LANES;
     p.stride = pboost_panel_blocks(p.n_parameters) * PANEL_LANES;
@@ -108,9 +112,8 @@ pboost_status pboost_bag_moments_init(bag_moments *out, const bag_pass *pass, pb
     *out = (bag_moments){0};
     NEED(out->mean = pboost_alloc(n, sizeof *out->mean), err);
     NEED(out->variance = pboost_alloc(n, sizeof *out->variance), err);
-    if (pass->bags.machines != NULL)
-        NEED(out->parameter = pboost_alloc(pass->n_parameters, sizeof *out->parameter), err);
-    else
+    NEED(out->parameter = pboost_alloc(pass->n_parameters, sizeof *out->parameter), err);
+    if (pass->stride > 0)
         NEED(out->jacobian = pboost_alloc(n * pass->stride, sizeof *out->jacobian), err);
 done:
     if (st != PBOOST_OK)
@@ -271,15 +274,11 @@ static void moments_chunk(void *context, size_t chunk, int worker)
     }
 }
 
-void pboost_bagpass_run(bag_moments *out, bag_pass *pass, const double *parameter)
+static void local_moments(bag_moments *out, bag_pass *pass, const double *parameter)
 {
     const double *theta = parameter + pass->intercept;
     const bag_units *u = &pass->units;
     double intercept = pass->intercept ? parameter[0] : 0.0, sum = 0.0, square = 0.0;
-    if (pass->bags.machines != NULL) {
-        pboost_machines_moments(out, pass, parameter);
-        return;
-    }
     for (size_t j = 0; j < pass->cols; j++) {
         pass->theta[j] = u->scale != NULL ? theta[j] / u->scale[j] : theta[j];
         intercept -= u->scale != NULL ? pass->theta[j] * u->center[j] : 0.0;
@@ -332,14 +331,10 @@ static void gram_chunk(void *context, size_t chunk, int worker)
     }
 }
 
-void pboost_bagpass_gram(double *gram, double *vector, bag_pass *pass, const bag_moments *moments,
-                         const double *weight, const double *residual)
+static void local_gram(double *gram, double *vector, bag_pass *pass, const bag_moments *moments,
+                       const double *weight, const double *residual)
 {
     size_t n = pass->n_parameters, chunks = pass->n_chunks;
-    if (pass->bags.machines != NULL) {
-        pboost_machines_gram(gram, vector, pass, moments, weight, residual);
-        return;
-    }
     gram_task task = {pass, moments, weight, vector != NULL ? residual : NULL,
                       (pass->bags.n_bags + chunks - 1) / chunks};
     pboost_parallel(chunks, pass->threads, gram_chunk, &task);
@@ -350,4 +345,32 @@ void pboost_bagpass_gram(double *gram, double *vector, bag_pass *pass, const bag
         memcpy(gram + i * n, pass->sums + i * pass->stride, (i + 1) * sizeof *gram);
     if (vector != NULL)
         memcpy(vector, pass->sums + pass->stride * pass->stride, n * sizeof *vector);
+}
+
+/* The derivative of a linear model's mean prediction is the mean of the features. */
+static pboost_status local_features(bag_pass *out, const bag_pass *pass, pboost_error *err)
+{
+    bag_rows rows = pass->bags;
+    rows.offset = rows.weight = NULL;
+    return pboost_bagpass_init(out, &rows, PBOOST_LINEAR, false,
+                               pass->units.scale != NULL ? &pass->units : NULL, pass->threads, err);
+}
+
+/* ---- Wherever the rows are --------------------------------------------------------------------- */
+
+void pboost_bagpass_run(bag_moments *out, bag_pass *pass, const double *parameter)
+{
+    memcpy(out->parameter, parameter, pass->n_parameters * sizeof *parameter);
+    pass->class->moments(out, pass, parameter);
+}
+
+void pboost_bagpass_gram(double *gram, double *vector, bag_pass *pass, const bag_moments *moments,
+                         const double *weight, const double *residual)
+{
+    pass->class->gram(gram, vector, pass, moments, weight, residual);
+}
+
+pboost_status pboost_bagpass_features(bag_pass *out, const bag_pass *pass, pboost_error *err)
+{
+    return pass->class->features(out, pass, err);
 }

@@ -15,16 +15,6 @@
 #include "data/family.h"
 #include "data/matrix.h"
 
-/* The machines that have the rows, where this one has not (bagparts.c).  The first call that fails is
- * remembered and is the last: what passes give after it means nothing. */
-typedef struct {
-    const pboost_bag_parts *parts;
-    size_t cols;
-    double *sums; /* room for a Gram matrix and a vector */
-    pboost_status status;
-    pboost_error error;
-} bag_machines;
-
 /* Bag b is the rows row[start[b] .. start[b+1]) of x, at least one; row NULL: those numbers
  * themselves. */
 typedef struct {
@@ -33,8 +23,6 @@ typedef struct {
     const double *offset; /* by row of x, added to eta; NULL: 0 */
     size_t n_bags;
     const size_t *start, *row;
-    bag_machines
-        *machines; /* NULL: x is here; otherwise it is NULL, as are weight, offset and row */
 } bag_rows;
 
 /* Units in which theta is given and J returned: column j stands for (x_j - center_j) / scale_j.
@@ -48,12 +36,26 @@ typedef struct {
  * the intercept where there is one, then those by theta, then zeros. */
 typedef struct {
     double *mean, *variance, *jacobian;
-    double *parameter;       /* with machines, which keep the jacobian: where all this is */
+    double *parameter;       /* where all this is */
     double eta_mean, eta_sd; /* over all rows */
 } bag_moments;
 
+typedef struct bag_pass bag_pass;
+
+/* How a pass is made: on this machine, or by those that have the rows (cluster/bag_parts.c).  What
+ * failed there comes back as NaN. */
 typedef struct {
-    bag_rows bags;
+    void (*moments)(bag_moments *out, bag_pass *pass, const double *parameter);
+    void (*gram)(double *gram, double *vector, bag_pass *pass, const bag_moments *moments,
+                 const double *weight, const double *residual);
+    /* A pass over the same rows whose jacobian is the mean of their features. */
+    pboost_status (*features)(bag_pass *out, const bag_pass *pass, pboost_error *err);
+} bag_pass_class;
+
+struct bag_pass {
+    const bag_pass_class *class;
+    void *machines; /* of the class; NULL: the rows are here */
+    bag_rows bags;  /* of rows elsewhere only n_bags and start */
     pboost_family family;
     bool intercept;
     bag_units units;
@@ -67,7 +69,7 @@ typedef struct {
     double *theta;       /* padded, in the units of x */
     double *work;        /* by worker */
     double *sums;        /* by chunk */
-} bag_pass;
+};
 
 /* units NULL: those of x.  What bags and units point to is borrowed. */
 pboost_status pboost_bagpass_init(bag_pass *out, const bag_rows *bags, pboost_family family,
@@ -87,9 +89,7 @@ void pboost_bagpass_run(bag_moments *out, bag_pass *pass, const double *paramete
 void pboost_bagpass_gram(double *gram, double *vector, bag_pass *pass, const bag_moments *moments,
                          const double *weight, const double *residual);
 
-/* What pboost_bagpass_run and _gram do with machines. */
-void pboost_machines_moments(bag_moments *out, const bag_pass *pass, const double *parameter);
-void pboost_machines_gram(double *gram, double *vector, const bag_pass *pass,
-                          const bag_moments *moments, const double *weight, const double *residual);
+/* Opens a pass over the rows of another whose jacobian is the mean of the features. */
+pboost_status pboost_bagpass_features(bag_pass *out, const bag_pass *pass, pboost_error *err);
 
 #endif

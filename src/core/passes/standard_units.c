@@ -1,4 +1,4 @@
-/* Standardising.  See bagunits.h.
+/* Standardising.  See standard_units.h.
  *
  * Sums are taken about the first row, so that a column whose mean dwarfs its deviation (a year, a
  * time stamp) keeps its digits; such a column is also shifted before it is multiplied. */
@@ -117,48 +117,51 @@ static void set_column(standard_units *u, size_t j, double base, double mean, do
     u->scale[j] = deviation > CONSTANT * (fabs(base) + sqrt(square)) ? deviation : 1.0;
 }
 
-/* The units, and the rows on the way to them where `rows` is not NULL. */
-static pboost_status find_units(standard_units *out, double *rows, const bag_rows *bags,
-                                bool intercept, int threads, pboost_error *err)
+pboost_status pboost_units_from_sums(standard_units *out, size_t cols, const double *base,
+                                     const double *sum, const double *square, size_t n,
+                                     bool intercept, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bag_machines *machines = bags->machines;
-    size_t cols = machines != NULL ? machines->cols : bags->x->cols;
-    size_t n = bags->start[bags->n_bags] - bags->start[0];
-    double *work = NULL;
+    bool shifted = false;
 
     *out = (standard_units){.cols = cols};
     NEED(out->shift = pboost_alloc(cols, sizeof(double)), err);
     NEED(out->center = pboost_alloc(cols, sizeof(double)), err);
     NEED(out->scale = pboost_alloc(cols, sizeof(double)), err);
-    NEED(work = pboost_alloc(3 * cols, sizeof *work), err);
-    double *sum = work, *square = work + cols, *base = work + 2 * cols;
-    if (machines != NULL) {
-        memcpy(base, machines->parts->base, cols * sizeof *base);
-        TRY(machines->parts->columns(machines->parts->self, sum, err));
-    } else {
-        TRY(sum_columns(sum, square, base, rows, bags, threads, err));
-    }
     for (size_t j = 0; j < cols; j++) {
         set_column(out, j, base[j], sum[j] / (double)n, square[j] / (double)n, intercept);
-        if (!isfinite(square[j]) || !isfinite(out->scale[j])) {
-            pboost_samples samples = {.x = bags->x, .row = bags->row, .n = n};
-            if (machines == NULL) {
-                samples.row += bags->start[0];
-                TRY(pboost_samples_find_nonfinite(&samples, err));
-            }
+        if (!isfinite(square[j]) || !isfinite(out->scale[j]))
             FAIL(err, PBOOST_BAD_DATA,
                  "column %zu overflows: columns beyond 1e150 must be rescaled", j);
-        }
-    }
-    bool shifted = false;
-    for (size_t j = 0; j < cols; j++)
         shifted = shifted || out->shift[j] != 0.0;
+    }
     out->units = (bag_units){shifted ? out->shift : NULL, out->center, out->scale};
 done:
-    free(work);
     if (st != PBOOST_OK)
         pboost_units_free(out);
+    return st;
+}
+
+/* The units of the rows of bags, which are put side by side into `rows` where that is not NULL. */
+static pboost_status find_units(standard_units *out, double *rows, const bag_rows *bags,
+                                bool intercept, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t cols = bags->x->cols, n = bags->start[bags->n_bags] - bags->start[0];
+    double *work = NULL;
+
+    *out = (standard_units){0};
+    NEED(work = pboost_alloc(3 * cols, sizeof *work), err);
+    double *sum = work, *square = work + cols, *base = work + 2 * cols;
+    TRY(sum_columns(sum, square, base, rows, bags, threads, err));
+    st = pboost_units_from_sums(out, cols, base, sum, square, n, intercept, err);
+    if (st == PBOOST_BAD_DATA) { /* which value is it? */
+        pboost_samples samples = {.x = bags->x, .row = bags->row + bags->start[0], .n = n};
+        pboost_status found = pboost_samples_find_nonfinite(&samples, err);
+        st = found != PBOOST_OK ? found : st;
+    }
+done:
+    free(work);
     return st;
 }
 

@@ -1,6 +1,6 @@
 /* The units in which bags are fitted: features of mean 0 and variance 1 over the rows in use. */
-#ifndef PBOOST_BAGUNITS_H
-#define PBOOST_BAGUNITS_H
+#ifndef PBOOST_STANDARD_UNITS_H
+#define PBOOST_STANDARD_UNITS_H
 
 #include "passes/bag_pass.h"
 
@@ -10,9 +10,13 @@ typedef struct {
     double *shift, *center, *scale;
 } standard_units;
 
-/* Without an intercept to absorb it nothing is taken off, and the scale is the root mean square.  A
- * column that is constant (with an intercept) or 0 has scale 1.  Features that are not finite are
- * refused by name. */
+/* From the sums over n rows of x - base and of its square, by column.  Without an intercept to absorb
+ * it nothing is taken off, and the scale is the root mean square.  A column that is constant (with an
+ * intercept) or 0 has scale 1.  A column that overflows is refused. */
+pboost_status pboost_units_from_sums(standard_units *out, size_t cols, const double *base,
+                                     const double *sum, const double *square, size_t n,
+                                     bool intercept, pboost_error *err);
+/* From the rows of bags; features that are not finite are refused by name. */
 pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool intercept,
                                 int threads, pboost_error *err);
 void pboost_units_free(standard_units *units);
@@ -32,7 +36,7 @@ typedef struct {
     size_t *start;
 } gathered_rows;
 
-/* Finds the units as pboost_units_init does, in the same pass.  out must not move: rows points into it. */
+/* Finds the units in the same pass.  out must not move: rows points into it. */
 pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, const bag_rows *bags,
                                  bool intercept, int threads, pboost_error *err);
 void pboost_gathered_free(gathered_rows *gathered);

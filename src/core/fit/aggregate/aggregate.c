@@ -22,13 +22,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cancel.h"
+#include "data/fit_options.h"
 #include "fit/aggregate/constant.h"
 #include "fit/aggregate/dispersion.h"
 #include "fit/aggregate/quasi.h"
 #include "fit/aggregate/ridge_evidence.h"
 #include "try.h"
-#include "base/cancel.h"
-#include "data/fit_options.h"
 
 #define INNER_STEPS 10 /* between two refreshes of V, at most */
 /* Where residuals are large, steps are short: so many count for one of Newton's. */
@@ -39,26 +39,10 @@
 #define ROUNDING 1e-14 /* relative error of a mean */
 #define SETTLED 1e-9   /* relative change of the dispersion that counts as none */
 #define LEAST_VARIANCE 1e-150
-#define NO_GAIN 1e-6     /* log quasi-likelihood a bag that counts as none */
 #define FULL_REFRESHES 8 /* of the sizes of bags; after each such number they take shorter steps */
 /* A fit that has taken so many refreshes may end this near to its solution, in standard errors. */
 #define ENOUGH_REFRESHES 25
 #define NEAR 1e-3
-#define FIRST_REFRESHES 4 /* with a wide prior, until V is about right */
-#define DOUBT 3.0 /* standard errors; noise has long tails, and the dispersion is its square */
-
-bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const double *offset,
-                         const pboost_answers *answers, size_t first_bag)
-{
-    return (bag_data){.rows = {.x = x,
-                               .weight = weight,
-                               .offset = offset,
-                               .n_bags = answers->n_bags - first_bag,
-                               .start = answers->start + first_bag,
-                               .row = answers->row},
-                      .answer = answers->mean + first_bag,
-                      .noise = answers->noise_variance + first_bag};
-}
 
 /* ---- The quasi-likelihood with sizes frozen ---------------------------------------------------- */
 
@@ -161,31 +145,6 @@ static void refresh_sizes(aggregate_fit *fit, size_t refreshes)
     set_weights(fit);
 }
 
-/* Of the linear predictor under the wide prior, evenly over the columns.  No label being seen, Var(y) of a
- * linear model is that of the fit's linear predictor, and phi. */
-static double wide_spread(const aggregate_fit *fit)
-{
-    return pboost_prior_spread(fit->family, fit->point.eta_sd, fit->phi);
-}
-
-/* lambda / phi is one over the variance of a weight. */
-static double default_lambda(const aggregate_fit *fit)
-{
-    return fit->spread > 0.0 ? fit->phi * (double)fit->pass.cols / fit->spread : 0.0;
-}
-
-static void refresh_penalty(aggregate_fit *fit)
-{
-    double l2 = fit->options->l2, *penalty = fit->penalty + fit->options->intercept;
-    bool given = l2 >= 0.0;
-    fit->lambda = given ? l2 : fit->multiple * default_lambda(fit);
-    fit->penalty[0] = 0.0;
-    for (size_t j = 0; j < fit->pass.cols; j++) {
-        double s = fit->units.scale[j];
-        penalty[j] = given ? l2 / (s * s) : fit->lambda;
-    }
-}
-
 /* tr A^-1 (A - penalty), with A factored in lm. */
 static double effective_freedom(aggregate_fit *fit)
 {
@@ -200,61 +159,6 @@ static double effective_freedom(aggregate_fit *fit)
         freedom -= fit->penalty[i] * column[i];
     }
     return freedom;
-}
-
-static bool has_noise(const bag_data *data)
-{
-    for (size_t b = 0; b < data->rows.n_bags; b++)
-        if (data->noise[b] > 0.0)
-            return true;
-    return false;
-}
-
-/* Labels of 0 and 1 leave no room for dispersion; counts vary as Poisson's or more. */
-static void refresh_dispersion(aggregate_fit *fit, double freedom)
-{
-    double bags = (double)fit->data.rows.n_bags;
-    bag_errors errors = {fit->data.rows.n_bags, fit->residual, fit->point.variance,
-                         fit->data.noise};
-    fit->freedom = freedom;
-    fit->floored = false;
-    if (fit->family->family == PBOOST_LOGISTIC)
-        return;
-    fit->phi = pboost_dispersion(&errors, fmax(bags - freedom, 1.0));
-    double error = pboost_dispersion_error(&errors, fit->phi);
-    fit->measured_phi = fit->phi;
-    fit->least_phi = fmax(fit->phi - DOUBT * error, 0.0);
-    if (has_noise(&fit->data) && fit->phi < error) {
-        fit->phi = error;
-        fit->floored = true;
-    }
-    if (fit->family->family == PBOOST_POISSON)
-        fit->phi = fmax(fit->phi, 1.0);
-}
-
-/* Where answers are noisy the fit's own spread may be noise for the most part, and a ridge that believed
- * it, or a wide prior, would be too weak when it is needed most.  So there the answers are asked what they
- * show of the weights (shown.c); for linear models of phi counts what is beyond doubt. */
-static void refresh_spread(aggregate_fit *fit, double ridge)
-{
-    fit->wide_spread = wide_spread(fit);
-    if (fit->signal_work == NULL || fit->refreshes++ < FIRST_REFRESHES) {
-        fit->spread = fit->wide_spread; /* phi starts with all of the signal in it */
-        return;
-    }
-    /* Judged once, by the weights as the wide prior leaves them. */
-    if (fit->refreshes == FIRST_REFRESHES + 1) {
-        double shown = fit->phi * (double)fit->pass.cols / ridge;
-        fit->spread = fit->family->prior_spread > 0.0 ? fmin(shown, fit->wide_spread)
-                                                      : shown + fit->least_phi;
-    }
-}
-
-/* For the one refresh that judges by it: it takes d^3. */
-static double ridge_shown(const aggregate_fit *fit)
-{
-    bool judges = fit->signal_work != NULL && fit->refreshes == FIRST_REFRESHES;
-    return judges ? pboost_ridge_shown(fit, fit->signal_work) : 0.0;
 }
 
 /* ---- Start ---------------------------------------------------------------------------------- */
@@ -298,9 +202,8 @@ static void start(aggregate_fit *fit, const pboost_coef *coef)
     if (fit->options->intercept)
         x[0] = pboost_constant_intercept(&fit->data.rows, fit->options->family, fit->start_mean);
     move_to(fit, x);
-    refresh_dispersion(fit, 1.0);
-    fit->refreshes = 0;
-    fit->spread = fit->wide_spread = wide_spread(fit);
+    pboost_refresh_dispersion(fit, 1.0);
+    pboost_ridge_start(fit);
     double constant = misfit(fit);
     if (!warm || fit->mean_hidden)
         return; /* NOLINT(clang-analyzer-unix.Malloc): x belongs to the fit */
@@ -360,7 +263,7 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
     start(fit, coef);
     for (size_t refreshes = 1;; refreshes++) { /* one that moves nothing takes no step */
         refresh_sizes(fit, refreshes);
-        refresh_penalty(fit);
+        pboost_ridge_refresh_penalty(fit);
         if (report->iterations == 0)
             floor = fit->family->no_loss * quasi_loss(fit, fit->point.mean);
         size_t left = fit->mean_hidden ? 0 : most - report->iterations;
@@ -373,16 +276,15 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
         TRY(pboost_watch_check(o->watch, err));
         report->iterations += last.steps;
-        double phi = fit->phi, spread = fit->spread, ridge = ridge_shown(fit);
-        refresh_dispersion(fit, effective_freedom(fit));
-        refresh_spread(fit, ridge);
-        bool settled =
-            fabs(fit->phi - phi) <= SETTLED * phi && fabs(fit->spread - spread) <= SETTLED * spread;
-        bool early = fit->signal_work != NULL && fit->refreshes <= FIRST_REFRESHES;
+        double phi = fit->phi, spread = fit->spread, evidence = pboost_ridge_evidence_now(fit);
+        pboost_refresh_dispersion(fit, effective_freedom(fit));
+        pboost_ridge_refresh_spread(fit, evidence);
+        bool settled = pboost_ridge_settled(fit) && fabs(fit->phi - phi) <= SETTLED * phi &&
+                       fabs(fit->spread - spread) <= SETTLED * spread;
         bool near = refreshes >= ENOUGH_REFRESHES && last.first <= NEAR * NEAR * fit->phi;
-        report->converged = near || (last.converged && last.steps == 0 && settled && !early);
+        report->converged = near || (last.converged && last.steps == 0 && settled);
         if (report->converged || report->iterations >= most || refreshes >= most ||
-            fit->mean_hidden || (last.stuck && last.steps > 0 && settled && !early))
+            fit->mean_hidden || (last.stuck && last.steps > 0 && settled))
             break;
     }
     report->converged = report->converged || fit->mean_hidden;
@@ -392,143 +294,22 @@ done:
     return st;
 }
 
-/* ---- The public side ------------------------------------------------------------------------- */
-
-static pboost_status check_bags(const bag_data *data, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const bag_rows *rows = &data->rows;
-    for (size_t b = 0; b < rows->n_bags; b++) {
-        if (rows->start[b + 1] <= rows->start[b])
-            FAIL(err, PBOOST_BAD_DATA, "bag %zu has no rows", b);
-        if (!isfinite(data->answer[b]))
-            FAIL(err, PBOOST_BAD_DATA, "the answer for bag %zu is %g; it must be finite", b,
-                 data->answer[b]);
-        if (!(data->noise[b] >= 0.0) || isinf(data->noise[b]))
-            FAIL(err, PBOOST_INVALID, "the noise variance of bag %zu is %g", b, data->noise[b]);
-    }
-done:
-    return st;
-}
-
-pboost_status pboost_bag_answers_check(const bag_data *data, const pboost_fit_options *options,
-                                       pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    TRY(pboost_fit_options_check(options, err));
-    if (data->rows.n_bags == 0)
-        FAIL(err, PBOOST_BAD_DATA, "there are no bags to fit");
-    TRY(check_bags(data, err));
-done:
-    return st;
-}
-
-pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *data,
-                                    const pboost_answers *answers,
-                                    const pboost_fit_options *options, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    TRY(pboost_bag_answers_check(data, options, err));
-    if (answers->rounded)
-        FAIL(err, PBOOST_INVALID,
-             "the answers are rounded to 0 or 1; the %s estimator needs means as they are",
-             pboost_estimator_name(options->estimator));
-    pboost_samples samples = {.x = data->rows.x,
-                              .row = data->rows.row + data->rows.start[0],
-                              .n = data->rows.start[data->rows.n_bags] - data->rows.start[0],
-                              .weight = data->rows.weight,
-                              .offset = data->rows.offset};
-    TRY(pboost_samples_check(&samples, false, err));
-    TRY(pboost_samples_check_weights(&samples, err));
-    for (size_t i = 0; samples.offset != NULL && i < samples.n; i++)
-        if (!isfinite(samples.offset[samples.row[i]]))
-            FAIL(err, PBOOST_BAD_DATA, "the offset of row %zu is %g; it must be finite",
-                 samples.row[i], samples.offset[samples.row[i]]);
-    if (coef->n != data->rows.x->cols)
-        FAIL(err, PBOOST_INVALID, "there are %zu coefficients for %zu columns", coef->n,
-             data->rows.x->cols);
-done:
-    return st;
-}
-
-pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
-                                    const pboost_fit_options *options, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const bag_machines *machines = data->rows.machines;
-    size_t cols = machines == NULL ? data->rows.x->cols : machines->cols;
-    size_t n = cols + options->intercept, bags = data->rows.n_bags;
-    *out = (aggregate_fit){.data = *data,
-                           .options = options,
-                           .family = pboost_family_info(options->family),
-                           .multiple = 1.0};
-    answer_mean mean = pboost_answer_mean(data, NULL, options->family);
-    out->start_mean = mean.nearest;
-    out->mean_hidden = options->intercept && (mean.outside || mean.unclear);
-    if (machines == NULL)
-        TRY(pboost_gather_rows(&out->rows, &out->units, &data->rows, options->intercept,
-                               options->threads, err));
-    else
-        TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
-    TRY(pboost_bagpass_init(&out->pass, machines == NULL ? &out->rows.rows : &data->rows,
-                            options->family, options->intercept,
-                            machines == NULL ? NULL : &out->units.units, options->threads, err));
-    TRY(pboost_bag_moments_init(&out->point, &out->pass, err));
-    TRY(pboost_bag_moments_init(&out->trial, &out->pass, err));
-    TRY(pboost_levenberg_init(&out->lm, n, err));
-    NEED(out->parameter = calloc(n, sizeof(double)), err);
-    NEED(out->penalty = calloc(n, sizeof(double)), err);
-    NEED(out->residual = pboost_alloc(bags, sizeof(double)), err);
-    NEED(out->weight = pboost_alloc(bags, sizeof(double)), err);
-    NEED(out->size = pboost_alloc(bags, sizeof(double)), err);
-    NEED(out->frozen_mean = pboost_alloc(bags, sizeof(double)), err);
-    if (options->l2 < 0.0 && out->family->ridge_judged && has_noise(data))
-        NEED(out->signal_work =
-                 pboost_alloc(pboost_shown_work_size(out->pass.cols), sizeof(double)),
-             err);
-done:
-    if (st != PBOOST_OK)
-        pboost_aggregate_free(out);
-    return st;
-}
-
-void pboost_aggregate_free(aggregate_fit *fit)
-{
-    pboost_units_free(&fit->units);
-    pboost_gathered_free(&fit->rows);
-    pboost_bagpass_free(&fit->pass);
-    pboost_bag_moments_free(&fit->point);
-    pboost_bag_moments_free(&fit->trial);
-    pboost_levenberg_free(&fit->lm);
-    free(fit->parameter);
-    free(fit->penalty);
-    free(fit->residual);
-    free(fit->weight);
-    free(fit->size);
-    free(fit->frozen_mean);
-    free(fit->signal_work);
-    *fit = (aggregate_fit){0};
-}
-
 pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report, double *covariance,
-                                   const bag_data *data, const pboost_fit_options *options,
-                                   pboost_error *err)
+                                   aggregate_fit *fit, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    aggregate_fit fit = {0};
+    const pboost_fit_options *o = fit->options;
 
-    TRY(pboost_aggregate_init(&fit, data, options, err));
-    if (options->l2 == PBOOST_L2_CV)
-        TRY(pboost_aggregate_choose_l2(&fit, coef, err));
-    TRY(pboost_aggregate_solve(&fit, report, coef, err));
+    if (o->l2 == PBOOST_L2_CV)
+        TRY(pboost_aggregate_choose_l2(fit, coef, err));
+    TRY(pboost_aggregate_solve(fit, report, coef, err));
     if (covariance != NULL)
-        TRY(pboost_aggregate_covariance(covariance, &fit, err));
-    if (fit.family->curved && has_noise(data))
-        TRY(pboost_bags_are_mixed(&report->undercovers, &fit, err));
-    TRY(pboost_watch_check(options->watch, err));
-    pboost_units_leave(coef, &fit.units, fit.parameter, options->intercept);
+        TRY(pboost_aggregate_covariance(covariance, fit, err));
+    if (fit->family->curved && fit->noisy)
+        TRY(pboost_bags_are_mixed(&report->undercovers, fit, err));
+    TRY(pboost_watch_check(o->watch, err));
+    pboost_units_leave(coef, &fit->units, fit->parameter, o->intercept);
 done:
-    pboost_aggregate_free(&fit);
     return st;
 }
 
@@ -541,12 +322,15 @@ pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report,
     pboost_status st = PBOOST_OK;
     pboost_fit_report ignored = {0};
     bag_data data = pboost_bag_data(x, weight, offset, answers, first_bag);
+    aggregate_fit fit = {0};
 
     report = report != NULL ? report : &ignored;
     *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     TRY(pboost_bag_data_check(coef, &data, answers, options, err));
-    TRY(pboost_aggregate_run(coef, report, covariance, &data, options, err));
+    TRY(pboost_aggregate_init(&fit, &data, options, err));
+    TRY(pboost_aggregate_run(coef, report, covariance, &fit, err));
 done:
+    pboost_aggregate_free(&fit);
     if (st != PBOOST_OK)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     return st;

@@ -2,9 +2,9 @@
 #ifndef PBOOST_AGGREGATE_H
 #define PBOOST_AGGREGATE_H
 
+#include "fit/aggregate/levenberg.h"
 #include "passes/bag_pass.h"
 #include "passes/standard_units.h"
-#include "fit/aggregate/levenberg.h"
 
 /* Bags with what was said about them. */
 typedef struct {
@@ -30,11 +30,12 @@ typedef struct {
     double measured_phi;        /* before it was raised to its standard error, or to Poisson's */
     double least_phi;           /* what is beyond doubt of it */
     double spread, wide_spread; /* of eta as the ridge takes it, and what it may be */
-    size_t refreshes;           /* of the spread under noise */
-    double *signal_work;        /* under noise: for shown.c; else NULL */
-    bool floored;
-    double start_mean; /* of the constant model */
-    bool mean_hidden;  /* by noise: then that is the solution (constant.c) */
+    size_t spread_refreshes;    /* under noise */
+    double *evidence_work;      /* for ridge_evidence.c, under noise; else NULL */
+    bool noisy;                 /* some answers are */
+    bool floored;               /* phi is its own standard error: noise masks it */
+    double start_mean;          /* of the constant model */
+    bool mean_hidden;           /* by noise: then that is the solution (constant.c) */
     levenberg lm;
 } aggregate_fit;
 
@@ -51,15 +52,16 @@ pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *dat
 pboost_status pboost_bag_answers_check(const bag_data *data, const pboost_fit_options *options,
                                        pboost_error *err);
 
-/* Fits what has been checked; coef is where to start. */
-pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report, double *covariance,
-                                   const bag_data *data, const pboost_fit_options *options,
-                                   pboost_error *err);
-
-/* out must not move. */
+/* Makes the memory of a fit.  _init is for rows on this machine; where they are on others, the caller
+ * sets pass and units and calls _reserve.  out must not move. */
 pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
                                     const pboost_fit_options *options, pboost_error *err);
+pboost_status pboost_aggregate_reserve(aggregate_fit *fit, pboost_error *err);
 void pboost_aggregate_free(aggregate_fit *fit);
+
+/* Fits what has been checked; coef is where to start. */
+pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   aggregate_fit *fit, pboost_error *err);
 
 /* Solves from `coef` or from the constant model, whichever explains the answers better. */
 pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report,
@@ -72,6 +74,19 @@ pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit
 /* Whether the bags are about as mixed as random ones would be: the variance of the features between
  * bags is less than twice what it is when rows fall into bags by chance. */
 pboost_status pboost_bags_are_mixed(bool *out, const aggregate_fit *fit, pboost_error *err);
+
+/* ---- Policies -------------------------------------------------------------------------------- */
+
+/* phi and its floor from the residuals at the point; freedom: effective degrees of freedom. */
+void pboost_refresh_dispersion(aggregate_fit *fit, double freedom);
+
+/* ridge.c.  The evidence is found before the dispersion is refreshed, the spread after it; settled:
+ * the spread will not be judged again. */
+void pboost_ridge_start(aggregate_fit *fit);
+void pboost_ridge_refresh_penalty(aggregate_fit *fit);
+double pboost_ridge_evidence_now(const aggregate_fit *fit);
+void pboost_ridge_refresh_spread(aggregate_fit *fit, double evidence);
+bool pboost_ridge_settled(const aggregate_fit *fit);
 
 /* Folds of equal size: a number below CROSSVAL_FOLDS for each bag. */
 #define CROSSVAL_FOLDS 5

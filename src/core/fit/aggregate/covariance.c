@@ -89,7 +89,7 @@ pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit
     double *inverse = NULL, *factor = NULL;
 
     NEED(inverse = pboost_alloc(3 * n * n, sizeof *inverse), err);
-    if (fit->signal_work != NULL)
+    if (fit->evidence_work != NULL)
         widen(fit);
     invert(inverse, &fit->lm.factor);
     if (fit->options->covariance == PBOOST_COVARIANCE_SANDWICH) {

@@ -7,6 +7,10 @@
 
 #include <math.h>
 
+#include "fit/aggregate/aggregate.h"
+
+#define PHI_LOWER_SE 3.0 /* noise has long tails, and the dispersion is its square */
+
 static double moment(const bag_errors *e, double phi, double *slope)
 {
     double sum = 0.0;
@@ -60,4 +64,26 @@ double pboost_dispersion_error(const bag_errors *e, double phi)
         spread += 2.0 + 3.0 * share * share;
     }
     return slope > 0.0 ? sqrt(spread) / slope : 0.0;
+}
+
+/* Labels of 0 and 1 leave no room for dispersion; counts vary as Poisson's or more. */
+void pboost_refresh_dispersion(aggregate_fit *fit, double freedom)
+{
+    double bags = (double)fit->data.rows.n_bags;
+    bag_errors errors = {fit->data.rows.n_bags, fit->residual, fit->point.variance,
+                         fit->data.noise};
+    fit->freedom = freedom;
+    fit->floored = false;
+    if (fit->family->family == PBOOST_LOGISTIC)
+        return;
+    fit->phi = pboost_dispersion(&errors, fmax(bags - freedom, 1.0));
+    double error = pboost_dispersion_error(&errors, fit->phi);
+    fit->measured_phi = fit->phi;
+    fit->least_phi = fmax(fit->phi - PHI_LOWER_SE * error, 0.0);
+    if (fit->noisy && fit->phi < error) {
+        fit->phi = error;
+        fit->floored = true;
+    }
+    if (fit->family->family == PBOOST_POISSON)
+        fit->phi = fmax(fit->phi, 1.0);
 }

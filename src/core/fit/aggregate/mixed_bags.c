@@ -8,18 +8,13 @@ pboost_status pboost_bags_are_mixed(bool *out, const aggregate_fit *fit, pboost_
 {
     pboost_status st = PBOOST_OK;
     const bag_rows *rows = &fit->data.rows;
-    bool gathered = rows->machines == NULL; /* and in standard units */
-    bag_rows plain = gathered ? fit->rows.rows : *rows;
     bag_pass pass = {0};
     bag_moments means = {0};
     double *zero = NULL, *gram = NULL, *size = NULL, between = 0.0;
     size_t n = rows->start[rows->n_bags] - rows->start[0], cols = fit->pass.cols;
 
     *out = false;
-    plain.offset = plain.weight = NULL;
-    /* The derivative of a linear model's mean prediction is the mean of the features. */
-    TRY(pboost_bagpass_init(&pass, &plain, PBOOST_LINEAR, false,
-                            gathered ? NULL : &fit->units.units, fit->options->threads, err));
+    TRY(pboost_bagpass_features(&pass, &fit->pass, err));
     TRY(pboost_bag_moments_init(&means, &pass, err));
     NEED(zero = calloc(cols, sizeof *zero), err);
     NEED(gram = pboost_alloc(cols * cols, sizeof *gram), err);

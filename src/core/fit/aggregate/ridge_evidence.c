@@ -72,12 +72,12 @@ static double measured_phi(const aggregate_fit *fit)
     return sum > 0.0 ? fit->phi * sum / count : fit->phi;
 }
 
-size_t pboost_shown_work_size(size_t d)
+size_t pboost_ridge_evidence_size(size_t d)
 {
     return 2 * d * d + 4 * d;
 }
 
-double pboost_ridge_shown(const aggregate_fit *fit, double *work)
+double pboost_ridge_evidence(const aggregate_fit *fit, double *work)
 {
     size_t d = fit->pass.cols, count = 0;
     double *g = work, *b = g + 2 * d * d, *x = b + d, information = 0.0, value[MOST_RIDGES];

@@ -1,0 +1,77 @@
+/* The memory of an aggregate fit. */
+#include "fit/aggregate/aggregate.h"
+#include "fit/aggregate/constant.h"
+#include "fit/aggregate/ridge_evidence.h"
+#include "try.h"
+
+static bool has_noise(const bag_data *data)
+{
+    for (size_t b = 0; b < data->rows.n_bags; b++)
+        if (data->noise[b] > 0.0)
+            return true;
+    return false;
+}
+
+pboost_status pboost_aggregate_reserve(aggregate_fit *fit, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_fit_options *o = fit->options;
+    size_t n = fit->pass.n_parameters, bags = fit->data.rows.n_bags;
+    answer_mean mean = pboost_answer_mean(&fit->data, NULL, o->family);
+
+    fit->family = pboost_family_info(o->family);
+    fit->multiple = 1.0;
+    fit->noisy = has_noise(&fit->data);
+    fit->start_mean = mean.nearest;
+    fit->mean_hidden = o->intercept && (mean.outside || mean.unclear);
+    TRY(pboost_bag_moments_init(&fit->point, &fit->pass, err));
+    TRY(pboost_bag_moments_init(&fit->trial, &fit->pass, err));
+    TRY(pboost_levenberg_init(&fit->lm, n, err));
+    NEED(fit->parameter = calloc(n, sizeof(double)), err);
+    NEED(fit->penalty = calloc(n, sizeof(double)), err);
+    NEED(fit->residual = pboost_alloc(bags, sizeof(double)), err);
+    NEED(fit->weight = pboost_alloc(bags, sizeof(double)), err);
+    NEED(fit->size = pboost_alloc(bags, sizeof(double)), err);
+    NEED(fit->frozen_mean = pboost_alloc(bags, sizeof(double)), err);
+    if (o->l2 < 0.0 && fit->family->ridge_judged && fit->noisy)
+        NEED(fit->evidence_work =
+                 pboost_alloc(pboost_ridge_evidence_size(fit->pass.cols), sizeof(double)),
+             err);
+done:
+    return st;
+}
+
+pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
+                                    const pboost_fit_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    *out = (aggregate_fit){.data = *data, .options = options};
+    TRY(pboost_gather_rows(&out->rows, &out->units, &data->rows, options->intercept,
+                           options->threads, err));
+    TRY(pboost_bagpass_init(&out->pass, &out->rows.rows, options->family, options->intercept, NULL,
+                            options->threads, err));
+    TRY(pboost_aggregate_reserve(out, err));
+done:
+    if (st != PBOOST_OK)
+        pboost_aggregate_free(out);
+    return st;
+}
+
+void pboost_aggregate_free(aggregate_fit *fit)
+{
+    pboost_units_free(&fit->units);
+    pboost_gathered_free(&fit->rows);
+    pboost_bagpass_free(&fit->pass);
+    pboost_bag_moments_free(&fit->point);
+    pboost_bag_moments_free(&fit->trial);
+    pboost_levenberg_free(&fit->lm);
+    free(fit->parameter);
+    free(fit->penalty);
+    free(fit->residual);
+    free(fit->weight);
+    free(fit->size);
+    free(fit->frozen_mean);
+    free(fit->evidence_work);
+    *fit = (aggregate_fit){0};
+}

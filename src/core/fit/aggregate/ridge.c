@@ -1,0 +1,65 @@
+/* How strong the ridge of an aggregate fit is, where the caller leaves it to the fit.
+ *
+ * lambda / phi is one over the variance of a weight, and the weights of standardised features share
+ * the variance (`spread`) of the linear predictor evenly: lambda = phi d / spread.  The family's wide
+ * prior says what the spread may be; of linear models, whose labels nobody sees, it is the variance
+ * of the fit's own linear predictor plus phi.
+ *
+ * Under noise the fit's own spread may be mostly noise, and a wide prior would be too weak where a
+ * ridge is needed most.  There the spread is found once, by the likelihood of the answers
+ * (ridge_evidence.c), from the weights as the wide prior leaves them. */
+#include <math.h>
+
+#include "fit/aggregate/aggregate.h"
+#include "fit/aggregate/ridge_evidence.h"
+
+#define WIDE_REFRESHES 4 /* with the wide prior, until V is about right */
+
+static double wide_spread(const aggregate_fit *fit)
+{
+    return pboost_prior_spread(fit->family, fit->point.eta_sd, fit->phi);
+}
+
+void pboost_ridge_start(aggregate_fit *fit)
+{
+    fit->spread_refreshes = 0;
+    fit->spread = fit->wide_spread = wide_spread(fit);
+}
+
+void pboost_ridge_refresh_penalty(aggregate_fit *fit)
+{
+    double l2 = fit->options->l2, *penalty = fit->penalty + fit->options->intercept;
+    bool given = l2 >= 0.0;
+    double lambda = fit->spread > 0.0 ? fit->phi * (double)fit->pass.cols / fit->spread : 0.0;
+    fit->lambda = given ? l2 : fit->multiple * lambda;
+    fit->penalty[0] = 0.0;
+    for (size_t j = 0; j < fit->pass.cols; j++) {
+        double s = fit->units.scale[j];
+        penalty[j] = given ? l2 / (s * s) : fit->lambda;
+    }
+}
+
+double pboost_ridge_evidence_now(const aggregate_fit *fit)
+{
+    bool judges = fit->evidence_work != NULL && fit->spread_refreshes == WIDE_REFRESHES;
+    return judges ? pboost_ridge_evidence(fit, fit->evidence_work) : 0.0;
+}
+
+void pboost_ridge_refresh_spread(aggregate_fit *fit, double evidence)
+{
+    fit->wide_spread = wide_spread(fit);
+    if (fit->evidence_work == NULL || fit->spread_refreshes++ < WIDE_REFRESHES) {
+        fit->spread = fit->wide_spread; /* phi starts with all of the signal in it */
+        return;
+    }
+    if (fit->spread_refreshes == WIDE_REFRESHES + 1) {
+        double found = fit->phi * (double)fit->pass.cols / evidence;
+        fit->spread = fit->family->prior_spread > 0.0 ? fmin(found, fit->wide_spread)
+                                                      : found + fit->least_phi;
+    }
+}
+
+bool pboost_ridge_settled(const aggregate_fit *fit)
+{
+    return fit->evidence_work == NULL || fit->spread_refreshes > WIDE_REFRESHES;
+}
