@@ -311,7 +311,7 @@ static bool same_manner(const pboost_plan_point *a, const pboost_plan_point *b)
     return a->estimator == b->estimator && a->bags == b->bags && a->rounds == b->rounds;
 }
 
-/* The least of either figure over all points of one epsilon, by whatever points. */
+/* The least of either figure over all points that may be recommended for one epsilon. */
 typedef struct {
     double excess, cautious;
 } least_losses;
@@ -328,6 +328,19 @@ static double regret(const pboost_plan_point *point, least_losses least)
     return fmax(times(point->excess, least.excess), times(point->cautious, least.cautious));
 }
 
+/* Whether a point is for this epsilon and may be recommended. */
+static bool is_candidate(const pboost_plan_point *point, pboost_rational epsilon)
+{
+    for (size_t m = 0; m < N_MANNERS; m++) {
+        const manner *how = &MANNERS[m];
+        bool same = how->estimator == point->estimator && how->bags == point->bags &&
+                    (how->rounds == 0 || how->rounds == point->rounds);
+        if (same && how->shown)
+            return false;
+    }
+    return same_epsilon(point->epsilon, epsilon);
+}
+
 /* The best bag size of the first, simplest manner that no other beats clearly; SIZE_MAX: nothing is
  * forecast for that epsilon. */
 static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
@@ -337,16 +350,16 @@ static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
     double least_regret = INFINITY;
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < plan->n_points; i++)
-        if (same_epsilon(point[i].epsilon, epsilon)) {
+        if (is_candidate(&point[i], epsilon)) {
             least.excess = fmin(least.excess, point[i].excess);
             least.cautious = fmin(least.cautious, point[i].cautious);
         }
     for (size_t i = 0; i < plan->n_points; i++)
-        if (same_epsilon(point[i].epsilon, epsilon))
+        if (is_candidate(&point[i], epsilon))
             least_regret = fmin(least_regret, regret(&point[i], least));
     for (size_t i = 0; i < plan->n_points; i++) {
         double of_point = regret(&point[i], least);
-        if (!same_epsilon(point[i].epsilon, epsilon) || !(of_point * CLEARLY <= least_regret))
+        if (!is_candidate(&point[i], epsilon) || !(of_point * CLEARLY <= least_regret))
             continue;
         if (best == SIZE_MAX ||
             (same_manner(&point[i], &point[best]) && of_point < regret(&point[best], least)))
@@ -376,7 +389,7 @@ static void explain(pboost_plan *plan, const planner *p)
                  "%s bags of %zu are forecast an excess loss of %.3g, %.2g times that with all "
                  "labels; nothing else is clearly better",
                  pboost_strategy_name(best->bags), best->bag_size, best->excess,
-                 best->excess / plan->all_labels);
+                 times(best->excess, plan->all_labels));
 }
 
 static void warn(pboost_plan *plan)

@@ -59,6 +59,10 @@ static void check_plan(const pboost_plan *plan)
     assert_true(isfinite(plan->all_labels) && isfinite(plan->constant));
     assert_true(isfinite(plan->mean) && isfinite(plan->dispersion) && isfinite(plan->model_error));
     assert_null(strstr(plan->reason, "nan"));
+    const pboost_plan_point *best = &plan->point[plan->best]; /* what train would do as well */
+    assert_int_equal(best->estimator, PBOOST_AGGREGATE);
+    assert_true((best->bags == PBOOST_BAGS_FEATURES && best->rounds == 1) ||
+                (best->bags == PBOOST_BAGS_HYBRID && best->rounds == 2));
 }
 
 /* As `train` does: plan, choose, first round, choose again, the rest. */
