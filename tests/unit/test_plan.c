@@ -684,6 +684,9 @@ static void test_refusals(void **state)
     o.belief.model_error = -1.0;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "model error is -1");
+    o.belief.model_error = 1.7e308;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_BAD_DATA, err,
+                 "no loss can be forecast");
     o.belief.model_error = NAN;
     o.l2 = NAN;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
