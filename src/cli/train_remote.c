@@ -83,7 +83,7 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
         .checkpoint = r->checkpoint.folder[0] != '\0' ? r->checkpoint.folder : NULL};
     TRY(pboost_remote_open(&r->remote, a->oracle, &options, err));
     const wire_config *config = pboost_remote_config(r->remote);
-    *rules = config->rules;
+    *rules = r->checkpoint.rules = config->rules;
     if (a->min_bag > 0 && a->min_bag < rules->min_bag)
         FAIL(err, PBOOST_REFUSED,
              "--min-bag is %zu, but the oracle answers no bag of fewer than %zu rows", a->min_bag,

@@ -546,6 +546,10 @@ class Kept(Learner):
                 self.assertIn(words, self.said)
             self.assertEqual(self.ledger(service), spent)
             self.train(service, *options, "--l2", "3", "--resume")  # the fit is one's own affair
+        with self.serve(rows=self.labels, min_bag=8, epsilon="1") as service:  # another oracle
+            self.train(service, *options, code=2)
+            self.assertIn("it has 'oracle epsilon inf', this run has 'oracle epsilon 1'", self.said)
+            self.assertEqual(self.ledger(service), (0, 0))
 
     def test_damaged_files(self):
         self.make_tables()
