@@ -17,6 +17,12 @@
 
 /* ---- The folder ------------------------------------------------------------------------------ */
 
+/* Standard output and devices keep nothing. */
+static bool writes_file(const char *out)
+{
+    return out != NULL && strcmp(out, "-") != 0 && strncmp(out, "/dev/", 5) != 0;
+}
+
 pboost_status train_checkpoint_find(train_checkpoint *out, const train_arguments *a,
                                     pboost_error *err)
 {
@@ -25,12 +31,12 @@ pboost_status train_checkpoint_find(train_checkpoint *out, const train_arguments
     size_t length;
     int n = 0;
 
-    *out = (train_checkpoint){.by_user = a->checkpoint != NULL};
+    *out = (train_checkpoint){.temporary = a->checkpoint == NULL && writes_file(a->out)};
     if (a->no_checkpoint)
         return PBOOST_OK;
     if (a->checkpoint != NULL)
         n = snprintf(out->folder, sizeof out->folder, "%s", a->checkpoint);
-    else if (a->out != NULL)
+    else if (out->temporary)
         n = snprintf(out->folder, sizeof out->folder, "%s.checkpoint", a->out);
     else
         n = snprintf(out->folder, sizeof out->folder, "priorboost.checkpoint");

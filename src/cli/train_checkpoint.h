@@ -6,7 +6,7 @@
 
 typedef struct train_checkpoint {
     char folder[4096];  /* "": none is kept */
-    bool by_user;       /* --checkpoint names it; otherwise it goes once the model is written */
+    bool temporary;     /* beside the model file: removed once that is written */
     bool begun;         /* it is that of a run: there are questions, or are about to be */
     pboost_rules rules; /* of the oracle; set them before the calls below */
 } train_checkpoint;

@@ -247,7 +247,7 @@ void train_remote_end(train_remote *r, pboost_status status)
 
     if (folder == NULL)
         return;
-    bool written = status == PBOOST_OK && r->arguments->out != NULL && !r->checkpoint.by_user;
+    bool written = status == PBOOST_OK && r->checkpoint.temporary;
     if (written || nothing_spent(r, status)) {
         if (pboost_checkpoint_remove(folder, &err) != PBOOST_OK)
             cli_note(r->cli, "warning: %s", err.message);

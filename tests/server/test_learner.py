@@ -489,6 +489,9 @@ class Kept(Learner):
             self.check_same(again, printed)
             self.assertEqual(self.ledger(service), (2, 600))
         self.assertTrue(folder.exists())  # it was named
+        with self.serve(rows=self.labels, min_bag=8) as service:  # a device keeps no model
+            self.train(service, "--rounds", "2", "--out", "/dev/null")
+            self.assertEqual(os.listdir(self.at), ["priorboost.checkpoint"])
 
     def test_no_checkpoint(self):
         self.make_tables()
