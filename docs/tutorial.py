@@ -46,8 +46,8 @@ for what, bag in [("one person", pb.Bags([77], [0, 1])), ("again", first_bag)]:
 print("people spent:", oracle.rows_spent)
 
 # %% [markdown]
-# (`random_state` makes this page reproducible: the noise is simulated. Without it, noise comes from
-# the operating system.)
+# (`random_state` makes this page reproducible: the noise is simulated, and `fit` warns of that.
+# Without it, noise comes from the operating system.)
 #
 # ## The researcher plans
 #
