@@ -46,8 +46,8 @@ for what, bag in [("one person", pb.Bags([77], [0, 1])), ("again", first_bag)]:
 print("people spent:", oracle.rows_spent)
 
 # %% [markdown]
-# (`random_state` makes this page reproducible: the noise is simulated. Without it, noise comes from
-# the operating system.)
+# (`random_state` makes this page reproducible: the noise is simulated, and `fit` warns of that.
+# Without it, noise comes from the operating system.)
 #
 # ## The researcher plans
 #
@@ -216,12 +216,16 @@ axes.legend(frameon=False)
 # and the researcher, with the token in a file, only changes who answers:
 #
 # ```python
-# oracle = pb.RemoteOracle("https://visits.example.org:8443", token_file="token.txt")
+# oracle = pb.RemoteOracle(
+#     "https://visits.example.org:8443", token_file="token.txt", checkpoint="asked"
+# )
 # model = pb.PriorBoostPoissonRegressor(random_state=0).fit(X, oracle=oracle, ids=person)
 # ```
 #
-# A run that is interrupted is simply started again: the same questions get the same answers, and no
-# person is spent twice.
+# The folder `asked` keeps every question and answer. A run that is interrupted is simply started
+# again: it takes the answers from there and asks about the rest, and no person is spent twice. If
+# the token has too few rows left for the whole training, `fit` raises `PrivacyError` before it
+# asks.
 #
 # ## The model as a file
 

@@ -58,10 +58,15 @@ class Checkpoint:
 
     def rows(self, ids: list[str], run: dict[str, Any]) -> Array | None:
         """Return the rows of an earlier start of this run, in its order; None: there was none."""
-        kept = self._read("run")
-        if kept is None:
+        if not self._is_of(run):
             return None
-        for name, value in run.items():
+        position = {text: row for row, text in enumerate(ids)}
+        return np.array([position[text] for text in self._read("rows")], dtype=np.intp)
+
+    def _is_of(self, run: dict[str, Any]) -> bool:
+        """Return whether it is begun; refuse it if it is another run's."""
+        kept = self._read("run")
+        for name, value in run.items() if kept is not None else ():
             if kept.get(name) == value:
                 continue
             if name == "table":
@@ -70,12 +75,11 @@ class Checkpoint:
                 f"checkpoint {self.folder} is of another run: its {name} is {kept.get(name)!r}, "
                 f"that of this run is {value!r}; use the parameters of that run, or another folder"
             )
-        position = {text: row for row, text in enumerate(ids)}
-        return np.array([position[text] for text in self._read("rows")], dtype=np.intp)
+        return kept is not None
 
     def begin(self, ids: list[str], run: dict[str, Any]) -> None:
         """Write which run this is and the rows that it uses, unless an earlier start has."""
-        if self._read("run") is not None:
+        if self._is_of(run):
             return
         try:
             self.folder.mkdir(mode=0o700)

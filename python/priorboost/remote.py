@@ -143,7 +143,7 @@ class RemoteOracle:
             asker = _Asker(self, session.send("/v1/config"), ids)
             asker.check_quota(session)
         if asker.checkpoint is not None:
-            asker.checkpoint.begin(ids, run)
+            asker.checkpoint.begin(ids, {**run, "rules of the oracle": asker.rules()})
         if asker.units and not by_unit:
             _warn(
                 "the oracle's rows belong to units, of which a bag may hold one row each; say with "
@@ -180,6 +180,10 @@ class _Asker(Oracle):
             self.units = bool(config["units"])
             if config["dp"]:
                 self.epsilon = config.get("epsilon_fraction") or config["epsilon"]
+
+    def rules(self) -> list[Any]:
+        """Return the rules, as a checkpoint keeps them."""
+        return [self.min_bag, self.epsilon, *(self.bounds or ()), self.step]
 
     def check_quota(self, session: _Session) -> None:
         """Refuse a training for which the token has too few rows left.

@@ -188,6 +188,21 @@ MUTANTS = {
             ("labels from two sides are taken", "if sources > 1:"),
             ("labels from nobody are taken", "if sources == 0:"),
             ("intervals without a covariance", "if self.covariance_ is None:"),
+            ("methods that contradict", 'if method == "auto" and of_paper is not None:'),
+            ("a method that is none", "if method not in (None, *DEFAULT_ESTIMATOR):"),
+            ("simulated noise is not told", 'if result.told["simulated"]:'),
+            (
+                "a seed of the learner's for another party's noise",
+                "return self._train(table, interface, relay, simulated)",
+                "return self._train(table, interface, relay, seed_of(self.random_state)[0])",
+            ),
+            (
+                "what is set is not kept",
+                "pilot = Automatic(table.X, table.offset, rules, fit, settings, fixed, relay)",
+                "pilot = Automatic(\n"
+                "                    table.X, table.offset, rules, fit, settings,\n"
+                "                    _library.Fixed(), relay\n                )",
+            ),
         ],
         "parameters.py": [
             (
@@ -304,6 +319,16 @@ MUTANTS = {
             ("a bag without rows", "if bag not in number:"),
             ("a bag with two answers", "if bag in seen:"),
             ("a bag of another size", "if count is not None and count != size:"),
+            ("a bag of no rows", "if not count[i] > 0:"),
+            (
+                "a sum that is not the mean's",
+                "if abs(total[i] / count[i] - value) > 1e-6 * (abs(value) + 1e-6):",
+            ),
+            (
+                "means without counts are not told",
+                'if not hasattr(answers, "columns"):\n        warn',
+                "if False:\n        warn",
+            ),
             (
                 "a mean that is no number",
                 "if not np.isfinite(value) or not 0.0 <= variance < np.inf:",

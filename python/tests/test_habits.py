@@ -148,14 +148,14 @@ def test_far_values_are_moved_in():
 def test_equal_parameters_of_other_types_are_not_the_same():
     """What is remembered of parameters does not hide that others are wrong."""
     X, y = make_table("linear", n=200)
-    pb.PriorBoostRegressor(min_bag=1, rounds=1).fit(X, y)
+    pb.PriorBoostRegressor(min_bag=1, method="paper", rounds=1).fit(X, y)
     with pytest.raises(ValueError, match="rounds is True"):
-        pb.PriorBoostRegressor(min_bag=1, rounds=True).fit(X, y)
-    wide = pb.PriorBoostRegressor(rounds=1, bounds=[-9, 9]).fit(X, y)
-    tight = pb.PriorBoostRegressor(rounds=1, bounds=(-9, 9)).fit(X, y)
+        pb.PriorBoostRegressor(min_bag=1, method="paper", rounds=True).fit(X, y)
+    wide = pb.PriorBoostRegressor(method="paper", rounds=1, bounds=[-9, 9]).fit(X, y)
+    tight = pb.PriorBoostRegressor(method="paper", rounds=1, bounds=(-9, 9)).fit(X, y)
     assert wide.coef_.tolist() == tight.coef_.tolist()
     state = np.random.RandomState(0)
-    model = pb.PriorBoostRegressor(rounds=2, random_state=state)
+    model = pb.PriorBoostRegressor(method="paper", rounds=2, random_state=state)
     assert model.fit(X, y).coef_.tolist() != model.fit(X, y).coef_.tolist()
 
 

@@ -49,12 +49,15 @@ def table():
     return X, X[:, 0] + np.sin(X[:, 1])
 
 
+ONE = {"method": "paper", "rounds": 1, "estimator": "aggregate"}
+
+
 @pytest.mark.parametrize(
     "parameters",
     [
         {"method": "paper", "rounds": 200_000, "min_bag": 2},
-        {"rounds": 1, "estimator": "aggregate", "bags": "features", "min_bag": 4},
-        {"rounds": 1, "estimator": "aggregate", "bags": "random", "l2": "cv", "min_bag": 2},
+        {**ONE, "bags": "features", "min_bag": 4},
+        {**ONE, "bags": "random", "l2": "cv", "min_bag": 2},
         {
             "method": "paper",
             "rounds": 50_000,

@@ -245,6 +245,10 @@ def test_a_checkpoint_is_of_one_run(table, service, keeping):
         *(f"answer-{n:06d}-000000" for n in range(4)),
     }  # fmt: skip
     assert all(p.stat().st_mode & 0o077 == 0 for p in folder.iterdir())
+    service.config = {"min_bag": 3}
+    with pytest.raises(ValueError, match=r"rules of the oracle is \[4, .* is \[3, "):
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
+    service.config = {}
     (folder / "ask-000002").write_text("[[")
     with pytest.raises(ValueError, match="ask-000002 is damaged"):
         pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)

@@ -152,6 +152,9 @@ bool cli_interrupted(void);
 double cli_seconds(void); /* of a monotonic clock */
 
 /* One JSON object on stdout; takes the reference.  NULL means it could not be built. */
+/* Before any JSON is made, and when an object is complete: fails where memory was missing for it. */
+void cli_json_begin(void);
+pboost_status cli_json_check(const json_t *object, pboost_error *err);
 pboost_status cli_print_json(json_t *object, pboost_error *err);
 json_t *cli_json_number(double value); /* null where not finite */
 json_t *cli_json_numbers(const double *value, size_t n);

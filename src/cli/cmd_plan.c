@@ -97,7 +97,8 @@ static void print_assumptions(const pboost_plan *plan)
     printf(
         "'excess' holds if the model is right; 'cautious' adds a model error of variance %.3g,\n"
         "which larger bags do not average out; recommended is what is least regretted either way.\n"
-        "Nothing here was checked on labels; train --auto checks on its first round.\n",
+        "Nothing here was checked on labels; under noise train may learn from a small first "
+        "round.\n",
         plan->model_error);
 }
 

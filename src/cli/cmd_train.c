@@ -388,9 +388,9 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "authorities that may vouch for the oracle, PEM"},
         {"--checkpoint", "DIR", cli_read_text, &a.checkpoint, NULL,
          "the folder of what was asked and answered, which is kept;\n"
-         "default: FILE.checkpoint beside --out FILE, which goes\n"
-         "once FILE is written; without --out:\n"
-         "priorboost.checkpoint here, which stays"},
+         "default: FILE.checkpoint beside --out FILE, removed once\n"
+         "FILE is written; without --out: priorboost.checkpoint\n"
+         "in the current folder, which is kept"},
         {"--resume", NULL, NULL, &a.resume, NULL,
          "there must be a checkpoint of this run: go on from it"},
         {"--no-checkpoint", NULL, NULL, &a.no_checkpoint, NULL,

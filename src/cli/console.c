@@ -113,11 +113,35 @@ pboost_status cli_flush(pboost_error *err)
     return PBOOST_OK;
 }
 
+/* An object lacks the members that there was no memory for.  Reports have dozens of members; so it is
+ * noted here that memory was missing, and asked once, when the object is complete. */
+static atomic_bool json_lacks_memory;
+
+static void *json_memory(size_t size)
+{
+    void *memory = malloc(size);
+    if (memory == NULL)
+        atomic_store(&json_lacks_memory, true);
+    return memory;
+}
+
+void cli_json_begin(void)
+{
+    json_set_alloc_funcs(json_memory, free);
+}
+
+pboost_status cli_json_check(const json_t *object, pboost_error *err)
+{
+    if (object == NULL || atomic_load(&json_lacks_memory))
+        return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
+    return PBOOST_OK;
+}
+
 pboost_status cli_print_json(json_t *object, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    NEED(object, err);
+    TRY(cli_json_check(object, err));
     if (json_dumpf(object, stdout, JSON_REAL_PRECISION(17) | JSON_COMPACT) != 0 ||
         fputc('\n', stdout) == EOF)
         FAIL(err, PBOOST_OUTPUT, "standard output: %s", strerror(errno));

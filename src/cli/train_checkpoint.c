@@ -17,6 +17,12 @@
 
 /* ---- The folder ------------------------------------------------------------------------------ */
 
+/* Standard output and devices keep nothing. */
+static bool writes_file(const char *out)
+{
+    return out != NULL && strcmp(out, "-") != 0 && strncmp(out, "/dev/", 5) != 0;
+}
+
 pboost_status train_checkpoint_find(train_checkpoint *out, const train_arguments *a,
                                     pboost_error *err)
 {
@@ -25,12 +31,12 @@ pboost_status train_checkpoint_find(train_checkpoint *out, const train_arguments
     size_t length;
     int n = 0;
 
-    *out = (train_checkpoint){.by_user = a->checkpoint != NULL};
+    *out = (train_checkpoint){.temporary = a->checkpoint == NULL && writes_file(a->out)};
     if (a->no_checkpoint)
         return PBOOST_OK;
     if (a->checkpoint != NULL)
         n = snprintf(out->folder, sizeof out->folder, "%s", a->checkpoint);
-    else if (a->out != NULL)
+    else if (out->temporary)
         n = snprintf(out->folder, sizeof out->folder, "%s.checkpoint", a->out);
     else
         n = snprintf(out->folder, sizeof out->folder, "priorboost.checkpoint");
@@ -62,14 +68,18 @@ static void put_list(pboost_buffer *b, const char *option, const cli_list *list)
     pboost_buffer_text(b, "\n");
 }
 
-/* What the questions depend on, beside the table: a line each, with the value as it was given; nothing
+/* The oracle's rules, and what the questions depend on beside the table: a line each, with the value as it was given; nothing
  * or 0 where it was not.  --l2, --rho, --covariance and --no-intercept are not among it: a fit that
  * fails for one of them must not cost the answers. */
-static pboost_status describe_run(unsigned char **text, size_t *length, const train_arguments *a,
-                                  pboost_error *err)
+static pboost_status describe_run(unsigned char **text, size_t *length, const pboost_rules *rules,
+                                  const train_arguments *a, pboost_error *err)
 {
     pboost_buffer b = {0};
 
+    pboost_buffer_format(&b, "oracle min_bag %zu\noracle epsilon %.17g\n", rules->min_bag,
+                         pboost_rational_value(rules->epsilon));
+    pboost_buffer_format(&b, "oracle bounds %.17g,%.17g\noracle step %.17g\n", rules->lower,
+                         rules->upper, rules->step);
     put_text(&b, "--family", pboost_family_name(a->family));
     put_text(&b, "--id", a->id);
     put_text(&b, "--unit", a->unit);
@@ -106,15 +116,15 @@ static int differing_line(const unsigned char **at, size_t length, const unsigne
     return (int)(i - begin < 80 ? i - begin : 80);
 }
 
-static pboost_status compare_options(const char *folder, const train_arguments *a,
+static pboost_status compare_options(const train_checkpoint *c, const train_arguments *a,
                                      pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     unsigned char *run = NULL, *kept = NULL;
     size_t length, n;
 
-    TRY(describe_run(&run, &length, a, err));
-    TRY(pboost_checkpoint_read(&kept, &n, folder, "run", err));
+    TRY(describe_run(&run, &length, &c->rules, a, err));
+    TRY(pboost_checkpoint_read(&kept, &n, c->folder, "run", err));
     NEED(kept, err);
     if (n == length && memcmp(run, kept, n) == 0)
         goto done;
@@ -124,7 +134,7 @@ static pboost_status compare_options(const char *folder, const train_arguments *
     FAIL(err, PBOOST_INVALID,
          "checkpoint %.150s is of another run: it has '%.*s', this run has '%.*s'; use the options "
          "of that run, or another folder (--checkpoint)",
-         folder, then_length, (const char *)then, now_length, (const char *)now);
+         c->folder, then_length, (const char *)then, now_length, (const char *)now);
 done:
     free(run);
     free(kept);
@@ -190,7 +200,7 @@ pboost_status train_checkpoint_recall(const train_checkpoint *c, const train_arg
     if (!c->begun)
         return PBOOST_OK;
     TRY(read_rows(&rows, c->folder, data, a->data, err));
-    TRY(compare_options(c->folder, a, err));
+    TRY(compare_options(c, a, err));
     TRY(arrange_rows(data, &rows, c->folder, err));
 done:
     pboost_wire_question_free(&rows);
@@ -228,7 +238,7 @@ pboost_status train_checkpoint_begin(train_checkpoint *c, const train_arguments 
 
     if (c->begun || c->folder[0] == '\0')
         return PBOOST_OK;
-    TRY(describe_run(&run, &length, a, err));
+    TRY(describe_run(&run, &length, &c->rules, a, err));
     TRY(pboost_checkpoint_open(c->folder, err));
     TRY(write_rows(c->folder, data, err));
     TRY(pboost_checkpoint_write(c->folder, "run", run, length, err));

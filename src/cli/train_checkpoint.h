@@ -5,9 +5,10 @@
 #include "train.h"
 
 typedef struct train_checkpoint {
-    char folder[4096]; /* "": none is kept */
-    bool by_user;      /* --checkpoint names it; otherwise it goes once the model is written */
-    bool begun;        /* it is that of a run: there are questions, or are about to be */
+    char folder[4096];  /* "": none is kept */
+    bool temporary;     /* beside the model file: removed once that is written */
+    bool begun;         /* it is that of a run: there are questions, or are about to be */
+    pboost_rules rules; /* of the oracle; set them before the calls below */
 } train_checkpoint;
 
 /* The folder of the arguments, and whether a run is in it; --resume without one is an error.  Writes

@@ -83,7 +83,7 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
         .checkpoint = r->checkpoint.folder[0] != '\0' ? r->checkpoint.folder : NULL};
     TRY(pboost_remote_open(&r->remote, a->oracle, &options, err));
     const wire_config *config = pboost_remote_config(r->remote);
-    *rules = config->rules;
+    *rules = r->checkpoint.rules = config->rules;
     if (a->min_bag > 0 && a->min_bag < rules->min_bag)
         FAIL(err, PBOOST_REFUSED,
              "--min-bag is %zu, but the oracle answers no bag of fewer than %zu rows", a->min_bag,
@@ -247,7 +247,7 @@ void train_remote_end(train_remote *r, pboost_status status)
 
     if (folder == NULL)
         return;
-    bool written = status == PBOOST_OK && r->arguments->out != NULL && !r->checkpoint.by_user;
+    bool written = status == PBOOST_OK && r->checkpoint.temporary;
     if (written || nothing_spent(r, status)) {
         if (pboost_checkpoint_remove(folder, &err) != PBOOST_OK)
             cli_note(r->cli, "warning: %s", err.message);

@@ -26,9 +26,9 @@ pboost_status train_remote_recall(train_remote *remote, pboost_trainer *trainer,
 /* The folder that holds what this run asked and was answered so far; NULL: none. */
 const char *train_remote_checkpoint(const train_remote *remote);
 
-/* The run ended with this status.  The checkpoint goes if the model file is written and --checkpoint
- * does not name it, or if the oracle refused the first question, so that nothing was spent.  Otherwise
- * it stays, and the user is told. */
+/* The run ended with this status.  The checkpoint is removed if the model file is written and
+ * --checkpoint does not name it, or if the oracle refused the first question, so that nothing was spent.
+ * Otherwise it stays, and the user is told. */
 void train_remote_end(train_remote *remote, pboost_status status);
 
 pboost_oracle train_remote_oracle(train_remote *remote);

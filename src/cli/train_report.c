@@ -328,8 +328,8 @@ static pboost_status model_text(char **out, const train_arguments *a, const trai
     *out = NULL;
     TRY(pboost_model_print(&text, &model, err));
     NEED(root = json_loads(text, 0, NULL), err);
-    if (json_object_set_new(root, "run", describe_record(a, data, r)) != 0)
-        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+    json_object_set_new(root, "run", describe_record(a, data, r));
+    TRY(cli_json_check(root, err));
     NEED(*out = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17)), err);
 done:
     json_decref(root);

@@ -138,6 +138,7 @@ mutant "answers to another question" net/remote.c server_learner 'strcmp(a->requ
 mutant "noise other than announced" net/remote.c server_learner 'epsilon = r->config.rules.epsilon;' 'epsilon = a->epsilon;'
 mutant "kept: a question before it is sent" net/remote.c server_learner 'TRY(pboost_round_write(out, r->checkpoint, round, err));' ';'
 mutant "kept: an answer before it is used" net/remote.c server_learner 'TRY(pboost_checkpoint_write(r->checkpoint, name, body, length, err));' ';'
+mutant "kept: on the disk" net/checkpoint.c server_learner 'return fsync(fd) == 0;' 'return true;'
 mutant "kept: how a round is cut" net/remote.c server_learner 'out->n_parts = kept.n_parts;' '{ kept.end = end; out->end = end; end = NULL; goto done; }'
 mutant "kept: bags of a round that was begun" cli/train_run.c server_learner 'if (oracle->remote != NULL)' 'if (false)'
 mutant "kept: without being asked to" cli/train_checkpoint.c server_learner 'if (a->no_checkpoint)' 'if (a->no_checkpoint || a->checkpoint == NULL)'

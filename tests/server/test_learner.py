@@ -45,13 +45,16 @@ class Learner(Case):
         os.chmod(path, mode)
         return path
 
-    def train(self, service, *options, data="features.csv", family="logistic", token="learner", code=0, url=None, wait=True, at=None):
+    def train(self, service, *options, data="features.csv", family="logistic", token="learner", code=0, url=None, wait=True, at=None,
+              environment=None):
         command = [PRIORBOOST, "train", "--data", f"{self.folder}/{data}", "--id", "id", "--family", family, "--seed", "3",
                    "--oracle", url or service.url, "--token-file", self.write_token(token), "--json", *options]
         self.at = at or tempfile.mkdtemp(dir=self.folder)  # where the default checkpoint is
+        environment = {**os.environ, **(environment or {})}
         if not wait:
-            return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.at)
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=self.at)
+            return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.at,
+                                    env=environment)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=self.at, env=environment)
         self.assertEqual(ended.returncode, code, ended.stderr)
         self.said = ended.stderr
         return json.loads(ended.stdout) if code in (0, 6) else None
@@ -486,6 +489,9 @@ class Kept(Learner):
             self.check_same(again, printed)
             self.assertEqual(self.ledger(service), (2, 600))
         self.assertTrue(folder.exists())  # it was named
+        with self.serve(rows=self.labels, min_bag=8) as service:  # a device keeps no model
+            self.train(service, "--rounds", "2", "--out", "/dev/null")
+            self.assertEqual(os.listdir(self.at), ["priorboost.checkpoint"])
 
     def test_no_checkpoint(self):
         self.make_tables()
@@ -546,6 +552,10 @@ class Kept(Learner):
                 self.assertIn(words, self.said)
             self.assertEqual(self.ledger(service), spent)
             self.train(service, *options, "--l2", "3", "--resume")  # the fit is one's own affair
+        with self.serve(rows=self.labels, min_bag=8, epsilon="1") as service:  # another oracle
+            self.train(service, *options, code=2)
+            self.assertIn("it has 'oracle epsilon inf', this run has 'oracle epsilon 1'", self.said)
+            self.assertEqual(self.ledger(service), (0, 0))
 
     def test_damaged_files(self):
         self.make_tables()
@@ -561,6 +571,35 @@ class Kept(Learner):
                     self.assertIn(f"{folder}/{name} is damaged", self.said)
                 (folder / name).write_bytes(whole)
             self.train(service, *options)
+
+    def test_a_disk_that_fails(self):
+        """What cannot be put on the disk is not asked; an answer that cannot be kept is not used."""
+        library = os.environ.get("FAULTS")
+        if not library:
+            self.skipTest("no library of faults")
+        faults = {"LD_PRELOAD": library, "FAULT_FOLDER": self.folder,
+                  "ASAN_OPTIONS": f"{os.environ.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0"}
+        self.make_tables()
+        flag, folder = pathlib.Path(self.folder, "sync"), pathlib.Path(self.folder, "c")
+        folder.mkdir(mode=0o700)
+        options = ["--rounds", "3", "--checkpoint", str(folder)]
+
+        def fail_later(path, n, reply):
+            if path == "/v1/queries" and n == 2:
+                flag.touch()
+
+        with self.serve(rows=self.labels, min_bag=8) as service, Proxy(service, fail_later) as proxy:
+            flag.touch()
+            self.train(service, *options, code=1, environment=faults)
+            self.assertEqual((self.ledger(service), os.listdir(folder)), ((0, 0), []))
+            flag.unlink()
+            self.train(None, *options, code=1, environment=faults, url=proxy.url)
+            self.assertIn("answer-000001-000000", self.said)
+            self.assertEqual(self.ledger(service), (2, 400))
+            self.assertFalse((folder / "answer-000001-000000").exists())
+            flag.unlink()
+            self.check_same(self.train(service, *options, "--resume", environment=faults), self.train_here("--rounds", "3"))
+            self.assertEqual(self.ledger(service), (3, 600))
 
     def test_a_first_question_that_is_refused(self):
         """Nothing is spent, so that nothing stands in the way of the corrected command."""

@@ -55,7 +55,7 @@ class Tls(Case):
         token.write_text(self.token["learner"])
         trust = ["--ca", f"{self.folder}/{ca}.pem"] if ca else []
         return subprocess.run([PRIORBOOST, "train", "--data", table, "--id", "id", "--family", "linear", "--oracle", url,
-                               "--token-file", token, "--rounds", "2", "--json", "--patience", "5", *trust],
+                               "--token-file", token, "--rounds", "2", "--json", "--patience", "5", "--no-checkpoint", *trust],
                               capture_output=True, text=True, timeout=120)
 
     def test_good(self):

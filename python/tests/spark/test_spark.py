@@ -114,7 +114,8 @@ def test_it_is_the_training_of_one_machine(spark, asked, family, kind, partition
 
     oracle = Diary(y, 4)
     words = {"fitIntercept": "fit_intercept", "seed": "random_state"}
-    local = LOCAL[family](rounds=2, **{words.get(k, k): v for k, v in options.items()})
+    said = {words.get(k, k): v for k, v in options.items()}
+    local = LOCAL[family](method="paper", rounds=2, **said)
     local.fit(X, oracle=oracle, ids=ids)
     same_bags(asked, oracle.log, shuffled(ids, options.get("seed", 0)))
     assert np.abs(model.path - local.path_).max() < 1e-6
@@ -208,10 +209,12 @@ def test_bags_from_features(spark, asked, monkeypatch, bags):
 def test_a_table_that_is_asked_at_once_with_noise(spark):
     X, y = make_table("linear", n=900, d=D)
     rules = {"epsilon": "0.5", "bounds": (-9.0, 9.0)}
-    model = ps.PriorBoostRegressor(
+    estimator = ps.PriorBoostRegressor(
         featuresCol=NAMES, labelCol="y", minBag=4, algorithm="oneshot", seed=3, clamp=True,
         estimator="aggregate", **rules,
-    ).fit(frame_of(spark, X, y, np.arange(900)))  # fmt: skip
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match="it follows from seed"):
+        model = estimator.fit(frame_of(spark, X, y, np.arange(900)))
     local = pb.PriorBoostRegressor(
         4, algorithm="oneshot", random_state=3, clamp=True, estimator="aggregate", **rules
     ).fit(X, y, ids=np.arange(900))
@@ -410,9 +413,9 @@ def service(serve, table):
 @pytest.fixture(scope="module")
 def expected(table):
     X, y, ids = table
-    return lambda rounds: pb.PriorBoostRegressor(4, rounds=rounds, bounds=(-20, 20)).fit(
-        X, y, ids=ids
-    )
+    return lambda rounds: pb.PriorBoostRegressor(
+        4, method="paper", rounds=rounds, bounds=(-20, 20)
+    ).fit(X, y, ids=ids)
 
 
 def learner(service, rounds=2, **options):

@@ -444,7 +444,7 @@ static void explain(pboost_plan *plan, const planner *p)
                  "%s bags of %zu are forecast an excess loss of %.3g, %.2g times that with all "
                  "labels; nothing else%s is clearly better",
                  pboost_strategy_name(best->bags), best->bag_size, best->excess,
-                 best->excess / plan->all_labels, chosen ? " that the options allow" : "");
+                 times(best->excess, plan->all_labels), chosen ? " that the options allow" : "");
     size_t used = strlen(plan->reason);
     if (fixed->has_estimator && fixed->estimator != PBOOST_AGGREGATE)
         snprintf(plan->reason + used, sizeof plan->reason - used,

@@ -387,6 +387,29 @@ static void test_recommendation(void **state)
     free_table(&t);
 }
 
+/* Columns of zeros and no intercept: every excess is 0.  Ways of asking that are there to compare with
+ * are not recommended then either. */
+static void test_nothing_to_learn(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_plan plan;
+    double *x = calloc(2000, sizeof *x);
+    pboost_matrix m = pboost_matrix_f64(x, 1000, 2);
+    for (int family = 0; family < 3; family++) {
+        pboost_plan_options o = plan_options((pboost_family)family, NULL, 4);
+        o.intercept = false;
+        assert_ok(pboost_plan_make(&plan, &m, NULL, &o, &err), err);
+        const pboost_plan_point *best = &plan.point[plan.best];
+        assert_int_equal(best->estimator, PBOOST_AGGREGATE);
+        assert_int_equal(best->bags, PBOOST_BAGS_FEATURES);
+        assert_int_equal(best->bag_size, 4);
+        assert_non_null(strstr(plan.reason, "an excess loss of 0, 1 times that"));
+        pboost_plan_free(&plan);
+    }
+    free(x);
+}
+
 /* Under noise large bags may be best though there are hardly more of them than weights; fewer are not
  * forecast. */
 static void test_no_fewer_bags_than_weights(void **state)
@@ -767,6 +790,9 @@ static void test_refusals(void **state)
     o.belief.model_error = -1.0;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "model error is -1");
+    o.belief.model_error = 1.7e308;
+    assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_BAD_DATA, err,
+                 "no loss can be forecast");
     o.belief.model_error = NAN;
     o.l2 = NAN;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
@@ -799,6 +825,7 @@ int main(void)
         cmocka_unit_test(test_model_error),
         cmocka_unit_test(test_model_error_is_no_worse_than_noise),
         cmocka_unit_test(test_recommendation),
+        cmocka_unit_test(test_nothing_to_learn),
         cmocka_unit_test(test_price_of_a_judged_ridge),
         cmocka_unit_test(test_no_fewer_bags_than_weights),
         cmocka_unit_test(test_choice),
