@@ -61,7 +61,7 @@ class FitOptions(C.Structure):
         ("rho", C.c_double),
         ("covariance", C.c_int),
         ("seed", C.c_uint64),
-        ("watch", C.c_void_p),
+        (("cancel", C.c_void_p)),
     ]
 
 

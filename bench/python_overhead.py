@@ -6,7 +6,8 @@ The overhead is what ``model.fit(X, y)`` takes more than the training itself in 
     - (median of pboost_run_simulate and pboost_run_close, on arguments that are ready
        - what two empty calls through ctypes take)
 
-for a PriorBoostRegressor(min_bag=16, method="paper", rounds=T) that was made and fitted before, X a float64 array.
+for a PriorBoostRegressor(min_bag=16, method="paper", rounds=T) that was made and fitted before, X a
+float64 array.
 So it holds the checks of X, y and the parameters, all that ctypes does, the copies of path, history
 and report, and the look for warnings.  Both sides take turns in one process, so that they meet the
 same caches and the same noise.  `overhead_calm_us` is the same with the twentieth part of the times

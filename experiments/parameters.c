@@ -21,10 +21,10 @@ static pboost_status measure(const setting *base, size_t runs, pboost_error *err
     NEED(ratio = pboost_alloc(runs, sizeof *ratio), err);
     for (size_t run = 0; run < runs; run++) {
         outcome out;
-        bool hopeless;
+        bool no_better_than_mean;
         s.seed = run + 1;
         TRY(simulation_init(&table, &s, err));
-        TRY(simulate_auto(&out, &chosen, &hopeless, &table, err));
+        TRY(simulate_auto(&out, &chosen, &no_better_than_mean, &table, err));
         ours[run] = out.error;
         TRY(simulate_labels(&out, &table, err));
         labels[run] = out.error;

@@ -88,7 +88,7 @@ done:
 }
 
 /* What `--auto` did: its loss, its bag size, and whether it warned. */
-static const char *const OF_AUTO[] = {"auto", "auto-size", "auto-hopeless"};
+static const char *const OF_AUTO[] = {"auto", "auto-size", "auto-no_better_than_mean"};
 #define N_OF_AUTO 3
 
 static void name_auto(char *key, const setting *s, const char *epsilon, size_t i)
@@ -107,15 +107,15 @@ static pboost_status run_auto(study *t, const setting *s, const char *epsilon, s
     setting own = *s;
     outcome out;
     manner chosen;
-    bool hopeless;
+    bool no_better_than_mean;
 
     name_auto(key, s, epsilon, N_OF_AUTO - 1);
     if (results_find(&t->store, key, run) != NULL || is_over(t))
         goto done;
     own.seed = t->seed + run;
     TRY(simulation_init(&table, &own, err));
-    TRY(simulate_auto(&out, &chosen, &hopeless, &table, err));
-    const double value[N_OF_AUTO] = {out.excess, (double)chosen.bag_size, hopeless};
+    TRY(simulate_auto(&out, &chosen, &no_better_than_mean, &table, err));
+    const double value[N_OF_AUTO] = {out.excess, (double)chosen.bag_size, no_better_than_mean};
     for (size_t i = 0; i < N_OF_AUTO; i++) {
         name_auto(key, s, epsilon, i);
         TRY(results_add(&t->store, key, run, value[i], err));
@@ -170,7 +170,7 @@ static void report_choice(study *t, const setting *s, const char *epsilon)
     t->good += complete && !left_out && ratio <= 1.2;
     printf(
         "], \"auto\": %.4g, \"auto_mean_size\": %.0f, \"best\": %.4g, \"best_manner\": \"%s %s\", "
-        "\"best_size\": %zu, \"ratio\": %.3f, \"hopeless\": %.2f, \"complete\": %s}\n",
+        "\"best_size\": %zu, \"ratio\": %.3f, \"no_better_than_mean\": %.2f, \"complete\": %s}\n",
         of_auto[0], of_auto[1], best, pboost_estimator_name(best_how.estimator),
         pboost_strategy_name(best_how.bags), best_how.bag_size, ratio, of_auto[2],
         complete ? "true" : "false");
@@ -215,7 +215,7 @@ static void report_forecast(study *t, const setting *s, const char *epsilon,
         "{\"family\": \"%s\", \"features\": %zu, \"k\": %zu, \"epsilon\": \"%s\", \"bags\": "
         "\"%s\", "
         "\"rounds\": %zu, \"bag_size\": %zu, \"forecast\": %.4g, \"realised\": %.4g, \"factor\": "
-        "%.3f, \"hopeless\": %s}\n",
+        "%.3f, \"no_better_than_mean\": %s}\n",
         pboost_family_name(s->family), s->d, s->rules.min_bag, epsilon,
         pboost_strategy_name(p->bags), p->rounds, p->bag_size, p->excess, real, factor,
         left_out ? "true" : "false");
@@ -241,8 +241,8 @@ static pboost_status check_forecast(void *self, const setting *base, const char 
     pboost_coef truth = {s.d, table.theta, 0.0};
     o.family = s.family;
     o.rules = s.rules;
-    o.belief.coef = &truth;
-    o.belief.dispersion = 1.0;
+    o.assumed.coef = &truth;
+    o.assumed.dispersion = 1.0;
     o.threads = 1;
     TRY(pboost_plan_make(&plan, &table.matrix, NULL, &o, err));
     for (size_t i = 0; i < plan.n_points; i++) {

@@ -191,8 +191,8 @@ pboost_status simulate_labels(outcome *out, const simulation *s, pboost_error *e
     return run(out, s, &how, NULL, &rules, err);
 }
 
-pboost_status simulate_auto(outcome *out, manner *chosen, bool *hopeless, const simulation *s,
-                            pboost_error *err)
+pboost_status simulate_auto(outcome *out, manner *chosen, bool *no_better_than_mean,
+                            const simulation *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_plan_options o = plan_options(s);
@@ -200,9 +200,9 @@ pboost_status simulate_auto(outcome *out, manner *chosen, bool *hopeless, const 
 
     TRY(pboost_choice_make(&choice, &s->matrix, NULL, NULL, &o, err));
     manner how = {choice.estimator, choice.algorithm, choice.bags, choice.rounds, choice.bag_size};
-    *hopeless = choice.plan.hopeless;
+    *no_better_than_mean = choice.plan.no_better_than_mean;
     TRY(run(out, s, &how, &choice, &s->setting->rules, err));
-    *hopeless = *hopeless || choice.plan.hopeless;
+    *no_better_than_mean = *no_better_than_mean || choice.plan.no_better_than_mean;
     *chosen =
         (manner){choice.estimator, choice.algorithm, choice.bags, choice.rounds, choice.bag_size};
 done:

@@ -43,8 +43,8 @@ typedef struct {
 
 pboost_status simulate(outcome *out, const simulation *s, const manner *how, pboost_error *err);
 /* What `train --auto` does, its pilot included. */
-pboost_status simulate_auto(outcome *out, manner *chosen, bool *hopeless, const simulation *s,
-                            pboost_error *err);
+pboost_status simulate_auto(outcome *out, manner *chosen, bool *no_better_than_mean,
+                            const simulation *s, pboost_error *err);
 /* Every label, by the event-level fit. */
 pboost_status simulate_labels(outcome *out, const simulation *s, pboost_error *err);
 

@@ -127,12 +127,12 @@ def measure(name, table, rows, a):
                     "of_constant": share(constant, labels, auto["test_loss"]),
                     "paper_of_constant": share(constant, labels, paper["test_loss"]),
                     "bag_size": auto["bag_size"], "bags": auto["bags"], "rounds": auto["rounds"],
-                    "hopeless": auto["plan"]["hopeless"], "warnings": auto["warnings"],
+                    "no_better_than_mean": auto["plan"]["no_better_than_mean"], "warnings": auto["warnings"],
                     "paper_warnings": paper["warnings"], "seconds": auto["seconds"]})
                 print(json.dumps(found[-1]), flush=True)
     return {"table": name, **{"median_" + k: median([r[k] for r in found]) for k in
             ("share_closed", "of_constant", "paper_of_constant", "constant", "paper", "auto", "all_labels")},
-            "bag_sizes": sorted({r["bag_size"] for r in found}), "hopeless": sum(r["hopeless"] for r in found),
+            "bag_sizes": sorted({r["bag_size"] for r in found}), "no_better_than_mean": sum(r["no_better_than_mean"] for r in found),
             "warned": sum(bool(r["warnings"]) for r in found), "of": len(found)}
 
 

@@ -47,7 +47,7 @@
             fail_msg("%s is %.17g, not %.17g", #a, assert_close_a, assert_close_b);                \
     } while (0)
 
-/* For a watch: someone who looks so often before he has had enough. */
+/* For a cancel: someone who looks so often before he has had enough. */
 typedef struct {
     size_t looks, most;
 } look_limit;

@@ -94,7 +94,7 @@ typedef struct pboost_parts {
 
 /* pboost_event_fit over parts.  target and noise (by bag) say what the targets are and the variance of
  * the noise in them; bag b has start[b+1] - start[b] samples.  As with answers on one machine, where
- * noise took the mean of the targets out of the family's range the model is constant.  options->watch
+ * noise took the mean of the targets out of the family's range the model is constant.  options->cancel
  * is looked at before every pass. */
 PBOOST_API pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
                                           const pboost_parts *parts, size_t n_bags,

@@ -73,10 +73,10 @@ PBOOST_API pboost_status pboost_fail(pboost_error *err, pboost_status status, co
 
 /* A way to give up long work.  stop is called now and then, by the thread that called the library:
  * true ends the work with PBOOST_CANCELLED.  Once true it must stay true. */
-typedef struct pboost_watch {
+typedef struct pboost_cancel {
     bool (*stop)(void *user);
     void *user;
-} pboost_watch;
+} pboost_cancel;
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 
@@ -143,11 +143,11 @@ PBOOST_API pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_sampl
                                             pboost_family family, const double *score,
                                             size_t min_bag, int threads, pboost_error *err);
 
-/* Bags by features, or where there is a score hybrid ones, with a watch (NULL: none) over the work. */
-PBOOST_API pboost_status pboost_bags_watched(pboost_bags *out, const pboost_samples *samples,
-                                             pboost_family family, const double *score,
-                                             size_t min_bag, int threads, const pboost_watch *watch,
-                                             pboost_error *err);
+/* Bags by features, or where there is a score hybrid ones, with a cancel (NULL: none) over the work. */
+PBOOST_API pboost_status pboost_bags_tree(pboost_bags *out, const pboost_samples *samples,
+                                          pboost_family family, const double *score, size_t min_bag,
+                                          int threads, const pboost_cancel *cancel,
+                                          pboost_error *err);
 
 /* The k-means objective: sum over bags of the squared distances of score to the bag's mean. */
 PBOOST_API double pboost_bags_cost(const pboost_bags *bags, const double *score);
@@ -193,7 +193,7 @@ typedef enum pboost_estimator {
     PBOOST_EVENT,        /* eq. (1): every row's target is its bag's answer */
     PBOOST_AGGREGATE,    /* each bag's mean prediction is fitted to its answer; unbiased */
     PBOOST_INTERPOLATED, /* (1 - rho) times the unweighted bag-level loss + rho times event's */
-    PBOOST_ESTIMATOR_CV  /* whichever foretells bags left out of the fit best */
+    PBOOST_ESTIMATOR_CV  /* whichever predicts bags left out of the fit best */
 } pboost_estimator;
 
 /* How the covariance of an aggregate fit is estimated. */
@@ -220,8 +220,8 @@ typedef struct pboost_fit_options {
     pboost_estimator estimator;
     double rho; /* interpolated: 0 is the bag-level loss, 1 the event-level loss */
     pboost_covariance covariance;
-    uint64_t seed;             /* of the folds of cross-validation */
-    const pboost_watch *watch; /* looked at in every iteration; NULL: none */
+    uint64_t seed;               /* of the folds of cross-validation */
+    const pboost_cancel *cancel; /* looked at in every iteration; NULL: none */
 } pboost_fit_options;
 
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
@@ -234,7 +234,7 @@ typedef struct pboost_fit_report {
     bool converged;
     size_t iterations;
     double objective;     /* sum of losses plus penalty; of the event fit it may be what the last */
-    double gradient_norm; /* step was foretold to reach, as may the gradient's largest entry */
+    double gradient_norm; /* step was predicted to reach, as may the gradient's largest entry */
     size_t rank;          /* directions of theta that the data and the penalty determine */
     size_t first_dropped; /* first column that adds nothing to those before it; SIZE_MAX: none */
     double l2;            /* lambda in use */
@@ -250,7 +250,7 @@ typedef struct pboost_fit_report {
     bool undercovers; /* b'' varies, noise, bags as mixed as random ones: intervals are too short */
     /* Of all estimators.  Noise, or too few events, hide even the mean: it is not clearly within the
      * family's range.  No weight can be known then; the model is constant at the nearest mean. */
-    bool mean_hidden;
+    bool mean_masked;
     /* The model that predicts the mean of the answers for every row explains them better, by the
      * quasi-likelihood with the variances of this fit. */
     bool worse_than_constant;
@@ -267,28 +267,28 @@ PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *
 /* The aggregate estimator is declared below, with the answers it fits: pboost_aggregate_fit. */
 
 /* What the reader of a fit must know before relying on it. */
-typedef enum pboost_caveat_kind {
+typedef enum pboost_warning_kind {
     /* The first three say that the fit is not to be used: */
-    PBOOST_CAVEAT_CONVERGENCE, /* it did not converge */
-    PBOOST_CAVEAT_FINITE,      /* a weight is not a finite number */
-    PBOOST_CAVEAT_CONSTANT,    /* a constant model explains its answers better */
-    PBOOST_CAVEAT_RANK,        /* a column adds nothing */
-    PBOOST_CAVEAT_SEPARABLE,   /* weights are as large as the penalty lets them be */
-    PBOOST_CAVEAT_DISPERSION,  /* the noise hides the dispersion */
-    PBOOST_CAVEAT_INTERVALS,   /* they are too short */
-    PBOOST_CAVEAT_MEAN,        /* even the mean is hidden */
-    PBOOST_CAVEAT_FREEDOM,     /* the answers tell next to nothing of the weights */
-    PBOOST_CAVEAT_BAGS,        /* too few for the parameters */
-    PBOOST_CAVEAT_FORM,        /* the answers vary more than the model says */
-    PBOOST_CAVEAT_ONE_ROW      /* the answer of a bag that was given is a label */
-} pboost_caveat_kind;
+    PBOOST_WARNING_CONVERGENCE, /* it did not converge */
+    PBOOST_WARNING_FINITE,      /* a weight is not a finite number */
+    PBOOST_WARNING_CONSTANT,    /* a constant model explains its answers better */
+    PBOOST_WARNING_RANK,        /* a column adds nothing */
+    PBOOST_WARNING_SEPARABLE,   /* weights are as large as the penalty lets them be */
+    PBOOST_WARNING_DISPERSION,  /* the noise hides the dispersion */
+    PBOOST_WARNING_INTERVALS,   /* they are too short */
+    PBOOST_WARNING_MEAN,        /* even the mean is hidden */
+    PBOOST_WARNING_FREEDOM,     /* the answers tell next to nothing of the weights */
+    PBOOST_WARNING_BAGS,        /* too few for the parameters */
+    PBOOST_WARNING_FORM,        /* the answers vary more than the model says */
+    PBOOST_WARNING_ONE_ROW      /* the answer of a bag that was given is a label */
+} pboost_warning_kind;
 
-#define PBOOST_MAX_CAVEATS 12 /* at most one of each kind */
+#define PBOOST_MAX_WARNINGS 12 /* at most one of each kind */
 
-typedef struct pboost_caveat {
-    pboost_caveat_kind kind;
+typedef struct pboost_warning {
+    pboost_warning_kind kind;
     char text[300]; /* one line, for people */
-} pboost_caveat;
+} pboost_warning;
 
 /* A fit, and what its reader calls things.  All is borrowed. */
 typedef struct pboost_fitted {
@@ -302,10 +302,10 @@ typedef struct pboost_fitted {
     const char *feature_bags, *sandwich;
 } pboost_fitted;
 
-/* Returns how many caveats there are; out, if not NULL, has room for PBOOST_MAX_CAVEATS. */
-PBOOST_API size_t pboost_caveats(pboost_caveat *out, const pboost_fitted *fit);
+/* Returns how many warnings there are; out, if not NULL, has room for PBOOST_MAX_WARNINGS. */
+PBOOST_API size_t pboost_warnings(pboost_warning *out, const pboost_fitted *fit);
 
-/* Whether the fit may be used.  If not, the first of its caveats says why.  Of fit only report and
+/* Whether the fit may be used.  If not, the first of its warnings says why.  Of fit only report and
  * coef are looked at. */
 PBOOST_API bool pboost_fit_usable(const pboost_fitted *fit);
 
@@ -568,7 +568,7 @@ typedef struct pboost_trainer_options {
     void *user;
     /* Looked at while bags are made and, for the last time in a round, before they are asked about;
      * NULL: none.  The fit has its own. */
-    const pboost_watch *watch;
+    const pboost_cancel *cancel;
 } pboost_trainer_options;
 
 #define PBOOST_TRAINER_OPTIONS_INIT                                                                \
@@ -671,7 +671,7 @@ typedef struct pboost_outcome {
     pboost_round *history;     /* by round */
     double *path;              /* by round: cols + 1 entries, the intercept last */
     double *covariance; /* (cols+1) x (cols+1), left alone where the estimator has none; or NULL */
-    size_t caveats;     /* how many pboost_caveats tells of the last fit */
+    size_t warnings;    /* how many pboost_warnings tells of the last fit */
 } pboost_outcome;
 
 /* As pboost_run_simulate, in one call; on failure *out and what it points to are as they were. */
@@ -692,14 +692,14 @@ PBOOST_API pboost_status pboost_information(double *information, pboost_family f
                                             double dispersion, bool intercept, int threads,
                                             pboost_error *err);
 
-/* What is believed before anything is asked.  Where nothing is (NULL, NaN), the plan assumes a modest
+/* What is assumed before anything is asked.  Where nothing is given (NULL, NaN), the plan assumes a modest
  * effect in no particular direction: it says so. */
-typedef struct pboost_belief {
+typedef struct pboost_assumptions {
     const pboost_coef *coef; /* a model of the rows */
     double mean;             /* of the labels; looked at where coef is NULL */
     double dispersion;       /* phi: the labels' variance is phi b'' */
     double model_error;      /* variance of answers about any model, which no bag averages out */
-} pboost_belief;
+} pboost_assumptions;
 
 /* What the caller has decided about how to ask; the plan chooses the rest. */
 typedef struct pboost_fixed {
@@ -718,13 +718,13 @@ typedef struct pboost_plan_options {
     size_t n_epsilon;
     bool intercept;
     double l2; /* as in pboost_fit_options, for the aggregate estimator */
-    pboost_belief belief;
+    pboost_assumptions assumed;
     size_t max_rows; /* forecasts are made on so many rows and scaled */
     bool brief;      /* only ways of asking that are ever recommended: faster */
     uint64_t seed;
     int threads;
-    const pboost_watch *watch; /* looked at before each forecast and in long ones; NULL: none */
-    pboost_fixed fixed;        /* only ways of asking that agree with it are forecast */
+    const pboost_cancel *cancel; /* looked at before each forecast and in long ones; NULL: none */
+    pboost_fixed fixed;          /* only ways of asking that agree with it are forecast */
 } pboost_plan_options;
 
 #define PBOOST_PLAN_OPTIONS_INIT                                                                   \
@@ -767,10 +767,10 @@ typedef struct pboost_plan {
     double *se;       /* expected standard error of each weight there, in the units of x */
     double all_labels, constant; /* excess with every label, and of a model that knows the mean */
     double dispersion, model_error, mean;  /* as used */
-    bool default_coef, default_dispersion; /* nothing was believed: these were assumed */
-    bool hopeless; /* no way of asking is expected to beat the constant model clearly */
-    bool rare;     /* fewer than ten events a weight are expected */
-    double events; /* expected number of the rarer outcome; NaN for linear */
+    bool default_coef, default_dispersion; /* nothing was given: these are defaults */
+    bool no_better_than_mean; /* no way of asking is expected to beat the constant model clearly */
+    bool rare;                /* fewer than ten events a weight are expected */
+    double events;            /* expected number of the rarer outcome; NaN for linear */
     size_t rows, sample_rows;
     char reason[256];                            /* of the recommendation */
     char warning[PBOOST_MAX_PLAN_WARNINGS][256]; /* what its reader must know, a sentence each */
@@ -783,13 +783,14 @@ PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix 
                                           pboost_error *err);
 PBOOST_API void pboost_plan_free(pboost_plan *plan);
 
-/* What answers say about belief->dispersion and ->model_error: residuals of the bags, and of groups
- * of neighbours merged.  coef is a fit to those answers.  A dispersion that belief holds already is
+/* What answers say about assumed->dispersion and ->model_error: residuals of the bags, and of groups
+ * of neighbours merged.  coef is a fit to those answers.  A dispersion that assumed holds already is
  * taken for a guess and weighed with what is measured. */
-PBOOST_API pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
-                                             const pboost_matrix *x, const double *offset,
-                                             const pboost_answers *answers, const pboost_coef *coef,
-                                             int threads, pboost_error *err);
+PBOOST_API pboost_status pboost_assumptions_learn(pboost_assumptions *assumed, pboost_family family,
+                                                  const pboost_matrix *x, const double *offset,
+                                                  const pboost_answers *answers,
+                                                  const pboost_coef *coef, int threads,
+                                                  pboost_error *err);
 
 /* What `train --method auto` runs: the plan's recommendation, as options of trainer and fit. */
 typedef struct pboost_choice {
@@ -799,9 +800,9 @@ typedef struct pboost_choice {
     pboost_strategy bags;
     pboost_schedule schedule;
     size_t rounds, bag_size;
-    size_t planned_bag_size; /* what the first plan recommended */
-    bool pilot;              /* round 1 is there to learn from: revise after it */
-    pboost_belief learnt;    /* what it taught; NaN: nothing */
+    size_t planned_bag_size;   /* what the first plan recommended */
+    bool pilot;                /* round 1 is there to learn from: revise after it */
+    pboost_assumptions learnt; /* what it taught; NaN: nothing */
 } pboost_choice;
 
 /* Plans and chooses what options->fixed leaves open.  Under noise, if the table is large enough and

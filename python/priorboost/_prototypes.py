@@ -10,13 +10,14 @@ from ._structures import (
     BagParts,
     BagPoint,
     Bags,
-    Caveat,
+    Cancel,
     Choice,
     Coef,
     Error,
     FitOptions,
     FitReport,
     Fitted,
+    FitWarning,
     Learner,
     Matrix,
     MemoryOracleOptions,
@@ -35,7 +36,6 @@ from ._structures import (
     Simulation,
     StatusInfo,
     TrainerOptions,
-    Watch,
 )
 
 _E = POINTER(Error)
@@ -58,7 +58,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         None,
         [POINTER(Bags), POINTER(Samples), c_int, c_void_p, c_size_t, c_int, _E],
     ),
-    "bags_watched": (
+    "bags_tree": (
         None,
         [
             POINTER(Bags),
@@ -67,7 +67,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             c_void_p,
             c_size_t,
             c_int,
-            POINTER(Watch),
+            POINTER(Cancel),
             _E,
         ],
     ),
@@ -115,7 +115,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "run_simulate": (None, [POINTER(Run), *_TRAINING]),
     "run_close": (c_void_p, [POINTER(Run)]),
     "simulate": (None, [POINTER(Outcome), *_TRAINING]),
-    "caveats": (c_size_t, [POINTER(Caveat), POINTER(Fitted)]),
+    "warnings": (c_size_t, [POINTER(FitWarning), POINTER(Fitted)]),
     "fit_usable": (c_bool, [POINTER(Fitted)]),
     "answers_append": (
         None,

@@ -26,7 +26,7 @@ import numpy as np
 F64, F32 = 0, 1
 LINEAR, LOGISTIC, POISSON = 0, 1, 2
 EVENT, AGGREGATE, ESTIMATOR_CV = 0, 1, 3
-UNUSABLE, MOST_CAVEATS = 2, 12  # kinds up to UNUSABLE: the fit is not to be used
+UNUSABLE, MOST_WARNINGS = 2, 12  # kinds up to UNUSABLE: the fit is not to be used
 
 
 class Error(Structure):
@@ -50,8 +50,8 @@ class StatusInfo(Structure):
 StopFunction = CFUNCTYPE(c_bool, c_void_p)
 
 
-class Watch(Structure):
-    """``pboost_watch``."""
+class Cancel(Structure):
+    """``pboost_cancel``."""
 
     _fields_ = [("stop", StopFunction), ("user", c_void_p)]
 
@@ -114,7 +114,7 @@ class FitOptions(Structure):
         ("rho", c_double),
         ("covariance", c_int),
         ("seed", c_uint64),
-        ("watch", c_void_p),
+        ("cancel", c_void_p),
     ]
 
 
@@ -141,14 +141,14 @@ class FitReport(Structure):
         ("separable", c_bool),
         ("dispersion_floored", c_bool),
         ("undercovers", c_bool),
-        ("mean_hidden", c_bool),
+        ("mean_masked", c_bool),
         ("worse_than_constant", c_bool),
         ("estimator", c_int),
     ]
 
 
-class Caveat(Structure):
-    """``pboost_caveat``."""
+class FitWarning(Structure):
+    """``pboost_warning``."""
 
     _fields_ = [("kind", c_int), ("text", c_char * 300)]
 
@@ -259,7 +259,7 @@ class TrainerOptions(Structure):
         ("family", c_int),
         ("on_round", c_void_p),
         ("user", c_void_p),
-        ("watch", c_void_p),
+        ("cancel", c_void_p),
     ]
 
 
@@ -286,7 +286,7 @@ class Outcome(Structure):
         ("history", c_void_p),
         ("path", c_void_p),
         ("covariance", c_void_p),
-        ("caveats", c_size_t),
+        ("warnings", c_size_t),
     ]
 
 
@@ -301,8 +301,8 @@ class Simulation(Structure):
     ]
 
 
-class Belief(Structure):
-    """``pboost_belief``."""
+class Assumptions(Structure):
+    """``pboost_assumptions``."""
 
     _fields_ = [
         ("coef", POINTER(Coef)),
@@ -338,12 +338,12 @@ class PlanOptions(Structure):
         ("n_epsilon", c_size_t),
         ("intercept", c_bool),
         ("l2", c_double),
-        ("belief", Belief),
+        ("assumed", Assumptions),
         ("max_rows", c_size_t),
         ("brief", c_bool),
         ("seed", c_uint64),
         ("threads", c_int),
-        ("watch", c_void_p),
+        ("cancel", c_void_p),
         ("fixed", Fixed),
     ]
 
@@ -382,7 +382,7 @@ class Plan(Structure):
         ("mean", c_double),
         ("default_coef", c_bool),
         ("default_dispersion", c_bool),
-        ("hopeless", c_bool),
+        ("no_better_than_mean", c_bool),
         ("rare", c_bool),
         ("events", c_double),
         ("rows", c_size_t),
@@ -406,7 +406,7 @@ class Choice(Structure):
         ("bag_size", c_size_t),
         ("planned_bag_size", c_size_t),
         ("pilot", c_bool),
-        ("learnt", Belief),
+        ("learnt", Assumptions),
     ]
 
 

@@ -195,7 +195,7 @@ def feature_bags(X: npt.ArrayLike, min_bag: int, *, n_jobs: int | None = None) -
     with Relay() as relay:
         try:
             relay.check(
-                lib.bags_watched, out, samples, _library.LINEAR, None, k, threads, relay.watch
+                lib.bags_tree, out, samples, _library.LINEAR, None, k, threads, relay.cancel
             )
             return take_bags(out)
         finally:

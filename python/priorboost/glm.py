@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from . import _library
-from .caveats import warn_of_fit, warn_of_plan, warn_of_seed
 from .checkpoint import table_digest
 from .columns import PLAIN, Columns
 from .data import (
@@ -27,6 +26,7 @@ from .data import (
     row_keys,
     weights_of,
 )
+from .fit_warnings import warn_of_fit, warn_of_plan, warn_of_seed
 from .given import GivenAnswers, group_rows, match_answers
 from .models import Model, prior_scores, save_model
 from .options import FAMILIES, count_of, name_of, seed_of, threads_of
@@ -166,7 +166,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         except ValueError:
             require_finite(fitted_on)  # says it in scikit-learn's words
             raise
-        if result.outcome.caveats:
+        if result.outcome.warnings:
             warn_of_fit(self, result.report, fitted_on, result.path[-1], result.one_row_bags)
         if result.plan is not None:
             warn_of_plan(result.plan)
@@ -523,7 +523,16 @@ def describe_run(
     """Return what the questions of a training depend on, if the oracle keeps a checkpoint."""
     if getattr(oracle, "checkpoint", None) is None or ids is None or keys is None:
         return {}
-    names = ("method", "rounds", "algorithm", "bags", "schedule", "bag_size", "standardize", "winsorize")
+    names = (
+        "method",
+        "rounds",
+        "algorithm",
+        "bags",
+        "schedule",
+        "bag_size",
+        "standardize",
+        "winsorize",
+    )
     parameters = {name: getattr(estimator, name, None) for name in names}
     how = getattr(estimator, "estimator", None)
     return {

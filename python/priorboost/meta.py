@@ -15,7 +15,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from . import _library
-from .caveats import warn_of_seed
 from .data import (
     Array,
     binary_labels,
@@ -26,6 +25,7 @@ from .data import (
     response,
     row_keys,
 )
+from .fit_warnings import warn_of_seed
 from .glm import check_sources, describe_run
 from .models import prior_scores
 from .options import count_of, rules_of, seed_of

@@ -69,7 +69,7 @@ class Plan:
         Why it is recommended.
     all_labels, constant : float
         Expected excess with every label in hand, and of a model that knows only the mean.
-    hopeless : bool
+    no_better_than_mean : bool
         No way of asking is expected to do clearly better than the mean.
     rare : bool
         Fewer than ten events a weight are expected.
@@ -86,7 +86,7 @@ class Plan:
     reason: str
     all_labels: float
     constant: float
-    hopeless: bool
+    no_better_than_mean: bool
     rare: bool
     events: float
     warnings: list[str]
@@ -116,7 +116,7 @@ def _read_plan(found: _library.Plan) -> Plan:
         found.reason.decode(),
         found.all_labels,
         found.constant,
-        found.hopeless,
+        found.no_better_than_mean,
         found.rare,
         found.events,
         [text.value.decode() for text in found.warning[: found.n_warnings]],
@@ -155,9 +155,9 @@ def plan(
         Of the model, as in `PriorBoostRegressor`.
     offset : array-like of shape (n_rows,), optional
     mean : float, optional
-        What the mean label is believed to be.
+        What the mean label is assumed to be.
     dispersion : float, optional
-        What the labels' variance over that of the family is believed to be.
+        What the labels' variance over that of the family is assumed to be.
     max_rows : int
         Forecasts are made on so many rows and scaled.
     random_state, n_jobs
@@ -191,14 +191,14 @@ def plan(
     )
     options.max_rows = count_of(max_rows, "max_rows")
     if mean is not None:
-        options.belief.mean = number_of(mean, "mean")
+        options.assumed.mean = number_of(mean, "mean")
     if dispersion is not None:
-        options.belief.dispersion = number_of(dispersion, "dispersion")
+        options.assumed.dispersion = number_of(dispersion, "dispersion")
     extra = by_row(offset, values.shape[0], "offset")
     found = _library.Plan()
     try:
         with Relay() as relay:
-            options.watch = ctypes.addressof(relay.watch)
+            options.cancel = ctypes.addressof(relay.cancel)
             x, at = matrix(values), _library.address(extra)
             relay.check(lib.plan_make, found, x, at, options)
         result = _read_plan(found)
@@ -215,7 +215,7 @@ def plan_options(
     """Return the planner's options with its defaults."""
     options = _library.PlanOptions(_SIZE, family, rules, intercept=intercept)
     options.l2 = l2
-    options.belief.mean = options.belief.dispersion = options.belief.model_error = math.nan
+    options.assumed.mean = options.assumed.dispersion = options.assumed.model_error = math.nan
     options.max_rows = 2**15
     options.seed = seed
     options.threads = threads
@@ -262,7 +262,7 @@ class Automatic:
         self._options = plan_options(
             fit.family, rules, fit.intercept, fit.l2, settings.seed, settings.threads
         )
-        self._options.watch = ctypes.addressof(relay.watch)
+        self._options.cancel = ctypes.addressof(relay.cancel)
         self._options.fixed = fixed
         self._choice = _library.Choice()
         weakref.finalize(self, lib.choice_free, self._choice)

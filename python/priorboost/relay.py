@@ -27,7 +27,7 @@ class Relay:
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
-        self.watch = _library.Watch(_library.StopFunction(self._should_stop), None)
+        self.cancel = _library.Cancel(_library.StopFunction(self._should_stop), None)
         self._handler: Any = None
         self._in_python = False  # a callback does the work of a user, and may be interrupted
 

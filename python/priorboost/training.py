@@ -24,7 +24,7 @@ _ALL = 2**63 - 1
 _F64, _ROUND, _Outcome = np.dtype(np.float64), _library.ROUND, _library.Outcome
 _REPORT_SIZE, _ROUND_SIZE = ctypes.sizeof(_library.FitReport), _ROUND.itemsize
 _WITH_COVARIANCE = (_library.AGGREGATE, _library.ESTIMATOR_CV)
-_UNKNOWN = 1  # caveats: there may be some
+_UNKNOWN = 1  # found: there may be some
 # Cells of X from which a run is watched for Ctrl-C; less takes a few milliseconds.
 WATCHED_CELLS = 1 << 17
 
@@ -47,7 +47,7 @@ class Settings(_library.TrainerOptions):
 
     def watch_by(self, relay: Relay) -> None:
         """Let the relay stop the training."""
-        self.watch = ctypes.addressof(relay.watch)
+        self.cancel = ctypes.addressof(relay.cancel)
 
 
 class Progress:
@@ -240,7 +240,7 @@ class Run:
     ) -> None:
         x = matrix(table.X)
         settings.watch_by(relay)
-        fit.watch = settings.watch
+        fit.cancel = settings.cancel
         self._estimator = fit.estimator
         self._borrowed = (table, oracle, settings, x)
         self._relay = relay
@@ -309,7 +309,7 @@ def simulate(table: Table, how: _library.Simulation, rounds: int, estimator: int
         return result
     with Relay() as relay:
         how = _library.Simulation.from_buffer_copy(how)
-        how.fit.watch = how.trainer.watch = ctypes.addressof(relay.watch)
+        how.fit.cancel = how.trainer.cancel = ctypes.addressof(relay.cancel)
         relay.check(lib.simulate, result.outcome, x, *by_row, how)
     return result
 
@@ -352,7 +352,7 @@ def fit_given(table: Table, answers: _library.Answers, fit: _library.FitOptions)
     to = result.outcome
     coef = _library.Coef(d, to.path, 0.0)
     with Relay() as relay:
-        fit.watch = ctypes.addressof(relay.watch)
+        fit.cancel = ctypes.addressof(relay.cancel)
         relay.check(
             lib.answers_fit,
             coef,

@@ -41,28 +41,28 @@ MUTANTS = {
         "training.py": [
             (
                 "a simulation is not watched",
-                "how.fit.watch = how.trainer.watch = ctypes.addressof(relay.watch)",
+                "how.fit.cancel = how.trainer.cancel = ctypes.addressof(relay.cancel)",
                 "pass",
             ),
             ("a run is not watched", "settings.watch_by(relay)\n        fit", "fit"),
-            ("a fit of a run is not watched", "fit.watch = settings.watch", "pass"),
+            ("a fit of a run is not watched", "fit.cancel = settings.cancel", "pass"),
         ],
         "planner.py": [
             (
                 "a plan is not watched",
-                "options.watch = ctypes.addressof(relay.watch)\n            x",
+                "options.cancel = ctypes.addressof(relay.cancel)\n            x",
                 "x",
             ),
             (
                 "an automatic run's plan is not watched",
-                "self._options.watch = ctypes.addressof(relay.watch)",
+                "self._options.cancel = ctypes.addressof(relay.cancel)",
                 "pass",
             ),
         ],
         "bags.py": [
             (
                 "feature bags are not watched",
-                "None, k, threads, relay.watch",
+                "None, k, threads, relay.cancel",
                 "None, k, threads, None",
             ),
             ("bags are not freed after Ctrl-C", "lib.bags_free(out)  #", "pass  #"),
@@ -155,13 +155,13 @@ MUTANTS = {
             ("a unit's row depends on the order of rows", "if keys is not None:"),
         ],
     },
-    "test_caveats.py": {
-        "caveats.py": [
+    "test_fit_warnings.py": {
+        "fit_warnings.py": [
             ("a fit that did not converge is like any other", "_library.UNCONVERGED", "-1"),
             ("columns have no names", "if names is not None:"),
         ],
         "glm.py": [
-            ("nothing is warned of", "if result.outcome.caveats:"),
+            ("nothing is warned of", "if result.outcome.warnings:"),
             ("no warning of single rows", "int((bags.sizes == 1).sum())", "0"),
         ],
         "planner.py": [

@@ -159,9 +159,9 @@ static pboost_status print_json(const plan_arguments *a, const pboost_plan *plan
             "dispersion", cli_json_number(plan->dispersion), "model_error",
             cli_json_number(plan->model_error), "mean", cli_json_number(plan->mean),
             "assumed_effect", (int)plan->default_coef, "assumed_dispersion",
-            (int)plan->default_dispersion, "hopeless", (int)plan->hopeless, "rare", (int)plan->rare,
-            "events", cli_json_number(plan->events), "reason", plan->reason, "version",
-            pboost_version()),
+            (int)plan->default_dispersion, "no_better_than_mean", (int)plan->no_better_than_mean,
+            "rare", (int)plan->rare, "events", cli_json_number(plan->events), "reason",
+            plan->reason, "version", pboost_version()),
         err);
 }
 
@@ -184,16 +184,16 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
     TRY(train_data_load(&data, &files, err));
     if (a->train.prior != NULL) {
         TRY(prior_coef(&prior, a->train.prior, &data, err));
-        o.belief.coef = &prior;
+        o.assumed.coef = &prior;
     }
     o.family = a->train.family;
     o.epsilon = epsilon + 1;
     o.n_epsilon = a->epsilon.n > 0 ? a->epsilon.n - 1 : 0;
     o.intercept = !a->train.no_intercept;
     o.l2 = a->train.l2;
-    o.belief.mean = a->mean;
-    o.belief.dispersion = a->dispersion;
-    o.belief.model_error = a->model_error;
+    o.assumed.mean = a->mean;
+    o.assumed.dispersion = a->dispersion;
+    o.assumed.model_error = a->model_error;
     o.max_rows = a->sample;
     o.seed = a->train.seed;
     o.threads = a->train.threads;
@@ -261,7 +261,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
          "labels are rounded to multiples of Q; default: the\n"
          "largest power of two <= (HI-LO)/2^20"},
         {"--prior", "FILE", cli_read_text, &t->prior, NULL,
-         "a model that is believed to be about right"},
+         "a model that is assumed to be about right"},
         {"--mean", "M", cli_read_number, &a.mean, NULL,
          "the mean label, if it is known; default: assumed from\n"
          "family and bounds"},

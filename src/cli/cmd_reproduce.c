@@ -270,8 +270,8 @@ pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_erro
     TRY(make_settings(&settings, &a, experiment, err));
     cli_interrupted(); /* listen from now on */
     keep_freed_memory();
-    const repro_watch watch = {show_progress, is_interrupted, cli_seconds, cli};
-    st = repro_reproduce(&outcome, &settings, a.out, &watch, err);
+    const repro_host host = {show_progress, is_interrupted, cli_seconds, cli};
+    st = repro_reproduce(&outcome, &settings, a.out, &host, err);
     if (st == PBOOST_CANCELLED)
         cli_note(cli, "the same command continues from here; what is done is kept in %s/partial",
                  a.out);

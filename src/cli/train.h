@@ -86,8 +86,8 @@ typedef struct train_bags {
         spread; /* root mean square of predictions about their bag's mean, by the round's model */
 } train_bags;
 
-/* One line of the fit's caveats or of the plan's. */
-#define TRAIN_MAX_WARNINGS (PBOOST_MAX_CAVEATS + PBOOST_MAX_PLAN_WARNINGS)
+/* One line of the warnings of the fit or of the plan's. */
+#define TRAIN_MAX_WARNINGS (PBOOST_MAX_WARNINGS + PBOOST_MAX_PLAN_WARNINGS)
 typedef struct train_warning {
     char text[300];
 } train_warning;
@@ -101,7 +101,7 @@ typedef struct train_result {
     pboost_fit_options fit_options;
     pboost_fixed fixed;                        /* what the command line says of how to ask */
     double *covariance;                        /* in the units of the file; NULL: unknown */
-    double *bag_deviance, *bag_deviance_ahead; /* by round: after it, and foretold before it */
+    double *bag_deviance, *bag_deviance_ahead; /* by round: after it, and predicted before it */
     pboost_coef *path;                         /* by round, in the units of the file */
     pboost_round *history;
     train_bags *bags_asked; /* by round */

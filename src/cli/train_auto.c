@@ -61,6 +61,6 @@ json_t *train_describe_plan(const train_result *r)
         "forecast_cautious", cli_json_number(best->cautious), "forecast_all_labels",
         cli_json_number(plan->all_labels), "forecast_constant", cli_json_number(plan->constant),
         "learnt_dispersion", cli_json_number(choice->learnt.dispersion), "learnt_model_error",
-        cli_json_number(choice->learnt.model_error), "hopeless", (int)plan->hopeless, "rare",
-        (int)plan->rare, "reason", plan->reason);
+        cli_json_number(choice->learnt.model_error), "no_better_than_mean",
+        (int)plan->no_better_than_mean, "rare", (int)plan->rare, "reason", plan->reason);
 }

@@ -42,7 +42,7 @@ done:
 }
 
 /* Round t (from 0) is over: its bags, how well its model explains their answers, and how well the
- * model before it, if there was one, foretold them.  Both are in the units of x. */
+ * model before it, if there was one, predicted them.  Both are in the units of x. */
 static pboost_status measure_round(train_result *result, size_t t, const train_data *data,
                                    const pboost_answers *answers, const pboost_coef *coef,
                                    const pboost_coef *before, pboost_error *err)
@@ -145,7 +145,7 @@ static void warn(train_result *result, const char *text)
 }
 
 /* Of the last fit, which gave coef. */
-static void take_caveats(train_result *result, const train_data *data, const pboost_coef *coef)
+static void take_warnings(train_result *result, const train_data *data, const pboost_coef *coef)
 {
     pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
     pboost_fitted fit = {.report = &result->fit,
@@ -156,11 +156,11 @@ static void take_caveats(train_result *result, const train_data *data, const pbo
                          .column = (const char *const *)data->encoding.column,
                          .feature_bags = "--bags features",
                          .sandwich = "--covariance sandwich"};
-    pboost_caveat caveat[PBOOST_MAX_CAVEATS];
-    size_t n = pboost_caveats(caveat, &fit);
+    pboost_warning found[PBOOST_MAX_WARNINGS];
+    size_t n = pboost_warnings(found, &fit);
     result->usable = pboost_fit_usable(&fit);
     for (size_t i = 0; i < n; i++)
-        warn(result, caveat[i].text);
+        warn(result, found[i].text);
 }
 
 /* What the plan expected; it was made again after a pilot. */
@@ -180,7 +180,7 @@ static void take_outcome(train_result *result, const pboost_run *run, const trai
     memcpy(result->history, run->history, result->rounds * sizeof *result->history);
     result->fit = *run->report;
     take_chosen(result);
-    take_caveats(result, data, run->coef);
+    take_warnings(result, data, run->coef);
     if (result->covariance == NULL)
         return;
     memcpy(result->covariance, run->covariance, n * n * sizeof(double));
@@ -198,14 +198,14 @@ static bool should_stop(void *user)
 pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
                         const train_data *data, const train_oracle *oracle, pboost_error *err)
 {
-    static const pboost_watch INTERRUPTS = {should_stop, NULL};
+    static const pboost_cancel INTERRUPTS = {should_stop, NULL};
     pboost_status st = PBOOST_OK;
     pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
     pboost_run run = {0};
 
     cli_interrupted();                                 /* listen from now on */
     result->fit_options.estimator = result->estimator; /* a plan may have chosen it */
-    result->fit_options.watch = result->options.watch = &INTERRUPTS;
+    result->fit_options.cancel = result->options.cancel = &INTERRUPTS;
     result->options.family = a->family;
     result->rules = oracle->interface.rules;
     TRY(pboost_run_open(&run, &x, data->weight, data->offset, &oracle->interface,
@@ -240,7 +240,7 @@ pboost_status train_run_given(train_result *result, const train_data *data, pboo
     TRY(pboost_answers_fit(&coef, &result->fit, result->covariance, &x, data->weight, data->offset,
                            &data->given, 0, &result->fit_options, err));
     take_chosen(result);
-    take_caveats(result, data, &coef);
+    take_warnings(result, data, &coef);
     TRY(measure_round(result, 0, data, &data->given, &coef, NULL, err));
     TRY(keep_coef(&result->path[0], &coef, data, err));
     if (result->covariance != NULL)

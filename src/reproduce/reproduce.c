@@ -19,7 +19,7 @@ repro_findings repro_outcome_findings(const repro_outcome *outcome)
 }
 
 pboost_status repro_reproduce(repro_outcome *out, const repro_settings *settings, const char *dir,
-                              const repro_watch *watch, pboost_error *err)
+                              const repro_host *host, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     repro_plan plan = {0};
@@ -30,10 +30,10 @@ pboost_status repro_reproduce(repro_outcome *out, const repro_settings *settings
     TRY(repro_settings_check(settings, err));
     TRY(repro_plan_make(&plan, settings, err));
     TRY(repro_store_open(&store, dir, settings, &plan, &seconds, err));
-    TRY(repro_run(&plan, settings, store, watch, &seconds, err));
-    double start = watch->seconds();
+    TRY(repro_run(&plan, settings, store, host, &seconds, err));
+    double start = host->seconds();
     TRY(repro_theory_make(&out->theory, settings, err));
-    seconds += watch->seconds() - start;
+    seconds += host->seconds() - start;
     TRY(repro_results_make(&out->results, &plan, settings, seconds, err));
     TRY(repro_claims_make(&out->claims, &out->results, err));
     const repro_findings findings = repro_outcome_findings(out);

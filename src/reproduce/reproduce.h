@@ -14,7 +14,7 @@ typedef struct {
 /* Runs the wanted experiments, or the rest of them where `dir` holds a part, and writes results.json,
  * a CSV and an SVG per figure, and report.html to `dir`. */
 pboost_status repro_reproduce(repro_outcome *out, const repro_settings *settings, const char *dir,
-                              const repro_watch *watch, pboost_error *err);
+                              const repro_host *host, pboost_error *err);
 
 void repro_outcome_free(repro_outcome *outcome);
 repro_findings repro_outcome_findings(const repro_outcome *outcome);

@@ -27,7 +27,7 @@ typedef struct {
 
 typedef struct {
     const repro_settings *settings;
-    const repro_watch *watch;
+    const repro_host *host;
     repro_store *store;
     job *job;
     realization *realization;
@@ -44,7 +44,7 @@ typedef struct {
 
 static double elapsed(const run *r)
 {
-    return r->watch->seconds() - r->start;
+    return r->host->seconds() - r->start;
 }
 
 /* ---- One series ------------------------------------------------------------------------------ */
@@ -62,8 +62,8 @@ static bool advance(void *user, double share)
     pthread_mutex_lock(&r->lock);
     r->done += share * w->series->work;
     double rate = (r->done - r->done_at_start) / elapsed(r);
-    r->watch->progress(r->watch->user, r->done, r->total, (r->total - r->done) / rate);
-    bool go_on = !r->watch->interrupted(r->watch->user);
+    r->host->progress(r->host->user, r->done, r->total, (r->total - r->done) / rate);
+    bool go_on = !r->host->interrupted(r->host->user);
     pthread_mutex_unlock(&r->lock);
     return go_on;
 }
@@ -133,10 +133,10 @@ static pboost_status run_one(void *context, size_t i, pboost_error *err)
     repro_series *series = r->job[i].series;
     realization *needs = r->job[i].needs;
     watched w = {r, series};
-    const series_watch watch = {advance, &w};
+    const series_host host = {advance, &w};
 
     TRY(borrow(r, needs, err));
-    TRY(repro_series_run(series, r->settings, &needs->data, &watch, err));
+    TRY(repro_series_run(series, r->settings, &needs->data, &host, err));
     TRY(keep(r, series, err));
     give_back(r, needs);
 done:
@@ -195,20 +195,20 @@ done:
 }
 
 pboost_status repro_run(repro_plan *plan, const repro_settings *settings, repro_store *store,
-                        const repro_watch *watch, double *seconds, pboost_error *err)
+                        const repro_host *host, double *seconds, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    run r = {.settings = settings, .watch = watch, .store = store, .before = *seconds};
+    run r = {.settings = settings, .host = host, .store = store, .before = *seconds};
 
     pthread_mutex_init(&r.lock, NULL);
     pthread_cond_init(&r.changed, NULL);
     TRY(line_up(&r, plan, err));
     r.done_at_start = r.done;
-    r.start = watch->seconds();
+    r.start = host->seconds();
     TRY(repro_workers(r.n_jobs, settings->threads, run_one, &r, err));
     *seconds = r.before + elapsed(&r);
 done:
-    watch->progress(watch->user, r.total, r.total, 0.0);
+    host->progress(host->user, r.total, r.total, 0.0);
     for (size_t i = 0; i < r.n_realizations; i++)
         repro_data_free(&r.realization[i].data);
     free(r.realization);

@@ -11,11 +11,11 @@ typedef struct {
     bool (*interrupted)(void *user);
     double (*seconds)(void); /* of a monotonic clock */
     void *user;
-} repro_watch;
+} repro_host;
 
 /* Runs what is not done yet and stores each series as it is done; *seconds goes on from the value
  * that the store gave. */
 pboost_status repro_run(repro_plan *plan, const repro_settings *settings, repro_store *store,
-                        const repro_watch *watch, double *seconds, pboost_error *err);
+                        const repro_host *host, double *seconds, pboost_error *err);
 
 #endif

@@ -24,9 +24,9 @@ typedef struct {
     const experiment_setup *setup;
     const experiment_info *info;
     const repro_data *data;
-    const series_watch *watch;
+    const series_host *host;
     uint64_t seed;
-    double shares; /* that one training is worth to the watch */
+    double shares; /* that one training is worth to the host */
 } runner;
 
 /* ---- The model under training ---------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static pboost_status make_oracle(pboost_memory_oracle **out, const runner *r, si
 static bool on_round(void *user, pboost_round *round)
 {
     const runner *r = user;
-    return r->watch->advance(r->watch->user, r->shares / (double)round->rounds);
+    return r->host->advance(r->host->user, r->shares / (double)round->rounds);
 }
 
 static pboost_status train_rounds(pboost_coef *path, size_t n_path, const runner *r, size_t rows,
@@ -303,7 +303,7 @@ static pboost_status train_oneshots(pboost_coef *coef, const runner *r, double *
         else if (goes_on)
             pboost_refit_retarget(refit, o.change);
         TRY(fit_range(&m, 0, setup->rows, err));
-        if (!r->watch->advance(r->watch->user, r->shares))
+        if (!r->host->advance(r->host->user, r->shares))
             FAIL(err, PBOOST_CANCELLED, "stopped by the user");
     }
 done:
@@ -363,14 +363,14 @@ done:
 }
 
 pboost_status repro_series_run(repro_series *series, const repro_settings *settings,
-                               const repro_data *data, const series_watch *watch, pboost_error *err)
+                               const repro_data *data, const series_host *host, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     runner r = {.series = series,
                 .setup = &settings->setup[series->experiment],
                 .info = repro_experiment(series->experiment),
                 .data = data,
-                .watch = watch,
+                .host = host,
                 .seed = data->key.seed};
     pboost_coef *coef = NULL;
     double *target = NULL;

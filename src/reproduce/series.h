@@ -38,11 +38,10 @@ data_key repro_series_data(const repro_series *series, const repro_settings *set
 typedef struct {
     bool (*advance)(void *user, double share);
     void *user;
-} series_watch;
+} series_host;
 
 /* Fills series->loss, on one thread. */
 pboost_status repro_series_run(repro_series *series, const repro_settings *settings,
-                               const repro_data *data, const series_watch *watch,
-                               pboost_error *err);
+                               const repro_data *data, const series_host *host, pboost_error *err);
 
 #endif

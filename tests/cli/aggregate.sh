@@ -34,9 +34,9 @@ printed 'std. error'
 printed '95 % interval'
 printed 'bag deviance'
 
-# ---- rounds pool; each is foretold by those before it ----
+# ---- rounds pool; each is predicted by those before it ----
 expect 0 train --estimator aggregate --rounds 4 --json
-[ "$(field history.0.bag_deviance_ahead)" = null ] || fail "round 1 was foretold by nothing"
+[ "$(field history.0.bag_deviance_ahead)" = null ] || fail "round 1 was predicted by nothing"
 within 0.5 2 "$(field history.3.bag_deviance_ahead)"
 
 # ---- standardizing, units and threads change nothing but rounding ----

@@ -11,7 +11,7 @@ plan() { expect 0 priorboost plan --data d.csv --label y --family linear --min-b
 plan --json
 [ "$(field recommended.bags) $(field recommended.bag_size) $(field recommended.rounds)" = \
     "features 16 1" ] || fail "recommendation without noise"
-[ "$(field recommended.estimator) $(field hopeless) $(field assumed_effect)" = \
+[ "$(field recommended.estimator) $(field no_better_than_mean) $(field assumed_effect)" = \
     "aggregate false true" ] || fail "fields of the plan"
 within 0 1 "$(field recommended.excess)"
 cp stdout with-labels.json
@@ -65,7 +65,7 @@ within 0.5 50 "$(field plan.learnt_dispersion)"
 within 0.9 1.3 "$(field test_loss)"
 train --auto --epsilon 0.0001 --bounds=-16,16
 says "warning: no way of asking"
-grep -q '"no way of asking' stdout || fail "a hopeless plan is not among the warnings"
+grep -q '"no way of asking' stdout || fail "a no_better_than_mean plan is not among the warnings"
 
 # ---- noise that drowns even the mean: the training ends, with a constant model and a warning ----
 priorboost generate --family poisson --rows 3000 --features 3 --seed 2 --out counts.csv

@@ -76,7 +76,7 @@ static void need_intervals(pboost_family family, const pboost_matrix *features, 
     pboost_samples samples = {.x = features, .n = ROWS};
     pboost_error err;
 
-    need(r->report->converged && !r->report->mean_hidden, "the fit did not converge");
+    need(r->report->converged && !r->report->mean_masked, "the fit did not converge");
     check(pboost_predict(mean, family, &samples, r->coef, 0, &err), &err);
     check(pboost_predict_interval(lower, upper, family, &samples, r->coef, r->covariance, 0.95, 0,
                                   &err),

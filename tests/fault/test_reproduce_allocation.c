@@ -77,7 +77,7 @@ static double no_clock(void)
 
 static pboost_status reproduce(pboost_error *err)
 {
-    const repro_watch watch = {no_progress, never, no_clock, NULL};
+    const repro_host host = {no_progress, never, no_clock, NULL};
     repro_plan plan = {0};
     repro_store *store = NULL;
     repro_results results = {0};
@@ -88,7 +88,7 @@ static pboost_status reproduce(pboost_error *err)
     if (st == PBOOST_OK)
         st = repro_store_open(&store, dir, &settings, &plan, &seconds, err);
     if (st == PBOOST_OK)
-        st = repro_run(&plan, &settings, store, &watch, &seconds, err);
+        st = repro_run(&plan, &settings, store, &host, &seconds, err);
     if (st == PBOOST_OK)
         st = repro_results_make(&results, &plan, &settings, seconds, err);
     if (st == PBOOST_OK)

@@ -22,8 +22,8 @@ static void making_bags_may_run_out_of_memory(void **state)
         for (; n == 1 || injected(); n++) {
             pboost_bags bags;
             inject_allocation(n);
-            pboost_status st = pboost_bags_watched(&bags, &samples, PBOOST_LOGISTIC,
-                                                   hybrid ? score : NULL, MIN_BAG, 1, NULL, &err);
+            pboost_status st = pboost_bags_tree(&bags, &samples, PBOOST_LOGISTIC,
+                                                hybrid ? score : NULL, MIN_BAG, 1, NULL, &err);
             inject_nothing();
             if (injected()) {
                 assert_int_equal(st, PBOOST_NO_MEMORY);

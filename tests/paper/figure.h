@@ -17,7 +17,7 @@ static inline void figure_run(repro_results *out, const repro_settings *settings
 {
     pboost_error err = {0};
     repro_plan plan;
-    const series_watch watch = {figure_go_on, NULL};
+    const series_host host = {figure_go_on, NULL};
 
     assert_ok(repro_settings_check(settings, &err), err);
     assert_ok(repro_plan_make(&plan, settings, &err), err);
@@ -30,7 +30,7 @@ static inline void figure_run(repro_results *out, const repro_settings *settings
         for (size_t j = i; j < plan.n; j++) {
             data_key other = repro_series_data(&plan.series[j], settings);
             if (!plan.series[j].done && other.seed == key.seed && other.rows == key.rows)
-                assert_ok(repro_series_run(&plan.series[j], settings, &data, &watch, &err), err);
+                assert_ok(repro_series_run(&plan.series[j], settings, &data, &host, &err), err);
         }
         repro_data_free(&data);
     }

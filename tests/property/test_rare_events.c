@@ -197,7 +197,7 @@ static void try_fit(tally *out, rare_table *t, pboost_family family, size_t k)
         PBOOST_OK);
     fresh_loss fresh = measure(t, family, &coef);
     double expected = forecast(t, family, &x, &bags);
-    bool worse = !report.mean_hidden && worse_than_constant(t, family, &answers, &coef);
+    bool worse = !report.mean_masked && worse_than_constant(t, family, &answers, &coef);
     bool beyond = !(fresh.excess <= 3.0 * expected + 3.0 * fresh.error);
     bool twice = fresh.constant > 0.0 && !(fresh.loss <= 2.0 * fresh.constant);
     out->fits++;

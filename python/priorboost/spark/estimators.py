@@ -34,7 +34,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, IntegralType, NumericType, StringType
 
 from .. import _library, models
-from ..caveats import warn_of_fit, warn_of_seed
+from ..fit_warnings import warn_of_fit, warn_of_seed
 from ..models import Feature
 from ..options import FAMILIES, choice, l2_of, rules_of
 from ..remote import RemoteOracle

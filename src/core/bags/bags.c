@@ -4,11 +4,11 @@
 
 #include <try.h>
 
-#include "base/large.h"
-#include "bags/partition.h"
-#include "base/rng.h"
-#include "bags/sort.h"
 #include "bags/bags.h"
+#include "bags/partition.h"
+#include "bags/sort.h"
+#include "base/large.h"
+#include "base/rng.h"
 
 void pboost_bags_free(pboost_bags *bags)
 {
@@ -19,10 +19,10 @@ void pboost_bags_free(pboost_bags *bags)
     *bags = (pboost_bags){0};
 }
 
-void pboost_bags_give(pboost_workspace *work, pboost_bags *bags)
+void pboost_bags_release(pboost_workspace *work, pboost_bags *bags)
 {
-    pboost_give(work, bags->row);
-    pboost_give(work, bags->start);
+    pboost_release(work, bags->row);
+    pboost_release(work, bags->start);
     *bags = (pboost_bags){0};
 }
 
@@ -43,8 +43,8 @@ static pboost_status bags_init(pboost_workspace *work, pboost_bags *out, size_t 
     pboost_status st = PBOOST_OK;
 
     out->n_rows = n;
-    NEED(out->row = pboost_take(work, n, sizeof *out->row), err);
-    NEED(out->start = pboost_take(work, max_bags + 1, sizeof *out->start), err);
+    NEED(out->row = pboost_acquire(work, n, sizeof *out->row), err);
+    NEED(out->start = pboost_acquire(work, max_bags + 1, sizeof *out->start), err);
 done:
     return st;
 }
@@ -58,13 +58,13 @@ pboost_status pboost_bags_optimal_in(pboost_workspace *work, pboost_bags *out, c
     *out = (pboost_bags){0};
     TRY(check_min_bag(n, min_bag, err));
     TRY(bags_init(work, out, n, pboost_partition_room(n, min_bag) - 1, err));
-    NEED(sorted = pboost_take(work, n, sizeof *sorted), err);
+    NEED(sorted = pboost_acquire(work, n, sizeof *sorted), err);
     TRY(pboost_sort_doubles(out->row, sorted, score, n, threads, work, err));
     TRY(pboost_partition(out->start, &out->n_bags, sorted, n, min_bag, threads, work, err));
 done:
-    pboost_give(work, sorted);
+    pboost_release(work, sorted);
     if (st != PBOOST_OK)
-        pboost_bags_give(work, out);
+        pboost_bags_release(work, out);
     return st;
 }
 
@@ -78,16 +78,16 @@ pboost_status pboost_bags_random_in(pboost_workspace *work, pboost_bags *out, si
     TRY(check_min_bag(n, min_bag, err));
     size_t n_bags = n / min_bag, size = n / n_bags, longer = n % n_bags;
     TRY(bags_init(work, out, n, n_bags, err));
-    NEED(key = pboost_take(work, n, sizeof *key), err);
+    NEED(key = pboost_acquire(work, n, sizeof *key), err);
     pboost_rng_keys(key, n, seed, RNG_SHUFFLE, 0);
     TRY(pboost_sort_keys(out->row, key, n, 1, work, err));
     out->n_bags = n_bags;
     for (size_t b = 0; b <= n_bags; b++)
         out->start[b] = b * size + (b < longer ? b : longer);
 done:
-    pboost_give(work, key);
+    pboost_release(work, key);
     if (st != PBOOST_OK)
-        pboost_bags_give(work, out);
+        pboost_bags_release(work, out);
     return st;
 }
 

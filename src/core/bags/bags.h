@@ -11,7 +11,7 @@ pboost_status pboost_bags_optimal_in(pboost_workspace *work, pboost_bags *out, c
                                      size_t n, size_t min_bag, int threads, pboost_error *err);
 pboost_status pboost_bags_random_in(pboost_workspace *work, pboost_bags *out, size_t n,
                                     size_t min_bag, uint64_t seed, pboost_error *err);
-void pboost_bags_give(pboost_workspace *work, pboost_bags *bags);
+void pboost_bags_release(pboost_workspace *work, pboost_bags *bags);
 
 /* pboost_bags_check as far as the table need not be known: bags that are malformed or too small. */
 pboost_status pboost_bags_check_starts(const pboost_bags *bags, size_t min_bag, pboost_error *err);

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "bags/tree.h"
 #include "data/family.h"
 #include "data/matrix.h"
-#include "bags/tree.h"
 #include "try.h"
 
 #define SCORE_WEIGHT 0.5 /* of the score beside coordinates of weight 1 */
@@ -56,18 +56,18 @@ static pboost_status check_request(const pboost_samples *samples, size_t min_bag
 }
 
 static pboost_status bags_of_white(pboost_bags *out, pboost_white *white, const double *weight,
-                                   size_t min_bag, int threads, const pboost_watch *watch,
+                                   size_t min_bag, int threads, const pboost_cancel *cancel,
                                    pboost_error *err)
 {
     if (white->rank == 0)
         return bags_in_order(out, white->n, min_bag, err);
     if (white->rank == 1)
         return bags_on_line(out, white, min_bag, threads, err);
-    return pboost_tree_bags(out, white, weight, min_bag, threads, watch, err);
+    return pboost_tree_bags(out, white, weight, min_bag, threads, cancel, err);
 }
 
 static pboost_status feature_bags(pboost_bags *out, const pboost_samples *samples, size_t min_bag,
-                                  int threads, const pboost_watch *watch, pboost_error *err)
+                                  int threads, const pboost_cancel *cancel, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_white white = {0};
@@ -75,8 +75,8 @@ static pboost_status feature_bags(pboost_bags *out, const pboost_samples *sample
     *out = (pboost_bags){0};
     TRY(check_request(samples, min_bag, err));
     pboost_samples plain = {.x = samples->x, .row = samples->row, .n = samples->n};
-    TRY(pboost_whiten(&white, &plain, 0, threads, watch, err));
-    TRY(bags_of_white(out, &white, NULL, min_bag, threads, watch, err));
+    TRY(pboost_whiten(&white, &plain, 0, threads, cancel, err));
+    TRY(bags_of_white(out, &white, NULL, min_bag, threads, cancel, err));
 done:
     pboost_white_free(&white);
     if (st != PBOOST_OK)
@@ -128,7 +128,7 @@ static void add_score(pboost_white *white, const double *score)
 
 static pboost_status hybrid_bags(pboost_bags *out, const pboost_samples *samples,
                                  pboost_family family, const double *score, size_t min_bag,
-                                 int threads, const pboost_watch *watch, pboost_error *err)
+                                 int threads, const pboost_cancel *cancel, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_white white = {0};
@@ -148,9 +148,9 @@ static pboost_status hybrid_bags(pboost_bags *out, const pboost_samples *samples
         by_row[pboost_samples_row(samples, i)] = weight[i];
     pboost_samples weighted = {
         .x = samples->x, .row = samples->row, .n = samples->n, .weight = by_row};
-    TRY(pboost_whiten(&white, &weighted, 1, threads, watch, err));
+    TRY(pboost_whiten(&white, &weighted, 1, threads, cancel, err));
     add_score(&white, score);
-    TRY(bags_of_white(out, &white, weight, min_bag, threads, watch, err));
+    TRY(bags_of_white(out, &white, weight, min_bag, threads, cancel, err));
 done:
     free(weight);
     free(by_row);
@@ -162,13 +162,13 @@ done:
 
 /* ---- The public side ------------------------------------------------------------------------- */
 
-pboost_status pboost_bags_watched(pboost_bags *out, const pboost_samples *samples,
-                                  pboost_family family, const double *score, size_t min_bag,
-                                  int threads, const pboost_watch *watch, pboost_error *err)
+pboost_status pboost_bags_tree(pboost_bags *out, const pboost_samples *samples,
+                               pboost_family family, const double *score, size_t min_bag,
+                               int threads, const pboost_cancel *cancel, pboost_error *err)
 {
     if (score == NULL)
-        return feature_bags(out, samples, min_bag, threads, watch, err);
-    return hybrid_bags(out, samples, family, score, min_bag, threads, watch, err);
+        return feature_bags(out, samples, min_bag, threads, cancel, err);
+    return hybrid_bags(out, samples, family, score, min_bag, threads, cancel, err);
 }
 
 pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples, size_t min_bag,

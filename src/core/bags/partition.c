@@ -11,9 +11,9 @@
 
 #include <try.h>
 
-#include "kernels/partition.h"
 #include "base/large.h"
 #include "base/parallel.h"
+#include "kernels/partition.h"
 #include "kernels/simd.h"
 
 /* From this k on, bisection beats trying every size. */
@@ -73,7 +73,7 @@ pboost_status pboost_partition_table_init(partition_table *out, size_t k, pboost
              PARTITION_MAX_MIN_BAG);
     out->min_bag = k;
     out->length = 3 * k + 2 * PARTITION_PAD;
-    NEED(out->number = pboost_take(memory, 4 * out->length, sizeof(double)), err);
+    NEED(out->number = pboost_acquire(memory, 4 * out->length, sizeof(double)), err);
     out->inverse = out->number + out->length;
     out->ratio = out->inverse + out->length;
     out->weight = out->ratio + out->length;
@@ -90,7 +90,7 @@ done:
 
 void pboost_partition_table_free(partition_table *table)
 {
-    pboost_give(table->memory, table->number);
+    pboost_release(table->memory, table->number);
     *table = (partition_table){0};
 }
 
@@ -101,13 +101,13 @@ pboost_status pboost_partition_work_init(partition_work *out, size_t max_rows, s
     size_t window = reach(k) + window_rows(k) + PARTITION_PAD;
 
     *out = (partition_work){.max_rows = max_rows, .memory = memory};
-    NEED(out->x = pboost_take(memory, 2 * window + PARTITION_SCRATCH(k), sizeof(double)), err);
+    NEED(out->x = pboost_acquire(memory, 2 * window + PARTITION_SCRATCH(k), sizeof(double)), err);
     out->cost = out->x + window;
     out->scratch = out->cost + window;
-    NEED(out->step =
-             pboost_take(memory, max_rows + 1 + window_rows(k) + PARTITION_PAD, sizeof *out->step),
+    NEED(out->step = pboost_acquire(memory, max_rows + 1 + window_rows(k) + PARTITION_PAD,
+                                    sizeof *out->step),
          err);
-    NEED(out->mark = pboost_take(memory, max_rows + 1, 1), err);
+    NEED(out->mark = pboost_acquire(memory, max_rows + 1, 1), err);
 done:
     if (st != PBOOST_OK)
         pboost_partition_work_free(out);
@@ -116,9 +116,9 @@ done:
 
 void pboost_partition_work_free(partition_work *work)
 {
-    pboost_give(work->memory, work->x);
-    pboost_give(work->memory, work->step);
-    pboost_give(work->memory, work->mark);
+    pboost_release(work->memory, work->x);
+    pboost_release(work->memory, work->step);
+    pboost_release(work->memory, work->mark);
     *work = (partition_work){0};
 }
 
@@ -430,8 +430,8 @@ static pboost_status solve_chunks(problem *p, partition_cuts *cuts, int threads,
 
     if (n_workers > n_chunks)
         n_workers = n_chunks;
-    NEED(p->chunk = pboost_take_zeros(memory, n_chunks, sizeof *p->chunk), err);
-    NEED(p->work = pboost_take_zeros(memory, n_workers, sizeof *p->work), err);
+    NEED(p->chunk = pboost_acquire_zeros(memory, n_chunks, sizeof *p->chunk), err);
+    NEED(p->work = pboost_acquire_zeros(memory, n_workers, sizeof *p->work), err);
     for (size_t w = 0; w < n_workers; w++)
         TRY(pboost_partition_work_init(&p->work[w], max_rows, k, memory, err));
     for (size_t c = 0; c < n_chunks; c++)
@@ -443,8 +443,8 @@ done:
     if (p->work != NULL)
         for (size_t w = 0; w < n_workers; w++)
             pboost_partition_work_free(&p->work[w]);
-    pboost_give(memory, p->work);
-    pboost_give(memory, p->chunk);
+    pboost_release(memory, p->work);
+    pboost_release(memory, p->chunk);
     return st;
 }
 

@@ -16,10 +16,10 @@
 
 #include <try.h>
 
+#include "bags/sort_short.h"
 #include "base/large.h"
 #include "base/parallel.h"
 #include "kernels/simd.h"
-#include "bags/sort_short.h"
 
 /* Records per bucket of a long list. */
 #define BUCKET 2048
@@ -218,14 +218,14 @@ static pboost_status sort_by_merging(size_t *row, double *sorted, const double *
     pboost_status st = PBOOST_OK;
     record *a = NULL, *b = NULL;
 
-    NEED(a = pboost_take(memory, n, sizeof *a), err);
-    NEED(b = pboost_take(memory, n, sizeof *b), err);
+    NEED(a = pboost_acquire(memory, n, sizeof *a), err);
+    NEED(b = pboost_acquire(memory, n, sizeof *b), err);
     pboost_short_read(a, value, NULL, n);
     pboost_short_merge(a, b, n);
     pboost_short_write(row, sorted, a, n);
 done:
-    pboost_give(memory, b);
-    pboost_give(memory, a);
+    pboost_release(memory, b);
+    pboost_release(memory, a);
     return st;
 }
 
@@ -255,16 +255,16 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
         TRY(refuse_nonfinite(value, n, err));
         return sort_by_merging(row, sorted, value, n, memory, err);
     }
-    NEED(count = pboost_take_zeros(memory, s.n_cells, sizeof *count), err);
-    NEED(s.first_cell = pboost_take(memory, s.n_cells + 1, sizeof *s.first_cell), err);
-    NEED(s.bucket_of_cell = pboost_take(memory, s.n_cells, sizeof *s.bucket_of_cell), err);
-    NEED(s.bucket = pboost_take(memory, n, sizeof *s.bucket), err);
+    NEED(count = pboost_acquire_zeros(memory, s.n_cells, sizeof *count), err);
+    NEED(s.first_cell = pboost_acquire(memory, s.n_cells + 1, sizeof *s.first_cell), err);
+    NEED(s.bucket_of_cell = pboost_acquire(memory, s.n_cells, sizeof *s.bucket_of_cell), err);
+    NEED(s.bucket = pboost_acquire(memory, n, sizeof *s.bucket), err);
     group_cells(&s, count);
-    NEED(s.offset = pboost_take(memory, (s.n_tasks + 1) * s.n_buckets, sizeof *s.offset), err);
-    NEED(s.spare = pboost_take(memory, n_workers * 2 * SHORT, sizeof *s.spare), err);
-    NEED(s.word = pboost_take(memory, n_workers * SHORT_WORDS * SHORT, sizeof *s.word), err);
+    NEED(s.offset = pboost_acquire(memory, (s.n_tasks + 1) * s.n_buckets, sizeof *s.offset), err);
+    NEED(s.spare = pboost_acquire(memory, n_workers * 2 * SHORT, sizeof *s.spare), err);
+    NEED(s.word = pboost_acquire(memory, n_workers * SHORT_WORDS * SHORT, sizeof *s.word), err);
     if (n >= STREAM_ROWS && sort_can_scatter(sorted, row)) {
-        NEED(block = pboost_take(memory, n_workers * s.n_buckets + 1, sizeof *s.lines), err);
+        NEED(block = pboost_acquire(memory, n_workers * s.n_buckets + 1, sizeof *s.lines), err);
         s.lines = (sort_lines *)(((uintptr_t)block + 63) / 64 * 64);
     }
 
@@ -277,14 +277,14 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
     pboost_parallel(s.n_buckets, threads, bucket_task, &s);
     TRY(sort_rest(&s, threads, depth, memory, err));
 done:
-    pboost_give(memory, block);
-    pboost_give(memory, s.word);
-    pboost_give(memory, s.spare);
-    pboost_give(memory, s.offset);
-    pboost_give(memory, s.bucket);
-    pboost_give(memory, s.bucket_of_cell);
-    pboost_give(memory, s.first_cell);
-    pboost_give(memory, count);
+    pboost_release(memory, block);
+    pboost_release(memory, s.word);
+    pboost_release(memory, s.spare);
+    pboost_release(memory, s.offset);
+    pboost_release(memory, s.bucket);
+    pboost_release(memory, s.bucket_of_cell);
+    pboost_release(memory, s.first_cell);
+    pboost_release(memory, count);
     return st;
 }
 
@@ -308,21 +308,21 @@ static pboost_status sort_rest(long_list *s, int threads, int depth, pboost_work
         }
         if (low == high)
             continue;
-        NEED(value = pboost_take(memory, n, sizeof *value), err);
-        NEED(order = pboost_take(memory, 2 * n, sizeof *order), err);
+        NEED(value = pboost_acquire(memory, n, sizeof *value), err);
+        NEED(order = pboost_acquire(memory, 2 * n, sizeof *order), err);
         memcpy(value, sorted, n * sizeof *value);
         TRY(sort_long(order, sorted, value, n, low, high, threads, depth + 1, memory, err));
         memcpy(order + n, row, n * sizeof *row);
         for (size_t i = 0; i < n; i++)
             row[i] = order[n + order[i]];
-        pboost_give(memory, order);
-        pboost_give(memory, value);
+        pboost_release(memory, order);
+        pboost_release(memory, value);
         order = NULL;
         value = NULL;
     }
 done:
-    pboost_give(memory, order);
-    pboost_give(memory, value);
+    pboost_release(memory, order);
+    pboost_release(memory, value);
     return st;
 }
 
@@ -335,7 +335,7 @@ static pboost_status sort_few(size_t *row, double *sorted, const double *value, 
     record *rec = NULL;
     cells c;
 
-    NEED(rec = pboost_take(memory, n, SHORT_BYTES), err);
+    NEED(rec = pboost_acquire(memory, n, SHORT_BYTES), err);
     uint32_t *words = (uint32_t *)(void *)(rec + 2 * n);
     const short_work work = {words, words + SPARSE * n};
     if (cells_init(&c, low, high, SPARSE * n))
@@ -343,7 +343,7 @@ static pboost_status sort_few(size_t *row, double *sorted, const double *value, 
     else
         pboost_short_sort_any(row, sorted, value, NULL, n, rec, rec + n, &work);
 done:
-    pboost_give(memory, rec);
+    pboost_release(memory, rec);
     return st;
 }
 

@@ -14,8 +14,8 @@ static pboost_status sort_run(size_t *row, const uint64_t *key, size_t n, uint64
     double *low = NULL;
     size_t *order = NULL;
 
-    NEED(low = pboost_take(memory, n, 2 * sizeof *low), err);
-    NEED(order = pboost_take(memory, n, 2 * sizeof *order), err);
+    NEED(low = pboost_acquire(memory, n, 2 * sizeof *low), err);
+    NEED(order = pboost_acquire(memory, n, 2 * sizeof *order), err);
     for (size_t i = 0; i < n; i++)
         low[i] = (double)(key[row[i]] & low_bits);
     TRY(pboost_sort_doubles(order, low + n, low, n, 1, memory, err));
@@ -23,8 +23,8 @@ static pboost_status sort_run(size_t *row, const uint64_t *key, size_t n, uint64
         order[n + i] = row[order[i]];
     memcpy(row, order + n, n * sizeof *row);
 done:
-    pboost_give(memory, order);
-    pboost_give(memory, low);
+    pboost_release(memory, order);
+    pboost_release(memory, low);
     return st;
 }
 
@@ -36,8 +36,8 @@ pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, int t
     pboost_status st = PBOOST_OK;
     double *high = NULL, *sorted = NULL;
 
-    NEED(high = pboost_take(memory, n, sizeof *high), err);
-    NEED(sorted = pboost_take(memory, n, sizeof *sorted), err);
+    NEED(high = pboost_acquire(memory, n, sizeof *high), err);
+    NEED(sorted = pboost_acquire(memory, n, sizeof *sorted), err);
     for (size_t i = 0; i < n; i++)
         high[i] = (double)(key[i] >> low);
     TRY(pboost_sort_doubles(row, sorted, high, n, threads, memory, err));
@@ -48,7 +48,7 @@ pboost_status pboost_sort_keys(size_t *row, const uint64_t *key, size_t n, int t
             TRY(sort_run(row + from, key, to - from, (UINT64_C(1) << low) - 1, memory, err));
     }
 done:
-    pboost_give(memory, sorted);
-    pboost_give(memory, high);
+    pboost_release(memory, sorted);
+    pboost_release(memory, high);
     return st;
 }

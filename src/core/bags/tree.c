@@ -26,13 +26,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "bags/tree_node.h"
+#include "base/cancel.h"
 #include "base/large.h"
-#include "data/matrix.h"
 #include "base/parallel.h"
 #include "base/rng.h"
-#include "bags/tree_node.h"
+#include "data/matrix.h"
 #include "try.h"
-#include "base/cancel.h"
 
 #define LEVEL_GAIN 0.6366197724 /* 2/pi: of the variance of a normal, what halving it explains */
 
@@ -144,7 +144,7 @@ static pboost_status split_all_small(tree *t, pboost_error *err)
         size_t floats = 0;
         for (; i < t->now.count && floats < WATCH_BATCH; i++)
             floats += node_size(t->now.node[i]) * t->stride;
-        TRY(pboost_watch_check(t->watch, err));
+        TRY(pboost_cancel_check(t->cancel, err));
         pboost_parallel(i - batch.first, t->threads, split_small, &batch);
         for (int w = 0; w < t->threads; w++)
             if (t->status[w] != PBOOST_OK)
@@ -253,7 +253,7 @@ done:
 }
 
 static pboost_status tree_init(tree *t, const pboost_white *white, const double *weight,
-                               size_t min_bag, int threads, const pboost_watch *watch,
+                               size_t min_bag, int threads, const pboost_cancel *cancel,
                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -264,7 +264,7 @@ static pboost_status tree_init(tree *t, const pboost_white *white, const double 
                 .stride = white->blocks * PANEL_LANES,
                 .min_bag = min_bag,
                 .threads = pboost_threads(threads),
-                .watch = watch,
+                .cancel = cancel,
                 .kernels = pboost_node_kernels()};
     NEED(t->z = pboost_alloc_large(t->stride, n * sizeof *t->z), err);
     NEED(t->row = pboost_alloc_large(n, sizeof *t->row), err);
@@ -323,15 +323,15 @@ static void tree_free(tree *t)
 }
 
 pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const double *weight,
-                               size_t min_bag, int threads, const pboost_watch *watch,
+                               size_t min_bag, int threads, const pboost_cancel *cancel,
                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     tree t = {0};
 
     *out = (pboost_bags){0};
-    TRY(pboost_watch_check(watch, err));
-    TRY(tree_init(&t, white, weight, min_bag, threads, watch, err));
+    TRY(pboost_cancel_check(cancel, err));
+    TRY(tree_init(&t, white, weight, min_bag, threads, cancel, err));
     pboost_white_free(white);
     NEED(out->start = pboost_alloc(t.n / min_bag + 1, sizeof *out->start), err);
     pboost_tree_measure(&t, &t.now, 0, pboost_tree_bench(&t, TREE_ALL_THREADS));

@@ -7,11 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/parallel.h"
 #include "bags/sort.h"
 #include "bags/tree_node.h"
-#include "try.h"
 #include "base/cancel.h"
+#include "base/parallel.h"
+#include "try.h"
 
 #define BRACKET 64   /* ranks of the sample on either side that hold the cut, almost surely */
 #define LEAST_PART 4 /* no side of a cut has less than this part of the node */
@@ -270,7 +270,7 @@ pboost_status pboost_tree_cut(size_t *left, tree *t, tree_node node, float cente
     p.chunk[0] = counts;
     p.chunk[1] = counts + chunks;
     for_chunks(&p, chunks, b.threads, project_chunk);
-    TRY(pboost_watch_check(b.watch, err));
+    TRY(pboost_cancel_check(b.cancel, err));
     if (is_sampled(t, node)) {
         TRY(judge_sample(&p, b, err));
         TRY(find_near(&p, b, err));

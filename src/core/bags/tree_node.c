@@ -14,9 +14,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/parallel.h"
 #include "try.h"
-#include "base/cancel.h"
 
 #define POWER_STEPS 12        /* of the power method: a direction need not be exact */
 #define MATRIX_RANK 24        /* up to this rank a scatter matrix is cheaper than passes, */
@@ -92,7 +92,7 @@ tree_bench pboost_tree_bench(const tree *t, int worker)
     bool all = worker == TREE_ALL_THREADS;
     size_t sorted = sorted_rows(t);
     double *work = t->work + (all ? 0 : (size_t)worker * t->work_size);
-    tree_bench b = {.threads = all ? t->threads : 1, .watch = all ? t->watch : NULL};
+    tree_bench b = {.threads = all ? t->threads : 1, .cancel = all ? t->cancel : NULL};
     b.sorted = work;
     b.unsorted = b.sorted + sorted;
     b.order = (void *)(b.unsorted + sorted); /* in room for as many doubles */
@@ -221,7 +221,7 @@ pboost_status pboost_tree_direction(float *center, const tree *t, size_t index, 
         find_scatter(t, node, mean, b);
     for (int step = 0; step < POWER_STEPS; step++) {
         float largest = 0.0f;
-        TRY(pboost_watch_check(b.watch, err));
+        TRY(pboost_cancel_check(b.cancel, err));
         apply_scatter(t, node, mean, b);
         for (size_t j = 0; j < t->stride; j++)
             largest = fabsf(b.image[j]) > largest ? fabsf(b.image[j]) : largest;

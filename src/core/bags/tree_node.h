@@ -5,8 +5,8 @@
 
 #include <priorboost/core.h>
 
-#include "kernels/nodes.h"
 #include "base/linalg.h"
+#include "kernels/nodes.h"
 
 #define TREE_LARGE_NODE (1 << 15) /* rows from which a node is worth several threads by itself */
 #define TREE_SAMPLE 2048          /* rows whose projections tell where to cut a larger node */
@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     size_t n, rank, stride, min_bag;
     int threads;
-    const pboost_watch *watch;
+    const pboost_cancel *cancel;
     const node_kernels *kernels;
     float *z;                  /* by position, stride */
     float *weight;             /* by position; NULL: 1 */
@@ -62,11 +62,11 @@ typedef struct {
     double *sorted; /* by row of the largest node that is sorted, as the next two */
     double *unsorted;
     size_t *order;
-    double *sums;              /* for the chunks of a pass */
-    float *direction;          /* stride */
-    float *image;              /* stride */
-    float *scatter;            /* stride squared, where it is formed */
-    const pboost_watch *watch; /* NULL: not for this worker to look at */
+    double *sums;                /* for the chunks of a pass */
+    float *direction;            /* stride */
+    float *image;                /* stride */
+    float *scatter;              /* stride squared, where it is formed */
+    const pboost_cancel *cancel; /* NULL: not for this worker to look at */
     int threads;
 } tree_bench;
 

@@ -8,13 +8,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/large.h"
 #include "base/linalg.h"
-#include "data/matrix.h"
 #include "base/parallel.h"
+#include "data/matrix.h"
 #include "passes/row_pass.h"
 #include "try.h"
-#include "base/cancel.h"
 
 #define CHUNK_ROWS 256
 /* A column of which less than this share of the variance is its own is rounding or a near copy. */
@@ -66,7 +66,7 @@ done:
 
 /* The covariance from two passes, mean first, so that a column far from 0 loses no digits. */
 static pboost_status covariance(whitening *w, const pboost_samples *samples, int threads,
-                                const pboost_watch *watch, pboost_error *err)
+                                const pboost_cancel *cancel, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pass_plan plan = {0};
@@ -81,7 +81,7 @@ static pboost_status covariance(whitening *w, const pboost_samples *samples, int
         w->mean[j] = -sums.gradient[j] / sums.curvature;
     pboost_pass_free(&plan);
 
-    TRY(pboost_watch_check(watch, err));
+    TRY(pboost_cancel_check(cancel, err));
     TRY(pboost_pass_init(&plan, &s, linear, w->mean, threads, err));
     sums = pboost_pass_run(&plan, w->theta, 0.0, true);
     NEED(w->root.l = calloc(w->cols * w->cols, sizeof *w->root.l), err);
@@ -179,7 +179,7 @@ double *pboost_white_coordinate(const pboost_white *white, size_t j)
 
 /* Maps all rows, in batches that take little time. */
 static pboost_status map_rows(whitening *w, const pboost_samples *samples, const pboost_white *out,
-                              int threads, const pboost_watch *watch, pboost_error *err)
+                              int threads, const pboost_cancel *cancel, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t workers = (size_t)pboost_threads(threads),
@@ -189,7 +189,7 @@ static pboost_status map_rows(whitening *w, const pboost_samples *samples, const
     NEED(w->work = pboost_alloc(workers * CHUNK_ROWS * (w->padded + 1), sizeof *w->work), err);
     for (size_t at = 0; at < chunks; at += batch) {
         whiten_task task = {w, samples, out, at * CHUNK_ROWS};
-        TRY(pboost_watch_check(watch, err));
+        TRY(pboost_cancel_check(cancel, err));
         pboost_parallel(chunks - at < batch ? chunks - at : batch, threads, map_chunk, &task);
     }
 done:
@@ -197,7 +197,7 @@ done:
 }
 
 pboost_status pboost_whiten(pboost_white *out, const pboost_samples *samples, size_t extra,
-                            int threads, const pboost_watch *watch, pboost_error *err)
+                            int threads, const pboost_cancel *cancel, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     whitening w = {0};
@@ -206,15 +206,15 @@ pboost_status pboost_whiten(pboost_white *out, const pboost_samples *samples, si
     TRY(pboost_samples_check(samples, false, err));
     TRY(pboost_samples_check_weights(samples, err));
     TRY(whitening_init(&w, samples, err));
-    TRY(pboost_watch_check(watch, err));
-    TRY(covariance(&w, samples, threads, watch, err));
+    TRY(pboost_cancel_check(cancel, err));
+    TRY(covariance(&w, samples, threads, cancel, err));
     TRY(invert_root(&w, &out->rank, err));
 
     out->n = samples->n;
     out->blocks = pboost_panel_blocks(out->rank + extra);
     size_t blocks = out->blocks + (out->blocks == 0), size = out->n * PANEL_LANES;
     NEED(out->z = pboost_alloc_large(blocks, size * sizeof *out->z), err);
-    TRY(map_rows(&w, samples, out, threads, watch, err));
+    TRY(map_rows(&w, samples, out, threads, cancel, err));
 done:
     whitening_free(&w);
     if (st != PBOOST_OK)

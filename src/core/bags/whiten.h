@@ -13,9 +13,9 @@ typedef struct {
 
 /* Rotates and scales the samples so that their covariance (weighted, where they have weights) is the
  * identity; directions without variance are dropped.  There is room for `extra` more coordinates,
- * which are 0.  The watch (NULL: none) is looked at before each pass over the rows, and in the last. */
+ * which are 0.  The cancel (NULL: none) is looked at before each pass over the rows, and in the last. */
 pboost_status pboost_whiten(pboost_white *out, const pboost_samples *samples, size_t extra,
-                            int threads, const pboost_watch *watch, pboost_error *err);
+                            int threads, const pboost_cancel *cancel, pboost_error *err);
 void pboost_white_free(pboost_white *white);
 
 /* Where coordinate j of sample 0 stands; the next sample's is PANEL_LANES further. */

@@ -7,15 +7,15 @@
 /* Numbers that are gone through between two looks: a few hundredths of a second. */
 #define WATCH_BATCH ((size_t)1 << 22)
 
-static inline bool pboost_stopped(const pboost_watch *watch)
+static inline bool pboost_stopped(const pboost_cancel *cancel)
 {
-    return watch != NULL && watch->stop(watch->user);
+    return cancel != NULL && cancel->stop(cancel->user);
 }
 
-static inline pboost_status pboost_watch_check(const pboost_watch *watch, pboost_error *err)
+static inline pboost_status pboost_cancel_check(const pboost_cancel *cancel, pboost_error *err)
 {
-    return pboost_stopped(watch) ? pboost_fail(err, PBOOST_CANCELLED, "stopped as asked")
-                                 : PBOOST_OK;
+    return pboost_stopped(cancel) ? pboost_fail(err, PBOOST_CANCELLED, "stopped as asked")
+                                  : PBOOST_OK;
 }
 
 #endif

@@ -46,7 +46,7 @@ static size_t make(pboost_workspace *work, size_t bytes)
     return at;
 }
 
-void *pboost_take(pboost_workspace *work, size_t n, size_t size)
+void *pboost_acquire(pboost_workspace *work, size_t n, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
@@ -65,15 +65,15 @@ void *pboost_take(pboost_workspace *work, size_t n, size_t size)
     return work->block[at].memory;
 }
 
-void *pboost_take_zeros(pboost_workspace *work, size_t n, size_t size)
+void *pboost_acquire_zeros(pboost_workspace *work, size_t n, size_t size)
 {
-    void *memory = pboost_take(work, n, size);
+    void *memory = pboost_acquire(work, n, size);
     if (memory != NULL)
         memset(memory, 0, n * size);
     return memory;
 }
 
-void pboost_give(pboost_workspace *work, void *memory)
+void pboost_release(pboost_workspace *work, void *memory)
 {
     if (memory == NULL)
         return;

@@ -25,10 +25,10 @@ void pboost_workspace_free(pboost_workspace *work);
 
 /* n items of uninitialised memory, at least one byte; NULL where there is none to be had.  Not for
  * several threads at once. */
-void *pboost_take(pboost_workspace *work, size_t n, size_t size);
+void *pboost_acquire(pboost_workspace *work, size_t n, size_t size);
 /* The same, all zeros. */
-void *pboost_take_zeros(pboost_workspace *work, size_t n, size_t size);
+void *pboost_acquire_zeros(pboost_workspace *work, size_t n, size_t size);
 /* Gives back what was taken; memory from elsewhere is freed.  NULL is let through. */
-void pboost_give(pboost_workspace *work, void *memory);
+void pboost_release(pboost_workspace *work, void *memory);
 
 #endif

@@ -223,12 +223,12 @@ done:
 /* Stops the fit where a machine has failed, or where the caller has had enough. */
 typedef struct {
     const bag_machines *machines;
-    const pboost_watch *given;
-} failure_watch;
+    const pboost_cancel *given;
+} failure_cancel;
 
 static bool has_failed(void *user)
 {
-    const failure_watch *w = user;
+    const failure_cancel *w = user;
     return w->machines->status != PBOOST_OK || pboost_stopped(w->given);
 }
 
@@ -254,8 +254,8 @@ pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     bag_machines machines = {.parts = parts, .cols = coef->n};
     bag_data data = {.rows = {.n_bags = n_bags, .start = start}, .answer = answer, .noise = noise};
     aggregate_fit fit = {0};
-    failure_watch watched = {&machines, given->watch};
-    pboost_watch watch = {has_failed, &watched};
+    failure_cancel watched = {&machines, given->cancel};
+    pboost_cancel cancel = {has_failed, &watched};
     pboost_fit_options options = *given;
 
     report = report != NULL ? report : &ignored;
@@ -263,7 +263,7 @@ pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     TRY(pboost_bag_answers_check(&data, &options, err));
     TRY(check_options(&options, err));
     NEED(machines.sums = pboost_alloc(PBOOST_GRAM_SIZE(coef->n + 1), sizeof *machines.sums), err);
-    options.watch = &watch;
+    options.cancel = &cancel;
     TRY(remote_init(&fit, &machines, &data, &options, err));
     TRY(pboost_aggregate_run(coef, report, covariance, &fit, err));
 done:

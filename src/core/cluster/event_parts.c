@@ -9,13 +9,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cancel.h"
+#include "data/matrix.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/constant.h"
 #include "fit/event/event.h"
-#include "data/matrix.h"
 #include "passes/row_pass.h"
 #include "try.h"
-#include "base/cancel.h"
 
 enum { PART_VALUE, PART_RESIDUAL, PART_CURVATURE, PART_GRADIENT };
 
@@ -104,10 +104,10 @@ done:
 /* Rows on other machines, as a pass. */
 typedef struct {
     const pboost_parts *parts;
-    const pboost_watch *watch;
+    const pboost_cancel *cancel;
     pboost_coef at; /* where the last pass was */
     double *sums;
-    pboost_status status; /* of the first call that failed; the watch counts for one */
+    pboost_status status; /* of the first call that failed; the cancel counts for one */
     pboost_error error;
 } remote_rows;
 
@@ -115,7 +115,7 @@ typedef struct {
 static bool may_go_on(remote_rows *r)
 {
     if (r->status == PBOOST_OK)
-        r->status = pboost_watch_check(r->watch, &r->error);
+        r->status = pboost_cancel_check(r->cancel, &r->error);
     return r->status == PBOOST_OK;
 }
 
@@ -133,11 +133,17 @@ static pass_sums remote_sums(void *self, const double *theta, double intercept, 
     size_t d = r->at.n;
 
     if (may_go_on(r))
-        r->status = r->parts->sums(r->parts->self, point(r, theta, intercept), gram, sums, &r->error);
+        r->status =
+            r->parts->sums(r->parts->self, point(r, theta, intercept), gram, sums, &r->error);
     if (r->status != PBOOST_OK)
         return (pass_sums){.value = NAN};
-    return (pass_sums){sums[PART_VALUE], sums[PART_RESIDUAL], sums[PART_CURVATURE], gradient,
-                       gradient + d, gradient + 2 * d, d};
+    return (pass_sums){sums[PART_VALUE],
+                       sums[PART_RESIDUAL],
+                       sums[PART_CURVATURE],
+                       gradient,
+                       gradient + d,
+                       gradient + 2 * d,
+                       d};
 }
 
 static pass_direction remote_direction(void *self, const double *theta, double intercept)
@@ -159,10 +165,9 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_options options = *given;
-    remote_rows remote = {.parts = parts, .watch = given->watch};
-    event_problem problem = {.options = &options,
-                             .cols = coef->n,
-                             .pass = {&remote, remote_sums, remote_direction}};
+    remote_rows remote = {.parts = parts, .cancel = given->cancel};
+    event_problem problem = {
+        .options = &options, .cols = coef->n, .pass = {&remote, remote_sums, remote_direction}};
     bag_data data = {{.n_bags = n_bags, .start = start}, target, noise};
     pboost_samples bags = {.n = n_bags, .target = target};
     double *rows = NULL;

@@ -1,6 +1,6 @@
 /* The estimator by cross-validation over bags.
  *
- * The answers are paid for, and a bag that took no part in a fit tells how well the fit foretells the
+ * The answers are paid for, and a bag that took no part in a fit tells how well the fit predicts the
  * mean of rows it has not seen.  Every estimator is fitted without each fold in turn; the one with the
  * least sum of r^2 / V over the bags left out fits them all.  V is that of an aggregate fit to all bags,
  * the same for everyone.  An estimator that has no solution without some fold is out. */
@@ -123,7 +123,7 @@ pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *tas
     reference.work = NULL;
     TRY(pboost_coef_init(&at, task->x->cols, err));
     TRY(pboost_estimator_fit(&at, &report, NULL, &reference, err));
-    if (n < 2 * CROSSVAL_FOLDS || report.mean_hidden) /* nothing to judge by */
+    if (n < 2 * CROSSVAL_FOLDS || report.mean_masked) /* nothing to judge by */
         goto done;
     NEED(fold = pboost_alloc(n, 1), err);
     pboost_crossval_folds(fold, n, task->options->seed);

@@ -1,7 +1,7 @@
 /* How well coefficients explain answers, without any label. */
 #include "fit/aggregate/dispersion.h"
-#include "fit/estimator.h"
 #include "fit/aggregate/quasi.h"
+#include "fit/estimator.h"
 #include "try.h"
 
 /* The moments of bags first_bag .. end_bag under coef. */
@@ -87,7 +87,7 @@ pboost_status pboost_fit_judge(pboost_fit_report *report, const fit_task *t,
     explained e = {0};
     double phi = 1.0;
 
-    if (report->estimator == PBOOST_AGGREGATE || report->mean_hidden || a->rounded)
+    if (report->estimator == PBOOST_AGGREGATE || report->mean_masked || a->rounded)
         return PBOOST_OK; /* the aggregate fit has judged itself */
     TRY(explain(&e, t->x, t->weight, t->offset, a, t->first_bag, a->n_bags, coef, t->options, err));
     if (t->options->family != PBOOST_LOGISTIC)

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/names.h"
+#include "data/matrix.h"
 #include "fit/aggregate/constant.h"
 #include "fit/event/event.h"
-#include "data/matrix.h"
-#include "base/names.h"
 #include "try.h"
 
 /* The event-level targets of eq. (1): every row stands for its bag's answer. */
@@ -21,7 +21,7 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
     bag_data data = pboost_bag_data(task->x, task->weight, task->offset, a, task->first_bag);
     (void)covariance;
 
-    NEED(target = pboost_take(task->work, a->n_rows - first_row, sizeof *target), err);
+    NEED(target = pboost_acquire(task->work, a->n_rows - first_row, sizeof *target), err);
     for (size_t b = task->first_bag; b < a->n_bags; b++)
         for (size_t i = a->start[b]; i < a->start[b + 1]; i++)
             target[i - first_row] = a->mean[b];
@@ -37,7 +37,7 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
         pboost_constant_if_outside(coef, report, &data, task->weight, task->options))
         st = pboost_samples_find_nonfinite(&samples, err);
 done:
-    pboost_give(task->work, target);
+    pboost_release(task->work, target);
     return st;
 }
 

@@ -24,7 +24,7 @@ pboost_status pboost_fit_run(pboost_coef *coef, pboost_fit_report *report, doubl
 pboost_status pboost_estimator_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
                                    const fit_task *task, pboost_error *err);
 
-/* The estimator that foretells bags left out best (estimatorcv.c); aggregate where bags are too few
+/* The estimator that predicts bags left out best (estimatorcv.c); aggregate where bags are too few
  * to tell. */
 pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *task,
                                       pboost_error *err);

@@ -9,13 +9,13 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "data/family.h"
 #include "base/linalg.h"
-#include "data/matrix.h"
 #include "base/parallel.h"
+#include "data/family.h"
+#include "data/matrix.h"
+#include "fit/predict.h"
 #include "passes/row_pass.h"
 #include "try.h"
-#include "fit/predict.h"
 
 #define CHUNK_ROWS ((size_t)1 << 13)
 #define LOG_2 0.69314718055994530942
@@ -126,8 +126,8 @@ static pboost_status predict(pboost_workspace *memory, double *out, pboost_famil
                       .family = family,
                       .means = means};
     t.work_size = t.capacity * padded;
-    NEED(theta = pboost_take_zeros(memory, padded, sizeof *theta), err);
-    NEED(work = pboost_take(memory, n_workers * t.work_size + PANEL_LANES, sizeof *work), err);
+    NEED(theta = pboost_acquire_zeros(memory, padded, sizeof *theta), err);
+    NEED(work = pboost_acquire(memory, n_workers * t.work_size + PANEL_LANES, sizeof *work), err);
     t.work = pboost_panel_align(work);
     memcpy(theta, coef->theta, coef->n * sizeof *theta);
     t.theta = theta;
@@ -139,8 +139,8 @@ static pboost_status predict(pboost_workspace *memory, double *out, pboost_famil
         TRY(refuse_nan(out, samples, err));
     }
 done:
-    pboost_give(memory, theta);
-    pboost_give(memory, work);
+    pboost_release(memory, theta);
+    pboost_release(memory, work);
     return st;
 }
 

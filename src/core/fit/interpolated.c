@@ -13,11 +13,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/constant.h"
 #include "passes/row_pass.h"
 #include "try.h"
-#include "base/cancel.h"
 
 #define DEFAULT_L2 1.0
 
@@ -236,9 +236,9 @@ pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *repo
     levenberg_problem problem = {n, &fit, attempt, accept, here};
     levenberg_options o = {.max_steps = options->max_iterations,
                            .tolerance = options->tolerance,
-                           .watch = options->watch};
+                           .cancel = options->cancel};
     pboost_levenberg(parameter, &last, &lm, &problem, &o, fit.l2 == 0.0);
-    TRY(pboost_watch_check(options->watch, err));
+    TRY(pboost_cancel_check(options->cancel, err));
     if (!isfinite(last.value)) {
         TRY(pboost_samples_find_nonfinite(&fit.samples, err));
         FAIL(err, PBOOST_BAD_DATA, "the sum of losses overflows: rescale features or offsets");

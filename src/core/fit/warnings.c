@@ -1,6 +1,6 @@
 /* What the reader of a fit must know before relying on it: every front end tells the same.
  *
- * Each caveat is a condition on the report, its threshold and its words, in the order in which they
+ * Each warning is a condition on the report, its threshold and its words, in the order in which they
  * matter to a reader.  Nothing here can fail, so that no warning is ever lost to another trouble. */
 #include <math.h>
 #include <stdarg.h>
@@ -47,14 +47,14 @@ static int shown_length(const char *name)
 
 /* What has been told so far; out may be NULL. */
 typedef struct {
-    pboost_caveat *out;
+    pboost_warning *out;
     size_t n;
 } telling;
 
-__attribute__((format(printf, 3, 4))) static void tell(telling *t, pboost_caveat_kind kind,
+__attribute__((format(printf, 3, 4))) static void tell(telling *t, pboost_warning_kind kind,
                                                        const char *format, ...)
 {
-    pboost_caveat *c = t->out != NULL ? &t->out[t->n] : NULL;
+    pboost_warning *c = t->out != NULL ? &t->out[t->n] : NULL;
     va_list arguments;
 
     t->n++;
@@ -80,13 +80,13 @@ static void tell_of_failure(telling *t, const pboost_fitted *fit)
     const pboost_fit_report *r = fit->report;
 
     if (!r->converged)
-        tell(t, PBOOST_CAVEAT_CONVERGENCE,
+        tell(t, PBOOST_WARNING_CONVERGENCE,
              "the last fit did not converge in %zu iterations; do not rely on its numbers",
              r->iterations);
     if (!is_finite(fit->coef))
-        tell(t, PBOOST_CAVEAT_FINITE, "a weight of the fit is not a finite number: do not use it");
+        tell(t, PBOOST_WARNING_FINITE, "a weight of the fit is not a finite number: do not use it");
     if (r->worse_than_constant)
-        tell(t, PBOOST_CAVEAT_CONSTANT,
+        tell(t, PBOOST_WARNING_CONSTANT,
              "the fit explains its own answers worse than a constant model does: do not use it");
 }
 
@@ -108,7 +108,7 @@ static void tell_of_column(telling *t, const pboost_fitted *fit)
         name = fit->column[j];
     else
         snprintf(number, sizeof number, "x%zu", j);
-    tell(t, PBOOST_CAVEAT_RANK,
+    tell(t, PBOOST_WARNING_RANK,
          "the features have rank %zu; column '%.*s' adds nothing to those before it and has "
          "weight 0",
          fit->report->rank, shown_length(name), name);
@@ -123,12 +123,12 @@ static void tell_of_spread(telling *t, const pboost_fitted *fit)
     if (!fit->report->separable && (sd <= LARGE_SD || !is_finite(fit->coef)))
         return;
     if (family == PBOOST_POISSON)
-        tell(t, PBOOST_CAVEAT_SEPARABLE,
+        tell(t, PBOOST_WARNING_SEPARABLE,
              "the linear predictor has standard deviation %.3g: no counts differ so much, the fit "
              "ran away; do not rely on its numbers",
              sd);
     else
-        tell(t, PBOOST_CAVEAT_SEPARABLE,
+        tell(t, PBOOST_WARNING_SEPARABLE,
              "the linear predictor has standard deviation %.3g: the answers all but separate the "
              "rows, and weights are as large as the penalty lets them be; their errors mean little",
              sd);
@@ -139,18 +139,18 @@ static void tell_of_noise(telling *t, const pboost_fitted *fit)
     const pboost_fit_report *r = fit->report;
 
     if (r->dispersion_floored)
-        tell(t, PBOOST_CAVEAT_DISPERSION,
+        tell(t, PBOOST_WARNING_DISPERSION,
              "the noise hides the dispersion of the labels; its own standard error, %.3g, stands "
              "for it",
              r->dispersion);
     if (r->undercovers)
-        tell(t, PBOOST_CAVEAT_INTERVALS,
+        tell(t, PBOOST_WARNING_INTERVALS,
              "%s with noise on bags as mixed as random ones: the intervals are too short; "
              "bags of similar rows (%s) do not have that fault",
              pboost_family_name(fit->options->family),
              fit->feature_bags != NULL ? fit->feature_bags : "PBOOST_BAGS_FEATURES");
-    if (r->mean_hidden)
-        tell(t, PBOOST_CAVEAT_MEAN,
+    if (r->mean_masked)
+        tell(t, PBOOST_WARNING_MEAN,
              "the noise, or a lack of events, hides even the mean of the labels: no weight can be "
              "known, and the model is constant; larger bags, more rows or a larger epsilon are "
              "needed");
@@ -164,27 +164,27 @@ static void tell_of_answers(telling *t, const pboost_fitted *fit)
     bool aggregate = r->estimator == PBOOST_AGGREGATE;
     double surprise = 1.0 + 4.0 * sqrt(2.0 / (double)(r->bags > 0 ? r->bags : 1));
 
-    if (aggregate && r->l2_standardized && !r->mean_hidden &&
+    if (aggregate && r->l2_standardized && !r->mean_masked &&
         r->freedom < 1.0 + LOW_FREEDOM * ((double)parameters - 1.0))
         tell(
-            t, PBOOST_CAVEAT_FREEDOM,
+            t, PBOOST_WARNING_FREEDOM,
             "the answers tell next to nothing of the weights (%.2g effective parameters of %zu): "
             "the penalty holds the model near the constant one; larger bags, more rows or a larger "
             "epsilon are needed",
             r->freedom, parameters);
     if (aggregate && r->bags < 2 * parameters)
-        tell(t, PBOOST_CAVEAT_BAGS,
+        tell(t, PBOOST_WARNING_BAGS,
              "only %zu bags for %zu parameters: the penalty decides most of the result", r->bags,
              parameters);
     if (fit->options->family == PBOOST_LOGISTIC && r->pearson > HIGH_PEARSON &&
         r->pearson > surprise)
-        tell(t, PBOOST_CAVEAT_FORM,
+        tell(t, PBOOST_WARNING_FORM,
              "the answers vary %.3g times as much as the model says (its form may be wrong): "
              "%s gives standard errors that allow for it",
              r->pearson, fit->sandwich != NULL ? fit->sandwich : "PBOOST_COVARIANCE_SANDWICH");
 }
 
-size_t pboost_caveats(pboost_caveat *out, const pboost_fitted *fit)
+size_t pboost_warnings(pboost_warning *out, const pboost_fitted *fit)
 {
     const pboost_fit_report *r = fit->report;
     telling t = {out, 0};
@@ -196,7 +196,7 @@ size_t pboost_caveats(pboost_caveat *out, const pboost_fitted *fit)
     tell_of_noise(&t, fit);
     tell_of_answers(&t, fit);
     if (fit->one_row_bags > 0)
-        tell(&t, PBOOST_CAVEAT_ONE_ROW, "%zu bag%s one row: %s is a label", fit->one_row_bags,
+        tell(&t, PBOOST_WARNING_ONE_ROW, "%zu bag%s one row: %s is a label", fit->one_row_bags,
              fit->one_row_bags > 1 ? "s have" : " has",
              fit->one_row_bags > 1 ? "the answer of each" : "its answer");
     return t.n;

@@ -96,7 +96,7 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
     plan->blocks = pboost_panel_blocks(plan->cols);
     plan->padded = plan->blocks * PANEL_LANES;
     plan_chunks(plan);
-    NEED(plan->sums = pboost_take(memory, plan->n_chunks * plan->sums_size, sizeof *plan->sums),
+    NEED(plan->sums = pboost_acquire(memory, plan->n_chunks * plan->sums_size, sizeof *plan->sums),
          err);
     size_t work = plan->n_workers * plan->work_size;
     size_t panels = (plan->count + plan->panel_rows - 1) / plan->panel_rows;
@@ -104,7 +104,8 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
     bool direct = !plan->turned && pboost_panel_is_direct(samples, stride, shift);
     if (cache > CACHE_VALUES || direct)
         cache = 0;
-    NEED(plan->block = pboost_take(memory, work + cache + PANEL_LANES, sizeof *plan->block), err);
+    NEED(plan->block = pboost_acquire(memory, work + cache + PANEL_LANES, sizeof *plan->block),
+         err);
     plan->work = pboost_panel_align(plan->block);
     plan->cache = cache > 0 ? plan->work + work : NULL;
     plan->in_place = cache == 0 && plan->cols > PANEL_LANES && samples->row == NULL &&
@@ -124,8 +125,8 @@ pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
 
 void pboost_pass_free(pass_plan *plan)
 {
-    pboost_give(plan->memory, plan->sums);
-    pboost_give(plan->memory, plan->block);
+    pboost_release(plan->memory, plan->sums);
+    pboost_release(plan->memory, plan->block);
     plan->sums = plan->block = NULL;
 }
 
@@ -358,7 +359,8 @@ pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept
         head[i] *= plan->scale;
     double *gradient = head + SUM_HEAD;
     return (pass_sums){head[EVENT_LOSS], head[EVENT_RESIDUAL],    head[EVENT_CURVATURE],
-                       gradient,         gradient + plan->padded, gradient + 2 * plan->padded, plan->padded};
+                       gradient,         gradient + plan->padded, gradient + 2 * plan->padded,
+                       plan->padded};
 }
 
 static void direction_chunk(void *context, size_t chunk, int worker)

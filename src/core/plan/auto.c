@@ -79,7 +79,7 @@ pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, con
         if (!isfinite(prior_score[i]))
             FAIL(err, PBOOST_BAD_DATA, "the prior score of row %zu is %g; it must be finite", i,
                  prior_score[i]);
-        o.belief.mean = (i == 0 ? 0.0 : o.belief.mean) + prior_score[i] / (double)x->rows;
+        o.assumed.mean = (i == 0 ? 0.0 : o.assumed.mean) + prior_score[i] / (double)x->rows;
     }
     TRY(pboost_plan_make(&out->plan, x, offset, &o, err));
     follow(out, &o.fixed);
@@ -98,14 +98,14 @@ static pboost_status plan_again(pboost_choice *choice, const pboost_matrix *x, c
     pboost_plan revised = {0};
 
     o.brief = true;
-    o.belief.coef = coef;
-    o.belief.dispersion =
+    o.assumed.coef = coef;
+    o.assumed.dispersion =
         choice->plan.dispersion; /* what was assumed is weighed with what is seen */
-    TRY(pboost_belief_learn(&o.belief, o.family, x, offset, answers, coef, o.threads, err));
+    TRY(pboost_assumptions_learn(&o.assumed, o.family, x, offset, answers, coef, o.threads, err));
     TRY(pboost_plan_make(&revised, x, offset, &o, err));
     pboost_plan_free(&choice->plan);
     choice->plan = revised;
-    choice->learnt = o.belief;
+    choice->learnt = o.assumed;
     choice->learnt.coef = NULL;
 done:
     return st;

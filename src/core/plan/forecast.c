@@ -22,10 +22,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/family.h"
 #include "base/linalg.h"
-#include "data/matrix.h"
 #include "base/rng.h"
+#include "data/family.h"
+#include "data/matrix.h"
 #include "try.h"
 
 #define LEFT_BY_LEVEL 0.3633802276 /* 1 - 2/pi */
@@ -147,7 +147,7 @@ pboost_status pboost_population_measure(population *p, pboost_error *err)
     p->mean_variance = square / (double)n;
     if (!isfinite(p->mean) || !isfinite(square))
         FAIL(err, PBOOST_BAD_DATA,
-             "the believed model predicts means that overflow; give another prior");
+             "the assumed model predicts means that overflow; give another prior");
     limit(p->hessian, p, 1.0, 0.0);
 done:
     return st;

@@ -5,7 +5,7 @@
 #include "passes/bag_pass.h"
 #include "passes/standard_units.h"
 
-/* The population as it is believed to be, in standard units, the intercept first where there is one:
+/* The population as it is assumed to be, in standard units, the intercept first where there is one:
  * everything that does not depend on bags. */
 typedef struct {
     pboost_family family;

@@ -95,10 +95,10 @@ static double weigh(double assumed, double measured, double error)
     return fmax(mean, fmin(error, 0.1 * assumed));
 }
 
-pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
-                                  const pboost_matrix *x, const double *offset,
-                                  const pboost_answers *answers, const pboost_coef *coef,
-                                  int threads, pboost_error *err)
+pboost_status pboost_assumptions_learn(pboost_assumptions *assumed, pboost_family family,
+                                       const pboost_matrix *x, const double *offset,
+                                       const pboost_answers *answers, const pboost_coef *coef,
+                                       int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     double *parameter = NULL;
@@ -125,7 +125,7 @@ pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
     double lost =
         (double)data.rows.n_bags / fmax(1.0, (double)data.rows.n_bags - (double)coef->n - 1.0);
     double single = one.square * lost - one.noise, merged = four.square - four.noise;
-    double shrunk = one.variance - four.variance, dispersion = belief->dispersion;
+    double shrunk = one.variance - four.variance, dispersion = assumed->dispersion;
     if (family == PBOOST_LOGISTIC)
         dispersion = 1.0;
     else if (shrunk > 0.0) /* where all variances are 0 nothing is measured */
@@ -139,8 +139,8 @@ pboost_status pboost_belief_learn(pboost_belief *belief, pboost_family family,
              "nothing can be learnt from the answers: the model's predictions overflow (the mean "
              "squared residual of its bags is %g)",
              one.square);
-    belief->dispersion = dispersion;
-    belief->model_error = model_error;
+    assumed->dispersion = dispersion;
+    assumed->model_error = model_error;
 done:
     free(parameter);
     pboost_bagpass_free(&pass);

@@ -1,7 +1,7 @@
 /* The planner: forecasts every way of asking and recommends one.
  *
  * For each strategy, number of rounds and bag size, bags are made of a sample of rows as the trainer
- * would make them, with the believed model for a prior, and their information is turned into loss
+ * would make them, with the assumed model for a prior, and their information is turned into loss
  * (forecast.h).  Nothing of this needs a label.
  *
  * What the forecast cannot see is that the model is wrong.  A wrong model leaves in every answer a
@@ -15,11 +15,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "data/family.h"
 #include "data/matrix.h"
 #include "train/schedule.h"
 #include "try.h"
-#include "base/cancel.h"
 
 #define CLEARLY 0.95      /* a loss less than this part of another is clearly better */
 #define BOUNDS_SLACK 1.5  /* bounds are so many times as wide as the labels need */
@@ -74,7 +74,7 @@ static size_t open_manners(manner *out, const pboost_plan_options *o)
     return n;
 }
 
-/* ---- What is believed ---------------------------------------------------------------------- */
+/* ---- What is assumed ---------------------------------------------------------------------- */
 
 /* How many standard deviations the farthest of n normal values is from the mean. */
 static double farthest(size_t n)
@@ -142,36 +142,36 @@ static void set_penalty(population *p, const pboost_plan_options *o, bool noise)
     }
 }
 
-static pboost_status believe(planner *p, pboost_plan *plan, pboost_error *err)
+static pboost_status assume(planner *p, pboost_plan *plan, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_plan_options *o = p->options;
-    const pboost_belief *belief = &o->belief;
+    const pboost_assumptions *assumed = &o->assumed;
     population *pop = &p->population;
     size_t rows = plan->sample_rows < 8192 ? plan->sample_rows : 8192;
 
     TRY(pboost_population_init(pop, o->family, p->x, p->offset, p->order.row, rows, o->intercept,
                                o->threads, err));
-    plan->default_coef = belief->coef == NULL;
-    double mean = isnan(belief->mean) ? default_mean(o, p->n) : belief->mean;
+    plan->default_coef = assumed->coef == NULL;
+    double mean = isnan(assumed->mean) ? default_mean(o, p->n) : assumed->mean;
     if (o->family == PBOOST_LOGISTIC && !(mean > 0.0 && mean < 1.0))
         FAIL(err, PBOOST_INVALID, "the mean label is %g; it must be between 0 and 1", mean);
     if (o->family == PBOOST_POISSON && !(mean > 0.0))
         FAIL(err, PBOOST_INVALID, "the mean label is %g; it must be positive", mean);
-    if (belief->coef != NULL)
-        pboost_population_set(pop, belief->coef);
+    if (assumed->coef != NULL)
+        pboost_population_set(pop, assumed->coef);
     else
         pboost_population_assume(pop, mean, default_effect(o, p->n), largest_move(o, p->n),
                                  o->seed);
     TRY(pboost_population_measure(pop, err));
 
-    plan->default_dispersion = isnan(belief->dispersion);
+    plan->default_dispersion = isnan(assumed->dispersion);
     pop->phi =
-        plan->default_dispersion ? default_dispersion(o, p->n, pop->mean) : belief->dispersion;
+        plan->default_dispersion ? default_dispersion(o, p->n, pop->mean) : assumed->dispersion;
     if (!(pop->phi > 0.0) || isinf(pop->phi))
         FAIL(err, PBOOST_INVALID, "dispersion is %g; it must be positive and finite", pop->phi);
     p->model_error =
-        isnan(belief->model_error) ? PLAN_MODEL_ERROR * pop->mean_variance : belief->model_error;
+        isnan(assumed->model_error) ? PLAN_MODEL_ERROR * pop->mean_variance : assumed->model_error;
     set_penalty(pop, o, false);
     /* A mean of 0 is the sum of predictions that do not quite cancel. */
     plan->mean = fabs(pop->mean) > 1e-12 * sqrt(pop->mean_variance) ? pop->mean : 0.0;
@@ -197,9 +197,9 @@ static pboost_status slice_bags(pboost_bags *out, const planner *p, const manner
         return pboost_bags_random(out, n, bag_size, o->seed, err);
     if (how->bags == PBOOST_BAGS_PRIOR)
         return pboost_bags_optimal(out, score, n, bag_size, o->threads, err);
-    return pboost_bags_watched(out, &samples, o->family,
-                               how->bags == PBOOST_BAGS_HYBRID && scored ? score : NULL, bag_size,
-                               o->threads, o->watch, err);
+    return pboost_bags_tree(out, &samples, o->family,
+                            how->bags == PBOOST_BAGS_HYBRID && scored ? score : NULL, bag_size,
+                            o->threads, o->cancel, err);
 }
 
 static pboost_schedule schedule_of(const planner *p)
@@ -316,7 +316,7 @@ static pboost_status add_points(pboost_plan *plan, planner *p, const manner *how
     double excess = NAN;
     pboost_forecast forecast = PBOOST_FORECAST_INFORMATION;
 
-    TRY(pboost_watch_check(o->watch, err));
+    TRY(pboost_cancel_check(o->cancel, err));
     if (m.bags == PBOOST_BAGS_FEATURES && m.comparison_only && bag_size > o->rules.min_bag)
         goto done; /* once is enough to tell that rounds do not help */
     if (m.rounds == 0)
@@ -389,7 +389,7 @@ static double times(double loss, double least)
 }
 
 /* How many times as bad as the best a point is, whether the model is right or wrong: the larger of both. */
-static double regret(const pboost_plan_point *point, least_losses least)
+static double worst_ratio(const pboost_plan_point *point, least_losses least)
 {
     return fmax(times(point->excess, least.excess), times(point->cautious, least.cautious));
 }
@@ -400,7 +400,7 @@ static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
 {
     const pboost_plan_point *point = plan->point;
     least_losses least = {INFINITY, INFINITY};
-    double least_regret = INFINITY;
+    double least_ratio = INFINITY;
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < plan->n_points; i++)
         if (is_candidate(&point[i], epsilon)) {
@@ -409,13 +409,13 @@ static size_t recommend(const pboost_plan *plan, pboost_rational epsilon)
         }
     for (size_t i = 0; i < plan->n_points; i++)
         if (is_candidate(&point[i], epsilon))
-            least_regret = fmin(least_regret, regret(&point[i], least));
+            least_ratio = fmin(least_ratio, worst_ratio(&point[i], least));
     for (size_t i = 0; i < plan->n_points; i++) {
-        double of_point = regret(&point[i], least);
-        if (!is_candidate(&point[i], epsilon) || !(of_point * CLEARLY <= least_regret))
+        double of_point = worst_ratio(&point[i], least);
+        if (!is_candidate(&point[i], epsilon) || !(of_point * CLEARLY <= least_ratio))
             continue;
         if (best == SIZE_MAX ||
-            (same_manner(&point[i], &point[best]) && of_point < regret(&point[best], least)))
+            (same_manner(&point[i], &point[best]) && of_point < worst_ratio(&point[best], least)))
             best = i;
     }
     return best;
@@ -453,7 +453,7 @@ static void explain(pboost_plan *plan, const planner *p)
 
 static void warn(pboost_plan *plan)
 {
-    if (plan->hopeless)
+    if (plan->no_better_than_mean)
         snprintf(plan->warning[plan->n_warnings++], sizeof *plan->warning,
                  "no way of asking is expected to do clearly better than a model that knows only "
                  "the mean (excess %.3g); ask for a larger epsilon or more rows",
@@ -482,7 +482,7 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
              "(mean %g, dispersion %g); give another prior, or rescale the columns",
              pop->mean, pop->phi);
     const pboost_plan_point *best = &plan->point[plan->best];
-    plan->hopeless = best->excess >= HOPELESS * plan->constant;
+    plan->no_better_than_mean = best->excess >= HOPELESS * plan->constant;
     plan->events = NAN;
     if (pop->family == PBOOST_LOGISTIC)
         plan->events = (double)p->n * fmin(pop->mean, 1.0 - pop->mean);
@@ -513,18 +513,18 @@ done:
 
 /* ---- The plan ---------------------------------------------------------------------------------- */
 
-static pboost_status check_belief(const pboost_belief *b, size_t cols, pboost_error *err)
+static pboost_status check_assumptions(const pboost_assumptions *b, size_t cols, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     if (b->coef != NULL && b->coef->n != cols)
-        FAIL(err, PBOOST_INVALID, "the believed model has %zu weights for %zu columns", b->coef->n,
+        FAIL(err, PBOOST_INVALID, "the assumed model has %zu weights for %zu columns", b->coef->n,
              cols);
     for (size_t j = 0; b->coef != NULL && j <= cols; j++) {
         double weight = j < cols ? b->coef->theta[j] : b->coef->intercept;
         if (!isfinite(weight))
-            FAIL(err, PBOOST_INVALID, "weight %zu of the believed model is %g; it must be finite",
-                 j, weight);
+            FAIL(err, PBOOST_INVALID, "weight %zu of the assumed model is %g; it must be finite", j,
+                 weight);
     }
     if (isinf(b->mean))
         FAIL(err, PBOOST_INVALID, "the mean label is %g; it must be finite", b->mean);
@@ -569,7 +569,7 @@ static pboost_status check(const pboost_matrix *x, const double *offset,
     TRY(pboost_schedule_check(fixed->has_schedule ? fixed->schedule : PBOOST_EQUAL, x->rows,
                               fixed->rounds > 0 ? fixed->rounds : 1,
                               fixed->bag_size > 0 ? fixed->bag_size : o->rules.min_bag, err));
-    TRY(check_belief(&o->belief, x->cols, err));
+    TRY(check_assumptions(&o->assumed, x->cols, err));
 done:
     return st;
 }
@@ -615,7 +615,7 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const d
     TRY(check(x, offset, options, err));
     out->sample_rows = options->max_rows > 0 && options->max_rows < p.n ? options->max_rows : p.n;
     TRY(pboost_bags_random(&p.order, p.n, p.n, options->seed, err));
-    TRY(believe(&p, out, err));
+    TRY(assume(&p, out, err));
     TRY(score_rows(&p, err));
     size_t n_sizes = bag_sizes(size, p.n, x->cols, options);
     size_t n_manners = open_manners(manners, options);

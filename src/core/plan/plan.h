@@ -14,7 +14,7 @@ typedef struct {
     size_t n;
     pboost_bags order; /* one bag: the rows, shuffled */
     population population;
-    pboost_coef coef; /* what is believed, in the units of x */
+    pboost_coef coef; /* what is assumed, in the units of x */
     double *score;    /* of the rows in that order */
     double model_error;
 } planner;

@@ -1,6 +1,6 @@
 /* A forecast for the event-level estimator.
  *
- * The paper's loop is run on the answers that the believed model expects, without noise: that gives
+ * The paper's loop is run on the answers that the assumed model expects, without noise: that gives
  * the bags of the last round as the loop would really reach them (large bags never lose the bias of
  * the first, random ones, in few rounds).  The paper's theorems then judge a fit on those bags.
  *
@@ -10,11 +10,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "bags/whiten.h"
 #include "data/matrix.h"
+#include "fit/predict.h"
 #include "plan/plan.h"
 #include "try.h"
-#include "bags/whiten.h"
-#include "fit/predict.h"
 
 typedef struct {
     double *target; /* by row of a slice */
@@ -61,7 +61,7 @@ static pboost_status expected_round(loop *l, const planner *p, const size_t *row
     fit.family = o->family;
     fit.intercept = o->intercept;
     fit.threads = o->threads;
-    fit.watch = o->watch;
+    fit.cancel = o->cancel;
     TRY(pboost_event_fit(&l->coef, &report, &samples, &fit, err));
 done:
     return st;
@@ -85,7 +85,7 @@ static pboost_status coordinates(double **out, double **theta, size_t *cols, dou
         total += weight[row[i]];
     }
     *variance = total / (double)n;
-    TRY(pboost_whiten(&white, &samples, 0, p->options->threads, p->options->watch, err));
+    TRY(pboost_whiten(&white, &samples, 0, p->options->threads, p->options->cancel, err));
     size_t r = white.rank, m = r + 1;
     *cols = m;
     NEED(*out = pboost_alloc(n * m, sizeof **out), err);

@@ -97,7 +97,7 @@ pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x, const
     memcpy(out->path, run.path, run.rounds * n * sizeof *run.path);
     if (out->covariance != NULL && run.covariance != NULL)
         memcpy(out->covariance, run.covariance, n * n * sizeof *run.covariance);
-    out->caveats = pboost_caveats(
+    out->warnings = pboost_warnings(
         NULL, &(pboost_fitted){.report = run.report, .options = &s->fit, .x = x, .coef = run.coef});
 done:
     pboost_run_close(&run);

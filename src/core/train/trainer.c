@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "oracle/answers.h"
+#include "bags/bags.h"
+#include "bags/sort.h"
+#include "base/cancel.h"
 #include "base/large.h"
 #include "base/names.h"
 #include "base/rng.h"
+#include "oracle/answers.h"
 #include "train/schedule.h"
-#include "bags/sort.h"
 #include "try.h"
-#include "base/cancel.h"
-#include "bags/bags.h"
 
 struct pboost_trainer {
     pboost_oracle oracle;
@@ -47,7 +47,7 @@ typedef struct {
     uint64_t seed;
     int threads;
     pboost_workspace *work; /* of the trainer */
-    const pboost_watch *watch;
+    const pboost_cancel *cancel;
 } slice;
 
 /* ---- Algorithms ------------------------------------------------------------------------------ */
@@ -91,15 +91,15 @@ static pboost_status prior_bags(pboost_bags *out, const slice *s, pboost_error *
 static pboost_status feature_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
-    return pboost_bags_watched(out, &samples, s->family, NULL, s->bag_size, s->threads, s->watch,
-                               err);
+    return pboost_bags_tree(out, &samples, s->family, NULL, s->bag_size, s->threads, s->cancel,
+                            err);
 }
 
 static pboost_status hybrid_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
-    return pboost_bags_watched(out, &samples, s->family, s->score, s->bag_size, s->threads,
-                               s->watch, err);
+    return pboost_bags_tree(out, &samples, s->family, s->score, s->bag_size, s->threads, s->cancel,
+                            err);
 }
 
 static const char *const STRATEGIES[] = {"prior", "random", "features", "hybrid"};
@@ -150,7 +150,7 @@ static slice next_slice(pboost_trainer *t)
                    .seed = pboost_rng_key(t->options.seed, RNG_SHUFFLE, 1, t->round),
                    .threads = t->options.threads,
                    .work = &t->work,
-                   .watch = t->options.watch};
+                   .cancel = t->options.cancel};
 }
 
 /* The bags of the slice: those that an earlier run asked about, or new ones. */
@@ -163,8 +163,8 @@ static pboost_status make_bags(pboost_bags *out, pboost_trainer *t, const slice 
     if (recalled->n_bags == 0)
         return BUILD[t->options.bags](out, s, err);
     *out = (pboost_bags){.n_rows = recalled->n_rows, .n_bags = recalled->n_bags};
-    NEED(out->row = pboost_take(&t->work, out->n_rows, sizeof *out->row), err);
-    NEED(out->start = pboost_take(&t->work, out->n_bags + 1, sizeof *out->start), err);
+    NEED(out->row = pboost_acquire(&t->work, out->n_rows, sizeof *out->row), err);
+    NEED(out->start = pboost_acquire(&t->work, out->n_bags + 1, sizeof *out->start), err);
     memcpy(out->row, recalled->row, out->n_rows * sizeof *out->row);
     memcpy(out->start, recalled->start, (out->n_bags + 1) * sizeof *out->start);
 done:
@@ -181,12 +181,12 @@ static pboost_status ask_slice(pboost_trainer *t, slice *s, pboost_error *err)
     TRY(make_bags(&bags, t, s, err));
     double within = s->score != NULL ? pboost_bags_cost(&bags, s->score) : NAN;
     pboost_bags_renumber(&bags, s->row);
-    TRY(pboost_watch_check(t->options.watch, err)); /* before labels are spent */
+    TRY(pboost_cancel_check(t->options.cancel, err)); /* before labels are spent */
     TRY(pboost_answers_ask(&t->answers, &t->oracle, &bags, err));
     t->within = within;
     pboost_bags_free(&t->recalled);
 done:
-    pboost_bags_give(&t->work, &bags);
+    pboost_bags_release(&t->work, &bags);
     return st;
 }
 
@@ -393,7 +393,7 @@ static pboost_status make_room(pboost_trainer *t, size_t rows, pboost_error *err
     TRY(pboost_bags_optimal_in(&t->work, &bags, t->score, rows, t->options.bag_size,
                                t->options.threads, err));
 done:
-    pboost_bags_give(&t->work, &bags);
+    pboost_bags_release(&t->work, &bags);
     return st;
 }
 

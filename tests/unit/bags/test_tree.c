@@ -1,8 +1,8 @@
 /* Bags from features: right sizes whatever the data, apart in every direction, the same bits. */
 #include "testing.h"
 
-#include "base/rng.h"
 #include "bags/tree_node.h"
+#include "base/rng.h"
 
 static double uniform(uint64_t *state)
 {
@@ -254,16 +254,15 @@ static size_t looks_of(const double *x, size_t n, size_t d, size_t k, size_t mos
     pboost_matrix m = pboost_matrix_f64(x, n, d);
     pboost_samples samples = {.x = &m, .n = n};
     look_limit p = {0, most};
-    pboost_watch watch = {runs_out, &p};
-    pboost_status st =
-        pboost_bags_watched(&bags, &samples, PBOOST_LINEAR, NULL, k, 2, &watch, &err);
+    pboost_cancel cancel = {runs_out, &p};
+    pboost_status st = pboost_bags_tree(&bags, &samples, PBOOST_LINEAR, NULL, k, 2, &cancel, &err);
     assert_int_equal(st, p.looks > most ? PBOOST_CANCELLED : PBOOST_OK);
     assert_true((bags.row == NULL) == (st != PBOOST_OK));
     pboost_bags_free(&bags);
     return p.looks;
 }
 
-/* The watch is looked at in every step of a split that takes all threads, and several times on a level
+/* The cancel is looked at in every step of a split that takes all threads, and several times on a level
  * of many rows. */
 static void test_watch(void **state)
 {

@@ -241,14 +241,14 @@ static void a_caller_may_stop_it(void **unused)
 {
     table *t = malloc(sizeof *t);
     pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
-    pboost_watch watch = {enough, t};
+    pboost_cancel cancel = {enough, t};
     double theta[COLS] = {0};
     pboost_coef coef = {COLS, theta, 0};
     (void)unused;
 
     o.family = PBOOST_POISSON;
     o.estimator = PBOOST_AGGREGATE;
-    o.watch = &watch;
+    o.cancel = &cancel;
     fill(t, o.family, 0, true);
     pboost_bag_parts parts = parts_of(t);
     assert_int_equal(pboost_bag_parts_fit(&coef, NULL, NULL, &parts, BAGS, t->start, t->answer,

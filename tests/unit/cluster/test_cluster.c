@@ -349,7 +349,7 @@ static void a_machine_that_fails_ends_the_fit(void **unused)
     free(t);
 }
 
-/* The watch is looked at before every pass over the machines, and none is made after it said stop. */
+/* The cancel is looked at before every pass over the machines, and none is made after it said stop. */
 static void a_watch_ends_the_fit(void **unused)
 {
     table *t = malloc(sizeof *t);
@@ -363,10 +363,10 @@ static void a_watch_ends_the_fit(void **unused)
         pboost_coef coef = {COLS, theta, 0};
         pboost_error err = {0};
         look_limit limit = {0, most};
-        pboost_watch watch = {runs_out, &limit};
+        pboost_cancel cancel = {runs_out, &limit};
         fill(t, o.family);
         memset(theta, 0, sizeof theta);
-        o.watch = &watch;
+        o.cancel = &cancel;
         assert_int_equal(pboost_parts_fit(&coef, NULL, &parts, ROWS / BAG, t->start, t->answer,
                                           t->noise, NULL, &o, &err),
                          PBOOST_CANCELLED);
@@ -448,7 +448,7 @@ static void answers_out_of_range_leave_a_constant(void **unused)
     assert_int_equal(pboost_parts_fit(&coef, &report, &parts, ROWS / BAG, t->start, t->answer,
                                       t->noise, NULL, &o, &err),
                      PBOOST_OK);
-    assert_true(report.mean_hidden && report.converged);
+    assert_true(report.mean_masked && report.converged);
     assert_string_equal(err.message, "");
     assert_int_equal(t->calls, 0);
     for (size_t j = 0; j < COLS; j++)
@@ -458,7 +458,7 @@ static void answers_out_of_range_leave_a_constant(void **unused)
     assert_int_equal(pboost_parts_fit(&coef, &report, &parts, ROWS / BAG, t->start, t->answer,
                                       t->noise, NULL, &o, &err),
                      PBOOST_OK);
-    assert_false(report.mean_hidden);
+    assert_false(report.mean_masked);
     free(t);
 }
 

@@ -108,7 +108,7 @@ static void the_estimator_is_chosen_by_bags_left_out(void **state)
         pboost_answers_free(&a);
         free_table(&t);
     }
-    /* Noise alone in bags that are all alike: what shrinks most foretells best. */
+    /* Noise alone in bags that are all alike: what shrinks most predicts best. */
     pboost_fit_options o = options_for(PBOOST_LINEAR, 0.001);
     test_table t = make_table(PBOOST_LINEAR, 400, 20, 1);
     pboost_answers a = make_answers(&t, 8, 400.0, false, 1);

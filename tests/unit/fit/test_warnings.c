@@ -13,7 +13,7 @@ typedef struct {
     pboost_fit_report report;
     pboost_fit_options options;
     pboost_fitted fitted;
-    pboost_caveat caveat[PBOOST_MAX_CAVEATS];
+    pboost_warning caveat[PBOOST_MAX_WARNINGS];
 } fit;
 
 /* An aggregate logistic fit with nothing to say. */
@@ -43,16 +43,16 @@ static void fit_well(fit *f)
 
 static void assert_nothing(fit *f)
 {
-    assert_int_equal(pboost_caveats(f->caveat, &f->fitted), 0);
+    assert_int_equal(pboost_warnings(f->caveat, &f->fitted), 0);
     assert_true(pboost_fit_usable(&f->fitted));
 }
 
-static void assert_only(fit *f, pboost_caveat_kind kind, const char *words)
+static void assert_only(fit *f, pboost_warning_kind kind, const char *words)
 {
-    assert_int_equal(pboost_caveats(NULL, &f->fitted), 1);
-    assert_int_equal(pboost_caveats(f->caveat, &f->fitted), 1);
+    assert_int_equal(pboost_warnings(NULL, &f->fitted), 1);
+    assert_int_equal(pboost_warnings(f->caveat, &f->fitted), 1);
     assert_int_equal(f->caveat[0].kind, kind);
-    assert_int_equal(pboost_fit_usable(&f->fitted), kind > PBOOST_CAVEAT_CONSTANT);
+    assert_int_equal(pboost_fit_usable(&f->fitted), kind > PBOOST_WARNING_CONSTANT);
     if (strstr(f->caveat[0].text, words) == NULL)
         fail_msg("'%s' does not say '%s'", f->caveat[0].text, words);
 }
@@ -74,30 +74,30 @@ static void each_flag_has_its_words(void **state)
 
     fit_well(&f);
     f.report.converged = false;
-    assert_only(&f, PBOOST_CAVEAT_CONVERGENCE, "did not converge in 7 iterations; do not rely");
+    assert_only(&f, PBOOST_WARNING_CONVERGENCE, "did not converge in 7 iterations; do not rely");
     fit_well(&f);
     f.report.worse_than_constant = true;
-    assert_only(&f, PBOOST_CAVEAT_CONSTANT, "worse than a constant model does: do not use it");
+    assert_only(&f, PBOOST_WARNING_CONSTANT, "worse than a constant model does: do not use it");
     fit_well(&f);
     f.theta[FEATURES - 1] = NAN;
-    assert_only(&f, PBOOST_CAVEAT_FINITE, "not a finite number");
+    assert_only(&f, PBOOST_WARNING_FINITE, "not a finite number");
     fit_well(&f);
     f.coef.intercept = -INFINITY;
-    assert_only(&f, PBOOST_CAVEAT_FINITE, "not a finite number");
+    assert_only(&f, PBOOST_WARNING_FINITE, "not a finite number");
     fit_well(&f);
     f.report.separable = true;
-    assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "standard deviation 1: the answers all but separate");
+    assert_only(&f, PBOOST_WARNING_SEPARABLE, "standard deviation 1: the answers all but separate");
     fit_well(&f);
     f.report.dispersion_floored = true;
-    assert_only(&f, PBOOST_CAVEAT_DISPERSION, "its own standard error, 1, stands for it");
+    assert_only(&f, PBOOST_WARNING_DISPERSION, "its own standard error, 1, stands for it");
     fit_well(&f);
-    f.report.mean_hidden = true;
-    assert_only(&f, PBOOST_CAVEAT_MEAN, "hides even the mean");
+    f.report.mean_masked = true;
+    assert_only(&f, PBOOST_WARNING_MEAN, "hides even the mean");
     fit_well(&f);
     f.fitted.one_row_bags = 1;
-    assert_only(&f, PBOOST_CAVEAT_ONE_ROW, "1 bag has one row: its answer is a label");
+    assert_only(&f, PBOOST_WARNING_ONE_ROW, "1 bag has one row: its answer is a label");
     f.fitted.one_row_bags = 2;
-    assert_only(&f, PBOOST_CAVEAT_ONE_ROW, "2 bags have one row: the answer of each is a label");
+    assert_only(&f, PBOOST_WARNING_ONE_ROW, "2 bags have one row: the answer of each is a label");
 }
 
 /* What to do about it is said in the words of who asks. */
@@ -108,16 +108,16 @@ static void remedies_are_in_the_readers_words(void **state)
 
     fit_well(&f);
     f.report.undercovers = true;
-    assert_only(&f, PBOOST_CAVEAT_INTERVALS, "logistic with noise");
-    assert_only(&f, PBOOST_CAVEAT_INTERVALS, "(PBOOST_BAGS_FEATURES)");
+    assert_only(&f, PBOOST_WARNING_INTERVALS, "logistic with noise");
+    assert_only(&f, PBOOST_WARNING_INTERVALS, "(PBOOST_BAGS_FEATURES)");
     f.fitted.feature_bags = "--bags features";
-    assert_only(&f, PBOOST_CAVEAT_INTERVALS, "(--bags features)");
+    assert_only(&f, PBOOST_WARNING_INTERVALS, "(--bags features)");
     fit_well(&f);
     f.report.pearson = 1.7;
-    assert_only(&f, PBOOST_CAVEAT_FORM, "vary 1.7 times");
-    assert_only(&f, PBOOST_CAVEAT_FORM, ": PBOOST_COVARIANCE_SANDWICH gives");
+    assert_only(&f, PBOOST_WARNING_FORM, "vary 1.7 times");
+    assert_only(&f, PBOOST_WARNING_FORM, ": PBOOST_COVARIANCE_SANDWICH gives");
     f.fitted.sandwich = "--covariance sandwich";
-    assert_only(&f, PBOOST_CAVEAT_FORM, ": --covariance sandwich gives");
+    assert_only(&f, PBOOST_WARNING_FORM, ": --covariance sandwich gives");
 }
 
 /* ---- Thresholds ------------------------------------------------------------------------------ */
@@ -131,11 +131,11 @@ static void residuals_must_be_large_and_surprising(void **state)
     f.report.pearson = 1.49; /* far more than chance, but not large */
     assert_nothing(&f);
     f.report.pearson = 1.51;
-    assert_only(&f, PBOOST_CAVEAT_FORM, "1.51");
+    assert_only(&f, PBOOST_WARNING_FORM, "1.51");
     f.report.bags = 100; /* chance may be 1 + 4 sqrt(2/100) = 1.57 */
     assert_nothing(&f);
     f.report.pearson = 1.58;
-    assert_only(&f, PBOOST_CAVEAT_FORM, "1.58");
+    assert_only(&f, PBOOST_WARNING_FORM, "1.58");
     f.options.family = PBOOST_POISSON; /* whose dispersion is estimated */
     assert_nothing(&f);
     f.options.family = PBOOST_LOGISTIC;
@@ -152,7 +152,7 @@ static void parameters_need_answers(void **state)
     f.report.bags = 10; /* two for each of the four weights and the intercept */
     assert_nothing(&f);
     f.report.bags = 9;
-    assert_only(&f, PBOOST_CAVEAT_BAGS, "only 9 bags for 5 parameters");
+    assert_only(&f, PBOOST_WARNING_BAGS, "only 9 bags for 5 parameters");
     f.options.intercept = false;
     assert_nothing(&f);
     f.options.intercept = true;
@@ -163,13 +163,13 @@ static void parameters_need_answers(void **state)
     f.report.freedom = 2.0; /* the intercept and a quarter of the weights */
     assert_nothing(&f);
     f.report.freedom = 1.9;
-    assert_only(&f, PBOOST_CAVEAT_FREEDOM, "1.9 effective parameters of 5");
+    assert_only(&f, PBOOST_WARNING_FREEDOM, "1.9 effective parameters of 5");
     f.report.l2_standardized = false; /* the penalty is the user's own */
     assert_nothing(&f);
     f.report.l2_standardized = true;
-    f.report.mean_hidden = true; /* says more */
-    assert_only(&f, PBOOST_CAVEAT_MEAN, "even the mean");
-    f.report.mean_hidden = false;
+    f.report.mean_masked = true; /* says more */
+    assert_only(&f, PBOOST_WARNING_MEAN, "even the mean");
+    f.report.mean_masked = false;
     f.report.estimator = PBOOST_INTERPOLATED;
     assert_nothing(&f);
 }
@@ -186,12 +186,12 @@ static void an_aggregate_fit_reports_its_spread(void **state)
     f.report.eta_sd = 8.0;
     assert_nothing(&f);
     f.report.eta_sd = 8.5;
-    assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "deviation 8.5:");
+    assert_only(&f, PBOOST_WARNING_SEPARABLE, "deviation 8.5:");
     f.report.eta_sd = -NAN;
-    assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "deviation nan:");
+    assert_only(&f, PBOOST_WARNING_SEPARABLE, "deviation nan:");
     f.report.eta_sd = 9.0;
     f.options.family = PBOOST_POISSON;
-    assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "deviation 9: no counts differ so much");
+    assert_only(&f, PBOOST_WARNING_SEPARABLE, "deviation 9: no counts differ so much");
     f.options.family = PBOOST_LINEAR; /* any spread is as good as another */
     assert_nothing(&f);
 }
@@ -212,10 +212,10 @@ static void the_spread_of_other_fits_is_measured(void **state)
     f.coef.intercept = 1e6; /* moves all alike */
     assert_nothing(&f);
     f.theta[1] = -16.2;
-    assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "deviation 8.1:");
+    assert_only(&f, PBOOST_WARNING_SEPARABLE, "deviation 8.1:");
     f.theta[1] = 0.0;
     f.x[7] = NAN;
-    assert_only(&f, PBOOST_CAVEAT_SEPARABLE, "deviation nan:");
+    assert_only(&f, PBOOST_WARNING_SEPARABLE, "deviation nan:");
 }
 
 /* Two rows are the table however often they are repeated; strides of 0 repeat them for free. */
@@ -249,9 +249,9 @@ static void a_column_is_called_by_its_name(void **state)
     fit_well(&f);
     f.report.rank = 3;
     f.report.first_dropped = 2;
-    assert_only(&f, PBOOST_CAVEAT_RANK, "have rank 3; column 'x2' adds nothing");
+    assert_only(&f, PBOOST_WARNING_RANK, "have rank 3; column 'x2' adds nothing");
     f.fitted.column = name;
-    assert_only(&f, PBOOST_CAVEAT_RANK, "column 'weight' adds");
+    assert_only(&f, PBOOST_WARNING_RANK, "column 'weight' adds");
     f.report.first_dropped = FEATURES; /* the intercept's place */
     assert_nothing(&f);
 
@@ -261,11 +261,11 @@ static void a_column_is_called_by_its_name(void **state)
     name[2] = long_name;
     f.report.first_dropped = 2;
     snprintf(expected, sizeof expected, "column '%.99s' adds", long_name);
-    assert_only(&f, PBOOST_CAVEAT_RANK, expected);
+    assert_only(&f, PBOOST_WARNING_RANK, expected);
     long_name[99] = 'b';
     long_name[100] = '\0';
     snprintf(expected, sizeof expected, "column '%.100s' adds", long_name);
-    assert_only(&f, PBOOST_CAVEAT_RANK, expected);
+    assert_only(&f, PBOOST_WARNING_RANK, expected);
 }
 
 /* All at once fit into the room that is promised, none is cut, and they come in order. */
@@ -294,12 +294,12 @@ static void there_is_room_for_all(void **state)
                                        .separable = true,
                                        .dispersion_floored = true,
                                        .undercovers = true,
-                                       .mean_hidden = hidden != 0,
+                                       .mean_masked = hidden != 0,
                                        .worse_than_constant = true,
                                        .estimator = PBOOST_AGGREGATE};
         f.theta[0] = NAN;
-        n = pboost_caveats(f.caveat, &f.fitted);
-        assert_int_equal(n, PBOOST_MAX_CAVEATS - 1); /* a hidden mean says what freedom would */
+        n = pboost_warnings(f.caveat, &f.fitted);
+        assert_int_equal(n, PBOOST_MAX_WARNINGS - 1); /* a hidden mean says what freedom would */
         for (size_t i = 0; i < n; i++) {
             assert_in_range(strlen(f.caveat[i].text), 20, sizeof f.caveat->text - 2);
             assert_true(i == 0 || f.caveat[i].kind > f.caveat[i - 1].kind);

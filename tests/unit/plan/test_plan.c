@@ -154,8 +154,8 @@ static void test_forecast_is_right(void **state)
         pboost_plan_options o = plan_options(cases[c].family, cases[c].epsilon, 16);
         pboost_coef truth = {FEATURES, t.theta, 0.0};
         pboost_plan plan;
-        o.belief.coef = &truth;
-        o.belief.dispersion = 1.0;
+        o.assumed.coef = &truth;
+        o.assumed.dispersion = 1.0;
         o.max_rows = n / 4;
         o.brief = cases[c].epsilon != NULL; /* without noise a brief plan has one size */
         assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
@@ -179,7 +179,7 @@ static pboost_plan plan_of(pboost_family family, const char *epsilon, size_t n, 
     pboost_plan plan;
     table t = make_table(family, n, 0);
     pboost_plan_options o = plan_options(family, epsilon, 8);
-    o.belief.mean = mean;
+    o.assumed.mean = mean;
     assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
     free_table(&t);
     return plan;
@@ -193,7 +193,7 @@ static void test_noise_enlarges_bags(void **state)
     assert_int_equal(quiet.point[quiet.best].bag_size, 8);
     assert_int_equal(quiet.point[quiet.best].bags, PBOOST_BAGS_FEATURES);
     assert_int_equal(quiet.point[quiet.best].rounds, 1);
-    assert_false(quiet.hopeless);
+    assert_false(quiet.no_better_than_mean);
     assert_true(noisy.point[noisy.best].bag_size > 8);
     assert_non_null(strstr(noisy.reason, "noise"));
     assert_true(quiet.default_coef && quiet.default_dispersion);
@@ -236,7 +236,7 @@ static void test_warnings(void **state)
 {
     (void)state;
     pboost_plan plan = plan_of(PBOOST_LOGISTIC, "0.001", 2048, NAN);
-    assert_true(plan.hopeless);
+    assert_true(plan.no_better_than_mean);
     assert_false(plan.rare);
     pboost_plan_free(&plan);
     plan = plan_of(PBOOST_LOGISTIC, NULL, 2048, 0.002);
@@ -273,7 +273,7 @@ static void test_learning(void **state)
     pboost_samples samples = {.x = &t.matrix, .n = t.n};
     pboost_bags bags;
     pboost_answers answers = {0};
-    pboost_belief belief = {NULL, NAN, NAN, NAN};
+    pboost_assumptions assumed = {NULL, NAN, NAN, NAN};
     pboost_coef coef = {FEATURES, t.theta, 0.0};
     assert_ok(pboost_bags_features(&bags, &samples, 16, 1, &err), err);
     double *mean = calloc(bags.n_bags, sizeof *mean);
@@ -285,11 +285,11 @@ static void test_learning(void **state)
                 mean[b] += t.y[bags.row[i]] / size;
         }
         assert_ok(pboost_answers_append(&answers, &bags, mean, NULL, &err), err);
-        assert_ok(
-            pboost_belief_learn(&belief, PBOOST_LINEAR, &t.matrix, NULL, &answers, &coef, 1, &err),
-            err);
-        assert_true(belief.dispersion > 0.8 && belief.dispersion < 1.25);
-        assert_close(belief.model_error, wrong * 0.25, 0.03);
+        assert_ok(pboost_assumptions_learn(&assumed, PBOOST_LINEAR, &t.matrix, NULL, &answers,
+                                           &coef, 1, &err),
+                  err);
+        assert_true(assumed.dispersion > 0.8 && assumed.dispersion < 1.25);
+        assert_close(assumed.model_error, wrong * 0.25, 0.03);
         pboost_answers_free(&answers);
         answers = (pboost_answers){0};
     }
@@ -307,7 +307,7 @@ static void test_model_error(void **state)
     table t = make_table(PBOOST_LINEAR, 4096, 0);
     pboost_plan_options o = plan_options(PBOOST_LINEAR, "1", 16);
     double pulled[2] = {0}; /* by features bags, by random ones */
-    o.belief.model_error = 0.1;
+    o.assumed.model_error = 0.1;
     assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
     for (size_t i = 0; i < plan.n_points; i++) {
         const pboost_plan_point *p = &plan.point[i];
@@ -332,8 +332,8 @@ static void test_model_error_is_no_worse_than_noise(void **state)
     pboost_plan_options o = plan_options(PBOOST_LINEAR, NULL, 16);
     for (size_t i = 0; i < t.n; i++)
         t.x[i * FEATURES] = t.x[i * FEATURES] > 2.3;
-    o.belief.dispersion = 1.0;
-    o.belief.model_error = 0.1;
+    o.assumed.dispersion = 1.0;
+    o.assumed.model_error = 0.1;
     assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
     for (size_t i = 0; i < plan.n_points; i++) {
         const pboost_plan_point *p = &plan.point[i];
@@ -346,7 +346,7 @@ static void test_model_error_is_no_worse_than_noise(void **state)
 }
 
 /* How many times as bad as the best, by either figure. */
-static double regret(const pboost_plan *plan, const pboost_plan_point *point)
+static double worst_ratio(const pboost_plan *plan, const pboost_plan_point *point)
 {
     double excess = INFINITY, cautious = INFINITY;
     for (size_t i = 0; i < plan->n_points; i++) {
@@ -369,14 +369,14 @@ static void test_recommendation(void **state)
         pboost_error err;
         pboost_plan plan;
         pboost_plan_options o = plan_options(PBOOST_LINEAR, "2", 8);
-        o.belief.model_error = model_error;
+        o.assumed.model_error = model_error;
         assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
         const pboost_plan_point *best = &plan.point[plan.best];
         for (size_t i = 0; i < plan.n_points; i++) {
             const pboost_plan_point *p = &plan.point[i];
             if (p->bags != best->bags || p->rounds != best->rounds)
                 continue;
-            assert_true(regret(&plan, p) >= regret(&plan, best));
+            assert_true(worst_ratio(&plan, p) >= worst_ratio(&plan, best));
             against_excess = against_excess || p->excess < best->excess;
             against_cautious = against_cautious || p->cautious < best->cautious;
         }
@@ -455,7 +455,7 @@ static void test_price_of_a_judged_ridge(void **state)
             t.x[i * FEATURES + j] /= sqrt(square);
     }
     o.brief = true;
-    o.belief.dispersion = 1.0;
+    o.assumed.dispersion = 1.0;
     assert_ok(pboost_rules_check(&o.rules, &err), err);
     assert_ok(pboost_plan_make(&judged, &t.matrix, NULL, &o, &err), err);
     double spread = judged.constant + 1.0,
@@ -558,7 +558,7 @@ static void test_learning_refuses(void **state)
 {
     (void)state;
     pboost_error err;
-    pboost_belief belief = {NULL, NAN, NAN, NAN};
+    pboost_assumptions assumed = {NULL, NAN, NAN, NAN};
     pboost_answers log = {0};
     double x[32], mean[16], theta[3] = {0.1, 0.2, 0.3};
     size_t row[32], start[17];
@@ -575,20 +575,21 @@ static void test_learning_refuses(void **state)
     pboost_matrix m = pboost_matrix_f64(x, 16, 2);
     pboost_coef coef = {2, theta, 0.0};
     assert_ok(pboost_answers_append(&log, &bags, mean, NULL, &err), err);
-    assert_fails(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
+    assert_fails(pboost_assumptions_learn(&assumed, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
                  PBOOST_INVALID, err, "row 16 of a table of 16 rows");
     log.row[31] = 15;
     coef.n = 3;
-    assert_fails(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
+    assert_fails(pboost_assumptions_learn(&assumed, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
                  PBOOST_INVALID, err, "3 coefficients for 2 columns");
     coef.n = 2;
     theta[0] = 300.0;
-    assert_fails(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
+    assert_fails(pboost_assumptions_learn(&assumed, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
                  PBOOST_BAD_DATA, err, "predictions overflow");
-    assert_true(isnan(belief.dispersion) && isnan(belief.model_error));
+    assert_true(isnan(assumed.dispersion) && isnan(assumed.model_error));
     theta[0] = 0.1;
-    assert_ok(pboost_belief_learn(&belief, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err), err);
-    assert_true(belief.dispersion >= 1.0);
+    assert_ok(pboost_assumptions_learn(&assumed, PBOOST_POISSON, &m, NULL, &log, &coef, 1, &err),
+              err);
+    assert_true(assumed.dispersion >= 1.0);
 
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     fit.estimator = PBOOST_INTERPOLATED;
@@ -757,22 +758,22 @@ static void test_refusals(void **state)
                  "min_bag is 65, but the table has 64 rows");
     assert_null(plan.point);
     o.rules.min_bag = 4;
-    o.belief.mean = 1.5;
+    o.assumed.mean = 1.5;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "mean label is 1.5");
-    o.belief.mean = NAN;
-    o.belief.dispersion = -1.0;
+    o.assumed.mean = NAN;
+    o.assumed.dispersion = -1.0;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "dispersion is -1");
-    o.belief.dispersion = NAN;
+    o.assumed.dispersion = NAN;
     pboost_coef coef = {2, t.theta, 0.0};
-    o.belief.coef = &coef;
+    o.assumed.coef = &coef;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "2 weights for 4 columns");
     double wrong[4] = {0.0, 0.0, NAN, 0.0}, far[4] = {1e5, 0.0, 0.0, 0.0};
     coef = (pboost_coef){4, wrong, 0.0};
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
-                 "weight 2 of the believed model is nan");
+                 "weight 2 of the assumed model is nan");
     o.family = PBOOST_POISSON;
     coef.theta = far;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_BAD_DATA, err,
@@ -782,18 +783,18 @@ static void test_refusals(void **state)
     o.max_rows = 16;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_BAD_DATA, err,
                  "predicts a mean of inf for row 0");
-    o.belief.coef = NULL;
-    o.belief.mean = INFINITY;
+    o.assumed.coef = NULL;
+    o.assumed.mean = INFINITY;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "mean label is inf");
-    o.belief.mean = NAN;
-    o.belief.model_error = -1.0;
+    o.assumed.mean = NAN;
+    o.assumed.model_error = -1.0;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "model error is -1");
-    o.belief.model_error = 1.7e308;
+    o.assumed.model_error = 1.7e308;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_BAD_DATA, err,
                  "no loss can be forecast");
-    o.belief.model_error = NAN;
+    o.assumed.model_error = NAN;
     o.l2 = NAN;
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "l2 is nan");

@@ -73,7 +73,7 @@ static double no_clock(void)
 
 static pboost_status run(repro_plan *plan, int threads, pboost_error *err)
 {
-    const repro_watch watch = {count_progress, is_over, no_clock, NULL};
+    const repro_host host = {count_progress, is_over, no_clock, NULL};
     repro_settings settings = make_settings(threads);
     repro_store *store = NULL;
     double seconds = 0.0;
@@ -81,7 +81,7 @@ static pboost_status run(repro_plan *plan, int threads, pboost_error *err)
     calls = 0;
     assert_ok(repro_plan_make(plan, &settings, err), *err);
     assert_ok(repro_store_open(&store, dir, &settings, plan, &seconds, err), *err);
-    pboost_status st = repro_run(plan, &settings, store, &watch, &seconds, err);
+    pboost_status st = repro_run(plan, &settings, store, &host, &seconds, err);
     repro_store_close(store);
     return st;
 }

@@ -13,7 +13,7 @@ typedef struct {
     pboost_oracle oracle;
     pboost_fit_options fit;
     pboost_trainer_options options;
-    pboost_watch watch;
+    pboost_cancel cancel;
     size_t looks, patience; /* so far, and how many are let pass */
 } table;
 
@@ -44,7 +44,7 @@ static void table_open(table *t, pboost_family family)
     t->options.family = family;
     t->options.rounds = ROUNDS;
     t->options.threads = 1;
-    t->watch = (pboost_watch){has_enough, t};
+    t->cancel = (pboost_cancel){has_enough, t};
     t->patience = SIZE_MAX;
 }
 
@@ -141,9 +141,9 @@ static void a_simulation_is_a_run(void **state)
     assert_fails(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err),
                  PBOOST_BAD_DATA, err, "rounds");
     assert_null(run.trainer);
-    t.watch.user = &t;
+    t.cancel.user = &t;
     simulation.rules.min_bag = MIN_BAG;
-    simulation.trainer.watch = &t.watch; /* stopped after a round: what it gave is gone, too */
+    simulation.trainer.cancel = &t.cancel; /* stopped after a round: what it gave is gone, too */
     t.patience = 1;
     assert_fails(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err),
                  PBOOST_CANCELLED, err, "stopped");
@@ -173,7 +173,7 @@ static void an_outcome_is_that_of_a_run(void **state)
     memset(path, 7, sizeof path);
     assert_fails(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err),
                  PBOOST_BAD_DATA, err, "rounds");
-    assert_int_equal(out.caveats, 99);
+    assert_int_equal(out.warnings, 99);
     assert_memory_equal(path, covariance, sizeof path);
 
     simulation.rules.min_bag = MIN_BAG;
@@ -186,7 +186,7 @@ static void an_outcome_is_that_of_a_run(void **state)
         assert_int_equal(history[ROUNDS - 1].bags, run.history[ROUNDS - 1].bags);
         assert_int_equal(report.estimator, simulation.fit.estimator);
         assert_true(report.objective == run.report->objective);
-        assert_int_equal(out.caveats, 0);
+        assert_int_equal(out.warnings, 0);
         if (aggregate)
             assert_memory_equal(covariance, run.covariance, sizeof covariance);
         else
@@ -197,7 +197,7 @@ static void an_outcome_is_that_of_a_run(void **state)
     simulation.fit.max_iterations = 1;
     assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
     assert_false(report.converged);
-    assert_int_equal(out.caveats, 1);
+    assert_int_equal(out.warnings, 1);
     table_close(&t);
 }
 
@@ -303,7 +303,7 @@ static void bags_can_be_stopped(void **state)
         t.options.bags = made_by_tree[i];
         t.options.rounds = 1;
         t.options.prior_score = made_by_tree[i] == PBOOST_BAGS_HYBRID ? score : NULL;
-        t.options.watch = &t.watch;
+        t.options.cancel = &t.cancel;
         for (size_t patience = 0; patience < 8; patience++) /* 600 bags: nine levels or more */
             assert_int_equal(spend(&t, patience, PBOOST_CANCELLED), 0);
         assert_int_equal(spend(&t, SIZE_MAX, PBOOST_OK), ROWS);
@@ -312,7 +312,7 @@ static void bags_can_be_stopped(void **state)
     }
     table_open(&t,
                PBOOST_LINEAR); /* other bags are made at once; the question is still not asked */
-    t.options.watch = &t.watch;
+    t.options.cancel = &t.cancel;
     assert_int_equal(spend(&t, 0, PBOOST_CANCELLED), 0);
     assert_int_equal(spend(&t, 1, PBOOST_OK), ROWS / ROUNDS);
     table_close(&t);
@@ -341,7 +341,7 @@ static void fits_can_be_stopped(void **state)
             t.options.rounds = 1;
             t.fit.estimator = fits[i].estimator;
             t.fit.l2 = fits[i].l2;
-            t.fit.watch = &t.watch;
+            t.fit.cancel = &t.cancel;
             t.patience = patience < looks ? patience : SIZE_MAX;
             assert_ok(open(&run, &t, &err), err);
             if (patience < looks) {
@@ -371,7 +371,7 @@ static void a_stopped_run_goes_on(void **state)
             pboost_run run;
             table_open(&t, PBOOST_LOGISTIC);
             t.fit.estimator = estimators[i];
-            t.fit.watch = &t.watch;
+            t.fit.cancel = &t.cancel;
             assert_ok(open(&run, &t, &err), err);
             for (size_t r = 0; r < ROUNDS; r++) {
                 t.looks = 0;
@@ -432,7 +432,7 @@ static void plans_can_be_stopped(void **state)
 
     table_open(&t, PBOOST_LINEAR);
     o.rules.min_bag = MIN_BAG;
-    o.watch = &t.watch;
+    o.cancel = &t.cancel;
     assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
     pboost_plan_free(&plan);
     size_t looks = t.looks;

@@ -205,7 +205,7 @@ static void start(aggregate_fit *fit, const pboost_coef *coef)
     pboost_refresh_dispersion(fit, 1.0);
     pboost_ridge_start(fit);
     double constant = misfit(fit);
-    if (!warm || fit->mean_hidden)
+    if (!warm || fit->mean_masked)
         return; /* NOLINT(clang-analyzer-unix.Malloc): x belongs to the fit */
     pboost_units_enter(given, &fit->units, coef, fit->options->intercept);
     if (move_to(fit, given) < constant)
@@ -237,7 +237,7 @@ static void fill_report(pboost_fit_report *report, aggregate_fit *fit, const lev
     report->freedom = fit->freedom;
     report->eta_sd = fit->point.eta_sd;
     report->worse_than_constant =
-        !fit->mean_hidden &&
+        !fit->mean_masked &&
         pboost_worse_than_constant(&fit->data, &fit->point, fit->options, fit->phi);
     /* Without a ridge a separable fit has no end: wherever it stopped is no solution. */
     report->separable = family->curved && (fit->point.eta_sd > SEPARABLE_SD ||
@@ -266,15 +266,15 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         pboost_ridge_refresh_penalty(fit);
         if (report->iterations == 0)
             floor = fit->family->no_loss * quasi_loss(fit, fit->point.mean);
-        size_t left = fit->mean_hidden ? 0 : most - report->iterations;
+        size_t left = fit->mean_masked ? 0 : most - report->iterations;
         levenberg_options options = {.max_steps = left < INNER_STEPS ? left : INNER_STEPS,
                                      .tolerance = o->tolerance,
                                      .slack = INNER_SLACK,
                                      .floor = floor,
                                      .rounding = rounding_of_loss(fit),
-                                     .watch = o->watch};
+                                     .cancel = o->cancel};
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
-        TRY(pboost_watch_check(o->watch, err));
+        TRY(pboost_cancel_check(o->cancel, err));
         report->iterations += last.steps;
         double phi = fit->phi, spread = fit->spread, evidence = pboost_ridge_evidence_now(fit);
         pboost_refresh_dispersion(fit, effective_freedom(fit));
@@ -284,11 +284,11 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         bool near = refreshes >= ENOUGH_REFRESHES && last.first <= NEAR * NEAR * fit->phi;
         report->converged = near || (last.converged && last.steps == 0 && settled);
         if (report->converged || report->iterations >= most || refreshes >= most ||
-            fit->mean_hidden || (last.stuck && last.steps > 0 && settled))
+            fit->mean_masked || (last.stuck && last.steps > 0 && settled))
             break;
     }
-    report->converged = report->converged || fit->mean_hidden;
-    report->mean_hidden = fit->mean_hidden;
+    report->converged = report->converged || fit->mean_masked;
+    report->mean_masked = fit->mean_masked;
     fill_report(report, fit, &last);
 done:
     return st;
@@ -307,7 +307,7 @@ pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report,
         TRY(pboost_aggregate_covariance(covariance, fit, err));
     if (fit->family->curved && fit->noisy)
         TRY(pboost_bags_are_mixed(&report->undercovers, fit, err));
-    TRY(pboost_watch_check(o->watch, err));
+    TRY(pboost_cancel_check(o->cancel, err));
     pboost_units_leave(coef, &fit->units, fit->parameter, o->intercept);
 done:
     return st;

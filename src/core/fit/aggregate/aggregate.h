@@ -35,7 +35,7 @@ typedef struct {
     bool noisy;                 /* some answers are */
     bool floored;               /* phi is its own standard error: noise masks it */
     double start_mean;          /* of the constant model */
-    bool mean_hidden;           /* by noise: then that is the solution (constant.c) */
+    bool mean_masked;           /* by noise: then that is the solution (constant.c) */
     levenberg lm;
 } aggregate_fit;
 

@@ -69,6 +69,6 @@ bool pboost_constant_if_outside(pboost_coef *coef, pboost_fit_report *report, co
                                       .pearson = NAN,
                                       .freedom = NAN,
                                       .eta_sd = NAN,
-                                      .mean_hidden = true};
+                                      .mean_masked = true};
     return true;
 }

@@ -1,7 +1,7 @@
 /* The covariance of an aggregate fit.
  *
  * With A = sum J J'/V + penalty, the estimate varies about the truth with covariance phi A^-1: the
- * variance of the estimating equation and, where lambda / phi is the precision of what is believed
+ * variance of the estimating equation and, where lambda / phi is the precision of what is assumed
  * of theta beforehand, the bias of the ridge with it.  If the model's variances are not those of the
  * answers, the middle of A^-1 (sum J J' r^2 / V^2) A^-1 is estimated from the residuals; a residual
  * is smaller than the error by its own pull on the fit, 1 - h on average (HC2). */

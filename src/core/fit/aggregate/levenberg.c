@@ -1,7 +1,7 @@
 /* Levenberg-Marquardt with the diagonal of the matrix as its measure.
  *
  * The first step is undamped.  A step that does not lower the value is tried again shorter and
- * nearer to the gradient; a step that does as well as the quadratic model foretold makes the next
+ * nearer to the gradient; a step that does as well as the quadratic model predicted makes the next
  * one bolder.  One that is worth less than rounding shows is taken as it is.  Convergence is judged by the
  * undamped step alone: a damped one is short anyhow. */
 #include "fit/aggregate/levenberg.h"
@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "try.h"
 #include "base/cancel.h"
+#include "try.h"
 
 #define LEAST_DAMPING 1e-4
 #define MOST_DAMPING 1e12
@@ -112,7 +112,7 @@ void pboost_levenberg(double *x, levenberg_report *report, levenberg *lm,
         double scale = fmax(fabs(report->value), options->floor);
         report->converged = 0.5 * report->decrement <= options->tolerance * scale;
         if (report->converged || report->decrement < options->slack * largest ||
-            report->steps >= options->max_steps || pboost_stopped(options->watch) ||
+            report->steps >= options->max_steps || pboost_stopped(options->cancel) ||
             !advance(x, report, lm, problem, options))
             break;
     }

@@ -24,7 +24,7 @@ typedef struct {
     double slack;     /* stop early, once the decrement is below this fraction of the first */
     double floor;     /* a value below this is compared as if it were this */
     double rounding;  /* of the value, beyond its last digits */
-    const pboost_watch *watch;
+    const pboost_cancel *cancel;
 } levenberg_options;
 
 /* Memory that outlives a call, so that a problem that changes a little can be taken up again. */
@@ -50,7 +50,7 @@ void pboost_levenberg_free(levenberg *lm);
 
 /* Minimises from x, which is the point.  may_drop: columns of the matrix that add nothing to those
  * before them keep their parameters; they are found in the first call.  Ends early, with nothing of
- * use, when the watch says so: the caller asks it again. */
+ * use, when the cancel says so: the caller asks it again. */
 void pboost_levenberg(double *x, levenberg_report *report, levenberg *lm,
                       const levenberg_problem *problem, const levenberg_options *options,
                       bool may_drop);

@@ -23,7 +23,7 @@ pboost_status pboost_aggregate_reserve(aggregate_fit *fit, pboost_error *err)
     fit->multiple = 1.0;
     fit->noisy = has_noise(&fit->data);
     fit->start_mean = mean.nearest;
-    fit->mean_hidden = o->intercept && (mean.outside || mean.unclear);
+    fit->mean_masked = o->intercept && (mean.outside || mean.unclear);
     TRY(pboost_bag_moments_init(&fit->point, &fit->pass, err));
     TRY(pboost_bag_moments_init(&fit->trial, &fit->pass, err));
     TRY(pboost_levenberg_init(&fit->lm, n, err));

@@ -94,10 +94,9 @@ static bool recedes(void *self, const double *step)
 
 /* ---- Fitting ---------------------------------------------------------------------------------- */
 
-pboost_status pboost_event_minimise(double *x, pboost_newton_report *report,
-                                    event_problem *problem, const row_pass *pass,
-                                    const row_pass *rough, const event_goal *goal,
-                                    pboost_error *err)
+pboost_status pboost_event_minimise(double *x, pboost_newton_report *report, event_problem *problem,
+                                    const row_pass *pass, const row_pass *rough,
+                                    const event_goal *goal, pboost_error *err)
 {
     bool curved = problem->family->curved, definite = problem->options->l2 > 0.0;
     objective self = {problem, pass, rough};
@@ -114,7 +113,7 @@ pboost_status pboost_event_minimise(double *x, pboost_newton_report *report,
                                     .floor = problem->family->no_loss * fabs(problem->at_zero),
                                     .limit = goal->limit,
                                     .work = problem->work,
-                                    .watch = problem->options->watch};
+                                    .cancel = problem->options->cancel};
     return pboost_newton(x, report, &f, &newton, err);
 }
 
@@ -181,7 +180,7 @@ pboost_status pboost_event_solve(pboost_coef *coef, pboost_fit_report *report, e
     size_t first = p->options->intercept;
     double *x = NULL;
 
-    NEED(x = pboost_take(p->work, p->n_parameters, sizeof *x), err);
+    NEED(x = pboost_acquire(p->work, p->n_parameters, sizeof *x), err);
     memcpy(x + first, coef->theta, p->cols * sizeof *x);
     if (first)
         x[0] = coef->intercept;
@@ -203,7 +202,7 @@ pboost_status pboost_event_solve(pboost_coef *coef, pboost_fit_report *report, e
     if (report != NULL)
         fill_report(report, &newton, p->options);
 done:
-    pboost_give(p->work, x);
+    pboost_release(p->work, x);
     return st;
 }
 
@@ -233,12 +232,12 @@ pboost_status pboost_event_fit_samples(pboost_workspace *work, pboost_coef *coef
     problem.at_zero = pboost_event_value_at_zero(samples, options.family);
     if (options.intercept && problem.family->curved)
         TRY(pboost_event_check_intercept(samples, problem.family, err));
-    NEED(shift = pboost_take(work, coef->n, sizeof *shift), err);
+    NEED(shift = pboost_acquire(work, coef->n, sizeof *shift), err);
     shifted = options.intercept && pboost_pass_shift(shift, samples);
     parts.shift = shifted ? shift : NULL;
     TRY(pboost_pass_init_part(&plan, samples, problem.family, 1, parts.shift, options.threads, work,
                               err));
-    NEED(problem.theta = pboost_take_zeros(work, plan.padded, sizeof *problem.theta), err);
+    NEED(problem.theta = pboost_acquire_zeros(work, plan.padded, sizeof *problem.theta), err);
     plan.cross = options.intercept;
     problem.pass = pboost_pass_local(&plan);
     pboost_event_plan_warm_up(&problem, &parts);
@@ -248,8 +247,8 @@ pboost_status pboost_event_fit_samples(pboost_workspace *work, pboost_coef *coef
 done:
     pboost_event_parts_free(&parts);
     pboost_pass_free(&plan);
-    pboost_give(work, problem.theta);
-    pboost_give(work, shift);
+    pboost_release(work, problem.theta);
+    pboost_release(work, shift);
     return st;
 }
 

@@ -11,7 +11,7 @@
  *
  * At convergence half the squared decrement is the distance of the value from its minimum up to
  * higher order terms, which is what makes it the right thing to compare with the tolerance.  Two
- * decrements in a row foretell the next one; when that is small enough, the step is taken and the
+ * decrements in a row predict the next one; when that is small enough, the step is taken and the
  * function is not evaluated again only to see so. */
 #include "fit/event/newton.h"
 
@@ -19,9 +19,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/linalg.h"
 #include "try.h"
-#include "base/cancel.h"
 
 #define MEMORY 12             /* steps that quasi-Newton mode remembers */
 #define QUASI_STEPS 14        /* it may take before the Hessian is worth its price */
@@ -80,8 +80,8 @@ static pboost_status solver_init(solver *s, double *x, const pboost_objective *f
     pboost_status st = PBOOST_OK;
     size_t n = f->n, vectors = 8 + (f->rough_hessian != NULL ? 2 * MEMORY : 0);
     *s = (solver){.f = f, .options = options, .n = n, .x = x};
-    NEED(s->block = pboost_take(options->work, n * (n + vectors), sizeof *s->block), err);
-    NEED(s->factor.dropped = pboost_take_zeros(options->work, n, 1), err);
+    NEED(s->block = pboost_acquire(options->work, n * (n + vectors), sizeof *s->block), err);
+    NEED(s->factor.dropped = pboost_acquire_zeros(options->work, n, 1), err);
     double *at = s->block + n * n;
     double **vector[] = {&s->trial, &s->gradient, &s->trial_gradient, &s->step,
                          &s->past,  &s->work,     &s->factor.scale};
@@ -98,8 +98,8 @@ done:
 
 static void solver_free(solver *s)
 {
-    pboost_give(s->options->work, s->block);
-    pboost_give(s->options->work, s->factor.dropped);
+    pboost_release(s->options->work, s->block);
+    pboost_release(s->options->work, s->factor.dropped);
 }
 
 /* Evaluates at the point `at` into value and gradient; the Hessian, if wanted, goes to the factor. */
@@ -230,7 +230,7 @@ static bool runs_away(solver *s)
 /* What the decrement will be after the step that was just found, judging by the last two: Newton's
  * method squares the error each time, so that decrements d0, d1 are followed by d1 (d1 / d0)^2; any
  * other factor multiplies it.  INFINITY: not known. */
-static double foretell(const solver *s)
+static double predict(const solver *s)
 {
     double ratio = s->decrement / s->last_decrement;
     if (!s->whole || !(s->last_decrement > 0.0))
@@ -251,9 +251,9 @@ static bool solves_quadratic(const solver *s)
 
 /* The decrement expected after the step, where that is safely within the tolerance; INFINITY: it is
  * not. */
-static double foretold(const solver *s)
+static double predicted(const solver *s)
 {
-    double next = solves_quadratic(s) ? DBL_EPSILON * DBL_EPSILON * s->decrement : foretell(s);
+    double next = solves_quadratic(s) ? DBL_EPSILON * DBL_EPSILON * s->decrement : predict(s);
     double share = s->quasi ? FORETOLD_QUASI : FORETOLD;
     return 0.5 * next <= share * s->options->tolerance * s->scale ? next : INFINITY;
 }
@@ -264,7 +264,7 @@ static bool nearly_there(const solver *s)
 {
     if (s->options->quadratic)
         return true;
-    return 10.0 * foretell(s) <= s->options->tolerance * s->scale;
+    return 10.0 * predict(s) <= s->options->tolerance * s->scale;
 }
 
 /* No parameter would change by more than its last bits. */
@@ -347,7 +347,7 @@ static void iterate(solver *s, pboost_newton_report *report)
 {
     const pboost_newton_options *o = s->options;
     size_t stalled = 0;
-    for (report->iterations = 0; !pboost_stopped(o->watch); report->iterations++) {
+    for (report->iterations = 0; !pboost_stopped(o->cancel); report->iterations++) {
         if (s->quasi && report->iterations == QUASI_STEPS) {
             s->quasi = s->stale = false;
             s->value = evaluate(s, s->x, s->gradient, true);
@@ -362,7 +362,7 @@ static void iterate(solver *s, pboost_newton_report *report)
         if (!(s->decrement >= 0.0) || !isfinite(s->decrement))
             return;
         s->scale = fmax(fabs(s->value), o->floor);
-        double next = foretold(s);
+        double next = predicted(s);
         bool small = 0.5 * s->decrement <= o->tolerance * s->scale || step_is_rounding(s);
         report->converged = suspect(s, report, small || isfinite(next));
         if (report->converged)
@@ -390,7 +390,7 @@ pboost_status pboost_newton(double *x, pboost_newton_report *report, const pboos
     report->started = start(&s);
     if (report->started)
         iterate(&s, report);
-    TRY(pboost_watch_check(options->watch, err));
+    TRY(pboost_cancel_check(options->cancel, err));
     if (report->started && !report->converged && !report->recedes && f->recedes != NULL)
         report->recedes = runs_away(&s);
     report->value = s.value;

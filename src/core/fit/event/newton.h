@@ -28,7 +28,7 @@ typedef struct {
     double floor;     /* a value below this is compared with the tolerance as if it were this */
     double limit;     /* a start whose value is larger is refused; INFINITY: none */
     pboost_workspace *work; /* NULL: none */
-    const pboost_watch *watch;
+    const pboost_cancel *cancel;
 } pboost_newton_options;
 
 typedef struct {
@@ -41,7 +41,7 @@ typedef struct {
     size_t first_dropped; /* SIZE_MAX: none */
 } pboost_newton_report;
 
-/* Minimises f from x, in place.  Fails only for lack of memory or when the watch says so: all else is
+/* Minimises f from x, in place.  Fails only for lack of memory or when the cancel says so: all else is
  * in the report.  Where it
  * converged, value and gradient are those before a last step within the tolerance, or those expected
  * after one that will be. */

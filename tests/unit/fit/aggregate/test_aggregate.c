@@ -550,7 +550,7 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
             for (size_t b = 0; b < a.n_bags; b++)
                 a.mean[b] = cases[i].mean + (b % 2 == 0 ? 0.25 : -0.25) * (cases[i].noise > 0.0);
             fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
-            assert_true(f.report.converged && f.report.mean_hidden);
+            assert_true(f.report.converged && f.report.mean_masked);
             for (size_t j = 0; j < 3; j++)
                 assert_true(f.coef.theta[j] == 0.0);
             assert_near((double)mean_of(o.family, f.coef.intercept), cases[i].expected,
@@ -560,11 +560,11 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
                     assert_true(f.covariance[j * 5] > 0.0);
             /* Offsets are allowed for: the mean prediction stays where it is. */
             fitted g = fit_or_fail(&t.matrix, NULL, t.offset, &a, &o);
-            assert_true(g.report.mean_hidden && g.coef.intercept != f.coef.intercept);
+            assert_true(g.report.mean_masked && g.coef.intercept != f.coef.intercept);
             fitted_free(&g);
             o.intercept = false; /* nothing runs away: the ridge holds the weights */
             g = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
-            assert_false(g.report.mean_hidden);
+            assert_false(g.report.mean_masked);
             fitted_free(&g);
             fitted_free(&f);
             pboost_answers_free(&a);
@@ -582,13 +582,13 @@ static void a_mean_that_noise_drowns_is_not_followed(void **state)
     for (size_t b = 0; b < a.n_bags; b++)
         a.mean[b] = b % 2 == 0 ? 0.5 : -0.49;
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
-    assert_true(f.report.mean_hidden);
+    assert_true(f.report.mean_masked);
     assert_near(exp(f.coef.intercept), 0.2, 0.02);
     fitted_free(&f);
     for (size_t b = 0; b < a.n_bags; b++)
         a.mean[b] += 0.3;
     f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
-    assert_false(f.report.mean_hidden);
+    assert_false(f.report.mean_masked);
     fitted_free(&f);
     pboost_answers_free(&a);
     free_table(&t);

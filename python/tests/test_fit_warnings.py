@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import priorboost as pb
 from priorboost import _library
-from priorboost.caveats import warn_of_fit
+from priorboost.fit_warnings import warn_of_fit
 
 WORDS = {  # options of the command line
     "--covariance sandwich": "covariance='sandwich'",
@@ -92,7 +92,7 @@ def test_warnings_are_those_of_the_command_line(cli, tmp_path, kind, options, pa
         ("worse_than_constant", True, "worse than a constant model does: do not use it"),
         ("dispersion_floored", True, "hides the dispersion"),
         ("undercovers", True, "too short"),
-        ("mean_hidden", True, "even the mean"),
+        ("mean_masked", True, "even the mean"),
         ("separable", True, "separate"),
         ("eta_sd", 9.0, "standard deviation 9"),
         ("eta_sd", np.nan, "standard deviation nan"),
@@ -181,7 +181,7 @@ def test_plans_that_promise_nothing():
     X, _ = make_table("linear", n=300)
     with pytest.warns(UserWarning, match="no way of asking") as caught:
         plan = pb.plan(X, 2, epsilon=0.001, bounds=(-9, 9))
-    assert plan.hopeless
+    assert plan.no_better_than_mean
     assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="events are expected"):
         assert pb.plan(X, 2, family="logistic", mean=0.01).rare

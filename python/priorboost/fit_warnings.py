@@ -34,10 +34,10 @@ def warn_of_fit(
         b"bags='features'",
         b"covariance='sandwich'",
     )
-    caveats = (_library.Caveat * _library.MOST_CAVEATS)()
-    for caveat in caveats[: lib.caveats(caveats, fitted)]:
-        kind = ConvergenceWarning if caveat.kind <= _library.UNUSABLE else UserWarning
-        warnings.warn(caveat.text.decode("utf-8", "replace"), kind, stacklevel=3)
+    found = (_library.FitWarning * _library.MOST_WARNINGS)()
+    for warning in found[: lib.warnings(found, fitted)]:
+        kind = ConvergenceWarning if warning.kind <= _library.UNUSABLE else UserWarning
+        warnings.warn(warning.text.decode("utf-8", "replace"), kind, stacklevel=3)
 
 
 def warn_of_seed(name: str = "random_state") -> None:
