@@ -67,6 +67,12 @@ pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report,
 pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report,
                                      const pboost_coef *coef, pboost_error *err);
 
+/* Its steps: sets parameter, point and phi; residuals at the point; what the report says. */
+void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef);
+void pboost_aggregate_set_residuals(aggregate_fit *fit);
+void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit,
+                             const levenberg_report *last);
+
 /* (n+1) x (n+1) in the units of x. */
 pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit,
                                           pboost_error *err);
