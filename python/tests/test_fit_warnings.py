@@ -174,6 +174,7 @@ def test_single_rows_are_labels():
     del means[0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "answers has the mean of each bag, but not the number")
         pb.PriorBoostRegressor().fit(X, bag=bag, answers=means)
 
 
