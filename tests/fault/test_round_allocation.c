@@ -4,6 +4,7 @@
 #include "testing.h"
 
 #include "fault/inject.h"
+#include "train/glm.h"
 
 enum { SLICE = 512, FEATURES = 3, MIN_BAG = 4, ROUNDS = 12, ROWS = SLICE * ROUNDS };
 
