@@ -15,6 +15,7 @@
 
 #include "bags/partition.h"
 #include "bags/sort.h"
+#include "train/glm.h"
 
 enum { FEATURES = 8 };
 

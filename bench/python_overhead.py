@@ -3,13 +3,13 @@
 The overhead is what ``model.fit(X, y)`` takes more than the training itself in C:
 
     median of fit(X, y)
-    - (median of pboost_run_simulate and pboost_run_close, on arguments that are ready
-       - what two empty calls through ctypes take)
+    - (median of pboost_simulate, on arguments that are ready
+       - what an empty call through ctypes takes)
 
 for a PriorBoostRegressor(min_bag=16, method="paper", rounds=T) that was made and fitted before, X a
 float64 array.
-So it holds the checks of X, y and the parameters, all that ctypes does, the copies of path, history
-and report, and the look for warnings.  Both sides take turns in one process, so that they meet the
+So it holds the checks of X, y and the parameters, all that ctypes does, and the copies of path,
+history and report.  Both sides take turns in one process, so that they meet the
 same caches and the same noise.  `overhead_calm_us` is the same with the twentieth part of the times
 that is fastest instead of the median: where it is much less, others were using the machine.
 
@@ -48,16 +48,14 @@ def bare(X, y, model):
     labels = _library.address(y)
 
     def run():
-        run, error = _library.Run(), _library.Error()
-        status = lib.run_simulate(run, x, labels, None, None, how, error)
+        outcome, error = _library.Outcome(), _library.Error()
+        status = lib.simulate(outcome, x, labels, None, None, how, error)
         assert status == 0, error.message
-        lib.run_close(run)
 
     return run
 
 
-def two_calls():
-    lib.version()
+def empty_call():
     lib.version()
 
 
@@ -71,7 +69,7 @@ def overhead(repeats: int) -> list[dict]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4096, 8))
     y = X @ rng.normal(size=8) + 0.1 * rng.normal(size=4096)
-    calls = statistics.median(microseconds(two_calls) for _ in range(1000))
+    calls = statistics.median(microseconds(empty_call) for _ in range(1000))
     rows = []
     for rounds in (1, 16):
         model = pb.PriorBoostRegressor(min_bag=16, method="paper", rounds=rounds)

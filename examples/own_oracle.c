@@ -78,17 +78,13 @@ int main(void)
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     fit.family = PBOOST_LOGISTIC;
     fit.estimator = PBOOST_AGGREGATE;
-    pboost_glm *glm;
-    check(pboost_glm_create(&glm, &features, NULL, NULL, &fit, &err), &err);
-    pboost_learner learner = pboost_glm_learner(glm);
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     options.bags = PBOOST_BAGS_FEATURES;
-    options.x = &features;
-    pboost_trainer *trainer;
-    check(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &options, &err), &err);
-    check(pboost_trainer_run(trainer, &err), &err);
+    pboost_run run;
+    check(pboost_run_open(&run, &features, NULL, NULL, &oracle, &fit, &options, &err), &err);
+    check(pboost_run_rounds(&run, options.rounds, &err), &err);
     for (size_t j = 0; j < FEATURES; j++)
-        printf("weight %zu: %6.3f, truly %6.3f\n", j, pboost_glm_coef(glm)->theta[j], theta[j]);
+        printf("weight %zu: %6.3f, truly %6.3f\n", j, run.coef->theta[j], theta[j]);
 
     /* Nobody is asked about twice. */
     size_t row[MIN_BAG], start[] = {0, MIN_BAG};
@@ -98,7 +94,6 @@ int main(void)
     pboost_status refused = ask(&clinic, 2, &again, &answer, &err);
     printf("asked again: %s\n", err.message);
 
-    pboost_trainer_free(trainer);
-    pboost_glm_free(glm);
+    pboost_run_close(&run);
     return refused == PBOOST_REFUSED && clinic.answers > 0 ? 0 : 1;
 }

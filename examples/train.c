@@ -35,29 +35,24 @@ int main(void)
     check(pboost_memory_oracle_create(&holder, y, ROWS, &rules, NULL, &err), &err);
     pboost_oracle oracle = pboost_memory_oracle_interface(holder);
 
-    /* The learner: a linear model, and the trainer that chooses the bags. */
+    /* The learner: how answers become a linear model, and which bags it asks for. */
     pboost_matrix features = pboost_matrix_f64(x, ROWS, FEATURES);
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
-    pboost_glm *glm;
-    check(pboost_glm_create(&glm, &features, NULL, NULL, &fit, &err), &err);
-    pboost_learner learner = pboost_glm_learner(glm);
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     options.rounds = 32;
-    pboost_trainer *trainer;
-    check(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &options, &err), &err);
-    check(pboost_trainer_run(trainer, &err), &err);
+    pboost_run run;
+    check(pboost_run_open(&run, &features, NULL, NULL, &oracle, &fit, &options, &err), &err);
+    check(pboost_run_rounds(&run, options.rounds, &err), &err);
 
     /* How good is it on rows whose labels we have? */
     pboost_matrix test = pboost_matrix_f64(test_x, TEST_ROWS, FEATURES);
     pboost_samples samples = {&test, NULL, TEST_ROWS, test_y, NULL, NULL};
     pboost_evaluation evaluation;
-    check(pboost_evaluate(&evaluation, PBOOST_LINEAR, &samples, pboost_glm_coef(glm), 0, &err),
-          &err);
+    check(pboost_evaluate(&evaluation, PBOOST_LINEAR, &samples, run.coef, 0, &err), &err);
     for (size_t i = 0; i < evaluation.n_measures; i++)
         printf("%-6s %.5f\n", evaluation.measure[i].name, evaluation.measure[i].value);
 
-    pboost_trainer_free(trainer);
-    pboost_glm_free(glm);
+    pboost_run_close(&run);
     pboost_memory_oracle_free(holder);
     return evaluation.measure[0].value < 0.02 ? 0 : 1;
 }

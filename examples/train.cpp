@@ -8,7 +8,8 @@
 
 #include <priorboost/priorboost.h>
 
-namespace {
+namespace
+{
 
 // Throws what the library says.
 template <typename Call> void check(Call &&call)
@@ -19,13 +20,27 @@ template <typename Call> void check(Call &&call)
 }
 
 template <typename T, void (*release)(T *)> struct Releaser {
-    void operator()(T *object) const { release(object); }
+    void operator()(T *object) const
+    {
+        release(object);
+    }
 };
 template <typename T, void (*release)(T *)> using Owner = std::unique_ptr<T, Releaser<T, release>>;
 
 using Oracle = Owner<pboost_memory_oracle, pboost_memory_oracle_free>;
-using Glm = Owner<pboost_glm, pboost_glm_free>;
-using Trainer = Owner<pboost_trainer, pboost_trainer_free>;
+
+// A run is a plain struct; closing an empty one does nothing.
+struct Run : pboost_run {
+    Run() : pboost_run{}
+    {
+    }
+    Run(const Run &) = delete;
+    Run &operator=(const Run &) = delete;
+    ~Run()
+    {
+        pboost_run_close(this);
+    }
+};
 
 // Makes an object with create(T **, pboost_error *) and owns it.
 template <typename Owned, typename Create> Owned make(Create &&create)
@@ -59,21 +74,17 @@ double train()
     pboost_matrix table = pboost_matrix_f64(x.data(), rows, features);
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     fit.estimator = PBOOST_AGGREGATE;
-    auto glm = make<Glm>([&](pboost_glm **out, pboost_error *e) {
-        return pboost_glm_create(out, &table, nullptr, nullptr, &fit, e);
-    });
-    pboost_learner learner = pboost_glm_learner(glm.get());
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     options.bags = PBOOST_BAGS_FEATURES;
-    options.x = &table;
-    auto trainer = make<Trainer>([&](pboost_trainer **out, pboost_error *e) {
-        return pboost_trainer_create(out, rows, &oracle, &learner, &options, e);
+    Run run;
+    check([&](pboost_error *e) {
+        return pboost_run_open(&run, &table, nullptr, nullptr, &oracle, &fit, &options, e);
     });
-    check([&](pboost_error *e) { return pboost_trainer_run(trainer.get(), e); });
+    check([&](pboost_error *e) { return pboost_run_rounds(&run, options.rounds, e); });
 
     double worst = 0.0;
     for (std::size_t j = 0; j < features; j++) {
-        double weight = pboost_glm_coef(glm.get())->theta[j];
+        double weight = run.coef->theta[j];
         std::printf("weight %zu: %7.4f, truly %7.4f\n", j, weight, theta[j]);
         worst = std::max(worst, weight > theta[j] ? weight - theta[j] : theta[j] - weight);
     }

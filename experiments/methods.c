@@ -15,34 +15,26 @@ static pboost_status run_rules(double *loss, const problem *p, const method *how
     pboost_matrix x = pboost_matrix_f64(p->x, p->n, p->d);
     pboost_matrix test_x = pboost_matrix_f64(p->test_x, p->test_n, p->d);
     pboost_samples test = {.x = &test_x, .n = p->test_n, .target = p->test_y};
-    pboost_memory_oracle_options held = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
-    pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
-    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
-    pboost_memory_oracle *holder = NULL;
-    pboost_trainer *trainer = NULL;
-    pboost_glm *glm = NULL;
-
-    held.simulated = held.clamp = true;
-    held.seed = options.seed = p->seed;
-    TRY(pboost_memory_oracle_create(&holder, label, p->n, rules, &held, err));
-    fit.family = p->family;
-    fit.estimator = how->estimator;
-    TRY(pboost_glm_create(&glm, &x, NULL, NULL, &fit, err));
-    pboost_oracle oracle = pboost_memory_oracle_interface(holder);
-    pboost_learner learner = pboost_glm_learner(glm);
-    options.algorithm = how->algorithm;
-    options.bags = how->bags;
-    options.rounds =
+    pboost_simulation s = PBOOST_SIMULATION_INIT;
+    pboost_outcome out = {0};
+    size_t rounds =
         how->rounds > 0 ? how->rounds : pboost_rounds_default(p->n, p->d, rules->min_bag);
-    options.x = &x;
-    options.family = p->family;
-    TRY(pboost_trainer_create(&trainer, p->n, &oracle, &learner, &options, err));
-    TRY(pboost_trainer_run(trainer, err));
-    TRY(pboost_losses(loss, p->family, &test, pboost_glm_coef(glm), 1, 0, err));
+
+    s.rules = *rules;
+    s.holder.simulated = s.holder.clamp = true;
+    s.holder.seed = s.trainer.seed = p->seed;
+    s.fit.family = s.trainer.family = p->family;
+    s.fit.estimator = how->estimator;
+    s.trainer.algorithm = how->algorithm;
+    s.trainer.bags = how->bags;
+    s.trainer.rounds = rounds;
+    NEED(out.path = pboost_alloc(rounds * (p->d + 1), sizeof *out.path), err);
+    TRY(pboost_simulate(&out, &x, label, NULL, NULL, &s, err));
+    double *last = out.path + (rounds - 1) * (p->d + 1);
+    pboost_coef coef = {p->d, last, last[p->d]};
+    TRY(pboost_losses(loss, p->family, &test, &coef, 1, 0, err));
 done:
-    pboost_trainer_free(trainer);
-    pboost_glm_free(glm);
-    pboost_memory_oracle_free(holder);
+    free(out.path);
     return st;
 }
 

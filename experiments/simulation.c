@@ -145,36 +145,31 @@ static pboost_status run(outcome *out, const simulation *s, const manner *how,
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     pboost_memory_oracle *holder = NULL;
-    pboost_trainer *trainer = NULL;
-    pboost_glm *glm = NULL;
+    pboost_run training = {0};
 
     held.simulated = held.clamp = true;
     held.seed = options.seed = s->setting->seed;
     TRY(pboost_memory_oracle_create(&holder, s->y, s->setting->n, rules, &held, err));
     fit.family = options.family = s->setting->family;
     fit.estimator = how->estimator;
-    TRY(pboost_glm_create(&glm, &s->matrix, NULL, NULL, &fit, err));
     pboost_oracle oracle = pboost_memory_oracle_interface(holder);
-    pboost_learner learner = pboost_glm_learner(glm);
     options.algorithm = how->algorithm;
     options.bags = how->bags;
     options.rounds = how->rounds;
     options.bag_size = how->bag_size;
     options.schedule = choice != NULL ? choice->schedule : PBOOST_EQUAL;
-    options.x = &s->matrix;
     options.threads = 1;
-    TRY(pboost_trainer_create(&trainer, s->setting->n, &oracle, &learner, &options, err));
+    TRY(pboost_run_open(&training, &s->matrix, NULL, NULL, &oracle, &fit, &options, err));
     if (choice != NULL) {
         pboost_plan_options plan = plan_options(s);
-        TRY(pboost_trainer_step(trainer, err));
-        TRY(pboost_choice_revise(choice, trainer, &s->matrix, NULL, pboost_glm_coef(glm), &plan,
+        TRY(pboost_run_rounds(&training, 1, err));
+        TRY(pboost_choice_revise(choice, training.trainer, &s->matrix, NULL, training.coef, &plan,
                                  err));
     }
-    TRY(pboost_trainer_run(trainer, err));
-    *out = judge(s, pboost_glm_coef(glm));
+    TRY(pboost_run_rounds(&training, options.rounds, err));
+    *out = judge(s, training.coef);
 done:
-    pboost_trainer_free(trainer);
-    pboost_glm_free(glm);
+    pboost_run_close(&training);
     pboost_memory_oracle_free(holder);
     return st;
 }

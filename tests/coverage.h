@@ -10,6 +10,8 @@
 
 #include <priorboost/core.h>
 
+#include "train/glm.h"
+
 typedef struct {
     pboost_family family;
     size_t rows, features, min_bag, rounds;

@@ -496,21 +496,6 @@ PBOOST_API const char *pboost_estimator_name(pboost_estimator estimator);
 PBOOST_API pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name,
                                                 pboost_error *err);
 
-/* The generalised linear model as a learner. */
-typedef struct pboost_glm pboost_glm;
-
-/* x, weight and offset (by row, NULL for none) are borrowed.  Options that contradict themselves and
- * values that are not finite are refused here, before any label is spent. */
-PBOOST_API pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x,
-                                           const double *weight, const double *offset,
-                                           const pboost_fit_options *options, pboost_error *err);
-PBOOST_API void pboost_glm_free(pboost_glm *glm);
-PBOOST_API pboost_learner pboost_glm_learner(pboost_glm *glm);
-PBOOST_API const pboost_coef *pboost_glm_coef(const pboost_glm *glm);
-PBOOST_API const pboost_fit_report *pboost_glm_report(const pboost_glm *glm);
-/* (n+1) x (n+1), the intercept last; NULL where the estimator has none. */
-PBOOST_API const double *pboost_glm_covariance(const pboost_glm *glm);
-
 /* ---- Trainer --------------------------------------------------------------------------------- */
 
 typedef enum pboost_algorithm {
@@ -622,18 +607,19 @@ PBOOST_API const pboost_answers *pboost_trainer_answers(const pboost_trainer *tr
 
 /* A model and its trainer, and what their rounds have given so far. */
 typedef struct pboost_run {
-    pboost_glm *glm;
+    struct pboost_glm *glm; /* the model, a learner */
     pboost_trainer *trainer;
     size_t rounds; /* T */
     double *path;  /* by round: theta and, last, the intercept */
     const pboost_coef *coef;
     const pboost_round *history;
     const pboost_fit_report *report; /* of the last fit */
-    const double *covariance;        /* of the last fit, as pboost_glm_covariance */
+    const double *covariance;        /* (n+1) x (n+1), the intercept last; NULL: none */
 } pboost_run;
 
-/* Everything is borrowed.  options->x is not looked at: x is what bags are made from.  After a failure
- * the run is closed. */
+/* x, weight and offset (by row, NULL for none) and the oracle are borrowed.  Options that contradict
+ * themselves and values that are not finite are refused here, before any label is spent.  options->x
+ * is not looked at: x is what bags are made from.  After a failure the run is closed. */
 PBOOST_API pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x,
                                          const double *weight, const double *offset,
                                          const pboost_oracle *oracle, const pboost_fit_options *fit,
@@ -657,24 +643,17 @@ typedef struct pboost_simulation {
             PBOOST_TRAINER_OPTIONS_INIT                                                            \
     }
 
-/* Opens a run on labels in hand, by row of x, and goes through all its rounds.  After a failure the
- * run is closed and the call may be repeated. */
-PBOOST_API pboost_status pboost_run_simulate(pboost_run *out, const pboost_matrix *x,
-                                             const double *label, const double *weight,
-                                             const double *offset,
-                                             const pboost_simulation *simulation,
-                                             pboost_error *err);
-
-/* What training gave, in memory of the caller's: nothing is left to close. */
+/* What training gave, in memory of the caller's: nothing is left to close.  NULL: not wanted. */
 typedef struct pboost_outcome {
     pboost_fit_report *report; /* of the last fit */
     pboost_round *history;     /* by round */
     double *path;              /* by round: cols + 1 entries, the intercept last */
-    double *covariance; /* (cols+1) x (cols+1), left alone where the estimator has none; or NULL */
-    size_t warnings;    /* how many pboost_warnings tells of the last fit */
+    double *covariance;        /* (cols+1) x (cols+1), left alone where the estimator has none */
+    size_t warnings;           /* how many pboost_warnings tells of the last fit */
 } pboost_outcome;
 
-/* As pboost_run_simulate, in one call; on failure *out and what it points to are as they were. */
+/* Trains on labels in hand, by row of x, through all rounds.  After a failure *out and what it points
+ * to are as they were, and the call may be repeated. */
 PBOOST_API pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x,
                                          const double *label, const double *weight,
                                          const double *offset, const pboost_simulation *simulation,

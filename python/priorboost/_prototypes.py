@@ -112,7 +112,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
-    "run_simulate": (None, [POINTER(Run), *_TRAINING]),
     "run_close": (c_void_p, [POINTER(Run)]),
     "simulate": (None, [POINTER(Outcome), *_TRAINING]),
     "warnings": (c_size_t, [POINTER(FitWarning), POINTER(Fitted)]),

@@ -10,6 +10,7 @@
 #include <jansson.h>
 
 #include <priorboost/priorboost.h>
+#include <report_json.h>
 
 #include "try.h"
 
@@ -147,22 +148,10 @@ void cli_progress_left(const cli_context *cli, const char *what, double done, do
 /* Set once the user asked to stop (SIGINT, SIGTERM). */
 bool cli_interrupted(void);
 
-#define CLI_Z95 1.959963984540054 /* half an interval of 95 %, in standard errors */
-
 double cli_seconds(void); /* of a monotonic clock */
 
 /* One JSON object on stdout; takes the reference.  NULL means it could not be built. */
-/* Before any JSON is made, and when an object is complete: fails where memory was missing for it. */
-void cli_json_begin(void);
-pboost_status cli_json_check(const json_t *object, pboost_error *err);
 pboost_status cli_print_json(json_t *object, pboost_error *err);
-json_t *cli_json_number(double value); /* null where not finite */
-json_t *cli_json_numbers(const double *value, size_t n);
-json_t *cli_json_text(const char *text); /* null for NULL */
-json_t *cli_json_epsilon(pboost_rational epsilon);
-
-/* Whether a file of this name is to be a chart alone, rather than a page. */
-bool cli_names_svg(const char *path);
 
 /* Flushes stdout; an error such as a full disk is one. */
 pboost_status cli_flush(pboost_error *err);

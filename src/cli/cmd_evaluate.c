@@ -30,7 +30,7 @@ static pboost_status print_evaluation(cli_context *cli, const pboost_evaluation 
     json_t *report = json_pack("{s:I, s:s}", "rows", (json_int_t)e->rows, "family",
                                pboost_family_name(model->family));
     for (size_t i = 0; report != NULL && i < e->n_measures; i++)
-        json_object_set_new(report, e->measure[i].name, cli_json_number(e->measure[i].value));
+        json_object_set_new(report, e->measure[i].name, report_json_number(e->measure[i].value));
     return cli_print_json(report, err);
 }
 

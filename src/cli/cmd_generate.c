@@ -118,7 +118,7 @@ static json_t *describe(const arguments *a, const double *theta)
                      "test_rows", (json_int_t)a->test_rows, "features",
                      (json_int_t)a->synthetic.features, "noise", a->synthetic.noise, "round_labels",
                      (int)a->synthetic.round_labels, "seed", (json_int_t)a->synthetic.seed, "theta",
-                     cli_json_numbers(theta, a->synthetic.features), "norm2", norm2);
+                     report_json_numbers(theta, a->synthetic.features), "norm2", norm2);
 }
 
 static pboost_status write_truth(const arguments *a, const double *theta, pboost_error *err)

@@ -132,9 +132,9 @@ static json_t *describe_point(const pboost_plan_point *p)
     return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:s}", "estimator",
                      pboost_estimator_name(p->estimator), "bags", pboost_strategy_name(p->bags),
                      "rounds", (json_int_t)p->rounds, "bag_size", (json_int_t)p->bag_size, "n_bags",
-                     (json_int_t)p->n_bags, "epsilon", cli_json_epsilon(p->epsilon), "excess",
-                     cli_json_number(p->excess), "cautious", cli_json_number(p->cautious),
-                     "standard_error", cli_json_number(p->se), "forecast",
+                     (json_int_t)p->n_bags, "epsilon", report_json_epsilon(p->epsilon), "excess",
+                     report_json_number(p->excess), "cautious", report_json_number(p->cautious),
+                     "standard_error", report_json_number(p->se), "forecast",
                      plan_basis_name(p->forecast));
 }
 
@@ -154,13 +154,13 @@ static pboost_status print_json(const plan_arguments *a, const pboost_plan *plan
             "rows", (json_int_t)plan->rows, "sample_rows", (json_int_t)plan->sample_rows, "best",
             (json_int_t)plan->best, "recommended", describe_point(&plan->point[plan->best]),
             "points", points, "columns", columns, "standard_errors",
-            cli_json_numbers(plan->se, plan->n_columns), "all_labels",
-            cli_json_number(plan->all_labels), "constant", cli_json_number(plan->constant),
-            "dispersion", cli_json_number(plan->dispersion), "model_error",
-            cli_json_number(plan->model_error), "mean", cli_json_number(plan->mean),
+            report_json_numbers(plan->se, plan->n_columns), "all_labels",
+            report_json_number(plan->all_labels), "constant", report_json_number(plan->constant),
+            "dispersion", report_json_number(plan->dispersion), "model_error",
+            report_json_number(plan->model_error), "mean", report_json_number(plan->mean),
             "assumed_effect", (int)plan->default_coef, "assumed_dispersion",
             (int)plan->default_dispersion, "no_better_than_mean", (int)plan->no_better_than_mean,
-            "rare", (int)plan->rare, "events", cli_json_number(plan->events), "reason",
+            "rare", (int)plan->rare, "events", report_json_number(plan->events), "reason",
             plan->reason, "version", pboost_version()),
         err);
 }

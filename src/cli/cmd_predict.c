@@ -91,16 +91,17 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
         TRY(write_csv(a->out != NULL ? a->out : "-", table, a->id, &p, err));
     if (cli->json) {
         size_t n = pboost_table_rows(table);
-        json_t *report = json_pack("{s:I, s:s, s:o}", "rows", (json_int_t)n, "family",
-                                   pboost_family_name(model->family), "out", cli_json_text(a->out));
+        json_t *report =
+            json_pack("{s:I, s:s, s:o}", "rows", (json_int_t)n, "family",
+                      pboost_family_name(model->family), "out", report_json_text(a->out));
         if (report != NULL && a->out == NULL)
-            json_object_set_new(report, "prediction", cli_json_numbers(p.mean, n));
+            json_object_set_new(report, "prediction", report_json_numbers(p.mean, n));
         if (report != NULL && a->out == NULL && a->interval) {
-            json_object_set_new(report, "lower", cli_json_numbers(p.lower, n));
-            json_object_set_new(report, "upper", cli_json_numbers(p.upper, n));
+            json_object_set_new(report, "lower", report_json_numbers(p.lower, n));
+            json_object_set_new(report, "upper", report_json_numbers(p.upper, n));
         }
         if (report != NULL && a->interval)
-            json_object_set_new(report, "level", cli_json_number(a->level));
+            json_object_set_new(report, "level", report_json_number(a->level));
         TRY(cli_print_json(report, err));
     }
 done:

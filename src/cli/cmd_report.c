@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli.h"
 #include "run_chart.h"
 
 enum { MAX_RUNS = 32 };
@@ -35,7 +36,7 @@ static pboost_status write_runs(FILE *out, const char *path, const run_record *r
     pboost_status st = PBOOST_OK;
     run_chart chart = {0};
 
-    if (!cli_names_svg(path))
+    if (!chart_names_svg(path))
         return run_write_page(out, runs, n, err);
     TRY(run_chart_make(&chart, runs, n, err));
     if (chart.panel.n_series == 0)
@@ -57,10 +58,11 @@ static pboost_status print_json(const run_record *runs, size_t n, const char *ou
 {
     json_t *array = json_array();
     for (size_t i = 0; array != NULL && i < n; i++)
-        json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:o}", "name", runs[i].name,
-                                               "family", pboost_family_name(runs[i].model.family),
-                                               "rounds", (json_int_t)run_rounds(&runs[i]),
-                                               "test_loss", cli_json_number(run_loss(&runs[i]))));
+        json_array_append_new(array,
+                              json_pack("{s:s, s:s, s:I, s:o}", "name", runs[i].name, "family",
+                                        pboost_family_name(runs[i].model.family), "rounds",
+                                        (json_int_t)run_rounds(&runs[i]), "test_loss",
+                                        report_json_number(run_loss(&runs[i]))));
     return cli_print_json(json_pack("{s:o, s:s}", "runs", array, "out", out), err);
 }
 

@@ -201,15 +201,53 @@ done:
     return st;
 }
 
+/* If the fit is refused, there is no model and the error says why. */
+static pboost_status tell_result(cli_context *cli, const train_arguments *a,
+                                 const train_description *d, pboost_error *err)
+{
+    const train_result *result = d->result;
+
+    for (size_t i = 0; (result->usable || a->force) && i < result->n_warnings; i++)
+        cli_note(cli, "warning: %s", result->warning[i].text);
+    if (cli->json)
+        return cli_print_json(train_json(d), err);
+    if (cli->quiet)
+        return PBOOST_OK;
+    train_print(stdout, d);
+    return cli_flush(err);
+}
+
+static train_description describe(const train_arguments *a, const train_data *data,
+                                  const train_result *result)
+{
+    return (train_description){.result = result,
+                               .family = a->family,
+                               .automatic = a->automatic,
+                               .intercept = !a->no_intercept,
+                               .tested = a->test != NULL,
+                               .has_seed = a->has_seed,
+                               .seed = a->seed,
+                               .rows = data->rows,
+                               .encoding = &data->encoding,
+                               .scale = data->scale,
+                               .label = a->label,
+                               .positive = a->positive,
+                               .offset = a->offset,
+                               .oracle = a->oracle,
+                               .leaves_out = a->oracle != NULL || a->unit != NULL,
+                               .out = result->usable || a->force ? a->out : NULL};
+}
+
 /* The last fit is not to be used: nothing is written, and the answers stay where they are. */
-static pboost_status refuse_fit(cli_context *cli, const train_arguments *a, const train_data *data,
-                                const train_result *result, const char *checkpoint,
+static pboost_status refuse_fit(cli_context *cli, const train_arguments *a,
+                                const train_description *d, const char *checkpoint,
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    const train_result *result = d->result;
 
     if (cli->json)
-        TRY(train_print_json(cli, a, data, result, err));
+        TRY(tell_result(cli, a, d, err));
     if (checkpoint != NULL)
         FAIL(err, PBOOST_UNUSABLE,
              "no model is written: %.200s (the answers are in %.200s; --resume --force writes the "
@@ -255,20 +293,20 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     if (a->test != NULL)
         TRY(train_test_losses(&result, a, &data, err));
     result.seconds = cli_seconds() - began;
+    const train_description told = describe(a, &data, &result);
     if (!result.usable && !a->force)
-        TRY(refuse_fit(cli, a, &data, &result, train_remote_checkpoint(oracle.remote), err));
+        TRY(refuse_fit(cli, a, &told, train_remote_checkpoint(oracle.remote), err));
     if (output != NULL) {
-        st = train_write_model(output, a, &data, &result, err);
+        st = train_write_model(output, &told, err);
         output = NULL;
         TRY(st);
     }
     if (page != NULL) {
-        st = train_write_page(page, a, &data, &result, err);
+        st = train_write_page(page, &told, err);
         page = NULL;
         TRY(st);
     }
-    TRY(cli->json ? train_print_json(cli, a, &data, &result, err)
-                  : train_print(cli, a, &data, &result, err));
+    TRY(tell_result(cli, a, &told, err));
 done:
     train_remote_end(oracle.remote, st);
     pboost_output_discard(output);

@@ -100,12 +100,6 @@ bool cli_interrupted(void)
     return atomic_load(&interrupted);
 }
 
-bool cli_names_svg(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".svg") == 0;
-}
-
 pboost_status cli_flush(pboost_error *err)
 {
     if (fflush(stdout) != 0 || ferror(stdout))
@@ -113,35 +107,11 @@ pboost_status cli_flush(pboost_error *err)
     return PBOOST_OK;
 }
 
-/* An object lacks the members that there was no memory for.  Reports have dozens of members; so it is
- * noted here that memory was missing, and asked once, when the object is complete. */
-static atomic_bool json_lacks_memory;
-
-static void *json_memory(size_t size)
-{
-    void *memory = malloc(size);
-    if (memory == NULL)
-        atomic_store(&json_lacks_memory, true);
-    return memory;
-}
-
-void cli_json_begin(void)
-{
-    json_set_alloc_funcs(json_memory, free);
-}
-
-pboost_status cli_json_check(const json_t *object, pboost_error *err)
-{
-    if (object == NULL || atomic_load(&json_lacks_memory))
-        return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
-    return PBOOST_OK;
-}
-
 pboost_status cli_print_json(json_t *object, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(cli_json_check(object, err));
+    TRY(report_json_check(object, err));
     if (json_dumpf(object, stdout, JSON_REAL_PRECISION(17) | JSON_COMPACT) != 0 ||
         fputc('\n', stdout) == EOF)
         FAIL(err, PBOOST_OUTPUT, "standard output: %s", strerror(errno));
@@ -149,31 +119,4 @@ pboost_status cli_print_json(json_t *object, pboost_error *err)
 done:
     json_decref(object);
     return st;
-}
-
-json_t *cli_json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-json_t *cli_json_numbers(const double *value, size_t n)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; array != NULL && i < n; i++) {
-        if (json_array_append_new(array, cli_json_number(value[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
-    }
-    return array;
-}
-
-json_t *cli_json_text(const char *text)
-{
-    return text != NULL ? json_string(text) : json_null();
-}
-
-json_t *cli_json_epsilon(pboost_rational epsilon)
-{
-    return cli_json_number(pboost_rational_value(epsilon));
 }

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "priorboost: command '%s' is unknown; see 'priorboost --help'\n", argv[1]);
         return pboost_status_describe(PBOOST_INVALID)->exit_code;
     }
-    cli_json_begin();
+    report_json_begin();
     cli_context cli = {.command = command->name};
     pboost_status status = command->run(&cli, argc - 1, argv + 1, &err);
     if (status != PBOOST_OK)

@@ -23,11 +23,11 @@ static pboost_status print_rules(cli_context *cli, const char *store,
     }
     return cli_print_json(json_pack("{s:s, s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I}", "store",
                                     store, "min_bag", (json_int_t)rules->rules.min_bag, "epsilon",
-                                    cli_json_epsilon(rules->rules.epsilon), "dp", !rules->no_noise,
-                                    "bounds", rules->rules.lower, rules->rules.upper, "step",
-                                    rules->rules.step, "unit", rules->units, "unit_rows",
-                                    (json_int_t)rules->unit_rows, "claim_seconds",
-                                    (json_int_t)rules->claim_seconds),
+                                    report_json_epsilon(rules->rules.epsilon), "dp",
+                                    !rules->no_noise, "bounds", rules->rules.lower,
+                                    rules->rules.upper, "step", rules->rules.step, "unit",
+                                    rules->units, "unit_rows", (json_int_t)rules->unit_rows,
+                                    "claim_seconds", (json_int_t)rules->claim_seconds),
                           err);
 }
 

@@ -81,7 +81,7 @@ static json_t *token_json(const pboost_token *t)
                      t->expires != 0 ? json_integer((json_int_t)t->expires) : json_null(),
                      "rows_used", (json_int_t)t->rows_used, "rows",
                      t->max_rows != 0 ? json_integer((json_int_t)t->max_rows) : json_null(),
-                     "scope", cli_json_text(t->scoped ? t->scope : NULL), "revoked", t->revoked);
+                     "scope", report_json_text(t->scoped ? t->scope : NULL), "revoked", t->revoked);
 }
 
 static pboost_status list(cli_context *cli, pboost_ledger *ledger, pboost_error *err)

@@ -22,7 +22,7 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
             json_pack("{s:s, s:{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I}, s:I, s:I, s:I, s:I,"
                       " s:I, s:I, s:I, s:s}",
                       "store", s->store, "rules", "min_bag", (json_int_t)r->min_bag, "epsilon",
-                      cli_json_epsilon(r->epsilon), "dp", !rules->no_noise, "bounds", r->lower,
+                      report_json_epsilon(r->epsilon), "dp", !rules->no_noise, "bounds", r->lower,
                       r->upper, "step", r->step, "unit", rules->units, "unit_rows",
                       (json_int_t)rules->unit_rows, "claim_seconds",
                       (json_int_t)rules->claim_seconds, "rows", (json_int_t)s->rows, "spent",
@@ -84,7 +84,7 @@ static pboost_status print_audit(const cli_context *cli, const pboost_audit *a, 
                       (json_int_t)a->rows, "bags", (json_int_t)a->bags, "sums", (json_int_t)a->sums,
                       "rows_imported", (json_int_t)a->rows_imported, "problems",
                       (json_int_t)a->problems, "first_problem",
-                      cli_json_text(a->problems > 0 ? a->first_problem : NULL)),
+                      report_json_text(a->problems > 0 ? a->first_problem : NULL)),
             err);
     printf(
         "%llu entries, %llu answers about %llu rows in %llu bags, %llu sums computed again: %s\n",
@@ -165,12 +165,12 @@ static bool print_entry(void *user, const pboost_ledger_entry *e)
     if (e->data_length <= 2048)
         hex(data, e->data, e->data_length);
     hex(seal, e->seal, 32);
-    return print_line(user,
-                      json_pack("{s:I, s:s, s:I, s:o, s:o, s:I, s:I, s:s, s:s, s:s}", "entry",
-                                (json_int_t)e->number, "kind", e->kind, "time", (json_int_t)e->time,
-                                "token", cli_json_text(e->token), "request_id",
-                                cli_json_text(e->request_id), "rows", (json_int_t)e->rows, "bags",
-                                (json_int_t)e->bags, "data", data, "head", e->head, "seal", seal));
+    return print_line(user, json_pack("{s:I, s:s, s:I, s:o, s:o, s:I, s:I, s:s, s:s, s:s}", "entry",
+                                      (json_int_t)e->number, "kind", e->kind, "time",
+                                      (json_int_t)e->time, "token", report_json_text(e->token),
+                                      "request_id", report_json_text(e->request_id), "rows",
+                                      (json_int_t)e->rows, "bags", (json_int_t)e->bags, "data",
+                                      data, "head", e->head, "seal", seal));
 }
 
 static bool print_claim(void *user, const char *id, uint64_t entry)

@@ -5,7 +5,7 @@
 #include <priorboost/ledger.h>
 
 #include "data.h"
-#include "plan_page.h"
+#include "train_result.h"
 
 /* The command line, read. */
 typedef struct train_arguments {
@@ -79,43 +79,6 @@ void train_data_unscale_covariance(double *covariance, const train_data *data);
 pboost_status train_bags_load(train_data *out, const pboost_table *table, const train_arguments *a,
                               pboost_error *err);
 
-/* The bags of a round. */
-typedef struct train_bags {
-    size_t smallest, largest;
-    double
-        spread; /* root mean square of predictions about their bag's mean, by the round's model */
-} train_bags;
-
-/* One line of the warnings of the fit or of the plan's. */
-#define TRAIN_MAX_WARNINGS (PBOOST_MAX_WARNINGS + PBOOST_MAX_PLAN_WARNINGS)
-typedef struct train_warning {
-    char text[300];
-} train_warning;
-
-/* What a run gave. */
-typedef struct train_result {
-    pboost_trainer_options options;
-    pboost_rules rules;
-    pboost_estimator estimator;
-    bool given; /* the bags were */
-    pboost_fit_options fit_options;
-    pboost_fixed fixed;                        /* what the command line says of how to ask */
-    double *covariance;                        /* in the units of the file; NULL: unknown */
-    double *bag_deviance, *bag_deviance_ahead; /* by round: after it, and predicted before it */
-    pboost_coef *path;                         /* by round, in the units of the file */
-    pboost_round *history;
-    train_bags *bags_asked; /* by round */
-    size_t rounds, rows_spent;
-    pboost_fit_report fit;
-    train_warning warning[TRAIN_MAX_WARNINGS]; /* what a reader of the result must know */
-    size_t n_warnings;
-    bool usable; /* the last fit; if it is not, the first warning says why */
-    bool simulated;
-    size_t unavailable, same_unit; /* rows left out */
-    double seconds;
-    pboost_choice choice; /* with method auto, but for given bags */
-} train_result;
-
 void train_result_free(train_result *result);
 
 /* Asks the oracle round by round; or, where bags and answers are given, fits them once. */
@@ -131,20 +94,9 @@ pboost_status train_test_losses(train_result *result, const train_arguments *a,
 /* Plans what the command line leaves open and sets options and estimator to what is recommended. */
 pboost_status train_auto_choose(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err);
-json_t *train_describe_plan(const train_result *result);
 /* After the first round: plans again with what it taught, if it was there for that. */
 pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
                                 const train_arguments *a, const train_data *data,
                                 const pboost_coef *coef, pboost_error *err);
-
-pboost_status train_print(cli_context *cli, const train_arguments *a, const train_data *data,
-                          const train_result *result, pboost_error *err);
-pboost_status train_print_json(cli_context *cli, const train_arguments *a, const train_data *data,
-                               const train_result *result, pboost_error *err);
-/* Into outputs that were opened before any label was spent; a page is that of 'priorboost report'. */
-pboost_status train_write_page(pboost_output *output, const train_arguments *a, train_data *data,
-                               const train_result *result, pboost_error *err);
-pboost_status train_write_model(pboost_output *output, const train_arguments *a, train_data *data,
-                                const train_result *result, pboost_error *err);
 
 #endif

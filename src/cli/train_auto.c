@@ -49,18 +49,3 @@ pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
 done:
     return st;
 }
-
-json_t *train_describe_plan(const train_result *r)
-{
-    const pboost_choice *choice = &r->choice;
-    const pboost_plan *plan = &choice->plan;
-    const pboost_plan_point *best = &plan->point[plan->best];
-    return json_pack(
-        "{s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:s}", "planned_bag_size",
-        (json_int_t)choice->planned_bag_size, "forecast_excess", cli_json_number(best->excess),
-        "forecast_cautious", cli_json_number(best->cautious), "forecast_all_labels",
-        cli_json_number(plan->all_labels), "forecast_constant", cli_json_number(plan->constant),
-        "learnt_dispersion", cli_json_number(choice->learnt.dispersion), "learnt_model_error",
-        cli_json_number(choice->learnt.model_error), "no_better_than_mean",
-        (int)plan->no_better_than_mean, "rare", (int)plan->rare, "reason", plan->reason);
-}

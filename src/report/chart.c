@@ -2,6 +2,7 @@
 #include "chart.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "assets.h"
 #include "panel.h"
@@ -99,4 +100,10 @@ void chart_write_svg(FILE *out, const chart_figure *figure)
     }
     add_legend(out, figure, &l, width - EDGE, legend_top);
     fputs("</svg>\n", out);
+}
+
+bool chart_names_svg(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".svg") == 0;
 }

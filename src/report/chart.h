@@ -83,4 +83,7 @@ typedef struct {
 /* A file of its own: one SVG, the panels side by side, at most three in a row. */
 void chart_write_svg(FILE *out, const chart_figure *figure);
 
+/* Whether a file of this name is to be a chart alone, rather than a page. */
+bool chart_names_svg(const char *path);
+
 #endif

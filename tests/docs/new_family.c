@@ -71,16 +71,17 @@ static void need_evaluation(pboost_family family, const pboost_matrix *features,
 }
 
 /* Intervals of the mean are ratings and hold the prediction. */
-static void need_intervals(pboost_family family, const pboost_matrix *features, const pboost_run *r)
+static void need_intervals(pboost_family family, const pboost_matrix *features,
+                           const pboost_coef *coef, const pboost_outcome *o)
 {
     pboost_samples samples = {.x = features, .n = ROWS};
     pboost_error err;
 
-    need(r->report->converged && !r->report->mean_masked, "the fit did not converge");
-    check(pboost_predict(mean, family, &samples, r->coef, 0, &err), &err);
-    check(pboost_predict_interval(lower, upper, family, &samples, r->coef, r->covariance, 0.95, 0,
-                                  &err),
-          &err);
+    need(o->report->converged && !o->report->mean_masked, "the fit did not converge");
+    check(pboost_predict(mean, family, &samples, coef, 0, &err), &err);
+    check(
+        pboost_predict_interval(lower, upper, family, &samples, coef, o->covariance, 0.95, 0, &err),
+        &err);
     for (size_t i = 0; i < ROWS; i++)
         need(0.0 <= lower[i] && lower[i] < mean[i] && mean[i] < upper[i] && upper[i] <= 4.0,
              "an interval does not hold its mean");
@@ -90,7 +91,10 @@ int main(void)
 {
     double theta[FEATURES];
     pboost_error err;
-    pboost_run run;
+    double path[ROUNDS * (FEATURES + 1)], covariance[(FEATURES + 1) * (FEATURES + 1)];
+    pboost_fit_report report;
+    pboost_outcome out = {.report = &report, .path = path, .covariance = covariance};
+    pboost_coef coef = {.n = FEATURES};
     pboost_simulation s = PBOOST_SIMULATION_INIT;
     pboost_matrix features = pboost_matrix_f64(x, ROWS, FEATURES);
 
@@ -102,18 +106,20 @@ int main(void)
     s.trainer.family = s.fit.family;
     s.trainer.algorithm = PBOOST_PBPREFIX;
     s.trainer.rounds = ROUNDS;
-    check(pboost_run_simulate(&run, &features, rating, NULL, NULL, &s, &err), &err);
-    need_close(run.coef, theta, 0.15);
-    need_evaluation(s.fit.family, &features, run.coef);
-    pboost_run_close(&run);
+    check(pboost_simulate(&out, &features, rating, NULL, NULL, &s, &err), &err);
+    coef.theta = path + (ROUNDS - 1) * (FEATURES + 1);
+    coef.intercept = coef.theta[FEATURES];
+    need_close(&coef, theta, 0.15);
+    need_evaluation(s.fit.family, &features, &coef);
 
     puts("the aggregate estimator");
     s.fit.estimator = PBOOST_AGGREGATE;
     s.trainer.bags = PBOOST_BAGS_FEATURES;
     s.trainer.rounds = 1;
-    check(pboost_run_simulate(&run, &features, rating, NULL, NULL, &s, &err), &err);
-    need_close(run.coef, theta, 0.05);
-    need_intervals(s.fit.family, &features, &run);
-    pboost_run_close(&run);
+    check(pboost_simulate(&out, &features, rating, NULL, NULL, &s, &err), &err);
+    coef.theta = path;
+    coef.intercept = path[FEATURES];
+    need_close(&coef, theta, 0.05);
+    need_intervals(s.fit.family, &features, &coef, &out);
     return 0;
 }

@@ -1,8 +1,10 @@
-/* What a round of training takes from the system: nothing.  Room for the whole log of answers and for
- * bags is made before the first round; what a fit needs is kept from the first one. */
+/* From the third round on, a round of training allocates nothing.  Room for the whole log of answers
+ * is made before the first round; memory for a fit is kept from the first round, memory for bags from
+ * the second, which is the first one with scores. */
 #include "testing.h"
 
 #include "fault/inject.h"
+#include "train/glm.h"
 
 enum { SLICE = 512, FEATURES = 3, MIN_BAG = 4, ROUNDS = 12, ROWS = SLICE * ROUNDS };
 
@@ -53,7 +55,7 @@ static void later_rounds_allocate_nothing(void **state)
     (void)state;
     for (pboost_family family = PBOOST_LINEAR; family <= PBOOST_POISSON; family++) {
         train(family);
-        for (size_t t = 1; t < ROUNDS; t++) {
+        for (size_t t = 2; t < ROUNDS; t++) {
             assert_int_equal(calls[t] - calls[t - 1], 0);
             assert_int_equal(bytes[t] - bytes[t - 1], 0);
         }

@@ -24,7 +24,8 @@ static pboost_status train(pboost_family family, pboost_error *err)
     pboost_matrix matrix = pboost_matrix_f64(x, ROWS, FEATURES);
     pboost_samples samples = {.x = &matrix, .n = ROWS, .target = y};
     pboost_simulation simulation = PBOOST_SIMULATION_INIT;
-    pboost_run run;
+    double path[ROUNDS * (FEATURES + 1)] = {0}, *last = path + (ROUNDS - 1) * (FEATURES + 1);
+    pboost_outcome out = {.path = path};
     pboost_evaluation evaluation;
     double loss;
     pboost_status st;
@@ -33,12 +34,12 @@ static pboost_status train(pboost_family family, pboost_error *err)
     simulation.fit.family = family;
     simulation.trainer.rounds = ROUNDS;
     simulation.trainer.threads = 1;
-    st = pboost_run_simulate(&run, &matrix, y, NULL, NULL, &simulation, err);
+    st = pboost_simulate(&out, &matrix, y, NULL, NULL, &simulation, err);
+    pboost_coef coef = {FEATURES, last, last[FEATURES]};
     if (st == PBOOST_OK)
-        st = pboost_losses(&loss, family, &samples, run.coef, 1, 1, err);
+        st = pboost_losses(&loss, family, &samples, &coef, 1, 1, err);
     if (st == PBOOST_OK)
-        st = pboost_evaluate(&evaluation, family, &samples, run.coef, 1, err);
-    pboost_run_close(&run);
+        st = pboost_evaluate(&evaluation, family, &samples, &coef, 1, err);
     return st;
 }
 

@@ -34,7 +34,4 @@ pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *tas
 pboost_status pboost_fit_judge(pboost_fit_report *report, const fit_task *task,
                                const pboost_coef *coef, pboost_error *err);
 
-/* The same of the learner's last fit, which was to these answers. */
-pboost_status pboost_glm_judge(pboost_glm *glm, const pboost_answers *answers, pboost_error *err);
-
 #endif

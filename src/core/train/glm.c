@@ -1,11 +1,13 @@
 /* The generalised linear model as a learner: scores rows with its coefficients and refits them on
  * the oracle's answers.  It sees labels only as answers. */
+#include "train/glm.h"
+
 #include <stdlib.h>
 
+#include "data/matrix.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/estimator.h"
 #include "fit/predict.h"
-#include "data/matrix.h"
 #include "try.h"
 
 struct pboost_glm {

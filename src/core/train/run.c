@@ -1,8 +1,8 @@
-/* Training a generalised linear model in three calls: what a front end does with a learner and a
- * trainer when it has no learner of its own. */
+/* Training a generalised linear model: round by round with any oracle, or in one call on labels in
+ * hand. */
 #include <string.h>
 
-#include "fit/estimator.h"
+#include "train/glm.h"
 #include "try.h"
 
 void pboost_run_close(pboost_run *run)
@@ -63,24 +63,21 @@ done:
     return st;
 }
 
-/* The oracle goes with its last answer: what is left of the run has no use for it. */
-pboost_status pboost_run_simulate(pboost_run *out, const pboost_matrix *x, const double *label,
-                                  const double *weight, const double *offset,
-                                  const pboost_simulation *s, pboost_error *err)
+static void copy_outcome(pboost_outcome *out, const pboost_run *run, const pboost_matrix *x,
+                         const pboost_fit_options *fit)
 {
-    pboost_status st = PBOOST_OK;
-    pboost_memory_oracle *labels = NULL;
+    size_t n = x->cols + 1;
 
-    *out = (pboost_run){0};
-    TRY(pboost_memory_oracle_create(&labels, label, x->rows, &s->rules, &s->holder, err));
-    pboost_oracle oracle = pboost_memory_oracle_interface(labels);
-    TRY(pboost_run_open(out, x, weight, offset, &oracle, &s->fit, &s->trainer, err));
-    TRY(pboost_run_rounds(out, s->trainer.rounds, err));
-done:
-    pboost_memory_oracle_free(labels);
-    if (st != PBOOST_OK)
-        pboost_run_close(out);
-    return st;
+    if (out->report != NULL)
+        *out->report = *run->report;
+    if (out->history != NULL)
+        memcpy(out->history, run->history, run->rounds * sizeof *run->history);
+    if (out->path != NULL)
+        memcpy(out->path, run->path, run->rounds * n * sizeof *run->path);
+    if (out->covariance != NULL && run->covariance != NULL)
+        memcpy(out->covariance, run->covariance, n * n * sizeof *run->covariance);
+    out->warnings = pboost_warnings(
+        NULL, &(pboost_fitted){.report = run->report, .options = fit, .x = x, .coef = run->coef});
 }
 
 pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x, const double *label,
@@ -88,18 +85,16 @@ pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x, const
                               const pboost_simulation *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_run run;
-    size_t n = x->cols + 1;
+    pboost_memory_oracle *labels = NULL;
+    pboost_run run = {0};
 
-    TRY(pboost_run_simulate(&run, x, label, weight, offset, s, err));
-    *out->report = *run.report;
-    memcpy(out->history, run.history, run.rounds * sizeof *run.history);
-    memcpy(out->path, run.path, run.rounds * n * sizeof *run.path);
-    if (out->covariance != NULL && run.covariance != NULL)
-        memcpy(out->covariance, run.covariance, n * n * sizeof *run.covariance);
-    out->warnings = pboost_warnings(
-        NULL, &(pboost_fitted){.report = run.report, .options = &s->fit, .x = x, .coef = run.coef});
+    TRY(pboost_memory_oracle_create(&labels, label, x->rows, &s->rules, &s->holder, err));
+    pboost_oracle oracle = pboost_memory_oracle_interface(labels);
+    TRY(pboost_run_open(&run, x, weight, offset, &oracle, &s->fit, &s->trainer, err));
+    TRY(pboost_run_rounds(&run, s->trainer.rounds, err));
+    copy_outcome(out, &run, x, &s->fit);
 done:
     pboost_run_close(&run);
+    pboost_memory_oracle_free(labels);
     return st;
 }

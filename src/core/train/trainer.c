@@ -380,23 +380,6 @@ static size_t longest_slice(const size_t *start, size_t rounds)
     return longest;
 }
 
-/* Bags of the longest slice, made for nothing but their memory, which the workspace keeps: the first
- * round has no scores and would leave it to the second to take it.  Falling scores are as far from
- * order as any. */
-static pboost_status make_room(pboost_trainer *t, size_t rows, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_bags bags = {0};
-
-    for (size_t i = 0; i < rows; i++)
-        t->score[i] = -(double)i;
-    TRY(pboost_bags_optimal_in(&t->work, &bags, t->score, rows, t->options.bag_size,
-                               t->options.threads, err));
-done:
-    pboost_bags_release(&t->work, &bags);
-    return st;
-}
-
 pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pboost_oracle *oracle,
                                     const pboost_learner *learner,
                                     const pboost_trainer_options *options, pboost_error *err)
@@ -422,12 +405,9 @@ pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pbo
                                t->options.bag_size, err));
     NEED(t->history = pboost_alloc(rounds, sizeof *t->history), err);
     NEED(t->order = pboost_alloc_large(rows, sizeof *t->order), err);
-    size_t longest = longest_slice(t->slice_start, rounds);
-    NEED(t->score = pboost_alloc(longest, sizeof *t->score), err);
+    NEED(t->score = pboost_alloc(longest_slice(t->slice_start, rounds), sizeof *t->score), err);
     TRY(pboost_answers_reserve(&t->answers, rounds, rows / t->options.bag_size, rows, err));
     TRY(shuffle_rows(t->order, rows, &t->options, err));
-    if (rounds > 1 && t->options.bags == PBOOST_BAGS_PRIOR)
-        TRY(make_room(t, longest, err));
     *out = t;
     t = NULL;
 done:

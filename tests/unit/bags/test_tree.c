@@ -3,6 +3,7 @@
 
 #include "bags/tree_node.h"
 #include "base/rng.h"
+#include "train/glm.h"
 
 static double uniform(uint64_t *state)
 {

@@ -2,6 +2,8 @@
  * them, deviance, intervals and the log of answers. */
 #include "answers_support.h"
 
+#include "train/glm.h"
+
 /* ---- The comparisons ------------------------------------------------------------------------- */
 
 static void rho_one_is_the_event_level_fit(void **state)

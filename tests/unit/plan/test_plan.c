@@ -1,6 +1,8 @@
 /* The planner: information, forecasts against simulation, recommendations and warnings. */
 #include "testing.h"
 
+#include "train/glm.h"
+
 #define FEATURES 4
 
 typedef struct {

@@ -2,6 +2,8 @@
  * every point where it looks, with nothing asked that need not be. */
 #include "testing.h"
 
+#include "train/glm.h"
+
 enum { ROWS = 3000, FEATURES = 3, MIN_BAG = 5, ROUNDS = 3 };
 
 /* ---- A table, its oracle, and someone who watches -------------------------------------------- */
@@ -126,28 +128,28 @@ static void a_simulation_is_a_run(void **state)
     (void)state;
     table t;
     pboost_error err;
-    pboost_run by_hand, run;
+    pboost_run by_hand;
+    double path[ROUNDS * (FEATURES + 1)], before;
+    pboost_outcome out = {.path = path};
 
     table_open(&t, PBOOST_POISSON);
     pboost_simulation simulation = {t.oracle.rules, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, t.fit,
                                     t.options};
     assert_ok(open(&by_hand, &t, &err), err);
     assert_ok(pboost_run_rounds(&by_hand, SIZE_MAX, &err), err);
-    assert_ok(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
-    assert_true(pboost_trainer_done(run.trainer));
-    assert_memory_equal(run.path, by_hand.path, ROUNDS * (FEATURES + 1) * sizeof(double));
-    pboost_run_close(&run);
+    assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+    assert_memory_equal(path, by_hand.path, sizeof path);
+    path[0] = before = 77.0;
     simulation.rules.min_bag = ROWS; /* more than a slice has */
-    assert_fails(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err),
+    assert_fails(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err),
                  PBOOST_BAD_DATA, err, "rounds");
-    assert_null(run.trainer);
     t.cancel.user = &t;
     simulation.rules.min_bag = MIN_BAG;
-    simulation.trainer.cancel = &t.cancel; /* stopped after a round: what it gave is gone, too */
+    simulation.trainer.cancel = &t.cancel; /* stopped after a round: nothing is written */
     t.patience = 1;
-    assert_fails(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err),
+    assert_fails(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err),
                  PBOOST_CANCELLED, err, "stopped");
-    assert_null(run.path);
+    assert_true(path[0] == before);
     pboost_run_close(&by_hand);
     table_close(&t);
 }
@@ -179,9 +181,13 @@ static void an_outcome_is_that_of_a_run(void **state)
     simulation.rules.min_bag = MIN_BAG;
     for (int aggregate = 0; aggregate < 2; aggregate++) {
         double before = covariance[0];
+        table_close(&t); /* whose labels the last run spent */
+        table_open(&t, PBOOST_LOGISTIC);
         simulation.fit.estimator = aggregate ? PBOOST_AGGREGATE : PBOOST_EVENT;
         assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
-        assert_ok(pboost_run_simulate(&run, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+        t.fit = simulation.fit;
+        assert_ok(open(&run, &t, &err), err);
+        assert_ok(pboost_run_rounds(&run, SIZE_MAX, &err), err);
         assert_memory_equal(path, run.path, sizeof path);
         assert_int_equal(history[ROUNDS - 1].bags, run.history[ROUNDS - 1].bags);
         assert_int_equal(report.estimator, simulation.fit.estimator);
@@ -193,7 +199,7 @@ static void an_outcome_is_that_of_a_run(void **state)
             assert_true(covariance[0] == before); /* there is none to give */
         pboost_run_close(&run);
     }
-    out.covariance = NULL; /* not wanted */
+    out = (pboost_outcome){.report = &report, .warnings = 99}; /* the rest is not wanted */
     simulation.fit.max_iterations = 1;
     assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
     assert_false(report.converged);

@@ -2,6 +2,8 @@
  * is no GLM, and an oracle in between that writes down every question. */
 #include "testing.h"
 
+#include "train/glm.h"
+
 enum { ROWS = 4000, FEATURES = 3, MIN_BAG = 5 };
 
 /* ---- A table, an oracle that takes notes, a learner that takes notes ------------------------- */

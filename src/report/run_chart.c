@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "try.h"
+
 /* The palette runs from hue to hue; runs that follow each other are kept apart in it. */
 int run_colour(size_t number)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "run_chart.h"
+#include "try.h"
 
 /* The column of a model that has this name; n for none. */
 static size_t find_column(const pboost_model *model, const char *name)
@@ -30,8 +31,8 @@ static void add_weight(grid *g, double weight, double error)
     if (isnan(error))
         grid_add(g, "%.4g", weight);
     else
-        grid_add(g, "%.4g (%.4g to %.4g)", weight, weight - CLI_Z95 * error,
-                 weight + CLI_Z95 * error);
+        grid_add(g, "%.4g (%.4g to %.4g)", weight, weight - RUN_Z95 * error,
+                 weight + RUN_Z95 * error);
 }
 
 static void add_weights(grid *g, const run_record *runs, size_t n, const char *name)
@@ -68,7 +69,7 @@ static pboost_status write_weights_figure(FILE *out, const run_record *runs, siz
         double *x = block + at, *low = x + d, *high = low + d;
         bool errors = runs[i].model.covariance != NULL;
         for (size_t j = 0; j < d; j++) {
-            double half = CLI_Z95 * run_error(&runs[i], j);
+            double half = RUN_Z95 * run_error(&runs[i], j);
             x[j] = (double)(j + 1);
             low[j] = coef->theta[j] - half;
             high[j] = coef->theta[j] + half;

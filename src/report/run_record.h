@@ -1,8 +1,14 @@
 /* Runs of train, as their model files tell of them, and the page that compares them. */
-#ifndef PBOOST_CLI_RUN_H
-#define PBOOST_CLI_RUN_H
+#ifndef PBOOST_RUN_RECORD_H
+#define PBOOST_RUN_RECORD_H
 
-#include "cli.h"
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <priorboost/priorboost.h>
+
+#define RUN_Z95 1.959963984540054 /* half an interval of 95 %, in standard errors */
 
 /* A model file.  Files that something else than train wrote have no record: they are models of
  * which less is known. */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "run_chart.h"
+#include "try.h"
 
 /* A number of every round, of every run: one series each. */
 typedef struct {

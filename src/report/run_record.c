@@ -1,8 +1,10 @@
 /* Reading runs of train from their model files. */
-#include "run.h"
+#include "run_record.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "try.h"
 
 void run_free(run_record *run)
 {

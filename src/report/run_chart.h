@@ -1,10 +1,9 @@
 /* The chart of test loss against the least bag allowed. */
-#ifndef PBOOST_CLI_RUN_CHART_H
-#define PBOOST_CLI_RUN_CHART_H
+#ifndef PBOOST_RUN_CHART_H
+#define PBOOST_RUN_CHART_H
 
-#include <chart.h>
-
-#include "run.h"
+#include "chart.h"
+#include "run_record.h"
 
 enum { RUN_CHART_NAME = 64 };
 

@@ -1,8 +1,8 @@
 /* A plan in words and as a page. */
-#ifndef PBOOST_CLI_PLAN_PAGE_H
-#define PBOOST_CLI_PLAN_PAGE_H
+#ifndef PBOOST_PLAN_PAGE_H
+#define PBOOST_PLAN_PAGE_H
 
-#include "cli.h"
+#include <priorboost/priorboost.h>
 
 enum { PLAN_EPSILON_TEXT = 32, PLAN_OPTIONS_TEXT = 128 };
 

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <grid.h>
+#include "grid.h"
+#include "try.h"
 
 /* ---- In words -------------------------------------------------------------------------------- */
 
@@ -202,7 +203,7 @@ pboost_status plan_write(const char *path, const pboost_plan *plan, pboost_error
     char epsilon[PLAN_EPSILON_TEXT], caption[128];
     plan_epsilon_text(epsilon, best->epsilon);
     snprintf(caption, sizeof caption, "The cautious forecast, epsilon %s.", epsilon);
-    bool svg = cli_names_svg(path);
+    bool svg = chart_names_svg(path);
     chart_figure figure = {.id = "plan",
                            .title = "Expected excess loss by bag size",
                            .caption = svg ? plan->reason : caption,

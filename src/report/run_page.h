@@ -1,10 +1,9 @@
 /* Parts of the page that compares runs. */
-#ifndef PBOOST_CLI_RUN_PAGE_H
-#define PBOOST_CLI_RUN_PAGE_H
+#ifndef PBOOST_RUN_PAGE_H
+#define PBOOST_RUN_PAGE_H
 
-#include <grid.h>
-
-#include "run.h"
+#include "grid.h"
+#include "run_record.h"
 
 /* Whether their losses can be compared at all. */
 bool run_one_family(const run_record *runs, size_t n);

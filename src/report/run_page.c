@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "try.h"
+
 /* ---- The runs -------------------------------------------------------------------------------- */
 
 static double mean_size(const run_record *run)

@@ -1,0 +1,73 @@
+/* What a training gave, and how it is told: as text, as JSON, as a model file, as a page. */
+#ifndef PBOOST_TRAIN_RESULT_H
+#define PBOOST_TRAIN_RESULT_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <priorboost/priorboost.h>
+
+/* The bags of a round. */
+typedef struct train_bags {
+    size_t smallest, largest;
+    double
+        spread; /* root mean square of predictions about their bag's mean, by the round's model */
+} train_bags;
+
+/* One line of the warnings of the fit or of the plan's. */
+#define TRAIN_MAX_WARNINGS (PBOOST_MAX_WARNINGS + PBOOST_MAX_PLAN_WARNINGS)
+typedef struct train_warning {
+    char text[300];
+} train_warning;
+
+/* What a run gave. */
+typedef struct train_result {
+    pboost_trainer_options options;
+    pboost_rules rules;
+    pboost_estimator estimator;
+    bool given; /* the bags were */
+    pboost_fit_options fit_options;
+    pboost_fixed fixed;                        /* what the command line says of how to ask */
+    double *covariance;                        /* in the units of the file; NULL: unknown */
+    double *bag_deviance, *bag_deviance_ahead; /* by round: after it, and predicted before it */
+    pboost_coef *path;                         /* by round, in the units of the file */
+    pboost_round *history;
+    train_bags *bags_asked; /* by round */
+    size_t rounds, rows_spent;
+    pboost_fit_report fit;
+    train_warning warning[TRAIN_MAX_WARNINGS]; /* what a reader of the result must know */
+    size_t n_warnings;
+    bool usable; /* the last fit; if it is not, the first warning says why */
+    bool simulated;
+    size_t unavailable, same_unit; /* rows left out */
+    double seconds;
+    pboost_choice choice; /* with method auto, but for given bags */
+} train_result;
+
+/* A result and what else its reader is told.  Everything is lent. */
+typedef struct train_description {
+    const train_result *result;
+    pboost_family family;
+    bool automatic; /* method auto */
+    bool intercept, tested, has_seed;
+    uint64_t seed;
+    size_t rows;
+    const pboost_encoding *encoding;
+    const double *scale; /* by column, what x was divided by; NULL: nothing */
+    const char *label, *positive,
+        *offset;        /* columns, and the level that counts as 1; may be NULL */
+    const char *oracle; /* the URL of the labels; NULL: in this process */
+    bool leaves_out; /* rows may be left out: the oracle has them not, or their unit has another */
+    const char *out; /* the model file; NULL: none is written */
+} train_description;
+
+void train_print(FILE *out, const train_description *d);
+json_t *train_json(const train_description *d);
+/* Both commit or discard the output; a page is that of 'priorboost report'. */
+pboost_status train_write_model(pboost_output *output, const train_description *d,
+                                pboost_error *err);
+pboost_status train_write_page(pboost_output *output, const train_description *d,
+                               pboost_error *err);
+
+#endif
