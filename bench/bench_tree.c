@@ -8,7 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <priorboost/core.h>
+#include <priorboost/plan.h>
+#include <priorboost/theory.h>
 
 static double seconds(void)
 {

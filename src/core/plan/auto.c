@@ -7,6 +7,8 @@
  * noise no bags are better than the smallest, and there is nothing to learn. */
 #include <math.h>
 
+#include <priorboost/plan.h>
+
 #include "data/family.h"
 #include "try.h"
 
