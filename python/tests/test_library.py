@@ -12,7 +12,10 @@ from priorboost import _library, _structures
 from priorboost._library import lib
 from priorboost._prototypes import PROTOTYPES
 
-HEADERS = [ROOT / "include/priorboost" / name for name in ("core.h", "plan.h", "cluster.h", "io.h")]
+HEADERS = [
+    ROOT / "include/priorboost" / f"{name}.h"
+    for name in ("core", "plan", "theory", "cluster", "io")
+]
 
 STRUCTURES = {
     "pboost_" + re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower(): cls
