@@ -18,7 +18,7 @@ HEADERS = [
 ]
 
 STRUCTURES = {
-    "pboost_" + re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower(): cls
+    re.match(r"``(\w+)``", cls.__doc__).group(1): cls
     for cls in vars(_structures).values()
     if isinstance(cls, type) and issubclass(cls, ctypes.Structure) and cls is not ctypes.Structure
 }
