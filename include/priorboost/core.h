@@ -133,27 +133,21 @@ PBOOST_API pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t m
 /* Bags that differ as much as possible in every direction of the features, which is what the
  * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows (where the features have one
  * direction alone, the optimal bags along it).  They need no prior.  Rows are numbered by sample,
- * 0 .. n-1; weights, targets and offsets are not looked at. */
+ * 0 .. n-1; weights, targets and offsets are not looked at.  cancel (NULL: none) is looked at now and
+ * then. */
 PBOOST_API pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples,
-                                              size_t min_bag, int threads, pboost_error *err);
+                                              size_t min_bag, int threads,
+                                              const pboost_cancel *cancel, pboost_error *err);
 
 /* The same for a family whose rows do not all tell the same: score (by sample) is a prior's mean,
  * rows count by the variance there and the score is one more direction. */
 PBOOST_API pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,
                                             pboost_family family, const double *score,
-                                            size_t min_bag, int threads, pboost_error *err);
-
-/* Bags by features, or where there is a score hybrid ones, with a cancel (NULL: none) over the work. */
-PBOOST_API pboost_status pboost_bags_tree(pboost_bags *out, const pboost_samples *samples,
-                                          pboost_family family, const double *score, size_t min_bag,
-                                          int threads, const pboost_cancel *cancel,
-                                          pboost_error *err);
+                                            size_t min_bag, int threads,
+                                            const pboost_cancel *cancel, pboost_error *err);
 
 /* The k-means objective: sum over bags of the squared distances of score to the bag's mean. */
 PBOOST_API double pboost_bags_cost(const pboost_bags *bags, const double *score);
-
-/* Replaces each row number r by row[r]: from positions in a slice to rows of the full table. */
-PBOOST_API void pboost_bags_renumber(pboost_bags *bags, const size_t *row);
 
 /* Refuses bags that are malformed, that name a row outside a table of table_rows or twice, or that
  * hold fewer than min_bag rows. */
@@ -263,8 +257,6 @@ typedef struct pboost_fit_report {
 PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
                                           const pboost_samples *samples,
                                           const pboost_fit_options *options, pboost_error *err);
-
-/* The aggregate estimator is declared below, with the answers it fits: pboost_aggregate_fit. */
 
 /* What the reader of a fit must know before relying on it. */
 typedef enum pboost_warning_kind {
@@ -432,30 +424,18 @@ PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pb
                                                const double *mean, const double *noise_variance,
                                                pboost_error *err);
 
-/* ---- Fitting bags: the aggregate estimator --------------------------------------------------- */
+/* ---- Fitting answers ------------------------------------------------------------------------- */
 
-/* Solves sum_B J_B (answer_B - mu_B) / V_B = lambda theta, where mu_B is the bag's mean prediction,
- * J_B its derivative and V_B its variance, sampling and noise, over the dispersion.  Starts from
- * coef; uses the bags from first_bag on.  covariance, if not NULL, gets (n+1) x (n+1) entries, those
- * of the intercept last (0 where there is none).  A weight w (by row, NULL: 1) says that the label's
- * variance is that of the family divided by w; the oracle's means are plain, so it cannot say that a
- * row counts more. */
-PBOOST_API pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report,
-                                              double *covariance, const pboost_matrix *x,
-                                              const double *weight, const double *offset,
-                                              const pboost_answers *answers, size_t first_bag,
-                                              const pboost_fit_options *options, pboost_error *err);
-
-/* Minimises (1 - rho) sum_B size_B loss(answer_B, mu_B) + rho sum_i loss(answer_i, mu_i) + penalty:
- * the unweighted bag-level loss, the event-level loss and what lies between. */
-PBOOST_API pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *report,
-                                                 const pboost_matrix *x, const double *weight,
-                                                 const double *offset,
-                                                 const pboost_answers *answers, size_t first_bag,
-                                                 const pboost_fit_options *options,
-                                                 pboost_error *err);
-
-/* Fits with options->estimator. */
+/* Fits the bags from first_bag on with options->estimator, starting from coef:
+ *   - event: pboost_event_fit, the target of each row being its bag's answer;
+ *   - aggregate: solves sum_B J_B (answer_B - mu_B) / V_B = lambda theta, where mu_B is the bag's mean
+ *     prediction, J_B its derivative and V_B its variance, sampling and noise, over the dispersion;
+ *   - interpolated: minimises (1 - rho) sum_B size_B loss(answer_B, mu_B) + rho sum_i loss(answer_i,
+ *     mu_i) + penalty.
+ * covariance, if not NULL, gets (n+1) x (n+1) entries, those of the intercept last (0 where there is
+ * none); NaN where the estimator has none.  A weight w (by row, NULL: 1) of the aggregate estimator
+ * says that the label's variance is that of the family divided by w; the oracle's means are plain, so
+ * it cannot say that a row counts more. */
 PBOOST_API pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report,
                                             double *covariance, const pboost_matrix *x,
                                             const double *weight, const double *offset,
@@ -610,9 +590,6 @@ PBOOST_API pboost_status pboost_trainer_run(pboost_trainer *trainer, pboost_erro
  * trainer is as it was. */
 PBOOST_API pboost_status pboost_trainer_recall(pboost_trainer *trainer, const pboost_bags *bags,
                                                pboost_error *err);
-/* Changes what the rounds to come ask for: a first round can teach what is best for the others. */
-PBOOST_API pboost_status pboost_trainer_ask_for(pboost_trainer *trainer, pboost_strategy bags,
-                                                size_t bag_size, pboost_error *err);
 PBOOST_API bool pboost_trainer_done(const pboost_trainer *trainer);
 PBOOST_API size_t pboost_trainer_rounds_done(const pboost_trainer *trainer);
 PBOOST_API const pboost_round *pboost_trainer_history(const pboost_trainer *trainer);

@@ -110,15 +110,6 @@ PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix 
                                           pboost_error *err);
 PBOOST_API void pboost_plan_free(pboost_plan *plan);
 
-/* What answers say about assumed->dispersion and ->model_error: residuals of the bags, and of groups
- * of neighbours merged.  coef is a fit to those answers.  A dispersion that assumed holds already is
- * taken for a guess and weighed with what is measured. */
-PBOOST_API pboost_status pboost_assumptions_learn(pboost_assumptions *assumed, pboost_family family,
-                                                  const pboost_matrix *x, const double *offset,
-                                                  const pboost_answers *answers,
-                                                  const pboost_coef *coef, int threads,
-                                                  pboost_error *err);
-
 /* What `train --method auto` runs: the plan's recommendation, as options of trainer and fit. */
 typedef struct pboost_choice {
     pboost_plan plan;

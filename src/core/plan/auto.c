@@ -10,6 +10,8 @@
 #include <priorboost/plan.h>
 
 #include "data/family.h"
+#include "plan/plan.h"
+#include "train/trainer.h"
 #include "try.h"
 
 #define PILOT_BAGS_PER_WEIGHT 4
