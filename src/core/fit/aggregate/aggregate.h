@@ -63,6 +63,13 @@ void pboost_aggregate_free(aggregate_fit *fit);
 pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report, double *covariance,
                                    aggregate_fit *fit, pboost_error *err);
 
+/* Checks and fits.  The arguments are those of pboost_answers_fit. */
+pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const pboost_matrix *x, const double *weight,
+                                   const double *offset, const pboost_answers *answers,
+                                   size_t first_bag, const pboost_fit_options *options,
+                                   pboost_error *err);
+
 /* Solves from `coef` or from the constant model, whichever explains the answers better. */
 pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report,
                                      const pboost_coef *coef, pboost_error *err);
