@@ -71,7 +71,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
-    "bags_mismatch": (None, [POINTER(c_double), POINTER(Bags), POINTER(Bags), _E]),
     "predict": (None, [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_int, _E]),
     "predict_interval": (
         None,
@@ -144,7 +143,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "trainer_recall": (None, [c_void_p, POINTER(Bags), _E]),
     "trainer_rounds_done": (c_size_t, [c_void_p]),
     "trainer_history": (c_void_p, [c_void_p]),
-    "trainer_answers": (POINTER(Answers), [c_void_p]),
     "plan_make": (None, [POINTER(Plan), POINTER(Matrix), c_void_p, POINTER(PlanOptions), _E]),
     "plan_free": (c_void_p, [POINTER(Plan)]),
     "choice_make": (

@@ -77,95 +77,13 @@ static pboost_status set_rules(pboost_rules *rules, const plan_arguments *a,
     return pboost_rules_check(rules, err);
 }
 
-/* ---- For people ------------------------------------------------------------------------------ */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static void print_warnings(const cli_context *cli, const pboost_plan *plan)
 {
     for (size_t i = 0; i < plan->n_warnings; i++)
         cli_note(cli, "warning: %s", plan->warning[i]);
 }
-
-static void print_assumptions(const pboost_plan *plan)
-{
-    printf("\nForecast for %zu rows from a sample of %zu and ", plan->rows, plan->sample_rows);
-    if (plan->default_coef)
-        printf("an assumed effect of modest size (no --prior)");
-    else
-        printf("the weights of the prior");
-    printf(",\nmean label %.3g, dispersion %.3g%s.\n", plan->mean, plan->dispersion,
-           plan->default_dispersion ? " (assumed)" : "");
-    printf(
-        "'excess' holds if the model is right; 'cautious' adds a model error of variance %.3g,\n"
-        "which larger bags do not average out; recommended is what is least regretted either way.\n"
-        "Nothing here was checked on labels; under noise train may learn from a small first "
-        "round.\n",
-        plan->model_error);
-}
-
-static void print_plan(const pboost_plan *plan)
-{
-    printf("  %-10s %-9s %6s %8s %8s %8s %10s %10s %10s  %s\n", "estimator", "bags", "rounds",
-           "size", "bags", "epsilon", "excess", "cautious", "std error", "from");
-    for (size_t i = 0; i < plan->n_points; i++) {
-        const pboost_plan_point *p = &plan->point[i];
-        char epsilon[PLAN_EPSILON_TEXT], se[32] = "-";
-        plan_epsilon_text(epsilon, p->epsilon);
-        if (!isnan(p->se))
-            snprintf(se, sizeof se, "%.3g", p->se);
-        printf("%c %-10s %-9s %6zu %8zu %8zu %8s %10.3g %10.3g %10s  %s\n",
-               i == plan->best ? '*' : ' ', pboost_estimator_name(p->estimator),
-               pboost_strategy_name(p->bags), p->rounds, p->bag_size, p->n_bags, epsilon, p->excess,
-               p->cautious, se, plan_basis_name(p->forecast));
-    }
-    printf("  all labels %57s %10.3g\n  constant model %53s %10.3g\n", "", plan->all_labels, "",
-           plan->constant);
-    char options[PLAN_OPTIONS_TEXT];
-    plan_options_text(options, plan);
-    printf("\nRecommended: %s\nbecause %s.\n", options, plan->reason);
-    print_assumptions(plan);
-}
-
-/* ---- As JSON --------------------------------------------------------------------------------- */
-
-static json_t *describe_point(const pboost_plan_point *p)
-{
-    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:s}", "estimator",
-                     pboost_estimator_name(p->estimator), "bags", pboost_strategy_name(p->bags),
-                     "rounds", (json_int_t)p->rounds, "bag_size", (json_int_t)p->bag_size, "n_bags",
-                     (json_int_t)p->n_bags, "epsilon", report_json_epsilon(p->epsilon), "excess",
-                     report_json_number(p->excess), "cautious", report_json_number(p->cautious),
-                     "standard_error", report_json_number(p->se), "forecast",
-                     plan_basis_name(p->forecast));
-}
-
-static pboost_status print_json(const plan_arguments *a, const pboost_plan *plan,
-                                const train_data *data, pboost_error *err)
-{
-    json_t *points = json_array(), *columns = json_array();
-    for (size_t i = 0; points != NULL && i < plan->n_points; i++)
-        json_array_append_new(points, describe_point(&plan->point[i]));
-    for (size_t j = 0; columns != NULL && j < plan->n_columns; j++)
-        json_array_append_new(columns, json_string(data->encoding.column[j]));
-    return cli_print_json(
-        json_pack(
-            "{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, "
-            "s:b, s:b, s:o, s:s, s:s}",
-            "family", pboost_family_name(a->train.family), "min_bag", (json_int_t)a->train.min_bag,
-            "rows", (json_int_t)plan->rows, "sample_rows", (json_int_t)plan->sample_rows, "best",
-            (json_int_t)plan->best, "recommended", describe_point(&plan->point[plan->best]),
-            "points", points, "columns", columns, "standard_errors",
-            report_json_numbers(plan->se, plan->n_columns), "all_labels",
-            report_json_number(plan->all_labels), "constant", report_json_number(plan->constant),
-            "dispersion", report_json_number(plan->dispersion), "model_error",
-            report_json_number(plan->model_error), "mean", report_json_number(plan->mean),
-            "assumed_effect", (int)plan->default_coef, "assumed_dispersion",
-            (int)plan->default_dispersion, "no_better_than_mean", (int)plan->no_better_than_mean,
-            "rare", (int)plan->rare, "events", report_json_number(plan->events), "reason",
-            plan->reason, "version", pboost_version()),
-        err);
-}
-
-/* ---- The command ----------------------------------------------------------------------------- */
 
 static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_error *err)
 {
@@ -203,9 +121,11 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
         TRY(plan_write(a->train.out, &made, err));
     print_warnings(cli, &made);
     if (cli->json)
-        TRY(print_json(a, &made, &data, err));
+        TRY(cli_print_json(plan_json(&made, a->train.family, a->train.min_bag,
+                                     (const char *const *)data.encoding.column),
+                           err));
     else if (!cli->quiet)
-        print_plan(&made);
+        plan_print(stdout, &made);
     TRY(cli_flush(err));
 done:
     pboost_plan_free(&made);

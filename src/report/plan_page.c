@@ -1,4 +1,4 @@
-/* A plan in words and as a page.  The chart shows the plan's own epsilon; the table shows all. */
+/* A plan as a page.  The chart shows the plan's own epsilon; the table shows all. */
 #include "plan_page.h"
 
 #include <math.h>
@@ -7,30 +7,6 @@
 
 #include "grid.h"
 #include "try.h"
-
-/* ---- In words -------------------------------------------------------------------------------- */
-
-const char *plan_basis_name(pboost_forecast forecast)
-{
-    static const char *const NAMES[] = {"information", "exact risk", "gradient bound"};
-    return NAMES[forecast];
-}
-
-void plan_epsilon_text(char out[PLAN_EPSILON_TEXT], pboost_rational epsilon)
-{
-    if (epsilon.den == 0)
-        snprintf(out, PLAN_EPSILON_TEXT, "none");
-    else
-        snprintf(out, PLAN_EPSILON_TEXT, "%g", pboost_rational_value(epsilon));
-}
-
-void plan_options_text(char out[PLAN_OPTIONS_TEXT], const pboost_plan *plan)
-{
-    const pboost_plan_point *best = &plan->point[plan->best];
-    snprintf(out, PLAN_OPTIONS_TEXT, "--estimator %s --bags %s --rounds %zu --bag-size %zu",
-             pboost_estimator_name(best->estimator), pboost_strategy_name(best->bags), best->rounds,
-             best->bag_size);
-}
 
 /* ---- The chart ------------------------------------------------------------------------------- */
 

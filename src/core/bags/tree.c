@@ -187,7 +187,7 @@ static void copy_chunk(void *context, size_t chunk, int worker)
 {
     const copy_task *task = context;
     const tree *t = task->tree;
-    size_t first = chunk * TREE_CHUNK, end = tree_smaller(first + TREE_CHUNK, t->n);
+    size_t first = chunk * TREE_CHUNK, end = smaller(first + TREE_CHUNK, t->n);
     (void)worker;
     for (size_t b = 0; b < t->stride / NODE_LANES; b++)
         for (size_t i = first; i < end; i++) {
@@ -239,7 +239,7 @@ static pboost_status work_init(tree *t, pboost_error *err)
     NEED(t->value = pboost_alloc_large(t->n, sizeof *t->value), err);
     NEED(t->near = pboost_alloc_large(t->n, sizeof *t->near), err);
     NEED(t->misplaced = pboost_alloc_large(t->n, sizeof *t->misplaced), err);
-    t->sample = tree_smaller(t->n, TREE_SAMPLE);
+    t->sample = smaller(t->n, TREE_SAMPLE);
     NEED(t->jitter = pboost_alloc(t->sample, sizeof *t->jitter), err);
     for (size_t i = 0; i < t->sample; i++)
         t->jitter[i] = (double)(pboost_rng_key(0, RNG_SHUFFLE, 3, i) >> 11) * 0x1p-53;

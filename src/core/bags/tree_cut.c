@@ -32,7 +32,7 @@ typedef struct {
 static node_rows chunk_rows(const node_cut *p, size_t chunk)
 {
     size_t first = p->node.first + chunk * TREE_CHUNK;
-    return tree_rows(p->tree, first, tree_smaller(TREE_CHUNK, p->node.end - first));
+    return tree_rows(p->tree, first, smaller(TREE_CHUNK, p->node.end - first));
 }
 
 static void for_chunks(node_cut *p, size_t chunks, int threads,
@@ -109,7 +109,7 @@ done:
 static size_t sampled_at(const tree *t, tree_node node, size_t i)
 {
     double stretch = (double)node_size(node) / (double)t->sample;
-    return tree_smaller(node.first + (size_t)(((double)i + t->jitter[i]) * stretch), node.end - 1);
+    return smaller(node.first + (size_t)(((double)i + t->jitter[i]) * stretch), node.end - 1);
 }
 
 /* How many rows go left, judged by the sample; its sorted projections stay in b.sorted. */
@@ -210,10 +210,10 @@ static void list_chunk(void *context, size_t chunk, int worker)
 {
     const node_cut *p = context;
     size_t first = p->node.first + chunk * TREE_CHUNK, middle = p->node.first + p->left;
-    size_t end = tree_smaller(first + TREE_CHUNK, p->node.end);
+    size_t end = smaller(first + TREE_CHUNK, p->node.end);
     size_t *list = p->tree->misplaced + first;
     (void)worker;
-    middle = middle < first ? first : tree_smaller(middle, end);
+    middle = middle < first ? first : smaller(middle, end);
     size_t left = list_rows(list, p, first, middle, false);
     p->chunk[0][chunk] = left;
     p->chunk[1][chunk] = list_rows(list + left, p, middle, end, true);
@@ -223,7 +223,7 @@ static void swap_chunk(void *context, size_t chunk, int worker)
 {
     const node_cut *p = context;
     tree *t = p->tree;
-    size_t first = chunk * TREE_CHUNK, count = tree_smaller(TREE_CHUNK, p->pairs - first);
+    size_t first = chunk * TREE_CHUNK, count = smaller(TREE_CHUNK, p->pairs - first);
     const size_t *a = t->misplaced + p->node.first + first, *b = a + p->pairs;
     (void)worker;
     t->kernels->swap(t->z, t->stride, a, b, count);

@@ -46,7 +46,7 @@ static bool has_matrix(const tree *t, size_t size)
 
 static size_t matrix_chunks(size_t size)
 {
-    return tree_smaller(tree_chunks(size), TREE_CHUNKS);
+    return smaller(tree_chunks(size), TREE_CHUNKS);
 }
 
 /* The sums of a chunk: of rows and their number; then floats to add up in. */
@@ -72,7 +72,7 @@ static size_t power_size(const tree *t, size_t size)
 /* Rows of the largest node that is sorted. */
 static size_t sorted_rows(const tree *t)
 {
-    return tree_smaller(2 * t->sample, t->n);
+    return smaller(2 * t->sample, t->n);
 }
 
 size_t pboost_tree_work_size(const tree *t)
@@ -124,7 +124,7 @@ static void sum_chunk(void *context, size_t chunk, int worker)
     const node_sums *p = context;
     const tree *t = p->tree;
     size_t first = p->node.first + chunk * p->chunk_rows;
-    node_rows rows = tree_rows(t, first, tree_smaller(p->chunk_rows, p->node.end - first));
+    node_rows rows = tree_rows(t, first, smaller(p->chunk_rows, p->node.end - first));
     double *sum = p->sums + chunk * p->size, *total = sum + t->stride;
     (void)worker;
     memset(sum, 0, p->size * sizeof *sum);

@@ -6,6 +6,7 @@
 #include <priorboost/core.h>
 
 #include "base/linalg.h"
+#include "base/sizes.h"
 #include "kernels/nodes.h"
 
 #define TREE_LARGE_NODE (1 << 15) /* rows from which a node is worth several threads by itself */
@@ -90,11 +91,6 @@ static inline bool is_sampled(const tree *t, tree_node node)
 static inline size_t tree_chunks(size_t size)
 {
     return (size + TREE_CHUNK - 1) / TREE_CHUNK;
-}
-
-static inline size_t tree_smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 /* `count` rows from position `first` on. */

@@ -73,3 +73,11 @@ void pboost_cholesky_solve(double *x, const pboost_cholesky *c, const double *b)
         x[i] = c->dropped[i] ? 0.0 : x[i] * c->scale[i];
     }
 }
+
+bool pboost_is_zero(const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != 0.0)
+            return false;
+    return true;
+}

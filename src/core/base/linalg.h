@@ -25,4 +25,6 @@ void pboost_cholesky_solve(double *x, const pboost_cholesky *c, const double *b)
 /* What rounding leaves of a pivot that should be 0, for a Gram matrix of order n. */
 double pboost_rank_tolerance(size_t n);
 
+bool pboost_is_zero(const double *x, size_t n); /* all n of them */
+
 #endif

@@ -11,26 +11,18 @@
 
 #include "base/linalg.h"
 #include "base/parallel.h"
+#include "base/sizes.h"
 #include "data/family.h"
 #include "data/matrix.h"
 #include "fit/predict.h"
+#include "passes/chunks.h"
 #include "passes/row_pass.h"
 #include "try.h"
 
+#define MIN_PANEL_ROWS 64
 #define CHUNK_ROWS ((size_t)1 << 13)
 #define LOG_2 0.69314718055994530942
 #define FEW_MODELS 8 /* beyond the number of columns: a Gram matrix does not pay for fewer */
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t panel_rows_for(size_t padded)
-{
-    size_t rows = 4096 / padded / PANEL_LANES * PANEL_LANES;
-    return rows < 64 ? 64 : smaller(rows, GLM_BLOCK);
-}
 
 /* ---- Linear predictors ----------------------------------------------------------------------- */
 
@@ -121,7 +113,7 @@ static pboost_status predict(pboost_workspace *memory, double *out, pboost_famil
     predict_task t = {.samples = samples,
                       .intercept = coef->intercept,
                       .blocks = padded / PANEL_LANES,
-                      .capacity = panel_rows_for(padded),
+                      .capacity = pboost_panel_rows(padded, MIN_PANEL_ROWS),
                       .eta = out,
                       .family = family,
                       .means = means};
@@ -273,7 +265,7 @@ static pboost_status losses_by_pass(double *loss, pboost_family family,
                      .coef = coef,
                      .n_coef = n_coef,
                      .padded = padded,
-                     .capacity = panel_rows_for(padded),
+                     .capacity = pboost_panel_rows(padded, MIN_PANEL_ROWS),
                      .family = family};
     t.work_size = t.capacity * (2 * padded + 3) + 3 * (padded + 1) + 2 * n_coef;
     t.work_size = (t.work_size + PANEL_LANES - 1) / PANEL_LANES * PANEL_LANES;

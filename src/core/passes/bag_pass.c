@@ -1,4 +1,4 @@
-/* Passes over bags.  See bagpass.h.
+/* Passes over bags.  See bag_pass.h.
  *
  * Rows are gathered into panels in the order of the bags; a bag may lie across panels of its chunk,
  * and its sums go on where they stopped.  The Gram matrix is then over bags instead of rows, with
@@ -9,23 +9,11 @@
 #include <string.h>
 
 #include "base/parallel.h"
+#include "base/sizes.h"
+#include "passes/chunks.h"
 #include "try.h"
 
-#define PANEL_VALUES 4096
 #define MIN_PANEL_ROWS 64
-#define CHUNK_VALUES ((size_t)1 << 16) /* less than this is not worth another thread */
-#define MAX_CHUNKS 64
-#define MAX_SUMS ((size_t)1 << 23)
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
 
 static void local_moments(bag_moments *out, bag_pass *pass, const double *parameter);
 static void local_gram(double *gram, double *vector, bag_pass *pass, const bag_moments *moments,
@@ -35,12 +23,6 @@ static pboost_status local_features(bag_pass *out, const bag_pass *pass, pboost_
 static const bag_pass_class LOCAL = {local_moments, local_gram, local_features};
 
 /* ---- Plan ------------------------------------------------------------------------------------ */
-
-static size_t panel_rows_for(size_t padded)
-{
-    return smaller(larger(PANEL_VALUES / padded / PANEL_LANES * PANEL_LANES, MIN_PANEL_ROWS),
-                   GLM_BLOCK);
-}
 
 /* Chunk c ends with the first bag that takes it to its share of the rows. */
 static void cut_chunks(bag_pass *p)
@@ -76,10 +58,9 @@ pboost_status pboost_bagpass_init(bag_pass *out, const bag_rows *bags, pboost_fa
     p.blocks = pboost_panel_blocks(p.cols);
     p.padded = p.blocks * PANEL_LANES;
     p.stride = pboost_panel_blocks(p.n_parameters) * PANEL_LANES;
-    p.capacity = panel_rows_for(larger(p.padded, p.stride));
+    p.capacity = pboost_panel_rows(larger(p.padded, p.stride), MIN_PANEL_ROWS);
     p.sums_size = p.stride * (p.stride + 1);
-    p.n_chunks = rows / larger(1, CHUNK_VALUES / p.padded);
-    p.n_chunks = smaller(smaller(p.n_chunks, MAX_CHUNKS), MAX_SUMS / p.sums_size);
+    p.n_chunks = pboost_chunk_count(rows, p.padded, p.sums_size);
     p.n_chunks = larger(1, smaller(p.n_chunks, bags->n_bags));
     p.n_workers = smaller((size_t)pboost_threads(threads), p.n_chunks);
     p.work_size = p.capacity * (larger(p.padded, p.stride) + 3) + p.padded + p.stride;

@@ -1,19 +1,17 @@
-/* Passes over samples.  See pass.h. */
+/* Passes over samples.  See row_pass.h. */
 #include "passes/row_pass.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/parallel.h"
+#include "base/sizes.h"
+#include "passes/chunks.h"
 #include "try.h"
 
-#define PANEL_VALUES 4096  /* a panel of few columns stays in the first cache */
-#define TURNED_ROWS 256    /* likewise, with room for a turned copy */
-#define MIN_PANEL_ROWS 128 /* and one of many has enough rows to pay for a tile's traffic */
+#define TURNED_ROWS 256    /* of a panel that stays in the first cache beside a turned copy */
+#define MIN_PANEL_ROWS 128 /* a panel of many columns has enough rows to pay for a tile's traffic */
 #define MIN_STEP 16        /* rows read in place at a time, likewise */
-#define CHUNK_VALUES ((size_t)1 << 16) /* less than this is not worth another thread */
-#define MAX_CHUNKS 64
-#define MAX_SUMS ((size_t)1 << 23) /* values in all chunks' sums together */
 
 #define RUN 16 /* samples of a part that follow each other: memory is quickest by the kilobyte */
 
@@ -23,16 +21,6 @@
 
 /* The head of a chunk's sums; then gradient, cross and gram. */
 enum { SUM_REACH = EVENT_SUMS, SUM_SLOPE, SUM_LENGTH, SUM_HEAD = 8 };
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
 
 bool pboost_pass_shift(double *shift, const pboost_samples *s)
 {
@@ -57,17 +45,14 @@ bool pboost_pass_shift(double *shift, const pboost_samples *s)
 
 static void plan_chunks(pass_plan *plan)
 {
-    size_t rows = PANEL_VALUES / plan->padded / PANEL_LANES * PANEL_LANES;
-    plan->panel_rows = smaller(larger(rows, MIN_PANEL_ROWS), GLM_BLOCK);
+    plan->panel_rows = pboost_panel_rows(plan->padded, MIN_PANEL_ROWS);
     /* One row more, or all blocks would fall on the same few cache lines. */
     plan->pitch = plan->panel_rows + 1;
     plan->turned = plan->blocks == 1;
     if (plan->turned)
         plan->panel_rows = plan->pitch = TURNED_ROWS;
     plan->sums_size = SUM_HEAD + plan->padded * (2 + plan->padded);
-    size_t chunks = plan->count / larger(1, CHUNK_VALUES / plan->padded);
-    chunks = smaller(smaller(chunks, MAX_CHUNKS), MAX_SUMS / plan->sums_size);
-    chunks = larger(chunks, 1);
+    size_t chunks = pboost_chunk_count(plan->count, plan->padded, plan->sums_size);
     size_t panels = (plan->count + plan->panel_rows - 1) / plan->panel_rows;
     plan->chunk_rows = (panels + chunks - 1) / chunks * plan->panel_rows;
     plan->n_chunks = (plan->count + plan->chunk_rows - 1) / plan->chunk_rows;
@@ -155,8 +140,7 @@ static size_t step_of(const pass_task *task)
 {
     if (!reads_in_place(task))
         return task->plan->panel_rows;
-    size_t rows = PANEL_VALUES / task->plan->padded / PANEL_LANES * PANEL_LANES;
-    return smaller(larger(rows, MIN_STEP), task->plan->panel_rows);
+    return smaller(pboost_panel_rows(task->plan->padded, MIN_STEP), task->plan->panel_rows);
 }
 
 /* The sample that is number r of the plan. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/linalg.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/constant.h"
 #include "fit/aggregate/quasi.h"
@@ -35,18 +36,10 @@ static double move_to(aggregate_fit *fit, const double *x)
     return misfit(fit);
 }
 
-static bool is_zero(const double *a, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (a[i] != 0.0)
-            return false;
-    return true;
-}
-
 void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef)
 {
     double *x = fit->parameter, *given = fit->lm.trial;
-    bool warm = coef != NULL && fit->options->l2 != 0.0 && !is_zero(coef->theta, coef->n);
+    bool warm = coef != NULL && fit->options->l2 != 0.0 && !pboost_is_zero(coef->theta, coef->n);
     fit->phi = fit->measured_phi = 1.0;
     memset(x, 0, fit->pass.n_parameters * sizeof *x);
     if (fit->options->intercept)

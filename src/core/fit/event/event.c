@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/linalg.h"
 #include "try.h"
 
 #define SLOPE_OF_ZERO 1e-13 /* a relative slope at infinity that rounding may leave of 0 */
@@ -117,14 +118,6 @@ pboost_status pboost_event_minimise(double *x, pboost_newton_report *report, eve
     return pboost_newton(x, report, &f, &newton, err);
 }
 
-static bool is_zero(const double *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (x[i] != 0.0)
-            return false;
-    return true;
-}
-
 /* From the caller's start, from a warm-up, or from 0, whichever is the first to be no worse than 0.
  * A start that makes columns look dependent may owe that to saturated weights: 0 cannot. */
 static pboost_status minimise_from_best(double *x, pboost_newton_report *report, event_problem *p,
@@ -135,7 +128,7 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
     bool curved = p->family->curved;
     event_goal goal = {p->options->max_iterations, p->options->tolerance, p->at_zero, true};
 
-    if (!is_zero(x, n)) {
+    if (!pboost_is_zero(x, n)) {
         TRY(pboost_event_minimise(x, report, p, &p->pass, &p->rough, &goal, err));
         if (report->started && !(curved && report->rank < n))
             goto done;

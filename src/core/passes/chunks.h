@@ -1,0 +1,15 @@
+/* How passes cut rows: into panels that fit the first cache, and into chunks for the threads.  Both
+ * depend on the problem alone (see base/parallel.h). */
+#ifndef PBOOST_CHUNKS_H
+#define PBOOST_CHUNKS_H
+
+#include <stddef.h>
+
+/* Rows of a panel of `padded` columns, at least `least`. */
+size_t pboost_panel_rows(size_t padded, size_t least);
+
+/* How many chunks so many rows of `padded` columns are cut into, at least 1, where every chunk has
+ * sums of `sums_size` values. */
+size_t pboost_chunk_count(size_t rows, size_t padded, size_t sums_size);
+
+#endif
