@@ -671,7 +671,7 @@ class NotToBeUsed(Learner):
             said = self.train(service, *options, code=6)
             self.assertFalse(said["usable"])
             self.assertIsNone(said["out"])
-            self.assertIn("did not converge", self.said.splitlines()[-1])
+            self.assertIn("have no limit", self.said.splitlines()[-1])
             self.assertIn("--resume --force", self.said.splitlines()[-1])
             self.assertEqual(len(self.said.splitlines()), 2, self.said)  # where answers are kept, and the sentence
             self.assertFalse(model.exists())
