@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <priorboost/core.h>
+#include <priorboost/theory.h>
 
 #include "bags/partition.h"
 #include "bags/sort.h"

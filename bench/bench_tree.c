@@ -8,7 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <priorboost/core.h>
+#include <priorboost/plan.h>
+#include <priorboost/theory.h>
 
 static double seconds(void)
 {
@@ -94,7 +95,7 @@ int main(int argc, char **argv)
         pboost_samples samples = {.x = &matrix, .n = n};
         pboost_bags bags, single;
         double began = seconds();
-        if (pboost_bags_features(&bags, &samples, k, threads, &err) != PBOOST_OK)
+        if (pboost_bags_features(&bags, &samples, k, threads, NULL, &err) != PBOOST_OK)
             break;
         double took = seconds() - began;
         if (pboost_bags_random(&single, n, 1, 0, &err) != PBOOST_OK)

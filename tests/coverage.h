@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <priorboost/core.h>
+#include <priorboost/priorboost.h>
 
 #include "train/glm.h"
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include <priorboost/core.h>
+#include <priorboost/priorboost.h>
 
 /* assert_ok(f(..., &err), err): the call succeeded; shows its message if not. */
 #define assert_ok(call, err)                                                                       \

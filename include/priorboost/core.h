@@ -133,27 +133,21 @@ PBOOST_API pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t m
 /* Bags that differ as much as possible in every direction of the features, which is what the
  * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows (where the features have one
  * direction alone, the optimal bags along it).  They need no prior.  Rows are numbered by sample,
- * 0 .. n-1; weights, targets and offsets are not looked at. */
+ * 0 .. n-1; weights, targets and offsets are not looked at.  cancel (NULL: none) is looked at now and
+ * then. */
 PBOOST_API pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples,
-                                              size_t min_bag, int threads, pboost_error *err);
+                                              size_t min_bag, int threads,
+                                              const pboost_cancel *cancel, pboost_error *err);
 
 /* The same for a family whose rows do not all tell the same: score (by sample) is a prior's mean,
  * rows count by the variance there and the score is one more direction. */
 PBOOST_API pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,
                                             pboost_family family, const double *score,
-                                            size_t min_bag, int threads, pboost_error *err);
-
-/* Bags by features, or where there is a score hybrid ones, with a cancel (NULL: none) over the work. */
-PBOOST_API pboost_status pboost_bags_tree(pboost_bags *out, const pboost_samples *samples,
-                                          pboost_family family, const double *score, size_t min_bag,
-                                          int threads, const pboost_cancel *cancel,
-                                          pboost_error *err);
+                                            size_t min_bag, int threads,
+                                            const pboost_cancel *cancel, pboost_error *err);
 
 /* The k-means objective: sum over bags of the squared distances of score to the bag's mean. */
 PBOOST_API double pboost_bags_cost(const pboost_bags *bags, const double *score);
-
-/* Replaces each row number r by row[r]: from positions in a slice to rows of the full table. */
-PBOOST_API void pboost_bags_renumber(pboost_bags *bags, const size_t *row);
 
 /* Refuses bags that are malformed, that name a row outside a table of table_rows or twice, or that
  * hold fewer than min_bag rows. */
@@ -263,8 +257,6 @@ typedef struct pboost_fit_report {
 PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
                                           const pboost_samples *samples,
                                           const pboost_fit_options *options, pboost_error *err);
-
-/* The aggregate estimator is declared below, with the answers it fits: pboost_aggregate_fit. */
 
 /* What the reader of a fit must know before relying on it. */
 typedef enum pboost_warning_kind {
@@ -432,30 +424,18 @@ PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pb
                                                const double *mean, const double *noise_variance,
                                                pboost_error *err);
 
-/* ---- Fitting bags: the aggregate estimator --------------------------------------------------- */
+/* ---- Fitting answers ------------------------------------------------------------------------- */
 
-/* Solves sum_B J_B (answer_B - mu_B) / V_B = lambda theta, where mu_B is the bag's mean prediction,
- * J_B its derivative and V_B its variance, sampling and noise, over the dispersion.  Starts from
- * coef; uses the bags from first_bag on.  covariance, if not NULL, gets (n+1) x (n+1) entries, those
- * of the intercept last (0 where there is none).  A weight w (by row, NULL: 1) says that the label's
- * variance is that of the family divided by w; the oracle's means are plain, so it cannot say that a
- * row counts more. */
-PBOOST_API pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report,
-                                              double *covariance, const pboost_matrix *x,
-                                              const double *weight, const double *offset,
-                                              const pboost_answers *answers, size_t first_bag,
-                                              const pboost_fit_options *options, pboost_error *err);
-
-/* Minimises (1 - rho) sum_B size_B loss(answer_B, mu_B) + rho sum_i loss(answer_i, mu_i) + penalty:
- * the unweighted bag-level loss, the event-level loss and what lies between. */
-PBOOST_API pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *report,
-                                                 const pboost_matrix *x, const double *weight,
-                                                 const double *offset,
-                                                 const pboost_answers *answers, size_t first_bag,
-                                                 const pboost_fit_options *options,
-                                                 pboost_error *err);
-
-/* Fits with options->estimator. */
+/* Fits the bags from first_bag on with options->estimator, starting from coef:
+ *   - event: pboost_event_fit, the target of each row being its bag's answer;
+ *   - aggregate: solves sum_B J_B (answer_B - mu_B) / V_B = lambda theta, where mu_B is the bag's mean
+ *     prediction, J_B its derivative and V_B its variance, sampling and noise, over the dispersion;
+ *   - interpolated: minimises (1 - rho) sum_B size_B loss(answer_B, mu_B) + rho sum_i loss(answer_i,
+ *     mu_i) + penalty.
+ * covariance, if not NULL, gets (n+1) x (n+1) entries, those of the intercept last (0 where there is
+ * none); NaN where the estimator has none.  A weight w (by row, NULL: 1) of the aggregate estimator
+ * says that the label's variance is that of the family divided by w; the oracle's means are plain, so
+ * it cannot say that a row counts more. */
 PBOOST_API pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report,
                                             double *covariance, const pboost_matrix *x,
                                             const double *weight, const double *offset,
@@ -595,9 +575,6 @@ PBOOST_API pboost_status pboost_trainer_run(pboost_trainer *trainer, pboost_erro
  * trainer is as it was. */
 PBOOST_API pboost_status pboost_trainer_recall(pboost_trainer *trainer, const pboost_bags *bags,
                                                pboost_error *err);
-/* Changes what the rounds to come ask for: a first round can teach what is best for the others. */
-PBOOST_API pboost_status pboost_trainer_ask_for(pboost_trainer *trainer, pboost_strategy bags,
-                                                size_t bag_size, pboost_error *err);
 PBOOST_API bool pboost_trainer_done(const pboost_trainer *trainer);
 PBOOST_API size_t pboost_trainer_rounds_done(const pboost_trainer *trainer);
 PBOOST_API const pboost_round *pboost_trainer_history(const pboost_trainer *trainer);
@@ -658,221 +635,6 @@ PBOOST_API pboost_status pboost_simulate(pboost_outcome *out, const pboost_matri
                                          const double *label, const double *weight,
                                          const double *offset, const pboost_simulation *simulation,
                                          pboost_error *err);
-
-/* ---- Planner --------------------------------------------------------------------------------- */
-
-/* I(theta) = sum_B J_B J_B' / (phi a_B + c_B): what answers about these bags will tell, before any is
- * asked.  information gets (n+1) x (n+1) entries, those of the intercept last (0 where there is
- * none); its inverse is the covariance of the unpenalised aggregate estimator.  Of samples only x,
- * weight and offset are looked at; bags name rows of x. */
-PBOOST_API pboost_status pboost_information(double *information, pboost_family family,
-                                            const pboost_samples *samples, const pboost_bags *bags,
-                                            const pboost_rules *rules, const pboost_coef *coef,
-                                            double dispersion, bool intercept, int threads,
-                                            pboost_error *err);
-
-/* What is assumed before anything is asked.  Where nothing is given (NULL, NaN), the plan assumes a modest
- * effect in no particular direction: it says so. */
-typedef struct pboost_assumptions {
-    const pboost_coef *coef; /* a model of the rows */
-    double mean;             /* of the labels; looked at where coef is NULL */
-    double dispersion;       /* phi: the labels' variance is phi b'' */
-    double model_error;      /* variance of answers about any model, which no bag averages out */
-} pboost_assumptions;
-
-/* What the caller has decided about how to ask; the plan chooses the rest. */
-typedef struct pboost_fixed {
-    size_t rounds, bag_size; /* 0: open */
-    bool has_estimator, has_bags, has_schedule;
-    pboost_estimator estimator; /* any but event; forecasts are those of aggregate */
-    pboost_strategy bags;
-    pboost_schedule schedule; /* open: equal, and geometric where there is a pilot */
-} pboost_fixed;
-
-typedef struct pboost_plan_options {
-    size_t struct_size;
-    pboost_family family;
-    pboost_rules rules;             /* min_bag, epsilon and bounds of the oracle */
-    const pboost_rational *epsilon; /* further values to forecast for; den == 0: no noise */
-    size_t n_epsilon;
-    bool intercept;
-    double l2; /* as in pboost_fit_options, for the aggregate estimator */
-    pboost_assumptions assumed;
-    size_t max_rows; /* forecasts are made on so many rows and scaled */
-    bool brief;      /* only ways of asking that are ever recommended: faster */
-    uint64_t seed;
-    int threads;
-    const pboost_cancel *cancel; /* looked at before each forecast and in long ones; NULL: none */
-    pboost_fixed fixed;          /* only ways of asking that agree with it are forecast */
-} pboost_plan_options;
-
-#define PBOOST_PLAN_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        sizeof(pboost_plan_options), PBOOST_LINEAR, PBOOST_RULES_INIT, NULL, 0, true,              \
-            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0, NULL,          \
-        {                                                                                          \
-            0, 0, false, false, false, PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, PBOOST_EQUAL        \
-        }                                                                                          \
-    }
-
-/* What stands behind a forecast. */
-typedef enum pboost_forecast {
-    PBOOST_FORECAST_INFORMATION, /* (1/2) tr M H (docs/planner.md): exact for linear, else asymptotic */
-    PBOOST_FORECAST_THEOREM,     /* the paper's exact risk: linear, no ridge, no noise */
-    PBOOST_FORECAST_GRADIENT     /* the paper's gradient norm, turned into loss by the Hessian */
-} pboost_forecast;
-
-/* One way of asking, and what it is expected to give. */
-typedef struct pboost_plan_point {
-    pboost_estimator estimator;
-    pboost_strategy bags;
-    size_t rounds, bag_size, n_bags;
-    pboost_rational epsilon;
-    pboost_forecast forecast;
-    double excess; /* expected test loss above that of the best theta, if the model is right */
-    double
-        cautious; /* the same with the model error; recommended is what is least regretted by both */
-    double se;    /* root mean square standard error of weights on standardised features */
-    bool comparison_only; /* never recommended */
-} pboost_plan_point;
-
-#define PBOOST_MAX_PLAN_WARNINGS 2
-
-typedef struct pboost_plan {
-    size_t n_points;
-    pboost_plan_point *point;
-    size_t best;      /* the point recommended, for the rules' own epsilon */
-    size_t n_columns; /* of x */
-    double *se;       /* expected standard error of each weight there, in the units of x */
-    double all_labels, constant; /* excess with every label, and of a model that knows the mean */
-    double dispersion, model_error, mean;  /* as used */
-    bool default_coef, default_dispersion; /* nothing was given: these are defaults */
-    bool no_better_than_mean; /* no way of asking is expected to beat the constant model clearly */
-    bool rare;                /* fewer than ten events a weight are expected */
-    double events;            /* expected number of the rarer outcome; NaN for linear */
-    size_t rows, sample_rows;
-    char reason[256];                            /* of the recommendation */
-    char warning[PBOOST_MAX_PLAN_WARNINGS][256]; /* what its reader must know, a sentence each */
-    size_t n_warnings;
-} pboost_plan;
-
-/* Forecasts every way of asking about the rows of x (and offset, by row; NULL: 0) and recommends. */
-PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x,
-                                          const double *offset, const pboost_plan_options *options,
-                                          pboost_error *err);
-PBOOST_API void pboost_plan_free(pboost_plan *plan);
-
-/* What answers say about assumed->dispersion and ->model_error: residuals of the bags, and of groups
- * of neighbours merged.  coef is a fit to those answers.  A dispersion that assumed holds already is
- * taken for a guess and weighed with what is measured. */
-PBOOST_API pboost_status pboost_assumptions_learn(pboost_assumptions *assumed, pboost_family family,
-                                                  const pboost_matrix *x, const double *offset,
-                                                  const pboost_answers *answers,
-                                                  const pboost_coef *coef, int threads,
-                                                  pboost_error *err);
-
-/* What `train --method auto` runs: the plan's recommendation, as options of trainer and fit. */
-typedef struct pboost_choice {
-    pboost_plan plan;
-    pboost_estimator estimator;
-    pboost_algorithm algorithm;
-    pboost_strategy bags;
-    pboost_schedule schedule;
-    size_t rounds, bag_size;
-    size_t planned_bag_size;   /* what the first plan recommended */
-    bool pilot;                /* round 1 is there to learn from: revise after it */
-    pboost_assumptions learnt; /* what it taught; NaN: nothing */
-} pboost_choice;
-
-/* Plans and chooses what options->fixed leaves open.  Under noise, if the table is large enough and
- * rounds, bag size and schedule are open, a first round of one row in seventeen is set apart to learn
- * from.  prior_score (by row, NULL: none) tells the mean label.  options->brief is not looked at. */
-PBOOST_API pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x,
-                                            const double *offset, const double *prior_score,
-                                            const pboost_plan_options *options, pboost_error *err);
-/* After the first round, coef being the fit to it: plans again with what it taught and makes the
- * trainer ask so.  Where no plan can rest on coef (its predictions overflow) the first plan stays and
- * choice->learnt is NaN.  Does nothing where that round was no pilot. */
-PBOOST_API pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
-                                              const pboost_matrix *x, const double *offset,
-                                              const pboost_coef *coef,
-                                              const pboost_plan_options *options,
-                                              pboost_error *err);
-PBOOST_API void pboost_choice_free(pboost_choice *choice);
-
-/* ---- Theory ---------------------------------------------------------------------------------- */
-
-/* In all of these, bags name rows of x, and m = bags->n_bags. */
-
-typedef struct pboost_risk {
-    double bias, variance; /* the risk is their sum */
-} pboost_risk;
-
-/* Theorem "linear regression": E|theta^ - theta*|^2 of the event-level least squares fit (no ridge,
- * no intercept, no noise by the mechanism), exactly. */
-PBOOST_API pboost_status pboost_risk_linear(pboost_risk *out, const pboost_matrix *x,
-                                            const pboost_bags *bags, const double *theta,
-                                            double sigma2, pboost_error *err);
-
-/* Its corollary: |(X'X)^-1 X'|^2 (k-means objective + sigma^2 min(m, d)) bounds that risk. */
-PBOOST_API pboost_status pboost_risk_linear_bound(double *out, const pboost_matrix *x,
-                                                  const pboost_bags *bags, const double *theta,
-                                                  double sigma2, pboost_error *err);
-
-/* Theorem "GLM": E|gradient of the mean event-level loss at theta*|^2, the 1/n^2 included; phi is
- * the dispersion a(phi), the same for all rows. */
-PBOOST_API pboost_status pboost_gradient_norm(pboost_risk *out, pboost_family family,
-                                              const pboost_matrix *x, const pboost_bags *bags,
-                                              const double *theta, double phi, pboost_error *err);
-
-/* Its corollary, an upper bound on that norm. */
-PBOOST_API pboost_status pboost_gradient_bound(double *out, pboost_family family,
-                                               const pboost_matrix *x, const pboost_bags *bags,
-                                               const double *theta, double phi, pboost_error *err);
-
-/* Whether the variance term of the GLM bound does not depend on the bags: m/d >= max v / min v. */
-typedef struct pboost_variance_check {
-    double bags_per_feature; /* m/d */
-    double variance_ratio;   /* max v / min v */
-    bool droppable;
-} pboost_variance_check;
-
-PBOOST_API pboost_status pboost_variance_ratio(pboost_variance_check *out, pboost_family family,
-                                               const pboost_matrix *x, const pboost_bags *bags,
-                                               const double *theta, pboost_error *err);
-
-/* (1 - 1/k)^2 |theta*|^2: the bias that random bags of k never lose (Theorem "lower bound"). */
-PBOOST_API double pboost_random_bags_bound(size_t min_bag, const double *theta, size_t n);
-
-/* |S'S - S~'S~| in operator norm: how far two partitions of the same rows are apart. */
-PBOOST_API pboost_status pboost_bags_mismatch(double *out, const pboost_bags *a,
-                                              const pboost_bags *b, pboost_error *err);
-
-/* ---- The paper's data ------------------------------------------------------------------------ */
-
-typedef struct pboost_synthetic {
-    size_t struct_size;
-    pboost_family family;
-    size_t features;
-    double noise;      /* sigma of the Gaussian added to x theta* */
-    bool round_labels; /* logistic: y = round(sigmoid(x theta* + e)) as in the paper, not a coin */
-    uint64_t seed;
-} pboost_synthetic;
-
-#define PBOOST_SYNTHETIC_INIT                                                                      \
-    {                                                                                              \
-        sizeof(pboost_synthetic), PBOOST_LINEAR, 8, 0.1, false, 0                                  \
-    }
-
-/* theta* ~ N(0, I); for Poisson scaled to norm 1/2. */
-PBOOST_API pboost_status pboost_synthetic_theta(double *theta, const pboost_synthetic *s,
-                                                pboost_error *err);
-
-/* Rows first .. first+n of an endless table: x ~ N(0, I) row-major, y from the family.  Each stream
- * (0 for training, 1 for test, ...) is an independent table with the same theta*. */
-PBOOST_API pboost_status pboost_synthetic_rows(double *x, double *y, const pboost_synthetic *s,
-                                               const double *theta, uint64_t stream, size_t first,
-                                               size_t n, int threads, pboost_error *err);
 
 #ifdef __cplusplus
 }

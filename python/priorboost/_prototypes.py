@@ -53,12 +53,11 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "bags_free": (c_void_p, [POINTER(Bags)]),
     "bags_optimal": (None, [POINTER(Bags), c_void_p, c_size_t, c_size_t, c_int, _E]),
     "bags_random": (None, [POINTER(Bags), c_size_t, c_size_t, c_uint64, _E]),
-    "bags_features": (None, [POINTER(Bags), POINTER(Samples), c_size_t, c_int, _E]),
-    "bags_hybrid": (
+    "bags_features": (
         None,
-        [POINTER(Bags), POINTER(Samples), c_int, c_void_p, c_size_t, c_int, _E],
+        [POINTER(Bags), POINTER(Samples), c_size_t, c_int, POINTER(Cancel), _E],
     ),
-    "bags_tree": (
+    "bags_hybrid": (
         None,
         [
             POINTER(Bags),
@@ -142,7 +141,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "trainer_free": (c_void_p, [c_void_p]),
     "trainer_step": (None, [c_void_p, _E]),
     "trainer_recall": (None, [c_void_p, POINTER(Bags), _E]),
-    "trainer_ask_for": (None, [c_void_p, c_int, c_size_t, _E]),
     "trainer_rounds_done": (c_size_t, [c_void_p]),
     "trainer_history": (c_void_p, [c_void_p]),
     "plan_make": (None, [POINTER(Plan), POINTER(Matrix), c_void_p, POINTER(PlanOptions), _E]),

@@ -194,9 +194,7 @@ def feature_bags(X: npt.ArrayLike, min_bag: int, *, n_jobs: int | None = None) -
     k, threads = count_of(min_bag, "min_bag"), threads_of(n_jobs)
     with Relay() as relay:
         try:
-            relay.check(
-                lib.bags_tree, out, samples, _library.LINEAR, None, k, threads, relay.cancel
-            )
+            relay.check(lib.bags_features, out, samples, k, threads, relay.cancel)
             return take_bags(out)
         finally:
             lib.bags_free(out)  # Ctrl-C may come out of a call that has succeeded

@@ -12,10 +12,13 @@ from priorboost import _library, _structures
 from priorboost._library import lib
 from priorboost._prototypes import PROTOTYPES
 
-HEADERS = [ROOT / "include/priorboost" / name for name in ("core.h", "cluster.h", "io.h")]
+HEADERS = [
+    ROOT / "include/priorboost" / f"{name}.h"
+    for name in ("core", "plan", "theory", "cluster", "io")
+]
 
 STRUCTURES = {
-    "pboost_" + re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower(): cls
+    re.match(r"``(\w+)``", cls.__doc__).group(1): cls
     for cls in vars(_structures).values()
     if isinstance(cls, type) and issubclass(cls, ctypes.Structure) and cls is not ctypes.Structure
 }

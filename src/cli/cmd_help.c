@@ -13,7 +13,7 @@ static const cli_usage USAGE = {
                 "       priorboost help --man [COMMAND...]\n"
                 "       priorboost help --completion bash|zsh|fish\n"
                 "       priorboost help --write DIR",
-    .text = "Tells about a command, such as train or oracle init, or lists all of them.",
+    .text = "Explains a command, such as train or oracle init, or lists all of them.",
     .operand = "COMMAND..."};
 
 typedef void page_writer(void *to, const cli_page *page);

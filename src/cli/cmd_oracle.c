@@ -30,7 +30,7 @@ static pboost_status print_commands(pboost_error *err)
            "Commands:\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
         printf("  %-22s %s\n", COMMANDS[i].name, COMMANDS[i].summary);
-    printf("\n'priorboost oracle COMMAND --help' tells the options of a command.\n");
+    printf("\n'priorboost oracle COMMAND --help' lists the options of a command.\n");
     return cli_flush(err);
 }
 

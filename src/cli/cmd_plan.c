@@ -9,8 +9,8 @@
 static const cli_usage USAGE = {
     .synopsis = "--data FILE --family F --min-bag K [--epsilon E --bounds LO,HI] [OPTION...]",
     .text = "Forecasts, from the features alone, how much worse than the best model each way of\n"
-            "asking will be, and recommends one.  No label is read: a label column is named only\n"
-            "to keep it from being taken for a feature."};
+            "asking will be, and recommends one.  No label is read; name the label column so that\n"
+            "it is not used as a feature."};
 
 typedef struct {
     train_arguments train;
@@ -160,28 +160,29 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
     train_arguments *t = &a.train;
     const cli_option options[] = {
         {"--data", "FILE", cli_read_text, &t->data, NULL, "the features (CSV or NPY); - is stdin"},
-        {"--label", "COL", cli_read_text, &t->label, NULL, "a column that is no feature"},
-        {"--id", "COL", cli_read_text, &t->id, NULL, "likewise"},
-        {"--exclude", "COL,...", cli_read_list, &t->exclude, NULL, "columns that are no features"},
+        {"--label", "COL", cli_read_text, &t->label, NULL, "a column that is not a feature"},
+        {"--id", "COL", cli_read_text, &t->id, NULL, "a column that is not a feature"},
+        {"--exclude", "COL,...", cli_read_list, &t->exclude, NULL, "columns that are not features"},
         {"--categorical", "COL,...", cli_read_list, &t->categorical, NULL,
          "columns of numbers that are codes of categories"},
         {"--offset", "COL", cli_read_text, &t->offset, NULL,
          "added to the linear predictor, such as log exposure"},
         {"--impute", "mean", cli_read_text, &t->impute, NULL,
          "replace missing numbers by the mean, missing categories\nby the first level"},
-        {"--family", CLI_FAMILIES, cli_read_family, &t->family, &t->has_family, "of the labels"},
+        {"--family", CLI_FAMILIES, cli_read_family, &t->family, &t->has_family,
+         "distribution of the labels"},
         {"--min-bag", "K", cli_read_count, &t->min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
         {"--epsilon", "E,...", cli_read_list, &a.epsilon, NULL,
          "of the noise; the plan is made for the first, the others\n"
-         "are forecast as well; none is no noise"},
+         "are forecast too; none means no noise"},
         {"--bounds", "LO,HI", cli_read_bounds, &t->bounds, &t->has_bounds,
          "public bounds of the labels"},
         {"--step", "Q", cli_read_positive, &t->step, NULL,
          "labels are rounded to multiples of Q; default: the\n"
          "largest power of two <= (HI-LO)/2^20"},
         {"--prior", "FILE", cli_read_text, &t->prior, NULL,
-         "a model that is assumed to be about right"},
+         "a model that the plan assumes to be about right"},
         {"--mean", "M", cli_read_number, &a.mean, NULL,
          "the mean label, if it is known; default: assumed from\n"
          "family and bounds"},
@@ -193,13 +194,13 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
          "default: 5 % of the variance of the means"},
         {"--l2", "L", cli_read_not_negative, &t->l2, NULL,
          "the penalty to plan for; default: as train chooses it"},
-        {"--no-intercept", NULL, NULL, &t->no_intercept, NULL, "fit none"},
+        {"--no-intercept", NULL, NULL, &t->no_intercept, NULL, "fit no intercept"},
         {"--sample", "N", cli_read_count, &a.sample, NULL,
          "forecast on N rows and scale; default 32768"},
         {"--seed", "S", cli_read_seed, &t->seed, NULL, "of the sample; default 0"},
         {"--threads", "N", cli_read_threads, &t->threads, NULL, "default: all cores"},
         {"--out", "FILE", cli_read_text, &t->out, NULL,
-         "a chart: SVG where the name ends so, otherwise a page"},
+         "a chart: SVG if the name ends in .svg, otherwise a page"},
     };
 
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));

@@ -122,7 +122,7 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
         {"--id", "COL", cli_read_text, &a.id, NULL, "write this column before the predictions"},
         {"--interval", "[LEVEL]", cli_read_positive, &a.level, &a.interval,
-         "also lower and upper ends of intervals for the mean\nresponse; default level 0.95"},
+         "also the lower and upper ends of an interval for the\nmean response; default level 0.95"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the predictions; default: stdout"},
         {"--threads", "N", cli_read_threads, &a.threads, NULL, "default: all cores"},
     };

@@ -11,7 +11,7 @@ static const cli_usage USAGE = {
     .synopsis = "RUN... --out FILE",
     .text = "Compares runs in one self-contained page: loss by round, bags, weights with their\n"
             "intervals, what was spent, and what the plan had forecast.  A RUN is a model file\n"
-            "that train wrote; those of other origin are shown as far as they tell.",
+            "that train wrote; of other model files the page shows what they contain.",
     .operand = "RUN..."};
 
 /* Two runs of one name are told apart by their number. */
@@ -74,8 +74,8 @@ pboost_status cli_report(cli_context *cli, int argc, char **argv, pboost_error *
     pboost_output *output = NULL;
     size_t n = 0, loaded = 0;
     const cli_option options[] = {{"--out", "FILE", cli_read_text, &out, NULL,
-                                   "the page, HTML; where the name ends in .svg, the chart of\n"
-                                   "test loss by least bag alone"}};
+                                   "the page, HTML; if the name ends in .svg, only the chart of\n"
+                                   "test loss by smallest bag"}};
 
     NEED(path = calloc((size_t)argc + 1, sizeof *path), err);
     TRY(cli_parse(cli, path, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));

@@ -11,9 +11,9 @@ static const cli_usage USAGE = {
         "       priorboost train --data FILE --bag COL --answers FILE --family F [OPTION...]",
     .text =
         "Trains a model of individuals from the mean labels of bags of at least K rows.  The\n"
-        "labels of the table are handed to an oracle that answers each row once; the trainer\n"
-        "sees the answers alone.  With --oracle the labels stay with another party, who sets the\n"
-        "rules.\n"
+        "labels of the table go to an oracle inside the program, which uses each label in one\n"
+        "answer only; the trainer sees only the answers.  With --oracle the labels stay with\n"
+        "another party, who sets the rules.\n"
         "With --bag and --answers the bags are given: a column of the table names each row's\n"
         "bag, and the answers file has that column, 'count' and 'mean' or 'sum' (and, where the\n"
         "means are noisy, 'noise_variance')."};
@@ -336,10 +336,12 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--positive", "VALUE", cli_read_text, &a.positive, NULL,
          "logistic: the label that counts as 1"},
         {"--id", "COL", cli_read_text, &a.id, NULL,
-         "what names a row; makes the run independent of their order"},
+         "the column that names a row; with it the result does not\n"
+         "depend on the order of the rows"},
         {"--unit", "COL", cli_read_text, &a.unit, NULL,
-         "whom a row is about; one row of each takes part"},
-        {"--exclude", "COL,...", cli_read_list, &a.exclude, NULL, "columns that are no features"},
+         "the column that names the unit of a row, such as a\n"
+         "person; one row of each unit is used"},
+        {"--exclude", "COL,...", cli_read_list, &a.exclude, NULL, "columns that are not features"},
         {"--categorical", "COL,...", cli_read_list, &a.categorical, NULL,
          "columns of numbers that are codes of categories"},
         {"--weight", "COL", cli_read_text, &a.weight, NULL, "weight of each row in the fit"},
@@ -351,12 +353,14 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "fit on columns of mean 0 and variance 1 (matters for l2);\n"
          "weights are reported in the units of the file"},
         {"--winsorize", "Z", cli_read_positive, &a.winsorize, NULL,
-         "move numbers further than Z standard deviations from\n"
-         "their mean to there, in the model too"},
-        {"--bag", "COL", cli_read_text, &a.bag, NULL, "given bags: what names a row's bag"},
+         "limit numbers to Z standard deviations around their\n"
+         "mean; the model does the same when it predicts"},
+        {"--bag", "COL", cli_read_text, &a.bag, NULL,
+         "given bags: the column that names the bag of a row"},
         {"--answers", "FILE", cli_read_text, &a.answers, NULL,
          "given bags: COL, 'count' and 'mean' or 'sum' of each"},
-        {"--family", CLI_FAMILIES, cli_read_family, &a.family, &a.has_family, "of the labels"},
+        {"--family", CLI_FAMILIES, cli_read_family, &a.family, &a.has_family,
+         "distribution of the labels"},
         {"--min-bag", "K", cli_read_count, &a.min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
         {"--method", "auto|paper", cli_read_text, &a.method, NULL,
@@ -390,14 +394,14 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--bags", "prior|random|features|hybrid", cli_read_text, &a.bags, NULL,
          "auto: planned, features or hybrid; paper: default prior.\n"
          "prior: optimal for the last round's predictions;\nrandom;\n"
-         "features: apart in every direction of the features;\n"
+         "features: rows with similar features share a bag;\n"
          "hybrid: features and the last round's predictions"},
         {"--rounds", "T", cli_read_count, &a.rounds, NULL,
          "auto: planned; paper: default the largest power of two\n"
          "<= 16 that leaves max(S, 20 features) rows a round, else 1"},
         {"--schedule", "equal|geometric", cli_read_text, &a.schedule, NULL,
          "equal (default) slices, or geometric: growing 16-fold;\n"
-         "auto: also geometric where it learns from a first round"},
+         "auto: geometric if it asks a small first round"},
         {"--prior", "FILE", cli_read_text, &a.prior, NULL,
          "a model whose predictions make the bags of round 1, if\n"
          "these are prior or hybrid; auto plans with their mean"},
@@ -408,7 +412,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--step", "Q", cli_read_positive, &a.step, NULL,
          "labels are rounded to multiples of Q; default: the\n"
          "largest power of two <= (HI-LO)/2^20"},
-        {"--clamp", NULL, NULL, &a.clamp, NULL, "move labels outside the bounds to them"},
+        {"--clamp", NULL, NULL, &a.clamp, NULL,
+         "move labels outside the bounds to the nearest bound"},
         {"--round", NULL, NULL, &a.round, NULL,
          "logistic: answers are rounded to 0 or 1, as in the paper"},
         {"--l2", "L", read_l2, &a.l2, NULL,
@@ -416,36 +421,37 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "default 1; aggregate: by default one that depends on the\n"
          "family, on standardised features; cv: chosen by\n"
          "cross-validation over bags (aggregate)"},
-        {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit none"},
+        {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit no intercept"},
         {"--test", "FILE", cli_read_text, &a.test, NULL, "report the loss on it after every round"},
         {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
-         "who has the labels: https://HOST:PORT or unix:PATH"},
+         "the oracle with the labels: https://HOST:PORT or unix:PATH"},
         {"--token-file", "FILE", cli_read_text, &a.token_file, NULL,
          "holds the token that the oracle's owner gave out"},
         {"--ca", "FILE", cli_read_text, &a.ca, NULL,
-         "authorities that may vouch for the oracle, PEM"},
+         "certificate authorities to trust for the oracle, PEM"},
         {"--checkpoint", "DIR", cli_read_text, &a.checkpoint, NULL,
-         "the folder of what was asked and answered, which is kept;\n"
+         "the folder for questions and answers, which is kept;\n"
          "default: FILE.checkpoint beside --out FILE, removed once\n"
          "FILE is written; without --out: priorboost.checkpoint\n"
          "in the current folder, which is kept"},
         {"--resume", NULL, NULL, &a.resume, NULL,
-         "there must be a checkpoint of this run: go on from it"},
+         "continue from the checkpoint of this run; an error if\n"
+         "there is none"},
         {"--no-checkpoint", NULL, NULL, &a.no_checkpoint, NULL,
-         "keep none: after a crash, answers are lost"},
+         "keep no checkpoint: after a crash, answers are lost"},
         {"--skip-unavailable", NULL, NULL, &a.skip_unavailable, NULL,
          "leave out rows that are spent or unknown to the oracle"},
         {"--patience", "S", cli_read_count, &a.patience, NULL,
-         "seconds to try an oracle that fails; default 60"},
+         "seconds to retry when the oracle fails; default 60"},
         {"--seed", "S", cli_read_seed, &a.seed, &a.has_seed,
-         "of slices and bags (default 0); where it is given, noise\n"
-         "comes from it too: whoever knows it can remove the noise,\n"
-         "and the output says \"simulated\""},
+         "of slices and bags (default 0); if it is given, the noise\n"
+         "is drawn from it too: whoever knows the seed can remove\n"
+         "the noise, and the output says \"simulated\""},
         {"--threads", "N", cli_read_threads, &a.threads, NULL,
          "default: all cores; the result does not depend on it"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the model, as JSON"},
         {"--force", NULL, NULL, &a.force, NULL,
-         "write the model even if the fit is not to be used\n(otherwise exit code 6)"},
+         "write the model even if the fit must not be used\n(otherwise exit code 6)"},
         {"--report", "FILE", cli_read_text, &a.report, NULL,
          "a page about the run; see 'priorboost report'"},
     };

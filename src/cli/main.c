@@ -15,7 +15,7 @@ static const cli_command COMMANDS[] = {
     {"serve", "answer questions about bags under the rules of a store", cli_serve},
     {"reproduce", "run the paper's experiments and report on them", cli_reproduce},
     {"oracle", "administer a label holder's store", cli_oracle},
-    {"help", "tell about a command", cli_help},
+    {"help", "explain a command", cli_help},
 };
 #define N_COMMANDS (sizeof COMMANDS / sizeof *COMMANDS)
 
@@ -33,7 +33,7 @@ void cli_print_commands(FILE *stream)
             pboost_version());
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(stream, "  %-10s %s\n", COMMANDS[i].name, COMMANDS[i].summary);
-    fprintf(stream, "\n'priorboost COMMAND --help' tells the options of a command.\n");
+    fprintf(stream, "\n'priorboost COMMAND --help' lists the options of a command.\n");
 }
 
 const cli_command *cli_find(const cli_command *commands, size_t n, const char *name)

@@ -140,8 +140,9 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
         {"--label", "COL", cli_read_text, &a.label, NULL, "the labels: numbers"},
         {"--unit", "COL", cli_read_text, &a.unit, NULL, "the unit, such as a person, of each row"},
         {"--scope", "COL", cli_read_text, &a.scope, NULL,
-         "the group of each row: a token with a scope may ask\nabout the rows of that group alone"},
-        {"--clamp", NULL, NULL, &a.clamp, NULL, "move labels outside the bounds to the nearest"},
+         "the group of each row: a token with a scope may ask\nabout the rows of that group only"},
+        {"--clamp", NULL, NULL, &a.clamp, NULL,
+         "move labels outside the bounds to the nearest bound"},
     };
 
     TRY(cli_parse(cli, NULL, argc, argv, &IMPORT, options, sizeof options / sizeof *options, err));
@@ -176,9 +177,9 @@ done:
 
 static const cli_usage FORGET = {
     .synopsis = "--store S --id ID[,ID...]",
-    .text = "Erases the labels of these rows for good, as a person may demand.  The rows count as\n"
-            "spent.  Answers that were given before stay as they are.  Copies of the store made\n"
-            "earlier still hold the labels.",
+    .text = "Deletes the labels of these rows, for example when a person asks for it.  The rows\n"
+            "count as spent.  Earlier answers do not change.  Copies of the store made earlier\n"
+            "still hold the labels.",
     .operand = NULL};
 
 pboost_status oracle_forget(cli_context *cli, int argc, char **argv, pboost_error *err)

@@ -6,10 +6,11 @@
 
 #include "oracle.h"
 
-static const cli_usage USAGE = {
-    .synopsis = "create|list|revoke --store S [--name NAME] [OPTION...]",
-    .text = "Who may ask.  The secret of a new token is shown once; the store keeps only its hash.",
-    .operand = "create|list|revoke"};
+static const cli_usage USAGE = {.synopsis =
+                                    "create|list|revoke --store S [--name NAME] [OPTION...]",
+                                .text = "Manages who may ask.  The secret of a new token is shown "
+                                        "once; the store keeps only its hash.",
+                                .operand = "create|list|revoke"};
 
 typedef struct {
     const char *store, *expires, *role;
@@ -141,10 +142,10 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
         {"--store", "S", cli_read_text, &a.store, NULL, "sqlite:FILE or postgresql://..."},
         {"--name", "NAME", cli_read_text, &a.token.name, NULL, "of the token; used once"},
         {"--role", "learner|operator", cli_read_text, &a.role, NULL,
-         "learner (default), who asks; or operator, who watches"},
+         "learner (default), who asks; or operator, who monitors"},
         {"--expires", "D", cli_read_text, &a.expires, NULL,
          "30d, 12h, 90m or a date; default: never"},
-        {"--rows", "MAX", cli_read_count, &a.rows, NULL, "rows it may ever have answered"},
+        {"--rows", "MAX", cli_read_count, &a.rows, NULL, "most rows that it may ask about in all"},
         {"--scope", "GROUP", cli_read_text, &a.token.scope, NULL,
          "only rows imported with this scope"},
     };

@@ -8,7 +8,7 @@
 
 static const cli_usage STATUS = {.synopsis = "--store S",
                                  .text =
-                                     "Tells the rules, rows spent and left, and the chain's head.",
+                                     "Shows the rules, rows spent and left, and the chain's head.",
                                  .operand = NULL};
 
 static pboost_status print_status(const cli_context *cli, const pboost_ledger_rules *rules,
@@ -70,9 +70,9 @@ done:
 static const cli_usage AUDIT = {
     .synopsis = "--store S [--head HEX]",
     .text =
-        "Follows the chain from the rules to its head and computes again what can be computed:\n"
-        "claims, bag sizes, replies, quotas, and sums where there is no noise.  With --head, also\n"
-        "that the ledger has had that head, which an older copy of it has not.",
+        "Checks the chain from the rules to its head and recomputes what can be recomputed:\n"
+        "claims, bag sizes, replies, quotas, and sums where there is no noise.  With --head it\n"
+        "also checks that the ledger once had that head; an older copy of the ledger never had it.",
     .operand = NULL};
 
 static pboost_status print_audit(const cli_context *cli, const pboost_audit *a, pboost_error *err)

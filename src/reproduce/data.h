@@ -2,7 +2,7 @@
 #ifndef PBOOST_REPRODUCE_DATA_H
 #define PBOOST_REPRODUCE_DATA_H
 
-#include <priorboost/core.h>
+#include <priorboost/theory.h>
 
 typedef struct {
     size_t rows, test_rows, features;

@@ -2,6 +2,8 @@
 #ifndef PBOOST_REPRODUCE_THEORY_H
 #define PBOOST_REPRODUCE_THEORY_H
 
+#include <priorboost/theory.h>
+
 #include "settings.h"
 
 /* E|theta^ - theta*|^2 of the event-level least squares fit. */

@@ -96,14 +96,14 @@ says 'intervals are too short'
 priorboost generate --family logistic --round-labels --rows 4000 --features 2 --seed 1 --out sharp.csv
 expect 0 priorboost train --data sharp.csv --label y --family logistic --min-bag 4 --bags features --rounds 1 \
     --estimator aggregate
-says 'all but separate'
+says 'almost separate'
 priorboost generate --family poisson --rows 4000 --features 8 --seed 1 --out counts.csv
 noisy=(priorboost train --data counts.csv --label y --family poisson --min-bag 4 --epsilon 0.5 --bounds 0,20 --clamp
     --estimator event --rounds 4 --seed 2)
 expect 6 "${noisy[@]}"
 says 'worse than a constant model'
 expect 0 "${noisy[@]}" --force
-says 'the fit ran away'
+says 'the fit diverged'
 
 # ---- refusals ----
 refuse() {

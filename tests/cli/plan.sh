@@ -76,9 +76,9 @@ for seed in 1 2 3 4; do
     [ $seed -gt 1 ] || drown --auto --seed $seed --json
 done
 drown --estimator event
-says "hides even the mean"
+says "masks even the mean"
 drown --estimator aggregate --bags features
-says "hides even the mean"
+says "masks even the mean"
 
 # ---- a prior, and what is wrong ----
 expect 0 priorboost train --data d.csv --label y --family linear --min-bag 16 --out prior.json

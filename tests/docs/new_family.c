@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <priorboost/core.h>
+#include <priorboost/priorboost.h>
 
 enum { ROWS = 40000, FEATURES = 3, MIN_BAG = 8, ROUNDS = 16 };
 

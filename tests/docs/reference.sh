@@ -6,7 +6,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 { cat docs/Doxyfile; echo "OUTPUT_DIRECTORY = $work"; } | doxygen - || { echo "doxygen complains"; exit 1; }
-for name in $(grep -ohE '\bpboost_[a-z0-9_]+\(' include/priorboost/core.h include/priorboost/io.h | tr -d '(' | sort -u); do
-    grep -qF ">$name</a>" "$work"/c/core_8h.html "$work"/c/io_8h.html || { echo "$name is not in the reference"; exit 1; }
+for header in core plan theory io; do
+    for name in $(grep -ohE '\bpboost_[a-z0-9_]+\(' include/priorboost/$header.h | tr -d '(' | sort -u); do
+        grep -qF ">$name</a>" "$work"/c/${header}_8h.html || { echo "$name is not in the reference"; exit 1; }
+    done
 done
 echo "the reference is whole"

@@ -22,8 +22,10 @@ static void making_bags_may_run_out_of_memory(void **state)
         for (; n == 1 || injected(); n++) {
             pboost_bags bags;
             inject_allocation(n);
-            pboost_status st = pboost_bags_tree(&bags, &samples, PBOOST_LOGISTIC,
-                                                hybrid ? score : NULL, MIN_BAG, 1, NULL, &err);
+            pboost_status st = hybrid
+                                   ? pboost_bags_hybrid(&bags, &samples, PBOOST_LOGISTIC, score,
+                                                        MIN_BAG, 1, NULL, &err)
+                                   : pboost_bags_features(&bags, &samples, MIN_BAG, 1, NULL, &err);
             inject_nothing();
             if (injected()) {
                 assert_int_equal(st, PBOOST_NO_MEMORY);

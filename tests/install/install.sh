@@ -32,11 +32,20 @@ done
 c++ -std=c++11 -Wall -Wextra -Werror "$SOURCE/tests/install/headers.cpp" $flags -o "$root/headers"
 "$root/headers"
 
-strange=$(nm -D --defined-only "$library" | awk '{print $3}' | grep -v '^pboost_' || true)
-[ -z "$strange" ] || { echo "exported, but not of this library: $strange"; exit 1; }
-declared=$(grep -ohE '\bpboost_[a-z0-9_]+\(' "$root"/usr/include/priorboost/*.h | tr -d '(' | sort -u)
-missing=$(comm -13 <(nm -D --defined-only "$library" | awk '{print $3}' | sort -u) <(echo "$declared"))
-[ -z "$missing" ] || { echo "declared, but not exported: $missing"; exit 1; }
+# Each header can be included alone.
+for header in "$root"/usr/include/priorboost/*.h; do
+    # shellcheck disable=SC2086
+    echo "#include <priorboost/$(basename "$header")>" | cc -std=c11 -Wall -Wextra -Werror -fsyntax-only $flags -xc -
+done
+
+# The library exports the functions of tests/install/symbols.txt and nothing else, and the headers
+# declare the same.  A function that is added or removed changes that file.
+nm -D --defined-only "$library" | awk '{print $3}' | LC_ALL=C sort -u >"$root/exported"
+grep -ohE '\bpboost_[a-z0-9_]+\(' "$root"/usr/include/priorboost/*.h | tr -d '(' | LC_ALL=C sort -u >"$root/declared"
+for found in exported declared; do
+    diff "$SOURCE/tests/install/symbols.txt" "$root/$found" ||
+        { echo "< is in tests/install/symbols.txt alone, > is $found alone"; exit 1; }
+done
 
 "$root/usr/bin/priorboost" --version
 echo "installed, built against and run"

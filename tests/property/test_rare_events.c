@@ -186,7 +186,7 @@ static void try_fit(tally *out, rare_table *t, pboost_family family, size_t k)
     double *mean = calloc(ROWS, sizeof *mean);
     options.family = family;
     options.estimator = PBOOST_AGGREGATE;
-    assert_int_equal(pboost_bags_features(&bags, &samples, k, 1, NULL), PBOOST_OK);
+    assert_int_equal(pboost_bags_features(&bags, &samples, k, 1, NULL, NULL), PBOOST_OK);
     for (size_t b = 0; b < bags.n_bags; b++)
         for (size_t i = bags.start[b]; i < bags.start[b + 1]; i++)
             mean[b] += t->y[bags.row[i]] / (double)(bags.start[b + 1] - bags.start[b]);

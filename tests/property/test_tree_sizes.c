@@ -46,7 +46,7 @@ static void check_case(int shape, size_t n, size_t d, size_t k, uint64_t seed)
     pboost_matrix columns = {y, PBOOST_F32, n, d, 1, (ptrdiff_t)n};
     for (int layout = 0; layout < 2; layout++) {
         pboost_samples samples = {.x = layout == 0 ? &rows : &columns, .n = n};
-        assert_ok(pboost_bags_features(&bags, &samples, k, 1 + layout, &err), err);
+        assert_ok(pboost_bags_features(&bags, &samples, k, 1 + layout, NULL, &err), err);
         assert_ok(pboost_bags_check(&bags, n, k, &err), err);
         assert_int_equal(bags.n_rows, n);
         assert_true(bags.n_bags <= n / k);

@@ -1,8 +1,8 @@
 """One training on Spark, as the driver sees it: slices, then round by round order, bag, ask, fit.
 
-The loop is that of the C trainer (src/core/train/trainer.c): the same slices and ties by hash of id,
-the same bags cut by the same grid of chunks, the same questions.  What the driver holds of a round is
-one number per bag (where it ends, and its answer); rows stay with the tasks.
+The loop is that of the C trainer (src/core/train/trainer.c): the same slices and ties by hash of
+id, the same bags cut by the same grid of chunks, the same questions. What the driver holds of a
+round is one number per bag (where it ends, and its answer); rows stay with the tasks.
 
 Nothing is asked before it is on disk: a round's order and its questions are files, so that a task
 that Spark runs again, and a round that goes on after an executor is lost, ask what was asked

@@ -86,9 +86,9 @@ def tree_bags(x: Array, scores: Array | None, family: int, bag_size: int) -> tup
     samples = _library.Samples(ctypes.addressof(matrix), None, len(x))
     out = _library.Bags()
     if scores is None:
-        _check(lib.bags_features, out, samples, bag_size, 1)
+        _check(lib.bags_features, out, samples, bag_size, 1, None)
     else:
-        _check(lib.bags_hybrid, out, samples, family, address(scores), bag_size, 1)
+        _check(lib.bags_hybrid, out, samples, family, address(scores), bag_size, 1, None)
     try:
         rows = _library.copy_array(out.row, out.n_rows, np.intp)
         start = _library.copy_array(out.start, out.n_bags + 1, np.intp)

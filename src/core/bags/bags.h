@@ -13,6 +13,9 @@ pboost_status pboost_bags_random_in(pboost_workspace *work, pboost_bags *out, si
                                     size_t min_bag, uint64_t seed, pboost_error *err);
 void pboost_bags_release(pboost_workspace *work, pboost_bags *bags);
 
+/* Replaces each row number r by row[r]: from positions in a slice to rows of the full table. */
+void pboost_bags_renumber(pboost_bags *bags, const size_t *row);
+
 /* pboost_bags_check as far as the table need not be known: bags that are malformed or too small. */
 pboost_status pboost_bags_check_starts(const pboost_bags *bags, size_t min_bag, pboost_error *err);
 

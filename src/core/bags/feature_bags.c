@@ -66,8 +66,8 @@ static pboost_status bags_of_white(pboost_bags *out, pboost_white *white, const 
     return pboost_tree_bags(out, white, weight, min_bag, threads, cancel, err);
 }
 
-static pboost_status feature_bags(pboost_bags *out, const pboost_samples *samples, size_t min_bag,
-                                  int threads, const pboost_cancel *cancel, pboost_error *err)
+pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples, size_t min_bag,
+                                   int threads, const pboost_cancel *cancel, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_white white = {0};
@@ -126,7 +126,7 @@ static void add_score(pboost_white *white, const double *score)
         z[i * PANEL_LANES] = SCORE_WEIGHT * (unit * score[i] - mean) / sqrt(square);
 }
 
-static pboost_status hybrid_bags(pboost_bags *out, const pboost_samples *samples,
+pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,
                                  pboost_family family, const double *score, size_t min_bag,
                                  int threads, const pboost_cancel *cancel, pboost_error *err)
 {
@@ -158,28 +158,4 @@ done:
     if (st != PBOOST_OK)
         pboost_bags_free(out);
     return st;
-}
-
-/* ---- The public side ------------------------------------------------------------------------- */
-
-pboost_status pboost_bags_tree(pboost_bags *out, const pboost_samples *samples,
-                               pboost_family family, const double *score, size_t min_bag,
-                               int threads, const pboost_cancel *cancel, pboost_error *err)
-{
-    if (score == NULL)
-        return feature_bags(out, samples, min_bag, threads, cancel, err);
-    return hybrid_bags(out, samples, family, score, min_bag, threads, cancel, err);
-}
-
-pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples, size_t min_bag,
-                                   int threads, pboost_error *err)
-{
-    return feature_bags(out, samples, min_bag, threads, NULL, err);
-}
-
-pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,
-                                 pboost_family family, const double *score, size_t min_bag,
-                                 int threads, pboost_error *err)
-{
-    return hybrid_bags(out, samples, family, score, min_bag, threads, NULL, err);
 }

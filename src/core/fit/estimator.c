@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "data/matrix.h"
+#include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/constant.h"
 #include "fit/event/event.h"
 #include "try.h"

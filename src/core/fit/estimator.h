@@ -24,7 +24,14 @@ pboost_status pboost_fit_run(pboost_coef *coef, pboost_fit_report *report, doubl
 pboost_status pboost_estimator_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
                                    const fit_task *task, pboost_error *err);
 
-/* The estimator that predicts bags left out best (estimatorcv.c); aggregate where bags are too few
+/* Checks and fits.  The arguments are those of pboost_answers_fit. */
+pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *report,
+                                      const pboost_matrix *x, const double *weight,
+                                      const double *offset, const pboost_answers *answers,
+                                      size_t first_bag, const pboost_fit_options *options,
+                                      pboost_error *err);
+
+/* The estimator that predicts bags left out best (choose_estimator.c); aggregate where bags are too few
  * to tell. */
 pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *task,
                                       pboost_error *err);

@@ -16,6 +16,7 @@
 #include "base/cancel.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/constant.h"
+#include "fit/estimator.h"
 #include "passes/row_pass.h"
 #include "try.h"
 

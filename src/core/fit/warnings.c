@@ -81,8 +81,7 @@ static void tell_of_failure(telling *t, const pboost_fitted *fit)
 
     if (!r->converged)
         tell(t, PBOOST_WARNING_CONVERGENCE,
-             "the last fit did not converge in %zu iterations; do not rely on its numbers",
-             r->iterations);
+             "the last fit did not converge in %zu iterations: do not use it", r->iterations);
     if (!is_finite(fit->coef))
         tell(t, PBOOST_WARNING_FINITE, "a weight of the fit is not a finite number: do not use it");
     if (r->worse_than_constant)
@@ -109,7 +108,7 @@ static void tell_of_column(telling *t, const pboost_fitted *fit)
     else
         snprintf(number, sizeof number, "x%zu", j);
     tell(t, PBOOST_WARNING_RANK,
-         "the features have rank %zu; column '%.*s' adds nothing to those before it and has "
+         "the features have rank %zu: column '%.*s' adds nothing to the columns before it and gets "
          "weight 0",
          fit->report->rank, shown_length(name), name);
 }
@@ -124,13 +123,13 @@ static void tell_of_spread(telling *t, const pboost_fitted *fit)
         return;
     if (family == PBOOST_POISSON)
         tell(t, PBOOST_WARNING_SEPARABLE,
-             "the linear predictor has standard deviation %.3g: no counts differ so much, the fit "
-             "ran away; do not rely on its numbers",
+             "the linear predictor has standard deviation %.3g: counts do not differ so much, the "
+             "fit diverged; do not trust its numbers",
              sd);
     else
         tell(t, PBOOST_WARNING_SEPARABLE,
-             "the linear predictor has standard deviation %.3g: the answers all but separate the "
-             "rows, and weights are as large as the penalty lets them be; their errors mean little",
+             "the linear predictor has standard deviation %.3g: the answers almost separate the "
+             "rows, and only the penalty limits the weights; their standard errors mean little",
              sd);
 }
 
@@ -140,20 +139,20 @@ static void tell_of_noise(telling *t, const pboost_fitted *fit)
 
     if (r->dispersion_floored)
         tell(t, PBOOST_WARNING_DISPERSION,
-             "the noise hides the dispersion of the labels; its own standard error, %.3g, stands "
-             "for it",
+             "the noise masks the dispersion of the labels; its standard error, %.3g, is used "
+             "instead",
              r->dispersion);
     if (r->undercovers)
         tell(t, PBOOST_WARNING_INTERVALS,
              "%s with noise on bags as mixed as random ones: the intervals are too short; "
-             "bags of similar rows (%s) do not have that fault",
+             "bags of similar rows (%s) do not have this problem",
              pboost_family_name(fit->options->family),
              fit->feature_bags != NULL ? fit->feature_bags : "PBOOST_BAGS_FEATURES");
     if (r->mean_masked)
         tell(t, PBOOST_WARNING_MEAN,
-             "the noise, or a lack of events, hides even the mean of the labels: no weight can be "
-             "known, and the model is constant; larger bags, more rows or a larger epsilon are "
-             "needed");
+             "the noise, or a lack of events, masks even the mean of the labels: no weight can be "
+             "estimated, and the model is constant; use larger bags, more rows or a larger "
+             "epsilon");
 }
 
 /* What the answers say of a model that is fitted to them bag by bag. */
@@ -166,12 +165,11 @@ static void tell_of_answers(telling *t, const pboost_fitted *fit)
 
     if (aggregate && r->l2_standardized && !r->mean_masked &&
         r->freedom < 1.0 + LOW_FREEDOM * ((double)parameters - 1.0))
-        tell(
-            t, PBOOST_WARNING_FREEDOM,
-            "the answers tell next to nothing of the weights (%.2g effective parameters of %zu): "
-            "the penalty holds the model near the constant one; larger bags, more rows or a larger "
-            "epsilon are needed",
-            r->freedom, parameters);
+        tell(t, PBOOST_WARNING_FREEDOM,
+             "the answers say almost nothing about the weights (%.2g effective parameters of %zu): "
+             "the penalty keeps the model close to a constant; use larger bags, more rows or a "
+             "larger epsilon",
+             r->freedom, parameters);
     if (aggregate && r->bags < 2 * parameters)
         tell(t, PBOOST_WARNING_BAGS,
              "only %zu bags for %zu parameters: the penalty decides most of the result", r->bags,
@@ -179,8 +177,9 @@ static void tell_of_answers(telling *t, const pboost_fitted *fit)
     if (fit->options->family == PBOOST_LOGISTIC && r->pearson > HIGH_PEARSON &&
         r->pearson > surprise)
         tell(t, PBOOST_WARNING_FORM,
-             "the answers vary %.3g times as much as the model says (its form may be wrong): "
-             "%s gives standard errors that allow for it",
+             "squared bag residuals are %.3g times larger than the model predicts: it misses "
+             "something, and its standard errors are too small; %s gives standard errors that "
+             "allow for it",
              r->pearson, fit->sandwich != NULL ? fit->sandwich : "PBOOST_COVARIANCE_SANDWICH");
 }
 

@@ -7,7 +7,11 @@
  * noise no bags are better than the smallest, and there is nothing to learn. */
 #include <math.h>
 
+#include <priorboost/plan.h>
+
 #include "data/family.h"
+#include "plan/plan.h"
+#include "train/trainer.h"
 #include "try.h"
 
 #define PILOT_BAGS_PER_WEIGHT 4

@@ -2,6 +2,8 @@
 #ifndef PBOOST_FORECAST_H
 #define PBOOST_FORECAST_H
 
+#include <priorboost/plan.h>
+
 #include "passes/bag_pass.h"
 #include "passes/standard_units.h"
 

@@ -1,6 +1,8 @@
 /* What answers about bags will tell. */
 #include <math.h>
 
+#include <priorboost/plan.h>
+
 #include "passes/bag_pass.h"
 #include "try.h"
 

@@ -197,9 +197,10 @@ static pboost_status slice_bags(pboost_bags *out, const planner *p, const manner
         return pboost_bags_random(out, n, bag_size, o->seed, err);
     if (how->bags == PBOOST_BAGS_PRIOR)
         return pboost_bags_optimal(out, score, n, bag_size, o->threads, err);
-    return pboost_bags_tree(out, &samples, o->family,
-                            how->bags == PBOOST_BAGS_HYBRID && scored ? score : NULL, bag_size,
-                            o->threads, o->cancel, err);
+    if (how->bags == PBOOST_BAGS_HYBRID && scored)
+        return pboost_bags_hybrid(out, &samples, o->family, score, bag_size, o->threads, o->cancel,
+                                  err);
+    return pboost_bags_features(out, &samples, bag_size, o->threads, o->cancel, err);
 }
 
 static pboost_schedule schedule_of(const planner *p)

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <priorboost/theory.h>
+
 #include "bags/whiten.h"
 #include "data/matrix.h"
 #include "fit/predict.h"

@@ -11,10 +11,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "theory/eigen.h"
-#include "data/family.h"
+#include <priorboost/theory.h>
+
 #include "base/linalg.h"
+#include "data/family.h"
 #include "data/matrix.h"
+#include "theory/eigen.h"
 #include "try.h"
 
 enum { PANEL_ROWS = 64 };

@@ -14,6 +14,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <priorboost/theory.h>
+
 #include "theory/eigen.h"
 #include "try.h"
 

@@ -4,6 +4,8 @@
  * be made by itself, by any number of threads. */
 #include <math.h>
 
+#include <priorboost/theory.h>
+
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "try.h"

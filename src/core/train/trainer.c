@@ -18,6 +18,7 @@
 #include "base/rng.h"
 #include "oracle/answers.h"
 #include "train/schedule.h"
+#include "train/trainer.h"
 #include "try.h"
 
 struct pboost_trainer {
@@ -91,15 +92,16 @@ static pboost_status prior_bags(pboost_bags *out, const slice *s, pboost_error *
 static pboost_status feature_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
-    return pboost_bags_tree(out, &samples, s->family, NULL, s->bag_size, s->threads, s->cancel,
-                            err);
+    return pboost_bags_features(out, &samples, s->bag_size, s->threads, s->cancel, err);
 }
 
 static pboost_status hybrid_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     pboost_samples samples = {.x = s->x, .row = s->row, .n = s->n};
-    return pboost_bags_tree(out, &samples, s->family, s->score, s->bag_size, s->threads, s->cancel,
-                            err);
+    if (s->score == NULL)
+        return feature_bags(out, s, err);
+    return pboost_bags_hybrid(out, &samples, s->family, s->score, s->bag_size, s->threads,
+                              s->cancel, err);
 }
 
 static const char *const STRATEGIES[] = {"prior", "random", "features", "hybrid"};

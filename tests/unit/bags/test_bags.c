@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <priorboost/core.h>
 
+#include "bags/bags.h"
 #include "base/rng.h"
 
 static double *scores(size_t n, uint64_t seed)

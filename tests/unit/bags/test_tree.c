@@ -4,6 +4,7 @@
 #include "bags/tree_node.h"
 #include "base/rng.h"
 #include "train/glm.h"
+#include "train/trainer.h"
 
 static double uniform(uint64_t *state)
 {
@@ -50,7 +51,7 @@ static pboost_bags features(const double *x, size_t n, size_t d, size_t k, int t
     pboost_bags bags;
     pboost_matrix m = pboost_matrix_f64(x, n, d);
     pboost_samples samples = {.x = &m, .n = n};
-    assert_ok(pboost_bags_features(&bags, &samples, k, threads, &err), err);
+    assert_ok(pboost_bags_features(&bags, &samples, k, threads, NULL, &err), err);
     assert_ok(pboost_bags_check(&bags, n, k, &err), err);
     assert_int_equal(bags.n_rows, n);
     if (d > 1) /* on a line the best bags may be fewer */
@@ -145,13 +146,13 @@ static void test_hybrid(void **state)
         score[i] = 1.0 / (1.0 + exp(-2.0 * x[i * d] * x[i * d + 1]));
     pboost_matrix m = pboost_matrix_f64(x, n, d);
     pboost_samples samples = {.x = &m, .n = n};
-    assert_ok(pboost_bags_hybrid(&bags, &samples, PBOOST_LOGISTIC, score, 16, 2, &err), err);
+    assert_ok(pboost_bags_hybrid(&bags, &samples, PBOOST_LOGISTIC, score, 16, 2, NULL, &err), err);
     assert_ok(pboost_bags_check(&bags, n, 16, &err), err);
     plain = features(x, n, d, 16, 1);
     assert_true(pboost_bags_cost(&bags, score) < 0.9 * pboost_bags_cost(&plain, score));
     score[3] = NAN;
     pboost_bags_free(&bags);
-    assert_fails(pboost_bags_hybrid(&bags, &samples, PBOOST_LOGISTIC, score, 16, 2, &err),
+    assert_fails(pboost_bags_hybrid(&bags, &samples, PBOOST_LOGISTIC, score, 16, 2, NULL, &err),
                  PBOOST_BAD_DATA, err, "score 3 is nan");
     pboost_bags_free(&plain);
     free(x);
@@ -173,7 +174,8 @@ static void test_hybrid_of_any_scores(void **state)
             score[i] = exp(fmin(spread * x[i * d], 709.0));
         score[7] = 1.7e308;
         for (size_t k = 1; k < 9; k *= 2) {
-            assert_ok(pboost_bags_hybrid(&bags, &samples, PBOOST_POISSON, score, k, 2, &err), err);
+            assert_ok(pboost_bags_hybrid(&bags, &samples, PBOOST_POISSON, score, k, 2, NULL, &err),
+                      err);
             assert_ok(pboost_bags_check(&bags, n, k, &err), err);
             assert_int_equal(bags.n_rows, n);
             pboost_bags_free(&bags);
@@ -191,13 +193,13 @@ static void test_refusals(void **state)
     double x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     pboost_matrix m = pboost_matrix_f64(x, 4, 2);
     pboost_samples samples = {.x = &m, .n = 4};
-    assert_fails(pboost_bags_features(&bags, &samples, 0, 1, &err), PBOOST_INVALID, err,
+    assert_fails(pboost_bags_features(&bags, &samples, 0, 1, NULL, &err), PBOOST_INVALID, err,
                  "min_bag is 0");
-    assert_fails(pboost_bags_features(&bags, &samples, 5, 1, &err), PBOOST_BAD_DATA, err,
+    assert_fails(pboost_bags_features(&bags, &samples, 5, 1, NULL, &err), PBOOST_BAD_DATA, err,
                  "min_bag is 5, but there are only 4 rows");
     assert_null(bags.row);
     x[5] = INFINITY;
-    assert_fails(pboost_bags_features(&bags, &samples, 2, 1, &err), PBOOST_BAD_DATA, err,
+    assert_fails(pboost_bags_features(&bags, &samples, 2, 1, NULL, &err), PBOOST_BAD_DATA, err,
                  "row 2, column 1 is inf");
 }
 
@@ -256,7 +258,7 @@ static size_t looks_of(const double *x, size_t n, size_t d, size_t k, size_t mos
     pboost_samples samples = {.x = &m, .n = n};
     look_limit p = {0, most};
     pboost_cancel cancel = {runs_out, &p};
-    pboost_status st = pboost_bags_tree(&bags, &samples, PBOOST_LINEAR, NULL, k, 2, &cancel, &err);
+    pboost_status st = pboost_bags_features(&bags, &samples, k, 2, &cancel, &err);
     assert_int_equal(st, p.looks > most ? PBOOST_CANCELLED : PBOOST_OK);
     assert_true((bags.row == NULL) == (st != PBOOST_OK));
     pboost_bags_free(&bags);

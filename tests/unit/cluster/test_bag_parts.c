@@ -5,6 +5,8 @@
 #include <priorboost/cluster.h>
 #include <string.h>
 
+#include "fit/aggregate/aggregate.h"
+
 enum { ROWS = 1800, COLS = 5, BAG = 6, BAGS = ROWS / BAG, PARTS = 4 };
 
 /* Bags, by part: the parts are of all sizes. */

@@ -74,7 +74,7 @@ static void each_flag_has_its_words(void **state)
 
     fit_well(&f);
     f.report.converged = false;
-    assert_only(&f, PBOOST_WARNING_CONVERGENCE, "did not converge in 7 iterations; do not rely");
+    assert_only(&f, PBOOST_WARNING_CONVERGENCE, "did not converge in 7 iterations: do not use it");
     fit_well(&f);
     f.report.worse_than_constant = true;
     assert_only(&f, PBOOST_WARNING_CONSTANT, "worse than a constant model does: do not use it");
@@ -86,13 +86,13 @@ static void each_flag_has_its_words(void **state)
     assert_only(&f, PBOOST_WARNING_FINITE, "not a finite number");
     fit_well(&f);
     f.report.separable = true;
-    assert_only(&f, PBOOST_WARNING_SEPARABLE, "standard deviation 1: the answers all but separate");
+    assert_only(&f, PBOOST_WARNING_SEPARABLE, "standard deviation 1: the answers almost separate");
     fit_well(&f);
     f.report.dispersion_floored = true;
-    assert_only(&f, PBOOST_WARNING_DISPERSION, "its own standard error, 1, stands for it");
+    assert_only(&f, PBOOST_WARNING_DISPERSION, "its standard error, 1, is used instead");
     fit_well(&f);
     f.report.mean_masked = true;
-    assert_only(&f, PBOOST_WARNING_MEAN, "hides even the mean");
+    assert_only(&f, PBOOST_WARNING_MEAN, "masks even the mean");
     fit_well(&f);
     f.fitted.one_row_bags = 1;
     assert_only(&f, PBOOST_WARNING_ONE_ROW, "1 bag has one row: its answer is a label");
@@ -114,10 +114,10 @@ static void remedies_are_in_the_readers_words(void **state)
     assert_only(&f, PBOOST_WARNING_INTERVALS, "(--bags features)");
     fit_well(&f);
     f.report.pearson = 1.7;
-    assert_only(&f, PBOOST_WARNING_FORM, "vary 1.7 times");
-    assert_only(&f, PBOOST_WARNING_FORM, ": PBOOST_COVARIANCE_SANDWICH gives");
+    assert_only(&f, PBOOST_WARNING_FORM, "squared bag residuals are 1.7 times larger");
+    assert_only(&f, PBOOST_WARNING_FORM, "; PBOOST_COVARIANCE_SANDWICH gives");
     f.fitted.sandwich = "--covariance sandwich";
-    assert_only(&f, PBOOST_WARNING_FORM, ": --covariance sandwich gives");
+    assert_only(&f, PBOOST_WARNING_FORM, "; --covariance sandwich gives");
 }
 
 /* ---- Thresholds ------------------------------------------------------------------------------ */
@@ -191,7 +191,7 @@ static void an_aggregate_fit_reports_its_spread(void **state)
     assert_only(&f, PBOOST_WARNING_SEPARABLE, "deviation nan:");
     f.report.eta_sd = 9.0;
     f.options.family = PBOOST_POISSON;
-    assert_only(&f, PBOOST_WARNING_SEPARABLE, "deviation 9: no counts differ so much");
+    assert_only(&f, PBOOST_WARNING_SEPARABLE, "deviation 9: counts do not differ so much");
     f.options.family = PBOOST_LINEAR; /* any spread is as good as another */
     assert_nothing(&f);
 }
@@ -249,7 +249,7 @@ static void a_column_is_called_by_its_name(void **state)
     fit_well(&f);
     f.report.rank = 3;
     f.report.first_dropped = 2;
-    assert_only(&f, PBOOST_WARNING_RANK, "have rank 3; column 'x2' adds nothing");
+    assert_only(&f, PBOOST_WARNING_RANK, "have rank 3: column 'x2' adds nothing");
     f.fitted.column = name;
     assert_only(&f, PBOOST_WARNING_RANK, "column 'weight' adds");
     f.report.first_dropped = FEATURES; /* the intercept's place */

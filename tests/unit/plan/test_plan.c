@@ -1,6 +1,9 @@
 /* The planner: information, forecasts against simulation, recommendations and warnings. */
 #include "testing.h"
 
+#include "fit/aggregate/aggregate.h"
+#include "fit/estimator.h"
+#include "plan/plan.h"
 #include "train/glm.h"
 
 #define FEATURES 4
@@ -120,7 +123,7 @@ static double realised(pboost_family family, const pboost_plan_options *o,
         pboost_samples samples = {.x = &t.matrix, .n = n};
         pboost_bags bags;
         pboost_answers answers = {0};
-        assert_ok(pboost_bags_features(&bags, &samples, point->bag_size, 1, &err), err);
+        assert_ok(pboost_bags_features(&bags, &samples, point->bag_size, 1, NULL, &err), err);
         assert_ok(pboost_answers_ask(&answers, &oracle, &bags, &err), err);
         pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
         pboost_fit_report report;
@@ -277,7 +280,7 @@ static void test_learning(void **state)
     pboost_answers answers = {0};
     pboost_assumptions assumed = {NULL, NAN, NAN, NAN};
     pboost_coef coef = {FEATURES, t.theta, 0.0};
-    assert_ok(pboost_bags_features(&bags, &samples, 16, 1, &err), err);
+    assert_ok(pboost_bags_features(&bags, &samples, 16, 1, NULL, &err), err);
     double *mean = calloc(bags.n_bags, sizeof *mean);
     for (int wrong = 0; wrong < 2; wrong++) {
         for (size_t b = 0; b < bags.n_bags; b++) {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <priorboost/core.h>
+#include <priorboost/theory.h>
 
 enum { MOST_N = 700, MOST_D = 6 };
 

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <priorboost/theory.h>
+
 #include "theory/eigen.h"
 
 #define MOST_ROWS 1024

@@ -63,9 +63,22 @@ void pboost_aggregate_free(aggregate_fit *fit);
 pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report, double *covariance,
                                    aggregate_fit *fit, pboost_error *err);
 
+/* Checks and fits.  The arguments are those of pboost_answers_fit. */
+pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const pboost_matrix *x, const double *weight,
+                                   const double *offset, const pboost_answers *answers,
+                                   size_t first_bag, const pboost_fit_options *options,
+                                   pboost_error *err);
+
 /* Solves from `coef` or from the constant model, whichever explains the answers better. */
 pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *report,
                                      const pboost_coef *coef, pboost_error *err);
+
+/* Its steps: sets parameter, point and phi; residuals at the point; what the report says. */
+void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef);
+void pboost_aggregate_set_residuals(aggregate_fit *fit);
+void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit,
+                             const levenberg_report *last);
 
 /* (n+1) x (n+1) in the units of x. */
 pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit,

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "fit/aggregate/aggregate.h"
 #include "base/rng.h"
+#include "fit/aggregate/aggregate.h"
 #include "try.h"
 
 #define CANDIDATES 11

@@ -4,8 +4,15 @@
 
 #include "fit/aggregate/constant.h"
 
-#define LEAST_VARIANCE 1e-150
-#define NO_GAIN 1e-6 /* log quasi-likelihood a bag that counts as none */
+#define ROUNDING 1e-14   /* relative error of a mean */
+#define FULL_REFRESHES 8 /* of the sizes; after each such number they take shorter steps */
+#define NO_GAIN 1e-6     /* log quasi-likelihood a bag that counts as none */
+
+/* c/phi of a bag. */
+static double noise_over(const bag_data *data, size_t b, double phi)
+{
+    return data->noise[b] > 0.0 ? data->noise[b] / phi : 0.0;
+}
 
 double pboost_bag_size(const bag_data *data, const bag_moments *at, const family_info *family,
                        size_t b)
@@ -25,10 +32,63 @@ bool pboost_worse_than_constant(const bag_data *data, const bag_moments *at,
                                          : family->mean(0.0);
     double gain = 0.0, bags = (double)data->rows.n_bags;
     for (size_t b = 0; b < data->rows.n_bags; b++) {
-        double size = pboost_bag_size(data, at, family, b), c = data->noise[b];
+        double size = pboost_bag_size(data, at, family, b);
         if (size > 0.0)
             gain += family->quasi(data->answer[b], constant, at->mean[b], size,
-                                  c > 0.0 ? c / phi : 0.0);
+                                  noise_over(data, b, phi));
     }
     return !(gain >= -NO_GAIN * bags);
+}
+
+/* ---- Of a fit --------------------------------------------------------------------------------- */
+
+/* V of a bag whose mean prediction is `mean`: the variance function over the frozen size, and noise. */
+static double variance_at(const aggregate_fit *fit, size_t b, double mean)
+{
+    double v = fit->family->variance_at(mean) / fit->size[b];
+    return fmax(v + noise_over(&fit->data, b, fit->phi), LEAST_VARIANCE);
+}
+
+double pboost_quasi_loss(const aggregate_fit *fit, const double *mean)
+{
+    double sum = 0.0;
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
+        double y = fit->data.answer[b], at = fit->frozen_mean[b];
+        if (fit->size[b] == 0.0)
+            continue;
+        sum +=
+            0.5 * (y - at) * (y - at) / variance_at(fit, b, at) -
+            fit->family->quasi(y, at, mean[b], fit->size[b], noise_over(&fit->data, b, fit->phi));
+    }
+    return sum;
+}
+
+/* A residual is the difference of numbers that may be much larger. */
+double pboost_quasi_rounding(const aggregate_fit *fit)
+{
+    double sum = 0.0;
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
+        double error = ROUNDING * (fabs(fit->data.answer[b]) + fabs(fit->point.mean[b]));
+        sum += fit->weight[b] > 0.0 ? fit->weight[b] * fabs(fit->residual[b]) * error : 0.0;
+    }
+    return sum;
+}
+
+void pboost_quasi_set_weights(aggregate_fit *fit)
+{
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++)
+        fit->weight[b] = fit->size[b] > 0.0 ? 1.0 / variance_at(fit, b, fit->point.mean[b]) : 0.0;
+}
+
+/* A refresh may overshoot, so that the fit jumps between two points.  Later refreshes therefore go
+ * only a part of the way (of the logarithm), which leaves the solution where it is. */
+void pboost_quasi_refresh_sizes(aggregate_fit *fit, size_t refreshes)
+{
+    double part = 1.0 / (double)(1 + (refreshes - 1) / FULL_REFRESHES);
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
+        double size = pboost_bag_size(&fit->data, &fit->point, fit->family, b);
+        fit->size[b] = part < 1.0 ? pow(fit->size[b], 1.0 - part) * pow(size, part) : size;
+        fit->frozen_mean[b] = fit->point.mean[b];
+    }
+    pboost_quasi_set_weights(fit);
 }

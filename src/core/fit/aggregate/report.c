@@ -1,0 +1,41 @@
+/* What an aggregate fit says of itself. */
+#include <math.h>
+
+#include "fit/aggregate/aggregate.h"
+#include "fit/aggregate/quasi.h"
+
+#define SEPARABLE_SD 8.0 /* a linear predictor that varies so much means near certainty */
+#define SEPARABLE_MEAN 30.0
+
+void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit,
+                             const levenberg_report *last)
+{
+    const family_info *family = fit->family;
+    double bags = (double)fit->data.rows.n_bags, pearson = 0.0;
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
+        double r = fit->residual[b], v = fit->phi * fit->point.variance[b] + fit->data.noise[b];
+        pearson += r != 0.0 && !isinf(v) ? r * r / v : 0.0;
+    }
+    report->estimator = PBOOST_AGGREGATE;
+    report->objective = last->value;
+    report->gradient_norm = last->gradient_norm;
+    report->rank = fit->lm.rank - fit->options->intercept;
+    report->l2 = fit->lambda;
+    report->l2_standardized = fit->options->l2 < 0.0;
+    report->bags = fit->data.rows.n_bags;
+    report->dispersion = fit->phi;
+    report->dispersion_floored = fit->floored;
+    report->pearson = pearson / fmax(bags - fit->freedom, 1.0);
+    report->freedom = fit->freedom;
+    report->eta_sd = fit->point.eta_sd;
+    report->worse_than_constant =
+        !fit->mean_masked &&
+        pboost_worse_than_constant(&fit->data, &fit->point, fit->options, fit->phi);
+    /* Without a ridge a separable fit has no end: wherever it stopped is no solution. */
+    report->separable = family->curved && (fit->point.eta_sd > SEPARABLE_SD ||
+                                           fabs(fit->point.eta_mean) > SEPARABLE_MEAN);
+    report->converged = report->converged && !(report->separable && fit->options->l2 == 0.0);
+    for (size_t i = fit->pass.n_parameters; i-- > fit->options->intercept;)
+        if (fit->lm.factor.dropped[i])
+            report->first_dropped = i - fit->options->intercept;
+}
