@@ -65,9 +65,9 @@ typedef struct pboost_plan_options {
 
 /* What stands behind a forecast. */
 typedef enum pboost_forecast {
-    PBOOST_FORECAST_INFORMATION, /* (1/2) tr M H (docs/planner.md): exact for linear, else asymptotic */
-    PBOOST_FORECAST_THEOREM,     /* the paper's exact risk: linear, no ridge, no noise */
-    PBOOST_FORECAST_GRADIENT     /* the paper's gradient norm, turned into loss by the Hessian */
+    PBOOST_FORECAST_INFORMATION, /* (1/2) tr M H (docs/planner-appendix.md): exact for linear, else asymptotic */
+    PBOOST_FORECAST_THEOREM, /* the paper's exact risk: linear, no ridge, no noise */
+    PBOOST_FORECAST_GRADIENT /* the paper's gradient norm, turned into loss by the Hessian */
 } pboost_forecast;
 
 /* One way of asking, and what it is expected to give. */
@@ -79,8 +79,8 @@ typedef struct pboost_plan_point {
     pboost_forecast forecast;
     double excess; /* expected test loss above that of the best theta, if the model is right */
     double
-        cautious; /* the same with the model error; recommended is what is least regretted by both */
-    double se;    /* root mean square standard error of weights on standardised features */
+        cautious; /* the same with the model error; recommended is the smallest worst ratio to the best of both */
+    double se;            /* root mean square standard error of weights on standardised features */
     bool comparison_only; /* never recommended */
 } pboost_plan_point;
 

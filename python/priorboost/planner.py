@@ -40,7 +40,7 @@ class PlanPoint:
     excess : float
         Expected test loss above that of the best model, if the model is right.
     cautious : float
-        The same with the model's error; recommended is what is least regretted by both.
+        The same with the model's error; recommended is the smallest worst ratio to the best of both.
     se : float
         Root mean square standard error of weights on standardised features; NaN where unknown.
     """

@@ -136,7 +136,7 @@ def test_a_fit_that_is_not_to_be_used():
     """The program ends with exit code 6; Python warns, and has the model all the same."""
     X, y = table("separable")
     model = pb.PriorBoostClassifier(2, rounds=1, estimator="aggregate", bags="features", l2=0)
-    with pytest.warns(ConvergenceWarning, match="did not converge"):
+    with pytest.warns(ConvergenceWarning, match="have no limit"):
         model.fit(X, y)
     assert not model.usable_
     assert pb.PriorBoostClassifier(2, rounds=1).fit(X, y).usable_

@@ -324,7 +324,7 @@ def test_a_fit_that_is_not_to_be_used_keeps_its_answers(serve, table, tmp_path):
     url, token = serve(ids, (X[:, 0] > 0).astype(float))
     oracle = pb.RemoteOracle(url, token, checkpoint=tmp_path / "c")
     how = {"estimator": "aggregate", "bags": "features", "rounds": 1}
-    with pytest.warns(ConvergenceWarning, match="did not converge"):
+    with pytest.warns(ConvergenceWarning, match="have no limit"):
         model = pb.PriorBoostClassifier(**how, l2=0).fit(X, oracle=oracle, ids=ids)
     assert not model.usable_
     assert not oracle.available(ids).any()

@@ -7,11 +7,11 @@
 #include "oracle.h"
 
 static const cli_command COMMANDS[] = {
-    {"oracle init", "make a store and fix its rules for good", oracle_init},
+    {"oracle init", "make a store and fix its rules", oracle_init},
     {"oracle import", "add rows and their labels", oracle_import},
     {"oracle token", "create, list or revoke tokens", oracle_token},
-    {"oracle forget", "erase labels for good", oracle_forget},
-    {"oracle status", "tell rules, rows spent and left, and the chain's head", oracle_status},
+    {"oracle forget", "delete labels", oracle_forget},
+    {"oracle status", "show rules, rows spent and left, and the chain's head", oracle_status},
     {"oracle audit", "verify the ledger", oracle_audit},
     {"oracle export-ledger", "print the ledger, without labels", oracle_export},
 };

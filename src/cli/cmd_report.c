@@ -75,7 +75,7 @@ pboost_status cli_report(cli_context *cli, int argc, char **argv, pboost_error *
     size_t n = 0, loaded = 0;
     const cli_option options[] = {{"--out", "FILE", cli_read_text, &out, NULL,
                                    "the page, HTML; if the name ends in .svg, only the chart of\n"
-                                   "test loss by smallest bag"}};
+                                   "test loss by least rows in a bag"}};
 
     NEED(path = calloc((size_t)argc + 1, sizeof *path), err);
     TRY(cli_parse(cli, path, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));

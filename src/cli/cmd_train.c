@@ -418,9 +418,9 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "logistic: answers are rounded to 0 or 1, as in the paper"},
         {"--l2", "L", read_l2, &a.l2, NULL,
          "adds (L/2) |theta|^2 to the sum of losses;\n"
-         "default 1; aggregate: by default one that depends on the\n"
-         "family, on standardised features; cv: chosen by\n"
-         "cross-validation over bags (aggregate)"},
+         "default of aggregate: depends on family and answers, on\n"
+         "standardised features; default of the others: 1;\n"
+         "cv: chosen by cross-validation over bags (aggregate)"},
         {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit no intercept"},
         {"--test", "FILE", cli_read_text, &a.test, NULL, "report the loss on it after every round"},
         {"--oracle", "URL", cli_read_text, &a.oracle, NULL,

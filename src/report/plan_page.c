@@ -112,8 +112,8 @@ static void write_assumptions(FILE *out, const pboost_plan *plan)
     page_paragraph(out,
                    "The excess is the expected test loss above that of the best model of this "
                    "form, if that form is right; cautious adds a model error, which larger bags do "
-                   "not average out, and is what the chart shows; recommended is what is least "
-                   "regretted either way. "
+                   "not average out, and is what the chart shows; recommended is the way "
+                   "whose worst ratio to the best is smallest. "
                    "Nothing here was checked on labels.");
     page_facts(out, facts, sizeof facts / sizeof *facts);
 }

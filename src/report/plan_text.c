@@ -42,7 +42,8 @@ static void print_assumptions(FILE *out, const pboost_plan *plan)
     fprintf(
         out,
         "'excess' holds if the model is right; 'cautious' adds a model error of variance %.3g,\n"
-        "which larger bags do not average out; recommended is what is least regretted either way.\n"
+        "which larger bags do not average out; recommended is the smallest worst ratio to the "
+        "best.\n"
         "Nothing here was checked on labels; under noise train may learn from a small first "
         "round.\n",
         plan->model_error);

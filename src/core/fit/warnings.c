@@ -79,7 +79,11 @@ static void tell_of_failure(telling *t, const pboost_fitted *fit)
 {
     const pboost_fit_report *r = fit->report;
 
-    if (!r->converged)
+    if (!r->converged && r->separable && fit->options->l2 == 0.0)
+        tell(t, PBOOST_WARNING_CONVERGENCE,
+             "the model can explain the answers without error, and without a penalty its weights "
+             "have no limit: set l2 > 0");
+    else if (!r->converged)
         tell(t, PBOOST_WARNING_CONVERGENCE,
              "the last fit did not converge in %zu iterations: do not use it", r->iterations);
     if (!is_finite(fit->coef))

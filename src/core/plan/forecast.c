@@ -12,7 +12,7 @@
  * (e/d) W S^-1 W in a bag.  But g cannot do more harm than noise of variance e in every answer, of which
  * little would get through where bags hardly differ: so of the two the smaller counts, direction by
  * direction (the parallel sum of matrices).  On two real tables, e being a few per cent of the variance of
- * the means, that is about what larger bags really cost (docs/planner.md).
+ * the means, that is about what larger bags really cost (docs/planner-appendix.md).
  *
  * A sample of rows stands for the table.  Bags on a sample are less alike than on the table, because
  * its tree is less deep: each level halves one of r directions, which leaves 1 - 2/pi of a normal's

@@ -7,8 +7,8 @@
  * What the forecast cannot see is that the model is wrong.  A wrong model leaves in every answer a
  * deviation that larger bags do not average out: on real tables several per cent of the variance of
  * the means.  A second figure counts what that deviation does to the weights where bags are mixed
- * (forecast.c), and the recommendation is what one would regret least whether the model is right or
- * wrong. */
+ * (forecast.c).  A way of asking is judged by its worst ratio to the best, whether the model is right
+ * or wrong, and the smallest is recommended. */
 #include "plan/plan.h"
 
 #include <math.h>
@@ -21,11 +21,11 @@
 #include "train/schedule.h"
 #include "try.h"
 
-#define CLEARLY 0.95      /* a loss less than this part of another is clearly better */
-#define BOUNDS_SLACK 1.5  /* bounds are so many times as wide as the labels need */
-#define HOPELESS 0.5      /* part of the constant model's excess that is as bad as that */
-#define BAGS_PER_WEIGHT 1 /* fewer are not forecast */
-#define LEAST_BAGS 32     /* in all */
+#define CLEARLY 0.95       /* a loss less than this part of another is clearly better */
+#define BOUNDS_SLACK 1.5   /* bounds are so many times as wide as the labels need */
+#define AS_BAD_AS_MEAN 0.5 /* part of the constant model's excess that is as bad as that */
+#define BAGS_PER_WEIGHT 1  /* fewer are not forecast */
+#define LEAST_BAGS 32      /* in all */
 #define EVENTS_PER_WEIGHT 10
 #define MAX_SIZES 24
 #define TAIL_SLACK                                                                                 \
@@ -483,7 +483,7 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
              "(mean %g, dispersion %g); give another prior, or rescale the columns",
              pop->mean, pop->phi);
     const pboost_plan_point *best = &plan->point[plan->best];
-    plan->no_better_than_mean = best->excess >= HOPELESS * plan->constant;
+    plan->no_better_than_mean = best->excess >= AS_BAD_AS_MEAN * plan->constant;
     plan->events = NAN;
     if (pop->family == PBOOST_LOGISTIC)
         plan->events = (double)p->n * fmin(pop->mean, 1.0 - pop->mean);

@@ -13,7 +13,7 @@ typedef struct {
     pboost_fit_report report;
     pboost_fit_options options;
     pboost_fitted fitted;
-    pboost_warning caveat[PBOOST_MAX_WARNINGS];
+    pboost_warning warning[PBOOST_MAX_WARNINGS];
 } fit;
 
 /* An aggregate logistic fit with nothing to say. */
@@ -43,18 +43,18 @@ static void fit_well(fit *f)
 
 static void assert_nothing(fit *f)
 {
-    assert_int_equal(pboost_warnings(f->caveat, &f->fitted), 0);
+    assert_int_equal(pboost_warnings(f->warning, &f->fitted), 0);
     assert_true(pboost_fit_usable(&f->fitted));
 }
 
 static void assert_only(fit *f, pboost_warning_kind kind, const char *words)
 {
     assert_int_equal(pboost_warnings(NULL, &f->fitted), 1);
-    assert_int_equal(pboost_warnings(f->caveat, &f->fitted), 1);
-    assert_int_equal(f->caveat[0].kind, kind);
+    assert_int_equal(pboost_warnings(f->warning, &f->fitted), 1);
+    assert_int_equal(f->warning[0].kind, kind);
     assert_int_equal(pboost_fit_usable(&f->fitted), kind > PBOOST_WARNING_CONSTANT);
-    if (strstr(f->caveat[0].text, words) == NULL)
-        fail_msg("'%s' does not say '%s'", f->caveat[0].text, words);
+    if (strstr(f->warning[0].text, words) == NULL)
+        fail_msg("'%s' does not say '%s'", f->warning[0].text, words);
 }
 
 /* ---- One at a time --------------------------------------------------------------------------- */
@@ -75,6 +75,13 @@ static void each_flag_has_its_words(void **state)
     fit_well(&f);
     f.report.converged = false;
     assert_only(&f, PBOOST_WARNING_CONVERGENCE, "did not converge in 7 iterations: do not use it");
+    fit_well(&f);
+    f.report.converged = false;
+    f.report.separable = true;
+    f.options.l2 = 0.0;
+    assert_int_equal(pboost_warnings(f.warning, &f.fitted), 2);
+    assert_int_equal(f.warning[0].kind, PBOOST_WARNING_CONVERGENCE);
+    assert_non_null(strstr(f.warning[0].text, "have no limit: set l2 > 0"));
     fit_well(&f);
     f.report.worse_than_constant = true;
     assert_only(&f, PBOOST_WARNING_CONSTANT, "worse than a constant model does: do not use it");
@@ -298,11 +305,11 @@ static void there_is_room_for_all(void **state)
                                        .worse_than_constant = true,
                                        .estimator = PBOOST_AGGREGATE};
         f.theta[0] = NAN;
-        n = pboost_warnings(f.caveat, &f.fitted);
+        n = pboost_warnings(f.warning, &f.fitted);
         assert_int_equal(n, PBOOST_MAX_WARNINGS - 1); /* a hidden mean says what freedom would */
         for (size_t i = 0; i < n; i++) {
-            assert_in_range(strlen(f.caveat[i].text), 20, sizeof f.caveat->text - 2);
-            assert_true(i == 0 || f.caveat[i].kind > f.caveat[i - 1].kind);
+            assert_in_range(strlen(f.warning[i].text), 20, sizeof f.warning->text - 2);
+            assert_true(i == 0 || f.warning[i].kind > f.warning[i - 1].kind);
         }
     }
 }

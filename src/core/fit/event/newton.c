@@ -1,4 +1,4 @@
-/* Newton's method with step control, and a quasi-Newton mode for when Hessians are dear.
+/* Newton's method with step control, and a quasi-Newton mode for when Hessians are costly.
  *
  * Each step solves with a Cholesky factor.  In Newton mode the factor is that of the Hessian at the
  * current point.  In quasi-Newton mode it is that of a rough Hessian, corrected by the last few
@@ -26,8 +26,8 @@
 #define MEMORY 12             /* steps that quasi-Newton mode remembers */
 #define QUASI_STEPS 14        /* it may take before the Hessian is worth its price */
 #define PATIENCE 12           /* iterations before a function is suspected of having no minimiser */
-#define FORETOLD 0.05         /* a forecast must keep this far below the tolerance */
-#define FORETOLD_QUASI 0.1    /* or where each further digit costs as much as the last */
+#define PREDICTED 0.05        /* a forecast must keep this far below the tolerance */
+#define PREDICTED_QUASI 0.1   /* or where each further digit costs as much as the last */
 #define EXPLAINED 0.999       /* a quadratic that falls by more loses digits to cancellation */
 #define SAFE_PIVOT 1e-6       /* and one with smaller pivots loses them in the solve */
 #define SUSPICIOUS_REACH 0.05 /* a step at convergence that still moves predictors by so much */
@@ -254,7 +254,7 @@ static bool solves_quadratic(const solver *s)
 static double predicted(const solver *s)
 {
     double next = solves_quadratic(s) ? DBL_EPSILON * DBL_EPSILON * s->decrement : predict(s);
-    double share = s->quasi ? FORETOLD_QUASI : FORETOLD;
+    double share = s->quasi ? PREDICTED_QUASI : PREDICTED;
     return 0.5 * next <= share * s->options->tolerance * s->scale ? next : INFINITY;
 }
 
