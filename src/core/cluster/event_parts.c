@@ -170,6 +170,7 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
         .options = &options, .cols = coef->n, .pass = {&remote, remote_sums, remote_direction}};
     bag_data data = {{.n_bags = n_bags, .start = start}, target, noise};
     pboost_samples bags = {.n = n_bags, .target = target};
+    pboost_coef found = {0};
     double *rows = NULL;
 
     if (report != NULL)
@@ -188,7 +189,13 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     TRY(pboost_coef_init(&remote.at, coef->n, err));
     NEED(problem.theta = calloc(coef->n > 0 ? coef->n : 1, sizeof *problem.theta), err);
     NEED(remote.sums = pboost_alloc(PBOOST_PART_SIZE(coef->n, true), sizeof *remote.sums), err);
-    TRY(pboost_event_solve(coef, report, &problem, shift, err));
+    TRY(pboost_coef_init(&found, coef->n, err));
+    memcpy(found.theta, coef->theta, coef->n * sizeof *coef->theta);
+    found.intercept = coef->intercept;
+    TRY(pboost_event_solve(&found, report, &problem, shift, err));
+    TRY(remote.status); /* a part failed: the solver stopped where it was */
+    memcpy(coef->theta, found.theta, coef->n * sizeof *coef->theta);
+    coef->intercept = found.intercept;
 done:
     if (remote.status != PBOOST_OK) {
         st = remote.status;
@@ -203,6 +210,7 @@ done:
             *err = (pboost_error){0};
     }
     pboost_coef_free(&remote.at);
+    pboost_coef_free(&found);
     free(problem.theta);
     free(remote.sums);
     free(rows);
