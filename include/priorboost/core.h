@@ -7,7 +7,9 @@
  * Conventions
  *   - Every call that can fail returns pboost_status and takes a caller-owned pboost_error last,
  *     which may be NULL.  On failure outputs are empty and safe to free.
- *   - Options and rules are plain structs that start from their _INIT macro.
+ *   - Options and rules are plain structs that start from their _INIT macro, which sets their
+ *     struct_size.  A smaller struct_size, that of an older header, is accepted: fields beyond it have
+ *     their defaults.  A larger one is refused.  A struct inside another must have today's size.
  *   - The library never prints, exits, or reads the environment.  Progress is a callback.
  *   - Argument order: out, object, inputs, options, error.
  *   - threads: 0 means one per core.  Results have the same bits for any number of threads.
@@ -608,6 +610,7 @@ PBOOST_API void pboost_run_close(pboost_run *run);
 
 /* Both parties in one process: the rules and the keeper of the labels, and how they are learnt from. */
 typedef struct pboost_simulation {
+    size_t struct_size;
     pboost_rules rules;
     pboost_memory_oracle_options holder;
     pboost_fit_options fit;
@@ -616,8 +619,8 @@ typedef struct pboost_simulation {
 
 #define PBOOST_SIMULATION_INIT                                                                     \
     {                                                                                              \
-        PBOOST_RULES_INIT, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, PBOOST_FIT_OPTIONS_INIT,             \
-            PBOOST_TRAINER_OPTIONS_INIT                                                            \
+        sizeof(pboost_simulation), PBOOST_RULES_INIT, PBOOST_MEMORY_ORACLE_OPTIONS_INIT,           \
+            PBOOST_FIT_OPTIONS_INIT, PBOOST_TRAINER_OPTIONS_INIT                                   \
     }
 
 /* What training gave, in memory of the caller's: nothing is left to close.  NULL: not wanted. */

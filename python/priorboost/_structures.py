@@ -294,11 +294,15 @@ class Simulation(Structure):
     """``pboost_simulation``."""
 
     _fields_ = [
+        ("struct_size", c_size_t),
         ("rules", Rules),
         ("holder", MemoryOracleOptions),
         ("fit", FitOptions),
         ("trainer", TrainerOptions),
     ]
+
+
+SIMULATION_SIZE = ctypes.sizeof(Simulation)
 
 
 class Assumptions(Structure):

@@ -19,7 +19,9 @@ def warn_of_fit(
     model: Any, report: _library.FitReport, X: Array, weights: Array, one_row_bags: int = 0
 ) -> None:
     """Warn, where fit was called, of what its last fit reports; it fitted X and got weights."""
-    options = _library.FitOptions(family=FAMILIES[model._family], intercept=model.fit_intercept)
+    options = _library.FitOptions(
+        _library.FIT_OPTIONS_SIZE, FAMILIES[model._family], intercept=model.fit_intercept
+    )
     coef = _library.Coef(len(weights) - 1, address(weights), weights[-1])
     names, columns = getattr(model, "feature_names_in_", None), None
     if names is not None:

@@ -256,7 +256,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         rounded, threads = self.round_answers, settings.threads
         fit = self._fit_options(self._family, "event", rounded, seed, threads)
         holder = holder_of(self.clamp, has_seed, seed)
-        how = _library.Simulation(rules, holder, fit, settings)
+        how = _library.Simulation(_library.SIMULATION_SIZE, rules, holder, fit, settings)
         told = describe(rules, settings, has_seed, has_seed)
         return Recipe(how, settings.rounds, fit.estimator, told)
 

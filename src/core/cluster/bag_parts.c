@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/options.h"
 #include "fit/aggregate/aggregate.h"
 #include "passes/bag_pass.h"
 #include "try.h"
@@ -254,15 +255,17 @@ pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     bag_machines machines = {.parts = parts, .cols = coef->n};
     bag_data data = {.rows = {.n_bags = n_bags, .start = start}, .answer = answer, .noise = noise};
     aggregate_fit fit = {0};
-    failure_cancel watched = {&machines, given->cancel};
+    failure_cancel watched = {&machines, NULL};
     pboost_cancel cancel = {has_failed, &watched};
-    pboost_fit_options options = *given;
+    pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
 
     report = report != NULL ? report : &ignored;
     *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
+    TRY(OPTIONS_READ(&options, given, PBOOST_FIT_OPTIONS_INIT, err));
     TRY(pboost_bag_answers_check(&data, &options, err));
     TRY(check_options(&options, err));
     NEED(machines.sums = pboost_alloc(PBOOST_GRAM_SIZE(coef->n + 1), sizeof *machines.sums), err);
+    watched.given = options.cancel;
     options.cancel = &cancel;
     TRY(remote_init(&fit, &machines, &data, &options, err));
     TRY(pboost_aggregate_run(coef, report, covariance, &fit, err));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/options.h"
 #include "data/matrix.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/constant.h"
@@ -164,8 +165,8 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
                                const pboost_fit_options *given, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_fit_options options = *given;
-    remote_rows remote = {.parts = parts, .cancel = given->cancel};
+    pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
+    remote_rows remote = {.parts = parts};
     event_problem problem = {
         .options = &options, .cols = coef->n, .pass = {&remote, remote_sums, remote_direction}};
     bag_data data = {{.n_bags = n_bags, .start = start}, target, noise};
@@ -175,9 +176,12 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
 
     if (report != NULL)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
-    TRY(pboost_bag_answers_check(&data, given, err));
-    TRY(pboost_event_check_options(coef, given, err));
-    options.l2 = given->l2 == PBOOST_L2_DEFAULT ? EVENT_L2 : given->l2;
+    TRY(OPTIONS_READ(&options, given, PBOOST_FIT_OPTIONS_INIT, err));
+    remote.cancel = options.cancel;
+    TRY(pboost_bag_answers_check(&data, &options, err));
+    TRY(pboost_event_check_options(coef, &options, err));
+    if (options.l2 == PBOOST_L2_DEFAULT)
+        options.l2 = EVENT_L2;
     problem.family = pboost_family_info(options.family);
     problem.n_parameters = coef->n + options.intercept;
     NEED(bags.weight = rows = pboost_alloc(n_bags, sizeof *rows), err);

@@ -8,11 +8,6 @@
 pboost_status pboost_fit_options_check(const pboost_fit_options *o, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    if (o->struct_size != sizeof *o)
-        FAIL(err, PBOOST_INVALID,
-             "struct_size of the fit options is %zu; start from PBOOST_FIT_OPTIONS_INIT, which has "
-             "%zu",
-             o->struct_size, sizeof *o);
     TRY(pboost_family_check(o->family, err));
     if ((!(o->l2 >= 0.0) && o->l2 != PBOOST_L2_DEFAULT && o->l2 != PBOOST_L2_CV) || isinf(o->l2))
         FAIL(err, PBOOST_INVALID, "l2 is %g; it must be finite and not negative", o->l2);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/options.h"
 #include "data/matrix.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/constant.h"
@@ -123,8 +124,10 @@ pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, d
                                  const pboost_fit_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    fit_task task = {x, weight, offset, answers, first_bag, options, NULL};
+    pboost_fit_options own = PBOOST_FIT_OPTIONS_INIT;
+    fit_task task = {x, weight, offset, answers, first_bag, &own, NULL};
 
+    TRY(OPTIONS_READ(&own, options, PBOOST_FIT_OPTIONS_INIT, err));
     TRY(pboost_fit_run(coef, report, covariance, &task, err));
     if (report != NULL)
         TRY(pboost_fit_judge(report, &task, coef, err));

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "data/matrix.h"
 
 #define LARGE_SD 8.0                  /* of a linear predictor: predictions are all but certain */
@@ -187,11 +188,15 @@ static void tell_of_answers(telling *t, const pboost_fitted *fit)
              r->pearson, fit->sandwich != NULL ? fit->sandwich : "PBOOST_COVARIANCE_SANDWICH");
 }
 
-size_t pboost_warnings(pboost_warning *out, const pboost_fitted *fit)
+size_t pboost_warnings(pboost_warning *out, const pboost_fitted *given)
 {
-    const pboost_fit_report *r = fit->report;
+    const pboost_fit_report *r = given->report;
+    pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
+    pboost_fitted own = *given, *fit = &own;
     telling t = {out, 0};
 
+    (void)OPTIONS_READ(&options, given->options, PBOOST_FIT_OPTIONS_INIT, NULL);
+    own.options = &options;
     tell_of_failure(&t, fit);
     if (r->first_dropped < fit->x->cols)
         tell_of_column(&t, fit);

@@ -8,8 +8,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "try.h"
 #include "bags/bags.h"
+#include "base/options.h"
+#include "try.h"
 
 /* Makes room for `need` items in an array of *capacity, at least doubling it. */
 static pboost_status grow(void **array, size_t item, size_t need, size_t capacity,
@@ -118,6 +119,7 @@ pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *o
     double *mean;
     pboost_rules rules = oracle->rules;
 
+    TRY(OPTIONS_INSIDE(&rules, PBOOST_RULES_INIT, err));
     TRY(pboost_rules_check(&rules, err));
     TRY(pboost_answers_reserve(answers, 1, bags->n_bags, bags->n_rows, err));
     TRY(pboost_bags_check_starts(bags, rules.min_bag, err));

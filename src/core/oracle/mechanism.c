@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "try.h"
 
 /* ---- Exact fractions from decimal text ------------------------------------------------------- */
@@ -303,14 +304,10 @@ done:
     return st;
 }
 
-pboost_status pboost_rules_check(pboost_rules *rules, pboost_error *err)
+static pboost_status check_rules(pboost_rules *rules, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    if (rules->struct_size != sizeof *rules)
-        FAIL(err, PBOOST_INVALID,
-             "rules: struct_size is %zu, not %zu; start from PBOOST_RULES_INIT", rules->struct_size,
-             sizeof *rules);
     if (rules->min_bag == 0)
         FAIL(err, PBOOST_INVALID, "min_bag is 0; it must be at least 1");
     if (rules->bounded) {
@@ -332,14 +329,29 @@ done:
     return st;
 }
 
+pboost_status pboost_rules_check(pboost_rules *rules, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_rules own = PBOOST_RULES_INIT;
+
+    TRY(OPTIONS_READ(&own, rules, PBOOST_RULES_INIT, err));
+    TRY(check_rules(&own, err));
+    own.struct_size = rules->struct_size;
+    memcpy(rules, &own, own.struct_size); /* an older caller's struct ends there */
+done:
+    return st;
+}
+
 /* The variance of discrete Laplace noise is 2p/(1-p)^2 with p = exp(-1/scale). */
 double pboost_rules_noise_variance(const pboost_rules *rules, size_t size)
 {
-    pboost_rules checked = *rules;
+    pboost_rules checked = PBOOST_RULES_INIT;
 
+    if (OPTIONS_READ(&checked, rules, PBOOST_RULES_INIT, NULL) != PBOOST_OK)
+        return NAN;
     if (checked.epsilon.den == 0)
         return 0;
-    if (pboost_rules_check(&checked, NULL) != PBOOST_OK)
+    if (check_rules(&checked, NULL) != PBOOST_OK)
         return NAN;
     label_grid grid = pboost_grid(&checked);
     double rate = pboost_rational_value(checked.epsilon) / (double)(grid.upper - grid.lower);

@@ -7,10 +7,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "oracle/mechanism.h"
-#include "base/rng.h"
-#include "try.h"
 #include "bags/bags.h"
+#include "base/options.h"
+#include "base/rng.h"
+#include "oracle/mechanism.h"
+#include "try.h"
 
 struct pboost_memory_oracle {
     pboost_rules rules;
@@ -88,25 +89,20 @@ pboost_status pboost_memory_oracle_create(pboost_memory_oracle **out, const doub
                                           pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const pboost_memory_oracle_options defaults = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
     pboost_memory_oracle *o = NULL;
 
     *out = NULL;
-    if (options == NULL)
-        options = &defaults;
-    if (options->struct_size != sizeof *options)
-        FAIL(err, PBOOST_INVALID,
-             "oracle options: struct_size is %zu, not %zu; start from "
-             "PBOOST_MEMORY_ORACLE_OPTIONS_INIT",
-             options->struct_size, sizeof *options);
     NEED(o = calloc(1, sizeof *o), err);
-    o->rules = *rules;
-    o->options = *options;
+    o->rules = (pboost_rules)PBOOST_RULES_INIT;
+    o->options = (pboost_memory_oracle_options)PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
     o->n = n;
+    if (options != NULL)
+        TRY(OPTIONS_READ(&o->options, options, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, err));
+    TRY(OPTIONS_READ(&o->rules, rules, PBOOST_RULES_INIT, err));
     TRY(pboost_rules_check(&o->rules, err));
-    if (n < rules->min_bag)
-        FAIL(err, PBOOST_BAD_DATA, "min_bag is %zu, but there are only %zu labels", rules->min_bag,
-             n);
+    if (n < o->rules.min_bag)
+        FAIL(err, PBOOST_BAD_DATA, "min_bag is %zu, but there are only %zu labels",
+             o->rules.min_bag, n);
     TRY(take_labels(o, label, err));
     NEED(o->spent = calloc(n / 64 + 1, sizeof *o->spent), err);
     NEED(o->seen = calloc(n / 8 + 1, 1), err);

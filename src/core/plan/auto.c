@@ -9,6 +9,7 @@
 
 #include <priorboost/plan.h>
 
+#include "base/options.h"
 #include "data/family.h"
 #include "plan/plan.h"
 #include "train/trainer.h"
@@ -75,9 +76,10 @@ pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, con
                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_plan_options o = *options;
+    pboost_plan_options o = PBOOST_PLAN_OPTIONS_INIT;
 
     *out = (pboost_choice){.learnt = {NULL, NAN, NAN, NAN}};
+    TRY(OPTIONS_READ(&o, options, PBOOST_PLAN_OPTIONS_INIT, err));
     o.brief = true;
     for (size_t i = 0; prior_score != NULL && i < x->rows; i++) {
         if (!isfinite(prior_score[i]))
@@ -98,9 +100,10 @@ static pboost_status plan_again(pboost_choice *choice, const pboost_matrix *x, c
                                 const pboost_plan_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_plan_options o = *options;
+    pboost_plan_options o = PBOOST_PLAN_OPTIONS_INIT;
     pboost_plan revised = {0};
 
+    TRY(OPTIONS_READ(&o, options, PBOOST_PLAN_OPTIONS_INIT, err));
     o.brief = true;
     o.assumed.coef = coef;
     o.assumed.dispersion =

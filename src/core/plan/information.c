@@ -3,6 +3,7 @@
 
 #include <priorboost/plan.h>
 
+#include "base/options.h"
 #include "passes/bag_pass.h"
 #include "try.h"
 
@@ -15,13 +16,14 @@ pboost_status pboost_information(double *information, pboost_family family,
     double *weight = NULL, *parameter = NULL, *gram = NULL;
     bag_pass pass = {0};
     bag_moments moments = {0};
-    pboost_rules checked = *rules;
+    pboost_rules checked = PBOOST_RULES_INIT;
 
     TRY(pboost_family_check(family, err));
     TRY(pboost_samples_check(samples, false, err));
     TRY(pboost_bags_check(bags, samples->x->rows, 1, err));
     if (bags->n_bags == 0)
         FAIL(err, PBOOST_INVALID, "there are no bags; at least 1 is needed");
+    TRY(OPTIONS_READ(&checked, rules, PBOOST_RULES_INIT, err));
     TRY(pboost_rules_check(&checked, err));
     if (!(dispersion > 0.0) || isinf(dispersion))
         FAIL(err, PBOOST_INVALID, "dispersion is %g; it must be positive and finite", dispersion);
@@ -46,7 +48,7 @@ pboost_status pboost_information(double *information, pboost_family family,
     pboost_bagpass_run(&moments, &pass, parameter);
     for (size_t b = 0; b < bags->n_bags; b++) {
         double v = dispersion * moments.variance[b] +
-                   pboost_rules_noise_variance(rules, bags->start[b + 1] - bags->start[b]);
+                   pboost_rules_noise_variance(&checked, bags->start[b + 1] - bags->start[b]);
         weight[b] = v > 0.0 ? 1.0 / v : 0.0;
     }
     pboost_bagpass_gram(gram, NULL, &pass, &moments, weight, NULL);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/options.h"
 #include "data/family.h"
 #include "data/matrix.h"
 #include "train/schedule.h"
@@ -544,13 +545,9 @@ static pboost_status check(const pboost_matrix *x, const double *offset,
     pboost_rules rules = o->rules;
     const pboost_fixed *fixed = &o->fixed;
 
-    if (o->struct_size != sizeof *o)
-        FAIL(err, PBOOST_INVALID,
-             "struct_size of the plan options is %zu; start from PBOOST_PLAN_OPTIONS_INIT, which "
-             "has %zu",
-             o->struct_size, sizeof *o);
     TRY(pboost_family_check(o->family, err));
     TRY(pboost_samples_check(&samples, false, err));
+    TRY(OPTIONS_INSIDE(&rules, PBOOST_RULES_INIT, err));
     TRY(pboost_rules_check(&rules, err));
     if (x->rows < o->rules.min_bag)
         FAIL(err, PBOOST_BAD_DATA, "min_bag is %zu, but the table has %zu rows", o->rules.min_bag,
@@ -605,14 +602,16 @@ static size_t bag_sizes(size_t *size, size_t n, size_t cols, const pboost_plan_o
 }
 
 pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const double *offset,
-                               const pboost_plan_options *options, pboost_error *err)
+                               const pboost_plan_options *given, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t size[MAX_SIZES];
     manner manners[N_MANNERS];
+    pboost_plan_options own = PBOOST_PLAN_OPTIONS_INIT, *options = &own;
     planner p = {.options = options, .x = x, .offset = offset, .n = x->rows};
 
     *out = (pboost_plan){.rows = x->rows, .n_columns = x->cols};
+    TRY(OPTIONS_READ(&own, given, PBOOST_PLAN_OPTIONS_INIT, err));
     TRY(check(x, offset, options, err));
     out->sample_rows = options->max_rows > 0 && options->max_rows < p.n ? options->max_rows : p.n;
     TRY(pboost_bags_random(&p.order, p.n, p.n, options->seed, err));

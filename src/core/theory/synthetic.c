@@ -6,6 +6,7 @@
 
 #include <priorboost/theory.h>
 
+#include "base/options.h"
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "try.h"
@@ -125,14 +126,12 @@ enum { N_FAMILIES = sizeof DRAW / sizeof *DRAW };
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-static pboost_status check(const pboost_synthetic *s, pboost_error *err)
+static pboost_status read(pboost_synthetic *s, const pboost_synthetic *given, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    if (s->struct_size != sizeof *s)
-        FAIL(err, PBOOST_INVALID,
-             "synthetic: struct_size is %zu, not %zu; start from PBOOST_SYNTHETIC_INIT",
-             s->struct_size, sizeof *s);
+    *s = (pboost_synthetic)PBOOST_SYNTHETIC_INIT;
+    TRY(OPTIONS_READ(s, given, PBOOST_SYNTHETIC_INIT, err));
     if ((unsigned)s->family >= N_FAMILIES)
         FAIL(err, PBOOST_INVALID, "family is %d; it must be linear, logistic or poisson",
              (int)s->family);
@@ -147,12 +146,14 @@ done:
     return st;
 }
 
-pboost_status pboost_synthetic_theta(double *theta, const pboost_synthetic *s, pboost_error *err)
+pboost_status pboost_synthetic_theta(double *theta, const pboost_synthetic *given,
+                                     pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_synthetic own, *s = &own;
     double square = 0;
 
-    TRY(check(s, err));
+    TRY(read(s, given, err));
     normals(theta, s->features, s->seed, RNG_THETA, 0, 0);
     if (s->family == PBOOST_POISSON) {
         for (size_t j = 0; j < s->features; j++)
@@ -198,15 +199,16 @@ static void make_chunk(void *context, size_t chunk, int worker)
         t->y[from + i] = make_label(x + i * s->features, noise[i], t, row + i);
 }
 
-pboost_status pboost_synthetic_rows(double *x, double *y, const pboost_synthetic *s,
+pboost_status pboost_synthetic_rows(double *x, double *y, const pboost_synthetic *given,
                                     const double *theta, uint64_t stream, size_t first, size_t n,
                                     int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_synthetic own, *s = &own;
     table t = {x, y, s, theta, stream, first, n};
     const size_t limit = (size_t)1 << ROW_BITS;
 
-    TRY(check(s, err));
+    TRY(read(s, given, err));
     if (first > limit || n > limit - first)
         FAIL(err, PBOOST_INVALID, "rows %zu and %zu more are asked for; the table ends at row 2^%d",
              first, n, ROW_BITS);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/options.h"
 #include "data/matrix.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/estimator.h"
@@ -70,18 +71,20 @@ pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x, const 
 {
     pboost_status st = PBOOST_OK;
     pboost_glm *glm = NULL;
+    pboost_fit_options own = PBOOST_FIT_OPTIONS_INIT;
 
     *out = NULL;
     pboost_samples all = {.x = x, .n = x->rows, .weight = weight, .offset = offset};
-    TRY(check_options(options, weight != NULL, err));
+    TRY(OPTIONS_READ(&own, options, PBOOST_FIT_OPTIONS_INIT, err));
+    TRY(check_options(&own, weight != NULL, err));
     TRY(check_table(&all, err));
     NEED(glm = calloc(1, sizeof *glm), err);
     glm->x = *x;
     glm->weight = weight;
     glm->offset = offset;
-    glm->options = *options;
+    glm->options = own;
     TRY(pboost_coef_init(&glm->coef, x->cols, err));
-    if (pools(options)) {
+    if (pools(&own)) {
         size_t n = x->cols + 1;
         NEED(glm->covariance = calloc(n * n, sizeof *glm->covariance), err);
     }

@@ -2,6 +2,7 @@
  * hand. */
 #include <string.h>
 
+#include "base/options.h"
 #include "train/glm.h"
 #include "try.h"
 
@@ -19,14 +20,18 @@ pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x, const dou
                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_trainer_options o = *options;
+    pboost_trainer_options o = PBOOST_TRAINER_OPTIONS_INIT;
+    pboost_fit_options f = PBOOST_FIT_OPTIONS_INIT;
 
-    *out = (pboost_run){.rounds = options->rounds};
-    TRY(pboost_glm_create(&out->glm, x, weight, offset, fit, err));
-    if (oracle->rules.round && fit->estimator != PBOOST_EVENT)
+    *out = (pboost_run){0};
+    TRY(OPTIONS_READ(&o, options, PBOOST_TRAINER_OPTIONS_INIT, err));
+    TRY(OPTIONS_READ(&f, fit, PBOOST_FIT_OPTIONS_INIT, err));
+    out->rounds = o.rounds;
+    TRY(pboost_glm_create(&out->glm, x, weight, offset, &f, err));
+    if (oracle->rules.round && f.estimator != PBOOST_EVENT)
         FAIL(err, PBOOST_INVALID,
              "the oracle rounds its answers to 0 or 1; the %s estimator needs means as they are",
-             pboost_estimator_name(fit->estimator));
+             pboost_estimator_name(f.estimator));
     pboost_learner learner = pboost_glm_learner(out->glm);
     o.x = x;
     TRY(pboost_trainer_create(&out->trainer, x->rows, oracle, &learner, &o, err));
@@ -80,19 +85,35 @@ static void copy_outcome(pboost_outcome *out, const pboost_run *run, const pboos
         NULL, &(pboost_fitted){.report = run->report, .options = fit, .x = x, .coef = run->coef});
 }
 
+static pboost_status read_simulation(pboost_simulation *out, const pboost_simulation *given,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    *out = (pboost_simulation)PBOOST_SIMULATION_INIT;
+    TRY(OPTIONS_READ(out, given, PBOOST_SIMULATION_INIT, err));
+    TRY(OPTIONS_INSIDE(&out->rules, PBOOST_RULES_INIT, err));
+    TRY(OPTIONS_INSIDE(&out->holder, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, err));
+    TRY(OPTIONS_INSIDE(&out->fit, PBOOST_FIT_OPTIONS_INIT, err));
+    TRY(OPTIONS_INSIDE(&out->trainer, PBOOST_TRAINER_OPTIONS_INIT, err));
+done:
+    return st;
+}
+
 pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x, const double *label,
                               const double *weight, const double *offset,
-                              const pboost_simulation *s, pboost_error *err)
+                              const pboost_simulation *simulation, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_memory_oracle *labels = NULL;
     pboost_run run = {0};
+    pboost_simulation s;
 
-    TRY(pboost_memory_oracle_create(&labels, label, x->rows, &s->rules, &s->holder, err));
+    TRY(read_simulation(&s, simulation, err));
+    TRY(pboost_memory_oracle_create(&labels, label, x->rows, &s.rules, &s.holder, err));
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
-    TRY(pboost_run_open(&run, x, weight, offset, &oracle, &s->fit, &s->trainer, err));
-    TRY(pboost_run_rounds(&run, s->trainer.rounds, err));
-    copy_outcome(out, &run, x, &s->fit);
+    TRY(pboost_run_open(&run, x, weight, offset, &oracle, &s.fit, &s.trainer, err));
+    TRY(pboost_run_rounds(&run, s.trainer.rounds, err));
+    copy_outcome(out, &run, x, &s.fit);
 done:
     pboost_run_close(&run);
     pboost_memory_oracle_free(labels);

@@ -15,6 +15,7 @@
 #include "base/cancel.h"
 #include "base/large.h"
 #include "base/names.h"
+#include "base/options.h"
 #include "base/rng.h"
 #include "oracle/answers.h"
 #include "train/schedule.h"
@@ -298,11 +299,6 @@ done:
 static pboost_status check_options(pboost_trainer_options *o, size_t rows,
                                    const pboost_rules *rules, pboost_error *err)
 {
-    if (o->struct_size != sizeof *o)
-        return pboost_fail(err, PBOOST_INVALID,
-                           "trainer options: struct_size is %zu, not %zu; start from "
-                           "PBOOST_TRAINER_OPTIONS_INIT",
-                           o->struct_size, sizeof *o);
     if ((size_t)o->algorithm >= N_ALGORITHMS || (size_t)o->bags >= N_STRATEGIES)
         return pboost_fail(err, PBOOST_INVALID, "algorithm %d or bags %d is unknown",
                            (int)o->algorithm, (int)o->bags);
@@ -336,6 +332,7 @@ static pboost_status check_parties(pboost_oracle *oracle, const pboost_learner *
     if (learner->score == NULL || learner->fit == NULL)
         FAIL(err, PBOOST_INVALID, "the learner has no function %s",
              learner->score == NULL ? "score" : "fit");
+    TRY(OPTIONS_INSIDE(&oracle->rules, PBOOST_RULES_INIT, err));
     TRY(pboost_rules_check(&oracle->rules, err));
 done:
     return st;
@@ -393,11 +390,12 @@ pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pbo
     NEED(t = calloc(1, sizeof *t), err);
     t->oracle = *oracle;
     t->learner = *learner;
-    t->options = *options;
+    t->options = (pboost_trainer_options)PBOOST_TRAINER_OPTIONS_INIT;
     t->n_rows = rows;
+    TRY(OPTIONS_READ(&t->options, options, PBOOST_TRAINER_OPTIONS_INIT, err));
     TRY(check_parties(&t->oracle, &t->learner, err));
     TRY(check_options(&t->options, rows, &t->oracle.rules, err));
-    TRY(check_prior(options->prior_score, rows, err));
+    TRY(check_prior(t->options.prior_score, rows, err));
 
     size_t rounds = t->options.rounds;
     if (rounds > rows) /* before anything of that size is allocated */

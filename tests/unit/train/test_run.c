@@ -133,8 +133,8 @@ static void a_simulation_is_a_run(void **state)
     pboost_outcome out = {.path = path};
 
     table_open(&t, PBOOST_POISSON);
-    pboost_simulation simulation = {t.oracle.rules, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, t.fit,
-                                    t.options};
+    pboost_simulation simulation = {sizeof simulation, t.oracle.rules,
+                                    PBOOST_MEMORY_ORACLE_OPTIONS_INIT, t.fit, t.options};
     assert_ok(open(&by_hand, &t, &err), err);
     assert_ok(pboost_run_rounds(&by_hand, SIZE_MAX, &err), err);
     assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
@@ -168,8 +168,8 @@ static void an_outcome_is_that_of_a_run(void **state)
     pboost_outcome out = {&report, history, path, covariance, 99};
 
     table_open(&t, PBOOST_LOGISTIC);
-    pboost_simulation simulation = {t.oracle.rules, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, t.fit,
-                                    t.options};
+    pboost_simulation simulation = {sizeof simulation, t.oracle.rules,
+                                    PBOOST_MEMORY_ORACLE_OPTIONS_INIT, t.fit, t.options};
     memset(covariance, 7, sizeof covariance);
     simulation.rules.min_bag = ROWS;
     memset(path, 7, sizeof path);

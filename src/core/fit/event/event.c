@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/linalg.h"
+#include "base/options.h"
 #include "try.h"
 
 #define SLOPE_OF_ZERO 1e-13 /* a relative slope at infinity that rounding may leave of 0 */
@@ -204,7 +205,7 @@ pboost_status pboost_event_fit_samples(pboost_workspace *work, pboost_coef *coef
                                        const pboost_fit_options *given, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_fit_options options = *given;
+    pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
     event_problem problem = {.options = &options, .cols = coef->n, .work = work};
     event_parts parts = {.samples = samples};
     pass_plan plan = {0};
@@ -213,13 +214,15 @@ pboost_status pboost_event_fit_samples(pboost_workspace *work, pboost_coef *coef
 
     if (report != NULL)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
-    TRY(pboost_event_check_options(coef, given, err));
+    TRY(OPTIONS_READ(&options, given, PBOOST_FIT_OPTIONS_INIT, err));
+    TRY(pboost_event_check_options(coef, &options, err));
     TRY(pboost_samples_check(samples, true, err));
     if (coef->n != samples->x->cols)
         FAIL(err, PBOOST_INVALID, "there are %zu coefficients for %zu columns", coef->n,
              samples->x->cols);
     TRY(pboost_samples_check_weights(samples, err));
-    options.l2 = given->l2 == PBOOST_L2_DEFAULT ? EVENT_L2 : given->l2;
+    if (options.l2 == PBOOST_L2_DEFAULT)
+        options.l2 = EVENT_L2;
     problem.family = pboost_family_info(options.family);
     problem.n_parameters = coef->n + options.intercept;
     problem.at_zero = pboost_event_value_at_zero(samples, options.family);
