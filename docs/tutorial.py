@@ -54,7 +54,8 @@ print("people spent:", oracle.rows_spent)
 # What answers will tell depends on the features, the bags and the noise, not on the labels. So the
 # researcher can forecast every way of asking before a single person is spent: the loss above that
 # of the best model if the model is right (*excess*), and if it is wrong by about as much as models
-# are (*cautious*). Recommended is the way whose loss is the smallest multiple of the best in either case.
+# are (*cautious*). Recommended is the way whose worst ratio to the best is
+# smallest.
 
 # %%
 plan = pb.plan(

@@ -40,7 +40,7 @@ class PlanPoint:
     excess : float
         Expected test loss above that of the best model, if the model is right.
     cautious : float
-        The same with the model's error; recommended is the smallest worst ratio to the best of both.
+        The same with the model's error; the smallest worst ratio to the best is recommended.
     se : float
         Root mean square standard error of weights on standardised features; NaN where unknown.
     """

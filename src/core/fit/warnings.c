@@ -80,7 +80,7 @@ static void tell_of_failure(telling *t, const pboost_fitted *fit)
 {
     const pboost_fit_report *r = fit->report;
 
-    if (!r->converged && r->separable && fit->options->l2 == 0.0)
+    if (!r->converged && r->separable && r->l2 == 0.0)
         tell(t, PBOOST_WARNING_CONVERGENCE,
              "the model can explain the answers without error, and without a penalty its weights "
              "have no limit: set l2 > 0");

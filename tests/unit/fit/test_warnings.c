@@ -1,4 +1,4 @@
-/* Every caveat has its condition: a report that is well says nothing, and one that has a single
+/* Every warning has its condition: a report that is well says nothing, and one that has a single
  * fault tells that one and no other. */
 #include "testing.h"
 
@@ -78,7 +78,7 @@ static void each_flag_has_its_words(void **state)
     fit_well(&f);
     f.report.converged = false;
     f.report.separable = true;
-    f.options.l2 = 0.0;
+    f.report.l2 = 0.0;
     assert_int_equal(pboost_warnings(f.warning, &f.fitted), 2);
     assert_int_equal(f.warning[0].kind, PBOOST_WARNING_CONVERGENCE);
     assert_non_null(strstr(f.warning[0].text, "have no limit: set l2 > 0"));
