@@ -113,7 +113,8 @@ git clone --quiet --no-hardlinks . "$root/root/priorboost"
 
 if [ -n "$all" ]; then # those with few needs first: what a later one installs does not help them
     commands=('./dev help' './dev build' './dev figures' './dev fuzz 5' './dev format' './dev package' './dev docs'
-        './dev bench --quick' './dev torture 100 10' './dev coverage' './dev lint' './dev run' './dev test' './dev clean')
+        ${pypi:+'./dev bench --quick'} # its peers come from PyPI
+        './dev torture 100 10' './dev coverage' './dev lint' './dev run' './dev test' './dev clean')
 else
     mapfile -t commands < <(sed -n '/^## Two commands/,/^## /{/^\.\/dev /p}' README.md)
     [ ${#commands[@]} -eq 2 ] || { echo "fresh: README.md should have two commands, not ${#commands[@]}" >&2; exit 1; }
