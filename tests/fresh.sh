@@ -29,7 +29,7 @@ finish() {
         kill -KILL "$running" 2>/dev/null || true # its namespace, and all that runs in it, ends with it
         wait "$running" 2>/dev/null || true
     fi
-    [ -n "$keep" ] || rm -rf --one-file-system "$root" "$root.apt"
+    [ -n "$keep" ] || rm -rf --one-file-system "$root"
 }
 
 fall_back() {
@@ -66,15 +66,15 @@ carry() { # copies files and folders, where they exist, to the same place in the
 }
 
 make_root() {
-    local release name
+    local release mirrors name options
     release=$(. /etc/os-release && echo "$VERSION_CODENAME")
     apt-get update -qq || true
-    apt-config dump | grep -E '^Acquire::(https?|ftp|Check-Valid-Until|Check-Date|Retries|ForceIPv[46])\b' >"$root.apt" || true
-    # The mirrors of the release; other sources of packages are not what a newcomer has.
-    apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-        sort -u | grep " $release" |
-        mmdebstrap --variant=apt --quiet --aptopt="$root.apt" --setup-hook='cp -a /etc/apt/auth.conf* "$1/etc/apt/"' \
-            "$release" "$root" - || return 1
+    # The machine's mirrors of the release, or else Debian's own; a newcomer has no other sources.
+    mirrors=$(apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+        sort -u | grep " $release") || true
+    mapfile -t options < <(apt-config dump | grep -E '^Acquire::(https?|ftp|Check-Valid-Until|Check-Date|Retries|ForceIPv[46])\b')
+    mmdebstrap --variant=apt --quiet "${options[@]/#/--aptopt=}" --setup-hook='cp -a /etc/apt/auth.conf* "$1/etc/apt/" || true' \
+        "$release" "$root" ${mirrors:+-} <<<"$mirrors" || return 1
     chmod 755 "$root" # mktemp lets root alone in
     carry /etc/hosts /etc/resolv.conf /usr/local/share/ca-certificates /etc/ssl/certs/ca-certificates.crt
     [ -z "$pypi" ] || carry /etc/pip.conf /etc/xdg/pip ~/.pip ~/.config/pip
