@@ -16,7 +16,10 @@ while [ $# -gt 0 ]; do
     case $1 in
     --all) all=yes ;;
     --no-pypi) pypi='' ;;
-    --keep) keep=${2:?--keep needs a folder} && shift ;;
+    --keep)
+        [ -n "${2:-}" ] || { echo "fresh: --keep needs a folder" >&2; exit 2; }
+        keep=$2 && shift
+        ;;
     *) echo "fresh: option '$1' is unknown; there are --all, --no-pypi and --keep DIR" >&2 && exit 2 ;;
     esac
     shift
