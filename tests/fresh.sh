@@ -122,9 +122,12 @@ else
     mapfile -t commands < <(sed -n '/^## Two commands/,/^## /{/^\.\/dev /p}' README.md)
     [ ${#commands[@]} -eq 2 ] || { echo "fresh: README.md should have two commands, not ${#commands[@]}" >&2; exit 1; }
 fi
-failed=()
-for command in "${commands[@]}"; do
-    echo "== in a bare root: $command" >&2
-    in_root "$command" || failed+=("${command%%  *} (exit code $?)")
-done
-[ ${#failed[@]} -eq 0 ] || { printf '== FAILED IN A BARE ROOT: %s\n' "${failed[@]}" >&2; exit 1; }
+try_all() {
+    local failed=() command
+    for command in "$@"; do
+        echo "== in a bare root: $command" >&2
+        in_root "$command" || failed+=("${command%%  *} (exit code $?)")
+    done
+    [ ${#failed[@]} -eq 0 ] || { printf '== FAILED IN A BARE ROOT: %s\n' "${failed[@]}" >&2; return 1; }
+}
+try_all "${commands[@]}"; exit # on one line: bash does not read on in a file that may have changed
