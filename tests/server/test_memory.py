@@ -19,7 +19,7 @@ from service import PRIORBOOST, Case
 LIBRARY = os.environ.get("MEMORY_FAULTS")
 
 
-@unittest.skipUnless(LIBRARY, "a sanitizer brings its own malloc")
+@unittest.skipUnless(LIBRARY, "not under a sanitizer, which brings its own malloc, nor with coverage")
 class Memory(Case):
     def setUp(self):
         super().setUp()
