@@ -57,16 +57,8 @@ typedef struct pboost_error {
     char message[512]; /* what was wrong, the value seen, and what would be right */
 } pboost_error;
 
-/* What a status is called and how each front reports it. */
-typedef struct pboost_status_info {
-    pboost_status status;
-    const char *name;
-    int exit_code;
-    int http_status;
-    const char *python_exception;
-} pboost_status_info;
-
-PBOOST_API const pboost_status_info *pboost_status_describe(pboost_status status);
+/* What a status is called, such as "bad-data". */
+PBOOST_API const char *pboost_status_name(pboost_status status);
 
 /* Fills err (if not NULL) and returns status, so that a user's own oracle or learner can write
  * `return pboost_fail(err, PBOOST_ORACLE, "no answer from %s", url);`. */
