@@ -65,5 +65,5 @@ int main(int argc, char **argv)
 done:
     if (st != PBOOST_OK)
         fprintf(stderr, "parameters: %s\n", err.message);
-    return pboost_status_describe(st)->exit_code;
+    return st != PBOOST_OK;
 }

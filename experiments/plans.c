@@ -353,5 +353,5 @@ done:
     results_close(&t.store);
     if (st != PBOOST_OK)
         fprintf(stderr, "plans: %s\n", err.message);
-    return pboost_status_describe(st)->exit_code;
+    return st != PBOOST_OK;
 }

@@ -491,5 +491,5 @@ int main(int argc, char **argv)
     pboost_status st = study(&a, &err);
     if (st != PBOOST_OK)
         fprintf(stderr, "study: %s\n", err.message);
-    return pboost_status_describe(st)->exit_code;
+    return st != PBOOST_OK;
 }

@@ -20,7 +20,7 @@
     do {                                                                                           \
         pboost_status assert_ok_status = (call);                                                   \
         if (assert_ok_status != PBOOST_OK)                                                         \
-            fail_msg("%s: %s", pboost_status_describe(assert_ok_status)->name, (err).message);     \
+            fail_msg("%s: %s", pboost_status_name(assert_ok_status), (err).message);               \
     } while (0)
 
 /* assert_fails(f(..., &err), PBOOST_INVALID, err, "is 0"): the status, and a part of the
@@ -30,9 +30,8 @@
         memset(&(err), 0, sizeof(err));                                                            \
         pboost_status assert_fails_status = (call);                                                \
         if (assert_fails_status != (expected))                                                     \
-            fail_msg("status is %s, not %s: %s",                                                   \
-                     pboost_status_describe(assert_fails_status)->name,                            \
-                     pboost_status_describe(expected)->name, (err).message);                       \
+            fail_msg("status is %s, not %s: %s", pboost_status_name(assert_fails_status),          \
+                     pboost_status_name(expected), (err).message);                                 \
         assert_int_equal((err).status, (expected));                                                \
         if (strstr((err).message, (part)) == NULL)                                                 \
             fail_msg("\"%s\" does not say \"%s\"", (err).message, (part));                         \

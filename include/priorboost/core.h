@@ -6,7 +6,8 @@
  *
  * Conventions
  *   - Every call that can fail returns pboost_status and takes a caller-owned pboost_error last,
- *     which may be NULL.  On failure outputs are empty and safe to free.
+ *     which may be NULL.  On failure outputs are empty and safe to free, inputs are as they were, and
+ *     the call may be repeated.  Calls that change an object say below what is left of it.
  *   - Options and rules are plain structs that start from their _INIT macro, which sets their
  *     struct_size.  A smaller struct_size, that of an older header, is accepted: fields beyond it have
  *     their defaults.  A larger one is refused.  A struct inside another must have today's size.
@@ -57,16 +58,8 @@ typedef struct pboost_error {
     char message[512]; /* what was wrong, the value seen, and what would be right */
 } pboost_error;
 
-/* What a status is called and how each front reports it. */
-typedef struct pboost_status_info {
-    pboost_status status;
-    const char *name;
-    int exit_code;
-    int http_status;
-    const char *python_exception;
-} pboost_status_info;
-
-PBOOST_API const pboost_status_info *pboost_status_describe(pboost_status status);
+/* What a status is called, such as "bad-data". */
+PBOOST_API const char *pboost_status_name(pboost_status status);
 
 /* Fills err (if not NULL) and returns status, so that a user's own oracle or learner can write
  * `return pboost_fail(err, PBOOST_ORACLE, "no answer from %s", url);`. */
@@ -255,7 +248,8 @@ typedef struct pboost_fit_report {
 
 /* Minimises sum_i weight_i * loss(target_i, x_i theta + intercept + offset_i) + (l2/2) |theta|^2,
  * starting from coef (paper, eq. 1).  Logistic targets may be anything between 0 and 1, or outside
- * when noise put them there.  A column that adds nothing gets weight 0 and is reported. */
+ * when noise put them there.  A column that adds nothing gets weight 0 and is reported.  After a
+ * failure, be it cancelled, coef is as it was. */
 PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
                                           const pboost_samples *samples,
                                           const pboost_fit_options *options, pboost_error *err);
@@ -367,7 +361,8 @@ PBOOST_API double pboost_rules_noise_variance(const pboost_rules *rules, size_t 
 typedef struct pboost_oracle {
     pboost_rules rules;
     void *self;
-    /* answer[b] = the (noisy) mean label of bag b.  All bags are answered or none. */
+    /* answer[b] = the (noisy) mean label of bag b.  All bags are answered or none: after a failure no
+     * row is spent, or the same question gets the same answers. */
     pboost_status (*ask)(void *self, size_t round, const pboost_bags *bags, double *answer,
                          pboost_error *err);
 } pboost_oracle;
@@ -421,7 +416,7 @@ PBOOST_API pboost_status pboost_answers_ask(pboost_answers *answers, const pboos
                                             const pboost_bags *bags, pboost_error *err);
 
 /* Appends bags whose means are known already, as the next round: districts, clinics, exports.
- * noise_variance (by bag) may be NULL: 0. */
+ * noise_variance (by bag) may be NULL: 0.  After a failure the log is as it was. */
 PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *bags,
                                                const double *mean, const double *noise_variance,
                                                pboost_error *err);
@@ -437,7 +432,8 @@ PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pb
  * covariance, if not NULL, gets (n+1) x (n+1) entries, those of the intercept last (0 where there is
  * none); NaN where the estimator has none.  A weight w (by row, NULL: 1) of the aggregate estimator
  * says that the label's variance is that of the family divided by w; the oracle's means are plain, so
- * it cannot say that a row counts more. */
+ * it cannot say that a row counts more.  After a failure coef is as it was, or is the fit where only
+ * the check against a constant model failed (out of memory). */
 PBOOST_API pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report,
                                             double *covariance, const pboost_matrix *x,
                                             const double *weight, const double *offset,
@@ -469,7 +465,8 @@ typedef struct pboost_learner {
     /* score[i] = predicted mean response of row[i], on the response scale */
     pboost_status (*score)(void *self, const size_t *row, size_t n, double *score,
                            pboost_error *err);
-    /* refit on the answers from bag first_bag to the last */
+    /* refit on the answers from bag first_bag to the last; after a failure the next step calls it
+     * again, with the same answers */
     pboost_status (*fit)(void *self, const pboost_answers *answers, size_t first_bag,
                          pboost_error *err);
 } pboost_learner;

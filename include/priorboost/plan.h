@@ -110,7 +110,7 @@ PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix 
                                           pboost_error *err);
 PBOOST_API void pboost_plan_free(pboost_plan *plan);
 
-/* What `train --method auto` runs: the plan's recommendation, as options of trainer and fit. */
+/* The plan's recommendation, as options of trainer and fit. */
 typedef struct pboost_choice {
     pboost_plan plan;
     pboost_estimator estimator;
@@ -131,7 +131,8 @@ PBOOST_API pboost_status pboost_choice_make(pboost_choice *out, const pboost_mat
                                             const pboost_plan_options *options, pboost_error *err);
 /* After the first round, coef being the fit to it: plans again with what it taught and makes the
  * trainer ask so.  Where no plan can rest on coef (its predictions overflow) the first plan stays and
- * choice->learnt is NaN.  Does nothing where that round was no pilot. */
+ * choice->learnt is NaN.  Does nothing where that round was no pilot.  After a failure the trainer
+ * asks as before, and may go on or be revised again. */
 PBOOST_API pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
                                               const pboost_matrix *x, const double *offset,
                                               const pboost_coef *coef,

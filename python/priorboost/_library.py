@@ -2,13 +2,11 @@
 
 What it is made of is told in two tables, ``_structures.py`` (seen from here as well) and
 ``_prototypes.py``.  ctypes releases the interpreter's lock around every call.  All calls that can
-fail go through `_check`, which turns a status into the exception that the library's own table names
-for it.
+fail go through `_check`, which turns a status into an exception (`EXCEPTIONS`).
 """
 
 from __future__ import annotations
 
-import builtins
 import ctypes
 import math
 import os
@@ -66,10 +64,22 @@ def version() -> str:
 # ---- Errors --------------------------------------------------------------------------------------
 
 
+# By the name of the status (pboost_status_name).
+EXCEPTIONS: dict[str, type[BaseException]] = {
+    "invalid": ValueError,
+    "bad-data": ValueError,
+    "no-memory": MemoryError,
+    "output": OSError,
+    "oracle": errors.OracleError,
+    "refused": errors.PrivacyError,
+    "cancelled": KeyboardInterrupt,
+    "internal": RuntimeError,
+    "unusable": RuntimeError,
+}
+
+
 def _exception(status: int) -> type[BaseException]:
-    name = lib.status_describe(status).contents.python_exception.decode()
-    found: type[BaseException] = getattr(errors, name, None) or getattr(builtins, name)
-    return found
+    return EXCEPTIONS[lib.status_name(status).decode()]
 
 
 def _check(function: Callable[..., int], *arguments: Any) -> None:

@@ -34,7 +34,6 @@ from ._structures import (
     Run,
     Samples,
     Simulation,
-    StatusInfo,
     TrainerOptions,
 )
 
@@ -48,7 +47,7 @@ _PARSE = [POINTER(c_int), c_char_p, _E]
 # name: (result, arguments); a result of None is a status, whose function ends with an error.
 PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "version": (c_char_p, []),
-    "status_describe": (POINTER(StatusInfo), [c_int]),
+    "status_name": (c_char_p, [c_int]),
     "matrix_moments": (None, [c_void_p, c_void_p, POINTER(Matrix), _E]),
     "bags_free": (c_void_p, [POINTER(Bags)]),
     "bags_optimal": (None, [POINTER(Bags), c_void_p, c_size_t, c_size_t, c_int, _E]),

@@ -35,18 +35,6 @@ class Error(Structure):
     _fields_ = [("status", c_int), ("message", c_char * 512)]
 
 
-class StatusInfo(Structure):
-    """``pboost_status_info``."""
-
-    _fields_ = [
-        ("status", c_int),
-        ("name", c_char_p),
-        ("exit_code", c_int),
-        ("http_status", c_int),
-        ("python_exception", c_char_p),
-    ]
-
-
 StopFunction = CFUNCTYPE(c_bool, c_void_p)
 
 

@@ -44,31 +44,41 @@ const cli_command *cli_find(const cli_command *commands, size_t n, const char *n
     return NULL;
 }
 
+static int exit_code(pboost_status status)
+{
+    static const int CODES[] = {
+        [PBOOST_OK] = 0,       [PBOOST_INVALID] = 2,  [PBOOST_BAD_DATA] = 3, [PBOOST_NO_MEMORY] = 1,
+        [PBOOST_OUTPUT] = 1,   [PBOOST_ORACLE] = 4,   [PBOOST_REFUSED] = 5,  [PBOOST_CANCELLED] = 1,
+        [PBOOST_INTERNAL] = 1, [PBOOST_UNUSABLE] = 6,
+    };
+    return (size_t)status < sizeof CODES / sizeof *CODES ? CODES[status] : CODES[PBOOST_INTERNAL];
+}
+
 int main(int argc, char **argv)
 {
     pboost_error err = {0};
 
     if (argc < 2) {
         cli_print_commands(stderr);
-        return pboost_status_describe(PBOOST_INVALID)->exit_code;
+        return exit_code(PBOOST_INVALID);
     }
     if (cli_asks_for_help(argv[1])) {
         cli_print_commands(stdout);
-        return pboost_status_describe(cli_flush(&err))->exit_code;
+        return exit_code(cli_flush(&err));
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("priorboost %s\n", pboost_version());
-        return pboost_status_describe(cli_flush(&err))->exit_code;
+        return exit_code(cli_flush(&err));
     }
     const cli_command *command = cli_find(COMMANDS, N_COMMANDS, argv[1]);
     if (command == NULL) {
         fprintf(stderr, "priorboost: command '%s' is unknown; see 'priorboost --help'\n", argv[1]);
-        return pboost_status_describe(PBOOST_INVALID)->exit_code;
+        return exit_code(PBOOST_INVALID);
     }
     report_json_begin();
     cli_context cli = {.command = command->name};
     pboost_status status = command->run(&cli, argc - 1, argv + 1, &err);
     if (status != PBOOST_OK)
         fprintf(stderr, "priorboost %s: %s\n", cli.command, err.message);
-    return pboost_status_describe(status)->exit_code;
+    return exit_code(status);
 }

@@ -82,11 +82,12 @@ void pboost_refusal_reply(request *r, pboost_problem problem, const char *detail
 
 void pboost_failure_reply(request *r, pboost_status status, const pboost_error *err)
 {
-    const pboost_status_info *info = pboost_status_describe(status);
+    /* What may go well when it is tried again: a full disk (PBOOST_OUTPUT) may have room. */
+    bool passing = status == PBOOST_NO_MEMORY || status == PBOOST_OUTPUT ||
+                   status == PBOOST_ORACLE || status == PBOOST_CANCELLED;
 
     pboost_log_event("error", "failure", "%s", err->message);
-    /* A full disk (PBOOST_OUTPUT) may have room again. */
-    if (info->http_status == 503 || status == PBOOST_OUTPUT)
+    if (passing)
         pboost_problem_reply(r, 503, "unavailable", "The oracle cannot answer now",
                              "Send the same request again; it is never answered twice.");
     else

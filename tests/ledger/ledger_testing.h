@@ -185,7 +185,7 @@ static inline void head_of(char out[PBOOST_HEAD_TEXT], const pboost_reply *reply
         memset(&(err), 0, sizeof(err));                                                            \
         pboost_status assert_refused_status = (call);                                              \
         if (assert_refused_status != PBOOST_REFUSED || (reply).problem != (expected))              \
-            fail_msg("%s, %s, not %s: %s", pboost_status_describe(assert_refused_status)->name,    \
+            fail_msg("%s, %s, not %s: %s", pboost_status_name(assert_refused_status),              \
                      pboost_problem_describe((reply).problem)->name,                               \
                      pboost_problem_describe(expected)->name, (err).message);                      \
         assert_null((reply).body);                                                                 \

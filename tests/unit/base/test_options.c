@@ -125,6 +125,37 @@ static pboost_status take_run_trainer(const void *options, pboost_error *err)
     return open_run(&fit, options, err);
 }
 
+static pboost_status take_trainer(const void *options, pboost_error *err)
+{
+    pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
+    pboost_rules rules = PBOOST_RULES_INIT;
+    pboost_memory_oracle *labels;
+    pboost_glm *glm;
+    pboost_trainer *trainer;
+    assert_ok(pboost_memory_oracle_create(&labels, y, ROWS, &rules, NULL, err), *err);
+    assert_ok(pboost_glm_create(&glm, &x, NULL, NULL, &fit, err), *err);
+    pboost_oracle oracle = pboost_memory_oracle_interface(labels);
+    pboost_learner learner = pboost_glm_learner(glm);
+    pboost_status st = pboost_trainer_create(&trainer, ROWS, &oracle, &learner, options, err);
+    pboost_trainer_free(trainer);
+    pboost_glm_free(glm);
+    pboost_memory_oracle_free(labels);
+    return st;
+}
+
+static pboost_status take_information(const void *rules, pboost_error *err)
+{
+    double theta[COLS] = {0}, information[(COLS + 1) * (COLS + 1)];
+    pboost_coef coef = {COLS, theta, 0.0};
+    pboost_samples samples = {.x = &x, .n = ROWS};
+    pboost_bags bags;
+    assert_ok(pboost_bags_random(&bags, ROWS, 4, 1, err), *err);
+    pboost_status st = pboost_information(information, PBOOST_LINEAR, &samples, &bags, rules, &coef,
+                                          1.0, true, 1, err);
+    pboost_bags_free(&bags);
+    return st;
+}
+
 static pboost_status take_plan(const void *options, pboost_error *err)
 {
     pboost_plan plan;
@@ -178,6 +209,8 @@ static const struct {
     {"glm", &FIT, sizeof FIT, take_glm},
     {"run, fit", &FIT, sizeof FIT, take_run_fit},
     {"run, trainer", &TRAINER, sizeof TRAINER, take_run_trainer},
+    {"trainer", &TRAINER, sizeof TRAINER, take_trainer},
+    {"information", &RULES, sizeof RULES, take_information},
     {"plan", &PLAN, sizeof PLAN, take_plan},
     {"choice", &PLAN, sizeof PLAN, take_choice},
     {"rules", &RULES, sizeof RULES, take_rules},
