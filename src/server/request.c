@@ -248,12 +248,12 @@ void pboost_request_work(request *r)
     MHD_resume_connection(http); /* r may be gone from here on */
 }
 
-static void hand_over(request *r, stage next)
+/* A connection that comes after the workers were stopped is closed. */
+static enum MHD_Result hand_over(request *r, stage next)
 {
     r->stage = next;
     give_time(r, INFINITY);
-    MHD_suspend_connection(r->http); /* first: the worker may be done before this returns */
-    pboost_workers_submit(&r->service->workers, r);
+    return pboost_workers_submit(&r->service->workers, r) ? MHD_YES : MHD_NO;
 }
 
 /* ---- Replies --------------------------------------------------------------------------------- */
@@ -330,8 +330,7 @@ static enum MHD_Result begin(service *s, struct MHD_Connection *http, const char
         /* Who announces that much is not waited for. */
         return announced_length(r) > 2 * s->options.max_body ? send_reply(r) : MHD_YES;
     }
-    hand_over(r, AUTHENTICATING);
-    return MHD_YES;
+    return hand_over(r, AUTHENTICATING);
 }
 
 enum MHD_Result pboost_on_request(void *self, struct MHD_Connection *http, const char *url,
@@ -359,8 +358,7 @@ enum MHD_Result pboost_on_request(void *self, struct MHD_Connection *http, const
         r->stage = REPLYING;
         return send_reply(r);
     }
-    hand_over(r, WORKING);
-    return MHD_YES;
+    return hand_over(r, WORKING);
 }
 
 void pboost_on_completed(void *self, struct MHD_Connection *http, void **state,

@@ -34,10 +34,15 @@ pboost_status pboost_workers_start(workers *w, void (*work)(request *r), pboost_
     return PBOOST_OK;
 }
 
-void pboost_workers_submit(workers *w, request *r)
+bool pboost_workers_submit(workers *w, request *r)
 {
     r->next = NULL;
     pthread_mutex_lock(&w->lock);
+    if (w->stop) {
+        pthread_mutex_unlock(&w->lock);
+        return false;
+    }
+    MHD_suspend_connection(r->http); /* the worker that resumes it waits for the lock */
     if (w->last != NULL)
         w->last->next = r;
     else
@@ -45,6 +50,7 @@ void pboost_workers_submit(workers *w, request *r)
     w->last = r;
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->lock);
+    return true;
 }
 
 void pboost_workers_stop(workers *w)
