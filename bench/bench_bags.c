@@ -10,9 +10,9 @@
 
 #include <priorboost/core.h>
 
-#include "base/large.h"
 #include "bags/partition.h"
 #include "bags/sort.h"
+#include "base/large.h"
 
 static double now(void)
 {

@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/family.h"
 #include "base/linalg.h"
+#include "data/family.h"
 #include "data/matrix.h"
 #include "fit/event/newton.h"
 #include "passes/row_pass.h"

@@ -3,8 +3,8 @@
  * failure. */
 #include "testing.h"
 
-#include "fault/inject.h"
 #include "base/rng.h"
+#include "fault/inject.h"
 
 enum { BAGS = 40, SIZE = 2, N = BAGS * SIZE };
 

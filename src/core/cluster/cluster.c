@@ -2,9 +2,9 @@
 #include <priorboost/cluster.h>
 
 #include "bags/partition.h"
+#include "bags/sort.h"
 #include "base/rng.h"
 #include "train/schedule.h"
-#include "bags/sort.h"
 #include "try.h"
 
 /* ---- Keys and orders ------------------------------------------------------------------------- */

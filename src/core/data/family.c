@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "data/matrix.h"
 #include "base/names.h"
+#include "data/matrix.h"
 #include "try.h"
 
 /* a log(1 + x), and 0 log(0) = 0. */

@@ -11,10 +11,10 @@ struct pboost_workspace;
 typedef struct {
     size_t min_bag, length;
     struct pboost_workspace *memory; /* what it is taken from */
-    double *number;           /* t */
-    double *inverse;          /* 1/t */
-    double *ratio;            /* t/(t-1), 0 for t < 2 */
-    double *weight;           /* 1/t for k <= t < 2k, infinity elsewhere */
+    double *number;                  /* t */
+    double *inverse;                 /* 1/t */
+    double *ratio;                   /* t/(t-1), 0 for t < 2 */
+    double *weight;                  /* 1/t for k <= t < 2k, infinity elsewhere */
 } partition_table;
 
 /* Vectors may read or write this many items beyond the end. */

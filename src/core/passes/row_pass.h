@@ -7,9 +7,9 @@
 
 #include <priorboost/core.h>
 
+#include "base/workspace.h"
 #include "data/family.h"
 #include "data/matrix.h"
-#include "base/workspace.h"
 
 typedef struct pass_plan {
     const pboost_samples *samples;

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <priorboost/core.h>
 
-#include "kernels/simd.h"
 #include "bags/sort.h"
+#include "kernels/simd.h"
 
 static uint64_t state;
 

@@ -1,8 +1,8 @@
 /* The scaled Cholesky: solutions, dropped columns, magnitudes. */
 #include "fit_support.h"
 
-#include "kernels/glm.h"
 #include "base/linalg.h"
+#include "kernels/glm.h"
 
 enum { N = 23, ROWS = 60 };
 

@@ -34,10 +34,9 @@ typedef struct {
 } event_goal;
 
 /* Minimises the sum of losses over `pass`, from x and in place. */
-pboost_status pboost_event_minimise(double *x, pboost_newton_report *report,
-                                    event_problem *problem, const row_pass *pass,
-                                    const row_pass *rough, const event_goal *goal,
-                                    pboost_error *err);
+pboost_status pboost_event_minimise(double *x, pboost_newton_report *report, event_problem *problem,
+                                    const row_pass *pass, const row_pass *rough,
+                                    const event_goal *goal, pboost_error *err);
 
 /* Fits from coef.  shift (by column, NULL: 0) is what the passes take off the columns. */
 pboost_status pboost_event_solve(pboost_coef *coef, pboost_fit_report *report,
