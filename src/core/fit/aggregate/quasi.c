@@ -84,7 +84,8 @@ void pboost_quasi_set_weights(aggregate_fit *fit)
  * only a part of the way (of the logarithm), which leaves the solution where it is. */
 void pboost_quasi_refresh_sizes(aggregate_fit *fit, size_t refreshes)
 {
-    double part = 1.0 / (double)(1 + (refreshes - 1) / FULL_REFRESHES);
+    size_t shorter = (refreshes - 1) / FULL_REFRESHES;
+    double part = 1.0 / (1.0 + (double)shorter);
     for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
         double size = pboost_bag_size(&fit->data, &fit->point, fit->family, b);
         fit->size[b] = part < 1.0 ? pow(fit->size[b], 1.0 - part) * pow(size, part) : size;
