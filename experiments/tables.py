@@ -78,7 +78,8 @@ def fit(folder, table, *more):
     """What train says of a fit; its test_loss is that after the last round."""
     out = subprocess.run(
         [PROGRAM, "train", "--data", folder / "train.csv", "--test", folder / "test.csv", "--label", table.label,
-         "--family", table.family, "--impute", "mean", "--standardize", "--json", "--quiet", "--threads", "1", *more],
+         "--family", table.family, "--impute", "mean", "--standardize", "--json", "--quiet", "--threads", "1", "--force",
+         *more],
         check=True, capture_output=True, text=True)
     report = json.loads(out.stdout)
     if report["test_loss"] is None:  # it ran away beyond all numbers
