@@ -1,5 +1,5 @@
 /* The tree that makes bags from features, as its parts see it: tree.c grows it level by level,
- * treenode.c finds how to split a node, treecut.c splits it. */
+ * tree_node.c finds how to split a node, tree_cut.c splits it. */
 #ifndef PBOOST_TREENODE_H
 #define PBOOST_TREENODE_H
 

@@ -235,7 +235,7 @@ done:
     return st;
 }
 
-/* What it costs that the ridge is judged by the noisy answers (shown.c) instead of known.  With kappa and w
+/* What it costs that the ridge is judged by the noisy answers (ridge_evidence.c) instead of known.  With kappa and w
  * what it takes and leaves in a direction, the answers tell the logarithm of the weights' variance with
  * information sum w^2 / 2, and being wrong in it by one costs kappa^2 w times the weights' variance; for
  * weights that are all known alike that is the price of Stein's estimator.  Where hardly anything is left
