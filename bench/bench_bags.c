@@ -1,7 +1,9 @@
-/* How long optimal bags take: nanoseconds per row, and apart the sort, the partition and getting fresh
- * memory for the answer and the sorted scores from the system.
+/* How long optimal bags take: nanoseconds per row, and apart the sort, the partition and getting
+ * fresh memory for the answer and the sorted scores from the system.
  *
- *     bench_bags [max_rows [shape [threads]]]      prints JSON; the best of several runs of each case */
+ *     bench_bags [max_rows [shape [threads]]]
+ *
+ * prints JSON: the best of several runs of each case. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

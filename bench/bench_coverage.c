@@ -1,6 +1,6 @@
 /* Coverage of 95 % intervals, for each family, with and without noise, on several kinds of bags.
- * bench_coverage [RUNS [ROWS [BAGS [FAMILY [COVARIANCE]]]]] prints one JSON object a line; BAGS, FAMILY
- * and COVARIANCE leave out the others, "all" leaves out none. */
+ * bench_coverage [RUNS [ROWS [BAGS [FAMILY [COVARIANCE]]]]] prints one JSON object a line; BAGS,
+ * FAMILY and COVARIANCE leave out the others, "all" leaves out none. */
 #include "../tests/coverage.h"
 
 static const struct {

@@ -1,10 +1,10 @@
 /* What the machine can do at most, as JSON: memory bandwidth and floating-point rate of one and of
  * two cores.  Benchmarks are judged by how near they come.
  *
- * read:   add up an array of 256 MiB
- * copy:   copy half of it to the other half, counting what is read and what is written
- * gather: add up its 64-byte lines in random order, as rows of 8 features are met by a shuffled table
- * fma:    as many independent products and sums as the widest vectors of this processor take */
+ *  - read: add up an array of 256 MiB
+ *  - copy: copy half of it to the other half, counting what is read and what is written
+ *  - gather: add up its 64-byte lines in random order, as a shuffled table meets rows of 8 features
+ *  - fma: as many independent products and sums as the widest vectors of this processor take */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

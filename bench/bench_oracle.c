@@ -3,10 +3,10 @@
  *     bench_oracle [ROWS [LABELS [STORE]]]     rounds of ROWS rows in bags of 32 from LABELS labels
  *
  * STORE is where an empty store is to be made; by default a SQLite file in a folder of its own.
- * $PBOOST_TEST_STORE is taken when it is set (tests/ledger/with_postgresql.sh).  Each round is one or
- * more durable questions in the binary form.  Then a thousand connections that send a byte now and
- * then are held open, and a good client connects anew again and again: its longest wait is shown.
- * Needs the program priorboost beside it, and openssl for the certificate. */
+ * $PBOOST_TEST_STORE is taken when it is set (tests/ledger/with_postgresql.sh).  Each round is one
+ * or more durable questions in the binary form.  Then a thousand connections that send a byte now
+ * and then are held open, and a good client connects anew again and again: its longest wait is
+ * shown. Needs the program priorboost beside it, and openssl for the certificate. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -49,7 +49,7 @@ static void *need(size_t n, size_t size)
     return memory;
 }
 
-/* ---- The service ------------------------------------------------------------------------------- */
+/* ---- The service ----------------------------------------------------------------------------- */
 
 static pid_t start(int *out, char *const argv[])
 {
@@ -148,7 +148,7 @@ static long peak_mib(pid_t pid)
     return kib / 1024;
 }
 
-/* ---- The store --------------------------------------------------------------------------------- */
+/* ---- The store ------------------------------------------------------------------------------- */
 
 static int64_t id_of(size_t row)
 {
@@ -187,7 +187,7 @@ static void make_store(char secret[PBOOST_TOKEN_TEXT], const char *store, size_t
     free(label);
 }
 
-/* ---- Rounds ------------------------------------------------------------------------------------ */
+/* ---- Rounds ---------------------------------------------------------------------------------- */
 
 /* Rows scattered over the table: a step through it that visits every row once. */
 static size_t coprime_step(size_t n)
@@ -224,7 +224,7 @@ static double ask_round(const pboost_oracle *oracle, size_t rows, size_t labels,
     return seconds;
 }
 
-/* ---- Slow clients ------------------------------------------------------------------------------ */
+/* ---- Slow clients ---------------------------------------------------------------------------- */
 
 static int connect_to(const char *url)
 {
@@ -270,7 +270,7 @@ static double longest_wait(const char *url, const http_options *http)
     return longest;
 }
 
-/* ---- The run ----------------------------------------------------------------------------------- */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 static void find_program(char *out, size_t size, const char *self)
 {

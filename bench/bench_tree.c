@@ -1,7 +1,7 @@
 /* Bags from features: how long they take, and how much of the information of all labels they keep.
  * bench_tree [ROWS [COLS [K [THREADS]]]] prints one JSON object for normal features and one for a
- * mixture of normal, heavy-tailed, correlated and rare 0/1 columns.  `error` is tr I^-1 (slopes of a
- * linear model) relative to that with every label. */
+ * mixture of normal, heavy-tailed, correlated and rare 0/1 columns.  `error` is tr I^-1 (slopes of
+ * a linear model) relative to that with every label. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

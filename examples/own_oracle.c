@@ -73,7 +73,8 @@ int main(void)
     pboost_oracle oracle = {.rules = PBOOST_RULES_INIT, .self = &clinic, .ask = ask};
     oracle.rules.min_bag = MIN_BAG;
 
-    /* The learner: bags of similar patients, and the estimator that needs no more than their means. */
+    /* The learner: bags of similar patients, and the estimator that needs no more than their means.
+     */
     pboost_matrix features = pboost_matrix_f64(x, ROWS, FEATURES);
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     fit.family = PBOOST_LOGISTIC;

@@ -1,7 +1,7 @@
 /* The methods that the study compares.
  *
- * All see labels through an oracle; the two at k = 1 are the usual ways to label differential privacy
- * without bags, and "all labels" is what no privacy at all would give. */
+ * All see labels through an oracle; the two at k = 1 are the usual ways to label differential
+ * privacy without bags, and "all labels" is what no privacy at all would give. */
 #include "methods.h"
 
 #include <math.h>

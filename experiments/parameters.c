@@ -1,5 +1,5 @@
-/* How far are the weights from the truth?  Relative squared error of what `--auto` gives, over that of
- * all labels: linear and logistic, no noise, k = 16 and 64, the median of RUNS.
+/* How far are the weights from the truth?  Relative squared error of what `--auto` gives, over that
+ * of all labels: linear and logistic, no noise, k = 16 and 64, the median of RUNS.
  *
  *     parameters [RUNS [ROWS [FEATURES]]]
  */

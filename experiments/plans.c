@@ -1,17 +1,20 @@
-/* Are plans right?  Over a sweep of family, features, k and epsilon:
+/* Are plans right?  Over a sweep of family, features, k and epsilon.
  *
- *     plans choices FILE    does `--auto` choose well?  Its mean excess loss, pilot included, against that
- *                           of every way of asking in a grid of manners and bag sizes, on the same
- *                           tables and noise.  Cases for which the plan warns that nothing will work (in
- *                           most runs) are counted apart.
- *     plans forecasts FILE  are forecasts right?  For every point of the plan, truth and dispersion being
- *                           known to it, forecast and mean excess loss.  Points with a forecast of half
- *                           the constant model's excess or more are counted apart.
+ * plans choices FILE: does `--auto` choose well?  Its mean excess loss, pilot included, against
+ * that of every way of asking in a grid of manners and bag sizes, on the same tables and noise.
+ * Cases for which the plan warns that nothing will work (in most runs) are counted apart.
  *
- * FILE keeps every run: a sweep can be interrupted, go on, and be cut into pieces by the options.
+ * plans forecasts FILE: are forecasts right?  For every point of the plan, truth and dispersion
+ * being known to it, forecast and mean excess loss.  Points with a forecast of half the constant
+ * model's excess or more are counted apart.
  *
- *     --runs R --rows N --family F,... --features D,... --min-bag K,... --epsilon E,...  (none: no noise)
- *     --seed S: other tables (and another FILE)   --seconds S: begin nothing after so long */
+ * FILE keeps every run: a sweep can be interrupted, go on, and be cut into pieces by the options:
+ *
+ *     --runs R --rows N --family F,... --features D,... --min-bag K,... --epsilon E,...
+ *     --seed S      other tables (and another FILE)
+ *     --seconds S   begin nothing after so long
+ *
+ * An epsilon of "none" means no noise. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +48,8 @@ static bool is_over(const study *s)
     return s->until != 0 && time(NULL) >= s->until;
 }
 
-/* What is measured: `what` in one case.  A way of asking does not depend on k, only its size counts. */
+/* What is measured: `what` in one case.  A way of asking does not depend on k, only its size
+ * counts. */
 static void name_key(char *key, const setting *s, const char *epsilon, const char *what)
 {
     snprintf(key, MOST_KEY, "%s/%zux%zu/%s/%s", pboost_family_name(s->family), s->n, s->d, epsilon,
@@ -60,7 +64,7 @@ static void name_manner(char *key, const setting *s, const char *epsilon, const 
     name_key(key, s, epsilon, what);
 }
 
-/* ---- One run ----------------------------------------------------------------------------------- */
+/* ---- One run --------------------------------------------------------------------------------- */
 
 /* A fit that does not exist is infinitely bad. */
 static pboost_status run_manner(study *t, const setting *s, const char *epsilon, const manner *how,
@@ -125,7 +129,7 @@ done:
     return st;
 }
 
-/* ---- Choices ----------------------------------------------------------------------------------- */
+/* ---- Choices --------------------------------------------------------------------------------- */
 
 static bool is_possible(const setting *s, const manner *how)
 {
@@ -197,7 +201,7 @@ done:
     return st;
 }
 
-/* ---- Forecasts --------------------------------------------------------------------------------- */
+/* ---- Forecasts ------------------------------------------------------------------------------- */
 
 static void report_forecast(study *t, const setting *s, const char *epsilon,
                             const pboost_plan_point *p, double constant)
@@ -260,7 +264,7 @@ done:
     return st;
 }
 
-/* ---- The program ------------------------------------------------------------------------------- */
+/* ---- The program ----------------------------------------------------------------------------- */
 
 #define MOST 8
 

@@ -1,5 +1,5 @@
-/* Results of simulated runs in a file of lines `key run value`, so that a long sweep can be run in pieces:
- * what the file has is not computed again. */
+/* Results of simulated runs in a file of lines `key run value`, so that a long sweep can be run in
+ * pieces: what the file has is not computed again. */
 #ifndef RESULTS_H
 #define RESULTS_H
 

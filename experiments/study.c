@@ -2,8 +2,8 @@
  *
  *     study OUT.html [--runs R] [--rows N] [--tables FOLDER] [--results FILE [--seconds S]]
  *
- * FILE keeps every run, so that a study can be made in pieces: after S seconds nothing is begun, and there
- * is a page when everything is there.
+ * FILE keeps every run, so that a study can be made in pieces: after S seconds nothing is begun,
+ * and there is a page when everything is there.
  *
  * FOLDER/spec has one table a line: FILE LABEL FAMILY LO HI, the label a column of numbers; every
  * other column is a feature.  Tables are cut into four fifths for training and one for testing, at
@@ -57,7 +57,7 @@ done:
     return st;
 }
 
-/* ---- Synthetic data ---------------------------------------------------------------------------- */
+/* ---- Synthetic data -------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
@@ -123,7 +123,7 @@ done:
     return st;
 }
 
-/* ---- Tables ------------------------------------------------------------------------------------ */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 typedef struct {
     char file[256], label[128];
@@ -204,7 +204,7 @@ done:
     return st;
 }
 
-/* ---- Running ----------------------------------------------------------------------------------- */
+/* ---- Running --------------------------------------------------------------------------------- */
 
 /* What is studied: a synthetic setting or a table. */
 typedef struct {
@@ -243,8 +243,9 @@ static pboost_status run_method(double *loss, const problem *p, size_t m, const 
     return st;
 }
 
-/* The median over runs of the loss above that of all labels, which comes last and is the loss itself.  A mean
- * would show nothing but the one run in which a fit to counts ran away.  No fit is worse than any. */
+/* The median over runs of the loss above that of all labels, which comes last and is the loss
+ * itself.  A mean would show nothing but the one run in which a fit to counts ran away.  No fit is
+ * worse than any. */
 static void summarise(row_of_losses *out, const row_of_losses *by_run, size_t runs, double *work)
 {
     for (size_t m = 0; m < N_METHODS; m++)
@@ -294,7 +295,8 @@ done:
     return st;
 }
 
-/* Every method but the last, with which the others are compared; those that do not apply left out. */
+/* Every method but the last, with which the others are compared; those that do not apply left out.
+ */
 typedef struct {
     chart_series series[MAX_METHODS];
     double excess[MAX_METHODS][MAX_SIZES];

@@ -1,8 +1,8 @@
 /* priorboost/cluster.h — the pieces of a training whose rows are spread over machines.
  *
  * The Python package runs them inside Spark (docs/spark.md).  Each piece gives the bits that the
- * trainer of core.h gives for the same rows: keys and orders depend on ids alone, bags are cut by the
- * same grid of chunks, and only sums over rows are added up in another order.
+ * trainer of core.h gives for the same rows: keys and orders depend on ids alone, bags are cut by
+ * the same grid of chunks, and only sums over rows are added up in another order.
  *
  * They are exported for that package, not a stable interface. */
 #ifndef PRIORBOOST_CLUSTER_H
@@ -22,9 +22,9 @@ PBOOST_API void pboost_text_keys(uint64_t *key, const char *text, const int32_t 
 /* The same for whole numbers, whose ids are their decimal digits. */
 PBOOST_API void pboost_number_keys(uint64_t *key, const int64_t *id, size_t n);
 
-/* What the shuffles of a training sort by, for index[i], or first + i where index is NULL.  Stream 0
- * orders rows by their keys, or with a round's seed positions in its slice; stream 1 turns the number
- * of a round into that seed. */
+/* What the shuffles of a training sort by, for index[i], or first + i where index is NULL.  Stream
+ * 0 orders rows by their keys, or with a round's seed positions in its slice; stream 1 turns the
+ * number of a round into that seed. */
 PBOOST_API void pboost_shuffle_keys(uint64_t *key, size_t n, uint64_t seed, uint64_t stream,
                                     const uint64_t *index, uint64_t first);
 
@@ -40,8 +40,8 @@ PBOOST_API pboost_status pboost_order_keys(size_t *row, const uint64_t *key, siz
 
 /* ---- Optimal bags in pieces ------------------------------------------------------------------ */
 
-/* How n sorted scores are cut into chunks: chunk c ends at (c+1) * (n / n_chunks), the last at n, and
- * starts `overlap` rows before the end of the one before. */
+/* How n sorted scores are cut into chunks: chunk c ends at (c+1) * (n / n_chunks), the last at n,
+ * and starts `overlap` rows before the end of the one before. */
 PBOOST_API void pboost_cut_grid(size_t *n_chunks, size_t *overlap, size_t n, size_t min_bag);
 
 /* What all scores are multiplied by, from the least and the greatest of them. */
@@ -65,8 +65,8 @@ PBOOST_API pboost_status pboost_cut_piece(size_t *cut, size_t *n_cuts, const dou
  * gradient (d), and with a Hessian cross (d) and gram (d x d, the lower triangle). */
 #define PBOOST_PART_SIZE(d, hessian) (3 + (d) + ((hessian) ? (d) + (d) * (d) : 0))
 
-/* Which columns are better moved, and by how much (0: not at all), judging by a few samples.  Returns
- * whether any is. */
+/* Which columns are better moved, and by how much (0: not at all), judging by a few samples.
+ * Returns whether any is. */
 PBOOST_API bool pboost_part_shift(double *shift, const pboost_samples *samples);
 
 /* Those sums at coef, in columns less shift (NULL: 0). */
@@ -92,17 +92,17 @@ typedef struct pboost_parts {
                                pboost_error *err);
 } pboost_parts;
 
-/* pboost_event_fit over parts.  target and noise (by bag) say what the targets are and the variance of
- * the noise in them; bag b has start[b+1] - start[b] samples.  As with answers on one machine, where
- * noise took the mean of the targets out of the family's range the model is constant.  options->cancel
- * is looked at before every pass. */
+/* pboost_event_fit over parts.  target and noise (by bag) say what the targets are and the variance
+ * of the noise in them; bag b has start[b+1] - start[b] samples.  As with answers on one machine,
+ * where noise took the mean of the targets out of the family's range the model is constant.
+ * options->cancel is looked at before every pass. */
 PBOOST_API pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
                                           const pboost_parts *parts, size_t n_bags,
                                           const size_t *start, const double *target,
                                           const double *noise, const double *shift,
                                           const pboost_fit_options *options, pboost_error *err);
 
-/* ---- The aggregate fit in parts --------------------------------------------------------------- */
+/* ---- The aggregate fit in parts -------------------------------------------------------------- */
 
 /* A part of the bags, each whole: bag b is the rows start[b] .. start[b+1] of x. */
 typedef struct pboost_part_bags {
@@ -132,15 +132,15 @@ PBOOST_API pboost_status pboost_part_moments(double *mean, double *variance, dou
                                              const pboost_bag_point *at, int threads,
                                              pboost_error *err);
 
-/* With J_B the derivative of bag B's mean and n parameters: sum of weight_B J_B J_B' (n x n, the lower
- * triangle), then sum of weight_B residual_B J_B (n; zeros where residual is NULL). */
+/* With J_B the derivative of bag B's mean and n parameters: sum of weight_B J_B J_B' (n x n, the
+ * lower triangle), then sum of weight_B residual_B J_B (n; zeros where residual is NULL). */
 #define PBOOST_GRAM_SIZE(n) ((n) * (n) + (n))
 PBOOST_API pboost_status pboost_part_gram(double *sums, const pboost_part_bags *bags,
                                           const pboost_bag_point *at, const double *weight,
                                           const double *residual, int threads, pboost_error *err);
 
-/* All bags together, wherever they are: by bag, or summed over all parts.  The first call that fails
- * is the last. */
+/* All bags together, wherever they are: by bag, or summed over all parts.  The first call that
+ * fails is the last. */
 typedef struct pboost_bag_parts {
     void *self;
     const double *base; /* of columns: a row of the table, or anything near its rows */
@@ -152,8 +152,8 @@ typedef struct pboost_bag_parts {
 } pboost_bag_parts;
 
 /* pboost_aggregate_fit over parts.  Bag b has start[b+1] - start[b] rows, the answer answer[b] and
- * noise of variance noise[b].  covariance ((n+1) x (n+1)) may be NULL.  Neither l2 by cross-validation
- * nor the sandwich. */
+ * noise of variance noise[b].  covariance ((n+1) x (n+1)) may be NULL.  Neither l2 by
+ * cross-validation nor the sandwich. */
 PBOOST_API pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
                                               double *covariance, const pboost_bag_parts *parts,
                                               size_t n_bags, const size_t *start,

@@ -6,11 +6,11 @@
  *
  * Conventions
  *   - Every call that can fail returns pboost_status and takes a caller-owned pboost_error last,
- *     which may be NULL.  On failure outputs are empty and safe to free, inputs are as they were, and
- *     the call may be repeated.  Calls that change an object say below what is left of it.
+ *     which may be NULL.  On failure outputs are empty and safe to free, inputs are as they were,
+ * and the call may be repeated.  Calls that change an object say below what is left of it.
  *   - Options and rules are plain structs that start from their _INIT macro, which sets their
- *     struct_size.  A smaller struct_size, that of an older header, is accepted: fields beyond it have
- *     their defaults.  A larger one is refused.  A struct inside another must have today's size.
+ *     struct_size.  A smaller struct_size, that of an older header, is accepted: fields beyond it
+ * have their defaults.  A larger one is refused.  A struct inside another must have today's size.
  *   - The library never prints, exits, or reads the environment.  Progress is a callback.
  *   - Argument order: out, object, inputs, options, error.
  *   - threads: 0 means one per core.  Results have the same bits for any number of threads.
@@ -126,10 +126,10 @@ PBOOST_API pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t m
                                             uint64_t seed, pboost_error *err);
 
 /* Bags that differ as much as possible in every direction of the features, which is what the
- * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows (where the features have one
- * direction alone, the optimal bags along it).  They need no prior.  Rows are numbered by sample,
- * 0 .. n-1; weights, targets and offsets are not looked at.  cancel (NULL: none) is looked at now and
- * then. */
+ * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows (where the features have
+ * one direction alone, the optimal bags along it).  They need no prior.  Rows are numbered by
+ * sample, 0 .. n-1; weights, targets and offsets are not looked at.  cancel (NULL: none) is looked
+ * at now and then. */
 PBOOST_API pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples,
                                               size_t min_bag, int threads,
                                               const pboost_cancel *cancel, pboost_error *err);
@@ -168,9 +168,9 @@ typedef struct pboost_coef {
 PBOOST_API pboost_status pboost_coef_init(pboost_coef *out, size_t n, pboost_error *err);
 PBOOST_API void pboost_coef_free(pboost_coef *coef);
 
-/* mean[i] = b'(x_i theta + intercept + offset_i), the predicted response of sample i.  It is infinite
- * where it overflows.  Weights that are not finite are refused (PBOOST_BAD_DATA), and so is a linear
- * predictor that is NaN because its terms overflow in both directions. */
+/* mean[i] = b'(x_i theta + intercept + offset_i), the predicted response of sample i.  It is
+ * infinite where it overflows.  Weights that are not finite are refused (PBOOST_BAD_DATA), and so
+ * is a linear predictor that is NaN because its terms overflow in both directions. */
 PBOOST_API pboost_status pboost_predict(double *mean, pboost_family family,
                                         const pboost_samples *samples, const pboost_coef *coef,
                                         int threads, pboost_error *err);
@@ -237,8 +237,9 @@ typedef struct pboost_fit_report {
     bool separable;    /* eta_sd is so large (> 8) that predictions are all but certain */
     bool dispersion_floored; /* the noise hides the dispersion: its standard error stands for it */
     bool undercovers; /* b'' varies, noise, bags as mixed as random ones: intervals are too short */
-    /* Of all estimators.  Noise, or too few events, hide even the mean: it is not clearly within the
-     * family's range.  No weight can be known then; the model is constant at the nearest mean. */
+    /* Of all estimators.  Noise, or too few events, hide even the mean: it is not clearly within
+     * the family's range.  No weight can be known then; the model is constant at the nearest mean.
+     */
     bool mean_masked;
     /* The model that predicts the mean of the answers for every row explains them better, by the
      * quasi-likelihood with the variances of this fit. */
@@ -329,7 +330,8 @@ typedef struct pboost_rational {
     uint64_t num, den;
 } pboost_rational;
 
-/* Reads decimal text such as "0.1" or "1e-2" exactly; refuses zero, negatives and what does not fit. */
+/* Reads decimal text such as "0.1" or "1e-2" exactly; refuses zero, negatives and what does not
+ * fit. */
 PBOOST_API pboost_status pboost_rational_parse(pboost_rational *out, const char *text,
                                                pboost_error *err);
 PBOOST_API double pboost_rational_value(pboost_rational r); /* infinity for "none" */
@@ -361,8 +363,8 @@ PBOOST_API double pboost_rules_noise_variance(const pboost_rules *rules, size_t 
 typedef struct pboost_oracle {
     pboost_rules rules;
     void *self;
-    /* answer[b] = the (noisy) mean label of bag b.  All bags are answered or none: after a failure no
-     * row is spent, or the same question gets the same answers. */
+    /* answer[b] = the (noisy) mean label of bag b.  All bags are answered or none: after a failure
+     * no row is spent, or the same question gets the same answers. */
     pboost_status (*ask)(void *self, size_t round, const pboost_bags *bags, double *answer,
                          pboost_error *err);
 } pboost_oracle;
@@ -409,9 +411,9 @@ typedef struct pboost_answers {
 
 PBOOST_API void pboost_answers_free(pboost_answers *answers);
 
-/* Asks the oracle about the bags as the next round and appends its answers.  After a failure the log
- * is as it was.  Whether the rows are spent, the oracle knows: ask about the same bags again where it
- * answers a repeated question with the same answers, as a remote oracle does. */
+/* Asks the oracle about the bags as the next round and appends its answers.  After a failure the
+ * log is as it was.  Whether the rows are spent, the oracle knows: ask about the same bags again
+ * where it answers a repeated question with the same answers, as a remote oracle does. */
 PBOOST_API pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *oracle,
                                             const pboost_bags *bags, pboost_error *err);
 
@@ -425,15 +427,16 @@ PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pb
 
 /* Fits the bags from first_bag on with options->estimator, starting from coef:
  *   - event: pboost_event_fit, the target of each row being its bag's answer;
- *   - aggregate: solves sum_B J_B (answer_B - mu_B) / V_B = lambda theta, where mu_B is the bag's mean
- *     prediction, J_B its derivative and V_B its variance, sampling and noise, over the dispersion;
- *   - interpolated: minimises (1 - rho) sum_B size_B loss(answer_B, mu_B) + rho sum_i loss(answer_i,
- *     mu_i) + penalty.
- * covariance, if not NULL, gets (n+1) x (n+1) entries, those of the intercept last (0 where there is
- * none); NaN where the estimator has none.  A weight w (by row, NULL: 1) of the aggregate estimator
- * says that the label's variance is that of the family divided by w; the oracle's means are plain, so
- * it cannot say that a row counts more.  After a failure coef is as it was, or is the fit where only
- * the check against a constant model failed (out of memory). */
+ *   - aggregate: solves sum_B J_B (answer_B - mu_B) / V_B = lambda theta, where mu_B is the bag's
+ * mean prediction, J_B its derivative and V_B its variance, sampling and noise, over the
+ * dispersion;
+ *   - interpolated: minimises (1 - rho) sum_B size_B loss(answer_B, mu_B) + rho sum_i
+ * loss(answer_i, mu_i) + penalty. covariance, if not NULL, gets (n+1) x (n+1) entries, those of the
+ * intercept last (0 where there is none); NaN where the estimator has none.  A weight w (by row,
+ * NULL: 1) of the aggregate estimator says that the label's variance is that of the family divided
+ * by w; the oracle's means are plain, so it cannot say that a row counts more.  After a failure
+ * coef is as it was, or is the fit where only the check against a constant model failed (out of
+ * memory). */
 PBOOST_API pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report,
                                             double *covariance, const pboost_matrix *x,
                                             const double *weight, const double *offset,
@@ -558,8 +561,8 @@ PBOOST_API pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows
                                                pboost_error *err);
 PBOOST_API void pboost_trainer_free(pboost_trainer *trainer);
 
-/* One round, or all rounds that are left.  Both may be called again after any failure, and go on from
- * there:
+/* One round, or all rounds that are left.  Both may be called again after any failure, and go on
+ * from there:
  *   - before or while the oracle is asked: the next step makes the same bags and asks about them;
  *   - in learner.fit, be it cancelled: the answers are in the log; the next step does not ask, it
  *     calls learner.fit on them;
@@ -593,19 +596,20 @@ typedef struct pboost_run {
     const double *covariance;        /* (n+1) x (n+1), the intercept last; NULL: none */
 } pboost_run;
 
-/* x, weight and offset (by row, NULL for none) and the oracle are borrowed.  Options that contradict
- * themselves and values that are not finite are refused here, before any label is spent.  options->x
- * is not looked at: x is what bags are made from.  After a failure the run is closed. */
+/* x, weight and offset (by row, NULL for none) and the oracle are borrowed.  Options that
+ * contradict themselves and values that are not finite are refused here, before any label is spent.
+ * options->x is not looked at: x is what bags are made from.  After a failure the run is closed. */
 PBOOST_API pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x,
                                          const double *weight, const double *offset,
                                          const pboost_oracle *oracle, const pboost_fit_options *fit,
                                          const pboost_trainer_options *options, pboost_error *err);
-/* Runs so many rounds, or as many as are left.  After a failure the rounds that are done are in path
- * and history, and it may be called again, as pboost_trainer_step. */
+/* Runs so many rounds, or as many as are left.  After a failure the rounds that are done are in
+ * path and history, and it may be called again, as pboost_trainer_step. */
 PBOOST_API pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err);
 PBOOST_API void pboost_run_close(pboost_run *run);
 
-/* Both parties in one process: the rules and the keeper of the labels, and how they are learnt from. */
+/* Both parties in one process: the rules and the keeper of the labels, and how they are learnt
+ * from. */
 typedef struct pboost_simulation {
     size_t struct_size;
     pboost_rules rules;
@@ -629,8 +633,8 @@ typedef struct pboost_outcome {
     size_t warnings;           /* how many pboost_warnings tells of the last fit */
 } pboost_outcome;
 
-/* Trains on labels in hand, by row of x, through all rounds.  After a failure *out and what it points
- * to are as they were, and the call may be repeated. */
+/* Trains on labels in hand, by row of x, through all rounds.  After a failure *out and what it
+ * points to are as they were, and the call may be repeated. */
 PBOOST_API pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x,
                                          const double *label, const double *weight,
                                          const double *offset, const pboost_simulation *simulation,

@@ -49,8 +49,8 @@ PBOOST_API pboost_status pboost_table_find(size_t *col, const pboost_table *tabl
 
 PBOOST_API bool pboost_table_is_text(const pboost_table *table, size_t col);
 
-/* The cells of a number column, NaN where missing (only with allow_missing).  Text, "nan", "inf" and
- * missing cells are errors that name file, line and column. */
+/* The cells of a number column, NaN where missing (only with allow_missing).  Text, "nan", "inf"
+ * and missing cells are errors that name file, line and column. */
 PBOOST_API pboost_status pboost_table_numbers(const double **out, const pboost_table *table,
                                               size_t col, bool allow_missing, pboost_error *err);
 

@@ -2,9 +2,9 @@
  * answer.
  *
  * A store is one SQLite file or one PostgreSQL database.  It keeps the labels, the rules that were
- * fixed when it was made, who may ask, and a hash-chained ledger of what was answered.  A row enters
- * at most one answered bag, ever; the database's own constraints see to that, so any number of
- * processes may use one store at the same time.
+ * fixed when it was made, who may ask, and a hash-chained ledger of what was answered.  A row
+ * enters at most one answered bag, ever; the database's own constraints see to that, so any number
+ * of processes may use one store at the same time.
  *
  * Conventions are those of core.h.  A question that a rule forbids returns PBOOST_REFUSED, spends
  * nothing, and the reply names the problem and what caused it.  No message ever holds a label or a
@@ -73,7 +73,8 @@ typedef struct pboost_ledger_rules {
         sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, 1, 30                        \
     }
 
-/* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...".  An existing one is refused. */
+/* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...".  An existing one is refused.
+ */
 pboost_status pboost_ledger_create(const char *store, const pboost_ledger_rules *rules,
                                    pboost_error *err);
 

@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* I(theta) = sum_B J_B J_B' / (phi a_B + c_B): what answers about these bags will tell, before any is
- * asked.  information gets (n+1) x (n+1) entries, those of the intercept last (0 where there is
+/* I(theta) = sum_B J_B J_B' / (phi a_B + c_B): what answers about these bags will tell, before any
+ * is asked.  information gets (n+1) x (n+1) entries, those of the intercept last (0 where there is
  * none); its inverse is the covariance of the unpenalised aggregate estimator.  Of samples only x,
  * weight and offset are looked at; bags name rows of x. */
 PBOOST_API pboost_status pboost_information(double *information, pboost_family family,
@@ -19,8 +19,8 @@ PBOOST_API pboost_status pboost_information(double *information, pboost_family f
                                             double dispersion, bool intercept, int threads,
                                             pboost_error *err);
 
-/* What is assumed before anything is asked.  Where nothing is given (NULL, NaN), the plan assumes a modest
- * effect in no particular direction: it says so. */
+/* What is assumed before anything is asked.  Where nothing is given (NULL, NaN), the plan assumes a
+ * modest effect in no particular direction: it says so. */
 typedef struct pboost_assumptions {
     const pboost_coef *coef; /* a model of the rows */
     double mean;             /* of the labels; looked at where coef is NULL */
@@ -65,9 +65,10 @@ typedef struct pboost_plan_options {
 
 /* What stands behind a forecast. */
 typedef enum pboost_forecast {
-    PBOOST_FORECAST_INFORMATION, /* (1/2) tr M H (docs/planner-appendix.md): exact for linear, else asymptotic */
-    PBOOST_FORECAST_THEOREM, /* the paper's exact risk: linear, no ridge, no noise */
-    PBOOST_FORECAST_GRADIENT /* the paper's gradient norm, turned into loss by the Hessian */
+    PBOOST_FORECAST_INFORMATION, /* (1/2) tr M H (docs/planner-appendix.md): exact for linear, else
+                                    asymptotic */
+    PBOOST_FORECAST_THEOREM,     /* the paper's exact risk: linear, no ridge, no noise */
+    PBOOST_FORECAST_GRADIENT     /* the paper's gradient norm, turned into loss by the Hessian */
 } pboost_forecast;
 
 /* One way of asking, and what it is expected to give. */
@@ -77,10 +78,10 @@ typedef struct pboost_plan_point {
     size_t rounds, bag_size, n_bags;
     pboost_rational epsilon;
     pboost_forecast forecast;
-    double excess; /* expected test loss above that of the best theta, if the model is right */
-    double
-        cautious; /* the same with the model error; recommended is the smallest worst ratio to the best of both */
-    double se;            /* root mean square standard error of weights on standardised features */
+    double excess;   /* expected test loss above that of the best theta, if the model is right */
+    double cautious; /* the same with the model error; recommended is the smallest worst ratio to
+                        the best of both */
+    double se;       /* root mean square standard error of weights on standardised features */
     bool comparison_only; /* never recommended */
 } pboost_plan_point;
 
@@ -104,7 +105,8 @@ typedef struct pboost_plan {
     size_t n_warnings;
 } pboost_plan;
 
-/* Forecasts every way of asking about the rows of x (and offset, by row; NULL: 0) and recommends. */
+/* Forecasts every way of asking about the rows of x (and offset, by row; NULL: 0) and recommends.
+ */
 PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x,
                                           const double *offset, const pboost_plan_options *options,
                                           pboost_error *err);
@@ -124,15 +126,16 @@ typedef struct pboost_choice {
 } pboost_choice;
 
 /* Plans and chooses what options->fixed leaves open.  Under noise, if the table is large enough and
- * rounds, bag size and schedule are open, a first round of one row in seventeen is set apart to learn
- * from.  prior_score (by row, NULL: none) tells the mean label.  options->brief is not looked at. */
+ * rounds, bag size and schedule are open, a first round of one row in seventeen is set apart to
+ * learn from.  prior_score (by row, NULL: none) tells the mean label.  options->brief is not looked
+ * at. */
 PBOOST_API pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x,
                                             const double *offset, const double *prior_score,
                                             const pboost_plan_options *options, pboost_error *err);
 /* After the first round, coef being the fit to it: plans again with what it taught and makes the
- * trainer ask so.  Where no plan can rest on coef (its predictions overflow) the first plan stays and
- * choice->learnt is NaN.  Does nothing where that round was no pilot.  After a failure the trainer
- * asks as before, and may go on or be revised again. */
+ * trainer ask so.  Where no plan can rest on coef (its predictions overflow) the first plan stays
+ * and choice->learnt is NaN.  Does nothing where that round was no pilot.  After a failure the
+ * trainer asks as before, and may go on or be revised again. */
 PBOOST_API pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
                                               const pboost_matrix *x, const double *offset,
                                               const pboost_coef *coef,

@@ -55,8 +55,8 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
     return train_oracle_check(a, err);
 }
 
-/* The method that was asked for, or the one that the other options belong to: an algorithm, the event
- * estimator and rounded answers, which no other estimator takes, are the paper's. */
+/* The method that was asked for, or the one that the other options belong to: an algorithm, the
+ * event estimator and rounded answers, which no other estimator takes, are the paper's. */
 static pboost_status settle_method(train_arguments *a, pboost_error *err)
 {
     bool paper = a->method != NULL && strcmp(a->method, "paper") == 0;

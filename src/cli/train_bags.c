@@ -1,7 +1,7 @@
 /* priorboost train --bag COL --answers FILE: bags that someone else made, with their means.
  *
- * Rows name their bag; the answers file has one line a bag.  The two must agree: a bag that only one
- * of them knows, or knows with another number of rows, is named. */
+ * Rows name their bag; the answers file has one line a bag.  The two must agree: a bag that only
+ * one of them knows, or knows with another number of rows, is named. */
 #include <math.h>
 #include <string.h>
 
@@ -145,7 +145,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const named_level *)a)->name, ((const named_level *)b)->name);
 }
 
-/* by_level[l] = the level of `table` that has the name of level l of the answers; SIZE_MAX: none. */
+/* by_level[l] = the level of `table` that has the name of level l of the answers; SIZE_MAX: none.
+ */
 static pboost_status match_levels(size_t *by_level, const answers_file *f,
                                   const pboost_table *table, size_t col, pboost_error *err)
 {

@@ -1,8 +1,8 @@
 /* priorboost train --oracle: which run a checkpoint is of.
  *
- * The options are kept as they were given, not as a plan settled them: a plan on another machine may
- * round differently, and the answers must not be lost for that.  Rounds that were begun are asked as
- * they were kept, whatever the plan. */
+ * The options are kept as they were given, not as a plan settled them: a plan on another machine
+ * may round differently, and the answers must not be lost for that.  Rounds that were begun are
+ * asked as they were kept, whatever the plan. */
 #include "train_checkpoint.h"
 
 #include <inttypes.h>
@@ -68,9 +68,9 @@ static void put_list(pboost_buffer *b, const char *option, const cli_list *list)
     pboost_buffer_text(b, "\n");
 }
 
-/* The oracle's rules, and what the questions depend on beside the table: a line each, with the value as it was given; nothing
- * or 0 where it was not.  --l2, --rho, --covariance and --no-intercept are not among it: a fit that
- * fails for one of them must not cost the answers. */
+/* The oracle's rules, and what the questions depend on beside the table: a line each, with the
+ * value as it was given; nothing or 0 where it was not.  --l2, --rho, --covariance and
+ * --no-intercept are not among it: a fit that fails for one of them must not cost the answers. */
 static pboost_status describe_run(unsigned char **text, size_t *length, const pboost_rules *rules,
                                   const train_arguments *a, pboost_error *err)
 {

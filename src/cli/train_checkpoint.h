@@ -11,13 +11,13 @@ typedef struct train_checkpoint {
     pboost_rules rules; /* of the oracle; set them before the calls below */
 } train_checkpoint;
 
-/* The folder of the arguments, and whether a run is in it; --resume without one is an error.  Writes
+/* The folder of the arguments, and whether a run is in it; --resume without one is an error. Writes
  * nothing. */
 pboost_status train_checkpoint_find(train_checkpoint *out, const train_arguments *a,
                                     pboost_error *err);
 
-/* If the checkpoint is begun: refuses it where it is of another table or of other options; otherwise
- * leaves in the data the rows that it was begun with, in their order. */
+/* If the checkpoint is begun: refuses it where it is of another table or of other options;
+ * otherwise leaves in the data the rows that it was begun with, in their order. */
 pboost_status train_checkpoint_recall(const train_checkpoint *c, const train_arguments *a,
                                       train_data *data, pboost_error *err);
 

@@ -13,8 +13,8 @@ typedef struct train_oracle {
 /* Refuses what goes against --oracle, or what needs it. */
 pboost_status train_oracle_check(const train_arguments *a, pboost_error *err);
 
-/* The oracle of the run and, in result->rules, its rules.  Rows that cannot be asked about leave the
- * data. */
+/* The oracle of the run and, in result->rules, its rules.  Rows that cannot be asked about leave
+ * the data. */
 pboost_status train_oracle_open(train_oracle *out, cli_context *cli, const train_arguments *a,
                                 train_data *data, train_result *result, pboost_error *err);
 void train_oracle_close(train_oracle *oracle);

@@ -16,8 +16,8 @@ void train_remote_close(train_remote *remote);
 pboost_status train_remote_choose_rows(train_remote *remote, train_data *data, train_result *result,
                                        pboost_error *err);
 
-/* Before the first question: refuses a training for which the token has too few rows left, and begins
- * the checkpoint. */
+/* Before the first question: refuses a training for which the token has too few rows left, and
+ * begins the checkpoint. */
 pboost_status train_remote_begin(train_remote *remote, const train_data *data, pboost_error *err);
 
 /* If the trainer's next round was begun by an earlier start: makes it ask about the same bags. */
@@ -27,8 +27,8 @@ pboost_status train_remote_recall(train_remote *remote, pboost_trainer *trainer,
 const char *train_remote_checkpoint(const train_remote *remote);
 
 /* The run ended with this status.  The checkpoint is removed if the model file is written and
- * --checkpoint does not name it, or if the oracle refused the first question, so that nothing was spent.
- * Otherwise it stays, and the user is told. */
+ * --checkpoint does not name it, or if the oracle refused the first question, so that nothing was
+ * spent. Otherwise it stays, and the user is told. */
 void train_remote_end(train_remote *remote, pboost_status status);
 
 pboost_oracle train_remote_oracle(train_remote *remote);

@@ -4,8 +4,9 @@
  * is anything told.  Whatever fails before the commit undoes all of it, and noise that was drawn is
  * forgotten with the claim it was for, so no two draws for one question are ever seen.
  *
- * Rows are checked twice.  The copy in memory, brought up to date under the store's write lock, says
- * which rows are at fault; the store's constraints forbid a second claim whatever the copy says. */
+ * Rows are checked twice.  The copy in memory, brought up to date under the store's write lock,
+ * says which rows are at fault; the store's constraints forbid a second claim whatever the copy
+ * says. */
 #include <string.h>
 
 #include "state.h"
@@ -65,7 +66,8 @@ static bool well_formed(const pboost_question *q)
     return true;
 }
 
-/* What makes two questions the same: format, bags and ids in order; not the head, which moves on. */
+/* What makes two questions the same: format, bags and ids in order; not the head, which moves on.
+ */
 static digest hash_question(const pboost_question *q)
 {
     unsigned char canonical[ID_CANONICAL_MAX];

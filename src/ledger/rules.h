@@ -25,8 +25,8 @@ pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *te
  * blanks. */
 bool pboost_name_valid(const char *name);
 
-/* PBOOST_REFUSED, with the first problem and its offenders in `out`, where a rule forbids the claim.
- * quota: rows that the token may still have. */
+/* PBOOST_REFUSED, with the first problem and its offenders in `out`, where a rule forbids the
+ * claim. quota: rows that the token may still have. */
 pboost_status pboost_claim_judge(pboost_reply *out, const pboost_ledger_rules *rules,
                                  label_table *labels, const claim *c, uint64_t quota,
                                  pboost_error *err);

@@ -1,10 +1,10 @@
 /* The store in a PostgreSQL database, through libpq.
  *
  * Writers take turns by a lock on the chain, so that what they read is still true when they commit;
- * the constraints hold even if that lock were missing.  When the connection is lost at commit, it is
- * not known whether the commit happened.  That does no harm: the caller fails, nothing in memory was
- * changed, the next transaction reads from the chain what came since, and a retry of the question
- * finds the answer or asks anew.  A server whose disk fails ends by itself. */
+ * the constraints hold even if that lock were missing.  When the connection is lost at commit, it
+ * is not known whether the commit happened.  That does no harm: the caller fails, nothing in memory
+ * was changed, the next transaction reads from the chain what came since, and a retry of the
+ * question finds the answer or asks anew.  A server whose disk fails ends by itself. */
 #include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
@@ -144,8 +144,9 @@ done:
     return st;
 }
 
-/* Waits until PQgetResult need not.  libpq takes a lack of memory for the start of COPY for a message
- * that has not all come, and would wait for more of it without end; looked at again, it is there. */
+/* Waits until PQgetResult need not.  libpq takes a lack of memory for the start of COPY for a
+ * message that has not all come, and would wait for more of it without end; looked at again, it is
+ * there. */
 static PGresult *next_result(PGconn *connection)
 {
     struct pollfd ready = {PQsocket(connection), POLLIN, 0};

@@ -1,9 +1,9 @@
 /* The store in one SQLite file.
  *
- * WAL with synchronous=FULL: a commit returns after its frames are synced.  SQLite ignores what goes
- * wrong in the checkpoints that it starts by itself, so they are started here: after a failed fsync
- * the kernel may report the next one as successful although pages are lost.  For the same reason a
- * failed write or sync breaks the store until the process ends, and opening begins with a
+ * WAL with synchronous=FULL: a commit returns after its frames are synced.  SQLite ignores what
+ * goes wrong in the checkpoints that it starts by itself, so they are started here: after a failed
+ * fsync the kernel may report the next one as successful although pages are lost.  For the same
+ * reason a failed write or sync breaks the store until the process ends, and opening begins with a
  * checkpoint: frames that recovery finds in the page cache may never have reached the disk, and the
  * checkpoint writes their pages anew and syncs them. */
 #include <errno.h>
@@ -259,8 +259,8 @@ static const store_class SQLITE = {.name = "sqlite",
                                    .scrub = scrub,
                                    .discard = discard};
 
-/* Only the owner may read a new file, and it must not be there: SQLite itself would take an existing
- * one.  Its log gets the same mode. */
+/* Only the owner may read a new file, and it must not be there: SQLite itself would take an
+ * existing one.  Its log gets the same mode. */
 static pboost_status make_file(const char *path, pboost_error *err)
 {
     int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);

@@ -1,5 +1,5 @@
-/* Text or bytes that grow.  After a failed allocation it stays empty and says so at the end, so that
- * a writer need not look after every piece. */
+/* Text or bytes that grow.  After a failed allocation it stays empty and says so at the end, so
+ * that a writer need not look after every piece. */
 #ifndef PBOOST_NET_BUFFER_H
 #define PBOOST_NET_BUFFER_H
 

@@ -37,8 +37,8 @@ void pboost_remote_set_rows(pboost_remote *remote, const pboost_id *id, size_t n
 pboost_status pboost_remote_recall(pboost_bags *out, const pboost_remote *remote, size_t round,
                                    pboost_error *err);
 
-/* The interface to it; valid as long as the remote.  A question that failed may be asked again, also
- * after some of its parts were answered: those are not lost. */
+/* The interface to it; valid as long as the remote.  A question that failed may be asked again,
+ * also after some of its parts were answered: those are not lost. */
 pboost_oracle pboost_remote_interface(pboost_remote *remote);
 
 /* The id that the text stands for: a number where it is the number's decimal form. */

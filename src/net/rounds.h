@@ -13,7 +13,8 @@ typedef struct asked_round {
 
 void pboost_round_free(asked_round *round);
 
-/* As few parts as there can be, of at most max_body bytes each, for a question of one bag at least. */
+/* As few parts as there can be, of at most max_body bytes each, for a question of one bag at least.
+ */
 pboost_status pboost_round_cut(asked_round *round, size_t max_body, pboost_error *err);
 
 /* The file ask-N of the folder: u32 number of parts, u32 by part: bags in it, and then all bags as

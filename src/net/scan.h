@@ -1,6 +1,6 @@
 /* Reads JSON from the front to the back without building a tree: a body of a million ids takes no
- * more memory than its ids.  Strings are checked, unescaped and ended by a zero; JSON is a subset of
- * RFC 8259's, read by whoever knows what must come next. */
+ * more memory than its ids.  Strings are checked, unescaped and ended by a zero; JSON is a subset
+ * of RFC 8259's, read by whoever knows what must come next. */
 #ifndef PBOOST_NET_SCAN_H
 #define PBOOST_NET_SCAN_H
 

@@ -7,8 +7,8 @@
 
 #include "try.h"
 
-/* An object lacks the members that there was no memory for.  Reports have dozens of members; so it is
- * noted here that memory was missing, and asked once, when the object is complete. */
+/* An object lacks the members that there was no memory for.  Reports have dozens of members; so it
+ * is noted here that memory was missing, and asked once, when the object is complete. */
 static atomic_bool json_lacks_memory;
 
 static void *json_memory(size_t size)

@@ -6,8 +6,8 @@
 
 #include <priorboost/core.h>
 
-/* Call begin before any JSON is made, and check when an object is complete: check fails where memory
- * was missing for a part of it. */
+/* Call begin before any JSON is made, and check when an object is complete: check fails where
+ * memory was missing for a part of it. */
 void report_json_begin(void);
 pboost_status report_json_check(const json_t *object, pboost_error *err);
 

@@ -8,7 +8,8 @@
 /* Whether their losses can be compared at all. */
 bool run_one_family(const run_record *runs, size_t n);
 
-/* run_rounds.c: losses and bags by round, and losses by the least bag allowed where that differs. */
+/* run_rounds.c: losses and bags by round, and losses by the least bag allowed where that differs.
+ */
 pboost_status run_write_losses(FILE *out, const run_record *runs, size_t n, pboost_error *err);
 pboost_status run_write_by_bag(FILE *out, const run_record *runs, size_t n, pboost_error *err);
 pboost_status run_write_bags(FILE *out, const run_record *runs, size_t n, pboost_error *err);

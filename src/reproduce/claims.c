@@ -1,8 +1,9 @@
 /* The paper's empirical claims, each with a verdict computed from the results.
  *
- * A claim is a function that looks at the curves, writes down the numbers that decide, and returns a
- * verdict.  Some claims depend on how the penalty is read: lambda = 10 on the sum of losses weighs
- * 256 times as much on a slice as on all rows.  Such a claim is tested under both readings. */
+ * A claim is a function that looks at the curves, writes down the numbers that decide, and returns
+ * a verdict.  Some claims depend on how the penalty is read: lambda = 10 on the sum of losses
+ * weighs 256 times as much on a slice as on all rows.  Such a claim is tested under both readings.
+ */
 #include "claims.h"
 
 #include "claim_view.h"

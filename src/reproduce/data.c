@@ -1,8 +1,8 @@
 /* One realization of the paper's data.
  *
- * The logistic experiments use the linear one's theta*, features and noise.  The draws depend on the
- * seed alone and not on the family, and round(sigmoid(v)) = [v > 0], so the labels follow from the
- * linear responses. */
+ * The logistic experiments use the linear one's theta*, features and noise.  The draws depend on
+ * the seed alone and not on the family, and round(sigmoid(v)) = [v > 0], so the labels follow from
+ * the linear responses. */
 #include "data.h"
 
 #include <math.h>

@@ -113,7 +113,7 @@ void pboost_refit_retarget(pboost_refit *refit, const double *change)
     }
 }
 
-/* ---- Solving ----------------------------------------------------------------------------------- */
+/* ---- Solving --------------------------------------------------------------------------------- */
 
 /* The penalised value; fills gradient and Hessian from the sums that are kept. */
 static double recall(const pboost_refit *r, double l2, double *gradient, double *hessian)

@@ -1,8 +1,8 @@
 /* A fit that goes on: its samples grow in number, or its targets change, and it is solved again.
  *
- * What a pass over the samples found at one point is kept.  The sums of further samples at that same
- * point are added to it, and other targets change it by what they change of X^T y; so the next fit
- * starts with all it needs for a first step, and passes over everything only to refine. */
+ * What a pass over the samples found at one point is kept.  The sums of further samples at that
+ * same point are added to it, and other targets change it by what they change of X^T y; so the next
+ * fit starts with all it needs for a first step, and passes over everything only to refine. */
 #ifndef PBOOST_REFIT_H
 #define PBOOST_REFIT_H
 

@@ -11,7 +11,8 @@
 
 /* ---- The machine ----------------------------------------------------------------------------- */
 
-/* The value of the first line of /proc/cpuinfo that starts with "model name", where there is one. */
+/* The value of the first line of /proc/cpuinfo that starts with "model name", where there is one.
+ */
 static void find_processor(char *out, size_t size)
 {
     char line[256];

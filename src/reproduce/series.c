@@ -1,10 +1,10 @@
 /* Running one series.
  *
  * PriorBoost and PBPrefix go through the library's trainer with a learner of our own, which keeps
- * the model of every round and knows both readings of the penalty.  Slices are cut from the table in
- * its order, for its rows are independent draws already, so that all rows of a fit lie together and
- * are read in order.  OneShot is one question about bags that are random with respect to the data;
- * for rows that are independent draws, neighbours make such bags.
+ * the model of every round and knows both readings of the penalty.  Slices are cut from the table
+ * in its order, for its rows are independent draws already, so that all rows of a fit lie together
+ * and are read in order.  OneShot is one question about bags that are random with respect to the
+ * data; for rows that are independent draws, neighbours make such bags.
  *
  * All models of a series are measured on the test table in one pass. */
 #include "series.h"

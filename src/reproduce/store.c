@@ -1,8 +1,8 @@
 /* Series that are done, kept until the run is complete.
  *
  * DIR/partial holds `settings`, the text that all results depend on, and `series`, one line for
- * each series done.  A line is written by one call and ends with a checksum of itself, so whatever a
- * crash leaves is either a whole line or a tail that is recognised and cut off.  The lock on
+ * each series done.  A line is written by one call and ends with a checksum of itself, so whatever
+ * a crash leaves is either a whole line or a tail that is recognised and cut off.  The lock on
  * `series` keeps a second process out. */
 #include "store.h"
 

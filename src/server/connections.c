@@ -1,8 +1,8 @@
 /* Who is connected, and until when they must have done what they are at.
  *
  * libmicrohttpd ends connections that are silent; one that sends a byte now and then could stay for
- * ever.  A socket is shut down here, under the lock, only while it is listed, and it is taken off the
- * list before its number can be used again. */
+ * ever.  A socket is shut down here, under the lock, only while it is listed, and it is taken off
+ * the list before its number can be used again. */
 #include <sys/socket.h>
 
 #include "service.h"

@@ -1,7 +1,7 @@
 /* Where the service listens.
  *
- * Without TLS it listens on a Unix socket that only its own user can open, or, if that was asked for
- * in so many words, on a loopback address. */
+ * Without TLS it listens on a Unix socket that only its own user can open, or, if that was asked
+ * for in so many words, on a loopback address. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,13 @@
 /* The life of a request.
  *
- * Threads of libmicrohttpd receive and send; whatever may wait for the ledger runs on a worker while
- * the connection is suspended, so a long question keeps nobody else from being served.  The token is
- * looked at before the body is taken in: a stranger cannot make the service hold bytes.
+ * Threads of libmicrohttpd receive and send; whatever may wait for the ledger runs on a worker
+ * while the connection is suspended, so a long question keeps nobody else from being served.  The
+ * token is looked at before the body is taken in: a stranger cannot make the service hold bytes.
  *
  *     header -> AUTHENTICATING -> RECEIVING -> WORKING -> REPLYING
  *
- * Where the reply is known early (no such page, token refused), the body is let go by: a client that
- * is still sending would not see a reply before a closed connection. */
+ * Where the reply is known early (no such page, token refused), the body is let go by: a client
+ * that is still sending would not see a reply before a closed connection. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

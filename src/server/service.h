@@ -172,8 +172,8 @@ typedef struct workers {
 } workers;
 
 pboost_status pboost_workers_start(workers *w, void (*work)(request *r), pboost_error *err);
-/* Suspends the connection of r until a worker has done it; false after pboost_workers_stop: then nothing
- * was done.  (A connection that stays suspended would abort MHD_stop_daemon.) */
+/* Suspends the connection of r until a worker has done it; false after pboost_workers_stop: then
+ * nothing was done.  (A connection that stays suspended would abort MHD_stop_daemon.) */
 bool pboost_workers_submit(workers *w, request *r);
 void pboost_workers_stop(workers *w); /* after what is queued is done */
 

@@ -1,8 +1,8 @@
 /* Whatever fails under a ledger on PostgreSQL, one after the other until none fails: the connection
- * before and after the n-th call, the backend, the whole server, libpq's memory, our own memory, and
- * the server's n-th write, its disk's space and its n-th fsync (postgresql_faults.c).  A question is
- * then answered or not, but never in part: asked again, by the same process and by a new one, it has
- * one answer and its rows are spent once.  Runs under with_postgresql.sh. */
+ * before and after the n-th call, the backend, the whole server, libpq's memory, our own memory,
+ * and the server's n-th write, its disk's space and its n-th fsync (postgresql_faults.c).  A
+ * question is then answered or not, but never in part: asked again, by the same process and by a
+ * new one, it has one answer and its rows are spent once.  Runs under with_postgresql.sh. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -137,7 +137,8 @@ static pboost_ledger *fresh(test_store *t, pboost_token *token)
     return open_store(t);
 }
 
-/* At one call after the other, or at every step-th; returns how many faults made the question fail. */
+/* At one call after the other, or at every step-th; returns how many faults made the question fail.
+ */
 static long fail_calls(call_fault what, long step, pboost_status expected)
 {
     long refused = 0;
@@ -234,7 +235,8 @@ static long fail_disk(int what)
         pboost_status st = put_question(&reply, ledger, &token, &err);
         atomic_store(&order->what, FAULT_NONE);
         hit = atomic_load(&order->hits) > 0;
-        if (hit) /* where it was another process of the server that failed, all end a little later */
+        if (hit) /* where it was another process of the server that failed, all end a little later
+                  */
             nanosleep(&(struct timespec){0, 300000000}, NULL);
         if (st != PBOOST_OK) {
             refused++;

@@ -1,5 +1,5 @@
-/* Whichever allocation fails in a piece for a cluster: the call says so, what it gives is empty, nothing
- * leaks (under the address sanitizer), and the same call succeeds afterwards. */
+/* Whichever allocation fails in a piece for a cluster: the call says so, what it gives is empty,
+ * nothing leaks (under the address sanitizer), and the same call succeeds afterwards. */
 #include "testing.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static void fill(void)
     t.bags = (pboost_part_bags){&t.matrix, BAGS, t.start};
 }
 
-/* ---- All rows are one part, whose own allocations may be the one that fails -------------------- */
+/* ---- All rows are one part, whose own allocations may be the one that fails ------------------ */
 
 static pboost_status sums(void *self, const pboost_coef *coef, bool hessian, double *out,
                           pboost_error *err)

@@ -1,6 +1,6 @@
-/* From the third round on, a round of training allocates nothing.  Room for the whole log of answers
- * is made before the first round; memory for a fit is kept from the first round, memory for bags from
- * the second, which is the first one with scores. */
+/* From the third round on, a round of training allocates nothing.  Room for the whole log of
+ * answers is made before the first round; memory for a fit is kept from the first round, memory for
+ * bags from the second, which is the first one with scores. */
 #include "testing.h"
 
 #include "fault/inject.h"

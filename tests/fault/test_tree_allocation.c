@@ -1,5 +1,5 @@
-/* Whichever allocation fails while bags are made from features: the call says so, there are no bags,
- * nothing leaks (under the address sanitizer). */
+/* Whichever allocation fails while bags are made from features: the call says so, there are no
+ * bags, nothing leaks (under the address sanitizer). */
 #include "testing.h"
 
 #include "fault/inject.h"

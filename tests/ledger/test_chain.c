@@ -260,7 +260,8 @@ static int64_t set_clock(void *user)
     return clock_at;
 }
 
-/* Ten years forth and back: what is spent stays spent, retries get the same bytes, the chain holds. */
+/* Ten years forth and back: what is spent stays spent, retries get the same bytes, the chain holds.
+ */
 static void the_clock_changes_nothing(void **state)
 {
     (void)state;

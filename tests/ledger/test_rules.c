@@ -337,8 +337,8 @@ static void a_unit_is_used_as_often_as_allowed(void **state)
     }
 }
 
-/* The rules read a copy in memory.  Where the copy is wrong, the store's own constraints refuse, the
- * copy is read anew, and the offenders are named as ever. */
+/* The rules read a copy in memory.  Where the copy is wrong, the store's own constraints refuse,
+ * the copy is read anew, and the offenders are named as ever. */
 static void the_store_refuses_even_where_the_copy_is_wrong(void **state)
 {
     (void)state;

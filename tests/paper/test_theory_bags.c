@@ -1,5 +1,5 @@
-/* The paper's sections 4 and 5, on bags: curated against random ones, bags from a prior that is off,
- * and the lemmas behind the dynamic program. */
+/* The paper's sections 4 and 5, on bags: curated against random ones, bags from a prior that is
+ * off, and the lemmas behind the dynamic program. */
 #include "theory.h"
 
 /* ---- Section 4: curated against random bags -------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* The paper's section 3, generalised linear models: its theorem against many draws of the labels, its
- * corollary with bags good, bad and random, and what follows from them. */
+/* The paper's section 3, generalised linear models: its theorem against many draws of the labels,
+ * its corollary with bags good, bad and random, and what follows from them. */
 #include "theory.h"
 
 /* The gradient of the mean event-level loss at theta*: -X'D^-1 (targets - mu) / n. */

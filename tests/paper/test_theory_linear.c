@@ -1,6 +1,6 @@
-/* The paper's section 2, linear regression: what the theorem says of an expectation is compared with
- * the library's own event-level fit over many draws of the labels; what the corollary bounds, with
- * bags good, bad and random. */
+/* The paper's section 2, linear regression: what the theorem says of an expectation is compared
+ * with the library's own event-level fit over many draws of the labels; what the corollary bounds,
+ * with bags good, bad and random. */
 #include "theory.h"
 
 /* The event-level least squares fit: no ridge, no intercept. */

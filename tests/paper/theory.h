@@ -1,5 +1,5 @@
-/* What the tests of the paper's theory share: a table with its true means, bags good, bad and random,
- * and labels drawn afresh over the same rows. */
+/* What the tests of the paper's theory share: a table with its true means, bags good, bad and
+ * random, and labels drawn afresh over the same rows. */
 #ifndef PBOOST_THEORY_H
 #define PBOOST_THEORY_H
 

@@ -189,8 +189,8 @@ static void neighbours_differ_by_one_rate(void **state)
     }
 }
 
-/* The side of a bar is that of a whole draw: -1, 0 and 1 each as likely as the law says, for bars on
- * both sides of 0 and at it. */
+/* The side of a bar is that of a whole draw: -1, 0 and 1 each as likely as the law says, for bars
+ * on both sides of 0 and at it. */
 static void sides_of_a_bar_follow_the_law(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* 95 % intervals cover: the short form of bench_coverage.  The bounds leave room for 4 standard
- * deviations of a share of 4 weights in 60 runs, and above for intervals that are a little long under
- * noise: they are those of the wide ridge, while the weights are nearer the truth than it leaves them. */
+ * deviations of a share of 4 weights in 60 runs, and above for intervals that are a little long
+ * under noise: they are those of the wide ridge, while the weights are nearer the truth than it
+ * leaves them. */
 #include "fit_support.h"
 
 #include "coverage.h"

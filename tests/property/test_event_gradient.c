@@ -1,5 +1,5 @@
-/* What must hold of any fit: derivatives are those of the value, and changes of the data that change
- * nothing of substance change nothing of the result. */
+/* What must hold of any fit: derivatives are those of the value, and changes of the data that
+ * change nothing of substance change nothing of the result. */
 #include "fit_support.h"
 
 #include "passes/row_pass.h"

@@ -1,6 +1,6 @@
 /* A plan of any small table is made of finite numbers, and training can follow it: columns that are
- * constant, collinear, rare (a few rows are not 0) or heavy-tailed, all families, small bags, with and
- * without noise. */
+ * constant, collinear, rare (a few rows are not 0) or heavy-tailed, all families, small bags, with
+ * and without noise. */
 #include "testing.h"
 
 #include "fit_support.h"

@@ -1,6 +1,6 @@
-/* Fits to tables of rare events: 1 to 3 % positives, 15 to 40 columns, some of them rare indicators,
- * bags of few rows.  Over many seeds no fit is unusable, and fresh rows are predicted about as well as
- * the forecast from the bags' information says.
+/* Fits to tables of rare events: 1 to 3 % positives, 15 to 40 columns, some of them rare
+ * indicators, bags of few rows.  Over many seeds no fit is unusable, and fresh rows are predicted
+ * about as well as the forecast from the bags' information says.
  *
  * The full campaign is 200 seeds, the test runs fewer: property_rare_events [SEEDS [FIRST]]. */
 #include "fit_support.h"
@@ -17,7 +17,8 @@ typedef struct {
     double theta[40], intercept;
 } rare_table;
 
-/* A third of the columns are normal, a third indicators (the rarest of 0.5 %), a third heavy-tailed. */
+/* A third of the columns are normal, a third indicators (the rarest of 0.5 %), a third
+ * heavy-tailed. */
 static double draw_column(test_rng *rng, size_t j)
 {
     if (j % 3 == 0)

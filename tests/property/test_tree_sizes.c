@@ -1,5 +1,6 @@
-/* Feature bags are a partition into bags of k to 2k-1 rows, floor(n/k) of them, for any shape of data: ties,
- * identical rows, outliers, more columns than rows, single precision, columns side by side. */
+/* Feature bags are a partition into bags of k to 2k-1 rows, floor(n/k) of them, for any shape of
+ * data: ties, identical rows, outliers, more columns than rows, single precision, columns side by
+ * side. */
 #include "testing.h"
 
 #define SHAPES 7

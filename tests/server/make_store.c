@@ -1,7 +1,7 @@
 /* make_store STORE MIN_BAG EPSILON|none LO HI UNIT_ROWS|0 TOKEN... < rows: a store for a test.
  *
- * Rows are lines of ID LABEL [UNIT [SCOPE]], '-' for none.  TOKEN is NAME:ROLE:EXPIRES:MAX_ROWS:SCOPE;
- * the secrets are printed one a line. */
+ * Rows are lines of ID LABEL [UNIT [SCOPE]], '-' for none.  TOKEN is
+ * NAME:ROLE:EXPIRES:MAX_ROWS:SCOPE; the secrets are printed one a line. */
 #include <priorboost/ledger.h>
 
 #include <stdio.h>

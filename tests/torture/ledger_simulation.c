@@ -4,9 +4,9 @@
  *                                           $PBOOST_TEST_STORE
  *
  * Requests and replies are lost, come twice, or come late; services crash before their answer is
- * stored or after it, and start again; the clock jumps by years; rows are added and erased.  One row
- * of the store has label 1 and all others 0, without noise: whatever a learner receives, a bag sum
- * of 2, or two ones under different requests, would prove that a row was used twice.  Everything
+ * stored or after it, and start again; the clock jumps by years; rows are added and erased.  One
+ * row of the store has label 1 and all others 0, without noise: whatever a learner receives, a bag
+ * sum of 2, or two ones under different requests, would prove that a row was used twice. Everything
  * that happens follows from the seed, so that a failure can be run again. */
 #include "ledger_testing.h"
 
@@ -142,7 +142,8 @@ static void receive(world *w, question *q, const pboost_reply *reply)
 
 /* ---- The network ----------------------------------------------------------------------------- */
 
-/* The request reaches a service, unless that crashes; the reply reaches the learner, unless lost. */
+/* The request reaches a service, unless that crashes; the reply reaches the learner, unless lost.
+ */
 static void deliver(world *w, question *q)
 {
     size_t service = draw(w, SERVICES);

@@ -88,8 +88,8 @@ done:
 #define MOST_RATIO 1e6      /* of two variances */
 
 /* How much each row tells, with mean 1.  Scores of a Poisson model can differ by any power of ten.
- * The tree works in single precision, where weights that are too far apart become 0 and the mean of a
- * node of such rows NaN; so their ratio is limited. */
+ * The tree works in single precision, where weights that are too far apart become 0 and the mean of
+ * a node of such rows NaN; so their ratio is limited. */
 static void fill_weights(double *weight, pboost_family family, const double *score, size_t n)
 {
     const family_info *info = pboost_family_info(family);

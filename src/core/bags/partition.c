@@ -418,8 +418,8 @@ done:
 }
 
 /* Chunks write their cuts to places of their own in the room that cuts has, which are then moved
- * together.  No cut moves up: those up to the end of a chunk are no more than the chunks so far have
- * places for. */
+ * together.  No cut moves up: those up to the end of a chunk are no more than the chunks so far
+ * have places for. */
 static pboost_status solve_chunks(problem *p, partition_cuts *cuts, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;

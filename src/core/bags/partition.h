@@ -2,20 +2,20 @@
  *
  * A cut is a position between rows, 0 .. n; a bag is the rows between two cuts that follow each
  * other.  The whole problem is a shortest path from cut 0 to cut n, where a step from i to j costs
- * the sum of squares of rows i .. j-1 about their mean and j - i is at least k.  A bag of 2k rows or
- * more can be halved at no loss, so steps of k .. 2k-1 suffice.
+ * the sum of squares of rows i .. j-1 about their mean and j - i is at least k.  A bag of 2k rows
+ * or more can be halved at no loss, so steps of k .. 2k-1 suffice.
  *
  * It can be solved in pieces that know nothing of each other (threads here, machines elsewhere):
  *   - a chunk is a shortest-path tree from its first cut as far as its last;
  *   - any path to the far end has a cut among the 2k-1 positions that end at the chunk's last, so a
- *     cut that the tree's paths to all of these share (the chunk's last common cut) is on a shortest
- *     path to anywhere beyond, provided that the chunk's first cut is;
+ *     cut that the tree's paths to all of these share (the chunk's last common cut) is on a
+ * shortest path to anywhere beyond, provided that the chunk's first cut is;
  *   - pieces overlap: if the last common cut q of one chunk is among the common cuts of the next,
  *     then all that the next chunk found after q holds as if it had started at q, since parts of
  *     shortest paths are shortest.  Otherwise the next chunk must be solved again, from q.
- * The last common cut lies about k^2 rows back, so this pays where n is many times k^2.  Where it is
- * not, the path is sought from both ends at once: among the 2k-1 positions in the middle is the cut
- * at which the sum of both costs is least. */
+ * The last common cut lies about k^2 rows back, so this pays where n is many times k^2.  Where it
+ * is not, the path is sought from both ends at once: among the 2k-1 positions in the middle is the
+ * cut at which the sum of both costs is least. */
 #ifndef PBOOST_PARTITION_H
 #define PBOOST_PARTITION_H
 
@@ -75,8 +75,8 @@ typedef struct {
 void pboost_partition_chunk(partition_cuts *out, partition_work *work, const partition_table *table,
                             const partition_piece *piece, bool to_end);
 
-/* Appends to cuts what chunk says beyond the last of cuts; false if that is not a cut of the chunk, so
- * that the chunk must be solved again from there. */
+/* Appends to cuts what chunk says beyond the last of cuts; false if that is not a cut of the chunk,
+ * so that the chunk must be solved again from there. */
 bool pboost_partition_splice(partition_cuts *cuts, const partition_cuts *chunk);
 
 /* How a problem is cut into chunks: by its size alone.  Chunk c ends at (c+1)*n/n_chunks and starts
@@ -95,9 +95,9 @@ pboost_status pboost_partition(size_t *start, size_t *n_bags, const double *x, s
                                size_t min_bag, int threads, pboost_workspace *memory,
                                pboost_error *err);
 
-/* For pieces of one list that are solved apart: the scale of the whole list, and the common cuts of a
- * piece, or with to_end the path to its end, found with both_ends as pboost_partition finds it where
- * it has one chunk.  out->cut is for n / k + 2 cuts; k >= 2, n >= k. */
+/* For pieces of one list that are solved apart: the scale of the whole list, and the common cuts of
+ * a piece, or with to_end the path to its end, found with both_ends as pboost_partition finds it
+ * where it has one chunk.  out->cut is for n / k + 2 cuts; k >= 2, n >= k. */
 double pboost_partition_scale(double lowest, double highest);
 pboost_status pboost_partition_piece(partition_cuts *out, const double *x, size_t n, size_t min_bag,
                                      double scale, bool to_end, bool both_ends, int threads,

@@ -1,14 +1,14 @@
 /* Stable order of doubles, by distribution.
  *
- * The range of the values, that of a sample where they are many, is divided into equal cells, of which
- * those at the ends take what lies outside; a cell is a monotone function of the value, whatever the
- * rounding, so scattering records to their cells in order of input is one stable step
- * of a sort.  A long list goes to buckets of two thousand records or so, each a run of cells, with the
- * runs chosen from a sample; it goes there by whole lines of the cache, past the cache, as none of them
- * is needed soon.  A short one goes to twice as many cells as it has records and is finished by
- * insertion.  What a skewed distribution leaves together is distributed again over its own, smaller
- * range, and merged if that does not help.  The result is unique, so it does not depend on the
- * sample, the buckets or the threads. */
+ * The range of the values, that of a sample where they are many, is divided into equal cells, of
+ * which those at the ends take what lies outside; a cell is a monotone function of the value,
+ * whatever the rounding, so scattering records to their cells in order of input is one stable step
+ * of a sort.  A long list goes to buckets of two thousand records or so, each a run of cells, with
+ * the runs chosen from a sample; it goes there by whole lines of the cache, past the cache, as none
+ * of them is needed soon.  A short one goes to twice as many cells as it has records and is
+ * finished by insertion.  What a skewed distribution leaves together is distributed again over its
+ * own, smaller range, and merged if that does not help.  The result is unique, so it does not
+ * depend on the sample, the buckets or the threads. */
 #include "bags/sort.h"
 
 #include <math.h>
@@ -26,8 +26,9 @@
 
 #define MAX_CELLS 65536
 
-/* A long list is read in tasks of at least so many rows, and so many tasks at most: a bucket gets its
- * rows from each task apart, and where those of one end and of another begin lines are not whole. */
+/* A long list is read in tasks of at least so many rows, and so many tasks at most: a bucket gets
+ * its rows from each task apart, and where those of one end and of another begin lines are not
+ * whole. */
 #define TASK_ROWS 65536
 #define MAX_TASKS 16
 

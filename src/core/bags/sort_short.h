@@ -41,7 +41,8 @@ static inline uint32_t cell_of(const cells *c, double value)
     return (uint32_t)(cell < c->last ? cell : c->last);
 }
 
-/* What sorting a short list needs besides room for as many records: a word per cell and per record. */
+/* What sorting a short list needs besides room for as many records: a word per cell and per record.
+ */
 typedef struct {
     uint32_t *count, *cell;
 } short_work;
@@ -59,8 +60,8 @@ sort_cells_kernel *pboost_sort_cells(void);
 /* Sorts a with the help of b, which holds as many; of any length. */
 void pboost_short_merge(record *a, record *b, size_t n);
 
-/* Sorts n values and their rows, with the help of a and b, into row and sorted; c is where the values
- * may lie.  Without rows values are numbered.  The output may be the input. */
+/* Sorts n values and their rows, with the help of a and b, into row and sorted; c is where the
+ * values may lie.  Without rows values are numbered.  The output may be the input. */
 void pboost_short_sort(size_t *row, double *sorted, const double *value, const size_t *value_row,
                        size_t n, const cells *c, record *a, record *b, const short_work *work);
 /* The same for values of which nothing is known. */

@@ -2,18 +2,19 @@
  *
  * What the answers of bags tell about theta is I = sum_B w_B m_B m_B', with m_B the bag's mean in
  * whitened coordinates and w_B its weight; the error of the estimate is tr I^-1.  A split of a node
- * adds (w_L w_R / w) delta delta' to I, delta the difference of the halves' means, which takes about
- * (w_L w_R / w) |I^-1 delta|^2 off the error.  So a node is split across the direction in which the
- * samples, seen through I^-1, vary most, at the cut with the largest such gain.  I is what the level
- * above has reached plus what the levels to come are expected to add to every direction: a direction
- * that no split has served yet counts more than one that is known well.  Without that, rare
- * categories stay together in bags and their weights are lost; and with it far outliers do no harm,
- * since they attract only the splits of nodes that hold them.  (Limiting coordinates to a few standard
- * deviations, which helps splits that ignore I, made things worse here on every table tried.)
+ * adds (w_L w_R / w) delta delta' to I, delta the difference of the halves' means, which takes
+ * about (w_L w_R / w) |I^-1 delta|^2 off the error.  So a node is split across the direction in
+ * which the samples, seen through I^-1, vary most, at the cut with the largest such gain.  I is
+ * what the level above has reached plus what the levels to come are expected to add to every
+ * direction: a direction that no split has served yet counts more than one that is known well.
+ * Without that, rare categories stay together in bags and their weights are lost; and with it far
+ * outliers do no harm, since they attract only the splits of nodes that hold them.  (Limiting
+ * coordinates to a few standard deviations, which helps splits that ignore I, made things worse
+ * here on every table tried.)
  *
  * (Directions found from a sample of a node's rows were worse by a tenth where columns are rare or
- * heavy-tailed: near the root all directions are equally good, and the sample's own deviations decide
- * for the wrong ones.  I as of the level before was worse still.)
+ * heavy-tailed: near the root all directions are equally good, and the sample's own deviations
+ * decide for the wrong ones.  I as of the level before was worse still.)
  *
  * A cut leaves a multiple of min_bag rows on its left, so that only one leaf has more than min_bag
  * rows and there are as many bags as the rule allows; and at least a quarter of the node on either
@@ -36,7 +37,7 @@
 
 #define LEVEL_GAIN 0.6366197724 /* 2/pi: of the variance of a normal, what halving it explains */
 
-/* ---- One level --------------------------------------------------------------------------------- */
+/* ---- One level ------------------------------------------------------------------------------- */
 
 typedef struct {
     tree *tree;
@@ -175,7 +176,7 @@ done:
     return st;
 }
 
-/* ---- The tree ---------------------------------------------------------------------------------- */
+/* ---- The tree -------------------------------------------------------------------------------- */
 
 typedef struct {
     tree *tree;

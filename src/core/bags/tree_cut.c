@@ -1,9 +1,10 @@
 /* Cutting a node of the tree in two, across its direction.
  *
- * A node of few rows is sorted by its projection, and the best cut found exactly.  For a larger one the
- * projections of a sample tell where to cut, and the value of that rank is found among the few rows near
- * it.  Either way the rows on the wrong side of the cut then change places, pair by pair: half of all
- * rows move, none needs room elsewhere, and a node stays one contiguous piece of memory. */
+ * A node of few rows is sorted by its projection, and the best cut found exactly.  For a larger one
+ * the projections of a sample tell where to cut, and the value of that rank is found among the few
+ * rows near it.  Either way the rows on the wrong side of the cut then change places, pair by pair:
+ * half of all rows move, none needs room elsewhere, and a node stays one contiguous piece of
+ * memory. */
 #include <math.h>
 #include <string.h>
 
@@ -52,7 +53,7 @@ static void project_chunk(void *context, size_t chunk, int worker)
                               chunk_rows(p, chunk), p->direction, p->center);
 }
 
-/* ---- Where to cut ------------------------------------------------------------------------------ */
+/* ---- Where to cut ---------------------------------------------------------------------------- */
 
 /* Rows in the order of a projection: where to cut between multiples of `unit`, so that
  * w_L w_R / w * delta^2 is largest; the middle where nothing is better. */
@@ -192,7 +193,7 @@ done:
     return st;
 }
 
-/* ---- The two sides ----------------------------------------------------------------------------- */
+/* ---- The two sides --------------------------------------------------------------------------- */
 
 /* Lists the positions from .. to-1 whose rows may go left, or those whose rows may not. */
 static size_t list_rows(size_t *list, const node_cut *p, size_t from, size_t to, bool may_go)
@@ -239,8 +240,8 @@ static void swap_chunk(void *context, size_t chunk, int worker)
     }
 }
 
-/* At least p->left rows are up to the threshold: every row on the left that is not finds one on the right
- * to change places with.  Rows at the threshold that are left over stay where they are. */
+/* At least p->left rows are up to the threshold: every row on the left that is not finds one on the
+ * right to change places with.  Rows at the threshold that are left over stay where they are. */
 static void divide(node_cut *p, int threads)
 {
     size_t chunks = tree_chunks(node_size(p->node)), n = 0;

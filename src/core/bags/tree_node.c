@@ -1,14 +1,15 @@
-/* One node of the tree: its mean and the direction across which it is split.  Why these are the right
- * ones is said in tree.c.
+/* One node of the tree: its mean and the direction across which it is split.  Why these are the
+ * right ones is said in tree.c.
  *
- * The direction is u = I^-1 p with p the top eigenvector of I^-1 C I^-1, C the node's scatter, by the
- * power method on I^-2 C.  Where the rank is small, or the node so large that its rows come from
- * memory, it works on the matrix C, one pass over the rows; otherwise a pass for each step is cheaper.
+ * The direction is u = I^-1 p with p the top eigenvector of I^-1 C I^-1, C the node's scatter, by
+ * the power method on I^-2 C.  Where the rank is small, or the node so large that its rows come
+ * from memory, it works on the matrix C, one pass over the rows; otherwise a pass for each step is
+ * cheaper.
  *
  * (Six to fourteen steps of Lanczos' method come nearer to the top eigenvector and keep a hundredth
- * more of the information about normal features, but a tenth less of that about rare categories among
- * a hundred columns: what the power method leaves of the next eigenvectors is of use.  Six of its own
- * steps instead of twelve are worse.) */
+ * more of the information about normal features, but a tenth less of that about rare categories
+ * among a hundred columns: what the power method leaves of the next eigenvectors is of use.  Six of
+ * its own steps instead of twelve are worse.) */
 #include "bags/tree_node.h"
 
 #include <math.h>
@@ -33,7 +34,7 @@ const node_kernels *pboost_node_kernels(void)
 #endif
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------ */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 _Static_assert(sizeof(size_t) <= sizeof(double), "row numbers fit in the room of numbers");
 _Static_assert(2 * sizeof(float) <= sizeof(double), "and so do two floats");
@@ -104,7 +105,7 @@ tree_bench pboost_tree_bench(const tree *t, int worker)
     return b;
 }
 
-/* ---- Sums over a node -------------------------------------------------------------------------- */
+/* ---- Sums over a node ------------------------------------------------------------------------ */
 
 enum sum_kind { SUM_ROWS, SUM_APPLY, SUM_MATRIX };
 
@@ -165,7 +166,7 @@ void pboost_tree_measure(const tree *t, tree_level *level, size_t index, tree_be
         level->mean[index * t->stride + j] = (float)(p.sums[j] * scale);
 }
 
-/* ---- The direction ----------------------------------------------------------------------------- */
+/* ---- The direction --------------------------------------------------------------------------- */
 
 /* b.scatter = the node's scatter about its mean. */
 static void find_scatter(const tree *t, tree_node node, const float *mean, tree_bench b)

@@ -114,7 +114,8 @@ void pboost_tree_measure(const tree *t, tree_level *level, size_t index, tree_be
 pboost_status pboost_tree_direction(float *center, const tree *t, size_t index, tree_bench b,
                                     pboost_error *err);
 
-/* Moves the rows of one side of the node before those of the other; `left` is how many those are. */
+/* Moves the rows of one side of the node before those of the other; `left` is how many those are.
+ */
 pboost_status pboost_tree_cut(size_t *left, tree *t, tree_node node, float center, tree_bench b,
                               pboost_error *err);
 

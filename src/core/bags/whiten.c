@@ -1,8 +1,8 @@
 /* Whitening by a Cholesky factor: the covariance scaled to unit diagonal is L L', so L^-1 takes the
  * standardised columns to coordinates with covariance I.  Coordinate j is what column j adds to the
  * columns before it.  Any other root of the covariance is a rotation of this one, which changes
- * nothing for users that treat all directions alike; and a Cholesky factor finds the columns that add
- * nothing by itself. */
+ * nothing for users that treat all directions alike; and a Cholesky factor finds the columns that
+ * add nothing by itself. */
 #include "bags/whiten.h"
 
 #include <math.h>

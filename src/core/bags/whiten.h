@@ -1,4 +1,5 @@
-/* Features in coordinates in which every direction counts alike: mean 0, covariance the identity. */
+/* Features in coordinates in which every direction counts alike: mean 0, covariance the identity.
+ */
 #ifndef PBOOST_WHITEN_H
 #define PBOOST_WHITEN_H
 
@@ -11,9 +12,10 @@ typedef struct {
     double *z;
 } pboost_white;
 
-/* Rotates and scales the samples so that their covariance (weighted, where they have weights) is the
- * identity; directions without variance are dropped.  There is room for `extra` more coordinates,
- * which are 0.  The cancel (NULL: none) is looked at before each pass over the rows, and in the last. */
+/* Rotates and scales the samples so that their covariance (weighted, where they have weights) is
+ * the identity; directions without variance are dropped.  There is room for `extra` more
+ * coordinates, which are 0.  The cancel (NULL: none) is looked at before each pass over the rows,
+ * and in the last. */
 pboost_status pboost_whiten(pboost_white *out, const pboost_samples *samples, size_t extra,
                             int threads, const pboost_cancel *cancel, pboost_error *err);
 void pboost_white_free(pboost_white *white);

@@ -2,8 +2,8 @@
  *
  * The counter of Philox is (index, purpose, stream) and its key is the seed.  Philox is a bijection
  * of the counter for each key, so distinct (purpose, stream, index) give distinct blocks of words.
- * The purpose takes the place of the top byte of the index; that byte, which only hashes use, goes to
- * the top byte of the stream.
+ * The purpose takes the place of the top byte of the index; that byte, which only hashes use, goes
+ * to the top byte of the stream.
  *
  * System words are never made up: if getrandom fails for any reason but an interruption, so does
  * the call, and with it the question. */

@@ -25,8 +25,8 @@ typedef enum {
 /* The generator itself: four words for a counter of four and a key of two. */
 void pboost_philox(uint32_t out[4], const uint32_t counter[4], const uint32_t key[2]);
 
-/* Two words for (seed, purpose, stream, index).  No two of these share them, if the index is below 2^56
- * or, as with the hash of an id, the stream is. */
+/* Two words for (seed, purpose, stream, index).  No two of these share them, if the index is below
+ * 2^56 or, as with the hash of an id, the stream is. */
 void pboost_rng_words(uint64_t out[2], uint64_t seed, rng_purpose purpose, uint64_t stream,
                       uint64_t index);
 

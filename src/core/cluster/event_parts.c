@@ -1,5 +1,5 @@
-/* The event-level fit where no machine has all samples: each part gives its sums, somebody adds them
- * up, and the minimiser sees one function.
+/* The event-level fit where no machine has all samples: each part gives its sums, somebody adds
+ * them up, and the minimiser sees one function.
  *
  * Every evaluation is a pass over all machines, so there is no warm-up on subsamples and no rough
  * Hessian: with a start near the minimum, as all rounds but the first have, Newton's method needs
@@ -206,7 +206,8 @@ done:
         if (err != NULL)
             *err = remote.error;
     }
-    /* The answers are paid for: where noise took their mean out of the range, say what they do say. */
+    /* The answers are paid for: where noise took their mean out of the range, say what they do say.
+     */
     if (st == PBOOST_BAD_DATA && rows != NULL && remote.status == PBOOST_OK &&
         pboost_constant_if_outside(coef, report, &data, NULL, &options)) {
         st = PBOOST_OK;

@@ -65,8 +65,8 @@ static double logistic_variance(double mean)
     return mean * (1.0 - mean);
 }
 
-/* t (1 - t) + n c = (t + low) (1 - t + low): with noise it is the likelihood of a proportion that lies
- * between -low and 1 + low. */
+/* t (1 - t) + n c = (t + low) (1 - t + low): with noise it is the likelihood of a proportion that
+ * lies between -low and 1 + low. */
 static double logistic_quasi(double y, double from, double to, double n, double c)
 {
     double low = n * c / (0.5 + sqrt(0.25 + n * c));

@@ -1,9 +1,10 @@
 /* The estimator by cross-validation over bags.
  *
- * The answers are paid for, and a bag that took no part in a fit tells how well the fit predicts the
- * mean of rows it has not seen.  Every estimator is fitted without each fold in turn; the one with the
- * least sum of r^2 / V over the bags left out fits them all.  V is that of an aggregate fit to all bags,
- * the same for everyone.  An estimator that has no solution without some fold is out. */
+ * The answers are paid for, and a bag that took no part in a fit tells how well the fit predicts
+ * the mean of rows it has not seen.  Every estimator is fitted without each fold in turn; the one
+ * with the least sum of r^2 / V over the bags left out fits them all.  V is that of an aggregate
+ * fit to all bags, the same for everyone.  An estimator that has no solution without some fold is
+ * out. */
 #include <math.h>
 
 #include "fit/aggregate/aggregate.h"
@@ -29,7 +30,8 @@ done:
     return st;
 }
 
-/* *sum += sum of (answer - mu_B)^2 / (phi a_B + c_B), the variances at `at`, the means at `coef`. */
+/* *sum += sum of (answer - mu_B)^2 / (phi a_B + c_B), the variances at `at`, the means at `coef`.
+ */
 static pboost_status add_misfit(double *sum, const fit_task *task, const pboost_answers *held,
                                 const pboost_coef *coef, const pboost_coef *at, double phi,
                                 pboost_error *err)

@@ -34,7 +34,8 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
                               .weight = task->weight,
                               .offset = task->offset};
     st = pboost_event_fit_samples(task->work, coef, report, &samples, task->options, err);
-    /* The answers are paid for: where noise took their mean out of the range, say what they do say. */
+    /* The answers are paid for: where noise took their mean out of the range, say what they do say.
+     */
     if (st == PBOOST_BAD_DATA &&
         pboost_constant_if_outside(coef, report, &data, task->weight, task->options))
         st = pboost_samples_find_nonfinite(&samples, err);

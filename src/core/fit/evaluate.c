@@ -1,9 +1,9 @@
 /* Prediction and evaluation.
  *
- * The losses of many models come from one pass: a panel of rows is turned so that registers hold one
- * column of several rows, and serves all models while it is in the cache.  The squared errors of many
- * linear models need no pass per model at all: they are one quadratic, written around its own
- * minimum, where all that is added is positive and no digits cancel. */
+ * The losses of many models come from one pass: a panel of rows is turned so that registers hold
+ * one column of several rows, and serves all models while it is in the cache.  The squared errors
+ * of many linear models need no pass per model at all: they are one quadratic, written around its
+ * own minimum, where all that is added is positive and no digits cancel. */
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -175,7 +175,8 @@ typedef struct {
     double *work, *sums; /* by worker; by chunk and model */
 } losses_task;
 
-/* Multiplies product, in 1 .. 2, by a factor below 2^1023 and moves whole powers of two to power. */
+/* Multiplies product, in 1 .. 2, by a factor below 2^1023 and moves whole powers of two to power.
+ */
 static void multiply(double *product, double *power, double factor)
 {
     double p = *product * factor;

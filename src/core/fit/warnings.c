@@ -1,7 +1,8 @@
 /* What the reader of a fit must know before relying on it: every front end tells the same.
  *
- * Each warning is a condition on the report, its threshold and its words, in the order in which they
- * matter to a reader.  Nothing here can fail, so that no warning is ever lost to another trouble. */
+ * Each warning is a condition on the report, its threshold and its words, in the order in which
+ * they matter to a reader.  Nothing here can fail, so that no warning is ever lost to another
+ * trouble. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,8 +2,9 @@
  *
  * With one row per register a sum over columns ends in a horizontal sum, and an outer product takes
  * one broadcast per element.  With one column of several rows per register neither does: every lane
- * adds up its own rows, and the lanes are added once, at the end of a chunk.  Only the lower triangle
- * of the Gram matrix is computed, in tiles whose accumulators stay in registers over a panel. */
+ * adds up its own rows, and the lanes are added once, at the end of a chunk.  Only the lower
+ * triangle of the Gram matrix is computed, in tiles whose accumulators stay in registers over a
+ * panel. */
 #include "kernels/columns.h"
 
 #include "kernels/vec.h"
@@ -89,7 +90,8 @@ INLINE void add_gradient(double *lanes, const glm_columns *c, size_t from)
         vec_store(to + i * LANES, g[i]);
 }
 
-/* A tile on the diagonal, and the gradient and, where wanted, cross terms of its columns with it. */
+/* A tile on the diagonal, and the gradient and, where wanted, cross terms of its columns with it.
+ */
 INLINE void add_diagonal(double *lanes, const glm_columns *c, size_t from, const bool with_cross)
 {
     vec g[TILE], cross[TILE], acc[TILE][TILE];

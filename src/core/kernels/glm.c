@@ -1,5 +1,5 @@
-/* The families' functions on blocks of linear predictors, and the table of all hot loops of fitting and
- * evaluation. */
+/* The families' functions on blocks of linear predictors, and the table of all hot loops of fitting
+ * and evaluation. */
 #include "kernels/glm.h"
 
 #include <math.h>
@@ -183,9 +183,9 @@ INLINE void poisson_event_range(span *b, size_t begin, size_t end, size_t count)
     }
 }
 
-/* log(1 + e^eta) = max(eta, 0) + log(1 + u) with u = e^-|eta|; without weights the logarithm is left
- * to the product.  The residual is not mean - y, which loses all digits when both are near 1, but
- * (1 - y) mean - y (1 - mean), each factor exact. */
+/* log(1 + e^eta) = max(eta, 0) + log(1 + u) with u = e^-|eta|; without weights the logarithm is
+ * left to the product.  The residual is not mean - y, which loses all digits when both are near 1,
+ * but (1 - y) mean - y (1 - mean), each factor exact. */
 INLINE void logistic_event_range(span *b, size_t begin, size_t end, size_t count)
 {
     for (size_t i = begin; i < end; i += LANES) {

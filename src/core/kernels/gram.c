@@ -1,5 +1,5 @@
-/* The Gram matrix of a panel: a sum of outer products, tiled so that its accumulators stay in registers
- * over the whole panel. */
+/* The Gram matrix of a panel: a sum of outer products, tiled so that its accumulators stay in
+ * registers over the whole panel. */
 #include "kernels/panels.h"
 #include "kernels/vec.h"
 

@@ -1,12 +1,13 @@
 /* The log loss of many models over one panel of turned rows.
  *
- * log(1 + e^eta) - y eta = |eta| / 2 + log(1 + e^-|eta|) + (1/2 - y) eta.  The last term, summed over
- * rows, is theta times the sum of (1/2 - y) x, which all models share.  The logarithms are left to the
- * caller as one of a product.  So a model costs a row its predictor, one exponential and two sums.
+ * log(1 + e^eta) - y eta = |eta| / 2 + log(1 + e^-|eta|) + (1/2 - y) eta.  The last term, summed
+ * over rows, is theta times the sum of (1/2 - y) x, which all models share.  The logarithms are
+ * left to the caller as one of a product.  So a model costs a row its predictor, one exponential
+ * and two sums.
  *
- * What is gained is paid for in digits where a model is nearly always right and sure of it: there the
- * first and the last term cancel.  Such a model is refused, and so is one that might make e^-|eta|
- * underflow, which is known from the largest features before a row is looked at. */
+ * What is gained is paid for in digits where a model is nearly always right and sure of it: there
+ * the first and the last term cancel.  Such a model is refused, and so is one that might make
+ * e^-|eta| underflow, which is known from the largest features before a row is looked at. */
 #include "kernels/losses.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Loops over the rows of a node.
  *
- * Coordinates are floats: a tree reads them some twenty times, mostly from memory, and where a cut falls
- * need not be known to more than seven digits.  Sums are of floats over SUM_ROWS rows at most, which
- * loses no more than storing them did, and of doubles beyond. */
+ * Coordinates are floats: a tree reads them some twenty times, mostly from memory, and where a cut
+ * falls need not be known to more than seven digits.  Sums are of floats over SUM_ROWS rows at
+ * most, which loses no more than storing them did, and of doubles beyond. */
 #include "kernels/nodes.h"
 
 #include <string.h>

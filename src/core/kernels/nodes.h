@@ -23,8 +23,8 @@ typedef struct {
     double (*sum)(double *sum, node_rows rows, float *work);
     /* The same with w_r (z_r u - shift) in the place of w_r. */
     double (*apply)(double *sum, node_rows rows, const float *u, float shift, float *work);
-    /* gram += sum of w_r (z_r - center)(z_r - center)', row-major with `stride` columns: the blocks of
-     * rows first .. end-1, each up to the diagonal. */
+    /* gram += sum of w_r (z_r - center)(z_r - center)', row-major with `stride` columns: the blocks
+     * of rows first .. end-1, each up to the diagonal. */
     void (*gram)(double *gram, node_rows rows, const float *center, size_t first, size_t end);
     /* Rows a[i] and b[i] change places. */
     void (*swap)(float *z, size_t stride, const size_t *a, const size_t *b, size_t n);

@@ -1,7 +1,7 @@
 /* Loops over panels.
  *
- * Rows come in panels of column blocks (matrix.h).  Linear predictors sum each row's products within
- * a register and add the eight sums of eight rows at once. */
+ * Rows come in panels of column blocks (matrix.h).  Linear predictors sum each row's products
+ * within a register and add the eight sums of eight rows at once. */
 #include "kernels/panels.h"
 
 #define LANES 8 /* as panels have */

@@ -13,11 +13,11 @@
  *       touches cut a.  Split there, l = a - i rows on the left and r = j - a on the right:
  *           cost(i, j) = M(i, a) + M(a, j) + (mean right - mean left)^2 l r / (l + r)
  *       (Chan's update), where M and the means come from one sweep to each side (Welford's update).
- *       Distances are taken from x[a-1] to the left and from x[a] to the right, so the difference of
- *       the means is a sum of three non-negative parts.  The matrix of cost(i, j) has the Monge
+ *       Distances are taken from x[a-1] to the left and from x[a] to the right, so the difference
+ * of the means is a sum of three non-negative parts.  The matrix of cost(i, j) has the Monge
  *       property, also with infinities outside k <= j - i < 2k, so the best i never decreases with
- *       j: every 8th or 16th j is found by bisection, below what the last j of the block before says,
- *       then consecutive j as lanes over the few i left. */
+ *       j: every 8th or 16th j is found by bisection, below what the last j of the block before
+ * says, then consecutive j as lanes over the few i left. */
 #include <math.h>
 #include <string.h>
 
@@ -27,8 +27,8 @@
 /* Every function that takes vectors is inlined, so their calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/* As many as a register of the level holds: compilers take longer vectors apart where they are compared
- * or shuffled. */
+/* As many as a register of the level holds: compilers take longer vectors apart where they are
+ * compared or shuffled. */
 #if defined __AVX512F__
 #define LANES 8
 #define ORDER(a) a##8
@@ -228,8 +228,8 @@ void SIMD(pboost_partition_few)(double *cost, uint32_t *step, const double *x, s
 
 /* ---- many ------------------------------------------------------------------------------------ */
 
-/* Tiles are of LANES cuts.  So many are finished together: what is known of one l serves them all, and
- * there is less to bisect; but there are more l to try, which for small k weighs more. */
+/* Tiles are of LANES cuts.  So many are finished together: what is known of one l serves them all,
+ * and there is less to bisect; but there are more l to try, which for small k weighs more. */
 #define GROUP (8 / LANES)
 #define LARGE_GROUP (LANES == 8 ? 2 : GROUP)
 #define MOST_GROUP (LANES == 2 ? 4 : 2)
@@ -309,8 +309,8 @@ INLINE size_t arg_least(lanes value, lanes arg)
     return (size_t)arg[0];
 }
 
-/* The best l for r rows on the right, among low .. high.  The lanes beyond high are never better, but
- * for rounding; of what is as good as high, high will do. */
+/* The best l for r rows on the right, among low .. high.  The lanes beyond high are never better,
+ * but for rounding; of what is as good as high, high will do. */
 INLINE size_t best_left(const block *b, size_t r, size_t low, size_t high)
 {
     const partition_table *table = b->table;
@@ -358,9 +358,9 @@ INLINE void finish_tiles(const block *b, double *cost, uint32_t *step, size_t r,
     }
 }
 
-/* The cuts of one block: LANES * n_tiles <= k of them.  bound[g] is what no best l of group g or a later
- * one exceeds: the best l of the last cut before it, and for the first group that cut is in the block
- * before. */
+/* The cuts of one block: LANES * n_tiles <= k of them.  bound[g] is what no best l of group g or a
+ * later one exceeds: the best l of the last cut before it, and for the first group that cut is in
+ * the block before. */
 INLINE void solve_block(block *b, size_t *bound, double *cost, uint32_t *step, const double *x,
                         size_t n_tiles, const size_t group)
 {

@@ -21,7 +21,8 @@ typedef struct {
 #define PARTITION_PAD 8
 
 /* Finds cost[0 .. rows) and step[0 .. rows) from cost[-(2k-1) .. -1] and step[-1]; x[-(2k-1) ..
- * rows-1) are the rows before and between these cuts: row x[t] lies between cuts t and t+1 of cost. */
+ * rows-1) are the rows before and between these cuts: row x[t] lies between cuts t and t+1 of cost.
+ */
 typedef void partition_kernel(double *cost, uint32_t *step, const double *x, size_t rows,
                               const partition_table *table, double *scratch);
 

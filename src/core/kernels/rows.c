@@ -1,8 +1,8 @@
 /* Loops over rows where they lie.
  *
- * A gradient reads each row twice, which does not pay for a copy.  Rows are read in order, as memory
- * likes it, and need not be a multiple of a register long: the last block is the last eight columns,
- * of which those that another block has served count as zeros. */
+ * A gradient reads each row twice, which does not pay for a copy.  Rows are read in order, as
+ * memory likes it, and need not be a multiple of a register long: the last block is the last eight
+ * columns, of which those that another block has served count as zeros. */
 #include "kernels/rows.h"
 
 #define LANES 8 /* as panels have */

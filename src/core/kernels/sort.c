@@ -126,8 +126,8 @@ INLINE void write_some(const sort_scatter *s, const sort_lines *lines, size_t fr
     }
 }
 
-/* The place of a bucket's next value is kept in its lines, where the last row of a line will be: one
- * line less to fetch. */
+/* The place of a bucket's next value is kept in its lines, where the last row of a line will be:
+ * one line less to fetch. */
 void SIMD(pboost_sort_scatter)(const sort_scatter *s, size_t n_buckets)
 {
     enum { LAST = SORT_LINE - 1 };

@@ -1,8 +1,8 @@
 /* Stores that go past the caches, for lines that are written once and whole.
  *
- * An ordinary store to a line that is not in the cache reads the line first; a stream of whole lines
- * to many places is twice as fast without.  The one place with instructions of a processor; elsewhere
- * a line is copied. */
+ * An ordinary store to a line that is not in the cache reads the line first; a stream of whole
+ * lines to many places is twice as fast without.  The one place with instructions of a processor;
+ * elsewhere a line is copied. */
 #ifndef PBOOST_STREAM_H
 #define PBOOST_STREAM_H
 

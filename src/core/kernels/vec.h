@@ -3,8 +3,8 @@
  * A vector is what one register of the level holds, unless whoever includes this wants LANES of his
  * own: loops over panels want eight.  The compiler lowers sums and products of longer vectors to
  * several registers, but comparisons and shifts to single elements (GCC 12), so functions are for
- * vectors of a register.  Everything is forced inline, so no vector ever crosses a call and the levels
- * can share names. */
+ * vectors of a register.  Everything is forced inline, so no vector ever crosses a call and the
+ * levels can share names. */
 #ifndef PBOOST_VEC_H
 #define PBOOST_VEC_H
 

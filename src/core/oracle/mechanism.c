@@ -550,8 +550,8 @@ done:
     return st;
 }
 
-/* As pboost_laplace_draw: a sign and a size, 0 not being counted twice.  A size known to be at least
- * 1 is 1 and another geometric size. */
+/* As pboost_laplace_draw: a sign and a size, 0 not being counted twice.  A size known to be at
+ * least 1 is 1 and another geometric size. */
 pboost_status pboost_laplace_side(int *out, const laplace_sampler *sampler, int64_t bar,
                                   rng_source *source, pboost_error *err)
 {

@@ -337,7 +337,7 @@ static pboost_status local_features(bag_pass *out, const bag_pass *pass, pboost_
                                pass->units.scale != NULL ? &pass->units : NULL, pass->threads, err);
 }
 
-/* ---- Wherever the rows are --------------------------------------------------------------------- */
+/* ---- Wherever the rows are ------------------------------------------------------------------- */
 
 void pboost_bagpass_run(bag_moments *out, bag_pass *pass, const double *parameter)
 {

@@ -32,8 +32,8 @@ typedef struct {
     const double *center, *scale; /* center is without the shift */
 } bag_units;
 
-/* By bag.  The jacobian is row-major: `stride` entries a bag, of which the first is the derivative by
- * the intercept where there is one, then those by theta, then zeros. */
+/* By bag.  The jacobian is row-major: `stride` entries a bag, of which the first is the derivative
+ * by the intercept where there is one, then those by theta, then zeros. */
 typedef struct {
     double *mean, *variance, *jacobian;
     double *parameter;       /* where all this is */

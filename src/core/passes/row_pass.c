@@ -9,9 +9,11 @@
 #include "passes/chunks.h"
 #include "try.h"
 
-#define TURNED_ROWS 256    /* of a panel that stays in the first cache beside a turned copy */
-#define MIN_PANEL_ROWS 128 /* a panel of many columns has enough rows to pay for a tile's traffic */
-#define MIN_STEP 16        /* rows read in place at a time, likewise */
+#define TURNED_ROWS 256 /* of a panel that stays in the first cache beside a turned copy */
+#define MIN_PANEL_ROWS                                                                             \
+    128             /* a panel of many columns has enough rows to pay for a tile's traffic         \
+                     */
+#define MIN_STEP 16 /* rows read in place at a time, likewise */
 
 #define RUN 16 /* samples of a part that follow each other: memory is quickest by the kilobyte */
 

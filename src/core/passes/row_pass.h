@@ -36,7 +36,8 @@ typedef struct pass_plan {
     bool cached;
 } pass_plan;
 
-/* What a pass adds up.  Row j of gram starts at j * stride; its entries up to the diagonal are filled. */
+/* What a pass adds up.  Row j of gram starts at j * stride; its entries up to the diagonal are
+ * filled. */
 typedef struct {
     double value, residual, curvature; /* sums over the samples */
     double *gradient, *cross, *gram;   /* cross and gram only of a pass that was asked for them */

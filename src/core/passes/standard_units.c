@@ -75,8 +75,8 @@ static void sum_chunk(void *context, size_t chunk, int worker)
     }
 }
 
-/* Sums of x - base and of its square, by column; base is the first row.  rows (NULL: not wanted) gets the
- * rows side by side. */
+/* Sums of x - base and of its square, by column; base is the first row.  rows (NULL: not wanted)
+ * gets the rows side by side. */
 static pboost_status sum_columns(double *sum, double *square, double *base, double *rows,
                                  const bag_rows *bags, int threads, pboost_error *err)
 {

@@ -10,9 +10,9 @@ typedef struct {
     double *shift, *center, *scale;
 } standard_units;
 
-/* From the sums over n rows of x - base and of its square, by column.  Without an intercept to absorb
- * it nothing is taken off, and the scale is the root mean square.  A column that is constant (with an
- * intercept) or 0 has scale 1.  A column that overflows is refused. */
+/* From the sums over n rows of x - base and of its square, by column.  Without an intercept to
+ * absorb it nothing is taken off, and the scale is the root mean square.  A column that is constant
+ * (with an intercept) or 0 has scale 1.  A column that overflows is refused. */
 pboost_status pboost_units_from_sums(standard_units *out, size_t cols, const double *base,
                                      const double *sum, const double *square, size_t n,
                                      bool intercept, pboost_error *err);

@@ -2,9 +2,9 @@
  *
  * Before anything is asked the plan rests on assumptions.  Under noise the best bag size depends on
  * them (larger bags drown the noise, but a wrong model gets worse in them), so where one row in
- * seventeen makes enough bags to tell more than is assumed these are asked first: their residuals say
- * what the dispersion and the model's error are, and the rest is asked as a second plan says.  Without
- * noise no bags are better than the smallest, and there is nothing to learn. */
+ * seventeen makes enough bags to tell more than is assumed these are asked first: their residuals
+ * say what the dispersion and the model's error are, and the rest is asked as a second plan says.
+ * Without noise no bags are better than the smallest, and there is nothing to learn. */
 #include <math.h>
 
 #include <priorboost/plan.h>
@@ -49,8 +49,9 @@ static bool can_tell(const pboost_choice *choice, const pboost_plan_options *o, 
     return of_phi || of_error;
 }
 
-/* Sets a first round apart, of bags as near to those recommended as it has enough of.  What it is for
- * is the size of the other bags: there is none where that, the rounds or equal slices are fixed. */
+/* Sets a first round apart, of bags as near to those recommended as it has enough of.  What it is
+ * for is the size of the other bags: there is none where that, the rounds or equal slices are
+ * fixed. */
 static void set_pilot(pboost_choice *choice, const pboost_matrix *x, const pboost_plan_options *o)
 {
     const pboost_rules *rules = &o->rules;

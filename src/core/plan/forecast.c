@@ -1,22 +1,24 @@
 /* Expected loss from information.
  *
  * With A = (I + L)^-1, L the penalty over phi, the aggregate estimator is about theta with mean
- * squared error M = A (I + L theta theta' L) A, and a test row's expected loss rises by (1/2) tr M H.
- * Both I and H need features and a guess of theta, no label.
+ * squared error M = A (I + L theta theta' L) A, and a test row's expected loss rises by (1/2) tr M
+ * H. Both I and H need features and a guess of theta, no label.
  *
- * A wrong model leaves a deviation g in every answer that the bag does not average out.  The best model
- * has sum x g = 0 over all rows; bags cover all rows, so what is left of sum J g is minus the sum of
- * the covariances of x and g within bags.  Bags of rows that are alike in x therefore do not mind a
- * wrong model, and mixed ones do.  Let W be the covariance of x within bags and S that of all rows; with
- * Var g = e and slopes of g that fall in any of d directions alike, g has a covariance with x of variance
- * (e/d) W S^-1 W in a bag.  But g cannot do more harm than noise of variance e in every answer, of which
- * little would get through where bags hardly differ: so of the two the smaller counts, direction by
- * direction (the parallel sum of matrices).  On two real tables, e being a few per cent of the variance of
- * the means, that is about what larger bags really cost (docs/planner-appendix.md).
+ * A wrong model leaves a deviation g in every answer that the bag does not average out.  The best
+ * model has sum x g = 0 over all rows; bags cover all rows, so what is left of sum J g is minus the
+ * sum of the covariances of x and g within bags.  Bags of rows that are alike in x therefore do not
+ * mind a wrong model, and mixed ones do.  Let W be the covariance of x within bags and S that of
+ * all rows; with Var g = e and slopes of g that fall in any of d directions alike, g has a
+ * covariance with x of variance (e/d) W S^-1 W in a bag.  But g cannot do more harm than noise of
+ * variance e in every answer, of which little would get through where bags hardly differ: so of the
+ * two the smaller counts, direction by direction (the parallel sum of matrices).  On two real
+ * tables, e being a few per cent of the variance of the means, that is about what larger bags
+ * really cost (docs/planner-appendix.md).
  *
- * A sample of rows stands for the table.  Bags on a sample are less alike than on the table, because
- * its tree is less deep: each level halves one of r directions, which leaves 1 - 2/pi of a normal's
- * variance within, so levels more leave (1 - 2/pi)^(levels / r) of what is left within bags. */
+ * A sample of rows stands for the table.  Bags on a sample are less alike than on the table,
+ * because its tree is less deep: each level halves one of r directions, which leaves 1 - 2/pi of a
+ * normal's variance within, so levels more leave (1 - 2/pi)^(levels / r) of what is left within
+ * bags. */
 #include "plan/forecast.h"
 
 #include <math.h>
@@ -119,8 +121,8 @@ static void complete(double *a, size_t n, double scale)
             a[i * n + j] = a[j * n + i] = a[i * n + j] * scale;
 }
 
-/* out = the mean over rows of b'' x x' weighed by b'' / (phi b'' + noise): what rows tell, by row, in bags
- * of rows that are all alike. */
+/* out = the mean over rows of b'' x x' weighed by b'' / (phi b'' + noise): what rows tell, by row,
+ * in bags of rows that are all alike. */
 static void limit(double *out, population *p, double phi, double noise)
 {
     size_t n = p->pass.bags.n_bags;
@@ -193,8 +195,8 @@ static void multiply(double *out, const double *a, const double *b, size_t m)
         }
 }
 
-/* inverse: A, of info and penalty; scatter: the variance of the estimating equation, that is info where the
- * model is right. */
+/* inverse: A, of info and penalty; scatter: the variance of the estimating equation, that is info
+ * where the model is right. */
 static pboost_status loss_of(forecast_result *out, const population *p, const double *inverse,
                              const double *scatter, pboost_error *err)
 {
@@ -235,11 +237,12 @@ done:
     return st;
 }
 
-/* What it costs that the ridge is judged by the noisy answers (ridge_evidence.c) instead of known.  With kappa and w
- * what it takes and leaves in a direction, the answers tell the logarithm of the weights' variance with
- * information sum w^2 / 2, and being wrong in it by one costs kappa^2 w times the weights' variance; for
- * weights that are all known alike that is the price of Stein's estimator.  Where hardly anything is left
- * the estimate cannot be wrong by more than one, about: there is nothing more to lose. */
+/* What it costs that the ridge is judged by the noisy answers (ridge_evidence.c) instead of known.
+ * With kappa and w what it takes and leaves in a direction, the answers tell the logarithm of the
+ * weights' variance with information sum w^2 / 2, and being wrong in it by one costs kappa^2 w
+ * times the weights' variance; for weights that are all known alike that is the price of Stein's
+ * estimator.  Where hardly anything is left the estimate cannot be wrong by more than one, about:
+ * there is nothing more to lose. */
 static pboost_status price_of_judging(double *out, const population *p, const double *inverse,
                                       pboost_error *err)
 {
@@ -318,9 +321,9 @@ done:
     return st;
 }
 
-/* scatter += what a wrong model adds to the variance of the equation: `factor` times the parallel sum of
- * info and (1/d) within most^-1 within, which is about the smaller of the two in every direction:
- * a : b = a - a (a + b)^-1 a. */
+/* scatter += what a wrong model adds to the variance of the equation: `factor` times the parallel
+ * sum of info and (1/d) within most^-1 within, which is about the smaller of the two in every
+ * direction: a : b = a - a (a + b)^-1 a. */
 static pboost_status add_model_error(double *scatter, const population *p, const double *info,
                                      const double *most, double factor, pboost_error *err)
 {

@@ -38,8 +38,8 @@ void pboost_population_free(population *p);
 /* Takes the parameters from coef. */
 void pboost_population_set(population *p, const pboost_coef *coef);
 /* Or assumes an effect of this standard deviation of eta in a random direction, about the mean.  No
- * column moves the eta of any row of x by more than `most`: where a column is rare or heavy-tailed, an
- * effect that is modest for its standard deviation would be absurd for a few rows. */
+ * column moves the eta of any row of x by more than `most`: where a column is rare or heavy-tailed,
+ * an effect that is modest for its standard deviation would be absurd for a few rows. */
 void pboost_population_assume(population *p, double mean, double eta_sd, double most,
                               uint64_t seed);
 /* Fills hessian, row, mean and mean_variance at the parameters; offsets included. */

@@ -1,9 +1,9 @@
 /* What a first round of answers says about the labels' dispersion and about the model's error.
  *
  * The residual of a bag has variance phi a_B + c_B + e, with e the model's error, which does not
- * shrink with the bag.  Neighbours in the order of the bags are neighbours in the tree, so m of them
- * merged stand for a bag of m times the size: there it is phi a_B / m + c_B / m + e.  Bags and groups
- * of four give phi, groups of 4 and 16 give e, each for what it is worth.
+ * shrink with the bag.  Neighbours in the order of the bags are neighbours in the tree, so m of
+ * them merged stand for a bag of m times the size: there it is phi a_B / m + c_B / m + e.  Bags and
+ * groups of four give phi, groups of 4 and 16 give e, each for what it is worth.
  *
  * Under noise a small round cannot tell e from nothing.  Taken at its word it would make a plan
  * enlarge bags, or not, by chance; so what is measured is weighed against what is usual (a per cent

@@ -1,14 +1,14 @@
 /* The planner: forecasts every way of asking and recommends one.
  *
- * For each strategy, number of rounds and bag size, bags are made of a sample of rows as the trainer
- * would make them, with the assumed model for a prior, and their information is turned into loss
- * (forecast.h).  Nothing of this needs a label.
+ * For each strategy, number of rounds and bag size, bags are made of a sample of rows as the
+ * trainer would make them, with the assumed model for a prior, and their information is turned into
+ * loss (forecast.h).  Nothing of this needs a label.
  *
  * What the forecast cannot see is that the model is wrong.  A wrong model leaves in every answer a
  * deviation that larger bags do not average out: on real tables several per cent of the variance of
  * the means.  A second figure counts what that deviation does to the weights where bags are mixed
- * (forecast.c).  A way of asking is judged by its worst ratio to the best, whether the model is right
- * or wrong, and the smallest is recommended. */
+ * (forecast.c).  A way of asking is judged by its worst ratio to the best, whether the model is
+ * right or wrong, and the smallest is recommended. */
 #include "plan/plan.h"
 
 #include <math.h>
@@ -51,8 +51,8 @@ static const manner MANNERS[] = {
 };
 #define N_MANNERS (sizeof MANNERS / sizeof *MANNERS)
 
-/* Those that the caller's own choices leave open.  What is otherwise for comparison only is a candidate
- * where the caller has chosen its bags; out holds N_MANNERS. */
+/* Those that the caller's own choices leave open.  What is otherwise for comparison only is a
+ * candidate where the caller has chosen its bags; out holds N_MANNERS. */
 static size_t open_manners(manner *out, const pboost_plan_options *o)
 {
     const pboost_fixed *fixed = &o->fixed;
@@ -83,8 +83,8 @@ static double farthest(size_t n)
     return sqrt(2.0 * log((double)n + 2.0));
 }
 
-/* Labels outside of the bounds are refused, so these hold the farthest of all n; and they were named
- * before anyone had looked, so they are wider than that. */
+/* Labels outside of the bounds are refused, so these hold the farthest of all n; and they were
+ * named before anyone had looked, so they are wider than that. */
 static double label_sd(const pboost_plan_options *o, size_t n)
 {
     return o->rules.bounded ? 0.5 * (o->rules.upper - o->rules.lower) / (BOUNDS_SLACK * farthest(n))
@@ -98,7 +98,8 @@ static double default_effect(const pboost_plan_options *o, size_t n)
     return o->family == PBOOST_POISSON ? 0.5 : 1.0;
 }
 
-/* How far one column may move the linear predictor of a row.  That of a linear model cannot overflow. */
+/* How far one column may move the linear predictor of a row.  That of a linear model cannot
+ * overflow. */
 static double largest_move(const pboost_plan_options *o, size_t n)
 {
     return pboost_family_info(o->family)->curved ? TAIL_SLACK * farthest(n) * default_effect(o, n)
@@ -127,8 +128,8 @@ static double default_dispersion(const pboost_plan_options *o, size_t n, double 
     return o->family == PBOOST_POISSON ? 1.0 + 0.1 * mean : 1.0;
 }
 
-/* lambda / phi of the aggregate estimator, as it chooses it for itself; judged, it sees where effects are
- * smaller than the widest that it would expect. */
+/* lambda / phi of the aggregate estimator, as it chooses it for itself; judged, it sees where
+ * effects are smaller than the widest that it would expect. */
 static void set_penalty(population *p, const pboost_plan_options *o, bool noise)
 {
     const family_info *family = pboost_family_info(p->family);
@@ -367,7 +368,7 @@ static bool same_epsilon(pboost_rational a, pboost_rational b)
     return a.den == 0 ? b.den == 0 : b.den > 0 && a.num * b.den == b.num * a.den;
 }
 
-/* ---- The recommendation ------------------------------------------------------------------------ */
+/* ---- The recommendation ---------------------------------------------------------------------- */
 
 static bool same_manner(const pboost_plan_point *a, const pboost_plan_point *b)
 {
@@ -390,7 +391,8 @@ static double times(double loss, double least)
     return loss > least ? loss / least : 1.0;
 }
 
-/* How many times as bad as the best a point is, whether the model is right or wrong: the larger of both. */
+/* How many times as bad as the best a point is, whether the model is right or wrong: the larger of
+ * both. */
 static double worst_ratio(const pboost_plan_point *point, least_losses least)
 {
     return fmax(times(point->excess, least.excess), times(point->cautious, least.cautious));
@@ -513,7 +515,7 @@ done:
     return st;
 }
 
-/* ---- The plan ---------------------------------------------------------------------------------- */
+/* ---- The plan -------------------------------------------------------------------------------- */
 
 static pboost_status check_assumptions(const pboost_assumptions *b, size_t cols, pboost_error *err)
 {

@@ -19,14 +19,14 @@ typedef struct {
     double model_error;
 } planner;
 
-/* The excess loss of the paper's algorithm with bags of at least bag_size in `rounds` rounds: run on
- * the answers to be expected, its last bags judged by the paper's theorems. */
+/* The excess loss of the paper's algorithm with bags of at least bag_size in `rounds` rounds: run
+ * on the answers to be expected, its last bags judged by the paper's theorems. */
 pboost_status pboost_plan_event(double *excess, pboost_forecast *forecast, const planner *p,
                                 size_t rows, size_t rounds, size_t bag_size, pboost_error *err);
 
-/* What answers say about assumed->dispersion and ->model_error: residuals of the bags, and of groups
- * of neighbours merged.  coef is a fit to those answers.  A dispersion that assumed holds already is
- * taken for a guess and weighed with what is measured. */
+/* What answers say about assumed->dispersion and ->model_error: residuals of the bags, and of
+ * groups of neighbours merged.  coef is a fit to those answers.  A dispersion that assumed holds
+ * already is taken for a guess and weighed with what is measured. */
 pboost_status pboost_assumptions_learn(pboost_assumptions *assumed, pboost_family family,
                                        const pboost_matrix *x, const double *offset,
                                        const pboost_answers *answers, const pboost_coef *coef,

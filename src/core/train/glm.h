@@ -6,8 +6,8 @@
 
 typedef struct pboost_glm pboost_glm;
 
-/* x, weight and offset (by row, NULL for none) are borrowed.  Options that contradict themselves and
- * values that are not finite are refused here, before any label is spent. */
+/* x, weight and offset (by row, NULL for none) are borrowed.  Options that contradict themselves
+ * and values that are not finite are refused here, before any label is spent. */
 pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x, const double *weight,
                                 const double *offset, const pboost_fit_options *options,
                                 pboost_error *err);

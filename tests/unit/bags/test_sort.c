@@ -204,8 +204,8 @@ static void bad_values_are_named(void **unused)
     }
 }
 
-/* Nor does one get by in a long list, whose range is judged from a sample: among the sampled or not, in
- * values of any range, all alike, or in order. */
+/* Nor does one get by in a long list, whose range is judged from a sample: among the sampled or
+ * not, in values of any range, all alike, or in order. */
 static void bad_values_of_long_lists_are_named(void **unused)
 {
     enum { N = 20011 };

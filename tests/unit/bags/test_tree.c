@@ -265,8 +265,8 @@ static size_t looks_of(const double *x, size_t n, size_t d, size_t k, size_t mos
     return p.looks;
 }
 
-/* The cancel is looked at in every step of a split that takes all threads, and several times on a level
- * of many rows. */
+/* The cancel is looked at in every step of a split that takes all threads, and several times on a
+ * level of many rows. */
 static void test_watch(void **state)
 {
     (void)state;
@@ -292,8 +292,8 @@ static void test_watch_on_a_large_table(void **state)
     free(x);
 }
 
-/* Where no cache holds a node its scatter is formed, whatever the rank; sums of many chunks are the same
- * for any number of threads. */
+/* Where no cache holds a node its scatter is formed, whatever the rank; sums of many chunks are the
+ * same for any number of threads. */
 static void test_large_and_wide(void **state)
 {
     (void)state;

@@ -42,8 +42,8 @@ static void every_argument_changes_the_words(void **state)
     assert_memory_not_equal(base, other, sizeof base);
 }
 
-/* The key of a row may be a hash of 64 bits.  Its top byte once stood where the purpose does: a row's
- * place in the shuffle was made of the words that were noise elsewhere. */
+/* The key of a row may be a hash of 64 bits.  Its top byte once stood where the purpose does: a
+ * row's place in the shuffle was made of the words that were noise elsewhere. */
 static void all_bits_of_an_index_count(void **state)
 {
     (void)state;

@@ -349,7 +349,8 @@ static void a_machine_that_fails_ends_the_fit(void **unused)
     free(t);
 }
 
-/* The cancel is looked at before every pass over the machines, and none is made after it said stop. */
+/* The cancel is looked at before every pass over the machines, and none is made after it said stop.
+ */
 static void a_watch_ends_the_fit(void **unused)
 {
     table *t = malloc(sizeof *t);
@@ -424,8 +425,8 @@ static void wrong_requests_are_refused(void **unused)
     free(t);
 }
 
-/* An intercept would run away from answers whose mean is none of the family's: as on one machine, the
- * model is then constant, one standard error of the mean inside the range. */
+/* An intercept would run away from answers whose mean is none of the family's: as on one machine,
+ * the model is then constant, one standard error of the mean inside the range. */
 static void answers_out_of_range_leave_a_constant(void **unused)
 {
     table *t = malloc(sizeof *t);

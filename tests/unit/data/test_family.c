@@ -207,8 +207,8 @@ static void coefficients(void **state)
     assert_null(coef.theta);
 }
 
-/* The integral of (y - t) / (v(t)/n + c), by Simpson's rule; with and without noise, and at the ends of
- * the range, where the logarithms are infinite but for a factor of 0. */
+/* The integral of (y - t) / (v(t)/n + c), by Simpson's rule; with and without noise, and at the
+ * ends of the range, where the logarithms are infinite but for a factor of 0. */
 static void quasi_likelihoods_are_integrals(void **state)
 {
     static const double answer[] = {0.0, 0.25, 1.0, -0.4, 1.7}, noise[] = {0.0, 1e-3, 2.0};

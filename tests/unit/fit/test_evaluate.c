@@ -132,8 +132,9 @@ static void squared_errors_do_not_cancel(void **state)
     free_table(&t);
 }
 
-/* Models that are right, or wrong, and ever surer of it, beyond what an exponential can hold: a formula
- * that subtracts large predictors from each other would be left with no digit of the loss. */
+/* Models that are right, or wrong, and ever surer of it, beyond what an exponential can hold: a
+ * formula that subtracts large predictors from each other would be left with no digit of the loss.
+ */
 static void log_losses_do_not_cancel(void **state)
 {
     (void)state;

@@ -166,7 +166,8 @@ static void room_is_made_before_the_question(void **state)
     pboost_answers_free(&log);
 }
 
-/* Bags whose offsets do not lead through their rows are refused before anything is read or asked. */
+/* Bags whose offsets do not lead through their rows are refused before anything is read or asked.
+ */
 static void malformed_bags_are_refused(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Passes over bags give the same whatever the table looks like: rows side by side or picked by number,
- * columns side by side, single precision, shifted. */
+/* Passes over bags give the same whatever the table looks like: rows side by side or picked by
+ * number, columns side by side, single precision, shifted. */
 #include "answers_support.h"
 
 #include "passes/bag_pass.h"

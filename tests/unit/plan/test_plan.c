@@ -361,9 +361,9 @@ static double worst_ratio(const pboost_plan *plan, const pboost_plan_point *poin
     return fmax(point->excess / excess, point->cautious / cautious);
 }
 
-/* Of the sizes of one way of asking that one is recommended which is least worse than the best, be the
- * model right or wrong; that is neither always the best of a right one nor of a wrong one.  Nothing known,
- * the labels are taken for narrower than their bounds. */
+/* Of the sizes of one way of asking that one is recommended which is least worse than the best, be
+ * the model right or wrong; that is neither always the best of a right one nor of a wrong one.
+ * Nothing known, the labels are taken for narrower than their bounds. */
 static void test_recommendation(void **state)
 {
     (void)state;
@@ -392,8 +392,8 @@ static void test_recommendation(void **state)
     free_table(&t);
 }
 
-/* Columns of zeros and no intercept: every excess is 0.  Ways of asking that are there to compare with
- * are not recommended then either. */
+/* Columns of zeros and no intercept: every excess is 0.  Ways of asking that are there to compare
+ * with are not recommended then either. */
 static void test_nothing_to_learn(void **state)
 {
     (void)state;
@@ -415,8 +415,8 @@ static void test_nothing_to_learn(void **state)
     free(x);
 }
 
-/* Under noise large bags may be best though there are hardly more of them than weights; fewer are not
- * forecast. */
+/* Under noise large bags may be best though there are hardly more of them than weights; fewer are
+ * not forecast. */
 static void test_no_fewer_bags_than_weights(void **state)
 {
     (void)state;
@@ -441,9 +441,9 @@ static void test_no_fewer_bags_than_weights(void **state)
     free(y);
 }
 
-/* Under noise a linear model's ridge is judged by the answers.  With labels one by one all weights are
- * known alike, and that costs what it costs Stein's estimator: 2 v^2 / (v + t) for noise of variance v and
- * weights of variance t.  A ridge that is given costs nothing. */
+/* Under noise a linear model's ridge is judged by the answers.  With labels one by one all weights
+ * are known alike, and that costs what it costs Stein's estimator: 2 v^2 / (v + t) for noise of
+ * variance v and weights of variance t.  A ridge that is given costs nothing. */
 static void test_price_of_a_judged_ridge(void **state)
 {
     (void)state;
@@ -476,8 +476,8 @@ static void test_price_of_a_judged_ridge(void **state)
     free_table(&t);
 }
 
-/* Without noise the plan is followed as it is; under noise a small first round is set apart, and what
- * it teaches decides about the rest. */
+/* Without noise the plan is followed as it is; under noise a small first round is set apart, and
+ * what it teaches decides about the rest. */
 static void test_choice(void **state)
 {
     (void)state;

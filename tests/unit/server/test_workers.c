@@ -9,8 +9,8 @@ static void never(request *r)
     abort();
 }
 
-/* A connection may hand over a request while the service stops.  Suspended with nobody left to resume
- * it, it would abort the whole service (MHD_stop_daemon). */
+/* A connection may hand over a request while the service stops.  Suspended with nobody left to
+ * resume it, it would abort the whole service (MHD_stop_daemon). */
 static void what_comes_after_the_stop_is_refused(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* A run gives what its learner and trainer give, round by round; and whoever watches it can end it at
- * every point where it looks, with nothing asked that need not be. */
+/* A run gives what its learner and trainer give, round by round; and whoever watches it can end it
+ * at every point where it looks, with nothing asked that need not be. */
 #include "testing.h"
 
 #include "train/glm.h"

@@ -1,4 +1,5 @@
-/* Slices: every row in exactly one, sizes as promised, and the largest T named when T is too large. */
+/* Slices: every row in exactly one, sizes as promised, and the largest T named when T is too large.
+ */
 #include "testing.h"
 
 #include "train/schedule.h"

@@ -1,5 +1,5 @@
-/* The trainer's invariants, seen from both sides of its two interfaces: a learner written here, that
- * is no GLM, and an oracle in between that writes down every question. */
+/* The trainer's invariants, seen from both sides of its two interfaces: a learner written here,
+ * that is no GLM, and an oracle in between that writes down every question. */
 #include "testing.h"
 
 #include "train/glm.h"

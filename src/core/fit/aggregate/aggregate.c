@@ -5,18 +5,20 @@
  *     sum_B J_B (answer_B - mu_B) / V_B - lambda theta = 0,    V_B = a_B + c_B / phi
  *
  * is an unbiased estimating equation (lambda apart), and with these V the best of its kind.  V is
- * over phi so that lambda means what it means to the event-level estimator, which this is where every
- * bag is one row and there is no noise.
+ * over phi so that lambda means what it means to the event-level estimator, which this is where
+ * every bag is one row and there is no noise.
  *
- * a_B is written as v(mu_B) / n_B, with v the variance function of the family and n_B the size of the
- * bag: its number of rows where they all have the same mean.  The sizes are frozen, the quasi-likelihood
+ * a_B is written as v(mu_B) / n_B, with v the variance function of the family and n_B the size of
+ * the bag: its number of rows where they all have the same mean.  The sizes are frozen, the
+ * quasi-likelihood
  *
  *     sum_B integral to mu_B of (answer_B - t) / (v(t)/n_B + c_B/phi) dt - (lambda/2) |theta|^2
  *
  * is maximised, whose gradient is the equation, and the sizes are refreshed, until a refresh leaves
- * nothing to do.  With bags of one row and no noise that is the likelihood itself.  (Freezing V as a
- * whole and minimising sum r^2/V has the same fixed points and does not find them where events are
- * rare: a positive answer whose V is nearly 0 pulls the fit away, and the V after that are worse.) */
+ * nothing to do.  With bags of one row and no noise that is the likelihood itself.  (Freezing V as
+ * a whole and minimising sum r^2/V has the same fixed points and does not find them where events
+ * are rare: a positive answer whose V is nearly 0 pulls the fit away, and the V after that are
+ * worse.) */
 #include "fit/aggregate/aggregate.h"
 
 #include <math.h>
@@ -35,7 +37,7 @@
 #define ENOUGH_REFRESHES 25
 #define NEAR 1e-3
 
-/* ---- The quasi-likelihood with sizes frozen ---------------------------------------------------- */
+/* ---- The quasi-likelihood with sizes frozen -------------------------------------------------- */
 
 static double penalty_at(const aggregate_fit *fit, const double *x)
 {

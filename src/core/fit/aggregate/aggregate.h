@@ -52,8 +52,8 @@ pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *dat
 pboost_status pboost_bag_answers_check(const bag_data *data, const pboost_fit_options *options,
                                        pboost_error *err);
 
-/* Makes the memory of a fit.  _init is for rows on this machine; where they are on others, the caller
- * sets pass and units and calls _reserve.  out must not move. */
+/* Makes the memory of a fit.  _init is for rows on this machine; where they are on others, the
+ * caller sets pass and units and calls _reserve.  out must not move. */
 pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
                                     const pboost_fit_options *options, pboost_error *err);
 pboost_status pboost_aggregate_reserve(aggregate_fit *fit, pboost_error *err);

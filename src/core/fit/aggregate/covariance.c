@@ -2,17 +2,18 @@
  *
  * With A = sum J J'/V + penalty, the estimate varies about the truth with covariance phi A^-1: the
  * variance of the estimating equation and, where lambda / phi is the precision of what is assumed
- * of theta beforehand, the bias of the ridge with it.  If the model's variances are not those of the
- * answers, the middle of A^-1 (sum J J' r^2 / V^2) A^-1 is estimated from the residuals; a residual
- * is smaller than the error by its own pull on the fit, 1 - h on average (HC2). */
+ * of theta beforehand, the bias of the ridge with it.  If the model's variances are not those of
+ * the answers, the middle of A^-1 (sum J J' r^2 / V^2) A^-1 is estimated from the residuals; a
+ * residual is smaller than the error by its own pull on the fit, 1 - h on average (HC2). */
 #include <math.h>
 #include <string.h>
 
 #include "fit/aggregate/aggregate.h"
 #include "try.h"
 
-/* The factor of A for the ridge of a wide prior.  A ridge that shrinks because noise hides the weights
- * says nothing of their size: with it intervals would shrink to the constant model and miss. */
+/* The factor of A for the ridge of a wide prior.  A ridge that shrinks because noise hides the
+ * weights says nothing of their size: with it intervals would shrink to the constant model and
+ * miss. */
 static void widen(aggregate_fit *fit)
 {
     levenberg *lm = &fit->lm;

@@ -1,8 +1,9 @@
 /* Dispersion by the method of moments.
  *
- * f(phi) = sum r^2 / (phi a + c) falls monotonically and is convex, so Newton's method from the left
- * never overshoots; without noise it has a closed form.  By the delta method the standard error is
- * that of f over its slope: Var(r^2 / V) is 2 for a Gaussian and 5 for a Laplace variable. */
+ * f(phi) = sum r^2 / (phi a + c) falls monotonically and is convex, so Newton's method from the
+ * left never overshoots; without noise it has a closed form.  By the delta method the standard
+ * error is that of f over its slope: Var(r^2 / V) is 2 for a Gaussian and 5 for a Laplace variable.
+ */
 #include "fit/aggregate/dispersion.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
  *
  * The first step is undamped.  A step that does not lower the value is tried again shorter and
  * nearer to the gradient; a step that does as well as the quadratic model predicted makes the next
- * one bolder.  One that is worth less than rounding shows is taken as it is.  Convergence is judged by the
- * undamped step alone: a damped one is short anyhow. */
+ * one bolder.  One that is worth less than rounding shows is taken as it is.  Convergence is judged
+ * by the undamped step alone: a damped one is short anyhow. */
 #include "fit/aggregate/levenberg.h"
 
 #include <float.h>

@@ -40,9 +40,10 @@ bool pboost_worse_than_constant(const bag_data *data, const bag_moments *at,
     return !(gain >= -NO_GAIN * bags);
 }
 
-/* ---- Of a fit --------------------------------------------------------------------------------- */
+/* ---- Of a fit -------------------------------------------------------------------------------- */
 
-/* V of a bag whose mean prediction is `mean`: the variance function over the frozen size, and noise. */
+/* V of a bag whose mean prediction is `mean`: the variance function over the frozen size, and
+ * noise. */
 static double variance_at(const aggregate_fit *fit, size_t b, double mean)
 {
     double v = fit->family->variance_at(mean) / fit->size[b];

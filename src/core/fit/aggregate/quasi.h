@@ -2,8 +2,8 @@
  *
  *     V(t) = v(t)/n + c/phi,    n = v(mu)/a
  *
- * with v the variance function of the family and n the size of the bag: its number of rows where they
- * all have the same mean, more where they differ. */
+ * with v the variance function of the family and n the size of the bag: its number of rows where
+ * they all have the same mean, more where they differ. */
 #ifndef PBOOST_QUASI_H
 #define PBOOST_QUASI_H
 
@@ -15,15 +15,15 @@
 double pboost_bag_size(const bag_data *data, const bag_moments *at, const family_info *family,
                        size_t b);
 
-/* Whether the constant model explains the answers better than the one that has these moments, by the
- * quasi-likelihood with its sizes.  Without an intercept the constant model is theta = 0. */
+/* Whether the constant model explains the answers better than the one that has these moments, by
+ * the quasi-likelihood with its sizes.  Without an intercept the constant model is theta = 0. */
 bool pboost_worse_than_constant(const bag_data *data, const bag_moments *at,
                                 const pboost_fit_options *options, double phi);
 
-/* ---- Of a fit, whose sizes are frozen while the minimiser works ------------------------------- */
+/* ---- Of a fit, whose sizes are frozen while the minimiser works ------------------------------ */
 
-/* Minus the log quasi-likelihood of these means by bag.  Its constant is chosen so that it is half the
- * sum of r^2 / V where the sizes were frozen. */
+/* Minus the log quasi-likelihood of these means by bag.  Its constant is chosen so that it is half
+ * the sum of r^2 / V where the sizes were frozen. */
 double pboost_quasi_loss(const aggregate_fit *fit, const double *mean);
 /* What rounding may make of it at the point. */
 double pboost_quasi_rounding(const aggregate_fit *fit);

@@ -5,13 +5,14 @@
  *
  *     |1 + G / lambda|^-1/2  exp(b' (G + lambda)^-1 b / 2 phi)
  *
- * which weighs every direction by what is known of it.  The length of the fitted weights would not do: it
- * is for the most part noise in the directions of which the answers tell least, and a ridge that went by it
- * would be the weaker the more noise there is.
+ * which weighs every direction by what is known of it.  The length of the fitted weights would not
+ * do: it is for the most part noise in the directions of which the answers tell least, and a ridge
+ * that went by it would be the weaker the more noise there is.
  *
- * A ridge that makes this largest shrinks to nothing, or not at all, by chance where little is known;
- * so it is averaged: over ridges that are twice the next, from one that leaves nothing of the weights down
- * to the wide one, alike before anything is seen, each counts by its likelihood. */
+ * A ridge that makes this largest shrinks to nothing, or not at all, by chance where little is
+ * known; so it is averaged: over ridges that are twice the next, from one that leaves nothing of
+ * the weights down to the wide one, alike before anything is seen, each counts by its likelihood.
+ */
 #include "fit/aggregate/ridge_evidence.h"
 
 #include <math.h>
@@ -21,7 +22,8 @@
 #define MOST_RIDGE 1000.0
 #define MOST_RIDGES 32
 
-/* G and b of the weights alone.  The matrix of the fit is G + penalty, and its point solves the equation. */
+/* G and b of the weights alone.  The matrix of the fit is G + penalty, and its point solves the
+ * equation. */
 static void profile(double *g, double *b, const aggregate_fit *fit)
 {
     size_t n = fit->pass.n_parameters, d = fit->pass.cols, first = n - d;
@@ -57,8 +59,9 @@ static double likelihood(pboost_cholesky *c, double *x, const double *g, const d
     return sum;
 }
 
-/* phi for the likelihood: residuals as they were measured.  That of the fit may be raised to its standard
- * error, so that intervals are wide enough; believed, it would hide a part of the signal. */
+/* phi for the likelihood: residuals as they were measured.  That of the fit may be raised to its
+ * standard error, so that intervals are wide enough; believed, it would hide a part of the signal.
+ */
 static double measured_phi(const aggregate_fit *fit)
 {
     double sum = 0.0, count = 0.0;

@@ -4,8 +4,8 @@
 
 #include "fit/aggregate/aggregate.h"
 
-/* The ridge that shrinks an averagely informed weight by the amount the answers support.  The matrix
- * of the fit must be that of the point, and the point its solution. */
+/* The ridge that shrinks an averagely informed weight by the amount the answers support.  The
+ * matrix of the fit must be that of the point, and the point its solution. */
 double pboost_ridge_evidence(const aggregate_fit *fit, double *work);
 
 /* Of `work`, in doubles. */

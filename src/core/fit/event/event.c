@@ -2,8 +2,9 @@
  *
  *     minimise  sum_i loss(target_i, x_i theta + intercept) + (l2/2) |theta|^2
  *
- * The sums come from a pass over the rows, the minimiser is Newton's method.  Parameters are ordered
- * intercept first, so that of an intercept and a constant column it is the column that adds nothing. */
+ * The sums come from a pass over the rows, the minimiser is Newton's method.  Parameters are
+ * ordered intercept first, so that of an intercept and a constant column it is the column that adds
+ * nothing. */
 #include "fit/event/event.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@
 
 #define SLOPE_OF_ZERO 1e-13 /* a relative slope at infinity that rounding may leave of 0 */
 
-/* ---- The objective ---------------------------------------------------------------------------- */
+/* ---- The objective --------------------------------------------------------------------------- */
 
 typedef struct {
     event_problem *problem;
@@ -94,7 +95,7 @@ static bool recedes(void *self, const double *step)
     return d.reach > 0.0 && d.slope <= SLOPE_OF_ZERO;
 }
 
-/* ---- Fitting ---------------------------------------------------------------------------------- */
+/* ---- Fitting --------------------------------------------------------------------------------- */
 
 pboost_status pboost_event_minimise(double *x, pboost_newton_report *report, event_problem *problem,
                                     const row_pass *pass, const row_pass *rough,

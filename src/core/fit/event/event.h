@@ -47,7 +47,7 @@ pboost_status pboost_event_fit_samples(pboost_workspace *work, pboost_coef *coef
                                        pboost_fit_report *report, const pboost_samples *samples,
                                        const pboost_fit_options *options, pboost_error *err);
 
-/* ---- warm_up.c: large tables start from a fit to a part of their samples ---------------------- */
+/* ---- warm_up.c: large tables start from a fit to a part of their samples --------------------- */
 
 /* Memory of the warm-up, over samples that the fit reads with this shift. */
 typedef struct {
@@ -60,7 +60,7 @@ typedef struct {
 void pboost_event_plan_warm_up(event_problem *problem, event_parts *parts);
 void pboost_event_parts_free(event_parts *parts);
 
-/* ---- checks.c --------------------------------------------------------------------------------- */
+/* ---- checks.c -------------------------------------------------------------------------------- */
 
 pboost_status pboost_event_check_options(const pboost_coef *coef, const pboost_fit_options *options,
                                          pboost_error *err);

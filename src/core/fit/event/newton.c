@@ -6,8 +6,9 @@
  * is computed and the method becomes Newton's.
  *
  * A full step that does not lower the value is cut to log(1+D)/D of itself, D being the largest
- * change to a linear predictor: for losses whose third derivative is bounded by the second, as those
- * of all our families are, that step always lowers it but for rounding; halving does the rest.
+ * change to a linear predictor: for losses whose third derivative is bounded by the second, as
+ * those of all our families are, that step always lowers it but for rounding; halving does the
+ * rest.
  *
  * At convergence half the squared decrement is the distance of the value from its minimum up to
  * higher order terms, which is what makes it the right thing to compare with the tolerance.  Two
@@ -102,7 +103,8 @@ static void solver_free(solver *s)
     pboost_release(s->options->work, s->factor.dropped);
 }
 
-/* Evaluates at the point `at` into value and gradient; the Hessian, if wanted, goes to the factor. */
+/* Evaluates at the point `at` into value and gradient; the Hessian, if wanted, goes to the factor.
+ */
 static double evaluate(solver *s, const double *at, double *gradient, bool hessian)
 {
     double value = s->f->evaluate(s->f->self, at, gradient, hessian ? s->factor.l : NULL);
@@ -136,8 +138,8 @@ static bool factorise(solver *s, pboost_newton_report *report)
     return moved;
 }
 
-/* step = -B gradient, where B is the inverse of the factored matrix, updated by the remembered steps
- * (the two-loop recursion). */
+/* step = -B gradient, where B is the inverse of the factored matrix, updated by the remembered
+ * steps (the two-loop recursion). */
 static void find_step(solver *s)
 {
     size_t n = s->n, first = s->stored > MEMORY ? s->stored - MEMORY : 0;

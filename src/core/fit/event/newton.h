@@ -41,10 +41,9 @@ typedef struct {
     size_t first_dropped; /* SIZE_MAX: none */
 } pboost_newton_report;
 
-/* Minimises f from x, in place.  Fails only for lack of memory or when the cancel says so: all else is
- * in the report.  Where it
- * converged, value and gradient are those before a last step within the tolerance, or those expected
- * after one that will be. */
+/* Minimises f from x, in place.  Fails only for lack of memory or when the cancel says so: all else
+ * is in the report.  Where it converged, value and gradient are those before a last step within the
+ * tolerance, or those expected after one that will be. */
 pboost_status pboost_newton(double *x, pboost_newton_report *report, const pboost_objective *f,
                             const pboost_newton_options *options, pboost_error *err);
 

@@ -1,6 +1,7 @@
-/* Large tables are fitted on a 64th and an 8th of the samples first, so that a full pass is spent only
- * where it refines.  With many columns a Gram matrix costs more than several gradients; there the
- * Hessian of an 8th of the samples stands for that of all, and that of a 64th for that of the 8th. */
+/* Large tables are fitted on a 64th and an 8th of the samples first, so that a full pass is spent
+ * only where it refines.  With many columns a Gram matrix costs more than several gradients; there
+ * the Hessian of an 8th of the samples stands for that of all, and that of a 64th for that of the
+ * 8th. */
 #include <math.h>
 
 #include "fit/event/event.h"

@@ -224,9 +224,9 @@ static void the_dispersion_is_found(void **state)
     free_table(&t);
 }
 
-/* The mean variance of the linear predictor over fits to nothing but noise; labels have variance 1.25.
- * That the model is all but constant does not make the weights known: each has at least that
- * variance. */
+/* The mean variance of the linear predictor over fits to nothing but noise; labels have
+ * variance 1.25. That the model is all but constant does not make the weights known: each has at
+ * least that variance. */
 static double mean_spread(size_t d, size_t bag_size, double noise, uint64_t runs,
                           double least_variance)
 {
@@ -247,24 +247,24 @@ static double mean_spread(size_t d, size_t bag_size, double noise, uint64_t runs
     return spread;
 }
 
-/* Bags of 64 mixed rows and noise of variance 30 tell next to nothing.  A ridge that took its measure from
- * the noise would give weights of a hundred times the labels' variance. */
+/* Bags of 64 mixed rows and noise of variance 30 tell next to nothing.  A ridge that took its
+ * measure from the noise would give weights of a hundred times the labels' variance. */
 static void the_ridge_shrinks_where_noise_hides_the_weights(void **state)
 {
     (void)state;
     assert_true(mean_spread(16, 64, 30.0, 60, 4.0) < 3.0);
 }
 
-/* Noise on every label by itself, so much that all answers tell nothing: seen in a fit, it would be a
- * linear predictor of variance 112 where there is one of 1. */
+/* Noise on every label by itself, so much that all answers tell nothing: seen in a fit, it would be
+ * a linear predictor of variance 112 where there is one of 1. */
 static void noise_on_single_labels_does_not_run_away(void **state)
 {
     (void)state;
     assert_true(mean_spread(8, 1, 115200.0, 40, 4.0) < 8.0);
 }
 
-/* Bags in the order of one column tell its weight, and next to nothing of 15 others: in any fit these are
- * noise many times as long.  The ridge goes by what is known. */
+/* Bags in the order of one column tell its weight, and next to nothing of 15 others: in any fit
+ * these are noise many times as long.  The ridge goes by what is known. */
 static void a_weight_that_is_known_is_kept_among_hidden_ones(void **state)
 {
     (void)state;
@@ -288,8 +288,9 @@ static void a_weight_that_is_known_is_kept_among_hidden_ones(void **state)
     assert_true(others < 10.0); /* their noise has a variance of 75 */
 }
 
-/* The dispersion of 32 noisy answers may be anything up to its standard error, and is taken for that where
- * intervals are made; a ridge that took it so would lose a part of a weight of 2.5 standard errors. */
+/* The dispersion of 32 noisy answers may be anything up to its standard error, and is taken for
+ * that where intervals are made; a ridge that took it so would lose a part of a weight of 2.5
+ * standard errors. */
 static void doubt_about_the_dispersion_does_not_shrink(void **state)
 {
     (void)state;
@@ -310,8 +311,8 @@ static void doubt_about_the_dispersion_does_not_shrink(void **state)
     assert_true(weight > 0.6);
 }
 
-/* Counts that no column tells of, in pairs under noise: a prior that is wide whatever the answers show
- * would leave a linear predictor of variance 0.17. */
+/* Counts that no column tells of, in pairs under noise: a prior that is wide whatever the answers
+ * show would leave a linear predictor of variance 0.17. */
 static void the_ridge_of_counts_shrinks_too(void **state)
 {
     (void)state;
@@ -333,8 +334,8 @@ static void the_ridge_of_counts_shrinks_too(void **state)
     assert_true(spread < 0.05);
 }
 
-/* Log odds have a scale of their own, and keep their prior under noise: judged by the answers, logistic
- * models lost up to 2.5 times as much. */
+/* Log odds have a scale of their own, and keep their prior under noise: judged by the answers,
+ * logistic models lost up to 2.5 times as much. */
 static void the_ridge_of_log_odds_is_given(void **state)
 {
     (void)state;
@@ -348,8 +349,8 @@ static void the_ridge_of_log_odds_is_given(void **state)
     free_table(&t);
 }
 
-/* Of labels around ten thousand the residuals have few digits: a step may be worth less than these show, and
- * is then neither refused for ever nor asked for. */
+/* Of labels around ten thousand the residuals have few digits: a step may be worth less than these
+ * show, and is then neither refused for ever nor asked for. */
 static void labels_far_from_zero_converge(void **state)
 {
     (void)state;
@@ -369,7 +370,8 @@ static void labels_far_from_zero_converge(void **state)
 }
 
 /* Nothing to judge a ridge by, and nothing to shrink. */
-/* A tolerance of 0 cannot be met.  A thousandth of a standard error is enough after many refreshes. */
+/* A tolerance of 0 cannot be met.  A thousandth of a standard error is enough after many refreshes.
+ */
 static void a_fit_that_is_near_its_solution_has_converged(void **state)
 {
     (void)state;
@@ -572,7 +574,8 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
         }
 }
 
-/* Inside the range, but by less than its error: the aggregate estimator knows better than to follow. */
+/* Inside the range, but by less than its error: the aggregate estimator knows better than to
+ * follow. */
 static void a_mean_that_noise_drowns_is_not_followed(void **state)
 {
     (void)state;
