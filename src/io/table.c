@@ -348,7 +348,7 @@ pboost_status pboost_table_read(pboost_table **out, const char *path,
 
     *out = NULL;
     TRY(pboost_source_open(&src, path, err));
-    is_file = src.sized;
+    is_file = src.regular;
     st = pboost_table_read_source(out, &src, options, err);
     pboost_source_close(&src);
     if (st == PBOOST_OK && is_file && (*out)->read_again)
