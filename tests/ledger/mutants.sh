@@ -3,12 +3,17 @@
 #
 #     mutants.sh BUILD [NAME]     BUILD is a configured and built release folder; NAME: only mutants
 #                                 whose name contains it
+#     mutants.sh --list           the names and their tests, with a tab between; nothing is built
+#
+# SECURITY.md, "Guards", has the same names by promise; tests/docs/guards.py compares the two.
 #
 # A mutant is one source file with a line changed.  It is compiled as BUILD compiles it and put before
 # the libraries in the link of a test, or of the program that a test of the service runs; that test
 # must fail.
 set -euo pipefail
-build=$(cd "${1:?build folder}" && pwd)
+list=
+build=
+if [ "${1:?build folder or --list}" = --list ]; then list=yes; else build=$(cd "$1" && pwd); fi
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -51,6 +56,10 @@ link_as() {
 # of tests/, or server_NAME for tests/server/test_NAME.py; postgresql:TEST runs on that store.
 mutant() {
     local name=$1 file=$2 test=$3 how=()
+    if [ "$list" ]; then
+        printf '%s\t%s\n' "$name" "$test"
+        return
+    fi
     [[ $name == *$only* ]] || return 0
     OLD=$4 NEW=$5 compile "$file"
     shift 5
@@ -72,8 +81,10 @@ mutant() {
     fi
 }
 
-echo "| guard taken out | test | |"
-echo "|---|---|---|"
+[ "$list" ] || printf '| guard taken out | test | |\n|---|---|---|\n'
+mutant "sensitivity" core/oracle/mechanism.c privacy_epsilon_audit '(grid->upper - grid->lower) * epsilon.den' '((grid->upper - grid->lower) / 2) * epsilon.den'
+mutant "sums that could overflow" core/oracle/mechanism.c unit_oracle_mechanism 'sum > (pboost_u128)SUM_LIMIT' 'false'
+mutant "every bag is judged" ledger/ledger.c ledger_rules 'claim c = {a->q->n_bags, a->n' 'claim c = {1, a->n'
 mutant "bags of at least k" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_BAG_TOO_SMALL, small_bags},' ''
 mutant "a row once in a request" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_DUPLICATE_ROW, repeated_rows},' ''
 mutant "spent rows, as told by the rules" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_ROW_SPENT, spent_rows},' ''
@@ -148,5 +159,5 @@ mutant "kept: the order of the rows" cli/train_checkpoint.c server_learner 'TRY(
 mutant "kept: answers of a fit that is not to be used" cli/cmd_train.c server_learner '!result.usable && !a->force' 'false'
 mutant "kept: the quota is looked at first" cli/train_remote.c server_learner 'rows > left' 'false'
 mutant "the page's policy" server/request.c server_page "default-src 'none'" "default-src 'self'"
-echo "$killed caught, $survivors survived"
+[ "$list" ] || echo "$killed caught, $survivors survived"
 [ "$survivors" -eq 0 ]
