@@ -148,7 +148,7 @@ static profile run(const bench *b, pboost_family family)
     rules.round = family == PBOOST_LOGISTIC;
     simulated.simulated = true;
     fit.family = family;
-    fit.l2 = family == PBOOST_LOGISTIC ? 10 : 0; /* as the paper */
+    fit.l2 = pboost_l2_fixed(family == PBOOST_LOGISTIC ? 10 : 0); /* as the paper */
     fit.intercept = false;
     options.rounds = b->rounds;
     options.threads = 1;

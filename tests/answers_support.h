@@ -35,7 +35,10 @@ static inline pboost_answers make_answers(const test_table *t, size_t size, doub
     return a;
 }
 
-static inline pboost_fit_options options_for(pboost_family family, double l2)
+#define L2_AUTO ((pboost_l2){PBOOST_L2_AUTO, 0.0})
+#define L2_CV ((pboost_l2){PBOOST_L2_CV, 0.0})
+
+static inline pboost_fit_options options_for(pboost_family family, pboost_l2 l2)
 {
     pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
     o.family = family;

@@ -191,17 +191,24 @@ typedef enum pboost_covariance {
     PBOOST_COVARIANCE_SANDWICH /* from the residuals (HC2): right also if the variances are not */
 } pboost_covariance;
 
-/* Instead of a value of l2. */
-#define PBOOST_L2_DEFAULT (-1.0) /* event, interpolated: 1; aggregate: by family, see l2 below */
-#define PBOOST_L2_CV (-2.0)      /* aggregate: by cross-validation over bags */
+typedef enum pboost_l2_mode {
+    PBOOST_L2_AUTO,  /* event, interpolated: 1; aggregate: from the answers (docs/estimators.md) */
+    PBOOST_L2_FIXED, /* the value given */
+    PBOOST_L2_CV     /* aggregate: by cross-validation over bags */
+} pboost_l2_mode;
+
+/* lambda: adds (lambda/2) |theta|^2 to the sum of losses. */
+typedef struct pboost_l2 {
+    pboost_l2_mode mode;
+    double value; /* of PBOOST_L2_FIXED; 0 with the other modes */
+} pboost_l2;
+
+PBOOST_API pboost_l2 pboost_l2_fixed(double value);
 
 typedef struct pboost_fit_options {
     size_t struct_size;
     pboost_family family;
-    /* lambda: adds (lambda/2) |theta|^2 to the sum of losses.  What the aggregate estimator chooses
-     * for itself is on features standardised: dispersion times d/4 (logistic), d/Var(y) (linear) or
-     * d (Poisson), or a multiple of it. */
-    double l2;
+    pboost_l2 l2;
     bool intercept;        /* fit one, unpenalised */
     int threads;           /* 0: one per core */
     size_t max_iterations; /* of Newton's method */
@@ -215,7 +222,7 @@ typedef struct pboost_fit_options {
 
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(pboost_fit_options), PBOOST_LINEAR, PBOOST_L2_DEFAULT, true, 1, 100, 1e-14,         \
+        sizeof(pboost_fit_options), PBOOST_LINEAR, {PBOOST_L2_AUTO, 0.0}, true, 1, 100, 1e-14,     \
             PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL                                    \
     }
 

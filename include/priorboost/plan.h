@@ -44,7 +44,7 @@ typedef struct pboost_plan_options {
     const pboost_rational *epsilon; /* further values to forecast for; den == 0: no noise */
     size_t n_epsilon;
     bool intercept;
-    double l2; /* as in pboost_fit_options, for the aggregate estimator */
+    pboost_l2 l2; /* as in pboost_fit_options, for the aggregate estimator */
     pboost_assumptions assumed;
     size_t max_rows; /* forecasts are made on so many rows and scaled */
     bool brief;      /* only ways of asking that are ever recommended: faster */
@@ -57,7 +57,7 @@ typedef struct pboost_plan_options {
 #define PBOOST_PLAN_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pboost_plan_options), PBOOST_LINEAR, PBOOST_RULES_INIT, NULL, 0, true,              \
-            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0, NULL,          \
+            {PBOOST_L2_AUTO, 0.0}, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0, NULL,      \
         {                                                                                          \
             0, 0, false, false, false, PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, PBOOST_EQUAL        \
         }                                                                                          \

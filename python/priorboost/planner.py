@@ -210,7 +210,7 @@ def plan(
 
 
 def plan_options(
-    family: int, rules: _library.Rules, intercept: bool, l2: float, seed: int, threads: int
+    family: int, rules: _library.Rules, intercept: bool, l2: _library.L2, seed: int, threads: int
 ) -> _library.PlanOptions:
     """Return the planner's options with its defaults."""
     options = _library.PlanOptions(_SIZE, family, rules, intercept=intercept)

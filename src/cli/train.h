@@ -24,7 +24,7 @@ typedef struct train_arguments {
     bool no_labels; /* the label column, if any, is not read: a plan needs none */
     const char *algorithm, *estimator, *bags, *schedule;
     size_t min_bag, bag_size, rounds;
-    double l2; /* or one of PBOOST_L2_... */
+    pboost_l2 l2;
     double rho;
     bool has_rho;
     const char *covariance;

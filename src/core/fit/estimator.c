@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/options.h"
+#include "data/fit_options.h"
 #include "data/matrix.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/constant.h"
@@ -65,8 +66,7 @@ static pboost_status fit_chosen(pboost_coef *coef, pboost_fit_report *report, do
     pboost_status st = PBOOST_OK;
     pboost_fit_options o = *t->options;
     fit_task chosen = *t;
-    if (o.l2 == PBOOST_L2_CV)
-        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
+    TRY(pboost_fit_options_check(&o, err)); /* before another estimator stands in o */
     TRY(pboost_estimator_choose(&o.estimator, t, err));
     chosen.options = &o;
     TRY(pboost_estimator_fit(coef, report, covariance, &chosen, err));

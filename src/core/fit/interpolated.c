@@ -153,7 +153,7 @@ static pboost_status init(interpolated_fit *fit, const bag_data *data,
     *fit = (interpolated_fit){.data = data,
                               .options = options,
                               .family = pboost_family_info(options->family),
-                              .l2 = options->l2 >= 0.0 ? options->l2 : DEFAULT_L2};
+                              .l2 = pboost_l2_or(options->l2, DEFAULT_L2)};
     NEED(fit->target = pboost_alloc(n, sizeof *fit->target), err);
     NEED(fit->weight = pboost_alloc(rows->n_bags, sizeof *fit->weight), err);
     NEED(fit->residual = pboost_alloc(rows->n_bags, sizeof *fit->residual), err);
@@ -222,8 +222,6 @@ pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *repo
     if (weight != NULL)
         FAIL(err, PBOOST_INVALID,
              "the interpolated estimator takes no weights: a bag's answer is a plain mean");
-    if (options->l2 == PBOOST_L2_CV)
-        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
     if (first_bag > answers->n_bags)
         FAIL(err, PBOOST_INVALID, "the first bag is %zu of %zu", first_bag, answers->n_bags);
     TRY(pboost_bag_data_check(coef, &data, answers, options, err));

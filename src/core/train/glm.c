@@ -40,8 +40,6 @@ static pboost_status check_options(const pboost_fit_options *o, bool weighted, p
     TRY(pboost_bag_answers_check(&bag, o, err));
     if ((unsigned)o->estimator > PBOOST_ESTIMATOR_CV)
         FAIL(err, PBOOST_INVALID, "estimator %d is unknown", (int)o->estimator);
-    if (o->l2 == PBOOST_L2_CV && o->estimator != PBOOST_AGGREGATE)
-        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
     if (weighted && o->estimator == PBOOST_INTERPOLATED)
         FAIL(err, PBOOST_INVALID,
              "the interpolated estimator takes no weights: a bag's answer is a plain mean");

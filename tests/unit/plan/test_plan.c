@@ -465,7 +465,7 @@ static void test_price_of_a_judged_ridge(void **state)
     assert_ok(pboost_plan_make(&judged, &t.matrix, NULL, &o, &err), err);
     double spread = judged.constant + 1.0,
            v = (1.0 + pboost_rules_noise_variance(&o.rules, 1)) / (double)n;
-    o.l2 = FEATURES / spread;
+    o.l2 = pboost_l2_fixed(FEATURES / spread);
     assert_ok(pboost_plan_make(&given, &t.matrix, NULL, &o, &err), err);
     assert_int_equal(judged.point[0].bag_size, 1);
     double price = 2.0 * v * v / (v + spread / FEATURES);
@@ -800,10 +800,10 @@ static void test_refusals(void **state)
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_BAD_DATA, err,
                  "no loss can be forecast");
     o.assumed.model_error = NAN;
-    o.l2 = NAN;
+    o.l2 = pboost_l2_fixed(NAN);
     assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_INVALID, err,
                  "l2 is nan");
-    o.l2 = PBOOST_L2_DEFAULT;
+    o.l2 = (pboost_l2){PBOOST_L2_AUTO, 0.0};
     double *offset = calloc(64, sizeof *offset);
     offset[63] = -INFINITY;
     assert_fails(pboost_plan_make(&plan, &t.matrix, offset, &o, &err), PBOOST_BAD_DATA, err,

@@ -273,7 +273,7 @@ static void nothing_is_spent_on_what_cannot_be_fitted(void **state)
     t->fit.tolerance = NAN;
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "tolerance is nan");
     t->fit = good;
-    t->fit.l2 = PBOOST_L2_CV;
+    t->fit.l2.mode = PBOOST_L2_CV;
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "l2 by cross-validation");
     t->fit = good;
     t->fit.family = (pboost_family)9;
@@ -330,12 +330,12 @@ static void fits_can_be_stopped(void **state)
     (void)state;
     const struct {
         pboost_estimator estimator;
-        double l2;
+        pboost_l2 l2;
         size_t least_looks;
-    } fits[] = {{PBOOST_EVENT, 1.0, 3},
-                {PBOOST_AGGREGATE, PBOOST_L2_DEFAULT, 3},
-                {PBOOST_AGGREGATE, PBOOST_L2_CV, 100},
-                {PBOOST_INTERPOLATED, 1.0, 3}};
+    } fits[] = {{PBOOST_EVENT, {PBOOST_L2_FIXED, 1.0}, 3},
+                {PBOOST_AGGREGATE, {PBOOST_L2_AUTO, 0.0}, 3},
+                {PBOOST_AGGREGATE, {PBOOST_L2_CV, 0.0}, 100},
+                {PBOOST_INTERPOLATED, {PBOOST_L2_FIXED, 1.0}, 3}};
     pboost_error err;
 
     for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {

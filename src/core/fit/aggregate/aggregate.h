@@ -2,6 +2,7 @@
 #ifndef PBOOST_AGGREGATE_H
 #define PBOOST_AGGREGATE_H
 
+#include "data/fit_options.h"
 #include "fit/aggregate/levenberg.h"
 #include "passes/bag_pass.h"
 #include "passes/standard_units.h"
@@ -32,6 +33,7 @@ typedef struct {
     double spread, wide_spread; /* of eta as the ridge takes it, and what it may be */
     size_t spread_refreshes;    /* under noise */
     double *evidence_work;      /* for ridge_evidence.c, under noise; else NULL */
+    bool unpenalised;           /* l2 was given, as 0 */
     bool noisy;                 /* some answers are */
     bool floored;               /* phi is its own standard error: noise masks it */
     double start_mean;          /* of the constant model */
