@@ -155,7 +155,7 @@ static profile run(const bench *b, pboost_family family)
     options.on_round = keep_model;
     options.user = &w;
     must(pboost_memory_oracle_create(&holder, b->y, b->rows, &rules, &simulated, &err), &err);
-    must(pboost_glm_create(&w.glm, &x, NULL, NULL, &fit, &err), &err);
+    must(pboost_glm_create(&w.glm, &(pboost_features){.x = x}, &fit, &err), &err);
     w.learner = pboost_glm_learner(w.glm);
     w.oracle = pboost_memory_oracle_interface(holder);
     pboost_learner learner = {.self = &w, .score = timed_score, .fit = timed_fit};

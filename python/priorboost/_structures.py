@@ -58,6 +58,12 @@ class Matrix(Structure):
     ]
 
 
+class Features(Structure):
+    """``pboost_features``."""
+
+    _fields_ = [("x", Matrix), ("weight", c_void_p), ("offset", c_void_p)]
+
+
 class Samples(Structure):
     """``pboost_samples``."""
 

@@ -117,8 +117,8 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
     o.max_rows = a->sample;
     o.seed = a->train.seed;
     o.threads = a->train.threads;
-    pboost_matrix x = pboost_matrix_f64(data.x, data.rows, data.cols);
-    TRY(pboost_plan_make(&made, &x, data.offset, &o, err));
+    pboost_features features = train_features(&data);
+    TRY(pboost_plan_make(&made, &features, &o, err));
     if (a->train.out != NULL)
         TRY(plan_write(a->train.out, &made, err));
     print_warnings(cli, &made);

@@ -40,8 +40,8 @@ static void fitting_bags_may_run_out_of_memory(void **state)
             pboost_coef coef;
             assert_ok(pboost_coef_init(&coef, COLS, &err), err);
             inject_allocation(n);
-            pboost_status st = pboost_answers_fit(&coef, NULL, covariance, &matrix, NULL, NULL,
-                                                  &answers, 0, &o, &err);
+            pboost_status st =
+                pboost_answers_fit(&coef, NULL, covariance, PLAIN(matrix), &answers, 0, &o, &err);
             inject_nothing();
             if (injected()) {
                 assert_int_equal(st, PBOOST_NO_MEMORY);

@@ -205,13 +205,12 @@ static void start(double *x, interpolated_fit *fit, const pboost_coef *coef)
 }
 
 pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *report,
-                                      const pboost_matrix *x, const double *weight,
-                                      const double *offset, const pboost_answers *answers,
-                                      size_t first_bag, const pboost_fit_options *options,
-                                      pboost_error *err)
+                                      const pboost_features *features,
+                                      const pboost_answers *answers, size_t first_bag,
+                                      const pboost_fit_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bag_data data = pboost_bag_data(x, NULL, offset, answers, first_bag);
+    bag_data data = pboost_bag_data(features, answers, first_bag);
     interpolated_fit fit = {0};
     levenberg lm = {0};
     levenberg_report last = {0};
@@ -219,7 +218,7 @@ pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *repo
 
     if (report != NULL)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
-    if (weight != NULL)
+    if (features->weight != NULL)
         FAIL(err, PBOOST_INVALID,
              "the interpolated estimator takes no weights: a bag's answer is a plain mean");
     if (first_bag > answers->n_bags)

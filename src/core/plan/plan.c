@@ -604,18 +604,19 @@ static size_t bag_sizes(size_t *size, size_t n, size_t cols, const pboost_plan_o
     return count;
 }
 
-pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const double *offset,
+pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features,
                                const pboost_plan_options *given, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t size[MAX_SIZES];
     manner manners[N_MANNERS];
     pboost_plan_options own = PBOOST_PLAN_OPTIONS_INIT, *options = &own;
-    planner p = {.options = options, .x = x, .offset = offset, .n = x->rows};
+    const pboost_matrix *x = &features->x;
+    planner p = {.options = options, .x = x, .offset = features->offset, .n = x->rows};
 
     *out = (pboost_plan){.rows = x->rows, .n_columns = x->cols};
     TRY(OPTIONS_READ(&own, given, PBOOST_PLAN_OPTIONS_INIT, err));
-    TRY(check(x, offset, options, err));
+    TRY(check(x, p.offset, options, err));
     out->sample_rows = options->max_rows > 0 && options->max_rows < p.n ? options->max_rows : p.n;
     TRY(pboost_bags_random(&p.order, p.n, p.n, options->seed, err));
     TRY(assume(&p, out, err));

@@ -159,8 +159,7 @@ static void compare(table *t, const pboost_fit_options *o)
     assert_ok(pboost_answers_append(&answers, &bags, t->answer, t->noise, &err), err);
     for (size_t j = 0; j < COLS; j++)
         theta[j] = theta2[j] = j == 3 ? 0.0 : 0.1; /* a start of some use */
-    assert_ok(pboost_aggregate_fit(&a, &one, covariance, &x, NULL, NULL, &answers, 0, o, &err),
-              err);
+    assert_ok(pboost_aggregate_fit(&a, &one, covariance, PLAIN(x), &answers, 0, o, &err), err);
     assert_ok(
         pboost_bag_parts_fit(&b, &two, other, &parts, BAGS, t->start, t->answer, t->noise, o, &err),
         err);

@@ -152,17 +152,17 @@ static void the_bag_deviance_is_the_dispersion_of_the_truth(void **state)
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     double good = 0.0, worse = 0.0;
     pboost_error err = {0};
-    assert_int_equal(pboost_bag_deviance(&good, PBOOST_LINEAR, &t.matrix, NULL, NULL, &a, 0,
-                                         a.n_bags, &f.coef, 1, &err),
+    assert_int_equal(pboost_bag_deviance(&good, PBOOST_LINEAR, &(pboost_features){.x = t.matrix},
+                                         &a, 0, a.n_bags, &f.coef, 1, &err),
                      PBOOST_OK);
     f.coef.theta[0] += 0.3;
-    assert_int_equal(pboost_bag_deviance(&worse, PBOOST_LINEAR, &t.matrix, NULL, NULL, &a, 100,
-                                         a.n_bags, &f.coef, 1, &err),
+    assert_int_equal(pboost_bag_deviance(&worse, PBOOST_LINEAR, &(pboost_features){.x = t.matrix},
+                                         &a, 100, a.n_bags, &f.coef, 1, &err),
                      PBOOST_OK);
     assert_near(good, 0.25, 0.03);
     assert_true(worse > 0.6);
-    assert_int_equal(pboost_bag_deviance(&good, PBOOST_LINEAR, &t.matrix, NULL, NULL, &a, 0,
-                                         a.n_bags + 1, &f.coef, 1, &err),
+    assert_int_equal(pboost_bag_deviance(&good, PBOOST_LINEAR, &(pboost_features){.x = t.matrix},
+                                         &a, 0, a.n_bags + 1, &f.coef, 1, &err),
                      PBOOST_INVALID);
     fitted_free(&f);
     pboost_answers_free(&a);
@@ -222,7 +222,8 @@ static void a_learner_pools_all_rounds(void **state)
     pboost_answers a = make_answers(&t, 8, 0.0, true, 1);
     pboost_glm *glm;
     pboost_error err = {0};
-    assert_int_equal(pboost_glm_create(&glm, &t.matrix, NULL, NULL, &o, &err), PBOOST_OK);
+    assert_int_equal(pboost_glm_create(&glm, &(pboost_features){.x = t.matrix}, &o, &err),
+                     PBOOST_OK);
     pboost_learner learner = pboost_glm_learner(glm);
     assert_int_equal(learner.fit(learner.self, &a, a.n_bags - 50, &err), PBOOST_OK);
     assert_int_equal(pboost_glm_report(glm)->bags, a.n_bags);

@@ -160,14 +160,13 @@ done:
 }
 
 pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
-                                   const pboost_matrix *x, const double *weight,
-                                   const double *offset, const pboost_answers *answers,
+                                   const pboost_features *features, const pboost_answers *answers,
                                    size_t first_bag, const pboost_fit_options *options,
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_report ignored = {0};
-    bag_data data = pboost_bag_data(x, weight, offset, answers, first_bag);
+    bag_data data = pboost_bag_data(features, answers, first_bag);
     aggregate_fit fit = {0};
 
     report = report != NULL ? report : &ignored;

@@ -7,7 +7,8 @@ static pboost_fit_report judge(const test_table *t, const double *offset, const 
                                const pboost_coef *coef, const pboost_fit_options *o)
 {
     pboost_fit_report report = {.converged = true};
-    fit_task task = {.x = &t->matrix, .offset = offset, .answers = a, .options = o};
+    pboost_features features = {.x = t->matrix, .offset = offset};
+    fit_task task = {.features = &features, .answers = a, .options = o};
     assert_int_equal(pboost_fit_judge(&report, &task, coef, NULL), PBOOST_OK);
     return report;
 }
