@@ -180,8 +180,7 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     remote.cancel = options.cancel;
     TRY(pboost_bag_answers_check(&data, &options, err));
     TRY(pboost_event_check_options(coef, &options, err));
-    if (options.l2 == PBOOST_L2_DEFAULT)
-        options.l2 = EVENT_L2;
+    problem.l2 = pboost_l2_or(options.l2, EVENT_L2);
     problem.family = pboost_family_info(options.family);
     problem.n_parameters = coef->n + options.intercept;
     NEED(bags.weight = rows = pboost_alloc(n_bags, sizeof *rows), err);
