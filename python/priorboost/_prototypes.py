@@ -32,7 +32,6 @@ from ._structures import (
     Rational,
     Risk,
     Rules,
-    Run,
     Samples,
     Simulation,
     TrainerOptions,
@@ -94,10 +93,10 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "strategy_parse": (None, _PARSE),
     "rounds_default": (c_size_t, [c_size_t, c_size_t, c_size_t]),
     "id_key": (c_uint64, [c_char_p]),
-    "run_open": (
+    "run_create": (
         None,
         [
-            POINTER(Run),
+            _HANDLE,
             POINTER(Features),
             POINTER(Oracle),
             POINTER(FitOptions),
@@ -105,8 +104,11 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             _E,
         ],
     ),
-    "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
-    "run_close": (c_void_p, [POINTER(Run)]),
+    "run_free": (c_void_p, [c_void_p]),
+    "run_rounds": (None, [c_void_p, c_size_t, _E]),
+    "run_coef": (POINTER(Coef), [c_void_p]),
+    "run_trainer": (c_void_p, [c_void_p]),
+    "run_outcome": (c_void_p, [POINTER(Outcome), c_void_p]),
     "simulate": (
         None,
         [POINTER(Outcome), POINTER(Features), c_void_p, POINTER(Simulation), _E],

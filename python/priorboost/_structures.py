@@ -264,21 +264,6 @@ class TrainerOptions(Structure):
     ]
 
 
-class Run(Structure):
-    """``pboost_run``."""
-
-    _fields_ = [
-        ("glm", c_void_p),
-        ("trainer", c_void_p),
-        ("rounds", c_size_t),
-        ("path", c_void_p),
-        ("coef", POINTER(Coef)),
-        ("history", c_void_p),
-        ("report", c_void_p),
-        ("covariance", c_void_p),
-    ]
-
-
 class Outcome(Structure):
     """``pboost_outcome``."""
 

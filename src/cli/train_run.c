@@ -84,16 +84,14 @@ static pboost_status note_round(train_result *result, const pboost_run *run, siz
                                 const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const pboost_answers *answers = pboost_trainer_answers(run->trainer);
-    size_t d = data->cols;
-    pboost_coef before = {.n = d};
+    const pboost_answers *answers = pboost_trainer_answers(pboost_run_trainer(run));
+    const pboost_coef *coef = pboost_run_coef(run);
+    pboost_coef before = {0};
 
-    if (t > 0) {
-        before.theta = run->path + (t - 1) * (d + 1);
-        before.intercept = before.theta[d];
-    }
-    TRY(measure_round(result, t, data, answers, run->coef, t > 0 ? &before : NULL, err));
-    TRY(keep_coef(&result->path[t], run->coef, data, err));
+    if (t > 0)
+        before = pboost_run_coef_after(run, t);
+    TRY(measure_round(result, t, data, answers, coef, t > 0 ? &before : NULL, err));
+    TRY(keep_coef(&result->path[t], coef, data, err));
 done:
     return st;
 }
@@ -174,18 +172,17 @@ static void take_plan_warnings(train_result *result)
 
 static void take_outcome(train_result *result, const pboost_run *run, const train_data *data)
 {
-    size_t n = data->cols + 1;
+    const pboost_trainer *trainer = pboost_run_trainer(run);
+    pboost_outcome out = {
+        .report = &result->fit, .history = result->history, .covariance = result->covariance};
 
-    result->rounds = pboost_trainer_rounds_done(run->trainer);
-    result->rows_spent = pboost_trainer_answers(run->trainer)->n_rows;
-    memcpy(result->history, run->history, result->rounds * sizeof *result->history);
-    result->fit = *run->report;
+    pboost_run_outcome(&out, run);
+    result->rounds = pboost_trainer_rounds_done(trainer);
+    result->rows_spent = pboost_trainer_answers(trainer)->n_rows;
     take_chosen(result);
-    take_warnings(result, data, run->coef);
-    if (result->covariance == NULL)
-        return;
-    memcpy(result->covariance, run->covariance, n * n * sizeof(double));
-    train_data_unscale_covariance(result->covariance, data);
+    take_warnings(result, data, pboost_run_coef(run));
+    if (result->covariance != NULL)
+        train_data_unscale_covariance(result->covariance, data);
 }
 
 /* ---- The two ways to a model ----------------------------------------------------------------- */
@@ -202,30 +199,32 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
     static const pboost_cancel INTERRUPTS = {should_stop, NULL};
     pboost_status st = PBOOST_OK;
     pboost_features features = train_features(data);
-    pboost_run run = {0};
+    pboost_run *run = NULL;
+    size_t rounds = result->options.rounds;
 
     cli_interrupted();                                 /* listen from now on */
     result->fit_options.estimator = result->estimator; /* a plan may have chosen it */
     result->fit_options.cancel = result->options.cancel = &INTERRUPTS;
     result->options.family = a->family;
     result->rules = oracle->interface.rules;
-    TRY(pboost_run_open(&run, &features, &oracle->interface, &result->fit_options, &result->options,
-                        err));
+    TRY(pboost_run_create(&run, &features, &oracle->interface, &result->fit_options,
+                          &result->options, err));
     TRY(result_reserve(result, data->cols, err));
-    for (size_t t = 0; t < run.rounds; t++) {
+    for (size_t t = 0; t < rounds; t++) {
         if (oracle->remote != NULL)
-            TRY(train_remote_recall(oracle->remote, run.trainer, err));
-        TRY(pboost_run_rounds(&run, 1, err));
-        TRY(note_round(result, &run, t, data, err));
-        cli_progress(cli, "training", t + 1, run.rounds);
-        if (t == 0 && a->automatic && run.rounds > 1)
-            TRY(train_auto_revise(result, run.trainer, a, data, run.coef, err));
+            TRY(train_remote_recall(oracle->remote, pboost_run_trainer(run), err));
+        TRY(pboost_run_rounds(run, 1, err));
+        TRY(note_round(result, run, t, data, err));
+        cli_progress(cli, "training", t + 1, rounds);
+        if (t == 0 && a->automatic && rounds > 1)
+            TRY(train_auto_revise(result, pboost_run_trainer(run), a, data, pboost_run_coef(run),
+                                  err));
     }
-    take_outcome(result, &run, data);
+    take_outcome(result, run, data);
     if (a->automatic)
         take_plan_warnings(result);
 done:
-    pboost_run_close(&run);
+    pboost_run_free(run);
     return st;
 }
 

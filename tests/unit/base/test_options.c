@@ -103,11 +103,11 @@ static pboost_status open_run(const void *fit, const void *trainer, pboost_error
 {
     pboost_rules rules = PBOOST_RULES_INIT;
     pboost_memory_oracle *labels;
-    pboost_run run;
+    pboost_run *run;
     assert_ok(pboost_memory_oracle_create(&labels, y, ROWS, &rules, NULL, err), *err);
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
-    pboost_status st = pboost_run_open(&run, PLAIN(x), &oracle, fit, trainer, err);
-    pboost_run_close(&run);
+    pboost_status st = pboost_run_create(&run, PLAIN(x), &oracle, fit, trainer, err);
+    pboost_run_free(run);
     pboost_memory_oracle_free(labels);
     return st;
 }

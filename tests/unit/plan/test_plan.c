@@ -617,7 +617,7 @@ static void test_choice_after_a_fit_that_overflows(void **state)
     pboost_memory_oracle_options held = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
     held.simulated = held.clamp = true;
     pboost_memory_oracle *labels;
-    pboost_run run;
+    pboost_run *run;
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     fit.family = options.family = PBOOST_POISSON;
@@ -629,18 +629,21 @@ static void test_choice_after_a_fit_that_overflows(void **state)
     options.bag_size = choice.bag_size;
     assert_ok(pboost_memory_oracle_create(&labels, t.y, t.n, &o.rules, &held, &err), err);
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
-    assert_ok(pboost_run_open(&run, PLAIN(t.matrix), &oracle, &fit, &options, &err), err);
-    assert_ok(pboost_run_rounds(&run, 1, &err), err);
+    assert_ok(pboost_run_create(&run, PLAIN(t.matrix), &oracle, &fit, &options, &err), err);
+    assert_ok(pboost_run_rounds(run, 1, &err), err);
     double theta[4] = {300.0, -300.0, 300.0, 300.0};
     pboost_coef far = {4, theta, 0.0};
     size_t planned = choice.planned_bag_size;
-    assert_ok(pboost_choice_revise(&choice, run.trainer, PLAIN(t.matrix), &far, &o, &err), err);
+    assert_ok(
+        pboost_choice_revise(&choice, pboost_run_trainer(run), PLAIN(t.matrix), &far, &o, &err),
+        err);
     assert_true(isnan(choice.learnt.dispersion));
     assert_true(choice.plan.default_coef);
     assert_int_equal(choice.bag_size, planned);
-    assert_ok(pboost_run_rounds(&run, 1, &err), err);
-    assert_int_equal(run.history[1].bags, run.history[1].rows / planned);
-    pboost_run_close(&run);
+    assert_ok(pboost_run_rounds(run, 1, &err), err);
+    assert_int_equal(pboost_trainer_history(pboost_run_trainer(run))[1].bags,
+                     pboost_trainer_history(pboost_run_trainer(run))[1].rows / planned);
+    pboost_run_free(run);
     pboost_memory_oracle_free(labels);
     pboost_choice_free(&choice);
     free_table(&t);
