@@ -413,17 +413,10 @@ PBOOST_API size_t pboost_memory_oracle_rows_spent(const pboost_memory_oracle *or
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* The append-only log of bags asked and answers received.  Bags are numbered across rounds: round t
- * holds bags round_start[t] .. round_start[t+1], bag b the rows row[start[b] .. start[b+1]). */
-typedef struct pboost_answers {
-    size_t n_rounds, n_bags, n_rows;
-    size_t *round_start, *start, *row;
-    double *mean;           /* by bag: what the oracle said */
-    double *noise_variance; /* by bag: c_B of the mechanism */
-    size_t round_capacity, bag_capacity, row_capacity;
-    bool rounded; /* some answers are means rounded to 0 or 1 */
-} pboost_answers;
+/* The append-only log of bags asked and answers received.  Bags are numbered across rounds. */
+typedef struct pboost_answers pboost_answers;
 
+PBOOST_API pboost_status pboost_answers_create(pboost_answers **out, pboost_error *err);
 PBOOST_API void pboost_answers_free(pboost_answers *answers);
 
 /* Asks the oracle about the bags as the next round and appends its answers.  After a failure the
@@ -437,6 +430,17 @@ PBOOST_API pboost_status pboost_answers_ask(pboost_answers *answers, const pboos
 PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *bags,
                                                const double *mean, const double *noise_variance,
                                                pboost_error *err);
+
+/* What is in the log, borrowed until the next round is added; bags are not to be freed. */
+PBOOST_API pboost_bags pboost_answers_bags(const pboost_answers *answers);
+PBOOST_API size_t pboost_answers_rounds(const pboost_answers *answers);
+/* The first bag of a round (from 0); of the round after the last: the number of bags. */
+PBOOST_API size_t pboost_answers_round_start(const pboost_answers *answers, size_t round);
+/* By bag, `width` numbers each: what the oracle said, and the variance of the noise in it.  The
+ * width is 1 until answers can be vectors. */
+PBOOST_API const double *pboost_answers_mean(const pboost_answers *answers);
+PBOOST_API const double *pboost_answers_noise_variance(const pboost_answers *answers);
+PBOOST_API size_t pboost_answers_width(const pboost_answers *answers);
 
 /* ---- Fitting answers ------------------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@ from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint6
 from typing import Any
 
 from ._structures import (
-    Answers,
     BagParts,
     BagPoint,
     Bags,
@@ -115,11 +114,11 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "warnings": (c_size_t, [POINTER(FitWarning), POINTER(Fitted)]),
     "fit_usable": (c_bool, [POINTER(Fitted)]),
-    "answers_append": (
-        None,
-        [POINTER(Answers), POINTER(Bags), c_void_p, c_void_p, _E],
-    ),
-    "answers_free": (c_void_p, [POINTER(Answers)]),
+    "answers_create": (None, [_HANDLE, _E]),
+    "answers_free": (c_void_p, [c_void_p]),
+    "answers_append": (None, [c_void_p, POINTER(Bags), c_void_p, c_void_p, _E]),
+    "answers_bags": (Bags, [c_void_p]),
+    "answers_mean": (c_void_p, [c_void_p]),
     "answers_fit": (
         None,
         [
@@ -127,7 +126,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             POINTER(FitReport),
             c_void_p,
             POINTER(Features),
-            POINTER(Answers),
+            c_void_p,
             c_size_t,
             POINTER(FitOptions),
             _E,

@@ -342,7 +342,7 @@ def train_glm(
         return run.result()
 
 
-def fit_given(table: Table, answers: _library.Answers, fit: _library.FitOptions) -> GLMResult:
+def fit_given(table: Table, answers: ctypes.c_void_p, fit: _library.FitOptions) -> GLMResult:
     """Fit answers that are there already: no oracle, no rounds."""
     n_rows, d = table.X.shape
     result = GLMResult(n_rows, 1, d + 1, fit.estimator)
@@ -361,7 +361,8 @@ def fit_given(table: Table, answers: _library.Answers, fit: _library.FitOptions)
             fit,
         )
     result.path[0, d] = coef.intercept
-    result.history[0] = 1, 1, answers.n_rows, answers.n_bags, np.nan, np.nan
+    bags = lib.answers_bags(answers)
+    result.history[0] = 1, 1, bags.n_rows, bags.n_bags, np.nan, np.nan
     return result
 
 

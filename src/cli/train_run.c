@@ -17,16 +17,17 @@ static pboost_status measure_bags(train_bags *out, const train_data *data,
 {
     pboost_status st = PBOOST_OK;
     pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
-    size_t begin = answers->start[first], n = answers->start[end] - begin;
-    pboost_samples samples = {.x = &x, .row = answers->row + begin, .n = n, .offset = data->offset};
+    pboost_bags bags = pboost_answers_bags(answers);
+    size_t begin = bags.start[first], n = bags.start[end] - begin;
+    pboost_samples samples = {.x = &x, .row = bags.row + begin, .n = n, .offset = data->offset};
     double *mean = NULL, squares = 0.0;
 
     *out = (train_bags){.smallest = SIZE_MAX};
     NEED(mean = pboost_alloc(n, sizeof *mean), err);
     TRY(pboost_predict(mean, fit->family, &samples, coef, fit->threads, err));
     for (size_t b = first; b < end; b++) {
-        size_t size = answers->start[b + 1] - answers->start[b];
-        const double *of_bag = mean + (answers->start[b] - begin);
+        size_t size = bags.start[b + 1] - bags.start[b];
+        const double *of_bag = mean + (bags.start[b] - begin);
         double centre = 0.0;
         out->smallest = size < out->smallest ? size : out->smallest;
         out->largest = size > out->largest ? size : out->largest;
@@ -50,12 +51,13 @@ static pboost_status measure_round(train_result *result, size_t t, const train_d
     pboost_status st = PBOOST_OK;
     pboost_features features = train_features(data);
     const pboost_fit_options *fit = &result->fit_options;
-    size_t first = answers->round_start[t], end = answers->round_start[t + 1];
+    size_t first = pboost_answers_round_start(answers, t);
+    size_t end = pboost_answers_round_start(answers, t + 1);
 
     TRY(measure_bags(&result->bags_asked[t], data, fit, answers, first, end, coef, err));
     result->bag_deviance[t] = result->bag_deviance_ahead[t] = NAN;
     features.weight = NULL; /* answers are plain means */
-    if (answers->rounded)
+    if (result->rules.round)
         return PBOOST_OK;
     TRY(pboost_bag_deviance(&result->bag_deviance[t], fit->family, &features, answers, first, end,
                             coef, fit->threads, err));
@@ -178,7 +180,7 @@ static void take_outcome(train_result *result, const pboost_run *run, const trai
 
     pboost_run_outcome(&out, run);
     result->rounds = pboost_trainer_rounds_done(trainer);
-    result->rows_spent = pboost_trainer_answers(trainer)->n_rows;
+    result->rows_spent = pboost_answers_bags(pboost_trainer_answers(trainer)).n_rows;
     take_chosen(result);
     take_warnings(result, data, pboost_run_coef(run));
     if (result->covariance != NULL)
@@ -237,11 +239,11 @@ pboost_status train_run_given(train_result *result, const train_data *data, pboo
     result->options.rounds = 1;
     TRY(result_reserve(result, data->cols, err));
     TRY(pboost_coef_init(&coef, data->cols, err));
-    TRY(pboost_answers_fit(&coef, &result->fit, result->covariance, &features, &data->given, 0,
+    TRY(pboost_answers_fit(&coef, &result->fit, result->covariance, &features, data->given, 0,
                            &result->fit_options, err));
     take_chosen(result);
     take_warnings(result, data, &coef);
-    TRY(measure_round(result, 0, data, &data->given, &coef, NULL, err));
+    TRY(measure_round(result, 0, data, data->given, &coef, NULL, err));
     TRY(keep_coef(&result->path[0], &coef, data, err));
     if (result->covariance != NULL)
         train_data_unscale_covariance(result->covariance, data);
@@ -251,7 +253,7 @@ pboost_status train_run_given(train_result *result, const train_data *data, pboo
     result->history[0] = (pboost_round){.round = 1,
                                         .rounds = 1,
                                         .rows = data->rows,
-                                        .bags = data->given.n_bags,
+                                        .bags = pboost_answers_bags(data->given).n_bags,
                                         .within = NAN,
                                         .test_loss = NAN};
 done:

@@ -102,8 +102,8 @@ static pboost_status run_fold(double *misfit, const fit_task *task, const unsign
     }
 done:
     pboost_coef_free(&coef);
-    pboost_answers_free(&rest);
-    pboost_answers_free(&held);
+    pboost_answers_clear(&rest);
+    pboost_answers_clear(&held);
     return st;
 }
 

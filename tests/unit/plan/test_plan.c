@@ -135,7 +135,7 @@ static double realised(pboost_family family, const pboost_plan_options *o,
             err);
         sum += excess_of(family, &test, &coef) / runs;
         pboost_coef_free(&coef);
-        pboost_answers_free(&answers);
+        pboost_answers_clear(&answers);
         pboost_bags_free(&bags);
         pboost_memory_oracle_free(labels);
         free_table(&t);
@@ -295,7 +295,7 @@ static void test_learning(void **state)
                   err);
         assert_true(assumed.dispersion > 0.8 && assumed.dispersion < 1.25);
         assert_close(assumed.model_error, wrong * 0.25, 0.03);
-        pboost_answers_free(&answers);
+        pboost_answers_clear(&answers);
         answers = (pboost_answers){0};
     }
     free(mean);
@@ -600,7 +600,7 @@ static void test_learning_refuses(void **state)
     fit.estimator = PBOOST_INTERPOLATED;
     assert_fails(pboost_interpolated_fit(&coef, NULL, PLAIN(m), &log, 17, &fit, &err),
                  PBOOST_INVALID, err, "the first bag is 17 of 16");
-    pboost_answers_free(&log);
+    pboost_answers_clear(&log);
 }
 
 /* A pilot's fit that predicts means that overflow teaches nothing: the first plan stays. */
