@@ -385,7 +385,6 @@ pboost_status repro_series_run(repro_series *series, const repro_settings *setti
     NEED(target = pboost_alloc(r.setup->rows, sizeof *target), err);
     TRY(train(coef, &r, target, err));
     TRY(measure(series, coef, n_coef, &r, err));
-    series->done = true;
 done:
     for (size_t i = 0; coef != NULL && i < n_coef; i++)
         pboost_coef_free(&coef[i]);

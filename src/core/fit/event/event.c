@@ -202,13 +202,32 @@ done:
     return st;
 }
 
+pboost_status pboost_event_begin(event_problem *p, pboost_fit_options *options,
+                                 const pboost_coef *coef, const pboost_samples *targets,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_event_check_options(coef, options, err));
+    p->l2 = pboost_l2_or(options->l2, EVENT_L2);
+    p->options = options;
+    p->family = pboost_family_info(options->family);
+    p->cols = coef->n;
+    p->n_parameters = coef->n + options->intercept;
+    p->at_zero = pboost_event_value_at_zero(targets, options->family);
+    if (options->intercept && p->family->curved)
+        TRY(pboost_event_check_intercept(targets, p->family, err));
+done:
+    return st;
+}
+
 pboost_status pboost_event_fit_samples(pboost_workspace *work, pboost_coef *coef,
                                        pboost_fit_report *report, const pboost_samples *samples,
                                        const pboost_fit_options *given, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
-    event_problem problem = {.options = &options, .cols = coef->n, .work = work};
+    event_problem problem = {.work = work};
     event_parts parts = {.samples = samples};
     pass_plan plan = {0};
     double *shift = NULL;
@@ -217,18 +236,12 @@ pboost_status pboost_event_fit_samples(pboost_workspace *work, pboost_coef *coef
     if (report != NULL)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     TRY(OPTIONS_READ(&options, given, PBOOST_FIT_OPTIONS_INIT, err));
-    TRY(pboost_event_check_options(coef, &options, err));
     TRY(pboost_samples_check(samples, true, err));
     if (coef->n != samples->x->cols)
         FAIL(err, PBOOST_INVALID, "there are %zu coefficients for %zu columns", coef->n,
              samples->x->cols);
     TRY(pboost_samples_check_weights(samples, err));
-    problem.l2 = pboost_l2_or(options.l2, EVENT_L2);
-    problem.family = pboost_family_info(options.family);
-    problem.n_parameters = coef->n + options.intercept;
-    problem.at_zero = pboost_event_value_at_zero(samples, options.family);
-    if (options.intercept && problem.family->curved)
-        TRY(pboost_event_check_intercept(samples, problem.family, err));
+    TRY(pboost_event_begin(&problem, &options, coef, samples, err));
     NEED(shift = pboost_acquire(work, coef->n, sizeof *shift), err);
     shifted = options.intercept && pboost_pass_shift(shift, samples);
     parts.shift = shifted ? shift : NULL;

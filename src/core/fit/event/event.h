@@ -35,6 +35,12 @@ typedef struct {
     bool may_recede;         /* notice that there is no finite minimiser */
 } event_goal;
 
+/* Checks the options, which get their own l2, and sets all of the problem that depends on them and
+ * on the targets; what is left are the passes and memory. */
+pboost_status pboost_event_begin(event_problem *problem, pboost_fit_options *options,
+                                 const pboost_coef *coef, const pboost_samples *targets,
+                                 pboost_error *err);
+
 /* Minimises the sum of losses over `pass`, from x and in place. */
 pboost_status pboost_event_minimise(double *x, pboost_newton_report *report, event_problem *problem,
                                     const row_pass *pass, const row_pass *rough,
