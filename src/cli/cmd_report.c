@@ -11,7 +11,7 @@ static const cli_usage USAGE = {
     .synopsis = "RUN... --out FILE",
     .text = "Compares runs in one self-contained page: loss by round, bags, weights with their\n"
             "intervals, what was spent, and what the plan had forecast.  A RUN is a model file\n"
-            "that train wrote; of other model files the page shows what they contain.",
+            "that train wrote; for other model files the page shows only what they contain.",
     .operand = "RUN..."};
 
 /* Two runs of one name are told apart by their number. */
@@ -41,7 +41,7 @@ static pboost_status write_runs(FILE *out, const char *path, const run_record *r
     TRY(run_chart_make(&chart, runs, n, err));
     if (chart.panel.n_series == 0)
         FAIL(err, PBOOST_BAD_DATA,
-             "no run with bags of at least 2 rows tells a test loss; train with --test");
+             "no run with bags of at least 2 rows has a test loss; train with --test");
     for (size_t i = 1; i < n; i++)
         if (runs[i].model.family != runs[0].model.family)
             FAIL(err, PBOOST_BAD_DATA, "the losses of %s and %s cannot be compared",

@@ -104,6 +104,22 @@ void train_data_unscale_covariance(double *c, const train_data *data)
         }
 }
 
+/* The oracle would refuse such a label too, but knows no file and no line. */
+static pboost_status check_bounds(const double *label, const pboost_table *table,
+                                  const train_arguments *a, pboost_error *err)
+{
+    if (!a->has_bounds || a->clamp)
+        return PBOOST_OK;
+    for (size_t i = 0; i < pboost_table_rows(table); i++)
+        if (label[i] < a->bounds.lower || label[i] > a->bounds.upper)
+            return pboost_fail(err, PBOOST_BAD_DATA,
+                               "%s:%zu: label '%s' is %.17g; it must be within --bounds %g,%g, or "
+                               "be moved to the nearest bound (--clamp)",
+                               a->data, pboost_table_line(table, i), a->label, label[i],
+                               a->bounds.lower, a->bounds.upper);
+    return PBOOST_OK;
+}
+
 static pboost_status load_training(train_data *out, const train_arguments *a,
                                    const pboost_model *prior, pboost_error *err)
 {
@@ -130,8 +146,10 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
     TRY(train_rows_load_units(out, table, a, err));
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
-    else if (!a->no_labels && a->oracle == NULL)
+    else if (!a->no_labels && a->oracle == NULL) {
         TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
+        TRY(check_bounds(out->label, table, a, err));
+    }
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
     TRY(learn_encoding(out, table, a, err));

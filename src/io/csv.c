@@ -211,7 +211,7 @@ static pboost_status next_record(reader *r, size_t *used, pboost_error *err)
              r->line + r->breaks, r->n_cells + 1);
     if (state == RECORD_AFTER_QUOTE)
         FAIL(err, PBOOST_BAD_DATA,
-             "%s:%zu: cell %zu goes on after its closing quote; a quote inside quotes is doubled",
+             "%s:%zu: cell %zu has text after its closing quote; write a quote inside quotes twice",
              s->name, r->line + r->breaks, r->n_cells + 1);
 done:
     return st;

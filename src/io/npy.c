@@ -418,12 +418,13 @@ static pboost_status check_size(reader *r, size_t rows, size_t cols, pboost_erro
     size_t bytes, present;
 
     if (rows == 0 || cols == 0)
-        FAIL(err, PBOOST_BAD_DATA, "%s is an array of %zu rows and %zu columns; it must have some",
-             s->name, rows, cols);
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s is an array of %zu rows and %zu columns; it must have at least 1 of each", s->name,
+             rows, cols);
     if (__builtin_mul_overflow(rows, r->records ? 1 : cols, &bytes) ||
         __builtin_mul_overflow(bytes, r->item_size, &bytes))
-        FAIL(err, PBOOST_BAD_DATA, "%s claims to be %zu by %zu, which no file can hold", s->name,
-             rows, cols);
+        FAIL(err, PBOOST_BAD_DATA, "%s: its header says %zu by %zu, more than a file can hold",
+             s->name, rows, cols);
     if (!s->sized)
         TRY(pboost_source_need(s, bytes, err));
     present = s->sized ? s->size : s->end - s->begin;

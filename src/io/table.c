@@ -380,8 +380,8 @@ pboost_status pboost_table_numbers(const double **out, const pboost_table *table
         TRY(refuse_text(table, c, err));
     if (c->offender != SIZE_MAX && c->offender_text)
         FAIL(err, PBOOST_BAD_DATA,
-             "%s: column '%s' is '%s', but the column began with numbers; correct the cell, or "
-             "read the column as text",
+             "%s: column '%s' is '%s', but the cells above are numbers; correct the cell, or read "
+             "the column as text (--categorical)",
              pboost_place(table, c->offender).text, name.text, c->offender_cell.text);
     if (c->offender != SIZE_MAX)
         FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is '%s'; it must be a finite number",

@@ -92,7 +92,7 @@ static void claim_slot(auditing *a, int64_t entry, uint32_t slot, bool answered)
         return;
     }
     if (a->claimed[slot] != 0 && answered)
-        found(a, "a row was answered for twice, by entries %u and %lld", a->claimed[slot] - 1,
+        found(a, "a label was used in two answers, by entries %u and %lld", a->claimed[slot] - 1,
               (long long)entry);
     if (a->claimed[slot] == 0) {
         a->claimed[slot] = (uint32_t)entry + 1;
@@ -149,7 +149,7 @@ static void audit_answer(auditing *a, const store_value *value)
     if (!parts_agree(value) || rows != (uint64_t)value[ROWS].number ||
         bags != (uint64_t)value[BAGS].number || value[SLOTS].length % 4 != 0 ||
         value[RELEASED].length % RELEASED_BYTES != 0) {
-        found(a, "the answer of entry %lld is not the one that the chain knows", (long long)entry);
+        found(a, "the answer of entry %lld differs from the one in the chain", (long long)entry);
         return;
     }
     a->out->answers++;
@@ -178,14 +178,14 @@ static void audit_forget(auditing *a, const store_value *value)
 
     if (value[DATA].length != sizeof(digest) ||
         !hashes_to("priorboost slots 1", &value[SLOTS], value[DATA].data)) {
-        found(a, "the erasure of entry %lld is not the one that the chain knows", (long long)entry);
+        found(a, "the erasure of entry %lld differs from the one in the chain", (long long)entry);
         return;
     }
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
         uint32_t slot = (uint32_t)number_at((const char *)value[SLOTS].data + 4 * i, 4);
         claim_slot(a, entry, slot, false);
         if (slot < a->labels->n && a->labels->label[slot] != NO_LABEL)
-            found(a, "a label that entry %lld erased is there", (long long)entry);
+            found(a, "a label that entry %lld erased is still in the store", (long long)entry);
     }
 }
 
@@ -194,7 +194,7 @@ static pboost_status audit_import(auditing *a, const store_value *value, pboost_
     pboost_status st = PBOOST_OK;
 
     if (value[DATA].length != 8 + sizeof(digest)) {
-        found(a, "the import of entry %lld makes no sense", (long long)value[NUMBER].number);
+        found(a, "the import of entry %lld is not valid", (long long)value[NUMBER].number);
         return PBOOST_OK;
     }
     if (a->n_imports == a->import_capacity) {
@@ -231,9 +231,9 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
         found(a, "entry %lld of the chain is missing", (long long)link.number);
     else if (value[HASH].length != sizeof(digest) || value[SEAL].length != sizeof(digest) ||
              memcmp(value[HASH].data, link.hash.byte, sizeof(digest)) != 0)
-        found(a, "entry %lld was changed: its hash is another", (long long)number);
+        found(a, "entry %lld was changed: its hash differs", (long long)number);
     else if (memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0)
-        found(a, "the reply of entry %lld was changed: its seal is another", (long long)number);
+        found(a, "the reply of entry %lld was changed: its seal differs", (long long)number);
     link.number = number; /* go on as the store does, to count what is wrong beyond */
     if (value[HASH].length == sizeof(digest))
         memcpy(link.hash.byte, value[HASH].data, sizeof(digest));
@@ -318,8 +318,8 @@ static pboost_status audit_token(void *user, const store_value *value, size_t n,
     (void)n, (void)err;
 
     if (value[1].number != value[2].number)
-        found(a, "token %.60s has had %lld rows, not %lld", (const char *)value[0].data,
-              (long long)value[2].number, (long long)value[1].number);
+        found(a, "the answers of token %.60s have %lld rows, but the store says %lld",
+              (const char *)value[0].data, (long long)value[2].number, (long long)value[1].number);
     return PBOOST_OK;
 }
 

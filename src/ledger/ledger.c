@@ -122,7 +122,7 @@ static pboost_status take_answer(void *user, const store_value *value, size_t n,
     (void)n;
 
     if (value[0].length != sizeof answer->hash.byte)
-        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: an answer makes no sense");
+        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: an answer is not valid");
     memcpy(answer->hash.byte, value[0].data, sizeof answer->hash.byte);
     NEED(answer->reply->body = pboost_alloc(value[2].length, 1), err);
     if (value[2].length > 0)
@@ -290,7 +290,7 @@ static pboost_status render_plain(void *user, unsigned char **body, size_t *leng
         put_number(*body + 8 * b, bits, 8);
     }
     if (!pboost_digest_read(&head, answer->head))
-        FAIL(err, PBOOST_INTERNAL, "the head of the chain is no hash");
+        FAIL(err, PBOOST_INTERNAL, "the head of the chain is not a hash");
     memcpy(*body + 8 * answer->n_bags, head.byte, sizeof head.byte);
 done:
     return st;

@@ -25,7 +25,7 @@ static pboost_status take_token(pboost_token *out, const store_value *value, pbo
                           .scoped = value[7].kind == VALUE_TEXT,
                           .revoked = value[8].number != 0};
     if (value[1].length > PBOOST_ID_MAX || value[7].length > PBOOST_ID_MAX)
-        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: a token makes no sense");
+        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: a token is not valid");
     memcpy(out->name, value[1].data, value[1].length);
     if (out->scoped)
         memcpy(out->scope, value[7].data, value[7].length);
@@ -141,7 +141,7 @@ pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger 
     TRY(RUN(s, "SELECT count(*) FROM ledger_token WHERE name = $1", pboost_store_number, &taken,
             err, value_text(options->name)));
     if (taken > 0)
-        FAIL(err, PBOOST_INVALID, "there is a token '%s' already; names are used once",
+        FAIL(err, PBOOST_INVALID, "a token '%s' exists already; a name cannot be used again",
              options->name);
     TRY(draw_secret(secret, err));
     digest hash = hash_secret(secret);
@@ -179,7 +179,7 @@ pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboos
     TRY(RUN(s, "SELECT count(*) FROM ledger_token WHERE name = $1 AND revoked = 0",
             pboost_store_number, &found, err, value_text(name)));
     if (found == 0)
-        FAIL(err, PBOOST_INVALID, "there is no token '%s', or it is revoked already", name);
+        FAIL(err, PBOOST_INVALID, "token '%s' does not exist, or is revoked already", name);
     TRY(RUN(s, "UPDATE ledger_token SET revoked = 1 WHERE name = $1", NULL, NULL, err,
             value_text(name)));
     pboost_record_text(&data, name);

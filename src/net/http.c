@@ -229,19 +229,22 @@ static pboost_status set_address(http_client *c, const char *url, pboost_error *
 
     if (strncmp(url, "unix:", 5) == 0) {
         if (curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, url + 5) != CURLE_OK)
-            FAIL(err, PBOOST_INVALID, "'%s' is no path of a socket", url);
+            FAIL(err, PBOOST_INVALID,
+                 "the oracle's address is '%s', which is not the path of a socket", url);
         NEED(c->base = strdup("http://oracle"), err);
         c->is_unix = true;
         return PBOOST_OK;
     }
     bool is_http = strncasecmp(url, "http://", 7) == 0;
     if (!is_http && strncasecmp(url, "https://", 8) != 0)
-        FAIL(err, PBOOST_INVALID, "'%s' must be https://HOST[:PORT] or unix:PATH", url);
+        FAIL(err, PBOOST_INVALID,
+             "the oracle's address is '%s'; it must be https://HOST[:PORT] or unix:PATH", url);
     if (strlen(url) > 1024 || strpbrk(url, "@ \r\n") != NULL)
-        FAIL(err, PBOOST_INVALID, "'%.60s' is no address of an oracle", url);
+        FAIL(err, PBOOST_INVALID, "'%.60s' is not the address of an oracle", url);
     if (is_http && !is_loopback(url + 7))
         FAIL(err, PBOOST_INVALID,
-             "'%s' would send the token in the clear; use https, or http on 127.0.0.1 only", url);
+             "'%s' would send the token without encryption; use https, or http on 127.0.0.1 only",
+             url);
     NEED(c->base = strdup(url), err);
     while (c->base[strlen(c->base) - 1] == '/')
         c->base[strlen(c->base) - 1] = '\0';

@@ -367,7 +367,7 @@ pboost_status pboost_remote_rows_left(uint64_t *out, pboost_remote *r, pboost_er
 
     TRY(pboost_http_send(&reply, r->http, "/v1/status", NULL, NULL, 0, 1 << 20, err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "to tell how many rows are left", err));
+        TRY(tell_problem(&reply, "to say how many rows are left", err));
     status = json_loadb((const char *)reply.body, reply.length, 0, NULL);
     json_t *left = json_object_get(json_object_get(status, "token"), "rows_left");
     if (!json_is_null(left) && (!json_is_integer(left) || json_integer_value(left) < 0))
@@ -388,7 +388,7 @@ static pboost_status read_rules(pboost_remote *r, pboost_error *err)
 
     TRY(pboost_http_send(&reply, r->http, "/v1/config", NULL, NULL, 0, 1 << 16, err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "to tell its rules", err));
+        TRY(tell_problem(&reply, "to send its rules", err));
     TRY(pboost_wire_read_config(&r->config, reply.body, reply.length, err));
 done:
     pboost_http_reply_free(&reply);

@@ -114,8 +114,8 @@ static pboost_status write_spent(FILE *out, const run_record *runs, size_t n, pb
                                                                            : "the same process");
     }
     page_paragraph(out,
-                   "Every row is answered for once, so a label's epsilon is spent once however "
-                   "many rounds there are: it is not multiplied by them.");
+                   "Each label is used in one answer only, so its epsilon is spent once: it is not "
+                   "multiplied by the number of rounds.");
     page_table(out, NULL, COLUMNS, N, g.cell, n);
 done:
     grid_free(&g);
@@ -179,10 +179,10 @@ static pboost_status write_plans(FILE *out, const run_record *runs, size_t n, pb
                        "the bags are given.");
         goto done;
     }
-    page_paragraph(out,
-                   "The excess is the test loss above that of the best model of this form. It is "
-                   "forecast from the features alone. What came of it can be seen where a run with "
-                   "more labels is on this page too: the loss above the best run here.");
+    page_paragraph(
+        out, "The excess is the test loss above that of the best model of this form. It is "
+             "forecast from the features alone. To compare it with the result, add a run with "
+             "more labels to this page: the loss above the best run here is shown.");
     page_table(out, NULL, COLUMNS, N, g.cell, rows);
     for (size_t i = 0; i < n; i++) {
         char text[512];

@@ -183,7 +183,7 @@ static bool matches(const view *v, experiment_penalty penalty)
         gap = fmax(gap, here);
         if (here <= MATCH)
             continue;
-        fputs(apart++ > 0 ? ", ε=" : "they part at ε=", v->out);
+        fputs(apart++ > 0 ? ", ε=" : "they differ at ε=", v->out);
         print_epsilon(v->out, v->r->x[i]);
         fprintf(v->out, ": %.4g / %.4g", boost->mean[i], shot->mean[i]);
     }
@@ -234,7 +234,7 @@ page_verdict claim_bag_size_grows(const view *v)
     fprintf(v->out, "; %s.",
             strictly         ? "it never falls"
             : but_for_chance ? "where it falls, the two losses are within two standard errors"
-                             : "it falls by more than two standard errors explain");
+                             : "it falls by more than two standard errors");
     bool grows = repro_best_bag(v->results, v->id, last) > repro_best_bag(v->results, v->id, 0);
     return view_combine(strictly && grows, but_for_chance && grows);
 }

@@ -76,7 +76,7 @@ static pboost_status write_evidence(FILE *out, const repro_claims *claims, exper
         cells[n * N + 2].text = c->measured;
         n++;
     }
-    page_table(out, "What the verdicts rest on", COLUMNS, N, cells, n);
+    page_table(out, "The criteria of the verdicts", COLUMNS, N, cells, n);
 done:
     free(cells);
     return st;
@@ -141,8 +141,9 @@ static pboost_status write_experiment(FILE *out, const repro_findings *f, experi
 {
     static const char *const TEXTS[N_EXPERIMENTS] = {
         [EXPERIMENT_LINEAR] =
-            "y = xᵀθ* + noise. Each round asks about a fresh slice, in bags that the last round's "
-            "model makes alike; OneShot asks once, about random bags of all rows.",
+            "y = xᵀθ* + noise. Each round asks about a fresh slice, in bags of rows with "
+            "similar predictions by the last round's model; OneShot asks once, about random bags "
+            "of all rows.",
         [EXPERIMENT_LOGISTIC] =
             "The same rows, with labels round(sigmoid(xᵀθ* + noise)); the oracle rounds the mean "
             "of every bag to 0 or 1. The table also has the other reading of the penalty: λ for a "
@@ -277,7 +278,7 @@ pboost_status repro_write_page(FILE *out, const repro_findings *f, pboost_error 
     const repro_settings *settings = &f->results->settings;
 
     page_begin(out, "PriorBoost, reproduced",
-               "The experiments of the paper, run anew, and what came of its claims");
+               "The experiments of the paper, repeated, with a verdict on each claim");
     write_facts(out, f->results);
     write_contents(out, settings);
     page_section(out, "claims", "Claims");

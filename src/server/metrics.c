@@ -188,7 +188,8 @@ pboost_status pboost_metrics_print(unsigned char **body, size_t *length, service
                          "priorboost_build_info{version=\"%s\",store=\"%s\"} 1\n",
                          pboost_version(), ledger->store);
     print_one(&b, "ledger_rows", "gauge", "Rows ever imported.", ledger->rows);
-    print_one(&b, "ledger_rows_spent", "gauge", "Rows answered for or forgotten.", ledger->spent);
+    print_one(&b, "ledger_rows_spent", "gauge", "Rows whose label was used or erased.",
+              ledger->spent);
     print_one(&b, "ledger_rows_forgotten", "gauge", "Rows erased on request.", ledger->forgotten);
     print_one(&b, "ledger_answers", "gauge", "Questions ever answered.", ledger->answers);
     print_one(&b, "ledger_bags", "gauge", "Bags ever answered.", ledger->bags);

@@ -112,11 +112,11 @@ static void check_header(request *r, const char *method, const char *url)
     r->route = pboost_route_find(&tail, r->allow, sizeof r->allow, method, url);
     if (r->route == NULL && r->allow[0] == '\0') {
         pboost_problem_reply(r, 404, "not-found", "There is nothing at this address",
-                             "/v1/openapi.json describes what there is.");
+                             "/v1/openapi.json lists the addresses.");
         return;
     }
     if (r->route == NULL) {
-        pboost_problem_reply(r, 405, "method-not-allowed", "This address has another method",
+        pboost_problem_reply(r, 405, "method-not-allowed", "This address does not take this method",
                              r->allow);
         return;
     }
@@ -128,7 +128,7 @@ static void check_header(request *r, const char *method, const char *url)
         memcpy(r->tail, tail, strlen(tail) + 1);
     if (!read_type(r)) {
         pboost_problem_reply(r, 415, "unsupported-media-type",
-                             "The body has a type that is not read here", r->route->content_types);
+                             "The type of the body is not supported here", r->route->content_types);
         return;
     }
     if (announced_length(r) > r->service->options.max_body)

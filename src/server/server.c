@@ -67,16 +67,16 @@ static pboost_status check_options(const pboost_server_options *o, pboost_error 
     bool has_tls = o->tls_cert != NULL && o->tls_key != NULL;
 
     if ((o->tls_cert != NULL) != (o->tls_key != NULL))
-        return pboost_fail(err, PBOOST_INVALID, "--tls-cert and --tls-key go together");
+        return pboost_fail(err, PBOOST_INVALID, "--tls-cert and --tls-key must be given together");
     if (has_tls && (is_unix || o->insecure_http))
         return pboost_fail(err, PBOOST_INVALID,
-                           "--tls-cert goes neither with unix: nor with "
-                           "--insecure-http");
+                           "--tls-cert cannot be used with unix: or --insecure-http");
     if (!has_tls && !is_unix && !o->insecure_http)
-        return pboost_fail(err, PBOOST_INVALID,
-                           "--listen %s needs --tls-cert and --tls-key; without TLS there are "
-                           "unix:PATH and, on loopback, --insecure-http",
-                           o->listen);
+        return pboost_fail(
+            err, PBOOST_INVALID,
+            "--listen %s needs --tls-cert and --tls-key; without TLS use unix:PATH or, on "
+            "a loopback address, --insecure-http",
+            o->listen);
     return PBOOST_OK;
 }
 
@@ -113,10 +113,11 @@ static pboost_status start_daemon(service *s, int fd, pboost_error *err)
         pboost_on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, pboost_on_connection, s,
         MHD_OPTION_ARRAY, s->cert != NULL ? tls : none, MHD_OPTION_END);
     if (s->daemon == NULL)
-        return pboost_fail(err, PBOOST_INVALID,
-                           s->cert != NULL
-                               ? "the service does not start; do certificate and key fit?"
-                               : "the service does not start");
+        return pboost_fail(
+            err, PBOOST_INVALID,
+            s->cert != NULL
+                ? "the service does not start; check that certificate and key belong together"
+                : "the service does not start");
     return PBOOST_OK;
 }
 
@@ -187,9 +188,10 @@ done:
     if (s->daemon != NULL)
         MHD_stop_daemon(s->daemon);
     if (atomic_load(&s->broken))
-        st = pboost_fail(err, PBOOST_OUTPUT,
-                         "the store may not have kept what it was told to keep; start again from "
-                         "what the disk holds");
+        st =
+            pboost_fail(err, PBOOST_OUTPUT,
+                        "a write to the store failed or is uncertain; start the service again, and "
+                        "it continues from what is on the disk");
     pboost_log_event(st == PBOOST_OK ? "info" : "error", "stopped", "%s",
                      st == PBOOST_OK ? "all requests are done" : err->message);
     return st;

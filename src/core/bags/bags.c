@@ -169,8 +169,8 @@ static pboost_status check_rows(const pboost_bags *bags, size_t table_rows, unsi
             FAIL(err, PBOOST_INVALID, "the bags name row %zu, but there are only %zu rows", r,
                  table_rows);
         if (seen[r / 8] >> r % 8 & 1)
-            FAIL(err, PBOOST_REFUSED, "row %zu is in the bags twice; a row may be asked about once",
-                 r);
+            FAIL(err, PBOOST_REFUSED,
+                 "row %zu is in the bags twice; each label can be used in one answer only", r);
         seen[r / 8] |= (unsigned char)(1u << r % 8);
     }
 done:

@@ -179,7 +179,8 @@ static pboost_status find_near(node_cut *p, tree_bench b, pboost_error *err)
         p->high = INFINITY;
     }
     if (!(below < p->left && p->left <= below + count)) /* only what is no number is nowhere */
-        FAIL(err, PBOOST_BAD_DATA, "the features overflow where bags are made; scale them down");
+        FAIL(err, PBOOST_BAD_DATA,
+             "the features are too large to make bags from: products overflow; scale them down");
     NEED(near = pboost_alloc(2 * count, sizeof *near), err);
     NEED(order = pboost_alloc(count, sizeof *order), err);
     for (size_t c = 0; c < chunks; c++)

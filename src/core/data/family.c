@@ -123,7 +123,8 @@ const family_info *pboost_family_info(pboost_family family)
 pboost_status pboost_family_check(pboost_family family, pboost_error *err)
 {
     if (pboost_family_info(family) == NULL)
-        return pboost_fail(err, PBOOST_INVALID, "%d is no family; see pboost_family", (int)family);
+        return pboost_fail(err, PBOOST_INVALID, "%d is not a family; see pboost_family",
+                           (int)family);
     return PBOOST_OK;
 }
 

@@ -129,8 +129,8 @@ static void tell_of_spread(telling *t, const pboost_fitted *fit)
         return;
     if (family == PBOOST_POISSON)
         tell(t, PBOOST_WARNING_SEPARABLE,
-             "the linear predictor has standard deviation %.3g: counts do not differ so much, the "
-             "fit diverged; do not trust its numbers",
+             "the linear predictor has standard deviation %.3g, more than counts have: the fit "
+             "diverged; do not trust its numbers",
              sd);
     else
         tell(t, PBOOST_WARNING_SEPARABLE,

@@ -45,7 +45,7 @@ static pboost_status check_labels(const pboost_memory_oracle *o, const double *l
                  row, label[row]);
         if (label[row] < lower || label[row] > upper)
             FAIL(err, PBOOST_BAD_DATA,
-                 "the label of row %zu is %g; it must lie in the bounds [%g, %g], or be clamped",
+                 "the label of row %zu is %g; it must be within the bounds [%g, %g], or be clamped",
                  row, label[row], lower, upper);
     }
 done:
@@ -131,8 +131,8 @@ static pboost_status check_question(const pboost_memory_oracle *o, const pboost_
         for (size_t i = bags->start[b]; i < bags->start[b + 1]; i++)
             if (is_spent(o, bags->row[i]))
                 FAIL(err, PBOOST_REFUSED,
-                     "row %zu in bag %zu is spent; a row is answered for only once", bags->row[i],
-                     b);
+                     "row %zu in bag %zu is spent; each label can be used in one answer only",
+                     bags->row[i], b);
 done:
     return st;
 }

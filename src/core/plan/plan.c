@@ -440,13 +440,13 @@ static void explain(pboost_plan *plan, const planner *p)
     bool chosen = fixed->rounds > 0 || fixed->bag_size > 0 || fixed->has_bags;
     if (best->bag_size > k && fixed->bag_size == 0)
         snprintf(plan->reason, sizeof plan->reason,
-                 "the noise outweighs what larger bags lose: bags of %zu are forecast an excess "
-                 "loss of %.3g, bags of %zu one of %.3g",
+                 "larger bags reduce the noise by more than they lose: bags of %zu have a forecast "
+                 "excess loss of %.3g, bags of %zu one of %.3g",
                  best->bag_size, best->excess, k, smallest->excess);
     else
         snprintf(plan->reason, sizeof plan->reason,
-                 "%s bags of %zu are forecast an excess loss of %.3g, %.2g times that with all "
-                 "labels; nothing else%s is clearly better",
+                 "%s bags of %zu have a forecast excess loss of %.3g, %.2g times that of all "
+                 "labels; no other way of asking%s is clearly better",
                  pboost_strategy_name(best->bags), best->bag_size, best->excess,
                  times(best->excess, plan->all_labels), chosen ? " that the options allow" : "");
     size_t used = strlen(plan->reason);
@@ -482,7 +482,7 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
     plan->best = recommend(plan, p->options->rules.epsilon);
     if (plan->best == SIZE_MAX || !isfinite(plan->all_labels) || !isfinite(plan->constant))
         FAIL(err, PBOOST_BAD_DATA,
-             "no loss can be forecast: the numbers overflow with the model that the plan rests on "
+             "no loss can be forecast: the numbers overflow with the model that the plan assumes "
              "(mean %g, dispersion %g); give another prior, or rescale the columns",
              pop->mean, pop->phi);
     const pboost_plan_point *best = &plan->point[plan->best];
@@ -561,7 +561,7 @@ static pboost_status check(const pboost_matrix *x, const double *offset,
             FAIL(err, PBOOST_BAD_DATA, "the offset of row %zu is %g; it must be finite", i,
                  offset[i]);
     if (fixed->has_estimator && fixed->estimator == PBOOST_EVENT)
-        FAIL(err, PBOOST_INVALID, "a plan is not for the event estimator");
+        FAIL(err, PBOOST_INVALID, "a plan cannot be made for the event estimator");
     if (fixed->bag_size > 0 && fixed->bag_size < o->rules.min_bag)
         FAIL(err, PBOOST_REFUSED,
              "bag_size is %zu, but the oracle answers no bag of fewer than %zu rows",
@@ -582,8 +582,8 @@ static pboost_status score_rows(planner *p, pboost_error *err)
     for (size_t i = 0; i < p->n; i++)
         if (!isfinite(p->score[i]))
             FAIL(err, PBOOST_BAD_DATA,
-                 "the model that the plan rests on predicts a mean of %g for row %zu; give another "
-                 "prior, or limit far values of the columns (winsorize)",
+                 "the model that the plan assumes predicts a mean of %g for row %zu; give another "
+                 "prior, or limit extreme values of the columns (winsorize)",
                  p->score[i], p->order.row[i]);
 done:
     return st;

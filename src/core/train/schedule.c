@@ -82,7 +82,7 @@ pboost_status pboost_schedule_check(pboost_schedule schedule, size_t rows, size_
         return pboost_fail(err, PBOOST_INVALID, "a slice of 0 rows; it must have at least 1");
     if (rows < least_rows)
         return pboost_fail(err, PBOOST_BAD_DATA,
-                           "the bags are to have at least %zu rows, but the table has %zu rows",
+                           "bags must have at least %zu rows, but the table has %zu rows",
                            least_rows, rows);
     if (rounds > rows || smallest_slice(schedule, rows, rounds) < least_rows)
         return pboost_fail(err, PBOOST_BAD_DATA,
