@@ -10,7 +10,7 @@ export SOURCE_DATE_EPOCH=1700000000
 
 # The version stands in one place; the changelog's newest entry is about it.
 version=$(sed -n 's/^project(priorboost VERSION \([0-9.]*\).*/\1/p' "$SOURCE/CMakeLists.txt")
-grep -m 1 '^## ' "$SOURCE/CHANGELOG.md" | grep -q "^## $version\b" || fail "CHANGELOG.md is not about $version"
+grep '^## ' "$SOURCE/CHANGELOG.md" | grep -v -m 1 Unreleased | grep -q "^## $version\b" || fail "CHANGELOG.md is not about $version"
 
 cpack --config "$BUILD/CPackConfig.cmake" -B "$work/packages" >log 2>&1 || { cat log; exit 1; }
 cd packages
