@@ -1,4 +1,4 @@
-/* priorboost evaluate: how well a model predicts labels that one has. */
+/* priorboost evaluate: how well a model predicts the labels of a table. */
 #include <math.h>
 #include <stdio.h>
 

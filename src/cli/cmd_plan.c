@@ -19,9 +19,9 @@ typedef struct {
     size_t sample;
 } plan_arguments;
 
-/* ---- Beliefs and settings -------------------------------------------------------------------- */
+/* ---- Assumptions and settings ---------------------------------------------------------------- */
 
-/* The prior's weights, where its columns are those of the table. */
+/* The prior's weights; its columns must be those of the table. */
 static pboost_status prior_coef(pboost_coef *out, const char *path, const train_data *data,
                                 pboost_error *err)
 {

@@ -1,4 +1,4 @@
-/* priorboost report: runs of train beside each other. */
+/* priorboost report: a page that compares runs of train. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const cli_usage USAGE = {
             "that train wrote; for other model files the page shows only what they contain.",
     .operand = "RUN..."};
 
-/* Two runs of one name are told apart by their number. */
+/* Two runs with the same name get a number. */
 static void tell_apart(run_record *runs, size_t n)
 {
     bool shared[MAX_RUNS] = {false};
@@ -29,7 +29,7 @@ static void tell_apart(run_record *runs, size_t n)
     }
 }
 
-/* The page, or where the name says so the one chart. */
+/* The page, or the chart alone if the name ends in .svg. */
 static pboost_status write_runs(FILE *out, const char *path, const run_record *runs, size_t n,
                                 pboost_error *err)
 {

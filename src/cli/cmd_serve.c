@@ -16,7 +16,7 @@ static const cli_usage USAGE = {
     .text = "Answers questions about bags of rows under the rules of the store, until SIGTERM.\n"
             "GET /v1/openapi.json describes the interface; / is a page for the operator."};
 
-/* Tells systemd, where it waits for that. */
+/* Notifies systemd, if it waits for that. */
 static void notify_manager(void)
 {
     const char *path = getenv("NOTIFY_SOCKET");

@@ -55,8 +55,8 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
     return train_oracle_check(a, err);
 }
 
-/* The method that was asked for, or the one that the other options belong to: an algorithm, the
- * event estimator and rounded answers, which no other estimator takes, are the paper's. */
+/* The method that was asked for, or the one that the other options imply: --algorithm, the event
+ * estimator and rounded answers (only the event estimator takes them) imply the paper's. */
 static pboost_status settle_method(train_arguments *a, pboost_error *err)
 {
     bool paper = a->method != NULL && strcmp(a->method, "paper") == 0;
@@ -86,7 +86,7 @@ static pboost_status settle_method(train_arguments *a, pboost_error *err)
     return PBOOST_OK;
 }
 
-/* Given bags leave nothing to ask and nothing to choose. */
+/* With given bags nothing is asked, so options about asking are errors. */
 static pboost_status refuse_with_bags(const train_arguments *a, pboost_error *err)
 {
     const struct {
@@ -109,7 +109,7 @@ static pboost_status refuse_with_bags(const train_arguments *a, pboost_error *er
     return PBOOST_OK;
 }
 
-/* The estimator and what it alone understands. */
+/* The estimator, and the options of single estimators. */
 static pboost_status choose_estimator(train_result *result, const train_arguments *a,
                                       pboost_error *err)
 {

@@ -1,4 +1,4 @@
-/* From a file to what a command works on. */
+/* From a file to features, labels and keys. */
 #include "data.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "cli.h"
 
-/* Text as it is: a line that starts with a dot is no macro, a hyphen can be copied. */
+/* Escaped text: a line that starts with a dot is not a macro, and a hyphen can be copied. */
 static void put(FILE *out, const char *text)
 {
     bool line_begins = true;

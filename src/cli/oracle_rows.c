@@ -70,7 +70,7 @@ done:
     return st;
 }
 
-/* A label that is missing or text is refused here; its value is not told. */
+/* A label that is missing or text is refused here; the message does not show its value. */
 static pboost_status read_labels(const double **out, const pboost_table *table, const char *name,
                                  pboost_error *err)
 {

@@ -1,8 +1,8 @@
-/* priorboost train --oracle: which run a checkpoint is of.
+/* priorboost train --oracle: the run to which a checkpoint belongs.
  *
  * The options are kept as they were given, not as a plan settled them: a plan on another machine
- * may round differently, and the answers must not be lost for that.  Rounds that were begun are
- * asked as they were kept, whatever the plan. */
+ * may round differently, and the answers must not be lost because of that.  Rounds that were begun
+ * are asked as they were kept, whatever the plan. */
 #include "train_checkpoint.h"
 
 #include <inttypes.h>
@@ -70,8 +70,9 @@ static void put_list(pboost_buffer *b, const char *option, const cli_list *list)
 }
 
 /* The oracle's rules, and what the questions depend on beside the table: a line each, with the
- * value as it was given; nothing or 0 where it was not.  --l2, --rho, --covariance and
- * --no-intercept are not among it: a fit that fails for one of them must not cost the answers. */
+ * value as it was given; nothing or 0 if it was not given.  --l2, --rho, --covariance and
+ * --no-intercept are left out: if a fit fails because of one of them, the answers can be fitted
+ * again. */
 static pboost_status describe_run(unsigned char **text, size_t *length, const pboost_rules *rules,
                                   const train_arguments *a, pboost_error *err)
 {

@@ -4,7 +4,7 @@
 #include "train.h"
 #include "train_rows.h"
 
-/* Which columns are features: all but those with another role. */
+/* Which columns are features: all that have no other role. */
 static pboost_status choose_features(bool *use, const pboost_table *table, const train_arguments *a,
                                      pboost_error *err)
 {
@@ -14,7 +14,8 @@ static pboost_status choose_features(bool *use, const pboost_table *table, const
         needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag};
     size_t n = pboost_table_cols(table), n_used = 0, col;
 
-    for (size_t j = 0; j < n; j++) /* a label that is here although it need not be is no feature */
+    for (size_t j = 0; j < n;
+         j++) /* a label column that is not needed here is not a feature either */
         use[j] = a->label == NULL || strcmp(pboost_table_name(table, j), a->label) != 0;
     for (size_t i = 0; i < sizeof role / sizeof *role; i++) {
         if (role[i] != NULL) {

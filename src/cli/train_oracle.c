@@ -1,4 +1,4 @@
-/* priorboost train: who answers, the labels of the table or another party. */
+/* priorboost train: the oracle, on the labels of the table or of another party. */
 #include "train_oracle.h"
 
 #include <string.h>

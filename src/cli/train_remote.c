@@ -17,7 +17,7 @@ struct train_remote {
     const train_arguments *arguments;
     pboost_remote *remote;
     train_checkpoint checkpoint;
-    bool ready; /* to ask, the checkpoint is of this run */
+    bool ready; /* to ask; the checkpoint belongs to this run */
     bool first; /* start of the run */
     char token[512];
 };
@@ -46,7 +46,7 @@ done:
     return st;
 }
 
-/* ---- The way to the oracle ------------------------------------------------------------------- */
+/* ---- Connecting ------------------------------------------------------------------------------ */
 
 static bool should_stop(void *user)
 {
@@ -161,7 +161,7 @@ done:
     return st;
 }
 
-/* ---- What is paid for is kept ---------------------------------------------------------------- */
+/* ---- The checkpoint -------------------------------------------------------------------------- */
 
 /* A training asks about every row of the data once.  Rows that an earlier start spent are not
  * available, and their questions are sent again as they were: the oracle counts them once. */

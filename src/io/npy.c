@@ -1,6 +1,6 @@
 /* NumPy's NPY format, versions 1 to 3: a vector, a matrix, or records of named numbers.
  *
- * The header is a Python literal.  It is believed only as far as the bytes behind it bear out:
+ * The header is a Python literal.  It is not trusted:
  * sizes are multiplied with overflow checks and compared with what the file holds before anything
  * is allocated for them. */
 #include <math.h>
@@ -341,7 +341,8 @@ static double value(const field *f, const char *at)
     return wide;
 }
 
-/* A number as a level of a text column: integers in full, others in as few digits as suffice. */
+/* A number as a level of a text column: integers in full, others in as few digits as identify them.
+ */
 static size_t print_value(char text[32], const field *f, const char *at)
 {
     uint64_t v = load(f, at);

@@ -1,8 +1,8 @@
 /* Tables: columns of numbers or of dictionary codes, and where their rows stand in the file.
  *
- * A column that began with numbers and later has text stays a column of numbers and remembers the
- * first offending cell.  That is an error only when the column is used as numbers, so columns that
- * nobody uses may hold anything. */
+ * A column whose first cells are numbers and that later has text stays a column of numbers and
+ * remembers the first offending cell.  That is an error only when the column is used as numbers, so
+ * columns that nobody uses may hold anything. */
 #include "table.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* HTTP for the learner, on libcurl.
  *
  * A request may be sent again without harm: the oracle answers the same request id with the same
- * bytes.  So every failure that may pass is tried again, with growing, jittered pauses; a reply in
- * the 4xx range never is, for it would be the same. */
+ * bytes.  So every temporary failure is tried again, with growing, jittered pauses; a reply in the
+ * 4xx range is final, because a second one would be the same. */
 #include "http.h"
 
 #include <math.h>
@@ -74,7 +74,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What a second try cannot mend. */
+/* Failures that a second try cannot repair. */
 static bool is_final(CURLcode code)
 {
     switch (code) {
@@ -120,7 +120,8 @@ static CURLcode try_once(http_reply *out, http_client *c, const char *url,
 
     in->length = 0;
     c->reason[0] = '\0';
-    if (curl_easy_setopt(curl, CURLOPT_URL, url) != CURLE_OK) /* or the last one would be asked */
+    if (curl_easy_setopt(curl, CURLOPT_URL, url) !=
+        CURLE_OK) /* otherwise the last body would be sent */
         return CURLE_OUT_OF_MEMORY;
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);

@@ -39,9 +39,9 @@ pboost_id pboost_remote_id(const char *text)
     return number;
 }
 
-/* ---- What the oracle says when it does not answer -------------------------------------------- */
+/* ---- Refusals and errors of the oracle ------------------------------------------------------- */
 
-/* "row-spent (409): a row was answered for before: 3 rows, such as 'a', 'b'" */
+/* "row-spent (status 409): a row is spent ...; such as 'a', 'b'" */
 static pboost_status tell_problem(const http_reply *reply, const char *what, pboost_error *err)
 {
     json_t *document = json_loadb((const char *)reply->body, reply->length, 0, NULL);
@@ -187,7 +187,7 @@ done:
     return st;
 }
 
-/* What the oracle says, as it says it or as it is kept, if it is an answer to q. */
+/* The oracle's reply, or the kept one, if it is an answer to q. */
 static pboost_status read_reply(wire_answer *out, const pboost_remote *r, const wire_question *q,
                                 const unsigned char *body, size_t length, pboost_error *err)
 {
@@ -273,7 +273,7 @@ void pboost_remote_set_rows(pboost_remote *remote, const pboost_id *id, size_t n
     remote->n = n;
 }
 
-/* ---- Going on with an earlier run ------------------------------------------------------------ */
+/* ---- Continuing an earlier run --------------------------------------------------------------- */
 
 /* The rows of the table that the ids are, as bags. */
 static pboost_status find_rows(pboost_bags *out, const pboost_remote *r, const wire_question *q,
