@@ -1,10 +1,10 @@
-/* The audit: everything the store says about itself, computed again.
+/* The audit: everything that the store records is computed again.
  *
  * The chain is followed from the rules to the head; each answer's claims, sizes, released numbers
  * and reply are compared to what the chain hashed; claims, uses of units and quotas to what the
  * answers add up to; and where there is no noise, sums to the labels.  Labels under noise cannot be
- * checked: the chain holds no hash of them, since a hash of a few possible values would tell
- * which. */
+ * checked: the chain holds no hash of them, because a hash of a few possible values would reveal
+ * the value. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -234,7 +234,7 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
         found(a, "entry %lld was changed: its hash differs", (long long)number);
     else if (memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0)
         found(a, "the reply of entry %lld was changed: its seal differs", (long long)number);
-    link.number = number; /* go on as the store does, to count what is wrong beyond */
+    link.number = number; /* continue with the store's own number, to count later problems too */
     if (value[HASH].length == sizeof(digest))
         memcpy(link.hash.byte, value[HASH].data, sizeof(digest));
     if (value[SEAL].length == sizeof(digest))
@@ -311,7 +311,7 @@ static pboost_status audit_row(void *user, const store_value *value, size_t n, p
     return PBOOST_OK;
 }
 
-/* name, rows_used, rows answered for */
+/* name, rows_used, rows in the token's answers */
 static pboost_status audit_token(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     auditing *a = user;

@@ -1,4 +1,4 @@
-/* Rows in, and labels out for good: import and erasure.  Each is one transaction. */
+/* Import of rows and erasure of labels.  Each is one transaction. */
 #include <math.h>
 #include <string.h>
 
@@ -171,7 +171,7 @@ static pboost_status put_scope(void *user, store_value *value, size_t i, pboost_
     return PBOOST_OK;
 }
 
-/* Which rows came, not their labels: a hash of few possible labels would tell them. */
+/* A hash of the rows, not of their labels: a hash of few possible labels would reveal them. */
 static digest hash_rows(const importing *m)
 {
     hasher h;

@@ -1,4 +1,4 @@
-/* What may be asked: one small function by rule, in a fixed order. */
+/* What may be asked: one small function for each rule, in a fixed order. */
 #include "rules.h"
 
 #include <inttypes.h>
@@ -229,8 +229,8 @@ static void over_quota(judge *j)
         offend(j, i);
 }
 
-/* In this order: a rule relies on those above it.  Unknown rows come first of what is told about
- * rows, so that nothing is told about a row that is not the token's. */
+/* In this order: a rule relies on those above it.  The rule about unknown rows comes first among
+ * those about rows, so that no message reveals anything about a row outside the token's scope. */
 static const struct {
     pboost_problem problem;
     void (*find)(judge *j);

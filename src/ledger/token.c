@@ -1,7 +1,7 @@
 /* Tokens: 256 random bits, of which the store keeps a hash.
  *
  * A guess is hashed and compared to every token's hash in constant time, so that the time taken
- * tells nothing but how many tokens there are. */
+ * depends only on the number of tokens. */
 #include <string.h>
 
 #include "state.h"

@@ -1,6 +1,6 @@
-/* An oracle behind an address.
+/* An oracle at an address.
  *
- * What it says is not trusted: the number of answers, their sizes and the claim about noise must be
+ * Its replies are not trusted: the number of answers, their sizes and the claim about noise must be
  * those of the question and of the rules it announced; the trainer itself refuses what is not
  * finite. */
 #include "remote.h"

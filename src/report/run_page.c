@@ -1,7 +1,8 @@
 /* The page that compares runs.
  *
  * Losses of different families are not comparable, nor are weights of columns that one model has
- * and another has not; so families are said beside every loss and weights are matched by name. */
+ * and another has not; so the family is shown beside every loss, and weights are matched by name.
+ */
 #include "run_page.h"
 
 #include <math.h>

@@ -24,7 +24,7 @@ static size_t point_from(const view *v, double epsilon)
     return i;
 }
 
-enum { MOST_NAMED = 6 }; /* of many exceptions, before they are counted alone */
+enum { MOST_NAMED = 6 }; /* exceptions that are listed; the others are only counted */
 
 page_verdict claim_privacy_epsilon(const view *v)
 {
@@ -170,7 +170,7 @@ page_verdict claim_privacy_large_bag(const view *v)
     return all ? PAGE_HOLDS : PAGE_DOES_NOT_HOLD;
 }
 
-/* PriorBoost and OneShot at k = 1 under one reading of the penalty; writes where they part. */
+/* PriorBoost and OneShot at k = 1 under one reading of the penalty; writes where they differ. */
 static bool matches(const view *v, experiment_penalty penalty)
 {
     const repro_curve *boost = view_find(v, PBOOST_PRIORBOOST, PENALTY_SUM, 1);

@@ -1,7 +1,7 @@
 /* Where the service listens.
  *
- * Without TLS it listens on a Unix socket that only its own user can open, or, if that was asked
- * for in so many words, on a loopback address. */
+ * Without TLS it listens on a Unix socket that only its own user can open, or, with
+ * --insecure-http, on a loopback address. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ enum { BACKLOG = 1024 };
 
 /* ---- unix:PATH ------------------------------------------------------------------------------- */
 
-/* Removes a socket that nobody listens on any more; whatever else is there stays. */
+/* Removes a socket on which no process listens any more; any other file stays. */
 static pboost_status clear_path(const struct sockaddr_un *address, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;

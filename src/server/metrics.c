@@ -13,7 +13,7 @@ static const unsigned STATUSES[] = {200, 400, 401, 403, 404, 405, 409,
 _Static_assert(N_STATUSES <= MAX_STATUSES, "metrics have no room");
 static const double BUCKETS[N_BUCKETS] = {0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 
-/* The last one stands for any other. */
+/* The last one is for any other status. */
 static size_t status_index(unsigned status)
 {
     size_t i = 0;

@@ -25,7 +25,7 @@ static pboost_status close_memory(pboost_error *err)
     return PBOOST_OK;
 }
 
-/* As many descriptors as the system lets us have, for connections need one each. */
+/* As many descriptors as the system allows, because each connection needs one. */
 static void raise_descriptors(void)
 {
     struct rlimit limit;
@@ -123,9 +123,9 @@ static pboost_status start_daemon(service *s, int fd, pboost_error *err)
 
 /* ---- Run ------------------------------------------------------------------------------------- */
 
-/* Set by the handler.  A handler rather than blocked signals: libraries have threads of their own
- * that block none, and any of them may be the one that the signal comes to.  So it is atomic:
- * volatile sig_atomic_t is for a handler that runs in the thread which looks. */
+/* Set by the handler.  A handler rather than blocked signals: libraries have threads that block no
+ * signal, and any of them may receive it.  The flag is atomic, because volatile sig_atomic_t is
+ * only for a handler in the thread that reads the flag. */
 static atomic_bool stop_asked;
 _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a handler may not wait for a lock");
 
@@ -145,7 +145,7 @@ static void take_signals(void)
     sigaction(SIGPIPE, &ignore, NULL);
 }
 
-/* Until a signal comes or the ledger breaks; meanwhile late connections are ended. */
+/* Waits for a signal or a broken ledger, and ends connections after their deadline. */
 static void watch(service *s)
 {
     struct pollfd wait = {s->wake, POLLIN, 0};
