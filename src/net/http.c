@@ -120,9 +120,8 @@ static CURLcode try_once(http_reply *out, http_client *c, const char *url,
 
     in->length = 0;
     c->reason[0] = '\0';
-    if (curl_easy_setopt(curl, CURLOPT_URL, url) !=
-        CURLE_OK) /* otherwise the last body would be sent */
-        return CURLE_OUT_OF_MEMORY;
+    if (curl_easy_setopt(curl, CURLOPT_URL, url) != CURLE_OK)
+        return CURLE_OUT_OF_MEMORY; /* or it would use the last URL */
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, in);

@@ -513,9 +513,9 @@ done:
     return st;
 }
 
-/* True with probability exp(-n/scale): that a geometric size is at least n, or where it is known to
- * be at least m, at least m + n.  Whole units of the scale first: the first of them that fails
- * spares the rest. */
+/* True with probability exp(-n/scale): that a geometric size is at least n or, if it is known to be
+ * at least m, at least m + n.  Whole multiples of the scale are drawn first, because the first
+ * failure ends the draw. */
 static pboost_status reaches(bool *out, const laplace_sampler *sampler, uint64_t n,
                              rng_source *source, pboost_error *err)
 {
@@ -531,7 +531,7 @@ done:
     return st;
 }
 
-/* The sign of size - n for a geometric size of which nothing is known yet. */
+/* The sign of size - n for a geometric size that has not been drawn. */
 static pboost_status compare_size(int *out, const laplace_sampler *sampler, uint64_t n,
                                   rng_source *source, pboost_error *err)
 {
