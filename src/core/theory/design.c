@@ -1,4 +1,4 @@
-/* The paper's theory as functions: what given bags will cost before a label is spent.
+/* The paper's theory as functions: the error with given bags, before a label is spent.
  *
  * All of it comes from two passes over the rows, in the order of the bags.  The first finds the
  * mean mu_i = b'(x_i theta) and the unit variance b''(x_i theta) of each row; between the passes mu
@@ -129,7 +129,7 @@ done:
 typedef struct {
     double *pulled;  /* X'r, d */
     double *gram;    /* H, d x d */
-    double *between; /* Z, likewise */
+    double *between; /* Z, d x d */
     double *scratch; /* 2d */
     double spread;   /* sum over bags of (sum of b'') |xbar|^2 */
     double *memory;

@@ -1,5 +1,5 @@
 /* Training a generalised linear model: round by round with any oracle, or in one call on labels in
- * hand. */
+ * memory. */
 #include <string.h>
 
 #include "base/options.h"
@@ -58,7 +58,7 @@ pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *er
             memcpy(kept, run->coef->theta, d * sizeof *kept);
             kept[d] = run->coef->intercept;
             run->covariance =
-                pboost_glm_covariance(run->glm); /* cross-validation may choose anew */
+                pboost_glm_covariance(run->glm); /* cross-validation may choose another one */
         }
         TRY(st);
     }

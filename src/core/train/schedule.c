@@ -1,7 +1,7 @@
 /* Slices: how many rows each round uses.
  *
- * The border after round t is the share of the table that the schedule gives to rounds 1 .. t,
- * rounded down, so that every row is in exactly one slice whatever the rounding. */
+ * The border after round t is the fraction of the table that the schedule gives to rounds 1 .. t,
+ * rounded down, so that every row is in exactly one slice. */
 #include "train/schedule.h"
 
 #include <math.h>
