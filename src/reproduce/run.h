@@ -3,7 +3,6 @@
 #define PBOOST_REPRODUCE_RUN_H
 
 #include "series.h"
-#include "store.h"
 
 /* Callbacks during a run; they do not overlap.  user is borrowed. */
 typedef struct {
@@ -13,9 +12,8 @@ typedef struct {
     void *user;
 } repro_host;
 
-/* Runs what is not done yet and stores each series as it is done; *seconds continues from the value
- * in the store. */
-pboost_status repro_run(repro_plan *plan, const repro_settings *settings, repro_store *store,
-                        const repro_host *host, double *seconds, pboost_error *err);
+/* Fills in the losses of all series. */
+pboost_status repro_run(repro_plan *plan, const repro_settings *settings, const repro_host *host,
+                        pboost_error *err);
 
 #endif

@@ -14,7 +14,6 @@ typedef struct {
     size_t n_points;
     double *loss; /* by point: test loss */
     double work;  /* rough fraction of the whole run's time, in any scale */
-    bool done;
 } repro_series;
 
 /* All series of the wanted experiments. */

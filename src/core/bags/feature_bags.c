@@ -84,9 +84,8 @@ done:
     return st;
 }
 
-#define LEAST_VARIANCE                                                                             \
-    1e-3               /* of a row whose score is not a possible mean, or almost at its limit */
-#define MOST_RATIO 1e6 /* of two variances */
+#define LEAST_OF_ROW 1e-3 /* variance of a row whose score is not a mean, or near its limit */
+#define MOST_RATIO 1e6    /* of two variances */
 
 /* The information of each row, scaled to mean 1.  Scores of a Poisson model can differ by any power
  * of ten. The tree works in single precision, where very small weights become 0 and the mean of a
@@ -96,7 +95,7 @@ static void fill_weights(double *weight, pboost_family family, const double *sco
     const family_info *info = pboost_family_info(family);
     double total = 0.0, least = INFINITY;
     for (size_t i = 0; i < n; i++) {
-        weight[i] = fmax(info->variance_at(score[i]), LEAST_VARIANCE);
+        weight[i] = fmax(info->variance_at(score[i]), LEAST_OF_ROW);
         least = fmin(least, weight[i]);
     }
     for (size_t i = 0; i < n; i++) {

@@ -54,8 +54,6 @@ typedef struct {
     double *work;      /* by worker */
     size_t work_size;
     double *partial; /* by chunk of one large node */
-    pboost_status *status;
-    pboost_error *error; /* by worker */
 } tree;
 
 /* The memory to work on a node, for one worker among others or for one with all threads. */

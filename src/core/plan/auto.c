@@ -73,7 +73,7 @@ static void set_pilot(pboost_choice *choice, const pboost_matrix *x, const pboos
     choice->bag_size = size;
 }
 
-pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, const double *offset,
+pboost_status pboost_choice_make(pboost_choice *out, const pboost_features *features,
                                  const double *prior_score, const pboost_plan_options *options,
                                  pboost_error *err)
 {
@@ -83,21 +83,22 @@ pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, con
     *out = (pboost_choice){.learnt = {NULL, NAN, NAN, NAN}};
     TRY(OPTIONS_READ(&o, options, PBOOST_PLAN_OPTIONS_INIT, err));
     o.brief = true;
-    for (size_t i = 0; prior_score != NULL && i < x->rows; i++) {
+    for (size_t i = 0; prior_score != NULL && i < features->x.rows; i++) {
         if (!isfinite(prior_score[i]))
             FAIL(err, PBOOST_BAD_DATA, "the prior score of row %zu is %g; it must be finite", i,
                  prior_score[i]);
-        o.assumed.mean = (i == 0 ? 0.0 : o.assumed.mean) + prior_score[i] / (double)x->rows;
+        o.assumed.mean =
+            (i == 0 ? 0.0 : o.assumed.mean) + prior_score[i] / (double)features->x.rows;
     }
-    TRY(pboost_plan_make(&out->plan, x, offset, &o, err));
+    TRY(pboost_plan_make(&out->plan, features, &o, err));
     follow(out, &o.fixed);
-    set_pilot(out, x, &o);
+    set_pilot(out, &features->x, &o);
 done:
     return st;
 }
 
 /* Plans again with what was learnt from round 1; on failure the choice does not change. */
-static pboost_status plan_again(pboost_choice *choice, const pboost_matrix *x, const double *offset,
+static pboost_status plan_again(pboost_choice *choice, const pboost_features *features,
                                 const pboost_answers *answers, const pboost_coef *coef,
                                 const pboost_plan_options *options, pboost_error *err)
 {
@@ -108,10 +109,9 @@ static pboost_status plan_again(pboost_choice *choice, const pboost_matrix *x, c
     TRY(OPTIONS_READ(&o, options, PBOOST_PLAN_OPTIONS_INIT, err));
     o.brief = true;
     o.assumed.coef = coef;
-    o.assumed.dispersion =
-        choice->plan.dispersion; /* assumed and measured values are combined by their precision */
-    TRY(pboost_assumptions_learn(&o.assumed, o.family, x, offset, answers, coef, o.threads, err));
-    TRY(pboost_plan_make(&revised, x, offset, &o, err));
+    o.assumed.dispersion = choice->plan.dispersion; /* combined with what is measured */
+    TRY(pboost_assumptions_learn(&o.assumed, o.family, features, answers, coef, o.threads, err));
+    TRY(pboost_plan_make(&revised, features, &o, err));
     pboost_plan_free(&choice->plan);
     choice->plan = revised;
     choice->learnt = o.assumed;
@@ -121,15 +121,14 @@ done:
 }
 
 pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
-                                   const pboost_matrix *x, const double *offset,
-                                   const pboost_coef *coef, const pboost_plan_options *options,
-                                   pboost_error *err)
+                                   const pboost_features *features, const pboost_coef *coef,
+                                   const pboost_plan_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     if (!choice->pilot || pboost_trainer_rounds_done(trainer) != 1)
         goto done;
-    st = plan_again(choice, x, offset, pboost_trainer_answers(trainer), coef, options, err);
+    st = plan_again(choice, features, pboost_trainer_answers(trainer), coef, options, err);
     /* A fit to few rows can predict means that overflow on others, and then it cannot be used for a
      * plan. The labels of round 1 are spent, so the training continues with the first plan. */
     if (st == PBOOST_BAD_DATA) {
@@ -139,7 +138,7 @@ pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *traine
     }
     TRY(st);
     const pboost_plan_point *best = &choice->plan.point[choice->plan.best];
-    size_t rest = x->rows - pilot_rows(x->rows);
+    size_t rest = features->x.rows - pilot_rows(features->x.rows);
     choice->bag_size = best->bag_size < rest ? best->bag_size : rest;
     choice->bags = best->bags;
     TRY(pboost_trainer_ask_for(trainer, choice->bags, choice->bag_size, err));
