@@ -79,7 +79,7 @@ static pboost_status simulate_risk(theory_risk *out, const table *t, const pboos
     pboost_samples samples = {.x = &t->matrix, .n = t->n, .target = y};
     tally error = {0};
 
-    options.l2 = 0.0;
+    options.l2 = pboost_l2_fixed(0.0);
     options.intercept = false;
     TRY(pboost_coef_init(&coef, t->d, err));
     for (size_t i = 0; i < SIMULATIONS; i++) {

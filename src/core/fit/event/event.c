@@ -41,14 +41,14 @@ static void fill_hessian(double *hessian, const event_problem *p, const pass_sum
         if (first)
             row[0] = sums->cross[j];
         memcpy(row + first, sums->gram + j * sums->stride, (j + 1) * sizeof *row);
-        row[first + j] += p->options->l2;
+        row[first + j] += p->l2;
     }
 }
 
 static double evaluate_pass(event_problem *p, const row_pass *pass, const double *x,
                             double *gradient, double *hessian)
 {
-    double l2 = p->options->l2, penalty = 0.0, intercept = unpack(p, x);
+    double l2 = p->l2, penalty = 0.0, intercept = unpack(p, x);
     size_t first = p->options->intercept;
     pass_sums sums = pass->sums(pass->self, p->theta, intercept, hessian != NULL);
     if (isnan(sums.value))
@@ -101,7 +101,7 @@ pboost_status pboost_event_minimise(double *x, pboost_newton_report *report, eve
                                     const row_pass *pass, const row_pass *rough,
                                     const event_goal *goal, pboost_error *err)
 {
-    bool curved = problem->family->curved, definite = problem->options->l2 > 0.0;
+    bool curved = problem->family->curved, definite = problem->l2 > 0.0;
     objective self = {problem, pass, rough};
     pboost_objective f = {.n = problem->n_parameters,
                           .self = &self,
@@ -150,20 +150,21 @@ done:
 }
 
 static void fill_report(pboost_fit_report *out, const pboost_newton_report *r,
-                        const pboost_fit_options *o)
+                        const event_problem *p)
 {
+    bool intercept = p->options->intercept;
     *out = (pboost_fit_report){.converged = r->converged,
                                .iterations = r->iterations,
                                .objective = r->value,
                                .gradient_norm = r->gradient_norm,
-                               .rank = r->rank - o->intercept,
+                               .rank = r->rank - intercept,
                                .first_dropped = r->first_dropped,
-                               .l2 = o->l2,
+                               .l2 = p->l2,
                                .dispersion = NAN,
                                .pearson = NAN,
                                .freedom = NAN,
                                .eta_sd = NAN};
-    if (o->intercept && r->first_dropped != SIZE_MAX)
+    if (intercept && r->first_dropped != SIZE_MAX)
         out->first_dropped--;
 }
 
@@ -195,7 +196,7 @@ pboost_status pboost_event_solve(pboost_coef *coef, pboost_fit_report *report, e
     for (size_t j = 0; first && shift != NULL && j < p->cols; j++)
         coef->intercept -= shift[j] * coef->theta[j];
     if (report != NULL)
-        fill_report(report, &newton, p->options);
+        fill_report(report, &newton, p);
 done:
     pboost_release(p->work, x);
     return st;
@@ -208,8 +209,7 @@ pboost_status pboost_event_begin(event_problem *p, pboost_fit_options *options,
     pboost_status st = PBOOST_OK;
 
     TRY(pboost_event_check_options(coef, options, err));
-    if (options->l2 == PBOOST_L2_DEFAULT)
-        options->l2 = EVENT_L2;
+    p->l2 = pboost_l2_or(options->l2, EVENT_L2);
     p->options = options;
     p->family = pboost_family_info(options->family);
     p->cols = coef->n;

@@ -5,6 +5,7 @@
 #include <priorboost/core.h>
 
 #include "base/workspace.h"
+#include "data/fit_options.h"
 #include "fit/event/newton.h"
 #include "passes/row_pass.h"
 
@@ -12,7 +13,8 @@
 
 /* The sum of losses as a function of parameters, the intercept first. */
 typedef struct event_problem {
-    const pboost_fit_options *options; /* with l2 as it is */
+    const pboost_fit_options *options;
+    double l2;
     const family_info *family;
     size_t cols, n_parameters;
     double *theta;  /* to work with: padded, zeros after the columns */
