@@ -20,9 +20,9 @@ typedef struct {
     size_t sample;
 } plan_arguments;
 
-/* ---- Beliefs and settings -------------------------------------------------------------------- */
+/* ---- Assumptions and settings ---------------------------------------------------------------- */
 
-/* The prior's weights, where its columns are those of the table. */
+/* The prior's weights; its columns must be those of the table. */
 static pboost_status prior_coef(pboost_coef *out, const char *path, const train_data *data,
                                 pboost_error *err)
 {
@@ -34,10 +34,10 @@ static pboost_status prior_coef(pboost_coef *out, const char *path, const train_
     for (size_t j = 0; j < ours->n_columns; j++)
         if (theirs->n_columns != ours->n_columns || strcmp(theirs->column[j], ours->column[j]) != 0)
             FAIL(err, PBOOST_BAD_DATA,
-                 "%s: the model has %zu columns, the table %zu, or their names differ ('%s'); a "
-                 "plan needs a prior with the columns of the table",
-                 path, theirs->n_columns, ours->n_columns,
-                 j < theirs->n_columns ? theirs->column[j] : "");
+                 "%s: the model has %zu columns and the table %zu, and column %zu is '%s' in the "
+                 "model and '%s' in the table; the prior must have the columns of the table",
+                 path, theirs->n_columns, ours->n_columns, j + 1,
+                 j < theirs->n_columns ? theirs->column[j] : "", ours->column[j]);
     *out = model.coef;
     model.coef = (pboost_coef){0};
 done:
@@ -170,8 +170,8 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--min-bag", "K", cli_read_count, &t->min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
         {"--epsilon", "E,...", cli_read_list, &a.epsilon, NULL,
-         "of the noise; the plan is made for the first, the others\n"
-         "are forecast too; none means no noise"},
+         "epsilon of the noise; the plan is made for the first, the\n"
+         "others are forecast too; none means no noise"},
         {"--bounds", "LO,HI", cli_read_bounds, &t->bounds, &t->has_bounds,
          "public bounds of the labels"},
         {"--step", "Q", cli_read_positive, &t->step, NULL,
@@ -193,7 +193,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--no-intercept", NULL, NULL, &t->no_intercept, NULL, "fit no intercept"},
         {"--sample", "N", cli_read_count, &a.sample, NULL,
          "forecast on N rows and scale; default 32768"},
-        {"--seed", "S", cli_read_seed, &t->seed, NULL, "of the sample; default 0"},
+        {"--seed", "S", cli_read_seed, &t->seed, NULL, "seed of the sample; default 0"},
         {"--threads", "N", cli_read_threads, &t->threads, NULL, "default: all cores"},
         {"--out", "FILE", cli_read_text, &t->out, NULL,
          "a chart: SVG if the name ends in .svg, otherwise a page"},

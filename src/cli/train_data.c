@@ -14,7 +14,8 @@ static pboost_status find_roles(bool *use, const pboost_table *table, const trai
         needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag};
     size_t n = pboost_table_cols(table), col;
 
-    for (size_t j = 0; j < n; j++) /* a label that is here although it need not be is no feature */
+    /* A label column that is not needed here is not a feature either. */
+    for (size_t j = 0; j < n; j++)
         use[j] = a->label == NULL || strcmp(pboost_table_name(table, j), a->label) != 0;
     for (size_t i = 0; i < sizeof role / sizeof *role; i++) {
         if (role[i] != NULL) {
@@ -95,6 +96,22 @@ void train_data_unscale_covariance(double *c, const train_data *data)
         }
 }
 
+/* The oracle would refuse such a label too, but knows no file and no line. */
+static pboost_status check_bounds(const double *label, const pboost_table *table,
+                                  const train_arguments *a, pboost_error *err)
+{
+    if (!a->has_bounds || a->clamp)
+        return PBOOST_OK;
+    for (size_t i = 0; i < pboost_table_rows(table); i++)
+        if (label[i] < a->bounds.lower || label[i] > a->bounds.upper)
+            return pboost_fail(err, PBOOST_BAD_DATA,
+                               "%s:%zu: label '%s' is %.17g; it must be within --bounds %g,%g, or "
+                               "be moved to the nearest bound (--clamp)",
+                               a->data, pboost_table_line(table, i), a->label, label[i],
+                               a->bounds.lower, a->bounds.upper);
+    return PBOOST_OK;
+}
+
 static pboost_status load_training(train_data *out, const cli_context *cli,
                                    const train_arguments *a, const pboost_model *prior,
                                    pboost_error *err)
@@ -120,8 +137,10 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(train_rows_load_units(out, table, a, err));
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
-    else if (!a->no_labels && a->oracle == NULL)
+    else if (!a->no_labels && a->oracle == NULL) {
         TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
+        TRY(check_bounds(out->label, table, a, err));
+    }
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
     TRY(learn_encoding(out, cli, table, a, err));
@@ -202,6 +221,6 @@ void train_data_free(train_data *data)
     free(data->test_offset);
     free(data->label);
     free(data->test_label);
-    pboost_answers_free(&data->given);
+    pboost_answers_free(data->given);
     *data = (train_data){0};
 }

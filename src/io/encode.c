@@ -40,10 +40,11 @@ static pboost_status refuse_level(const pboost_table *table, const column *c,
                          pboost_shown_text(f->level[k]).text);
         used += (size_t)n;
     }
-    return pboost_fail(err, PBOOST_BAD_DATA,
-                       "%s: column '%s' is '%s', which was not seen in training; known are %s",
-                       pboost_place(table, row).text, pboost_shown_text(c->name).text,
-                       pboost_shown_text(level).text, known);
+    return pboost_fail(
+        err, PBOOST_BAD_DATA,
+        "%s: column '%s' is '%s', which was not in the training table; the known values are %s",
+        pboost_place(table, row).text, pboost_shown_text(c->name).text,
+        pboost_shown_text(level).text, known);
 }
 
 static void fill_numbers(double *x, size_t stride, const step *s, size_t first, size_t rows)

@@ -157,7 +157,7 @@ expect 0 priorboost evaluate --model m.json --data new.csv --json
 [ "$(field unseen)" -gt 50 ] || fail "unseen cells are not counted"
 expect 0 logistic --data f.csv --unseen error --out m.json
 expect 3 priorboost predict --model m.json --data new.csv
-says "is 'Trier', which was not seen in training; known are 'Bonn', 'Köln', 'Ulm'"
+says "is 'Trier', which was not in the training table; the known values are 'Bonn', 'Köln', 'Ulm'"
 
 # what describe says of them
 make f.csv extra=date missing='?' sep=';' decimal=comma

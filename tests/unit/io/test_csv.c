@@ -178,7 +178,7 @@ static void refuses_bad_rows(void **unused)
     bad("a,b\n1,2,3\n", "t.csv:2: the row has 3 cells, but the header has 2");
     bad("a,b\n\"x\ny\",2\n1\n", "t.csv:4: the row has 1 cell");
     bad("a,b\n1,\"open\n", "t.csv:2: cell 2 has a quote that is never closed");
-    bad("a,b\n1,\"x\"y\n", "t.csv:2: cell 2 goes on after its closing quote");
+    bad("a,b\n1,\"x\"y\n", "t.csv:2: cell 2 has text after its closing quote");
     bad("a,b\n1,x\ry\n", "t.csv:2: there is a carriage return");
     bad("a,b\n1,2\n2,x\n3,x\ry\n", "t.csv:4: there is a carriage return");
     check_bad("a,b\n1,\0\n", 8, "t.csv:2: there is a NUL byte");

@@ -109,7 +109,7 @@ static void a_constant_category_has_no_column(void **unused)
     assert_int_equal(e.n_features, 2);
     assert_int_equal(e.n_columns, 1);
     check_apply(&e, "a,b\n1,x\n2,x\n", expected);
-    bad_apply(&e, "a,b\n1,y\n", PBOOST_BAD_DATA, "known are 'x'");
+    bad_apply(&e, "a,b\n1,y\n", PBOOST_BAD_DATA, "known values are 'x'");
     pboost_encoding_free(&e);
     pboost_table_free(t);
 }
@@ -166,7 +166,8 @@ static void refuses_to_learn(void **unused)
     bad_learn("s,s=b,c\na,1,1\nb,1,1\n", "t.csv: two features are named 's=b'");
     for (int i = 0; i <= 1000; i++)
         p += sprintf(p, "v%d\n", i);
-    bad_learn(text, "t.csv: column 'id' has 1001 different values, none of them in 20 rows or more");
+    bad_learn(text,
+              "t.csv: column 'id' has 1001 different values, none of them in 20 rows or more");
     free(text);
 }
 
@@ -200,7 +201,8 @@ static void refuses_tables_that_do_not_fit(void **unused)
     (void)unused;
     bad_apply(&e, "a,c\n1,x\n", PBOOST_BAD_DATA, "t.csv has no column 'b'; its columns are a, c");
     bad_apply(&e, "a,b\n1,v1\n2,new\n", PBOOST_BAD_DATA,
-              "t.csv:3: column 'b' is 'new', which was not seen in training; known are 'v1', 'v2', "
+              "t.csv:3: column 'b' is 'new', which was not in the training table; the known values "
+              "are 'v1', 'v2', "
               "'v3', ... (5 in all)");
     bad_apply(&e, "a,b\n1,v1\n,v2\n", PBOOST_BAD_DATA,
               "t.csv:3: column 'a' is missing; fill in the cell, or train with --impute mean");
