@@ -121,7 +121,7 @@ static void reads_mixed_codes_again(void **state)
     pboost_table_free(t);
 }
 
-static void write_file(const char *path, const char *text)
+static void put_file(const char *path, const char *text)
 {
     FILE *f = fopen(path, "w");
 
@@ -138,8 +138,8 @@ static void reads_several_files(void **state)
     pboost_table *t;
     const double *x;
 
-    write_file(path_in(*state, "part-1.csv"), "a,b\n1,x\n2,\"y\n\"\n3,x\n");
-    write_file(path_in(*state, "part-2.csv"), "a,b\n4,z\n5,x\nabc,x\n");
+    put_file(path_in(*state, "part-1.csv"), "a,b\n1,x\n2,\"y\n\"\n3,x\n");
+    put_file(path_in(*state, "part-2.csv"), "a,b\n4,z\n5,x\nabc,x\n");
     snprintf(pattern, sizeof pattern, "%s/part-*.csv", (const char *)*state);
     assert_ok(pboost_table_read(&t, pattern, NULL, &err), err);
     assert_int_equal(pboost_table_rows(t), 6);
@@ -160,13 +160,13 @@ static void reads_several_files(void **state)
     assert_int_equal(pboost_table_line(t, 5), 5);
     pboost_table_free(t);
 
-    write_file(path_in(*state, "part-3.csv"), "a,c\n4,z\n");
+    put_file(path_in(*state, "part-3.csv"), "a,c\n4,z\n");
     assert_fails(pboost_table_read(&t, pattern, NULL, &err), PBOOST_BAD_DATA, err,
                  "part-3.csv: column 2 is 'c', but in ");
-    write_file(path_in(*state, "part-3.csv"), "a\n4\n");
+    put_file(path_in(*state, "part-3.csv"), "a\n4\n");
     assert_fails(pboost_table_read(&t, pattern, NULL, &err), PBOOST_BAD_DATA, err,
                  "part-3.csv has 1 columns, but ");
-    write_file(path_in(*state, "part-3.csv"), "a,b\n");
+    put_file(path_in(*state, "part-3.csv"), "a,b\n");
     assert_fails(pboost_table_read(&t, pattern, NULL, &err), PBOOST_BAD_DATA, err,
                  "part-3.csv has a header but no rows");
     snprintf(pattern, sizeof pattern, "%s/none-*.csv", (const char *)*state);
