@@ -58,19 +58,26 @@ const pboost_problem_info *pboost_problem_describe(pboost_problem problem);
 
 typedef struct pboost_ledger pboost_ledger;
 
+/* The epsilon of a row (or of a unit: unit_rows times it) above which noise protects almost
+ * nothing. */
+enum { PBOOST_EPSILON_MOST = 10 };
+#define PBOOST_WEAK_WORDS "labels can be guessed" /* by which the label holder says so */
+
 /* What the label holder fixes when the store is made; none of it can change later. */
 typedef struct pboost_ledger_rules {
     size_t struct_size;
-    pboost_rules rules;     /* bounded, min_bag >= 2, not round */
-    bool no_noise;          /* must be said where epsilon is none, and only there */
-    bool units;             /* rows belong to units (a person with several rows) */
-    size_t unit_rows;       /* a unit enters at most this many answered bags */
+    pboost_rules rules; /* bounded, min_bag >= 2, not round */
+    bool no_noise;      /* must be said where epsilon is none, and only there */
+    bool weak_privacy;  /* must be said where a row or unit may lose more than PBOOST_EPSILON_MOST,
+                           and only there */
+    bool units;         /* rows belong to units (a person with several rows) */
+    size_t unit_rows;   /* a unit enters at most this many answered bags */
     unsigned claim_seconds; /* longest wait for other users of the store */
 } pboost_ledger_rules;
 
 #define PBOOST_LEDGER_RULES_INIT                                                                   \
     {                                                                                              \
-        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, 1, 30                        \
+        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, false, 1, 30                 \
     }
 
 /* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...".  An existing one is refused.

@@ -1,5 +1,6 @@
 /* priorboost oracle init: a store and its rules. */
 #include <stdio.h>
+#include <string.h>
 
 #include "oracle.h"
 
@@ -35,7 +36,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
 {
     pboost_status st = PBOOST_OK;
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
-    const char *store = NULL;
+    const char *store = NULL, *weak = NULL;
     cli_bounds bounds = {0, 0};
     size_t seconds = rules.claim_seconds;
     bool bounded = false;
@@ -46,6 +47,8 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "least rows in a bag, at least 2"},
         {"--epsilon", "E", cli_read_epsilon, &rules.rules.epsilon, NULL,
          "of label differential privacy, for each row"},
+        {"--weak-privacy", "WORDS", cli_read_text, &weak, NULL,
+         "confirms an epsilon above 10 for a row or unit;\nWORDS: '" PBOOST_WEAK_WORDS "'"},
         {"--no-noise", NULL, NULL, &rules.no_noise, NULL,
          "answer with exact means; no differential privacy"},
         {"--bounds", "LO,HI", cli_read_bounds, &bounds, &bounded,
@@ -67,6 +70,10 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     if (store == NULL || rules.rules.min_bag == 0 || !bounded)
         FAIL(err, PBOOST_INVALID,
              "--store, --min-bag and --bounds are required; see 'priorboost oracle init --help'");
+    if (weak != NULL && strcmp(weak, PBOOST_WEAK_WORDS) != 0)
+        FAIL(err, PBOOST_INVALID, "--weak-privacy is '%.60s'; it must be '%s'", weak,
+             PBOOST_WEAK_WORDS);
+    rules.weak_privacy = weak != NULL;
     rules.rules.bounded = true;
     rules.rules.lower = bounds.lower;
     rules.rules.upper = bounds.upper;

@@ -2,8 +2,11 @@
 #include "rules.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "oracle/mechanism.h"
 
 /* ---- Problems -------------------------------------------------------------------------------- */
 
@@ -47,6 +50,41 @@ bool pboost_name_valid(const char *name)
     return length > 0 && length <= PBOOST_ID_MAX && name[length] == '\0';
 }
 
+/* The epsilon that a row, or a unit in all its bags, can lose. */
+static double most_epsilon(const pboost_ledger_rules *rules)
+{
+    return pboost_rational_value(rules->rules.epsilon) * (double)rules->unit_rows;
+}
+
+static bool is_weak(const pboost_ledger_rules *rules)
+{
+    const pboost_rational epsilon = rules->rules.epsilon;
+    return (pboost_u128)epsilon.num * rules->unit_rows >
+           (pboost_u128)PBOOST_EPSILON_MOST * epsilon.den;
+}
+
+/* Whoever knows the other labels of a bag and holds two values of the last one equally likely is
+ * at most exp(epsilon) / (1 + exp(epsilon)) sure of it after the answer. */
+static pboost_status check_weak_privacy(const pboost_ledger_rules *rules, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double epsilon = most_epsilon(rules);
+
+    if (is_weak(rules) && !rules->weak_privacy)
+        FAIL(err, PBOOST_INVALID,
+             "epsilon is %g for each %s; someone who knows the other labels of a bag can then be"
+             " %.7g %% sure of the last one, so the noise protects almost nothing; choose at most"
+             " %d (1 is usual), or confirm with --weak-privacy '%s'",
+             epsilon, rules->units ? "unit (--unit-rows times --epsilon)" : "row",
+             100 / (1 + exp(-epsilon)), PBOOST_EPSILON_MOST, PBOOST_WEAK_WORDS);
+    if (!is_weak(rules) && rules->weak_privacy)
+        FAIL(err, PBOOST_INVALID,
+             "weak privacy is confirmed (--weak-privacy), but no epsilon above %d asks for that",
+             PBOOST_EPSILON_MOST);
+done:
+    return st;
+}
+
 pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -76,6 +114,7 @@ pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error
         FAIL(err, PBOOST_INVALID, "claim_seconds is %u; it must lie between 1 and 3600",
              rules->claim_seconds);
     TRY(pboost_rules_check(&rules->rules, err));
+    TRY(check_weak_privacy(rules, err));
 done:
     return st;
 }
@@ -124,6 +163,7 @@ pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *te
     r->bounded = true;
     rules.units = units == 1;
     rules.no_noise = r->epsilon.den == 0;
+    rules.weak_privacy = is_weak(&rules);
     TRY(pboost_ledger_rules_check(&rules, err));
     pboost_ledger_rules_print(&again, &rules);
     if (again.used != length || memcmp(again.byte, text, length) != 0)

@@ -23,8 +23,19 @@ expect 2 priorboost oracle init --store ftp://x --min-bag 4 --epsilon 1 --bounds
 expect 0 priorboost oracle init --store sqlite:s.db --min-bag 4 --epsilon 0.1 --bounds=-1,1 --json
 [ "$(field min_bag) $(field dp) $(field epsilon) $(field step)" = "4 true 0.1 1.9073486328125e-06" ] || fail "rules: $(cat stdout)"
 [ "$(stat -c %a s.db)" = 600 ] || fail "others may read the store"
-expect 5 priorboost oracle init --store s.db --min-bag 2 --epsilon 100 --bounds 0,1
+expect 5 priorboost oracle init --store s.db --min-bag 2 --epsilon 10 --bounds 0,1
 says 'cannot be changed'
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 12 --bounds 0,1
+says "epsilon is 12 for each row; someone who knows the other labels of a bag can then be 99.99939 % sure"
+says "--weak-privacy 'labels can be guessed'"
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 12 --bounds 0,1 --weak-privacy yes
+says "--weak-privacy is 'yes'"
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 4 --bounds 0,1 --unit --unit-rows 3
+says 'epsilon is 12 for each unit'
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 1e19 --bounds 0,1
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 1 --bounds 0,1 --weak-privacy 'labels can be guessed'
+no_file w.db
+expect 0 priorboost oracle init --store w.db --min-bag 2 --epsilon 12 --bounds 0,1 --weak-privacy 'labels can be guessed'
 expect 3 priorboost oracle status --store none.db
 no_file none.db
 echo "not a database, but long enough to look at" >text.db

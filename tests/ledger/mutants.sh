@@ -82,6 +82,8 @@ mutant "a unit unit_rows times" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_UNI
 mutant "quotas" ledger/rules.c ledger_tokens '{PBOOST_PROBLEM_QUOTA_EXCEEDED, over_quota},' ''
 mutant "k of at least 2" ledger/rules.c ledger_rules 'rules->rules.min_bag < 2' 'rules->rules.min_bag < 1'
 mutant "no noise only by name" ledger/rules.c ledger_rules 'rules->rules.epsilon.den == 0 && !rules->no_noise' 'false'
+mutant "a weak epsilon is confirmed" ledger/rules.c ledger_rules 'is_weak(rules) && !rules->weak_privacy' 'false'
+mutant "the epsilon of a unit is confirmed" ledger/rules.c ledger_rules '(pboost_u128)epsilon.num * rules->unit_rows' '(pboost_u128)epsilon.num'
 mutant "scopes" ledger/ledger.c ledger_tokens 't->scope[slot[i]] != scope' 'false'
 mutant "erased rows look unknown" ledger/ledger.c ledger_tokens '(t->label[slot[i]] == NO_LABEL ||' '(false ||'
 mutant "same id, other question" ledger/ledger.c ledger_rules 'stored.found && !pboost_digest_equal(&stored.hash, &a->hash)' 'false'
