@@ -63,6 +63,21 @@ typedef struct pboost_ledger pboost_ledger;
 enum { PBOOST_EPSILON_MOST = 10 };
 #define PBOOST_WEAK_WORDS "labels can be guessed" /* by which the label holder says so */
 
+/* The data sheet: what learners are told about the labels, beside the rules. */
+enum { PBOOST_SHEET_LABEL, PBOOST_SHEET_OWNER, PBOOST_SHEET_PURPOSE, PBOOST_SHEET_CONTACT };
+#define PBOOST_SHEET_NAMES                                                                         \
+    {                                                                                              \
+        "label", "owner", "purpose", "contact"                                                     \
+    }
+enum { PBOOST_SHEET_FIELDS = 4, PBOOST_SHEET_TEXT = 201 }; /* bytes, with the final zero */
+
+typedef struct pboost_sheet {
+    char text[PBOOST_SHEET_FIELDS][PBOOST_SHEET_TEXT]; /* one line of UTF-8 each; "": not told */
+} pboost_sheet;
+
+pboost_status pboost_sheet_set(pboost_sheet *sheet, size_t field, const char *text,
+                               pboost_error *err);
+
 /* What the label holder fixes when the store is made; none of it can change later. */
 typedef struct pboost_ledger_rules {
     size_t struct_size;
@@ -73,11 +88,17 @@ typedef struct pboost_ledger_rules {
     bool units;         /* rows belong to units (a person with several rows) */
     size_t unit_rows;   /* a unit enters at most this many answered bags */
     unsigned claim_seconds; /* longest wait for other users of the store */
+    pboost_sheet sheet;
 } pboost_ledger_rules;
 
 #define PBOOST_LEDGER_RULES_INIT                                                                   \
     {                                                                                              \
-        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, false, 1, 30                 \
+        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, false, 1, 30,                \
+        {                                                                                          \
+            {                                                                                      \
+                ""                                                                                 \
+            }                                                                                      \
+        }                                                                                          \
     }
 
 /* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...".  An existing one is refused.

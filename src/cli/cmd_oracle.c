@@ -86,3 +86,14 @@ const char *oracle_time(char out[ORACLE_TIME_TEXT], int64_t seconds)
         snprintf(out, ORACLE_TIME_TEXT, "%s", seconds == 0 ? "never" : "?");
     return out;
 }
+
+json_t *oracle_sheet_json(const pboost_sheet *sheet)
+{
+    static const char *const NAMES[] = PBOOST_SHEET_NAMES;
+    json_t *object = json_object();
+
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        json_object_set_new(object, NAMES[i],
+                            report_json_text(sheet->text[i][0] != '\0' ? sheet->text[i] : NULL));
+    return object;
+}

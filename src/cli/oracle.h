@@ -18,6 +18,9 @@ pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_erro
 pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const char *store,
                           bool labels, pboost_error *err);
 
+/* The data sheet as an object, with null for what is not told. */
+json_t *oracle_sheet_json(const pboost_sheet *sheet);
+
 /* "2026-01-31T12:00:00Z" of seconds since 1970, or "never" for 0. */
 enum { ORACLE_TIME_TEXT = 32 };
 const char *oracle_time(char out[ORACLE_TIME_TEXT], int64_t seconds);

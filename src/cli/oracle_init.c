@@ -9,7 +9,8 @@ static const cli_usage USAGE = {
     .text =
         "Makes an empty store and fixes its rules.  They cannot be changed afterwards.  An answer\n"
         "is the mean of a bag of at least K rows; with --epsilon it has noise that makes it\n"
-        "E-label differentially private for each row, in any number of questions.",
+        "E-label differentially private for each row, in any number of questions.  Learners see\n"
+        "the rules and the data sheet before they ask.",
     .operand = NULL};
 
 static pboost_status print_rules(cli_context *cli, const char *store,
@@ -22,14 +23,14 @@ static pboost_status print_rules(cli_context *cli, const char *store,
                                  : "noise for label differential privacy");
         return PBOOST_OK;
     }
-    return cli_print_json(json_pack("{s:s, s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I}", "store",
-                                    store, "min_bag", (json_int_t)rules->rules.min_bag, "epsilon",
-                                    report_json_epsilon(rules->rules.epsilon), "dp",
-                                    !rules->no_noise, "bounds", rules->rules.lower,
-                                    rules->rules.upper, "step", rules->rules.step, "unit",
-                                    rules->units, "unit_rows", (json_int_t)rules->unit_rows,
-                                    "claim_seconds", (json_int_t)rules->claim_seconds),
-                          err);
+    return cli_print_json(
+        json_pack("{s:s, s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:o}", "store", store,
+                  "min_bag", (json_int_t)rules->rules.min_bag, "epsilon",
+                  report_json_epsilon(rules->rules.epsilon), "dp", !rules->no_noise, "bounds",
+                  rules->rules.lower, rules->rules.upper, "step", rules->rules.step, "unit",
+                  rules->units, "unit_rows", (json_int_t)rules->unit_rows, "claim_seconds",
+                  (json_int_t)rules->claim_seconds, "sheet", oracle_sheet_json(&rules->sheet)),
+        err);
 }
 
 pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error *err)
@@ -37,6 +38,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     pboost_status st = PBOOST_OK;
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     const char *store = NULL, *weak = NULL;
+    const char *sheet[PBOOST_SHEET_FIELDS] = {NULL};
     cli_bounds bounds = {0, 0};
     size_t seconds = rules.claim_seconds;
     bool bounded = false;
@@ -61,6 +63,14 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "answered bags that one unit may be in; default 1"},
         {"--claim-seconds", "N", cli_read_count, &seconds, NULL,
          "longest wait for other users of the store; default 30"},
+        {"--label-name", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_LABEL], NULL,
+         "data sheet: what the label is; learners see it"},
+        {"--owner", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_OWNER], NULL,
+         "data sheet: who owns the labels"},
+        {"--purpose", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_PURPOSE], NULL,
+         "data sheet: what they may be used for"},
+        {"--contact", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_CONTACT], NULL,
+         "data sheet: whom to ask"},
     };
 
     rules.rules.min_bag = 0;
@@ -78,6 +88,9 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     rules.rules.lower = bounds.lower;
     rules.rules.upper = bounds.upper;
     rules.claim_seconds = seconds < 3601 ? (unsigned)seconds : 3601;
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        if (sheet[i] != NULL)
+            TRY(pboost_sheet_set(&rules.sheet, i, sheet[i], err));
     TRY(pboost_ledger_create(store, &rules, err));
     TRY(oracle_open(&ledger, cli, store, false, err));
     TRY(print_rules(cli, store, pboost_ledger_get_rules(ledger), err));

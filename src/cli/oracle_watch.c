@@ -6,30 +6,35 @@
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-static const cli_usage STATUS = {.synopsis = "--store S",
-                                 .text =
-                                     "Shows the rules, rows spent and left, and the chain's head.",
-                                 .operand = NULL};
+static const cli_usage STATUS = {
+    .synopsis = "--store S",
+    .text = "Shows the data sheet, the rules, rows spent and left, and the chain's head.",
+    .operand = NULL};
 
 static pboost_status print_status(const cli_context *cli, const pboost_ledger_rules *rules,
                                   const pboost_ledger_status *s, pboost_error *err)
 {
+    static const char *const NAMES[] = PBOOST_SHEET_NAMES;
     const pboost_rules *r = &rules->rules;
     char epsilon[40];
 
     if (cli->json)
         return cli_print_json(
-            json_pack("{s:s, s:{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I}, s:I, s:I, s:I, s:I,"
-                      " s:I, s:I, s:I, s:s}",
-                      "store", s->store, "rules", "min_bag", (json_int_t)r->min_bag, "epsilon",
-                      report_json_epsilon(r->epsilon), "dp", !rules->no_noise, "bounds", r->lower,
-                      r->upper, "step", r->step, "unit", rules->units, "unit_rows",
-                      (json_int_t)rules->unit_rows, "claim_seconds",
-                      (json_int_t)rules->claim_seconds, "rows", (json_int_t)s->rows, "spent",
-                      (json_int_t)s->spent, "left", (json_int_t)(s->rows - s->spent), "forgotten",
-                      (json_int_t)s->forgotten, "answers", (json_int_t)s->answers, "bags",
-                      (json_int_t)s->bags, "entries", (json_int_t)s->entries, "head", s->head),
+            json_pack(
+                "{s:s, s:{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:o}, s:I, s:I, s:I, s:I,"
+                " s:I, s:I, s:I, s:s}",
+                "store", s->store, "rules", "min_bag", (json_int_t)r->min_bag, "epsilon",
+                report_json_epsilon(r->epsilon), "dp", !rules->no_noise, "bounds", r->lower,
+                r->upper, "step", r->step, "unit", rules->units, "unit_rows",
+                (json_int_t)rules->unit_rows, "claim_seconds", (json_int_t)rules->claim_seconds,
+                "sheet", oracle_sheet_json(&rules->sheet), "rows", (json_int_t)s->rows, "spent",
+                (json_int_t)s->spent, "left", (json_int_t)(s->rows - s->spent), "forgotten",
+                (json_int_t)s->forgotten, "answers", (json_int_t)s->answers, "bags",
+                (json_int_t)s->bags, "entries", (json_int_t)s->entries, "head", s->head),
             err);
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        if (rules->sheet.text[i][0] != '\0')
+            printf("%-9s %s\n", NAMES[i], rules->sheet.text[i]);
     snprintf(epsilon, sizeof epsilon, "epsilon %g per row", pboost_rational_value(r->epsilon));
     printf("rules     bags of at least %zu rows; labels in [%g, %g] in steps of %g; %s\n",
            r->min_bag, r->lower, r->upper, r->step,

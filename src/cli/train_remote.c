@@ -60,6 +60,20 @@ static void note_retry(void *user, const char *message)
     cli_note(user, "%s; trying again", message);
 }
 
+/* The data sheet in one line, as far as the label holder tells it. */
+static void note_sheet(const cli_context *cli, const pboost_sheet *sheet)
+{
+    static const char *const NAMES[] = PBOOST_SHEET_NAMES;
+    char line[PBOOST_SHEET_FIELDS * (PBOOST_SHEET_TEXT + 12)] = "";
+
+    for (size_t i = 0, used = 0; i < PBOOST_SHEET_FIELDS; i++)
+        if (sheet->text[i][0] != '\0')
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s: %s",
+                                     used > 0 ? "; " : "", NAMES[i], sheet->text[i]);
+    if (line[0] != '\0')
+        cli_note(cli, "%s", line);
+}
+
 pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_context *cli,
                                 const train_arguments *a, pboost_error *err)
 {
@@ -84,6 +98,7 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     TRY(pboost_remote_open(&r->remote, a->oracle, &options, err));
     const wire_config *config = pboost_remote_config(r->remote);
     *rules = r->checkpoint.rules = config->rules;
+    note_sheet(cli, &config->sheet);
     if (a->min_bag > 0 && a->min_bag < rules->min_bag)
         FAIL(err, PBOOST_REFUSED,
              "--min-bag is %zu, but the oracle answers no bag of fewer than %zu rows", a->min_bag,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "oracle/mechanism.h"
+#include "utf8.h"
 
 /* ---- Problems -------------------------------------------------------------------------------- */
 
@@ -48,6 +49,43 @@ bool pboost_name_valid(const char *name)
     for (; length <= PBOOST_ID_MAX && name[length] > ' ' && name[length] < 127; length++)
         ;
     return length > 0 && length <= PBOOST_ID_MAX && name[length] == '\0';
+}
+
+/* A field that is long or not one line of text is refused. */
+static pboost_status check_field(size_t field, const char *text, pboost_error *err)
+{
+    static const char *const NAMES[] = PBOOST_SHEET_NAMES;
+    pboost_status st = PBOOST_OK;
+
+    if (strnlen(text, PBOOST_SHEET_TEXT) == PBOOST_SHEET_TEXT)
+        FAIL(err, PBOOST_INVALID, "the data sheet's %s is longer than %d bytes", NAMES[field],
+             PBOOST_SHEET_TEXT - 1);
+    if (!pboost_utf8_printable(text))
+        FAIL(err, PBOOST_INVALID,
+             "the data sheet's %s must be one line of UTF-8 text without control characters",
+             NAMES[field]);
+done:
+    return st;
+}
+
+pboost_status pboost_sheet_set(pboost_sheet *sheet, size_t field, const char *text,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(check_field(field, text, err));
+    memset(sheet->text[field], 0, PBOOST_SHEET_TEXT);
+    memcpy(sheet->text[field], text, strlen(text));
+done:
+    return st;
+}
+
+static bool sheet_is_empty(const pboost_sheet *sheet)
+{
+    bool empty = true;
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        empty = empty && sheet->text[i][0] == '\0';
+    return empty;
 }
 
 /* The epsilon that a row, or a unit in all its bags, can lose. */
@@ -115,11 +153,13 @@ pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error
              rules->claim_seconds);
     TRY(pboost_rules_check(&rules->rules, err));
     TRY(check_weak_privacy(rules, err));
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        TRY(check_field(i, rules->sheet.text[i], err));
 done:
     return st;
 }
 
-/* Bounds and step as the bits of a double, exact in any locale. */
+/* Bounds and step as the bits of a double, exact in any locale; then the data sheet, if any. */
 void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules)
 {
     const pboost_rules *r = &rules->rules;
@@ -136,6 +176,23 @@ void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules)
              rules->unit_rows, rules->claim_seconds);
     out->used = 0;
     pboost_record_text(out, text);
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS && !sheet_is_empty(&rules->sheet); i++)
+        pboost_record_text(out, rules->sheet.text[i]);
+}
+
+/* The texts after the rules, each with its final zero; those that are not there stay empty. */
+static pboost_status parse_sheet(pboost_sheet *out, const char *text, size_t length,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS && length > 0; i++) {
+        TRY(pboost_sheet_set(out, i, text, err));
+        length -= strlen(text) + 1;
+        text += strlen(text) + 1;
+    }
+done:
+    return st;
 }
 
 pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *text, size_t length,
@@ -164,6 +221,8 @@ pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *te
     rules.units = units == 1;
     rules.no_noise = r->epsilon.den == 0;
     rules.weak_privacy = is_weak(&rules);
+    size_t used = strlen(text) + 1;
+    TRY(parse_sheet(&rules.sheet, (const char *)text + used, length - used, err));
     TRY(pboost_ledger_rules_check(&rules, err));
     pboost_ledger_rules_print(&again, &rules);
     if (again.used != length || memcmp(again.byte, text, length) != 0)

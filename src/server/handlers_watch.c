@@ -8,7 +8,8 @@
 static wire_config config_of(const service *s)
 {
     const pboost_ledger_rules *rules = pboost_ledger_get_rules(s->ledger);
-    return (wire_config){rules->rules, rules->units, rules->unit_rows, s->options.max_body};
+    return (wire_config){rules->rules, rules->units, rules->unit_rows, s->options.max_body,
+                         rules->sheet};
 }
 
 pboost_status pboost_handle_config(request *r, pboost_error *err)

@@ -36,6 +36,15 @@ expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 1e19 --bounds
 expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 1 --bounds 0,1 --weak-privacy 'labels can be guessed'
 no_file w.db
 expect 0 priorboost oracle init --store w.db --min-bag 2 --epsilon 12 --bounds 0,1 --weak-privacy 'labels can be guessed'
+expect 2 priorboost oracle init --store d.db --min-bag 2 --epsilon 1 --bounds 0,1 --contact "$(printf 'a\tb')"
+says "the data sheet's contact must be one line"
+no_file d.db
+expect 0 priorboost oracle init --store d.db --min-bag 2 --epsilon 1 --bounds 0,1 --label-name 'visits to a doctor' \
+    --owner 'Insurer & Söhne' --contact privacy@example.org
+expect 0 priorboost oracle status --store d.db
+printed 'label     visits to a doctor'
+expect 0 priorboost oracle status --store d.db --json
+[ "$(field rules.sheet.owner) $(field rules.sheet.purpose)" = "Insurer & Söhne null" ] || fail "sheet: $(cat stdout)"
 expect 3 priorboost oracle status --store none.db
 no_file none.db
 echo "not a database, but long enough to look at" >text.db

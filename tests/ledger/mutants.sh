@@ -84,6 +84,8 @@ mutant "k of at least 2" ledger/rules.c ledger_rules 'rules->rules.min_bag < 2' 
 mutant "no noise only by name" ledger/rules.c ledger_rules 'rules->rules.epsilon.den == 0 && !rules->no_noise' 'false'
 mutant "a weak epsilon is confirmed" ledger/rules.c ledger_rules 'is_weak(rules) && !rules->weak_privacy' 'false'
 mutant "the epsilon of a unit is confirmed" ledger/rules.c ledger_rules '(pboost_u128)epsilon.num * rules->unit_rows' '(pboost_u128)epsilon.num'
+mutant "what an oracle tells cannot steer a terminal" io/utf8.c unit_net_wire "*c < ' ' || *c == 0x7f ||" ""
+mutant "the data sheet is part of the rules" ledger/rules.c ledger_rules 'TRY(parse_sheet(&rules.sheet, (const char *)text + used, length - used, err));' ';'
 mutant "scopes" ledger/ledger.c ledger_tokens 't->scope[slot[i]] != scope' 'false'
 mutant "erased rows look unknown" ledger/ledger.c ledger_tokens '(t->label[slot[i]] == NO_LABEL ||' '(false ||'
 mutant "same id, other question" ledger/ledger.c ledger_rules 'stored.found && !pboost_digest_equal(&stored.hash, &a->hash)' 'false'

@@ -510,6 +510,35 @@ static void weak_privacy_is_confirmed(void **state)
     }
 }
 
+static void a_data_sheet_is_part_of_the_rules(void **state)
+{
+    (void)state;
+    pboost_error err = {0};
+    test_store t = new_store();
+    pboost_ledger_rules rules = plain_rules();
+    pboost_ledger *ledger;
+    char novel[PBOOST_SHEET_TEXT + 1];
+
+    memset(novel, 'a', sizeof novel);
+    novel[PBOOST_SHEET_TEXT] = '\0';
+    assert_fails(pboost_sheet_set(&rules.sheet, PBOOST_SHEET_OWNER, novel, &err), PBOOST_INVALID,
+                 err, "owner is longer than 200 bytes");
+    assert_fails(pboost_sheet_set(&rules.sheet, PBOOST_SHEET_CONTACT, "a\nb", &err), PBOOST_INVALID,
+                 err, "contact must be one line");
+    assert_fails(pboost_sheet_set(&rules.sheet, PBOOST_SHEET_LABEL, "\xff", &err), PBOOST_INVALID,
+                 err, "label must be one line");
+    novel[PBOOST_SHEET_TEXT - 1] = '\0';
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++) /* all as long as they may be */
+        assert_ok(pboost_sheet_set(&rules.sheet, i, novel, &err), err);
+    assert_ok(pboost_sheet_set(&rules.sheet, PBOOST_SHEET_PURPOSE, "", &err), err);
+    assert_ok(pboost_ledger_create(t.url, &rules, &err), err);
+    ledger = open_store(&t);
+    assert_memory_equal(&pboost_ledger_get_rules(ledger)->sheet, &rules.sheet, sizeof rules.sheet);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -524,6 +553,7 @@ int main(void)
         cmocka_unit_test(differences_cannot_be_asked_for),
         cmocka_unit_test(rules_are_said_in_full_and_never_change),
         cmocka_unit_test(weak_privacy_is_confirmed),
+        cmocka_unit_test(a_data_sheet_is_part_of_the_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
