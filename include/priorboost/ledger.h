@@ -32,7 +32,7 @@ typedef enum pboost_problem {
     PBOOST_PROBLEM_MALFORMED,       /* no bags, an empty or over-long request id or row id */
     PBOOST_PROBLEM_TOKEN_INVALID,   /* unknown or revoked */
     PBOOST_PROBLEM_TOKEN_EXPIRED,   /* it was valid once */
-    PBOOST_PROBLEM_TOKEN_ROLE,      /* an operator's token cannot ask, a learner's not administer */
+    PBOOST_PROBLEM_TOKEN_ROLE,      /* only a learner's token can ask, only an approver's approve */
     PBOOST_PROBLEM_LEDGER_ROLLBACK, /* the client has seen a head that this store never had */
     PBOOST_PROBLEM_REQUEST_CONFLICT, /* the request id was used for another question */
     PBOOST_PROBLEM_BAG_TOO_SMALL,    /* offenders are bags */
@@ -175,7 +175,17 @@ pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger, con
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
 
-typedef enum pboost_role { PBOOST_LEARNER, PBOOST_OPERATOR } pboost_role;
+typedef enum pboost_role {
+    PBOOST_LEARNER,  /* asks */
+    PBOOST_OPERATOR, /* monitors */
+    PBOOST_AUDITOR,  /* reads the ledger; makes nothing, asks nothing */
+    PBOOST_APPROVER, /* approves tokens */
+    PBOOST_ROLES
+} pboost_role;
+
+const char *pboost_role_name(pboost_role role);            /* "learner" */
+bool pboost_role_read(pboost_role *out, const char *name); /* false: there is no such role */
+#define PBOOST_MAY(role) (1u << (role))                    /* a set of roles is the sum of these */
 
 enum { PBOOST_TOKEN_TEXT = 48, PBOOST_HEAD_TEXT = 65 }; /* bytes, with the final zero */
 
@@ -212,10 +222,10 @@ pboost_status pboost_token_list(pboost_token **out, size_t *n, pboost_ledger *le
                                 pboost_error *err);
 pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboost_error *err);
 
-/* Whose secret this is.  PBOOST_REFUSED with *problem TOKEN_INVALID, _EXPIRED or _ROLE otherwise.
- * The time taken does not depend on how much of a guess is right. */
+/* Whose secret this is.  PBOOST_REFUSED with *problem TOKEN_INVALID, _EXPIRED or _ROLE (none of
+ * these roles) otherwise.  The time taken does not depend on how much of a guess is right. */
 pboost_status pboost_token_authenticate(pboost_token *out, pboost_problem *problem,
-                                        pboost_ledger *ledger, const char *secret, pboost_role role,
+                                        pboost_ledger *ledger, const char *secret, unsigned roles,
                                         pboost_error *err);
 
 /* ---- Questions ------------------------------------------------------------------------------- */

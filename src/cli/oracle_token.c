@@ -6,6 +6,8 @@
 
 #include "oracle.h"
 
+#define ROLES "learner|operator|auditor|approver"
+
 static const cli_usage USAGE = {.synopsis =
                                     "create|list|revoke --store S [--name NAME] [OPTION...]",
                                 .text = "Manages who may ask.  The secret of a new token is shown "
@@ -54,10 +56,8 @@ static pboost_status create(cli_context *cli, pboost_ledger *ledger, arguments *
 
     if (a->expires != NULL)
         TRY(read_expiry(&a->token.expires, a->expires, err));
-    if (strcmp(a->role, "operator") == 0)
-        a->token.role = PBOOST_OPERATOR;
-    else if (strcmp(a->role, "learner") != 0)
-        FAIL(err, PBOOST_INVALID, "--role is '%s'; it must be learner or operator", a->role);
+    if (!pboost_role_read(&a->token.role, a->role))
+        FAIL(err, PBOOST_INVALID, "--role is '%s'; it must be one of " ROLES, a->role);
     a->token.max_rows = a->rows;
     TRY(pboost_token_create(secret, ledger, &a->token, err));
     if (cli->json)
@@ -76,8 +76,7 @@ done:
 static json_t *token_json(const pboost_token *t)
 {
     return json_pack("{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:b}", "name", t->name, "role",
-                     t->role == PBOOST_OPERATOR ? "operator" : "learner", "created",
-                     (json_int_t)t->created, "expires",
+                     pboost_role_name(t->role), "created", (json_int_t)t->created, "expires",
                      t->expires != 0 ? json_integer((json_int_t)t->expires) : json_null(),
                      "rows_used", (json_int_t)t->rows_used, "rows",
                      t->max_rows != 0 ? json_integer((json_int_t)t->max_rows) : json_null(),
@@ -104,8 +103,7 @@ static pboost_status list(cli_context *cli, pboost_ledger *ledger, pboost_error 
         if (cli->json && json_array_append_new(array, token_json(t)) != 0)
             FAIL(err, PBOOST_NO_MEMORY, "out of memory");
         if (!cli->json)
-            printf("%-20s %-9s %-21s %12llu %12s %-12s %s\n", t->name,
-                   t->role == PBOOST_OPERATOR ? "operator" : "learner",
+            printf("%-20s %-9s %-21s %12llu %12s %-12s %s\n", t->name, pboost_role_name(t->role),
                    oracle_time(expires, t->expires), (unsigned long long)t->rows_used, most,
                    t->scoped ? t->scope : "all", t->revoked ? "revoked" : "");
     }
@@ -141,8 +139,9 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
     const cli_option options[] = {
         {"--store", "S", cli_read_text, &a.store, NULL, "sqlite:FILE or postgresql://..."},
         {"--name", "NAME", cli_read_text, &a.token.name, NULL, "of the token; used once"},
-        {"--role", "learner|operator", cli_read_text, &a.role, NULL,
-         "learner (default), who asks; or operator, who monitors"},
+        {"--role", ROLES, cli_read_text, &a.role, NULL,
+         "learner (default) asks; operator monitors; auditor reads\nthe ledger; approver approves "
+         "tokens"},
         {"--expires", "D", cli_read_text, &a.expires, NULL,
          "30d, 12h, 90m or a date; default: never"},
         {"--rows", "MAX", cli_read_count, &a.rows, NULL, "most rows that it may ask about in all"},

@@ -154,7 +154,8 @@ static pboost_status recall(bool *answered, pboost_reply *out, asking *a, pboost
     bool known = false;
 
     TRY(pboost_token_by_id(&a->token, s, a->q->token->id, err));
-    TRY(pboost_token_check(&out->problem, &a->token, PBOOST_LEARNER, pboost_ledger_now(l), err));
+    TRY(pboost_token_check(&out->problem, &a->token, PBOOST_MAY(PBOOST_LEARNER),
+                           pboost_ledger_now(l), err));
     if (a->q->head != NULL && *a->q->head != '\0') {
         if (pboost_digest_read(&head, a->q->head))
             TRY(pboost_chain_knows(&known, s, &head, err));

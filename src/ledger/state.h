@@ -35,8 +35,8 @@ int64_t pboost_ledger_now(const pboost_ledger *ledger);
 
 /* A token by its number, and what must hold of it to ask. */
 pboost_status pboost_token_by_id(pboost_token *out, store *s, int64_t id, pboost_error *err);
-pboost_status pboost_token_check(pboost_problem *problem, const pboost_token *token,
-                                 pboost_role role, int64_t now, pboost_error *err);
+pboost_status pboost_token_check(pboost_problem *problem, const pboost_token *token, unsigned roles,
+                                 int64_t now, pboost_error *err);
 
 /* Sets the problem and a message that names it. */
 pboost_status pboost_refuse(pboost_problem *out, pboost_problem problem, pboost_error *err);

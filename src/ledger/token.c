@@ -6,6 +6,26 @@
 
 #include "state.h"
 
+/* ---- Roles ----------------------------------------------------------------------------------- */
+
+static const char *const ROLES[] = {"learner", "operator", "auditor", "approver"};
+_Static_assert(sizeof ROLES / sizeof *ROLES == PBOOST_ROLES, "each role has a name");
+
+const char *pboost_role_name(pboost_role role)
+{
+    return ROLES[role];
+}
+
+bool pboost_role_read(pboost_role *out, const char *name)
+{
+    for (int i = 0; i < PBOOST_ROLES; i++)
+        if (strcmp(ROLES[i], name) == 0) {
+            *out = (pboost_role)i;
+            return true;
+        }
+    return false;
+}
+
 /* ---- In the store ---------------------------------------------------------------------------- */
 
 #define TOKEN_COLUMNS                                                                              \
@@ -16,15 +36,15 @@ static pboost_status take_token(pboost_token *out, const store_value *value, pbo
     pboost_status st = PBOOST_OK;
 
     *out = (pboost_token){.id = value[0].number,
-                          .role =
-                              value[2].number == PBOOST_OPERATOR ? PBOOST_OPERATOR : PBOOST_LEARNER,
+                          .role = (pboost_role)value[2].number,
                           .created = value[3].number,
                           .expires = value[4].number,
                           .max_rows = (uint64_t)value[5].number,
                           .rows_used = (uint64_t)value[6].number,
                           .scoped = value[7].kind == VALUE_TEXT,
                           .revoked = value[8].number != 0};
-    if (value[1].length > PBOOST_ID_MAX || value[7].length > PBOOST_ID_MAX)
+    if (value[2].number < 0 || value[2].number >= PBOOST_ROLES || value[1].length > PBOOST_ID_MAX ||
+        value[7].length > PBOOST_ID_MAX)
         FAIL(err, PBOOST_BAD_DATA, "the store is damaged: a token makes no sense");
     memcpy(out->name, value[1].data, value[1].length);
     if (out->scoped)
@@ -46,14 +66,14 @@ pboost_status pboost_token_by_id(pboost_token *out, store *s, int64_t id, pboost
                value_number(id));
 }
 
-pboost_status pboost_token_check(pboost_problem *problem, const pboost_token *token,
-                                 pboost_role role, int64_t now, pboost_error *err)
+pboost_status pboost_token_check(pboost_problem *problem, const pboost_token *token, unsigned roles,
+                                 int64_t now, pboost_error *err)
 {
     if (token->revoked)
         return pboost_refuse(problem, PBOOST_PROBLEM_TOKEN_INVALID, err);
     if (token->expires != 0 && now >= token->expires)
         return pboost_refuse(problem, PBOOST_PROBLEM_TOKEN_EXPIRED, err);
-    if (token->role != role)
+    if ((PBOOST_MAY(token->role) & roles) == 0)
         return pboost_refuse(problem, PBOOST_PROBLEM_TOKEN_ROLE, err);
     return PBOOST_OK;
 }
@@ -108,8 +128,9 @@ static pboost_status check_options(const pboost_token_options *o, pboost_error *
         FAIL(err, PBOOST_INVALID, "a token's scope must be 1 to %d bytes", PBOOST_ID_MAX);
     if (o->expires < 0 || o->max_rows > INT64_MAX)
         FAIL(err, PBOOST_INVALID, "a token's expiry and number of rows must not be negative");
-    if (o->role == PBOOST_OPERATOR && (o->max_rows > 0 || o->scope != NULL))
-        FAIL(err, PBOOST_INVALID, "an operator's token has no rows and no scope");
+    if (o->role != PBOOST_LEARNER && (o->max_rows > 0 || o->scope != NULL))
+        FAIL(err, PBOOST_INVALID, "only a learner's token has rows and a scope, not one of role %s",
+             pboost_role_name(o->role));
 done:
     return st;
 }
@@ -257,7 +278,7 @@ static pboost_status compare(void *user, const store_value *value, size_t n, pbo
 }
 
 pboost_status pboost_token_authenticate(pboost_token *out, pboost_problem *problem,
-                                        pboost_ledger *ledger, const char *secret, pboost_role role,
+                                        pboost_ledger *ledger, const char *secret, unsigned roles,
                                         pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -268,7 +289,7 @@ pboost_status pboost_token_authenticate(pboost_token *out, pboost_problem *probl
     *problem = PBOOST_PROBLEM_NONE;
     TRY(pboost_side_enter(ledger, &ledger->read, false, err));
     TRY(s->class->run(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token", NULL, 0, compare, &r, err));
-    TRY(pboost_token_check(problem, out, role, pboost_ledger_now(ledger), err));
+    TRY(pboost_token_check(problem, out, roles, pboost_ledger_now(ledger), err));
 done:
     pboost_side_leave(&ledger->read);
     if (st != PBOOST_OK)

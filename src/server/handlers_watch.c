@@ -47,11 +47,10 @@ static json_t *rows_left(const pboost_token *t)
 static json_t *describe_token(const pboost_token *t)
 {
     return json_pack("{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:b}", "name", t->name, "role",
-                     t->role == PBOOST_OPERATOR ? "operator" : "learner", "created",
-                     (json_int_t)t->created, "expires", limit_or_null((uint64_t)t->expires),
-                     "rows_used", (json_int_t)t->rows_used, "max_rows", limit_or_null(t->max_rows),
-                     "rows_left", rows_left(t), "scope", text_or_null(t->scoped ? t->scope : NULL),
-                     "revoked", (int)t->revoked);
+                     pboost_role_name(t->role), "created", (json_int_t)t->created, "expires",
+                     limit_or_null((uint64_t)t->expires), "rows_used", (json_int_t)t->rows_used,
+                     "max_rows", limit_or_null(t->max_rows), "rows_left", rows_left(t), "scope",
+                     text_or_null(t->scoped ? t->scope : NULL), "revoked", (int)t->revoked);
 }
 
 static pboost_status list_tokens(json_t **out, pboost_ledger *ledger, pboost_error *err)
@@ -113,17 +112,27 @@ static json_t *describe_ledger(const pboost_ledger_status *l)
                      (json_int_t)l->entries, "head", l->head);
 }
 
-/* An operator sees everyone; a learner sees itself. */
-static pboost_status add_operator_view(json_t *status, service *s, const pboost_ledger_status *l,
-                                       pboost_error *err)
+static pboost_status add_tokens(json_t *status, service *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    json_t *tokens = NULL, *recent = NULL;
+    json_t *tokens = NULL;
 
     TRY(list_tokens(&tokens, s->ledger, err));
+    if (json_object_set(status, "tokens", tokens) != 0)
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+done:
+    json_decref(tokens);
+    return st;
+}
+
+static pboost_status add_ledger(json_t *status, service *s, const pboost_ledger_status *l,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    json_t *recent = NULL;
+
     TRY(list_recent(&recent, s->ledger, l->entries, err));
-    if (json_object_set(status, "tokens", tokens) != 0 ||
-        json_object_set(status, "recent", recent) != 0 ||
+    if (json_object_set(status, "recent", recent) != 0 ||
         json_object_set_new(status, "ledger", describe_ledger(l)) != 0 ||
         json_object_set_new(status, "rate", pboost_metrics_rate(&s->metrics)) != 0 ||
         json_object_set_new(status, "refusals", pboost_metrics_refusals(&s->metrics)) != 0 ||
@@ -132,7 +141,6 @@ static pboost_status add_operator_view(json_t *status, service *s, const pboost_
             0)
         FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:
-    json_decref(tokens);
     json_decref(recent);
     return st;
 }
@@ -173,8 +181,11 @@ pboost_status pboost_handle_status(request *r, pboost_error *err)
                        !atomic_load(&s->broken), "token", describe_token(&r->token), "head",
                        ledger.head);
     NEED(status, err);
-    if (r->token.role == PBOOST_OPERATOR)
-        TRY(add_operator_view(status, s, &ledger, err));
+    unsigned role = PBOOST_MAY(r->token.role); /* a learner sees itself */
+    if ((role & (OPERATOR | AUDITOR | APPROVER)) != 0)
+        TRY(add_tokens(status, s, err));
+    if ((role & (OPERATOR | AUDITOR)) != 0)
+        TRY(add_ledger(status, s, &ledger, err));
     TRY(reply_with_rules(r, status, err));
 done:
     json_decref(status);

@@ -128,7 +128,7 @@ async function refresh() {
     if (reply.status === 401 || reply.status === 403) return leave((await reply.json()).title + ".");
     if (!reply.ok) throw new Error(`status ${reply.status}`);
     const status = await reply.json();
-    if (status.token.role !== "operator") return leave("This is a learner's token; this page needs an operator's.");
+    if (!status.ledger) return leave(`This token's role is ${status.token.role}; this page needs an operator's or an auditor's.`);
     render(status);
     enter(true);
   } catch (error) {

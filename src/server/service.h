@@ -18,8 +18,15 @@ typedef struct request request;
 
 /* ---- Routes ---------------------------------------------------------------------------------- */
 
-/* Whose token a route wants. */
-typedef enum access_rule { ANYONE, LEARNER, ANY_TOKEN } access_rule;
+/* Whose token a route takes: a set of roles. */
+enum {
+    ANYONE = 0, /* also without a token */
+    LEARNER = PBOOST_MAY(PBOOST_LEARNER),
+    OPERATOR = PBOOST_MAY(PBOOST_OPERATOR),
+    AUDITOR = PBOOST_MAY(PBOOST_AUDITOR),
+    APPROVER = PBOOST_MAY(PBOOST_APPROVER),
+    ANY_TOKEN = LEARNER | OPERATOR | AUDITOR | APPROVER
+};
 
 /* Fills r->reply, or fails; then the reply tells the problem. */
 typedef pboost_status handler(request *r, pboost_error *err);
@@ -27,7 +34,7 @@ typedef pboost_status handler(request *r, pboost_error *err);
 typedef struct route {
     const char *method, *path; /* a path that ends in '/' (but "/") takes one more segment */
     const char *name;          /* in logs and metrics */
-    access_rule access;
+    unsigned roles;            /* that it is for */
     bool waits; /* may wait for the ledger: not on a thread that serves connections */
     const char *content_types; /* of the body; NULL: there is none */
     handler *handle;

@@ -90,6 +90,11 @@ token 2 create --name anna
 token 2 create
 token 2 create --name x --expires soon
 token 2 create --name x --role king
+says 'learner|operator|auditor|approver'
+for role in operator auditor approver; do
+    token 2 create --name x --role $role --rows 5
+    says "not one of role $role"
+done
 token 2 paint --name x
 token 2
 says 'create, list or revoke'

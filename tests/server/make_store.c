@@ -85,7 +85,8 @@ static void print_token(pboost_ledger *ledger, char *text)
         *part[i]++ = '\0';
     }
     options.name = part[0];
-    options.role = strcmp(part[1], "operator") == 0 ? PBOOST_OPERATOR : PBOOST_LEARNER;
+    if (!pboost_role_read(&options.role, part[1]))
+        exit(2);
     options.expires = strtoll(part[2], NULL, 10);
     options.max_rows = strtoull(part[3], NULL, 10);
     options.scope = *part[4] != '\0' ? part[4] : NULL;
