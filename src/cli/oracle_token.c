@@ -15,7 +15,8 @@ static const cli_usage USAGE = {.synopsis =
                                 .operand = "create|list|revoke"};
 
 typedef struct {
-    const char *store, *expires, *role;
+    oracle_place place;
+    const char *expires, *role;
     pboost_token_options token;
     size_t rows;
 } arguments;
@@ -80,7 +81,8 @@ static json_t *token_json(const pboost_token *t)
                      t->expires != 0 ? json_integer((json_int_t)t->expires) : json_null(),
                      "rows_used", (json_int_t)t->rows_used, "rows",
                      t->max_rows != 0 ? json_integer((json_int_t)t->max_rows) : json_null(),
-                     "scope", report_json_text(t->scoped ? t->scope : NULL), "revoked", t->revoked);
+                     "scope", report_json_text(t->scoped ? t->scope : NULL), "revoked",
+                     t->state == PBOOST_TOKEN_REVOKED);
 }
 
 static pboost_status list(cli_context *cli, pboost_ledger *ledger, pboost_error *err)
@@ -105,7 +107,7 @@ static pboost_status list(cli_context *cli, pboost_ledger *ledger, pboost_error 
         if (!cli->json)
             printf("%-20s %-9s %-21s %12llu %12s %-12s %s\n", t->name, pboost_role_name(t->role),
                    oracle_time(expires, t->expires), (unsigned long long)t->rows_used, most,
-                   t->scoped ? t->scope : "all", t->revoked ? "revoked" : "");
+                   t->scoped ? t->scope : "all", t->state == PBOOST_TOKEN_REVOKED ? "revoked" : "");
     }
     if (cli->json)
         TRY(cli_print_json(json_pack("{s:O}", "tokens", array), err));
@@ -137,7 +139,7 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
     const char *what = "";
     pboost_ledger *ledger = NULL;
     const cli_option options[] = {
-        {"--store", "S", cli_read_text, &a.store, NULL, "sqlite:FILE or postgresql://..."},
+        ORACLE_PLACE(a.place),
         {"--name", "NAME", cli_read_text, &a.token.name, NULL, "of the token; used once"},
         {"--role", ROLES, cli_read_text, &a.role, NULL,
          "learner (default) asks; operator monitors; auditor reads\nthe ledger; approver approves "
@@ -160,7 +162,7 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
              what);
     if (!listing && a.token.name == NULL)
         FAIL(err, PBOOST_INVALID, "--name is required; see 'priorboost oracle token --help'");
-    TRY(oracle_open(&ledger, cli, a.store, false, err));
+    TRY(oracle_open(&ledger, cli, &a.place, false, err));
     TRY(listing    ? list(cli, ledger, err)
         : revoking ? revoke(cli, ledger, a.token.name, err)
                    : create(cli, ledger, &a, err));

@@ -159,58 +159,40 @@ done:
     return st;
 }
 
-/* Bounds and step as the bits of a double, exact in any locale; then the data sheet, if any. */
-void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules)
+enum { RULES_TEXT = 512 };
+
+/* Bounds and step as the bits of a double, exact in any locale. */
+static void print_rules(char text[RULES_TEXT], const pboost_ledger_rules *rules, int version)
 {
     const pboost_rules *r = &rules->rules;
     uint64_t bits[3];
-    char text[512];
 
     memcpy(&bits[0], &r->lower, 8);
     memcpy(&bits[1], &r->upper, 8);
     memcpy(&bits[2], &r->step, 8);
-    snprintf(text, sizeof text,
-             "rules 1 min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
+    snprintf(text, RULES_TEXT,
+             "rules %d min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
              " upper %016" PRIx64 " step %016" PRIx64 " units %d unit_rows %zu claim_seconds %u",
-             r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2], rules->units,
-             rules->unit_rows, rules->claim_seconds);
-    out->used = 0;
-    pboost_record_text(out, text);
-    for (size_t i = 0; i < PBOOST_SHEET_FIELDS && !sheet_is_empty(&rules->sheet); i++)
-        pboost_record_text(out, rules->sheet.text[i]);
+             version, r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2],
+             rules->units, rules->unit_rows, rules->claim_seconds);
 }
 
-/* The texts after the rules, each with its final zero; those that are not there stay empty. */
-static pboost_status parse_sheet(pboost_sheet *out, const char *text, size_t length,
+static pboost_status parse_rules(pboost_ledger_rules *out, int *version, const char *text,
                                  pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-
-    for (size_t i = 0; i < PBOOST_SHEET_FIELDS && length > 0; i++) {
-        TRY(pboost_sheet_set(out, i, text, err));
-        length -= strlen(text) + 1;
-        text += strlen(text) + 1;
-    }
-done:
-    return st;
-}
-
-pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *text, size_t length,
-                                        pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     pboost_rules *r = &rules.rules;
     uint64_t bits[3];
     int units = 0;
-    record again;
+    char again[RULES_TEXT];
 
-    if (length == 0 || ((const char *)text)[length - 1] != '\0' ||
-        sscanf(text,
-               "rules 1 min_bag %zu epsilon %" SCNu64 "/%" SCNu64 " lower %" SCNx64
+    if (sscanf(text,
+               "rules %d min_bag %zu epsilon %" SCNu64 "/%" SCNu64 " lower %" SCNx64
                " upper %" SCNx64 " step %" SCNx64 " units %d unit_rows %zu claim_seconds %u",
-               &r->min_bag, &r->epsilon.num, &r->epsilon.den, &bits[0], &bits[1], &bits[2], &units,
-               &rules.unit_rows, &rules.claim_seconds) != 9)
+               version, &r->min_bag, &r->epsilon.num, &r->epsilon.den, &bits[0], &bits[1], &bits[2],
+               &units, &rules.unit_rows, &rules.claim_seconds) != 10 ||
+        *version < 1 || *version > CHAIN_VERSION)
         FAIL(err, PBOOST_BAD_DATA,
              "the store's rules cannot be read; was it made by a newer "
              "version?");
@@ -221,11 +203,43 @@ pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *te
     rules.units = units == 1;
     rules.no_noise = r->epsilon.den == 0;
     rules.weak_privacy = is_weak(&rules);
-    size_t used = strlen(text) + 1;
-    TRY(parse_sheet(&rules.sheet, (const char *)text + used, length - used, err));
     TRY(pboost_ledger_rules_check(&rules, err));
-    pboost_ledger_rules_print(&again, &rules);
-    if (again.used != length || memcmp(again.byte, text, length) != 0)
+    print_rules(again, &rules, *version);
+    if (strcmp(again, text) != 0)
+        FAIL(err, PBOOST_BAD_DATA, "the store's rules are damaged");
+    *out = rules;
+done:
+    return st;
+}
+
+/* The rules, the store's id and the data sheet, if there is one. */
+void pboost_first_entry_print(record *out, const pboost_ledger_rules *rules, const char *store_id)
+{
+    char text[RULES_TEXT];
+
+    print_rules(text, rules, CHAIN_VERSION);
+    out->used = 0;
+    pboost_record_text(out, text);
+    pboost_record_text(out, store_id);
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS && !sheet_is_empty(&rules->sheet); i++)
+        pboost_record_text(out, rules->sheet.text[i]);
+}
+
+/* Version 1 had the rules alone. */
+pboost_status pboost_first_entry_parse(pboost_ledger_rules *out, const void *data, size_t length,
+                                       pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    record_reader r = {data, length, false};
+    pboost_ledger_rules rules;
+    int version = 0;
+
+    TRY(parse_rules(&rules, &version, pboost_read_text(&r), err));
+    if (version > 1)
+        (void)pboost_read_text(&r);
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS && version > 1 && r.left > 0; i++)
+        TRY(pboost_sheet_set(&rules.sheet, i, pboost_read_text(&r), err));
+    if (r.bad || r.left > 0)
         FAIL(err, PBOOST_BAD_DATA, "the store's rules are damaged");
     *out = rules;
 done:

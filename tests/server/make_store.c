@@ -114,7 +114,7 @@ int main(int argc, char **argv)
     if (!rules.units)
         rules.unit_rows = 1;
     read_sheet(&rules.sheet, argv[7]);
-    require(pboost_ledger_create(argv[1], &rules, &err), &err);
+    require(pboost_ledger_create(argv[1], &rules, NULL, &err), &err);
     require(pboost_ledger_open(&ledger, argv[1], NULL, &err), &err);
     import_rows(ledger, rules.units);
     for (int i = 8; i < argc; i++)
