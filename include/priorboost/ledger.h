@@ -39,9 +39,13 @@ typedef enum pboost_problem {
     PBOOST_PROBLEM_DUPLICATE_ROW,    /* a row is named twice in the request */
     PBOOST_PROBLEM_UNKNOWN_ROW,      /* unknown, unlabelled or not this token's: all look alike */
     PBOOST_PROBLEM_ROW_SPENT,
-    PBOOST_PROBLEM_UNIT_REPEATED, /* a bag holds two rows of one unit */
-    PBOOST_PROBLEM_UNIT_SPENT,    /* the unit has been in as many answered bags as it may */
-    PBOOST_PROBLEM_QUOTA_EXCEEDED /* the token may not ask about so many rows */
+    PBOOST_PROBLEM_UNIT_REPEATED,  /* a bag holds two rows of one unit */
+    PBOOST_PROBLEM_UNIT_SPENT,     /* the unit has been in as many answered bags as it may */
+    PBOOST_PROBLEM_QUOTA_EXCEEDED, /* the token may not ask about so many rows */
+    PBOOST_PROBLEM_TOKEN_PENDING,  /* it waits for approval, or its approval is not valid */
+    PBOOST_PROBLEM_UNKNOWN_TOKEN,  /* there is none of this name to approve */
+    PBOOST_PROBLEM_NOT_PENDING,    /* it does not wait for approval */
+    PBOOST_PROBLEM_OWN_TOKEN       /* its creator cannot approve it, nor a younger approver */
 } pboost_problem;
 
 typedef struct pboost_problem_info {
@@ -90,16 +94,12 @@ typedef struct pboost_ledger_rules {
     size_t unit_rows;   /* a unit enters at most this many answered bags */
     unsigned claim_seconds; /* longest wait for other users of the store */
     pboost_sheet sheet;
+    bool require_approval; /* learners' tokens are pending until an approver approves them */
 } pboost_ledger_rules;
 
 #define PBOOST_LEDGER_RULES_INIT                                                                   \
     {                                                                                              \
-        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, false, 1, 30,                \
-        {                                                                                          \
-            {                                                                                      \
-                ""                                                                                 \
-            }                                                                                      \
-        }                                                                                          \
+        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, false, 1, 30, {{""}}, false  \
     }
 
 typedef struct pboost_ledger_options {
@@ -203,7 +203,11 @@ typedef enum pboost_token_state {
     PBOOST_TOKEN_STATES
 } pboost_token_state;
 
+const char *pboost_token_state_name(pboost_token_state state); /* "pending" */
+
 enum { PBOOST_TOKEN_TEXT = 48, PBOOST_HEAD_TEXT = 65 }; /* bytes, with the final zero */
+enum { PBOOST_SEAL = 32, PBOOST_PUBLIC_KEY = 32, PBOOST_SIGNATURE = 64 };
+enum { PBOOST_PUBLIC_KEY_TEXT = 65, PBOOST_SIGNATURE_TEXT = 129 };
 
 typedef struct pboost_token_options {
     size_t struct_size;
@@ -212,11 +216,15 @@ typedef struct pboost_token_options {
     int64_t expires;   /* seconds since 1970; 0: never */
     uint64_t max_rows; /* rows it may ever have answered; 0: any number */
     const char *scope; /* only rows imported with this scope; NULL: all rows */
+    bool pending;      /* it waits for approval, also where the store does not require that */
+    const char
+        *creator; /* secret of the operator's or approver's token that makes it; NULL: none */
+    struct pboost_token *made; /* gets the token; may be NULL */
 } pboost_token_options;
 
 #define PBOOST_TOKEN_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(pboost_token_options), NULL, PBOOST_LEARNER, 0, 0, NULL                             \
+        sizeof(pboost_token_options), NULL, PBOOST_LEARNER, 0, 0, NULL, false, NULL, NULL          \
     }
 
 typedef struct pboost_token {
@@ -228,8 +236,11 @@ typedef struct pboost_token {
     bool scoped;
     char scope[PBOOST_ID_MAX + 1];
     pboost_token_state state;
-    char created_by[PBOOST_ID_MAX + 1], approved_by[PBOOST_ID_MAX + 1]; /* "": not known, nobody */
-    unsigned char hash[32];                                             /* of its secret */
+    char created_by[PBOOST_ID_MAX + 1];  /* name of a token; "": the label holder's command line */
+    char approved_by[PBOOST_ID_MAX + 1]; /* name of an approver; "": nobody */
+    unsigned char hash[32];              /* of its secret */
+    unsigned char public_key[PBOOST_PUBLIC_KEY]; /* of an approver: verifies its approvals */
+    unsigned char approval[PBOOST_SIGNATURE];    /* by approved_by */
 } pboost_token;
 
 /* Makes a token of 256 random bits.  The store keeps only its hash: secret is shown here, once. */
@@ -240,8 +251,15 @@ pboost_status pboost_token_list(pboost_token **out, size_t *n, pboost_ledger *le
                                 pboost_error *err);
 pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboost_error *err);
 
-/* Whose secret this is.  PBOOST_REFUSED with *problem TOKEN_INVALID, _EXPIRED or _ROLE (none of
- * these roles) otherwise.  The time taken does not depend on how much of a guess is right. */
+/* Approves a pending token with the secret of an approver other than its creator.  PBOOST_REFUSED
+ * with *problem where that may not be. */
+pboost_status pboost_token_approve(pboost_token *out, pboost_problem *problem,
+                                   pboost_ledger *ledger, const char *name, const char *secret,
+                                   pboost_error *err);
+
+/* Whose secret this is.  PBOOST_REFUSED with *problem TOKEN_INVALID, _EXPIRED, _PENDING or _ROLE
+ * (none of these roles) otherwise.  The time taken does not depend on how much of a guess is right.
+ */
 pboost_status pboost_token_authenticate(pboost_token *out, pboost_problem *problem,
                                         pboost_ledger *ledger, const char *secret, unsigned roles,
                                         pboost_error *err);
@@ -327,11 +345,17 @@ typedef struct pboost_ledger_status {
 pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger *ledger,
                                        pboost_error *err);
 
+/* *most: the largest number of answered bags that a row, or unit, was in; times epsilon, it is what
+ * the labels of one row or unit have lost.  by_token[i]: the same for the answers to token[i]
+ * alone, all of pboost_token_list.  It reads every use of a unit. */
+pboost_status pboost_ledger_uses(uint64_t *most, uint64_t *by_token, pboost_ledger *ledger,
+                                 const pboost_token *token, size_t n, pboost_error *err);
+
 typedef struct pboost_ledger_entry {
-    uint64_t number;                /* from 0 */
-    const char *kind;               /* "init", "import", "answer", "forget", "token", "revoke",
-                                       "upgrade" */
-    int64_t time;                   /* seconds since 1970, by the clock of then */
+    uint64_t number;  /* from 0 */
+    const char *kind; /* "init", "import", "answer", "forget", "token", "approve", "revoke",
+                         "upgrade" */
+    int64_t time;     /* seconds since 1970, by the clock of then */
     const char *token, *request_id; /* of an answer; of tokens the name; NULL otherwise */
     uint64_t rows, bags;
     char head[PBOOST_HEAD_TEXT]; /* of the chain, this entry included */
@@ -365,6 +389,41 @@ typedef struct pboost_audit {
 
 /* Verifies the chain and computes again what can be computed.  Damage is a result, not an error. */
 pboost_status pboost_ledger_audit(pboost_audit *out, pboost_ledger *ledger, pboost_error *err);
+
+/* ---- Audit files ----------------------------------------------------------------------------- */
+
+/* The chain without replies, ids and secrets, for those who have only the store's public key. */
+typedef struct pboost_signed_head {
+    uint64_t entries; /* before it; 0: there is no such head */
+    char head[PBOOST_HEAD_TEXT], signature[PBOOST_SIGNATURE_TEXT];
+} pboost_signed_head;
+
+/* Visits at most `most` entries from number `first`, and signs the head after the last of them. */
+pboost_status pboost_ledger_audit_file(pboost_signed_head *out, pboost_ledger *ledger,
+                                       uint64_t first, uint64_t most, pboost_entry_visit *visit,
+                                       void *user, pboost_error *err);
+
+/* The Ed25519 key, in hex, that verifies the heads of this store. */
+void pboost_ledger_public_key(char out[PBOOST_PUBLIC_KEY_TEXT], const pboost_ledger *ledger);
+
+/* Checks entries and heads in their order, without a store.  PBOOST_BAD_DATA says what is wrong;
+ * the verifier can then only be closed. */
+typedef struct pboost_verifier pboost_verifier;
+pboost_status pboost_verifier_open(pboost_verifier **out, const char *public_key,
+                                   pboost_error *err);
+void pboost_verifier_close(pboost_verifier *v);
+pboost_status pboost_verifier_entry(pboost_verifier *v, const pboost_ledger_entry *entry,
+                                    pboost_error *err);
+pboost_status pboost_verifier_head(pboost_verifier *v, const pboost_signed_head *head,
+                                   pboost_error *err);
+
+typedef struct pboost_verified {
+    uint64_t entries, tokens, rows; /* rows answered */
+    bool whole;                     /* the last entry is under a signed head */
+    char head[PBOOST_HEAD_TEXT];
+} pboost_verified;
+
+void pboost_verifier_result(pboost_verified *out, const pboost_verifier *v);
 
 #ifdef __cplusplus
 }

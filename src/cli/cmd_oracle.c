@@ -10,11 +10,14 @@ static const cli_command COMMANDS[] = {
     {"oracle init", "make a store and fix its rules", oracle_init},
     {"oracle upgrade", "bring a store of an older version forward", oracle_upgrade},
     {"oracle import", "add rows and their labels", oracle_import},
-    {"oracle token", "create, list or revoke tokens", oracle_token},
+    {"oracle token", "create, list, approve or revoke tokens", oracle_token},
     {"oracle forget", "delete labels", oracle_forget},
     {"oracle status", "show rules, rows spent and left, and the chain's head", oracle_status},
     {"oracle audit", "verify the ledger", oracle_audit},
     {"oracle export-ledger", "print the ledger, without labels", oracle_export},
+    {"oracle export-audit", "write a signed audit file", oracle_export_audit},
+    {"oracle public-key", "print the key that verifies audit files", oracle_public_key},
+    {"oracle verify-audit", "verify an audit file, without the store", oracle_verify_audit},
 };
 #define N_COMMANDS (sizeof COMMANDS / sizeof *COMMANDS)
 

@@ -66,6 +66,8 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "answered bags that one unit may be in; default 1"},
         {"--claim-seconds", "N", cli_read_count, &seconds, NULL,
          "longest wait for other users of the store; default 30"},
+        {"--require-approval", NULL, NULL, &rules.require_approval, NULL,
+         "learners' tokens are pending until an approver approves"},
         {"--label-name", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_LABEL], NULL,
          "data sheet: what the label is; learners see it"},
         {"--owner", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_OWNER], NULL,

@@ -11,8 +11,28 @@ static const cli_usage STATUS = {
     .text = "Shows the data sheet, the rules, rows spent and left, and the chain's head.",
     .operand = NULL};
 
+/* The epsilon that the answers have cost the most used row, or unit. */
+static pboost_status find_spending(double *out, pboost_ledger *ledger, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_token *token = NULL;
+    uint64_t most, *uses = NULL;
+    size_t n;
+
+    TRY(pboost_token_list(&token, &n, ledger, err));
+    NEED(uses = pboost_alloc(n, sizeof *uses), err);
+    TRY(pboost_ledger_uses(&most, uses, ledger, token, n, err));
+    *out = most == 0 ? 0
+                     : (double)most *
+                           pboost_rational_value(pboost_ledger_get_rules(ledger)->rules.epsilon);
+done:
+    free(token);
+    free(uses);
+    return st;
+}
+
 static pboost_status print_status(const cli_context *cli, const pboost_ledger_rules *rules,
-                                  const pboost_ledger_status *s, pboost_error *err)
+                                  const pboost_ledger_status *s, double spent, pboost_error *err)
 {
     static const char *const NAMES[] = PBOOST_SHEET_NAMES;
     const pboost_rules *r = &rules->rules;
@@ -22,7 +42,7 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
         return cli_print_json(
             json_pack(
                 "{s:s, s:{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:o}, s:I, s:I, s:I, s:I,"
-                " s:I, s:I, s:I, s:s}",
+                " s:I, s:I, s:I, s:o, s:s}",
                 "store", s->store, "rules", "min_bag", (json_int_t)r->min_bag, "epsilon",
                 report_json_epsilon(r->epsilon), "dp", !rules->no_noise, "bounds", r->lower,
                 r->upper, "step", r->step, "unit", rules->units, "unit_rows",
@@ -30,7 +50,8 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
                 "sheet", oracle_sheet_json(&rules->sheet), "rows", (json_int_t)s->rows, "spent",
                 (json_int_t)s->spent, "left", (json_int_t)(s->rows - s->spent), "forgotten",
                 (json_int_t)s->forgotten, "answers", (json_int_t)s->answers, "bags",
-                (json_int_t)s->bags, "entries", (json_int_t)s->entries, "head", s->head),
+                (json_int_t)s->bags, "entries", (json_int_t)s->entries, "epsilon_spent",
+                rules->no_noise ? json_null() : json_real(spent), "head", s->head),
             err);
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
         if (rules->sheet.text[i][0] != '\0')
@@ -44,6 +65,10 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
     printf("rows      %llu, of which %llu spent (%llu forgotten) and %llu left\n",
            (unsigned long long)s->rows, (unsigned long long)s->spent,
            (unsigned long long)s->forgotten, (unsigned long long)(s->rows - s->spent));
+    if (!rules->no_noise)
+        printf("epsilon   %g spent by the most used %s, of at most %g\n", spent,
+               rules->units ? "unit" : "row",
+               pboost_rational_value(r->epsilon) * (double)rules->unit_rows);
     printf("answers   %llu questions, %llu bags\n", (unsigned long long)s->answers,
            (unsigned long long)s->bags);
     printf("ledger    %llu entries, head %s\n", (unsigned long long)s->entries, s->head);
@@ -56,6 +81,7 @@ pboost_status oracle_status(cli_context *cli, int argc, char **argv, pboost_erro
     oracle_place place = {0};
     pboost_ledger *ledger = NULL;
     pboost_ledger_status status;
+    double spent = 0;
     const cli_option options[] = {ORACLE_PLACE(place)};
 
     TRY(cli_parse(cli, NULL, argc, argv, &STATUS, options, sizeof options / sizeof *options, err));
@@ -63,7 +89,8 @@ pboost_status oracle_status(cli_context *cli, int argc, char **argv, pboost_erro
         return PBOOST_OK;
     TRY(oracle_open(&ledger, cli, &place, false, err));
     TRY(pboost_ledger_get_status(&status, ledger, err));
-    TRY(print_status(cli, pboost_ledger_get_rules(ledger), &status, err));
+    TRY(find_spending(&spent, ledger, err));
+    TRY(print_status(cli, pboost_ledger_get_rules(ledger), &status, spent, err));
 done:
     pboost_ledger_close(ledger);
     return st;

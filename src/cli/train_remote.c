@@ -1,11 +1,9 @@
 /* priorboost train --oracle: the labels stay with another party. */
 #include "train_remote.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "checkpoint.h"
 #include "remote.h"
@@ -19,33 +17,8 @@ struct train_remote {
     train_checkpoint checkpoint;
     bool ready; /* to ask, the checkpoint is of this run */
     bool first; /* start of the run */
-    char token[512];
+    char token[CLI_SECRET];
 };
-
-/* ---- The token ------------------------------------------------------------------------------- */
-
-/* The first line of the file. */
-static pboost_status read_token(train_remote *r, const char *path, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    struct stat info;
-    FILE *file = fopen(path, "re");
-
-    if (file == NULL)
-        FAIL(err, PBOOST_BAD_DATA, "%s: %s", path, strerror(errno));
-    if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 077) != 0)
-        cli_note(r->cli, "warning: others can read %s; chmod 600 would keep the token to you",
-                 path);
-    if (fgets(r->token, sizeof r->token, file) == NULL)
-        r->token[0] = '\0';
-    r->token[strcspn(r->token, " \t\r\n")] = '\0';
-    if (r->token[0] == '\0')
-        FAIL(err, PBOOST_BAD_DATA, "%s holds no token on its first line", path);
-done:
-    if (file != NULL)
-        fclose(file);
-    return st;
-}
 
 /* ---- The way to the oracle ------------------------------------------------------------------- */
 
@@ -84,7 +57,7 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     NEED(r = calloc(1, sizeof *r), err);
     r->cli = cli;
     r->arguments = a;
-    TRY(read_token(r, a->token_file, err));
+    TRY(cli_read_secret(r->token, cli, a->token_file, err));
     TRY(train_checkpoint_find(&r->checkpoint, a, err));
     cli_interrupted(); /* from here on a signal stops between tries */
     pboost_remote_options options = {

@@ -116,6 +116,7 @@ int64_t pboost_ledger_now(const pboost_ledger *ledger)
 
 typedef struct {
     pboost_ledger_rules *rules;
+    digest *hash;
     bool found;
 } first_entry;
 
@@ -137,6 +138,7 @@ static pboost_status take_rules(void *user, const store_value *value, size_t n, 
         FAIL(err, PBOOST_BAD_DATA,
              "the store's rules were changed: their hash is not the one in "
              "the ledger");
+    *first->hash = link.hash;
     TRY(pboost_first_entry_parse(first->rules, value[4].data, value[4].length, err));
 done:
     return st;
@@ -145,7 +147,7 @@ done:
 pboost_status pboost_ledger_read_rules(pboost_ledger *l, store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    first_entry first = {&l->rules, false};
+    first_entry first = {&l->rules, &l->first, false};
 
     TRY(s->class->run(
         s, "SELECT kind, time, rows, bags, data, hash FROM ledger_entry WHERE number = 0", NULL, 0,

@@ -31,6 +31,11 @@ static const pboost_problem_info PROBLEMS[] = {
      409, false},
     {PBOOST_PROBLEM_QUOTA_EXCEEDED, "quota-exceeded", "the token may not have so many rows", 403,
      false},
+    {PBOOST_PROBLEM_TOKEN_PENDING, "token-pending", "the token waits for approval", 403, false},
+    {PBOOST_PROBLEM_UNKNOWN_TOKEN, "unknown-token", "there is no token of this name", 404, false},
+    {PBOOST_PROBLEM_NOT_PENDING, "not-pending", "the token does not wait for approval", 409, false},
+    {PBOOST_PROBLEM_OWN_TOKEN, "own-token",
+     "someone other than its creator, and no younger approver, must approve the token", 403, false},
 };
 
 const pboost_problem_info *pboost_problem_describe(pboost_problem problem)
@@ -160,6 +165,7 @@ done:
 }
 
 enum { RULES_TEXT = 512 };
+static const char APPROVAL[] = " require_approval";
 
 /* Bounds and step as the bits of a double, exact in any locale. */
 static void print_rules(char text[RULES_TEXT], const pboost_ledger_rules *rules, int version)
@@ -172,9 +178,10 @@ static void print_rules(char text[RULES_TEXT], const pboost_ledger_rules *rules,
     memcpy(&bits[2], &r->step, 8);
     snprintf(text, RULES_TEXT,
              "rules %d min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
-             " upper %016" PRIx64 " step %016" PRIx64 " units %d unit_rows %zu claim_seconds %u",
+             " upper %016" PRIx64 " step %016" PRIx64 " units %d unit_rows %zu claim_seconds %u%s",
              version, r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2],
-             rules->units, rules->unit_rows, rules->claim_seconds);
+             rules->units, rules->unit_rows, rules->claim_seconds,
+             rules->require_approval ? APPROVAL : "");
 }
 
 static pboost_status parse_rules(pboost_ledger_rules *out, int *version, const char *text,
@@ -203,6 +210,7 @@ static pboost_status parse_rules(pboost_ledger_rules *out, int *version, const c
     rules.units = units == 1;
     rules.no_noise = r->epsilon.den == 0;
     rules.weak_privacy = is_weak(&rules);
+    rules.require_approval = *version > 1 && strstr(text, APPROVAL) != NULL;
     TRY(pboost_ledger_rules_check(&rules, err));
     print_rules(again, &rules, *version);
     if (strcmp(again, text) != 0)

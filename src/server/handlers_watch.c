@@ -44,14 +44,16 @@ static json_t *rows_left(const pboost_token *t)
     return json_integer(t->max_rows > t->rows_used ? (json_int_t)(t->max_rows - t->rows_used) : 0);
 }
 
-static json_t *describe_token(const pboost_token *t)
+json_t *pboost_describe_token(const pboost_token *t)
 {
-    return json_pack("{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:b}", "name", t->name, "role",
-                     pboost_role_name(t->role), "created", (json_int_t)t->created, "expires",
+    return json_pack("{s:s, s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "name", t->name,
+                     "role", pboost_role_name(t->role), "state", pboost_token_state_name(t->state),
+                     "created", (json_int_t)t->created, "expires",
                      limit_or_null((uint64_t)t->expires), "rows_used", (json_int_t)t->rows_used,
                      "max_rows", limit_or_null(t->max_rows), "rows_left", rows_left(t), "scope",
-                     text_or_null(t->scoped ? t->scope : NULL), "revoked",
-                     (int)(t->state == PBOOST_TOKEN_REVOKED));
+                     text_or_null(t->scoped ? t->scope : NULL), "created_by",
+                     text_or_null(t->created_by[0] != '\0' ? t->created_by : NULL), "approved_by",
+                     text_or_null(t->approved_by[0] != '\0' ? t->approved_by : NULL));
 }
 
 static pboost_status list_tokens(json_t **out, pboost_ledger *ledger, pboost_error *err)
@@ -64,7 +66,7 @@ static pboost_status list_tokens(json_t **out, pboost_ledger *ledger, pboost_err
     TRY(pboost_token_list(&token, &n, ledger, err));
     NEED(*out = json_array(), err);
     for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(*out, describe_token(&token[i])) != 0)
+        if (json_array_append_new(*out, pboost_describe_token(&token[i])) != 0)
             FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:
     free(token);
@@ -179,13 +181,13 @@ pboost_status pboost_handle_status(request *r, pboost_error *err)
     TRY(pboost_ledger_get_status(&ledger, s->ledger, err));
     status = json_pack("{s:s, s:I, s:I, s:b, s:o, s:s}", "version", pboost_version(), "time",
                        (json_int_t)time(NULL), "started", (json_int_t)s->started, "healthy",
-                       !atomic_load(&s->broken), "token", describe_token(&r->token), "head",
+                       !atomic_load(&s->broken), "token", pboost_describe_token(&r->token), "head",
                        ledger.head);
     NEED(status, err);
     unsigned role = PBOOST_MAY(r->token.role); /* a learner sees itself */
-    if ((role & (OPERATOR | AUDITOR | APPROVER)) != 0)
+    if ((role & (AUDITORS | APPROVER)) != 0)
         TRY(add_tokens(status, s, err));
-    if ((role & (OPERATOR | AUDITOR)) != 0)
+    if ((role & AUDITORS) != 0)
         TRY(add_ledger(status, s, &ledger, err));
     TRY(reply_with_rules(r, status, err));
 done:

@@ -65,7 +65,7 @@ function rulesOf(r) {
 }
 
 function stateOf(t, now) {
-  return t.revoked ? "revoked" : t.expires && t.expires <= now ? "expired" : "valid";
+  return t.state === "active" && t.expires && t.expires <= now ? "expired" : t.state;
 }
 
 function render(s) {
@@ -78,9 +78,9 @@ function render(s) {
   define("rules", rulesOf(s.rules));
   fill("tokens", s.tokens.map((t) => {
     const state = stateOf(t, s.time);
-    return [[t.name], [t.role], [t.scope ?? "all rows"], [count(t.rows_used), "n"],
+    return [[t.name], [t.role], [t.created_by ?? ""], [t.approved_by ?? ""], [t.scope ?? "all rows"], [count(t.rows_used), "n"],
       [t.max_rows === null ? "any" : count(t.max_rows), "n"],
-      [t.expires === null ? "never" : moment(t.expires)], [state, state === "valid" ? "" : "revoked"]];
+      [t.expires === null ? "never" : moment(t.expires)], [state, state === "active" ? "" : "revoked"]];
   }));
   fill("recent", s.recent.map((e) => [[count(e.number), "n"], [moment(e.time)], [e.kind], [e.token ?? ""],
     [count(e.rows), "n"], [count(e.bags), "n"], [e.request_id ?? ""]]));

@@ -198,7 +198,6 @@ static void authenticate(request *r)
     if (r->secret[0] != '\0')
         st = pboost_token_authenticate(&r->token, &problem, ledger, r->secret, r->route->roles,
                                        &err);
-    explicit_bzero(r->secret, sizeof r->secret);
     r->has_token = st == PBOOST_OK;
     if (st == PBOOST_REFUSED)
         pboost_refusal_reply(r, problem, detail, NULL, NULL);
@@ -220,6 +219,7 @@ static void find_reply(request *r)
         if (st != PBOOST_OK)
             pboost_failure_reply(r, st, &err);
     }
+    explicit_bzero(r->secret, sizeof r->secret); /* only an approval needs it */
 }
 
 static void report_broken(service *s)

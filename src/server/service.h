@@ -25,6 +25,7 @@ enum {
     OPERATOR = PBOOST_MAY(PBOOST_OPERATOR),
     AUDITOR = PBOOST_MAY(PBOOST_AUDITOR),
     APPROVER = PBOOST_MAY(PBOOST_APPROVER),
+    AUDITORS = AUDITOR | OPERATOR,
     ANY_TOKEN = LEARNER | OPERATOR | AUDITOR | APPROVER
 };
 
@@ -51,7 +52,7 @@ const route *pboost_route_find(const char **tail, char *allow, size_t size, cons
 handler pboost_handle_query, pboost_handle_find, pboost_handle_available, pboost_handle_config,
     pboost_handle_status, pboost_handle_healthy, pboost_handle_ready, pboost_handle_metrics,
     pboost_handle_openapi, pboost_handle_page, pboost_handle_page_css, pboost_handle_page_js,
-    pboost_handle_icon;
+    pboost_handle_icon, pboost_handle_audit, pboost_handle_approve;
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
@@ -104,6 +105,9 @@ void pboost_reply_lend(request *r, unsigned status, const char *type, const char
 /* The document as text.  json_dumps does not notice every lack of memory. */
 pboost_status pboost_json_print(unsigned char **text, size_t *length, const json_t *document,
                                 size_t flags, pboost_error *err);
+
+/* A token without its secret.  NULL: out of memory. */
+json_t *pboost_describe_token(const pboost_token *token);
 
 /* Problem documents (RFC 9457). */
 void pboost_problem_reply(request *r, unsigned status, const char *name, const char *title,

@@ -118,10 +118,11 @@ for role in operator auditor approver; do
 done
 token 2 paint --name x
 token 2
-says 'create, list or revoke'
+says 'create, list, approve or revoke'
 token 0 list --json
 [ "$(field tokens.0.name) $(field tokens.0.rows) $(field tokens.1.role) $(field tokens.2.scope) $(field tokens.2.expires)" = \
     "anna 100 operator north 4102358400" ] || fail "tokens: $(cat stdout)"
+[ "$(field tokens.0.state) $(field tokens.0.created_by) $(field tokens.0.epsilon)" = "active null 0.0" ] || fail "tokens: $(cat stdout)"
 grep -q "$secret" stdout && fail "a secret is shown again"
 token 0 list
 printed 'anna'

@@ -3,7 +3,7 @@
  *
  * SHEET is the data sheet, its fields with | between them.
  * Rows are lines of ID LABEL [UNIT [SCOPE]], '-' for none.  TOKEN is
- * NAME:ROLE:EXPIRES:MAX_ROWS:SCOPE; the secrets are printed one a line. */
+ * NAME:ROLE:EXPIRES:MAX_ROWS:SCOPE[:pending]; the secrets are printed one a line. */
 #include <priorboost/ledger.h>
 
 #include <stdio.h>
@@ -76,14 +76,13 @@ static void print_token(pboost_ledger *ledger, char *text)
     pboost_error err = {0};
     pboost_token_options options = PBOOST_TOKEN_OPTIONS_INIT;
     char secret[PBOOST_TOKEN_TEXT];
-    char *part[5] = {text, NULL, NULL, NULL, NULL};
+    char *part[6];
 
-    for (int i = 1; i < 5; i++) {
-        part[i] = strchr(part[i - 1], ':');
-        if (part[i] == NULL)
-            exit(2);
-        *part[i]++ = '\0';
-    }
+    for (int i = 0; i < 6; i++)
+        part[i] = strsep(&text, ":");
+    if (part[4] == NULL)
+        exit(2);
+    options.pending = part[5] != NULL && strcmp(part[5], "pending") == 0;
     options.name = part[0];
     if (!pboost_role_read(&options.role, part[1]))
         exit(2);
