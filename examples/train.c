@@ -36,12 +36,12 @@ int main(void)
     pboost_oracle oracle = pboost_memory_oracle_interface(holder);
 
     /* The learner: how answers become a linear model, and which bags it asks for. */
-    pboost_matrix features = pboost_matrix_f64(x, ROWS, FEATURES);
+    pboost_features features = {.x = pboost_matrix_f64(x, ROWS, FEATURES)};
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     options.rounds = 32;
     pboost_run run;
-    check(pboost_run_open(&run, &features, NULL, NULL, &oracle, &fit, &options, &err), &err);
+    check(pboost_run_open(&run, &features, &oracle, &fit, &options, &err), &err);
     check(pboost_run_rounds(&run, options.rounds, &err), &err);
 
     /* How good is it on rows whose labels we have? */

@@ -71,14 +71,14 @@ double train()
     pboost_oracle oracle = pboost_memory_oracle_interface(holder.get());
 
     // The learner.
-    pboost_matrix table = pboost_matrix_f64(x.data(), rows, features);
+    pboost_features table = {pboost_matrix_f64(x.data(), rows, features), nullptr, nullptr};
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     fit.estimator = PBOOST_AGGREGATE;
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     options.bags = PBOOST_BAGS_FEATURES;
     Run run;
     check([&](pboost_error *e) {
-        return pboost_run_open(&run, &table, nullptr, nullptr, &oracle, &fit, &options, e);
+        return pboost_run_open(&run, &table, &oracle, &fit, &options, e);
     });
     check([&](pboost_error *e) { return pboost_run_rounds(&run, options.rounds, e); });
 

@@ -159,12 +159,13 @@ static pboost_status run(outcome *out, const simulation *s, const manner *how,
     options.bag_size = how->bag_size;
     options.schedule = choice != NULL ? choice->schedule : PBOOST_EQUAL;
     options.threads = 1;
-    TRY(pboost_run_open(&training, &s->matrix, NULL, NULL, &oracle, &fit, &options, err));
+    TRY(pboost_run_open(&training, &(pboost_features){.x = s->matrix}, &oracle, &fit, &options,
+                        err));
     if (choice != NULL) {
         pboost_plan_options plan = plan_options(s);
         TRY(pboost_run_rounds(&training, 1, err));
-        TRY(pboost_choice_revise(choice, training.trainer, &s->matrix, NULL, training.coef, &plan,
-                                 err));
+        TRY(pboost_choice_revise(choice, training.trainer, &(pboost_features){.x = s->matrix},
+                                 training.coef, &plan, err));
     }
     TRY(pboost_run_rounds(&training, options.rounds, err));
     *out = judge(s, training.coef);
@@ -193,7 +194,7 @@ pboost_status simulate_auto(outcome *out, manner *chosen, bool *no_better_than_m
     pboost_plan_options o = plan_options(s);
     pboost_choice choice = {0};
 
-    TRY(pboost_choice_make(&choice, &s->matrix, NULL, NULL, &o, err));
+    TRY(pboost_choice_make(&choice, &(pboost_features){.x = s->matrix}, NULL, &o, err));
     manner how = {choice.estimator, choice.algorithm, choice.bags, choice.rounds, choice.bag_size};
     *no_better_than_mean = choice.plan.no_better_than_mean;
     TRY(run(out, s, &how, &choice, &s->setting->rules, err));

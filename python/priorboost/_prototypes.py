@@ -14,6 +14,7 @@ from ._structures import (
     Choice,
     Coef,
     Error,
+    Features,
     FitOptions,
     FitReport,
     Fitted,
@@ -38,8 +39,6 @@ from ._structures import (
 )
 
 _E = POINTER(Error)
-# Features, labels, weights and offsets by row, how to train.
-_TRAINING = [POINTER(Matrix), c_void_p, c_void_p, c_void_p, POINTER(Simulation), _E]
 _SIZE = POINTER(c_size_t)
 _HANDLE = POINTER(c_void_p)
 _PARSE = [POINTER(c_int), c_char_p, _E]
@@ -99,9 +98,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         None,
         [
             POINTER(Run),
-            POINTER(Matrix),
-            c_void_p,
-            c_void_p,
+            POINTER(Features),
             POINTER(Oracle),
             POINTER(FitOptions),
             POINTER(TrainerOptions),
@@ -110,7 +107,10 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
     "run_close": (c_void_p, [POINTER(Run)]),
-    "simulate": (None, [POINTER(Outcome), *_TRAINING]),
+    "simulate": (
+        None,
+        [POINTER(Outcome), POINTER(Features), c_void_p, POINTER(Simulation), _E],
+    ),
     "warnings": (c_size_t, [POINTER(FitWarning), POINTER(Fitted)]),
     "fit_usable": (c_bool, [POINTER(Fitted)]),
     "answers_append": (
@@ -124,9 +124,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             POINTER(Coef),
             POINTER(FitReport),
             c_void_p,
-            POINTER(Matrix),
-            c_void_p,
-            c_void_p,
+            POINTER(Features),
             POINTER(Answers),
             c_size_t,
             POINTER(FitOptions),
@@ -142,19 +140,18 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "trainer_recall": (None, [c_void_p, POINTER(Bags), _E]),
     "trainer_rounds_done": (c_size_t, [c_void_p]),
     "trainer_history": (c_void_p, [c_void_p]),
-    "plan_make": (None, [POINTER(Plan), POINTER(Matrix), c_void_p, POINTER(PlanOptions), _E]),
+    "plan_make": (None, [POINTER(Plan), POINTER(Features), POINTER(PlanOptions), _E]),
     "plan_free": (c_void_p, [POINTER(Plan)]),
     "choice_make": (
         None,
-        [POINTER(Choice), POINTER(Matrix), c_void_p, c_void_p, POINTER(PlanOptions), _E],
+        [POINTER(Choice), POINTER(Features), c_void_p, POINTER(PlanOptions), _E],
     ),
     "choice_revise": (
         None,
         [
             POINTER(Choice),
             c_void_p,
-            POINTER(Matrix),
-            c_void_p,
+            POINTER(Features),
             POINTER(Coef),
             POINTER(PlanOptions),
             _E,

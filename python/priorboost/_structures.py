@@ -26,6 +26,7 @@ import numpy as np
 F64, F32 = 0, 1
 LINEAR, LOGISTIC, POISSON = 0, 1, 2
 EVENT, AGGREGATE, ESTIMATOR_CV = 0, 1, 3
+L2_AUTO, L2_FIXED, L2_CV = 0, 1, 2
 UNUSABLE, MOST_WARNINGS = 2, 12  # kinds up to UNUSABLE: the fit is not to be used
 
 
@@ -55,6 +56,12 @@ class Matrix(Structure):
         ("row_stride", c_ssize_t),
         ("col_stride", c_ssize_t),
     ]
+
+
+class Features(Structure):
+    """``pboost_features``."""
+
+    _fields_ = [("x", Matrix), ("weight", c_void_p), ("offset", c_void_p)]
 
 
 class Samples(Structure):
@@ -87,13 +94,19 @@ class Coef(Structure):
     _fields_ = [("n", c_size_t), ("theta", c_void_p), ("intercept", c_double)]
 
 
+class L2(Structure):
+    """``pboost_l2``: the penalty, or who chooses it."""
+
+    _fields_ = [("mode", c_int), ("value", c_double)]
+
+
 class FitOptions(Structure):
     """``pboost_fit_options``."""
 
     _fields_ = [
         ("struct_size", c_size_t),
         ("family", c_int),
-        ("l2", c_double),
+        ("l2", L2),
         ("intercept", c_bool),
         ("threads", c_int),
         ("max_iterations", c_size_t),
@@ -329,7 +342,7 @@ class PlanOptions(Structure):
         ("epsilon", POINTER(Rational)),
         ("n_epsilon", c_size_t),
         ("intercept", c_bool),
-        ("l2", c_double),
+        ("l2", L2),
         ("assumed", Assumptions),
         ("max_rows", c_size_t),
         ("brief", c_bool),

@@ -173,16 +173,16 @@ def rules_of(
     )
 
 
-def l2_of(l2: float | str | None) -> float:
-    """Return the penalty, or the library's number for its default or cross-validation."""
+def l2_of(l2: float | str | None) -> _library.L2:
+    """Return the penalty as the library has it: automatic, fixed or by cross-validation."""
     if l2 is None:
-        return -1.0
+        return _library.L2(_library.L2_AUTO, 0.0)
     if l2 == "cv":
-        return -2.0
+        return _library.L2(_library.L2_CV, 0.0)
     try:
         value = float(l2)
     except (TypeError, ValueError):
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
         raise ValueError(f"l2 is {l2!r}; it must be a number of at least 0, 'cv' or None")
-    return value
+    return _library.L2(_library.L2_FIXED, value)

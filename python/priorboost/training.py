@@ -123,6 +123,10 @@ class Table:
     def __init__(self, X: Array) -> None:
         self.X = X
 
+    def lend(self) -> _library.Features:
+        """Describe for the library what the learner has."""
+        return _library.features(self.X, self.weight, self.offset)
+
     def take(self, rows: Array | None) -> Table:
         """Return rows in this order (None: all): one of each unit, where rows have one."""
         rows = choose_rows(len(self.X), rows, self.unit, self.keys)
@@ -238,16 +242,15 @@ class Run:
         settings: Settings,
         relay: Relay,
     ) -> None:
-        x = matrix(table.X)
+        features = table.lend()
         settings.watch_by(relay)
         fit.cancel = settings.cancel
         self._estimator = fit.estimator
-        self._borrowed = (table, oracle, settings, x)
+        self._borrowed = (table, oracle, settings, features)
         self._relay = relay
         self.run = _library.Run()
-        weight, offset = address(table.weight), address(table.offset)
         try:
-            relay.check(lib.run_open, self.run, x, weight, offset, oracle, fit, settings)
+            relay.check(lib.run_open, self.run, features, oracle, fit, settings)
         except BaseException:  # Ctrl-C may come out of a call that has succeeded
             lib.run_close(self.run)
             raise
@@ -302,15 +305,14 @@ def simulate(table: Table, how: _library.Simulation, rounds: int, estimator: int
     """
     n_rows, d = table.X.shape
     result = GLMResult(n_rows, rounds, d + 1, estimator)
-    by_row = address(table.labels), address(table.weight), address(table.offset)
-    x = matrix(table.X)
+    features, labels = table.lend(), address(table.labels)
     if table.X.size < WATCHED_CELLS:
-        _check(lib.simulate, result.outcome, x, *by_row, how)
+        _check(lib.simulate, result.outcome, features, labels, how)
         return result
     with Relay() as relay:
         how = _library.Simulation.from_buffer_copy(how)
         how.fit.cancel = how.trainer.cancel = ctypes.addressof(relay.cancel)
-        relay.check(lib.simulate, result.outcome, x, *by_row, how)
+        relay.check(lib.simulate, result.outcome, features, labels, how)
     return result
 
 
@@ -358,9 +360,7 @@ def fit_given(table: Table, answers: _library.Answers, fit: _library.FitOptions)
             coef,
             result.report,
             to.covariance,
-            matrix(table.X),
-            address(table.weight),
-            address(table.offset),
+            table.lend(),
             answers,
             0,
             fit,

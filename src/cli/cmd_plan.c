@@ -15,7 +15,8 @@ static const cli_usage USAGE = {
 typedef struct {
     train_arguments train;
     cli_list epsilon;
-    double mean, dispersion, model_error;
+    double mean, dispersion, model_error, l2;
+    bool has_l2;
     size_t sample;
 } plan_arguments;
 
@@ -108,15 +109,16 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
     o.epsilon = epsilon + 1;
     o.n_epsilon = a->epsilon.n > 0 ? a->epsilon.n - 1 : 0;
     o.intercept = !a->train.no_intercept;
-    o.l2 = a->train.l2;
+    if (a->has_l2)
+        o.l2 = pboost_l2_fixed(a->l2);
     o.assumed.mean = a->mean;
     o.assumed.dispersion = a->dispersion;
     o.assumed.model_error = a->model_error;
     o.max_rows = a->sample;
     o.seed = a->train.seed;
     o.threads = a->train.threads;
-    pboost_matrix x = pboost_matrix_f64(data.x, data.rows, data.cols);
-    TRY(pboost_plan_make(&made, &x, data.offset, &o, err));
+    pboost_features features = train_features(&data);
+    TRY(pboost_plan_make(&made, &features, &o, err));
     if (a->train.out != NULL)
         TRY(plan_write(a->train.out, &made, err));
     print_warnings(cli, &made);
@@ -152,7 +154,7 @@ static pboost_status require(const train_arguments *a, pboost_error *err)
 pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    plan_arguments a = {.train = {.l2 = PBOOST_L2_DEFAULT, .no_labels = true},
+    plan_arguments a = {.train = {.no_labels = true},
                         .mean = NAN,
                         .dispersion = NAN,
                         .model_error = NAN,
@@ -192,7 +194,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--model-error", "V", cli_read_not_negative, &a.model_error, NULL,
          "variance that a wrong model leaves in every answer;\n"
          "default: 5 % of the variance of the means"},
-        {"--l2", "L", cli_read_not_negative, &t->l2, NULL,
+        {"--l2", "L", cli_read_not_negative, &a.l2, &a.has_l2,
          "the penalty to plan for; default: as train chooses it"},
         {"--no-intercept", NULL, NULL, &t->no_intercept, NULL, "fit no intercept"},
         {"--sample", "N", cli_read_count, &a.sample, NULL,

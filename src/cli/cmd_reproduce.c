@@ -15,8 +15,7 @@ static const cli_usage USAGE = {
     .text =
         "Runs the experiments of the paper and writes to DIR: results.json, a CSV and an SVG per\n"
         "figure, and report.html with the figures, a verdict on each claim, and the theory.\n"
-        "DIR must be empty, or hold an unfinished run with the same settings, which is then\n"
-        "continued.  In results.json an epsilon without noise is \"inf\".",
+        "DIR must be empty or not exist.  In results.json an epsilon without noise is \"inf\".",
     .operand = "linear|logistic|privacy|bag-size|all",
 };
 
@@ -271,12 +270,8 @@ pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_erro
     cli_interrupted(); /* listen from now on */
     keep_freed_memory();
     const repro_host host = {show_progress, is_interrupted, cli_seconds, cli};
-    st = repro_reproduce(&outcome, &settings, a.out, &host, err);
-    if (st == PBOOST_CANCELLED)
-        cli_note(cli, "the same command continues from here; what is done is kept in %s/partial",
-                 a.out);
-    if (st == PBOOST_OK)
-        TRY(print_outcome(cli, &outcome, a.out, err));
+    TRY(repro_reproduce(&outcome, &settings, a.out, &host, err));
+    TRY(print_outcome(cli, &outcome, a.out, err));
 done:
     repro_outcome_free(&outcome);
     cli_list_free(&a.bags);

@@ -130,7 +130,7 @@ static pboost_status choose_estimator(train_result *result, const train_argument
              pboost_estimator_name(result->estimator));
     if (a->has_rho && !(a->rho <= 1.0))
         FAIL(err, PBOOST_INVALID, "--rho is %g; it must be between 0 and 1", a->rho);
-    if (a->l2 == PBOOST_L2_CV && result->estimator != PBOOST_AGGREGATE)
+    if (a->l2.mode == PBOOST_L2_CV && result->estimator != PBOOST_AGGREGATE)
         FAIL(err, PBOOST_INVALID, "--l2 cv is for --estimator aggregate, not for %s",
              pboost_estimator_name(result->estimator));
     if (a->covariance != NULL) {
@@ -319,17 +319,17 @@ done:
 
 static pboost_status read_l2(void *target, const char *option, const char *text, pboost_error *err)
 {
-    if (strcmp(text, "cv") == 0) {
-        *(double *)target = PBOOST_L2_CV;
-        return PBOOST_OK;
-    }
-    return cli_read_not_negative(target, option, text, err);
+    pboost_l2 *l2 = target;
+    l2->mode = strcmp(text, "cv") == 0 ? PBOOST_L2_CV : PBOOST_L2_FIXED;
+    l2->value = 0.0;
+    return l2->mode == PBOOST_L2_CV ? PBOOST_OK
+                                    : cli_read_not_negative(&l2->value, option, text, err);
 }
 
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    train_arguments a = {.l2 = PBOOST_L2_DEFAULT, .patience = 60};
+    train_arguments a = {.patience = 60};
     const cli_option options[] = {
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the column of labels"},

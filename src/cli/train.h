@@ -24,7 +24,7 @@ typedef struct train_arguments {
     bool no_labels; /* the label column, if any, is not read: a plan needs none */
     const char *algorithm, *estimator, *bags, *schedule;
     size_t min_bag, bag_size, rounds;
-    double l2; /* or one of PBOOST_L2_... */
+    pboost_l2 l2;
     double rho;
     bool has_rho;
     const char *covariance;
@@ -70,6 +70,7 @@ typedef struct train_data {
 
 pboost_status train_data_load(train_data *out, const train_arguments *a, pboost_error *err);
 void train_data_free(train_data *data);
+pboost_features train_features(const train_data *data);
 
 /* From the units of x to those of the file. */
 void train_data_unscale(pboost_coef *coef, const train_data *data);

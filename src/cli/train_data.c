@@ -182,6 +182,13 @@ done:
     return st;
 }
 
+pboost_features train_features(const train_data *data)
+{
+    return (pboost_features){.x = pboost_matrix_f64(data->x, data->rows, data->cols),
+                             .weight = data->weight,
+                             .offset = data->offset};
+}
+
 void train_data_free(train_data *data)
 {
     pboost_encoding_free(&data->encoding);

@@ -48,19 +48,20 @@ static pboost_status measure_round(train_result *result, size_t t, const train_d
                                    const pboost_coef *before, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_features features = train_features(data);
     const pboost_fit_options *fit = &result->fit_options;
     size_t first = answers->round_start[t], end = answers->round_start[t + 1];
 
     TRY(measure_bags(&result->bags_asked[t], data, fit, answers, first, end, coef, err));
     result->bag_deviance[t] = result->bag_deviance_ahead[t] = NAN;
+    features.weight = NULL; /* answers are plain means */
     if (answers->rounded)
         return PBOOST_OK;
-    TRY(pboost_bag_deviance(&result->bag_deviance[t], fit->family, &x, NULL, data->offset, answers,
-                            first, end, coef, fit->threads, err));
+    TRY(pboost_bag_deviance(&result->bag_deviance[t], fit->family, &features, answers, first, end,
+                            coef, fit->threads, err));
     if (before != NULL)
-        TRY(pboost_bag_deviance(&result->bag_deviance_ahead[t], fit->family, &x, NULL, data->offset,
-                                answers, first, end, before, fit->threads, err));
+        TRY(pboost_bag_deviance(&result->bag_deviance_ahead[t], fit->family, &features, answers,
+                                first, end, before, fit->threads, err));
 done:
     return st;
 }
@@ -200,7 +201,7 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
 {
     static const pboost_cancel INTERRUPTS = {should_stop, NULL};
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_features features = train_features(data);
     pboost_run run = {0};
 
     cli_interrupted();                                 /* listen from now on */
@@ -208,8 +209,8 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
     result->fit_options.cancel = result->options.cancel = &INTERRUPTS;
     result->options.family = a->family;
     result->rules = oracle->interface.rules;
-    TRY(pboost_run_open(&run, &x, data->weight, data->offset, &oracle->interface,
-                        &result->fit_options, &result->options, err));
+    TRY(pboost_run_open(&run, &features, &oracle->interface, &result->fit_options, &result->options,
+                        err));
     TRY(result_reserve(result, data->cols, err));
     for (size_t t = 0; t < run.rounds; t++) {
         if (oracle->remote != NULL)
@@ -231,14 +232,14 @@ done:
 pboost_status train_run_given(train_result *result, const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_features features = train_features(data);
     pboost_coef coef = {0};
 
     result->options.rounds = 1;
     TRY(result_reserve(result, data->cols, err));
     TRY(pboost_coef_init(&coef, data->cols, err));
-    TRY(pboost_answers_fit(&coef, &result->fit, result->covariance, &x, data->weight, data->offset,
-                           &data->given, 0, &result->fit_options, err));
+    TRY(pboost_answers_fit(&coef, &result->fit, result->covariance, &features, &data->given, 0,
+                           &result->fit_options, err));
     take_chosen(result);
     take_warnings(result, data, &coef);
     TRY(measure_round(result, 0, data, &data->given, &coef, NULL, err));

@@ -183,7 +183,7 @@ static bool step_unseen(pboost_coef *coef, pboost_newton_report *report, pboost_
     pboost_cholesky c = {r->cols, r->factor, r->scale, r->dropped};
     double *gradient = coef->theta, decrement = 0.0; /* the coefficients' place serves for both */
 
-    double value = recall(r, o->l2, gradient, r->factor);
+    double value = recall(r, o->l2.value, gradient, r->factor);
     memset(r->dropped, 0, r->cols);
     if (pboost_cholesky_factor(&c, pboost_rank_tolerance(r->cols), true) < r->cols)
         return false;
@@ -209,11 +209,11 @@ static pboost_status minimise(pboost_coef *coef, pboost_newton_report *report, p
                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    refit_task task = {.refit = r, .all = all, .l2 = o->l2};
+    refit_task task = {.refit = r, .all = all, .l2 = o->l2.value};
     const pboost_objective f = {.n = r->cols, .self = &task, .evaluate = evaluate, .reach = reach};
     const pboost_newton_options newton = {.max_iterations = o->max_iterations,
                                           .tolerance = o->tolerance,
-                                          .definite = o->l2 > 0.0,
+                                          .definite = o->l2.value > 0.0,
                                           .quadratic = !r->family->curved,
                                           .limit = INFINITY};
 
@@ -248,7 +248,7 @@ pboost_status pboost_refit_solve(pboost_coef *coef, pboost_fit_report *report, p
                                   .gradient_norm = newton.gradient_norm,
                                   .rank = newton.rank,
                                   .first_dropped = newton.first_dropped,
-                                  .l2 = options->l2,
+                                  .l2 = options->l2.value,
                                   .dispersion = NAN,
                                   .pearson = NAN,
                                   .freedom = NAN,

@@ -58,7 +58,7 @@ static pboost_status fit_range(model *m, size_t first, size_t n, pboost_error *e
     pboost_samples samples = {.x = &x, .n = n, .target = m->target + first};
 
     if (m->l2_per_row > 0.0)
-        options.l2 = m->l2_per_row * (double)n;
+        options.l2 = pboost_l2_fixed(m->l2_per_row * (double)n);
     m->n_fits++;
     pboost_coef *next = current(m);
     if (next != last)
@@ -119,7 +119,7 @@ static model model_make(const runner *r, size_t rows, pboost_coef *path, size_t 
                .target = target};
     m.options.tolerance = TOLERANCE;
     m.options.family = r->info->family;
-    m.options.l2 = r->setup->l2;
+    m.options.l2 = pboost_l2_fixed(r->setup->l2);
     m.options.intercept = false;
     if (r->series->penalty == PENALTY_PER_ROW)
         m.l2_per_row = r->setup->l2 * (double)r->setup->rounds / (double)rows;
@@ -383,7 +383,6 @@ pboost_status repro_series_run(repro_series *series, const repro_settings *setti
     NEED(target = pboost_alloc(r.setup->rows, sizeof *target), err);
     TRY(train(coef, &r, target, err));
     TRY(measure(series, coef, n_coef, &r, err));
-    series->done = true;
 done:
     for (size_t i = 0; coef != NULL && i < n_coef; i++)
         pboost_coef_free(&coef[i]);

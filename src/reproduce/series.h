@@ -14,7 +14,6 @@ typedef struct {
     size_t n_points;
     double *loss; /* by point: test loss */
     double work;  /* rough share of the whole run, in units of its own */
-    bool done;
 } repro_series;
 
 /* All series of the wanted experiments. */

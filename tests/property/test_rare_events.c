@@ -193,9 +193,9 @@ static void try_fit(tally *out, rare_table *t, pboost_family family, size_t k)
             mean[b] += t->y[bags.row[i]] / (double)(bags.start[b + 1] - bags.start[b]);
     assert_int_equal(pboost_answers_append(&answers, &bags, mean, NULL, NULL), PBOOST_OK);
     assert_int_equal(pboost_coef_init(&coef, t->d, NULL), PBOOST_OK);
-    assert_int_equal(
-        pboost_answers_fit(&coef, &report, NULL, &x, NULL, NULL, &answers, 0, &options, NULL),
-        PBOOST_OK);
+    assert_int_equal(pboost_answers_fit(&coef, &report, NULL, &(pboost_features){.x = x}, &answers,
+                                        0, &options, NULL),
+                     PBOOST_OK);
     fresh_loss fresh = measure(t, family, &coef);
     double expected = forecast(t, family, &x, &bags);
     bool worse = !report.mean_masked && worse_than_constant(t, family, &answers, &coef);

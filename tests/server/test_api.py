@@ -5,10 +5,13 @@ import concurrent.futures
 import ctypes
 import os
 import pathlib
+import pwd
 import resource
+import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -328,6 +331,31 @@ class Watching(Case):
         with self.serve() as service:
             limits = pathlib.Path(f"/proc/{service.process.pid}/limits").read_text()
             self.assertRegex(limits, r"Max core file size +0 +0")
+
+    def test_memory_is_closed_to_the_same_user(self):
+        """The system gives /proc/PID of a process that is not dumpable to root, so that no other process of
+        its user can read its memory.  Root sees no difference, so the service runs as nobody here."""
+        with self.serve() as service:
+            service.stop()
+        user, folder = os.getuid(), tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        if user == 0:
+            user = pwd.getpwnam("nobody").pw_uid
+            os.chown(folder, user, -1)
+            for path in pathlib.Path(self.folder).iterdir():
+                os.chown(path, user, -1)
+            os.chown(self.folder, user, -1)
+        program = shutil.copy(PRIORBOOST, folder)
+        process = subprocess.Popen([program, "serve", "--store", self.store, "--listen", f"unix:{folder}/socket"],
+                                   user=user, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            self.assertTrue(process.stdout.readline().startswith("listening on "), process.poll())
+            self.assertNotEqual(user, 0)
+            self.assertEqual(os.stat(f"/proc/{process.pid}/mem").st_uid, 0)
+            self.assertIn(f"\nUid:\t{user}\t", pathlib.Path(f"/proc/{process.pid}/status").read_text())
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
 
     def test_any_thread_may_be_told_to_stop(self):
         """The system gives a signal to whichever thread takes it: here to each of a few in turn."""

@@ -84,8 +84,8 @@ done:
     return st;
 }
 
-#define LEAST_VARIANCE 1e-3 /* of a row whose score is no mean, or all but certain */
-#define MOST_RATIO 1e6      /* of two variances */
+#define LEAST_OF_ROW 1e-3 /* variance of a row whose score is no mean, or all but certain */
+#define MOST_RATIO 1e6    /* of two variances */
 
 /* How much each row tells, with mean 1.  Scores of a Poisson model can differ by any power of ten.
  * The tree works in single precision, where weights that are too far apart become 0 and the mean of
@@ -95,7 +95,7 @@ static void fill_weights(double *weight, pboost_family family, const double *sco
     const family_info *info = pboost_family_info(family);
     double total = 0.0, least = INFINITY;
     for (size_t i = 0; i < n; i++) {
-        weight[i] = fmax(info->variance_at(score[i]), LEAST_VARIANCE);
+        weight[i] = fmax(info->variance_at(score[i]), LEAST_OF_ROW);
         least = fmin(least, weight[i]);
     }
     for (size_t i = 0; i < n; i++) {

@@ -127,13 +127,13 @@ typedef struct {
     size_t first;
 } node_batch;
 
-static void split_small(void *context, size_t index, int worker)
+static pboost_status split_small(void *context, size_t index, int worker, pboost_error *err)
 {
     const node_batch *batch = context;
     tree *t = batch->tree;
     size_t i = batch->first + index;
-    if (t->status[worker] == PBOOST_OK && node_size(t->now.node[i]) < TREE_LARGE_NODE)
-        t->status[worker] = split_node(t, i, worker, &t->error[worker]);
+    bool small = node_size(t->now.node[i]) < TREE_LARGE_NODE;
+    return small ? split_node(t, i, worker, err) : PBOOST_OK;
 }
 
 /* The nodes that are not large, in batches that take little time. */
@@ -146,10 +146,7 @@ static pboost_status split_all_small(tree *t, pboost_error *err)
         for (; i < t->now.count && floats < WATCH_BATCH; i++)
             floats += node_size(t->now.node[i]) * t->stride;
         TRY(pboost_cancel_check(t->cancel, err));
-        pboost_parallel(i - batch.first, t->threads, split_small, &batch);
-        for (int w = 0; w < t->threads; w++)
-            if (t->status[w] != PBOOST_OK)
-                FAIL(err, t->status[w], "%s", t->error[w].message);
+        TRY(pboost_parallel_try(i - batch.first, t->threads, split_small, &batch, err));
     }
 done:
     return st;
@@ -247,8 +244,6 @@ static pboost_status work_init(tree *t, pboost_error *err)
     t->work_size = pboost_tree_work_size(t);
     NEED(t->work = pboost_alloc_large(workers * t->work_size, sizeof *t->work), err);
     NEED(t->partial = pboost_alloc(pboost_tree_partial_size(t), sizeof *t->partial), err);
-    NEED(t->status = calloc(workers, sizeof *t->status), err);
-    NEED(t->error = calloc(workers, sizeof *t->error), err);
 done:
     return st;
 }
@@ -319,8 +314,6 @@ static void tree_free(tree *t)
     free(t->jitter);
     free(t->work);
     free(t->partial);
-    free(t->status);
-    free(t->error);
 }
 
 pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const double *weight,

@@ -54,8 +54,6 @@ typedef struct {
     double *work;      /* by worker */
     size_t work_size;
     double *partial; /* by chunk of one large node */
-    pboost_status *status;
-    pboost_error *error; /* by worker */
 } tree;
 
 /* The memory of whoever works on a node: a worker among others, or one with all threads. */

@@ -59,3 +59,45 @@ void pboost_parallel(size_t n_chunks, int threads,
     for (size_t i = 0; i < n_helpers; i++)
         pthread_join(helper[i], NULL);
 }
+
+typedef struct {
+    pboost_job *job;
+    void *context;
+    atomic_size_t failed; /* the first job that failed; SIZE_MAX: none */
+    pthread_mutex_t lock; /* of changes to it and of all below */
+    pboost_status status;
+    pboost_error error;
+} attempt;
+
+/* Jobs before one that failed are still run, so which failure is told is not left to chance. */
+static void try_job(void *context, size_t i, int worker)
+{
+    attempt *a = context;
+    pboost_error error = {0};
+
+    if (i > atomic_load(&a->failed))
+        return;
+    pboost_status st = a->job(a->context, i, worker, &error);
+    if (st == PBOOST_OK)
+        return;
+    pthread_mutex_lock(&a->lock);
+    if (i < atomic_load(&a->failed)) {
+        atomic_store(&a->failed, i);
+        a->status = st;
+        a->error = error;
+    }
+    pthread_mutex_unlock(&a->lock);
+}
+
+pboost_status pboost_parallel_try(size_t n_jobs, int threads, pboost_job *job, void *context,
+                                  pboost_error *err)
+{
+    attempt a = {.job = job, .context = context, .failed = SIZE_MAX};
+
+    pthread_mutex_init(&a.lock, NULL);
+    pboost_parallel(n_jobs, threads, try_job, &a);
+    pthread_mutex_destroy(&a.lock);
+    if (a.status != PBOOST_OK && err != NULL)
+        *err = a.error;
+    return a.status;
+}

@@ -238,10 +238,10 @@ static pboost_status check_options(const pboost_fit_options *o, pboost_error *er
     if (o->estimator != PBOOST_AGGREGATE)
         return pboost_fail(err, PBOOST_INVALID, "the estimator is %s, but this fits aggregates",
                            pboost_estimator_name(o->estimator));
-    if (o->l2 == PBOOST_L2_CV || o->covariance == PBOOST_COVARIANCE_SANDWICH)
+    if (o->l2.mode == PBOOST_L2_CV || o->covariance == PBOOST_COVARIANCE_SANDWICH)
         return pboost_fail(
             err, PBOOST_INVALID, "%s is for rows on one machine, not for parts of them",
-            o->l2 == PBOOST_L2_CV ? "l2 by cross-validation" : "the sandwich covariance");
+            o->l2.mode == PBOOST_L2_CV ? "l2 by cross-validation" : "the sandwich covariance");
     return PBOOST_OK;
 }
 

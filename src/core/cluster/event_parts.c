@@ -167,8 +167,7 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     pboost_status st = PBOOST_OK;
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
     remote_rows remote = {.parts = parts};
-    event_problem problem = {
-        .options = &options, .cols = coef->n, .pass = {&remote, remote_sums, remote_direction}};
+    event_problem problem = {.pass = {&remote, remote_sums, remote_direction}};
     bag_data data = {{.n_bags = n_bags, .start = start}, target, noise};
     pboost_samples bags = {.n = n_bags, .target = target};
     pboost_coef found = {0};
@@ -179,17 +178,10 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     TRY(OPTIONS_READ(&options, given, PBOOST_FIT_OPTIONS_INIT, err));
     remote.cancel = options.cancel;
     TRY(pboost_bag_answers_check(&data, &options, err));
-    TRY(pboost_event_check_options(coef, &options, err));
-    if (options.l2 == PBOOST_L2_DEFAULT)
-        options.l2 = EVENT_L2;
-    problem.family = pboost_family_info(options.family);
-    problem.n_parameters = coef->n + options.intercept;
     NEED(bags.weight = rows = pboost_alloc(n_bags, sizeof *rows), err);
     for (size_t b = 0; b < n_bags; b++)
         rows[b] = (double)(start[b + 1] - start[b]);
-    problem.at_zero = pboost_event_value_at_zero(&bags, options.family);
-    if (options.intercept && problem.family->curved)
-        TRY(pboost_event_check_intercept(&bags, problem.family, err));
+    TRY(pboost_event_begin(&problem, &options, coef, &bags, err));
     TRY(pboost_coef_init(&remote.at, coef->n, err));
     NEED(problem.theta = calloc(coef->n > 0 ? coef->n : 1, sizeof *problem.theta), err);
     NEED(remote.sums = pboost_alloc(PBOOST_PART_SIZE(coef->n, true), sizeof *remote.sums), err);

@@ -42,7 +42,7 @@ static pboost_status add_misfit(double *sum, const fit_task *task, const pboost_
     double *parameter = NULL;
     const pboost_coef *models[] = {coef, at};
     bag_moments *moments[] = {&mean, &variance};
-    bag_data data = pboost_bag_data(task->x, task->weight, task->offset, held, 0);
+    bag_data data = pboost_bag_data(task->features, held, 0);
 
     TRY(pboost_bagpass_init(&pass, &data.rows, task->options->family, true, NULL,
                             task->options->threads, err));
@@ -85,12 +85,12 @@ static pboost_status run_fold(double *misfit, const fit_task *task, const unsign
         part.first_bag = 0;
         part.options = &o;
         part.work = NULL; /* parts are smaller than what a round keeps */
-        if (o.estimator == PBOOST_INTERPOLATED && task->weight != NULL)
+        if (o.estimator == PBOOST_INTERPOLATED && task->features->weight != NULL)
             misfit[c] = INFINITY; /* it takes none */
         if (isinf(misfit[c]))
             continue;
         pboost_coef_free(&coef);
-        TRY(pboost_coef_init(&coef, task->x->cols, err));
+        TRY(pboost_coef_init(&coef, task->features->x.cols, err));
         st = pboost_estimator_fit(&coef, NULL, NULL, &part, err);
         if (st == PBOOST_BAD_DATA) {
             misfit[c] = INFINITY;
@@ -123,7 +123,7 @@ pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *tas
     o.estimator = PBOOST_AGGREGATE;
     reference.options = &o;
     reference.work = NULL;
-    TRY(pboost_coef_init(&at, task->x->cols, err));
+    TRY(pboost_coef_init(&at, task->features->x.cols, err));
     TRY(pboost_estimator_fit(&at, &report, NULL, &reference, err));
     if (n < 2 * CROSSVAL_FOLDS || report.mean_masked) /* nothing to judge by */
         goto done;

@@ -17,15 +17,15 @@ static void explained_free(explained *e)
     pboost_bag_moments_free(&e->at);
 }
 
-static pboost_status explain(explained *out, const pboost_matrix *x, const double *weight,
-                             const double *offset, const pboost_answers *answers, size_t first_bag,
-                             size_t end_bag, const pboost_coef *coef,
-                             const pboost_fit_options *options, pboost_error *err)
+static pboost_status explain(explained *out, const pboost_features *features,
+                             const pboost_answers *answers, size_t first_bag, size_t end_bag,
+                             const pboost_coef *coef, const pboost_fit_options *options,
+                             pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     double *parameter = NULL;
 
-    *out = (explained){.data = pboost_bag_data(x, weight, offset, answers, first_bag)};
+    *out = (explained){.data = pboost_bag_data(features, answers, first_bag)};
     out->data.rows.n_bags = end_bag - first_bag;
     TRY(pboost_bag_data_check(coef, &out->data, answers, options, err));
     TRY(pboost_bagpass_init(&out->pass, &out->data.rows, options->family, true, NULL,
@@ -58,10 +58,10 @@ done:
     return st;
 }
 
-pboost_status pboost_bag_deviance(double *out, pboost_family family, const pboost_matrix *x,
-                                  const double *weight, const double *offset,
-                                  const pboost_answers *answers, size_t first_bag, size_t end_bag,
-                                  const pboost_coef *coef, int threads, pboost_error *err)
+pboost_status pboost_bag_deviance(double *out, pboost_family family,
+                                  const pboost_features *features, const pboost_answers *answers,
+                                  size_t first_bag, size_t end_bag, const pboost_coef *coef,
+                                  int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
@@ -72,7 +72,7 @@ pboost_status pboost_bag_deviance(double *out, pboost_family family, const pboos
         FAIL(err, PBOOST_INVALID, "bags %zu to %zu of %zu", first_bag, end_bag, answers->n_bags);
     options.family = family;
     options.threads = threads;
-    TRY(explain(&e, x, weight, offset, answers, first_bag, end_bag, coef, &options, err));
+    TRY(explain(&e, features, answers, first_bag, end_bag, coef, &options, err));
     TRY(dispersion_of(out, &e, err));
 done:
     explained_free(&e);
@@ -89,7 +89,7 @@ pboost_status pboost_fit_judge(pboost_fit_report *report, const fit_task *t,
 
     if (report->estimator == PBOOST_AGGREGATE || report->mean_masked || a->rounded)
         return PBOOST_OK; /* the aggregate fit has judged itself */
-    TRY(explain(&e, t->x, t->weight, t->offset, a, t->first_bag, a->n_bags, coef, t->options, err));
+    TRY(explain(&e, t->features, a, t->first_bag, a->n_bags, coef, t->options, err));
     if (t->options->family != PBOOST_LOGISTIC)
         TRY(dispersion_of(&phi, &e, err));
     report->worse_than_constant =

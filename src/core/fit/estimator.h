@@ -8,8 +8,7 @@
 
 /* What every estimator is given. */
 typedef struct {
-    const pboost_matrix *x;
-    const double *weight, *offset;
+    const pboost_features *features;
     const pboost_answers *answers;
     size_t first_bag;
     const pboost_fit_options *options;
@@ -26,10 +25,9 @@ pboost_status pboost_estimator_fit(pboost_coef *coef, pboost_fit_report *report,
 
 /* Checks and fits.  The arguments are those of pboost_answers_fit. */
 pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *report,
-                                      const pboost_matrix *x, const double *weight,
-                                      const double *offset, const pboost_answers *answers,
-                                      size_t first_bag, const pboost_fit_options *options,
-                                      pboost_error *err);
+                                      const pboost_features *features,
+                                      const pboost_answers *answers, size_t first_bag,
+                                      const pboost_fit_options *options, pboost_error *err);
 
 /* The estimator that predicts bags left out best (choose_estimator.c); aggregate where bags are too
  * few to tell. */

@@ -72,7 +72,7 @@ static void set_pilot(pboost_choice *choice, const pboost_matrix *x, const pboos
     choice->bag_size = size;
 }
 
-pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, const double *offset,
+pboost_status pboost_choice_make(pboost_choice *out, const pboost_features *features,
                                  const double *prior_score, const pboost_plan_options *options,
                                  pboost_error *err)
 {
@@ -82,21 +82,22 @@ pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, con
     *out = (pboost_choice){.learnt = {NULL, NAN, NAN, NAN}};
     TRY(OPTIONS_READ(&o, options, PBOOST_PLAN_OPTIONS_INIT, err));
     o.brief = true;
-    for (size_t i = 0; prior_score != NULL && i < x->rows; i++) {
+    for (size_t i = 0; prior_score != NULL && i < features->x.rows; i++) {
         if (!isfinite(prior_score[i]))
             FAIL(err, PBOOST_BAD_DATA, "the prior score of row %zu is %g; it must be finite", i,
                  prior_score[i]);
-        o.assumed.mean = (i == 0 ? 0.0 : o.assumed.mean) + prior_score[i] / (double)x->rows;
+        o.assumed.mean =
+            (i == 0 ? 0.0 : o.assumed.mean) + prior_score[i] / (double)features->x.rows;
     }
-    TRY(pboost_plan_make(&out->plan, x, offset, &o, err));
+    TRY(pboost_plan_make(&out->plan, features, &o, err));
     follow(out, &o.fixed);
-    set_pilot(out, x, &o);
+    set_pilot(out, &features->x, &o);
 done:
     return st;
 }
 
 /* Plans again with what round 1 taught; on failure the choice is as it was. */
-static pboost_status plan_again(pboost_choice *choice, const pboost_matrix *x, const double *offset,
+static pboost_status plan_again(pboost_choice *choice, const pboost_features *features,
                                 const pboost_answers *answers, const pboost_coef *coef,
                                 const pboost_plan_options *options, pboost_error *err)
 {
@@ -109,8 +110,8 @@ static pboost_status plan_again(pboost_choice *choice, const pboost_matrix *x, c
     o.assumed.coef = coef;
     o.assumed.dispersion =
         choice->plan.dispersion; /* what was assumed is weighed with what is seen */
-    TRY(pboost_assumptions_learn(&o.assumed, o.family, x, offset, answers, coef, o.threads, err));
-    TRY(pboost_plan_make(&revised, x, offset, &o, err));
+    TRY(pboost_assumptions_learn(&o.assumed, o.family, features, answers, coef, o.threads, err));
+    TRY(pboost_plan_make(&revised, features, &o, err));
     pboost_plan_free(&choice->plan);
     choice->plan = revised;
     choice->learnt = o.assumed;
@@ -120,15 +121,14 @@ done:
 }
 
 pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
-                                   const pboost_matrix *x, const double *offset,
-                                   const pboost_coef *coef, const pboost_plan_options *options,
-                                   pboost_error *err)
+                                   const pboost_features *features, const pboost_coef *coef,
+                                   const pboost_plan_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     if (!choice->pilot || pboost_trainer_rounds_done(trainer) != 1)
         goto done;
-    st = plan_again(choice, x, offset, pboost_trainer_answers(trainer), coef, options, err);
+    st = plan_again(choice, features, pboost_trainer_answers(trainer), coef, options, err);
     /* A fit to few rows can predict means that overflow on others, and no plan can rest on it.  The
      * labels of round 1 are spent, so the training goes on as it was planned at first. */
     if (st == PBOOST_BAD_DATA) {
@@ -138,7 +138,7 @@ pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *traine
     }
     TRY(st);
     const pboost_plan_point *best = &choice->plan.point[choice->plan.best];
-    size_t rest = x->rows - pilot_rows(x->rows);
+    size_t rest = features->x.rows - pilot_rows(features->x.rows);
     choice->bag_size = best->bag_size < rest ? best->bag_size : rest;
     choice->bags = best->bags;
     TRY(pboost_trainer_ask_for(trainer, choice->bags, choice->bag_size, err));

@@ -96,7 +96,7 @@ static double weigh(double assumed, double measured, double error)
 }
 
 pboost_status pboost_assumptions_learn(pboost_assumptions *assumed, pboost_family family,
-                                       const pboost_matrix *x, const double *offset,
+                                       const pboost_features *features,
                                        const pboost_answers *answers, const pboost_coef *coef,
                                        int threads, pboost_error *err)
 {
@@ -105,11 +105,12 @@ pboost_status pboost_assumptions_learn(pboost_assumptions *assumed, pboost_famil
     bag_pass pass = {0};
     bag_moments moments = {0};
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
+    pboost_features unweighted = {features->x, NULL, features->offset};
 
     if (answers->n_bags < 2 * MERGED)
         FAIL(err, PBOOST_BAD_DATA, "there are %zu answers; at least %d are needed to learn from",
              answers->n_bags, 2 * MERGED);
-    bag_data data = pboost_bag_data(x, NULL, offset, answers, 0);
+    bag_data data = pboost_bag_data(&unweighted, answers, 0);
     options.family = family;
     options.threads = threads;
     TRY(pboost_bag_data_check(coef, &data, answers, &options, err));

@@ -18,6 +18,7 @@
 #include "base/cancel.h"
 #include "base/options.h"
 #include "data/family.h"
+#include "data/fit_options.h"
 #include "data/matrix.h"
 #include "train/schedule.h"
 #include "try.h"
@@ -134,13 +135,14 @@ static void set_penalty(population *p, const pboost_plan_options *o, bool noise)
 {
     const family_info *family = pboost_family_info(p->family);
     double sd = p->row.eta_sd, d = (double)p->x->cols;
+    bool given = o->l2.mode == PBOOST_L2_FIXED;
     double spread = pboost_prior_spread(family, sd, p->phi);
-    p->ridge_judged = noise && family->ridge_judged && o->l2 < 0.0;
+    p->ridge_judged = noise && family->ridge_judged && !given;
     if (p->ridge_judged && family->prior_spread > 0.0)
         spread = fmin(spread, sd * sd);
     for (size_t j = 0; j < p->x->cols; j++) {
         double s = p->units.scale[j];
-        p->penalty[p->intercept + j] = o->l2 >= 0.0 ? o->l2 / (p->phi * s * s) : d / spread;
+        p->penalty[p->intercept + j] = given ? o->l2.value / (p->phi * s * s) : d / spread;
     }
 }
 
@@ -554,8 +556,7 @@ static pboost_status check(const pboost_matrix *x, const double *offset,
     if (x->rows < o->rules.min_bag)
         FAIL(err, PBOOST_BAD_DATA, "min_bag is %zu, but the table has %zu rows", o->rules.min_bag,
              x->rows);
-    if (o->l2 != PBOOST_L2_DEFAULT && o->l2 != PBOOST_L2_CV && !(o->l2 >= 0.0 && o->l2 < INFINITY))
-        FAIL(err, PBOOST_INVALID, "l2 is %g; it must be finite and not negative", o->l2);
+    TRY(pboost_l2_check(o->l2, err));
     for (size_t i = 0; offset != NULL && i < x->rows; i++)
         if (!isfinite(offset[i]))
             FAIL(err, PBOOST_BAD_DATA, "the offset of row %zu is %g; it must be finite", i,
@@ -603,18 +604,19 @@ static size_t bag_sizes(size_t *size, size_t n, size_t cols, const pboost_plan_o
     return count;
 }
 
-pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const double *offset,
+pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features,
                                const pboost_plan_options *given, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t size[MAX_SIZES];
     manner manners[N_MANNERS];
     pboost_plan_options own = PBOOST_PLAN_OPTIONS_INIT, *options = &own;
-    planner p = {.options = options, .x = x, .offset = offset, .n = x->rows};
+    const pboost_matrix *x = &features->x;
+    planner p = {.options = options, .x = x, .offset = features->offset, .n = x->rows};
 
     *out = (pboost_plan){.rows = x->rows, .n_columns = x->cols};
     TRY(OPTIONS_READ(&own, given, PBOOST_PLAN_OPTIONS_INIT, err));
-    TRY(check(x, offset, options, err));
+    TRY(check(x, p.offset, options, err));
     out->sample_rows = options->max_rows > 0 && options->max_rows < p.n ? options->max_rows : p.n;
     TRY(pboost_bags_random(&p.order, p.n, p.n, options->seed, err));
     TRY(assume(&p, out, err));

@@ -28,7 +28,7 @@ pboost_status pboost_plan_event(double *excess, pboost_forecast *forecast, const
  * groups of neighbours merged.  coef is a fit to those answers.  A dispersion that assumed holds
  * already is taken for a guess and weighed with what is measured. */
 pboost_status pboost_assumptions_learn(pboost_assumptions *assumed, pboost_family family,
-                                       const pboost_matrix *x, const double *offset,
+                                       const pboost_features *features,
                                        const pboost_answers *answers, const pboost_coef *coef,
                                        int threads, pboost_error *err);
 

@@ -14,10 +14,9 @@ void pboost_run_close(pboost_run *run)
     *run = (pboost_run){0};
 }
 
-pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x, const double *weight,
-                              const double *offset, const pboost_oracle *oracle,
-                              const pboost_fit_options *fit, const pboost_trainer_options *options,
-                              pboost_error *err)
+pboost_status pboost_run_open(pboost_run *out, const pboost_features *features,
+                              const pboost_oracle *oracle, const pboost_fit_options *fit,
+                              const pboost_trainer_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_trainer_options o = PBOOST_TRAINER_OPTIONS_INIT;
@@ -27,15 +26,15 @@ pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x, const dou
     TRY(OPTIONS_READ(&o, options, PBOOST_TRAINER_OPTIONS_INIT, err));
     TRY(OPTIONS_READ(&f, fit, PBOOST_FIT_OPTIONS_INIT, err));
     out->rounds = o.rounds;
-    TRY(pboost_glm_create(&out->glm, x, weight, offset, &f, err));
+    TRY(pboost_glm_create(&out->glm, features, &f, err));
     if (oracle->rules.round && f.estimator != PBOOST_EVENT)
         FAIL(err, PBOOST_INVALID,
              "the oracle rounds its answers to 0 or 1; the %s estimator needs means as they are",
              pboost_estimator_name(f.estimator));
     pboost_learner learner = pboost_glm_learner(out->glm);
-    o.x = x;
-    TRY(pboost_trainer_create(&out->trainer, x->rows, oracle, &learner, &o, err));
-    NEED(out->path = pboost_alloc(o.rounds * (x->cols + 1), sizeof *out->path), err);
+    o.x = &pboost_glm_features(out->glm)->x;
+    TRY(pboost_trainer_create(&out->trainer, features->x.rows, oracle, &learner, &o, err));
+    NEED(out->path = pboost_alloc(o.rounds * (features->x.cols + 1), sizeof *out->path), err);
     out->coef = pboost_glm_coef(out->glm);
     out->history = pboost_trainer_history(out->trainer);
     out->report = pboost_glm_report(out->glm);
@@ -99,9 +98,9 @@ done:
     return st;
 }
 
-pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x, const double *label,
-                              const double *weight, const double *offset,
-                              const pboost_simulation *simulation, pboost_error *err)
+pboost_status pboost_simulate(pboost_outcome *out, const pboost_features *features,
+                              const double *label, const pboost_simulation *simulation,
+                              pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_memory_oracle *labels = NULL;
@@ -109,11 +108,11 @@ pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x, const
     pboost_simulation s;
 
     TRY(read_simulation(&s, simulation, err));
-    TRY(pboost_memory_oracle_create(&labels, label, x->rows, &s.rules, &s.holder, err));
+    TRY(pboost_memory_oracle_create(&labels, label, features->x.rows, &s.rules, &s.holder, err));
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
-    TRY(pboost_run_open(&run, x, weight, offset, &oracle, &s.fit, &s.trainer, err));
+    TRY(pboost_run_open(&run, features, &oracle, &s.fit, &s.trainer, err));
     TRY(pboost_run_rounds(&run, s.trainer.rounds, err));
-    copy_outcome(out, &run, x, &s.fit);
+    copy_outcome(out, &run, &features->x, &s.fit);
 done:
     pboost_run_close(&run);
     pboost_memory_oracle_free(labels);

@@ -57,7 +57,7 @@ static void table_close(table *t)
 
 static pboost_status open(pboost_run *run, table *t, pboost_error *err)
 {
-    return pboost_run_open(run, &t->matrix, NULL, NULL, &t->oracle, &t->fit, &t->options, err);
+    return pboost_run_open(run, PLAIN(t->matrix), &t->oracle, &t->fit, &t->options, err);
 }
 
 /* ---- What a run gives ------------------------------------------------------------------------ */
@@ -137,18 +137,18 @@ static void a_simulation_is_a_run(void **state)
                                     PBOOST_MEMORY_ORACLE_OPTIONS_INIT, t.fit, t.options};
     assert_ok(open(&by_hand, &t, &err), err);
     assert_ok(pboost_run_rounds(&by_hand, SIZE_MAX, &err), err);
-    assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+    assert_ok(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), err);
     assert_memory_equal(path, by_hand.path, sizeof path);
     path[0] = before = 77.0;
     simulation.rules.min_bag = ROWS; /* more than a slice has */
-    assert_fails(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err),
-                 PBOOST_BAD_DATA, err, "rounds");
+    assert_fails(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), PBOOST_BAD_DATA,
+                 err, "rounds");
     t.cancel.user = &t;
     simulation.rules.min_bag = MIN_BAG;
     simulation.trainer.cancel = &t.cancel; /* stopped after a round: nothing is written */
     t.patience = 1;
-    assert_fails(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err),
-                 PBOOST_CANCELLED, err, "stopped");
+    assert_fails(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), PBOOST_CANCELLED,
+                 err, "stopped");
     assert_true(path[0] == before);
     pboost_run_close(&by_hand);
     table_close(&t);
@@ -173,8 +173,8 @@ static void an_outcome_is_that_of_a_run(void **state)
     memset(covariance, 7, sizeof covariance);
     simulation.rules.min_bag = ROWS;
     memset(path, 7, sizeof path);
-    assert_fails(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err),
-                 PBOOST_BAD_DATA, err, "rounds");
+    assert_fails(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), PBOOST_BAD_DATA,
+                 err, "rounds");
     assert_int_equal(out.warnings, 99);
     assert_memory_equal(path, covariance, sizeof path);
 
@@ -184,7 +184,7 @@ static void an_outcome_is_that_of_a_run(void **state)
         table_close(&t); /* whose labels the last run spent */
         table_open(&t, PBOOST_LOGISTIC);
         simulation.fit.estimator = aggregate ? PBOOST_AGGREGATE : PBOOST_EVENT;
-        assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+        assert_ok(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), err);
         t.fit = simulation.fit;
         assert_ok(open(&run, &t, &err), err);
         assert_ok(pboost_run_rounds(&run, SIZE_MAX, &err), err);
@@ -201,7 +201,7 @@ static void an_outcome_is_that_of_a_run(void **state)
     }
     out = (pboost_outcome){.report = &report, .warnings = 99}; /* the rest is not wanted */
     simulation.fit.max_iterations = 1;
-    assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+    assert_ok(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), err);
     assert_false(report.converged);
     assert_int_equal(out.warnings, 1);
     table_close(&t);
@@ -260,9 +260,11 @@ static void nothing_is_spent_on_what_cannot_be_fitted(void **state)
     assert_fails(open(&run, t, &err), PBOOST_BAD_DATA, err, "row 2, column 1 is nan");
     t->x[7] = 0.0;
     offset[5] = INFINITY;
-    assert_fails(pboost_run_open(&run, &whole, NULL, offset, &t->oracle, &good, &t->options, &err),
+    assert_fails(pboost_run_open(&run, &(pboost_features){.x = whole, .offset = offset}, &t->oracle,
+                                 &good, &t->options, &err),
                  PBOOST_BAD_DATA, err, "the offset of row 5 is inf");
-    assert_fails(pboost_run_open(&run, &whole, weight, NULL, &t->oracle, &good, &t->options, &err),
+    assert_fails(pboost_run_open(&run, &(pboost_features){.x = whole, .weight = weight}, &t->oracle,
+                                 &good, &t->options, &err),
                  PBOOST_BAD_DATA, err, "all 3000 weights are 0");
     t->matrix.cols = 0;
     assert_fails(open(&run, t, &err), PBOOST_BAD_DATA, err, "no feature columns");
@@ -273,7 +275,7 @@ static void nothing_is_spent_on_what_cannot_be_fitted(void **state)
     t->fit.tolerance = NAN;
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "tolerance is nan");
     t->fit = good;
-    t->fit.l2 = PBOOST_L2_CV;
+    t->fit.l2.mode = PBOOST_L2_CV;
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "l2 by cross-validation");
     t->fit = good;
     t->fit.family = (pboost_family)9;
@@ -283,9 +285,9 @@ static void nothing_is_spent_on_what_cannot_be_fitted(void **state)
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "estimator 9 is unknown");
     t->fit.estimator = PBOOST_INTERPOLATED;
     weight[0] = 1.0;
-    assert_fails(
-        pboost_run_open(&run, &whole, weight, NULL, &t->oracle, &t->fit, &t->options, &err),
-        PBOOST_INVALID, err, "takes no weights");
+    assert_fails(pboost_run_open(&run, &(pboost_features){.x = whole, .weight = weight}, &t->oracle,
+                                 &t->fit, &t->options, &err),
+                 PBOOST_INVALID, err, "takes no weights");
     t->fit.estimator = PBOOST_AGGREGATE;
     t->oracle.rules.round = true;
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "rounds its answers");
@@ -330,12 +332,12 @@ static void fits_can_be_stopped(void **state)
     (void)state;
     const struct {
         pboost_estimator estimator;
-        double l2;
+        pboost_l2 l2;
         size_t least_looks;
-    } fits[] = {{PBOOST_EVENT, 1.0, 3},
-                {PBOOST_AGGREGATE, PBOOST_L2_DEFAULT, 3},
-                {PBOOST_AGGREGATE, PBOOST_L2_CV, 100},
-                {PBOOST_INTERPOLATED, 1.0, 3}};
+    } fits[] = {{PBOOST_EVENT, {PBOOST_L2_FIXED, 1.0}, 3},
+                {PBOOST_AGGREGATE, {PBOOST_L2_AUTO, 0.0}, 3},
+                {PBOOST_AGGREGATE, {PBOOST_L2_CV, 0.0}, 100},
+                {PBOOST_INTERPOLATED, {PBOOST_L2_FIXED, 1.0}, 3}};
     pboost_error err;
 
     for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {
@@ -439,14 +441,14 @@ static void plans_can_be_stopped(void **state)
     table_open(&t, PBOOST_LINEAR);
     o.rules.min_bag = MIN_BAG;
     o.cancel = &t.cancel;
-    assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
+    assert_ok(pboost_plan_make(&plan, PLAIN(t.matrix), &o, &err), err);
     pboost_plan_free(&plan);
     size_t looks = t.looks;
     assert_true(looks >= FORECASTS + LEVELS);
     for (size_t patience = 0; patience < looks; patience += 1 + looks / 16) {
         t.looks = 0;
         t.patience = patience;
-        assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_CANCELLED, err,
+        assert_fails(pboost_plan_make(&plan, PLAIN(t.matrix), &o, &err), PBOOST_CANCELLED, err,
                      "stopped");
         assert_null(plan.point);
         assert_true(t.looks <= patience + 2);

@@ -502,7 +502,7 @@ static void train_glm(double *theta, const table *t, const pboost_oracle *oracle
     pboost_glm *glm;
     pboost_trainer *trainer;
     fit.threads = o->threads;
-    assert_ok(pboost_glm_create(&glm, &x, NULL, NULL, &fit, &err), err);
+    assert_ok(pboost_glm_create(&glm, PLAIN(x), &fit, &err), err);
     pboost_learner learner = pboost_glm_learner(glm);
     assert_ok(pboost_trainer_create(&trainer, ROWS, oracle, &learner, o, &err), err);
     assert_ok(pboost_trainer_run(trainer, &err), err);

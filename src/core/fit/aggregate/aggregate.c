@@ -102,7 +102,6 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
     levenberg_report last = {0};
     levenberg_problem problem = {fit->pass.n_parameters, fit, attempt, accept, here};
     const pboost_fit_options *o = fit->options;
-    bool may_drop = o->l2 == 0.0;
     size_t most = o->max_iterations * STEPS_A_STEP;
     double floor = 0.0;
 
@@ -120,7 +119,7 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
                                      .floor = floor,
                                      .rounding = pboost_quasi_rounding(fit),
                                      .cancel = o->cancel};
-        pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
+        pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, fit->unpenalised);
         TRY(pboost_cancel_check(o->cancel, err));
         report->iterations += last.steps;
         double phi = fit->phi, spread = fit->spread, evidence = pboost_ridge_evidence_now(fit);
@@ -147,7 +146,7 @@ pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report,
     pboost_status st = PBOOST_OK;
     const pboost_fit_options *o = fit->options;
 
-    if (o->l2 == PBOOST_L2_CV)
+    if (o->l2.mode == PBOOST_L2_CV)
         TRY(pboost_aggregate_choose_l2(fit, coef, err));
     TRY(pboost_aggregate_solve(fit, report, coef, err));
     if (covariance != NULL)
@@ -161,14 +160,13 @@ done:
 }
 
 pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
-                                   const pboost_matrix *x, const double *weight,
-                                   const double *offset, const pboost_answers *answers,
+                                   const pboost_features *features, const pboost_answers *answers,
                                    size_t first_bag, const pboost_fit_options *options,
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_report ignored = {0};
-    bag_data data = pboost_bag_data(x, weight, offset, answers, first_bag);
+    bag_data data = pboost_bag_data(features, answers, first_bag);
     aggregate_fit fit = {0};
 
     report = report != NULL ? report : &ignored;

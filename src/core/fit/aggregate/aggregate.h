@@ -2,6 +2,7 @@
 #ifndef PBOOST_AGGREGATE_H
 #define PBOOST_AGGREGATE_H
 
+#include "data/fit_options.h"
 #include "fit/aggregate/levenberg.h"
 #include "passes/bag_pass.h"
 #include "passes/standard_units.h"
@@ -32,6 +33,7 @@ typedef struct {
     double spread, wide_spread; /* of eta as the ridge takes it, and what it may be */
     size_t spread_refreshes;    /* under noise */
     double *evidence_work;      /* for ridge_evidence.c, under noise; else NULL */
+    bool unpenalised;           /* l2 was given, as 0 */
     bool noisy;                 /* some answers are */
     bool floored;               /* phi is its own standard error: noise masks it */
     double start_mean;          /* of the constant model */
@@ -40,8 +42,8 @@ typedef struct {
 } aggregate_fit;
 
 /* The bags of a log from first_bag on. */
-bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const double *offset,
-                         const pboost_answers *answers, size_t first_bag);
+bag_data pboost_bag_data(const pboost_features *features, const pboost_answers *answers,
+                         size_t first_bag);
 
 /* Refuses options, answers and bags that make no sense. */
 pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *data,
@@ -65,8 +67,7 @@ pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report,
 
 /* Checks and fits.  The arguments are those of pboost_answers_fit. */
 pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
-                                   const pboost_matrix *x, const double *weight,
-                                   const double *offset, const pboost_answers *answers,
+                                   const pboost_features *features, const pboost_answers *answers,
                                    size_t first_bag, const pboost_fit_options *options,
                                    pboost_error *err);
 

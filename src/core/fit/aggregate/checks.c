@@ -5,12 +5,12 @@
 #include "fit/aggregate/aggregate.h"
 #include "try.h"
 
-bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const double *offset,
-                         const pboost_answers *answers, size_t first_bag)
+bag_data pboost_bag_data(const pboost_features *features, const pboost_answers *answers,
+                         size_t first_bag)
 {
-    return (bag_data){.rows = {.x = x,
-                               .weight = weight,
-                               .offset = offset,
+    return (bag_data){.rows = {.x = &features->x,
+                               .weight = features->weight,
+                               .offset = features->offset,
                                .n_bags = answers->n_bags - first_bag,
                                .start = answers->start + first_bag,
                                .row = answers->row},

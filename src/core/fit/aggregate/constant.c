@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "data/family.h"
+#include "data/fit_options.h"
 
 answer_mean pboost_answer_mean(const bag_data *data, const double *weight, pboost_family family)
 {
@@ -63,7 +64,7 @@ bool pboost_constant_if_outside(pboost_coef *coef, pboost_fit_report *report, co
         *report = (pboost_fit_report){.converged = true,
                                       .objective = NAN,
                                       .first_dropped = SIZE_MAX,
-                                      .l2 = options->l2 >= 0.0 ? options->l2 : 1.0,
+                                      .l2 = pboost_l2_or(options->l2, 1.0),
                                       .bags = data->rows.n_bags,
                                       .dispersion = NAN,
                                       .pearson = NAN,

@@ -21,7 +21,7 @@ void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit
     report->gradient_norm = last->gradient_norm;
     report->rank = fit->lm.rank - fit->options->intercept;
     report->l2 = fit->lambda;
-    report->l2_standardized = fit->options->l2 < 0.0;
+    report->l2_standardized = fit->options->l2.mode != PBOOST_L2_FIXED;
     report->bags = fit->data.rows.n_bags;
     report->dispersion = fit->phi;
     report->dispersion_floored = fit->floored;
@@ -34,7 +34,7 @@ void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit
     /* Without a ridge a separable fit has no end: wherever it stopped is no solution. */
     report->separable = family->curved && (fit->point.eta_sd > SEPARABLE_SD ||
                                            fabs(fit->point.eta_mean) > SEPARABLE_MEAN);
-    report->converged = report->converged && !(report->separable && fit->options->l2 == 0.0);
+    report->converged = report->converged && !(report->separable && fit->unpenalised);
     for (size_t i = fit->pass.n_parameters; i-- > fit->options->intercept;)
         if (fit->lm.factor.dropped[i])
             report->first_dropped = i - fit->options->intercept;

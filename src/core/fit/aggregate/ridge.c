@@ -28,8 +28,8 @@ void pboost_ridge_start(aggregate_fit *fit)
 
 void pboost_ridge_refresh_penalty(aggregate_fit *fit)
 {
-    double l2 = fit->options->l2, *penalty = fit->penalty + fit->options->intercept;
-    bool given = l2 >= 0.0;
+    double *penalty = fit->penalty + fit->options->intercept, l2 = fit->options->l2.value;
+    bool given = fit->options->l2.mode == PBOOST_L2_FIXED;
     double lambda = fit->spread > 0.0 ? fit->phi * (double)fit->pass.cols / fit->spread : 0.0;
     fit->lambda = given ? l2 : fit->multiple * lambda;
     fit->penalty[0] = 0.0;

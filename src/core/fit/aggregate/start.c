@@ -39,7 +39,7 @@ static double move_to(aggregate_fit *fit, const double *x)
 void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef)
 {
     double *x = fit->parameter, *given = fit->lm.trial;
-    bool warm = coef != NULL && fit->options->l2 != 0.0 && !pboost_is_zero(coef->theta, coef->n);
+    bool warm = coef != NULL && !fit->unpenalised && !pboost_is_zero(coef->theta, coef->n);
     fit->phi = fit->measured_phi = 1.0;
     memset(x, 0, fit->pass.n_parameters * sizeof *x);
     if (fit->options->intercept)

@@ -19,7 +19,7 @@
 
 static bool hessian_is_costly(const event_problem *p)
 {
-    return p->family->curved && p->options->l2 > 0.0 && p->cols >= COSTLY_COLUMNS;
+    return p->family->curved && p->l2 > 0.0 && p->cols >= COSTLY_COLUMNS;
 }
 
 static bool enough_rows(const event_problem *p, size_t rows)

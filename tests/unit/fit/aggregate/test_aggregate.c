@@ -40,7 +40,7 @@ static void one_row_bags_without_noise_are_the_event_level_fit(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 12; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i % 3], 1.5);
+        pboost_fit_options o = options_for(FAMILIES[i % 3], pboost_l2_fixed(1.5));
         test_table t = make_table(o.family, 700, 5, i);
         pboost_answers a = make_answers(&t, 1, 0.0, true, i);
         const double *weight = i & 4 ? t.weight : NULL, *offset = i >= 6 ? t.offset : NULL;
@@ -63,7 +63,7 @@ static void the_estimating_equation_is_solved(void **state)
     (void)state;
     long double g[16], gram[256];
     for (size_t i = 0; i < 24; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i % 3], i < 12 ? 2.0 : 0.0);
+        pboost_fit_options o = options_for(FAMILIES[i % 3], pboost_l2_fixed(i < 12 ? 2.0 : 0.0));
         test_table t = make_table(o.family, 1200, 4, i);
         pboost_answers a = make_answers(&t, 5 + i % 7, i & 1 ? 0.01 : 0.0, i & 2, i);
         const double *weight = i & 4 ? t.weight : NULL, *offset = i & 8 ? t.offset : NULL;
@@ -71,7 +71,7 @@ static void the_estimating_equation_is_solved(void **state)
         assert_true(f.report.converged);
         equation(g, gram, &t, weight, offset, &a, &f, o.family);
         for (size_t j = 0; j <= t.d; j++) {
-            double penalty = j < t.d ? o.l2 * f.coef.theta[j] : 0.0;
+            double penalty = j < t.d ? o.l2.value * f.coef.theta[j] : 0.0;
             assert_near((double)g[j], penalty, 1e-5 * sqrt((double)gram[j * (t.d + 2)]));
         }
         fitted_free(&f);
@@ -86,7 +86,7 @@ static void the_covariance_is_the_inverse_information(void **state)
     (void)state;
     long double g[16], gram[256], factor[256], column[16];
     for (size_t i = 0; i < 6; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i % 3], 2.0);
+        pboost_fit_options o = options_for(FAMILIES[i % 3], pboost_l2_fixed(2.0));
         test_table t = make_table(o.family, 1200, 4, i);
         for (size_t r = 0; r < t.n; r++) /* the intercept must mind the means */
             t.x[r * t.d + 1] += 3.0;
@@ -95,7 +95,7 @@ static void the_covariance_is_the_inverse_information(void **state)
         size_t p = t.d + 1;
         equation(g, gram, &t, NULL, NULL, &a, &f, o.family);
         for (size_t j = 0; j < t.d; j++)
-            gram[j * p + j] += o.l2;
+            gram[j * p + j] += o.l2.value;
         for (size_t j = 0; j < p; j++) {
             memcpy(factor, gram, sizeof factor);
             memset(column, 0, sizeof column);
@@ -114,7 +114,7 @@ static void the_covariance_is_the_inverse_information(void **state)
 static void the_sandwich_agrees_where_the_model_is_right_and_grows_where_it_is_not(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, L2_AUTO);
     test_table t = make_table(PBOOST_LOGISTIC, 20000, 3, 8);
     pboost_answers a = make_answers(&t, 10, 0.0, true, 1);
     fitted model = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -144,7 +144,7 @@ static void units_do_not_matter(void **state)
     (void)state;
     const double scale[] = {1e-9, 1.0, 1e7, 3.0}, shift[] = {0.0, 1e6, 0.0, -2.0};
     for (size_t i = 0; i < 6; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i % 3], PBOOST_L2_DEFAULT);
+        pboost_fit_options o = options_for(FAMILIES[i % 3], L2_AUTO);
         test_table t = make_table(o.family, 2000, 4, i);
         pboost_answers a = make_answers(&t, 8, i < 3 ? 0.01 : 0.0, true, i);
         fitted plain = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -169,7 +169,7 @@ static void units_do_not_matter(void **state)
 static void threads_and_levels_do_not_matter(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, L2_AUTO);
     test_table t = make_table(PBOOST_LOGISTIC, 60000, 9, 4);
     pboost_answers a = make_answers(&t, 7, 0.01, false, 1);
     fitted one = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -198,7 +198,7 @@ static void threads_and_levels_do_not_matter(void **state)
 static void the_dispersion_is_found(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     test_table t = make_table(PBOOST_LINEAR, 40000, 3, 1); /* residual variance 1/4 */
     for (int noisy = 0; noisy < 2; noisy++) {
         pboost_answers a = make_answers(&t, 10, noisy ? 0.02 : 0.0, true, 1);
@@ -230,7 +230,7 @@ static void the_dispersion_is_found(void **state)
 static double mean_spread(size_t d, size_t bag_size, double noise, uint64_t runs,
                           double least_variance)
 {
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     double spread = 0.0;
     for (uint64_t seed = 1; seed <= runs; seed++) {
         test_table t = make_table(PBOOST_LINEAR, 8192, d, seed);
@@ -268,7 +268,7 @@ static void noise_on_single_labels_does_not_run_away(void **state)
 static void a_weight_that_is_known_is_kept_among_hidden_ones(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     double weight = 0.0, others = 0.0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         test_table t = make_table(PBOOST_LINEAR, 8192, 16, seed);
@@ -294,7 +294,7 @@ static void a_weight_that_is_known_is_kept_among_hidden_ones(void **state)
 static void doubt_about_the_dispersion_does_not_shrink(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     double weight = 0.0;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         test_table t = make_table(PBOOST_LINEAR, 1024, 1, seed);
@@ -316,7 +316,7 @@ static void doubt_about_the_dispersion_does_not_shrink(void **state)
 static void the_ridge_of_counts_shrinks_too(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_POISSON, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_POISSON, L2_AUTO);
     double spread = 0.0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         test_table t = make_table(PBOOST_POISSON, 4096, 12, seed);
@@ -339,7 +339,7 @@ static void the_ridge_of_counts_shrinks_too(void **state)
 static void the_ridge_of_log_odds_is_given(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, L2_AUTO);
     test_table t = make_table(PBOOST_LOGISTIC, 4096, 8, 1);
     pboost_answers a = make_answers(&t, 4, 2.0, false, 1);
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -354,7 +354,7 @@ static void the_ridge_of_log_odds_is_given(void **state)
 static void labels_far_from_zero_converge(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     for (uint64_t seed = 1; seed <= 60; seed++) {
         test_table t = make_table(PBOOST_LINEAR, 2048, 3, seed);
         for (size_t i = 0; i < t.n; i++)
@@ -375,7 +375,7 @@ static void labels_far_from_zero_converge(void **state)
 static void a_fit_that_is_near_its_solution_has_converged(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, L2_AUTO);
     test_table t = make_table(PBOOST_LOGISTIC, 2000, 5, 4);
     pboost_answers a = make_answers(&t, 8, 0.0, true, 4);
     fitted strict = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -393,7 +393,7 @@ static void a_fit_that_is_near_its_solution_has_converged(void **state)
 static void a_column_that_never_varies_leaves_the_constant_model(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     test_table t = make_table(PBOOST_LINEAR, 1024, 1, 1);
     for (size_t i = 0; i < t.n; i++)
         t.x[i] = 3.0;
@@ -410,7 +410,7 @@ static void labels_that_are_no_coin_leave_logistic_dispersion_at_one(void **stat
 {
     (void)state;
     for (size_t i = 1; i < 3; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i], PBOOST_L2_DEFAULT);
+        pboost_fit_options o = options_for(FAMILIES[i], L2_AUTO);
         test_table t = make_table(o.family, 20000, 3, 1);
         pboost_answers a = make_answers(&t, 10, 0.0, true, 1);
         test_rng rng = {5};
@@ -435,7 +435,7 @@ static void cross_validation_shrinks_what_is_noise_and_not_what_is_not(void **st
     (void)state;
     test_table t = make_table(PBOOST_LINEAR, 2000, 12, 3);
     pboost_answers a = make_answers(&t, 10, 0.0, false, 1);
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_CV);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_CV);
     o.seed = 7;
     fitted signal = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     fitted again = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -444,7 +444,7 @@ static void cross_validation_shrinks_what_is_noise_and_not_what_is_not(void **st
     for (size_t b = 0; b < a.n_bags; b++)
         a.mean[b] = normal(&rng);
     fitted noise = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
-    o.l2 = PBOOST_L2_DEFAULT;
+    o.l2 = L2_AUTO;
     fitted plain = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_true(noise.report.l2 > 5.0 * plain.report.l2);
     assert_true(noise.report.freedom < 0.7 * plain.report.freedom);
@@ -462,7 +462,7 @@ static void cross_validation_shrinks_what_is_noise_and_not_what_is_not(void **st
 static void a_fit_that_ran_away_says_so(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, 0.0);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, pboost_l2_fixed(0.0));
     test_table t = make_table(PBOOST_LOGISTIC, 600, 2, 1);
     for (size_t i = 0; i < t.n; i++)
         t.y[i] = t.x[i * 2] > 0.0;
@@ -471,13 +471,13 @@ static void a_fit_that_ran_away_says_so(void **state)
     assert_true(f.report.separable);
     assert_false(f.report.converged);
     fitted_free(&f);
-    o.l2 = PBOOST_L2_DEFAULT;
+    o.l2 = L2_AUTO;
     f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_true(f.report.separable);
     assert_true(fabs(f.coef.theta[0]) < 200.0);
     fitted_free(&f);
 
-    o = options_for(PBOOST_LOGISTIC, 1.0);
+    o = options_for(PBOOST_LOGISTIC, pboost_l2_fixed(1.0));
     o.max_iterations = 1;
     f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_false(f.report.converged);
@@ -490,7 +490,7 @@ static void columns_that_add_nothing_are_reported(void **state)
 {
     (void)state;
     for (int ridge = 0; ridge < 2; ridge++) {
-        pboost_fit_options o = options_for(PBOOST_LINEAR, ridge ? PBOOST_L2_DEFAULT : 0.0);
+        pboost_fit_options o = options_for(PBOOST_LINEAR, ridge ? L2_AUTO : pboost_l2_fixed(0.0));
         test_table t = make_table(PBOOST_LINEAR, 900, 4, 1);
         for (size_t i = 0; i < t.n; i++) {
             t.x[i * 4 + 1] = 7.0;
@@ -517,7 +517,7 @@ static void mixed_bags_with_noise_under_cover_for_curved_families(void **state)
     for (size_t i = 0; i < 3; i++)
         for (int noisy = 0; noisy < 2; noisy++)
             for (int sorted = 0; sorted < 2; sorted++) {
-                pboost_fit_options o = options_for(FAMILIES[i], PBOOST_L2_DEFAULT);
+                pboost_fit_options o = options_for(FAMILIES[i], L2_AUTO);
                 test_table t = make_table(o.family, 4000, 2, 1);
                 pboost_answers a = make_answers(&t, 16, noisy ? 0.01 : 0.0, sorted, 1);
                 fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -545,7 +545,7 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
                  {PBOOST_LOGISTIC, -9.0, 1e6, 0.5}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t e = 0; e < 3; e++) {
-            pboost_fit_options o = options_for(cases[i].family, PBOOST_L2_DEFAULT);
+            pboost_fit_options o = options_for(cases[i].family, L2_AUTO);
             o.estimator = estimators[e];
             test_table t = make_table(o.family, 1000, 3, i);
             pboost_answers a = make_answers(&t, 4, cases[i].noise, false, i);
@@ -579,7 +579,7 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
 static void a_mean_that_noise_drowns_is_not_followed(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_POISSON, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_POISSON, L2_AUTO);
     test_table t = make_table(PBOOST_POISSON, 1000, 3, 1);
     pboost_answers a = make_answers(&t, 4, 10.0, false, 1);
     for (size_t b = 0; b < a.n_bags; b++)
@@ -602,13 +602,17 @@ static void a_mean_that_noise_drowns_is_not_followed(void **state)
 static void bad_requests_are_refused(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_POISSON, 1.0), bad = o;
+    pboost_fit_options o = options_for(PBOOST_POISSON, pboost_l2_fixed(1.0)), bad = o;
     test_table t = make_table(PBOOST_POISSON, 60, 2, 1);
     pboost_answers a = make_answers(&t, 4, 0.0, true, 1), other = a;
     other.rounded = true;
     assert_refused(&t.matrix, NULL, NULL, &other, &o, PBOOST_INVALID, "rounded to 0 or 1");
-    bad.l2 = -0.5;
+    bad.l2 = pboost_l2_fixed(-0.5);
     assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "l2 is -0.5");
+    bad.l2 = (pboost_l2){PBOOST_L2_AUTO, 3.0}; /* the mode was forgotten */
+    assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "l2 is 3, but its mode");
+    bad.l2.mode = (pboost_l2_mode)5;
+    assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "l2.mode 5");
     bad = o;
     bad.struct_size = 8;
     assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "struct_size");
@@ -625,7 +629,7 @@ static void bad_requests_are_refused(void **state)
     bad.estimator = (pboost_estimator)9;
     assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "estimator 9");
     bad = o;
-    bad.l2 = PBOOST_L2_CV;
+    bad.l2 = L2_CV;
     other = a;
     other.n_bags = 5;
     assert_refused(&t.matrix, NULL, NULL, &other, &bad, PBOOST_BAD_DATA, "at least 10");
@@ -651,7 +655,7 @@ static void bad_requests_are_refused(void **state)
 static void rows_of_weight_zero_silence_their_bags(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, 1.0);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, pboost_l2_fixed(1.0));
     test_table t = make_table(PBOOST_LOGISTIC, 400, 2, 1);
     pboost_answers a = make_answers(&t, 4, 0.0, true, 1);
     for (size_t i = 0; i < t.n; i++)
