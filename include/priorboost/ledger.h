@@ -364,10 +364,10 @@ typedef struct pboost_ledger_entry {
     const unsigned char *seal; /* 32 bytes: hash of the reply's body */
 } pboost_ledger_entry;
 
-/* Visits entries in order, from number `first`; false ends the visit.  Visitors must not call the
- * ledger. */
+/* Visits at most `most` entries in order, from number `first`; false ends the visit.  Visitors must
+ * not call the ledger. */
 typedef bool pboost_entry_visit(void *user, const pboost_ledger_entry *entry);
-pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first,
+pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first, uint64_t most,
                                     pboost_entry_visit *visit, void *user, pboost_error *err);
 
 /* Visits claimed rows in order of import, with the entry that claimed each. */

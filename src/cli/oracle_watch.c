@@ -227,7 +227,7 @@ pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_erro
     TRY(oracle_open(&ledger, cli, &place, false, err));
     TRY(pboost_output_open(&output, out, err));
     printing p = {pboost_output_stream(output), false};
-    TRY(pboost_ledger_entries(ledger, 0, print_entry, &p, err));
+    TRY(pboost_ledger_entries(ledger, 0, UINT64_MAX, print_entry, &p, err));
     if (!p.failed)
         TRY(pboost_ledger_claims(ledger, print_claim, &p, err));
     if (p.failed)

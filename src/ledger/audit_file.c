@@ -61,7 +61,6 @@ static void sign_head(char out[PBOOST_SIGNATURE_TEXT], const chain_link *link,
 typedef struct {
     pboost_entry_visit *visit;
     void *user;
-    uint64_t left;
     chain_link last;
     bool failed;
 } exporting;
@@ -70,9 +69,6 @@ static bool visit_entry(void *user, const pboost_ledger_entry *e)
 {
     exporting *x = user;
 
-    if (x->left == 0)
-        return false;
-    x->left--;
     x->failed = !read_entry(&x->last, e) || !x->visit(x->user, e);
     return !x->failed;
 }
@@ -82,10 +78,10 @@ pboost_status pboost_ledger_audit_file(pboost_signed_head *out, pboost_ledger *l
                                        void *user, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    exporting x = {visit, user, most, {.number = -1}, false};
+    exporting x = {visit, user, {.number = -1}, false};
 
     *out = (pboost_signed_head){0};
-    TRY(pboost_ledger_entries(ledger, first, visit_entry, &x, err));
+    TRY(pboost_ledger_entries(ledger, first, most, visit_entry, &x, err));
     if (x.last.number < 0 || x.failed)
         goto done;
     out->entries = (uint64_t)x.last.number + 1;

@@ -384,6 +384,10 @@ static pboost_status place_token(pboost_token *t, pboost_ledger *l, const pboost
                       &t->id, err));
     TRY(RUN(s, "SELECT count(*) FROM ledger_token WHERE role = $1", pboost_store_number, &approvers,
             err, value_number(PBOOST_APPROVER)));
+    if (o->pending && o->role == PBOOST_APPROVER && approvers == 0)
+        FAIL(err, PBOOST_INVALID,
+             "'%s' is the first approver, whom nobody could approve; make it without --pending",
+             o->name);
     if (o->pending || pboost_approval_needed(l->rules.require_approval, t, approvers == 0))
         t->state = PBOOST_TOKEN_PENDING;
 done:

@@ -98,8 +98,8 @@ static pboost_status list_recent(json_t **out, pboost_ledger *ledger, uint64_t e
     entry_list list = {0};
 
     NEED(*out = list.list = json_array(), err);
-    TRY(pboost_ledger_entries(ledger, entries > SHOWN ? entries - SHOWN : 0, add_entry, &list,
-                              err));
+    TRY(pboost_ledger_entries(ledger, entries > SHOWN ? entries - SHOWN : 0, SHOWN, add_entry,
+                              &list, err));
     if (list.failed)
         FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:

@@ -77,9 +77,9 @@ function render(s) {
   drawRate(s.rate);
   define("rules", rulesOf(s.rules));
   fill("tokens", s.tokens.map((t) => {
-    const state = stateOf(t, s.time);
-    return [[t.name], [t.role], [t.created_by ?? ""], [t.approved_by ?? ""], [t.scope ?? "all rows"], [count(t.rows_used), "n"],
-      [t.max_rows === null ? "any" : count(t.max_rows), "n"],
+    const state = stateOf(t, s.time), asks = t.role === "learner";
+    return [[t.name], [t.role], [t.created_by ?? ""], [t.approved_by ?? ""], [asks ? t.scope ?? "all rows" : ""],
+      [asks ? count(t.rows_used) : "", "n"], [!asks ? "" : t.max_rows === null ? "any" : count(t.max_rows), "n"],
       [t.expires === null ? "never" : moment(t.expires)], [state, state === "active" ? "" : "revoked"]];
   }));
   fill("recent", s.recent.map((e) => [[count(e.number), "n"], [moment(e.time)], [e.kind], [e.token ?? ""],

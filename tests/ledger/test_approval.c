@@ -91,6 +91,13 @@ static void a_pending_token_does_nothing_until_it_is_approved(void **state)
     test_store t;
     pboost_ledger *ledger = make_ledger(&t, &rules, 8, NULL);
     pboost_error err = {0};
+    pboost_token_options first = PBOOST_TOKEN_OPTIONS_INIT;
+    char unused[PBOOST_TOKEN_TEXT];
+    first.name = "first";
+    first.role = PBOOST_APPROVER;
+    first.pending = true;
+    assert_fails(pboost_token_create(unused, ledger, &first, &err), PBOOST_INVALID, err,
+                 "nobody could approve");
     holder boss = make(ledger, "boss", PBOOST_APPROVER, false, NULL);
     holder lab = make(ledger, "lab", PBOOST_LEARNER, true, NULL);
     holder plain = make(ledger, "plain", PBOOST_LEARNER, false, NULL);

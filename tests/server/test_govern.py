@@ -65,6 +65,8 @@ class Approvals(Governed):
             self.assertEqual((reply.json()["state"], reply.json()["approved_by"]), ("active", "anna"))
             self.check_problem(approve("lab", "anna"), 409, "not-pending")
             self.assertEqual(ask().status, 200)
+            recent = service.get("/v1/status", token=self.token["watch"]).json()["recent"]
+            self.assertEqual([(e["kind"], e["token"]) for e in recent[:2]], [("answer", "lab"), ("approve", "lab")])
             text = service.log_text()
             for secret in self.token.values():
                 self.assertNotIn(secret, text)
