@@ -49,7 +49,7 @@ pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *
 {
     if (argc < 2)
         return pboost_fail(err, PBOOST_INVALID,
-                           "which command? see 'priorboost oracle --help' for them");
+                           "a command is missing; 'priorboost oracle --help' lists the commands");
     if (cli_asks_for_help(argv[1]) || strcmp(argv[1], "help") == 0)
         return print_commands(err);
     forbid_core_dumps();
@@ -92,6 +92,29 @@ done:
     return st;
 }
 
+/* The data sheet, with null for what is not told. */
+static json_t *sheet_json(const pboost_sheet *sheet)
+{
+    static const char *const NAMES[] = PBOOST_SHEET_NAMES;
+    json_t *object = json_object();
+
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        json_object_set_new(object, NAMES[i],
+                            report_json_text(sheet->text[i][0] != '\0' ? sheet->text[i] : NULL));
+    return object;
+}
+
+json_t *oracle_rules_json(const pboost_ledger_rules *rules)
+{
+    const pboost_rules *r = &rules->rules;
+    return json_pack("{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:b, s:o}", "min_bag",
+                     (json_int_t)r->min_bag, "epsilon", report_json_epsilon(r->epsilon), "dp",
+                     !rules->no_noise, "bounds", r->lower, r->upper, "step", r->step, "unit",
+                     rules->units, "unit_rows", (json_int_t)rules->unit_rows, "claim_seconds",
+                     (json_int_t)rules->claim_seconds, "require_approval", rules->require_approval,
+                     "sheet", sheet_json(&rules->sheet));
+}
+
 const char *oracle_time(char out[ORACLE_TIME_TEXT], int64_t seconds)
 {
     time_t t = (time_t)seconds;
@@ -101,15 +124,4 @@ const char *oracle_time(char out[ORACLE_TIME_TEXT], int64_t seconds)
         strftime(out, ORACLE_TIME_TEXT, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
         snprintf(out, ORACLE_TIME_TEXT, "%s", seconds == 0 ? "never" : "?");
     return out;
-}
-
-json_t *oracle_sheet_json(const pboost_sheet *sheet)
-{
-    static const char *const NAMES[] = PBOOST_SHEET_NAMES;
-    json_t *object = json_object();
-
-    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
-        json_object_set_new(object, NAMES[i],
-                            report_json_text(sheet->text[i][0] != '\0' ? sheet->text[i] : NULL));
-    return object;
 }

@@ -1,4 +1,4 @@
-/* What the commands say: notes and a progress bar on stderr, JSON on stdout. */
+/* Messages of the commands: notes and a progress bar on stderr, JSON on stdout. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -30,8 +30,8 @@ double cli_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, const char *path,
-                              pboost_error *err)
+pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, const char *option,
+                              const char *path, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     struct stat info;
@@ -39,9 +39,9 @@ pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, cons
 
     out[0] = '\0';
     if (file == NULL)
-        FAIL(err, PBOOST_BAD_DATA, "%s: %s", path, strerror(errno));
+        FAIL(err, PBOOST_BAD_DATA, "cannot open %s %s: %s", option, path, strerror(errno));
     if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 077) != 0)
-        cli_note(cli, "warning: others can read %s; chmod 600 would keep the token to you", path);
+        cli_note(cli, "warning: other users can read %s; chmod 600 protects the token", path);
     if (fgets(out, CLI_SECRET, file) == NULL)
         out[0] = '\0';
     out[strcspn(out, " \t\r\n")] = '\0';
@@ -55,7 +55,8 @@ done:
 
 enum { BAR_WIDTH = 32 };
 
-/* Starts a line of progress, or does nothing: not on a terminal, or shown just now. */
+/* Starts a line of progress; does nothing if stderr is not a terminal or the last line is recent.
+ */
 static bool begin_progress(const cli_context *cli, bool finished)
 {
     static double last_shown;
@@ -101,7 +102,7 @@ void cli_progress_left(const cli_context *cli, const char *what, double done, do
         fprintf(stderr, ", %ld min %02ld s left", left / 60, left % 60);
 }
 
-/* Atomic, for the handler runs in whichever thread takes the signal. */
+/* Atomic, because the handler runs in the thread that receives the signal, which may be any. */
 static atomic_bool interrupted;
 _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a handler may not wait for a lock");
 

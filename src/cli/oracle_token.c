@@ -64,7 +64,7 @@ static pboost_status create(cli_context *cli, pboost_ledger *ledger, arguments *
         FAIL(err, PBOOST_INVALID, "--role is '%s'; it must be one of " ROLES, a->role);
     a->token.max_rows = a->rows;
     if (a->creator != NULL)
-        TRY(cli_read_secret(creator, cli, a->creator, err));
+        TRY(cli_read_secret(creator, cli, "--creator-token", a->creator, err));
     a->token.creator = a->creator != NULL ? creator : NULL;
     a->token.made = &made;
     TRY(pboost_token_create(secret, ledger, &a->token, err));
@@ -162,7 +162,7 @@ static pboost_status approve(cli_context *cli, pboost_ledger *ledger, arguments 
     if (a->approver == NULL)
         FAIL(err, PBOOST_INVALID,
              "--approver-token is required: the file with the token of an approver");
-    TRY(cli_read_secret(secret, cli, a->approver, err));
+    TRY(cli_read_secret(secret, cli, "--approver-token", a->approver, err));
     TRY(pboost_token_approve(&token, &problem, ledger, a->token.name, secret, err));
     if (cli->json)
         TRY(cli_print_json(
@@ -214,13 +214,14 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
     pboost_ledger *ledger = NULL;
     const cli_option options[] = {
         ORACLE_PLACE(a.place),
-        {"--name", "NAME", cli_read_text, &a.token.name, NULL, "of the token; used once"},
+        {"--name", "NAME", cli_read_text, &a.token.name, NULL,
+         "name of the token; it cannot be used again"},
         {"--role", ROLES, cli_read_text, &a.role, NULL,
          "learner (default) asks; operator monitors; auditor reads\nthe ledger; approver approves "
          "tokens"},
         {"--expires", "D", cli_read_text, &a.expires, NULL,
          "30d, 12h, 90m or a date; default: never"},
-        {"--rows", "MAX", cli_read_count, &a.rows, NULL, "most rows that it may ask about in all"},
+        {"--rows", "MAX", cli_read_count, &a.rows, NULL, "how many rows the token may ask about"},
         {"--scope", "GROUP", cli_read_text, &a.token.scope, NULL,
          "only rows imported with this scope"},
         {"--pending", NULL, NULL, &a.token.pending, NULL,
@@ -236,11 +237,11 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
         return PBOOST_OK;
     if (*what == '\0')
         FAIL(err, PBOOST_INVALID,
-             "what is to be done with tokens? create, list, approve or revoke");
+             "an action is missing; it must be create, list, approve or revoke");
     const action *todo = find_action(what);
     if (todo == NULL)
         FAIL(err, PBOOST_INVALID,
-             "'%s' is not something to do with tokens; create, list, approve or revoke", what);
+             "action '%s' is unknown; it must be create, list, approve or revoke", what);
     if (todo->run != list && a.token.name == NULL)
         FAIL(err, PBOOST_INVALID, "--name is required; see 'priorboost oracle token --help'");
     TRY(oracle_open(&ledger, cli, &a.place, false, err));

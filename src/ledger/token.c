@@ -1,7 +1,7 @@
 /* Tokens: 256 random bits, of which the store keeps a hash.
  *
  * A guess is hashed and compared to every token's hash in constant time, so that the time taken
- * tells nothing but how many tokens there are. */
+ * depends only on the number of tokens. */
 #include <string.h>
 
 #include "approval.h"
@@ -378,7 +378,8 @@ static pboost_status place_token(pboost_token *t, pboost_ledger *l, const pboost
     TRY(RUN(s, "SELECT count(*) FROM ledger_token WHERE name = $1", pboost_store_number, &taken,
             err, value_text(o->name)));
     if (taken > 0)
-        FAIL(err, PBOOST_INVALID, "there is a token '%s' already; names are used once", o->name);
+        FAIL(err, PBOOST_INVALID, "a token '%s' exists already; a name cannot be used again",
+             o->name);
     TRY(find_creator(t->created_by, l, o->creator, err));
     TRY(s->class->run(s, "SELECT count(*) + 1 FROM ledger_token", NULL, 0, pboost_store_number,
                       &t->id, err));
@@ -441,7 +442,7 @@ pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboos
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
     TRY(pboost_token_by_name(&token, s, name, err));
     if (token.state == PBOOST_TOKEN_REVOKED)
-        FAIL(err, PBOOST_INVALID, "there is no token '%s', or it is revoked already", name);
+        FAIL(err, PBOOST_INVALID, "token '%s' does not exist, or is revoked already", name);
     token.state = PBOOST_TOKEN_REVOKED;
     TRY(pboost_token_put(s, &token, false, err));
     pboost_record_text(&data, name);
