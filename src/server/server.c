@@ -188,8 +188,9 @@ done:
         MHD_stop_daemon(s->daemon);
     if (atomic_load(&s->broken))
         st = pboost_fail(err, PBOOST_OUTPUT,
-                         "the store may not have kept what it was told to keep; start again from "
-                         "what the disk holds");
+                         "%s.  The store may not hold what it was told to keep: start again from "
+                         "what the disk holds",
+                         pboost_ledger_why_broken(s->ledger));
     pboost_log_event(st == PBOOST_OK ? "info" : "error", "stopped", "%s",
                      st == PBOOST_OK ? "all requests are done" : err->message);
     return st;
