@@ -91,6 +91,7 @@ static pboost_status read_rules(pboost_ledger *l, store *s, pboost_error *err)
     pboost_status st = PBOOST_OK;
     first_entry first = {&l->rules, false};
 
+    TRY(pboost_store_begin(s, false, err));
     TRY(s->class->run(
         s, "SELECT kind, time, rows, bags, data, hash FROM ledger_entry WHERE number = 0", NULL, 0,
         take_rules, &first, err));
@@ -101,6 +102,7 @@ static pboost_status read_rules(pboost_ledger *l, store *s, pboost_error *err)
         l->noise = pboost_laplace_sampler(pboost_laplace_scale(&l->grid, l->rules.rules.epsilon));
     l->labels.units = l->rules.units;
 done:
+    pboost_store_rollback(s);
     return st;
 }
 
@@ -122,6 +124,10 @@ static pboost_status open_stores(pboost_ledger *l, const char *url, pboost_error
     TRY(pboost_store_open(&l->write.store, url, false, err));
     TRY(read_rules(l, l->write.store, err));
     TRY(pboost_store_open(&l->read.store, url, false, err));
+    if (l->options.check_standbys && l->write.store->class->check_standbys != NULL) {
+        TRY(l->write.store->class->check_standbys(l->write.store, err));
+        TRY(l->read.store->class->check_standbys(l->read.store, err));
+    }
     TRY(l->write.store->class->set_wait(l->write.store, l->rules.claim_seconds, err));
     TRY(l->read.store->class->set_wait(l->read.store, l->rules.claim_seconds, err));
 done:
