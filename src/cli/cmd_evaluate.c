@@ -1,4 +1,4 @@
-/* priorboost evaluate: how well a model predicts labels that one has. */
+/* priorboost evaluate: how well a model predicts the labels of a table. */
 #include <math.h>
 #include <stdio.h>
 
@@ -19,8 +19,8 @@ static pboost_status print_evaluation(cli_context *cli, const pboost_evaluation 
                                       const pboost_model *model, pboost_error *err)
 {
     if (isinf(e->measure[0].value))
-        cli_note(cli, "warning: the loss is infinite: the prediction of some row overflows, or is "
-                      "certain and wrong");
+        cli_note(cli, "warning: the loss is infinite: a prediction overflows, or gives a label "
+                      "that occurs the probability 0");
     if (!cli->json) {
         printf("%-10s %zu\n", "rows", e->rows);
         for (size_t i = 0; i < e->n_measures; i++)
@@ -46,7 +46,7 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
     const char *positive = a->positive != NULL ? a->positive : model->positive;
 
     if (label == NULL)
-        FAIL(err, PBOOST_INVALID, "--label is required: the model does not name its response");
+        FAIL(err, PBOOST_INVALID, "--label is required: the model file names no label column");
     TRY(text_columns_add_encoding(&text, &model->encoding, err));
     if (positive != NULL)
         TRY(text_columns_add(&text, label, err));

@@ -1,4 +1,4 @@
-/* From a file to what a command works on. */
+/* From a file to features, labels and keys. */
 #include "data.h"
 
 #include <math.h>
@@ -82,10 +82,9 @@ static pboost_status positive_labels(double *y, const pboost_table *table, size_
             wanted = (uint32_t)i;
     list_levels(levels, sizeof levels, table, col);
     if (wanted == UINT32_MAX)
-        return pboost_fail(err, PBOOST_BAD_DATA,
-                           "%s: label '%s' never is '%s', the value that counts as 1; it is %s",
-                           pboost_table_path(table), pboost_table_name(table, col), positive,
-                           levels);
+        return pboost_fail(
+            err, PBOOST_BAD_DATA, "%s: label '%s' has no cell '%s' (--positive); its values are %s",
+            pboost_table_path(table), pboost_table_name(table, col), positive, levels);
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
         if (code[i] == UINT32_MAX)
             return pboost_fail(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is missing",
@@ -216,8 +215,7 @@ pboost_status data_row_keys(uint64_t **out, const pboost_table *table, const cha
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' is missing", pboost_table_path(table),
                  pboost_table_line(table, i), name);
     if (find_repeat(&row, &earlier, code, n))
-        FAIL(err, PBOOST_BAD_DATA,
-             "%s:%zu: id '%s' is '%s', as on line %zu; every row needs an id of its own",
+        FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' is '%s', as on line %zu; ids must be unique",
              pboost_table_path(table), pboost_table_line(table, row), name,
              pboost_table_level(table, col, code[row]), pboost_table_line(table, earlier));
     NEED(key = pboost_alloc(n, sizeof *key), err);

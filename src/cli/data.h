@@ -1,4 +1,4 @@
-/* From a file to what a command works on: features, labels, keys. */
+/* From a file to features, labels and keys. */
 #ifndef PBOOST_CLI_DATA_H
 #define PBOOST_CLI_DATA_H
 
@@ -35,7 +35,7 @@ pboost_status data_numbers(double **out, const pboost_table *table, const char *
 pboost_status data_weights(double **out, const pboost_table *table, const char *name,
                            pboost_error *err);
 
-/* Keys that stand for the ids, which must all differ; name NULL gives NULL. */
+/* A key (hash) for each id; ids must be unique; name NULL gives NULL. */
 pboost_status data_row_keys(uint64_t **out, const pboost_table *table, const char *name,
                             pboost_error *err);
 
@@ -47,8 +47,8 @@ typedef struct predictions {
 
 void predictions_free(predictions *p);
 
-/* The model's mean response for each row of the table and, with level > 0, between which values it
- * lies with that confidence; the model must have a covariance then. */
+/* The model's mean response for each row of the table and, with level > 0, its confidence interval;
+ * the model must have a covariance then. */
 pboost_status data_predict(predictions *out, const pboost_model *model, const pboost_table *table,
                            double level, int threads, pboost_error *err);
 

@@ -13,7 +13,8 @@ static const cli_usage USAGE = {.synopsis =
                                 .operand = "create|list|revoke"};
 
 typedef struct {
-    const char *store, *expires, *role;
+    oracle_place place;
+    const char *expires, *role;
     pboost_token_options token;
     size_t rows;
 } arguments;
@@ -75,13 +76,13 @@ done:
 
 static json_t *token_json(const pboost_token *t)
 {
-    return json_pack("{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:b}", "name", t->name, "role",
-                     t->role == PBOOST_OPERATOR ? "operator" : "learner", "created",
-                     (json_int_t)t->created, "expires",
-                     t->expires != 0 ? json_integer((json_int_t)t->expires) : json_null(),
-                     "rows_used", (json_int_t)t->rows_used, "rows",
-                     t->max_rows != 0 ? json_integer((json_int_t)t->max_rows) : json_null(),
-                     "scope", report_json_text(t->scoped ? t->scope : NULL), "revoked", t->revoked);
+    return json_pack(
+        "{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:b}", "name", t->name, "role",
+        t->role == PBOOST_OPERATOR ? "operator" : "learner", "created", (json_int_t)t->created,
+        "expires", t->expires != 0 ? json_integer((json_int_t)t->expires) : json_null(),
+        "rows_used", (json_int_t)t->rows_used, "rows",
+        t->max_rows != 0 ? json_integer((json_int_t)t->max_rows) : json_null(), "scope",
+        report_json_text(t->scoped ? t->scope : NULL), "revoked", t->state == PBOOST_TOKEN_REVOKED);
 }
 
 static pboost_status list(cli_context *cli, pboost_ledger *ledger, pboost_error *err)
@@ -107,7 +108,7 @@ static pboost_status list(cli_context *cli, pboost_ledger *ledger, pboost_error 
             printf("%-20s %-9s %-21s %12llu %12s %-12s %s\n", t->name,
                    t->role == PBOOST_OPERATOR ? "operator" : "learner",
                    oracle_time(expires, t->expires), (unsigned long long)t->rows_used, most,
-                   t->scoped ? t->scope : "all", t->revoked ? "revoked" : "");
+                   t->scoped ? t->scope : "all", t->state == PBOOST_TOKEN_REVOKED ? "revoked" : "");
     }
     if (cli->json)
         TRY(cli_print_json(json_pack("{s:O}", "tokens", array), err));
@@ -139,13 +140,14 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
     const char *what = "";
     pboost_ledger *ledger = NULL;
     const cli_option options[] = {
-        {"--store", "S", cli_read_text, &a.store, NULL, "sqlite:FILE or postgresql://..."},
-        {"--name", "NAME", cli_read_text, &a.token.name, NULL, "of the token; used once"},
+        ORACLE_PLACE(a.place),
+        {"--name", "NAME", cli_read_text, &a.token.name, NULL,
+         "name of the token; it cannot be used again"},
         {"--role", "learner|operator", cli_read_text, &a.role, NULL,
          "learner (default), who asks; or operator, who monitors"},
         {"--expires", "D", cli_read_text, &a.expires, NULL,
          "30d, 12h, 90m or a date; default: never"},
-        {"--rows", "MAX", cli_read_count, &a.rows, NULL, "most rows that it may ask about in all"},
+        {"--rows", "MAX", cli_read_count, &a.rows, NULL, "how many rows the token may ask about"},
         {"--scope", "GROUP", cli_read_text, &a.token.scope, NULL,
          "only rows imported with this scope"},
     };
@@ -155,13 +157,13 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
         return PBOOST_OK;
     bool listing = strcmp(what, "list") == 0, revoking = strcmp(what, "revoke") == 0;
     if (*what == '\0')
-        FAIL(err, PBOOST_INVALID, "what is to be done with tokens? create, list or revoke");
+        FAIL(err, PBOOST_INVALID, "an action is missing; it must be create, list or revoke");
     if (!listing && !revoking && strcmp(what, "create") != 0)
-        FAIL(err, PBOOST_INVALID, "'%s' is not something to do with tokens; create, list or revoke",
+        FAIL(err, PBOOST_INVALID, "action '%s' is unknown; it must be create, list or revoke",
              what);
     if (!listing && a.token.name == NULL)
         FAIL(err, PBOOST_INVALID, "--name is required; see 'priorboost oracle token --help'");
-    TRY(oracle_open(&ledger, cli, a.store, false, err));
+    TRY(oracle_open(&ledger, cli, &a.place, false, err));
     TRY(listing    ? list(cli, ledger, err)
         : revoking ? revoke(cli, ledger, a.token.name, err)
                    : create(cli, ledger, &a, err));

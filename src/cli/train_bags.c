@@ -1,7 +1,7 @@
 /* priorboost train --bag COL --answers FILE: bags that someone else made, with their means.
  *
  * Rows name their bag; the answers file has one line a bag.  The two must agree: a bag that only
- * one of them knows, or knows with another number of rows, is named. */
+ * one of them has, or has with another number of rows, is named. */
 #include <math.h>
 #include <string.h>
 
@@ -216,7 +216,8 @@ pboost_status train_bags_load(train_data *out, const pboost_table *table, const 
     NEED(mean = pboost_alloc(bags.n_bags, sizeof *mean), err);
     NEED(noise = pboost_alloc(bags.n_bags, sizeof *noise), err);
     TRY(match(mean, noise, &answers, table, col, &bags, a->family, err));
-    TRY(pboost_answers_append(&out->given, &bags, mean, noise, err));
+    TRY(pboost_answers_create(&out->given, err));
+    TRY(pboost_answers_append(out->given, &bags, mean, noise, err));
     out->least_bag = SIZE_MAX;
     for (size_t b = 0; b < bags.n_bags; b++) {
         size_t size = bags.start[b + 1] - bags.start[b];

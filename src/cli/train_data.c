@@ -4,7 +4,7 @@
 #include "train.h"
 #include "train_rows.h"
 
-/* Which columns are features: all but those with another role. */
+/* Which columns are features: all that have no other role. */
 static pboost_status choose_features(bool *use, const pboost_table *table, const train_arguments *a,
                                      pboost_error *err)
 {
@@ -14,7 +14,8 @@ static pboost_status choose_features(bool *use, const pboost_table *table, const
         needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag};
     size_t n = pboost_table_cols(table), n_used = 0, col;
 
-    for (size_t j = 0; j < n; j++) /* a label that is here although it need not be is no feature */
+    for (size_t j = 0; j < n;
+         j++) /* a label column that is not needed here is not a feature either */
         use[j] = a->label == NULL || strcmp(pboost_table_name(table, j), a->label) != 0;
     for (size_t i = 0; i < sizeof role / sizeof *role; i++) {
         if (role[i] != NULL) {
@@ -104,6 +105,22 @@ void train_data_unscale_covariance(double *c, const train_data *data)
         }
 }
 
+/* The oracle would refuse such a label too, but knows no file and no line. */
+static pboost_status check_bounds(const double *label, const pboost_table *table,
+                                  const train_arguments *a, pboost_error *err)
+{
+    if (!a->has_bounds || a->clamp)
+        return PBOOST_OK;
+    for (size_t i = 0; i < pboost_table_rows(table); i++)
+        if (label[i] < a->bounds.lower || label[i] > a->bounds.upper)
+            return pboost_fail(err, PBOOST_BAD_DATA,
+                               "%s:%zu: label '%s' is %.17g; it must be within --bounds %g,%g, or "
+                               "be moved to the nearest bound (--clamp)",
+                               a->data, pboost_table_line(table, i), a->label, label[i],
+                               a->bounds.lower, a->bounds.upper);
+    return PBOOST_OK;
+}
+
 static pboost_status load_training(train_data *out, const train_arguments *a,
                                    const pboost_model *prior, pboost_error *err)
 {
@@ -130,8 +147,10 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
     TRY(train_rows_load_units(out, table, a, err));
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
-    else if (!a->no_labels && a->oracle == NULL)
+    else if (!a->no_labels && a->oracle == NULL) {
         TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
+        TRY(check_bounds(out->label, table, a, err));
+    }
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
     TRY(learn_encoding(out, table, a, err));
@@ -182,6 +201,13 @@ done:
     return st;
 }
 
+pboost_features train_features(const train_data *data)
+{
+    return (pboost_features){.x = pboost_matrix_f64(data->x, data->rows, data->cols),
+                             .weight = data->weight,
+                             .offset = data->offset};
+}
+
 void train_data_free(train_data *data)
 {
     pboost_encoding_free(&data->encoding);
@@ -199,6 +225,6 @@ void train_data_free(train_data *data)
     free(data->test_offset);
     free(data->label);
     free(data->test_label);
-    pboost_answers_free(&data->given);
+    pboost_answers_free(data->given);
     *data = (train_data){0};
 }

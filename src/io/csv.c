@@ -1,6 +1,6 @@
 /* Comma-separated values: RFC 4180 with a header, in UTF-8.
  *
- * What the standard leaves open is decided so:
+ * These rules fill what the standard leaves open:
  *   - The separator is the one of comma, semicolon, tab that the header has most of, unquoted.
  *   - Blanks (spaces, tabs) around a cell do not belong to it, nor do those around its quotes.
  *   - Empty and NA are missing, quoted or not.  A quote inside an unquoted cell is a character.
@@ -211,7 +211,7 @@ static pboost_status next_record(reader *r, size_t *used, pboost_error *err)
              r->line + r->breaks, r->n_cells + 1);
     if (state == RECORD_AFTER_QUOTE)
         FAIL(err, PBOOST_BAD_DATA,
-             "%s:%zu: cell %zu goes on after its closing quote; a quote inside quotes is doubled",
+             "%s:%zu: cell %zu has text after its closing quote; write a quote inside quotes twice",
              s->name, r->line + r->breaks, r->n_cells + 1);
 done:
     return st;
@@ -242,7 +242,7 @@ static pboost_status check_returns(const reader *r, const cell *c, pboost_error 
 
 /* ---- The header ------------------------------------------------------------------------------ */
 
-/* Which separator the header has most of; *whole tells whether its end was in sight. */
+/* Which separator the header has most of; *whole says whether the end of the header was seen. */
 static char guess_separator(const source *s, bool *whole)
 {
     static const char SEPARATORS[] = ",;\t";
@@ -341,7 +341,7 @@ static pboost_status store_row(reader *r, size_t row, pboost_error *err)
         if (from->escaped)
             unescape(from);
         TRY(pboost_column_put_text(r->table, c, row, from->text, from->n, err));
-        if (c->kind == COLUMN_TEXT || isnan(c->number[row])) /* no number has one */
+        if (c->kind == COLUMN_TEXT || isnan(c->number[row])) /* a number does not contain one */
             TRY(check_returns(r, from, err));
     }
 done:

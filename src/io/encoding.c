@@ -206,10 +206,10 @@ static pboost_status refuse_level(const pboost_table *table, const column *c,
                          shown_name(f->level[k]).text);
         used += (size_t)n;
     }
-    return pboost_fail(err, PBOOST_BAD_DATA,
-                       "%s: column '%s' is '%s', which was not seen in training; known are %s",
-                       pboost_place(table, row).text, shown_name(c->name).text,
-                       shown_name(level).text, known);
+    return pboost_fail(
+        err, PBOOST_BAD_DATA,
+        "%s: column '%s' is '%s', which was not in the training table; the known values are %s",
+        pboost_place(table, row).text, shown_name(c->name).text, shown_name(level).text, known);
 }
 
 static pboost_status prepare_category(step *out, const pboost_feature *f, const pboost_table *table,

@@ -239,8 +239,8 @@ done:
     return st;
 }
 
-/* Text that grows as jansson writes it.  jansson forgets some of the failures that it is told of,
- * so after the first nothing more is taken, and the last byte tells. */
+/* Text that grows as jansson writes it.  jansson ignores some of the failures that the callback
+ * reports, so nothing is taken after the first failure, and the missing last byte shows it. */
 typedef struct {
     char *text;
     size_t n, capacity;

@@ -1,6 +1,6 @@
 /* NumPy's NPY format, versions 1 to 3: a vector, a matrix, or records of named numbers.
  *
- * The header is a Python literal.  It is believed only as far as the bytes behind it bear out:
+ * The header is a Python literal.  It is not trusted:
  * sizes are multiplied with overflow checks and compared with what the file holds before anything
  * is allocated for them. */
 #include <math.h>
@@ -341,7 +341,8 @@ static double value(const field *f, const char *at)
     return wide;
 }
 
-/* A number as a level of a text column: integers in full, others in as few digits as suffice. */
+/* A number as a level of a text column: integers in full, others in as few digits as identify them.
+ */
 static size_t print_value(char text[32], const field *f, const char *at)
 {
     uint64_t v = load(f, at);
@@ -418,12 +419,13 @@ static pboost_status check_size(reader *r, size_t rows, size_t cols, pboost_erro
     size_t bytes, present;
 
     if (rows == 0 || cols == 0)
-        FAIL(err, PBOOST_BAD_DATA, "%s is an array of %zu rows and %zu columns; it must have some",
-             s->name, rows, cols);
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s is an array of %zu rows and %zu columns; it must have at least 1 of each", s->name,
+             rows, cols);
     if (__builtin_mul_overflow(rows, r->records ? 1 : cols, &bytes) ||
         __builtin_mul_overflow(bytes, r->item_size, &bytes))
-        FAIL(err, PBOOST_BAD_DATA, "%s claims to be %zu by %zu, which no file can hold", s->name,
-             rows, cols);
+        FAIL(err, PBOOST_BAD_DATA, "%s: its header says %zu by %zu, more than a file can hold",
+             s->name, rows, cols);
     if (!s->sized)
         TRY(pboost_source_need(s, bytes, err));
     present = s->sized ? s->size : s->end - s->begin;

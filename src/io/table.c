@@ -1,8 +1,8 @@
 /* Tables: columns of numbers or of dictionary codes, and where their rows stand in the file.
  *
- * A column that began with numbers and later has text stays a column of numbers and remembers the
- * first offending cell.  That is an error only when the column is used as numbers, so columns that
- * nobody uses may hold anything. */
+ * A column whose first cells are numbers and that later has text stays a column of numbers and
+ * remembers the first offending cell.  That is an error only when the column is used as numbers, so
+ * columns that nobody uses may hold anything. */
 #include "table.h"
 
 #include <math.h>
@@ -380,8 +380,8 @@ pboost_status pboost_table_numbers(const double **out, const pboost_table *table
         TRY(refuse_text(table, c, err));
     if (c->offender != SIZE_MAX && c->offender_text)
         FAIL(err, PBOOST_BAD_DATA,
-             "%s: column '%s' is '%s', but the column began with numbers; correct the cell, or "
-             "read the column as text",
+             "%s: column '%s' is '%s', but the cells above are numbers; correct the cell, or read "
+             "the column as text (--categorical)",
              pboost_place(table, c->offender).text, name.text, c->offender_cell.text);
     if (c->offender != SIZE_MAX)
         FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is '%s'; it must be a finite number",

@@ -74,7 +74,7 @@ void pboost_column_put_missing(column *c, size_t row);
 pboost_status pboost_column_put_text(pboost_table *table, column *c, size_t row, const char *text,
                                      size_t n, pboost_error *err);
 
-/* Settles the number of rows and gives back room that was not needed. */
+/* Sets the number of rows and frees memory that was not needed. */
 void pboost_table_finish(pboost_table *table, size_t rows);
 
 /* The two formats; out is filled by the caller's table_read. */

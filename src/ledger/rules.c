@@ -1,4 +1,4 @@
-/* What may be asked: one small function by rule, in a fixed order. */
+/* What may be asked: one small function for each rule, in a fixed order. */
 #include "rules.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 static const pboost_problem_info PROBLEMS[] = {
     {PBOOST_PROBLEM_NONE, "none", "no problem", 200, false},
-    {PBOOST_PROBLEM_MALFORMED, "malformed-request", "the request makes no sense", 400, false},
+    {PBOOST_PROBLEM_MALFORMED, "malformed-request", "the request cannot be understood", 400, false},
     {PBOOST_PROBLEM_TOKEN_INVALID, "token-invalid", "the token is not known or was revoked", 401,
      false},
     {PBOOST_PROBLEM_TOKEN_EXPIRED, "token-expired", "the token has expired", 401, false},
@@ -21,11 +21,12 @@ static const pboost_problem_info PROBLEMS[] = {
     {PBOOST_PROBLEM_BAG_TOO_SMALL, "bag-too-small", "a bag has too few rows", 422, true},
     {PBOOST_PROBLEM_DUPLICATE_ROW, "duplicate-row", "a row is named twice", 422, false},
     {PBOOST_PROBLEM_UNKNOWN_ROW, "unknown-row", "a row is not known", 422, false},
-    {PBOOST_PROBLEM_ROW_SPENT, "row-spent", "a row was answered for before", 409, false},
+    {PBOOST_PROBLEM_ROW_SPENT, "row-spent",
+     "a row is spent: its label was used in an earlier answer", 409, false},
     {PBOOST_PROBLEM_UNIT_REPEATED, "unit-repeated", "a bag holds two rows of one unit", 422, false},
-    {PBOOST_PROBLEM_UNIT_SPENT, "unit-spent", "a unit was in as many answered bags as it may be",
-     409, false},
-    {PBOOST_PROBLEM_QUOTA_EXCEEDED, "quota-exceeded", "the token may not have so many rows", 403,
+    {PBOOST_PROBLEM_UNIT_SPENT, "unit-spent",
+     "a unit is spent: it was in as many answered bags as it may be", 409, false},
+    {PBOOST_PROBLEM_QUOTA_EXCEEDED, "quota-exceeded", "the token has too few rows left", 403,
      false},
 };
 
@@ -64,16 +65,17 @@ pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error
         FAIL(err, PBOOST_INVALID, "an oracle with a store does not round its answers");
     if (rules->rules.epsilon.den == 0 && !rules->no_noise)
         FAIL(err, PBOOST_INVALID,
-             "there is no epsilon; answers without noise must be asked for by name (--no-noise)");
+             "epsilon is missing; give --epsilon, or --no-noise for exact means");
     if (rules->rules.epsilon.den != 0 && rules->no_noise)
-        FAIL(err, PBOOST_INVALID, "epsilon is given, but also that there is to be no noise");
+        FAIL(err, PBOOST_INVALID,
+             "--epsilon and --no-noise contradict each other; leave one of them out");
     if (rules->unit_rows < 1 || rules->unit_rows > 1000000)
-        FAIL(err, PBOOST_INVALID, "unit_rows is %zu; it must lie between 1 and 1000000",
+        FAIL(err, PBOOST_INVALID, "unit_rows is %zu; it must be between 1 and 1000000",
              rules->unit_rows);
     if (!rules->units && rules->unit_rows != 1)
         FAIL(err, PBOOST_INVALID, "unit_rows is %zu, but rows have no units", rules->unit_rows);
     if (rules->claim_seconds < 1 || rules->claim_seconds > 3600)
-        FAIL(err, PBOOST_INVALID, "claim_seconds is %u; it must lie between 1 and 3600",
+        FAIL(err, PBOOST_INVALID, "claim_seconds is %u; it must be between 1 and 3600",
              rules->claim_seconds);
     TRY(pboost_rules_check(&rules->rules, err));
 done:
@@ -81,7 +83,7 @@ done:
 }
 
 /* Bounds and step as the bits of a double, exact in any locale. */
-void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules)
+void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules, int version)
 {
     const pboost_rules *r = &rules->rules;
     uint64_t bits[3];
@@ -91,10 +93,10 @@ void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules)
     memcpy(&bits[1], &r->upper, 8);
     memcpy(&bits[2], &r->step, 8);
     snprintf(text, sizeof text,
-             "rules 1 min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
+             "rules %d min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
              " upper %016" PRIx64 " step %016" PRIx64 " units %d unit_rows %zu claim_seconds %u",
-             r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2], rules->units,
-             rules->unit_rows, rules->claim_seconds);
+             version, r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2],
+             rules->units, rules->unit_rows, rules->claim_seconds);
     out->used = 0;
     pboost_record_text(out, text);
 }
@@ -106,15 +108,16 @@ pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *te
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     pboost_rules *r = &rules.rules;
     uint64_t bits[3];
-    int units = 0;
+    int units = 0, version = 0;
     record again;
 
     if (length == 0 || ((const char *)text)[length - 1] != '\0' ||
         sscanf(text,
-               "rules 1 min_bag %zu epsilon %" SCNu64 "/%" SCNu64 " lower %" SCNx64
+               "rules %d min_bag %zu epsilon %" SCNu64 "/%" SCNu64 " lower %" SCNx64
                " upper %" SCNx64 " step %" SCNx64 " units %d unit_rows %zu claim_seconds %u",
-               &r->min_bag, &r->epsilon.num, &r->epsilon.den, &bits[0], &bits[1], &bits[2], &units,
-               &rules.unit_rows, &rules.claim_seconds) != 9)
+               &version, &r->min_bag, &r->epsilon.num, &r->epsilon.den, &bits[0], &bits[1],
+               &bits[2], &units, &rules.unit_rows, &rules.claim_seconds) != 10 ||
+        version < 1 || version > CHAIN_VERSION)
         FAIL(err, PBOOST_BAD_DATA,
              "the store's rules cannot be read; was it made by a newer "
              "version?");
@@ -125,7 +128,7 @@ pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *te
     rules.units = units == 1;
     rules.no_noise = r->epsilon.den == 0;
     TRY(pboost_ledger_rules_check(&rules, err));
-    pboost_ledger_rules_print(&again, &rules);
+    pboost_ledger_rules_print(&again, &rules, version);
     if (again.used != length || memcmp(again.byte, text, length) != 0)
         FAIL(err, PBOOST_BAD_DATA, "the store's rules are damaged");
     *out = rules;
@@ -227,8 +230,8 @@ static void over_quota(judge *j)
         offend(j, i);
 }
 
-/* In this order: a rule relies on those above it.  Unknown rows come first of what is told about
- * rows, so that nothing is told about a row that is not the token's. */
+/* In this order: a rule relies on those above it.  The rule about unknown rows comes first among
+ * those about rows, so that no message reveals anything about a row outside the token's scope. */
 static const struct {
     pboost_problem problem;
     void (*find)(judge *j);

@@ -3,8 +3,8 @@
  * Writers take turns by a lock on the chain, so that what they read is still true when they commit;
  * the constraints hold even if that lock were missing.  When the connection is lost at commit, it
  * is not known whether the commit happened.  That does no harm: the caller fails, nothing in memory
- * was changed, the next transaction reads from the chain what came since, and a retry of the
- * question finds the answer or asks anew.  A server whose disk fails ends by itself. */
+ * was changed, the next transaction reads the new entries of the chain, and a retry of the question
+ * finds the answer or is answered for the first time.  A server whose disk fails ends by itself. */
 #include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,16 +17,16 @@ enum { SCHEMA_MAX = 2 * 64 + 3 };
 typedef struct {
     store base;
     PGconn *connection;
-    bool creating;           /* there are no tables yet */
-    bool found;              /* there were tables when it was opened */
-    bool lost;               /* the connection is not to be used again, whatever libpq says */
+    bool creating; /* there are no tables yet */
+    bool found;    /* there were tables when it was opened */
+    bool lost;     /* the connection must not be used again, even if libpq reports it as good */
     bool no_async_standby;   /* see check_standbys */
     unsigned wait;           /* seconds */
     char schema[SCHEMA_MAX]; /* that has the tables, quoted; "" before it is known */
 } postgresql_store;
 
 enum { OID_BYTEA = 17, OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25 };
-enum { MAX_COLUMNS = 16 };
+enum { MAX_COLUMNS = 20 };
 
 static postgresql_store *of(store *s)
 {
@@ -193,6 +193,15 @@ static pboost_status run(store *s, const char *sql, const store_value *argument,
 {
     pboost_status st = send(s, sql, argument, n, row != NULL, err);
     return st == PBOOST_OK ? receive(s, row, user, err) : st;
+}
+
+static pboost_status has_table(bool *out, store *s, const char *name, pboost_error *err)
+{
+    int64_t count = 0;
+    pboost_status st = RUN(s, "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
+                           pboost_store_number, &count, err, value_text(name));
+    *out = count > 0;
+    return st;
 }
 
 /* ---- Bulk: binary COPY ----------------------------------------------------------------------- */
@@ -441,7 +450,7 @@ done:
     return st;
 }
 
-/* Erased labels stay in the table's pages until it is written anew. */
+/* Erased labels stay in the table's pages until the table is rewritten. */
 static pboost_status scrub(store *s, pboost_error *err)
 {
     char sql[SCHEMA_MAX + 40];
@@ -468,6 +477,7 @@ static const store_class POSTGRESQL = {.name = "postgresql",
                                        .rollback = rollback,
                                        .run = run,
                                        .bulk = bulk,
+                                       .has_table = has_table,
                                        .scrub = scrub,
                                        .discard = close_store};
 

@@ -53,7 +53,8 @@ rm model.json
 refuse 3 'at most 1 rounds' linear --data good.csv --bag-size 101 --rounds 2
 
 # ---- labels ----
-refuse 3 'bounds' linear --data good.csv --bounds -0.001,0.001
+refuse 3 "good.csv:2: label 'y' is" linear --data good.csv --bounds -0.001,0.001
+says "it must be within --bounds -0.001,0.001"
 expect 0 linear --data good.csv --bounds -0.001,0.001 --clamp
 rm model.json
 refuse 3 'logistic labels must be 0 or 1' train --family logistic --data good.csv

@@ -103,7 +103,7 @@ static void a_constant_category_has_no_column(void **unused)
     assert_int_equal(e.n_features, 2);
     assert_int_equal(e.n_columns, 1);
     check_apply(&e, "a,b\n1,x\n2,x\n", expected);
-    bad_apply(&e, "a,b\n1,y\n", PBOOST_BAD_DATA, "known are 'x'");
+    bad_apply(&e, "a,b\n1,y\n", PBOOST_BAD_DATA, "known values are 'x'");
     pboost_encoding_free(&e);
     pboost_table_free(t);
 }
@@ -155,7 +155,7 @@ static void refuses_to_learn(void **unused)
     bad_learn("a,b,c\n1,2,3\n1,,3\n",
               "t.csv:3: column 'b' is missing; fill in the cell, or use --impute mean");
     bad_learn("a,b,c\n1,x,3\n1,NA,3\n", "t.csv:3: column 'b' is missing");
-    bad_learn("a,b,c\n1,2,3\n1,x,3\n", "t.csv:3: column 'b' is 'x', but the column began");
+    bad_learn("a,b,c\n1,2,3\n1,x,3\n", "t.csv:3: column 'b' is 'x', but the cells above");
     bad_learn("a,b,c\n1,inf,3\n1,5,3\n", "t.csv:2: column 'b' is 'inf'; it must be a finite");
     bad_learn("s,s=b,c\na,1,1\nb,1,1\n", "t.csv: two features are named 's=b'");
     for (int i = 0; i <= 1000; i++)
@@ -200,7 +200,8 @@ static void refuses_tables_that_do_not_fit(void **unused)
     (void)unused;
     bad_apply(&e, "a,c\n1,x\n", PBOOST_BAD_DATA, "t.csv has no column 'b'; its columns are a, c");
     bad_apply(&e, "a,b\n1,v1\n2,new\n", PBOOST_BAD_DATA,
-              "t.csv:3: column 'b' is 'new', which was not seen in training; known are 'v1', 'v2', "
+              "t.csv:3: column 'b' is 'new', which was not in the training table; the known values "
+              "are 'v1', 'v2', "
               "'v3', ... (5 in all)");
     bad_apply(&e, "a,b\n1,v1\n,v2\n", PBOOST_BAD_DATA,
               "t.csv:3: column 'a' is missing; fill in the cell, or train with --impute mean");
