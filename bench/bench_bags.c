@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <priorboost/core.h>
+#include <priorboost/trainer.h>
 
 #include "bags/partition.h"
 #include "bags/sort.h"

@@ -2,7 +2,7 @@
 #ifndef PBOOST_PREDICT_H
 #define PBOOST_PREDICT_H
 
-#include <priorboost/core.h>
+#include <priorboost/predict.h>
 
 #include "base/workspace.h"
 

@@ -2,6 +2,8 @@
  * hand. */
 #include <string.h>
 
+#include <priorboost/predict.h>
+
 #include "base/options.h"
 #include "train/glm.h"
 #include "try.h"
