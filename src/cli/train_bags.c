@@ -1,7 +1,7 @@
 /* priorboost train --bag COL --answers FILE: bags that someone else made, with their means.
  *
  * Rows name their bag; the answers file has one line a bag.  The two must agree: a bag that only
- * one of them knows, or knows with another number of rows, is named. */
+ * one of them has, or has with another number of rows, is named. */
 #include <math.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ static pboost_status open_answers(answers_file *out, const train_arguments *a, p
     if (out->mean == NULL && out->sum == NULL)
         FAIL(err, PBOOST_BAD_DATA, "%s has neither a column 'mean' nor a column 'sum'", a->answers);
 done:
-    free(text.name);
+    text_columns_free(&text);
     return st;
 }
 

@@ -1,4 +1,4 @@
-/* priorboost train: the fit, and what is noted after every round of it.
+/* priorboost train: the rounds, and what is recorded after each.
  *
  * Rounds are run one by one, so that each can be measured with its own model; nothing that is
  * measured here changes what the next round asks. */
@@ -9,7 +9,7 @@
 
 /* ---- After a round --------------------------------------------------------------------------- */
 
-/* The sizes of bags first .. end, and how far apart the model sees the rows that share one. */
+/* The sizes of bags first .. end, and the spread of the model's predictions within them. */
 static pboost_status measure_bags(train_bags *out, const train_data *data,
                                   const pboost_fit_options *fit, const pboost_answers *answers,
                                   size_t first, size_t end, const pboost_coef *coef,

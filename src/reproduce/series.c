@@ -2,9 +2,9 @@
  *
  * PriorBoost and PBPrefix go through the library's trainer with a learner of our own, which keeps
  * the model of every round and knows both readings of the penalty.  Slices are cut from the table
- * in its order, for its rows are independent draws already, so that all rows of a fit lie together
- * and are read in order.  OneShot is one question about bags that are random with respect to the
- * data; for rows that are independent draws, neighbours make such bags.
+ * in its order, because its rows are independent draws; so all rows of a fit are neighbours in
+ * memory and are read in order.  OneShot is one question about bags that are random with respect to
+ * the data; for rows that are independent draws, neighbours make such bags.
  *
  * All models of a series are measured on the test table in one pass. */
 #include "series.h"
@@ -42,7 +42,7 @@ typedef struct {
     pboost_coef *path;     /* the model of every round */
     size_t n_fits, n_path; /* with n_path == 1 only the last is kept */
     double *target;        /* by row of the table */
-    pboost_refit *refit;   /* where each fit goes on from the one before; or NULL */
+    pboost_refit *refit;   /* lets each fit continue from the one before; or NULL */
 } model;
 
 static pboost_coef *current(model *m)
@@ -285,7 +285,7 @@ done:
     return st;
 }
 
-/* One fit for each epsilon; where there are several, each goes on from the one before. */
+/* One fit for each epsilon; each continues from the one before. */
 static pboost_status train_oneshots(pboost_coef *coef, const runner *r, double *target,
                                     pboost_error *err)
 {

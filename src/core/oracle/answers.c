@@ -99,7 +99,7 @@ void pboost_answers_free(pboost_answers *answers)
     free(answers);
 }
 
-/* Counts the bags in whose means and noise already stand at the end of the log. */
+/* Counts in the bags whose means and noise are already at the end of the log. */
 static void append(pboost_answers *a, const pboost_bags *bags)
 {
     a->round_start[0] = 0;

@@ -1,5 +1,5 @@
 /* Training a generalised linear model: round by round with any oracle, or in one call on labels in
- * hand. */
+ * memory. */
 #include <string.h>
 
 #include <priorboost/predict.h>

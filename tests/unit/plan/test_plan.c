@@ -409,7 +409,7 @@ static void test_nothing_to_learn(void **state)
         assert_int_equal(best->estimator, PBOOST_AGGREGATE);
         assert_int_equal(best->bags, PBOOST_BAGS_FEATURES);
         assert_int_equal(best->bag_size, 4);
-        assert_non_null(strstr(plan.reason, "an excess loss of 0, 1 times that"));
+        assert_non_null(strstr(plan.reason, "a forecast excess loss of 0, 1 times that"));
         pboost_plan_free(&plan);
     }
     free(x);
@@ -745,13 +745,13 @@ static void test_fixed_choices_that_cannot_be(void **state)
                  "allow at most 8 rounds");
     o.fixed = (pboost_fixed){.bag_size = 65};
     assert_fails(pboost_choice_make(&choice, PLAIN(t.matrix), NULL, &o, &err), PBOOST_BAD_DATA, err,
-                 "the bags are to have at least 65 rows, but the table has 64 rows");
+                 "bags must have at least 65 rows, but the table has 64 rows");
     o.fixed = (pboost_fixed){.bag_size = 7};
     assert_fails(pboost_choice_make(&choice, PLAIN(t.matrix), NULL, &o, &err), PBOOST_REFUSED, err,
                  "bag_size is 7, but the oracle answers no bag of fewer than 8 rows");
     o.fixed = (pboost_fixed){.has_estimator = true, .estimator = PBOOST_EVENT};
     assert_fails(pboost_choice_make(&choice, PLAIN(t.matrix), NULL, &o, &err), PBOOST_INVALID, err,
-                 "not for the event estimator");
+                 "cannot be made for the event estimator");
     free_table(&t);
 }
 

@@ -275,7 +275,7 @@ static void nothing_is_spent_on_what_cannot_be_fitted(void **state)
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "l2 by cross-validation");
     t->fit = good;
     t->fit.family = (pboost_family)9;
-    assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "9 is no family");
+    assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "9 is not a family");
     t->fit = good;
     t->fit.estimator = (pboost_estimator)9;
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "estimator 9 is unknown");
