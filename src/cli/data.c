@@ -7,16 +7,12 @@
 
 pboost_status text_columns_add(text_columns *t, const char *name, pboost_error *err)
 {
-    if (t->n == t->capacity) {
-        size_t capacity = 2 * t->capacity + 8;
-        const char **grown = realloc(t->name, capacity * sizeof *grown);
-        if (grown == NULL)
-            return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
-        t->name = grown;
-        t->capacity = capacity;
-    }
+    pboost_status st = PBOOST_OK;
+
+    GROW(t->name, t->capacity, t->n + 1, err);
     t->name[t->n++] = name;
-    return PBOOST_OK;
+done:
+    return st;
 }
 
 pboost_status text_columns_add_encoding(text_columns *t, const pboost_encoding *encoding,
