@@ -17,6 +17,7 @@ from ctypes import (
     c_int,
     c_size_t,
     c_ssize_t,
+    c_uint,
     c_uint64,
     c_void_p,
 )
@@ -210,29 +211,10 @@ class MemoryOracleOptions(Structure):
     ]
 
 
-class Answers(Structure):
-    """``pboost_answers``."""
-
-    _fields_ = [
-        ("n_rounds", c_size_t),
-        ("n_bags", c_size_t),
-        ("n_rows", c_size_t),
-        ("round_start", c_void_p),
-        ("start", c_void_p),
-        ("row", c_void_p),
-        ("mean", c_void_p),
-        ("noise_variance", c_void_p),
-        ("round_capacity", c_size_t),
-        ("bag_capacity", c_size_t),
-        ("row_capacity", c_size_t),
-        ("rounded", c_bool),
-    ]
-
-
 ScoreFunction = CFUNCTYPE(
     c_int, c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_double), POINTER(Error)
 )
-FitFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Answers), c_size_t, POINTER(Error))
+FitFunction = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, POINTER(Error))
 
 
 class Learner(Structure):
@@ -261,21 +243,6 @@ class TrainerOptions(Structure):
         ("on_round", c_void_p),
         ("user", c_void_p),
         ("cancel", c_void_p),
-    ]
-
-
-class Run(Structure):
-    """``pboost_run``."""
-
-    _fields_ = [
-        ("glm", c_void_p),
-        ("trainer", c_void_p),
-        ("rounds", c_size_t),
-        ("path", c_void_p),
-        ("coef", POINTER(Coef)),
-        ("history", c_void_p),
-        ("report", c_void_p),
-        ("covariance", c_void_p),
     ]
 
 
@@ -433,6 +400,8 @@ class Feature(Structure):
         ("winsorize", c_bool),
         ("lower", c_double),
         ("upper", c_double),
+        ("other", c_bool),
+        ("date", c_uint),
     ]
 
 
@@ -444,6 +413,7 @@ class Encoding(Structure):
         ("n_columns", c_size_t),
         ("feature", POINTER(Feature)),
         ("column", POINTER(c_char_p)),
+        ("refuse_unseen", c_bool),
     ]
 
 

@@ -66,7 +66,7 @@ def seed_of(random_state: Any) -> tuple[bool, int]:
     if isinstance(random_state, numbers.Integral):
         seed = int(random_state)
         if not 0 <= seed < 2**64:
-            raise ValueError(f"random_state is {seed}; it must lie in 0 .. 2^64 - 1")
+            raise ValueError(f"random_state is {seed}; it must be between 0 and 2^64 - 1")
         return True, seed
     if isinstance(random_state, np.random.RandomState):
         return True, int(random_state.randint(2**31))

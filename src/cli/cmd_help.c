@@ -1,4 +1,4 @@
-/* priorboost help: what --help tells, also as man pages and as completions for shells.
+/* priorboost help: the text of --help, also as man pages and as completions for shells.
  *
  * Every form is written by asking each command for its --help with another writer of pages. */
 #include <errno.h>

@@ -46,7 +46,7 @@ pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *
 {
     if (argc < 2)
         return pboost_fail(err, PBOOST_INVALID,
-                           "which command? see 'priorboost oracle --help' for them");
+                           "a command is missing; 'priorboost oracle --help' lists the commands");
     if (cli_asks_for_help(argv[1]) || strcmp(argv[1], "help") == 0)
         return print_commands(err);
     forbid_core_dumps();

@@ -20,9 +20,9 @@ typedef struct {
     size_t sample;
 } plan_arguments;
 
-/* ---- Beliefs and settings -------------------------------------------------------------------- */
+/* ---- Assumptions and settings ---------------------------------------------------------------- */
 
-/* The prior's weights, where its columns are those of the table. */
+/* The prior's weights; its columns must be those of the table. */
 static pboost_status prior_coef(pboost_coef *out, const char *path, const train_data *data,
                                 pboost_error *err)
 {
@@ -34,10 +34,10 @@ static pboost_status prior_coef(pboost_coef *out, const char *path, const train_
     for (size_t j = 0; j < ours->n_columns; j++)
         if (theirs->n_columns != ours->n_columns || strcmp(theirs->column[j], ours->column[j]) != 0)
             FAIL(err, PBOOST_BAD_DATA,
-                 "%s: the model has %zu columns, the table %zu, or their names differ ('%s'); a "
-                 "plan needs a prior with the columns of the table",
-                 path, theirs->n_columns, ours->n_columns,
-                 j < theirs->n_columns ? theirs->column[j] : "");
+                 "%s: the model has %zu columns and the table %zu, and column %zu is '%s' in the "
+                 "model and '%s' in the table; the prior must have the columns of the table",
+                 path, theirs->n_columns, ours->n_columns, j + 1,
+                 j < theirs->n_columns ? theirs->column[j] : "", ours->column[j]);
     *out = model.coef;
     model.coef = (pboost_coef){0};
 done:
@@ -100,7 +100,7 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
     TRY(read_epsilons(epsilon, &a->epsilon, err));
     TRY(set_rules(&o.rules, a, epsilon, err));
     files.prior = NULL; /* its weights are wanted, not its predictions */
-    TRY(train_data_load(&data, &files, err));
+    TRY(train_data_load(&data, cli, &files, err));
     if (a->train.prior != NULL) {
         TRY(prior_coef(&prior, a->train.prior, &data, err));
         o.assumed.coef = &prior;
@@ -146,9 +146,7 @@ static pboost_status require(const train_arguments *a, pboost_error *err)
     if (missing != NULL)
         return pboost_fail(err, PBOOST_INVALID, "%s is required; see 'priorboost plan --help'",
                            missing);
-    if (a->impute != NULL && strcmp(a->impute, "mean") != 0)
-        return pboost_fail(err, PBOOST_INVALID, "--impute is '%s'; it must be mean", a->impute);
-    return PBOOST_OK;
+    return column_arguments_check(&a->columns, err);
 }
 
 pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *err)
@@ -164,20 +162,16 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--data", "FILE", cli_read_text, &t->data, NULL, "the features (CSV or NPY); - is stdin"},
         {"--label", "COL", cli_read_text, &t->label, NULL, "a column that is not a feature"},
         {"--id", "COL", cli_read_text, &t->id, NULL, "a column that is not a feature"},
-        {"--exclude", "COL,...", cli_read_list, &t->exclude, NULL, "columns that are not features"},
-        {"--categorical", "COL,...", cli_read_list, &t->categorical, NULL,
-         "columns of numbers that are codes of categories"},
+        COLUMN_OPTIONS(t->columns),
         {"--offset", "COL", cli_read_text, &t->offset, NULL,
          "added to the linear predictor, such as log exposure"},
-        {"--impute", "mean", cli_read_text, &t->impute, NULL,
-         "replace missing numbers by the mean, missing categories\nby the first level"},
         {"--family", CLI_FAMILIES, cli_read_family, &t->family, &t->has_family,
          "distribution of the labels"},
         {"--min-bag", "K", cli_read_count, &t->min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
         {"--epsilon", "E,...", cli_read_list, &a.epsilon, NULL,
-         "of the noise; the plan is made for the first, the others\n"
-         "are forecast too; none means no noise"},
+         "epsilon of the noise; the plan is made for the first, the\n"
+         "others are forecast too; none means no noise"},
         {"--bounds", "LO,HI", cli_read_bounds, &t->bounds, &t->has_bounds,
          "public bounds of the labels"},
         {"--step", "Q", cli_read_positive, &t->step, NULL,
@@ -199,7 +193,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--no-intercept", NULL, NULL, &t->no_intercept, NULL, "fit no intercept"},
         {"--sample", "N", cli_read_count, &a.sample, NULL,
          "forecast on N rows and scale; default 32768"},
-        {"--seed", "S", cli_read_seed, &t->seed, NULL, "of the sample; default 0"},
+        {"--seed", "S", cli_read_seed, &t->seed, NULL, "seed of the sample; default 0"},
         {"--threads", "N", cli_read_threads, &t->threads, NULL, "default: all cores"},
         {"--out", "FILE", cli_read_text, &t->out, NULL,
          "a chart: SVG if the name ends in .svg, otherwise a page"},
@@ -211,8 +205,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
     TRY(require(t, err));
     TRY(plan(cli, &a, err));
 done:
-    cli_list_free(&t->exclude);
-    cli_list_free(&t->categorical);
+    column_arguments_free(&t->columns);
     cli_list_free(&a.epsilon);
     return st;
 }

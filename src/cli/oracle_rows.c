@@ -71,7 +71,7 @@ done:
     return st;
 }
 
-/* A label that is missing or text is refused here; its value is not told. */
+/* A label that is missing or text is refused here; the message does not show its value. */
 static pboost_status read_labels(const double **out, const pboost_table *table, const char *name,
                                  pboost_error *err)
 {
@@ -81,7 +81,7 @@ static pboost_status read_labels(const double **out, const pboost_table *table, 
     TRY(pboost_table_find(&col, table, name, err));
     if (pboost_table_is_text(table, col) ||
         pboost_table_numbers(out, table, col, true, NULL) != PBOOST_OK)
-        FAIL(err, PBOOST_BAD_DATA, "%s: label '%s' holds something that is not a finite number",
+        FAIL(err, PBOOST_BAD_DATA, "%s: label '%s' has a cell that is not a finite number",
              pboost_table_path(table), name);
 done:
     return st;
@@ -170,7 +170,7 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
 done:
     pboost_table_free(table);
     pboost_ledger_close(ledger);
-    free(text.name);
+    text_columns_free(&text);
     return st;
 }
 

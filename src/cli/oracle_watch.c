@@ -112,8 +112,10 @@ pboost_status oracle_audit(cli_context *cli, int argc, char **argv, pboost_error
     if (head != NULL)
         TRY(pboost_ledger_knows(&known, ledger, head, err));
     if (!known && audit.problems++ == 0)
-        snprintf(audit.first_problem, sizeof audit.first_problem,
-                 "the ledger has never had the head %.64s: it is older or another", head);
+        snprintf(
+            audit.first_problem, sizeof audit.first_problem,
+            "the ledger has never had the head %.64s: the store is an older copy or another store",
+            head);
     TRY(print_audit(cli, &audit, err));
     if (audit.problems > 0)
         FAIL(err, PBOOST_BAD_DATA, "%llu %s; the first: %s", (unsigned long long)audit.problems,

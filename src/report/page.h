@@ -5,8 +5,8 @@
  * values of the nearest point and the legend switches series.  The only URL in the page is the SVG
  * namespace.
  *
- * Call page_begin, then the others in the order they shall appear, then page_end.  As in chart.h,
- * texts are escaped here, nothing is allocated, and a write error stays in the stream. */
+ * Call page_begin, then the others in the order in which they appear, then page_end.  As in
+ * chart.h, texts are escaped here, nothing is allocated, and a write error stays in the stream. */
 #ifndef PBOOST_PAGE_H
 #define PBOOST_PAGE_H
 

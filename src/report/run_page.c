@@ -1,7 +1,8 @@
 /* The page that compares runs.
  *
  * Losses of different families are not comparable, nor are weights of columns that one model has
- * and another has not; so families are said beside every loss and weights are matched by name. */
+ * and another has not; so the family is shown beside every loss, and weights are matched by name.
+ */
 #include "run_page.h"
 
 #include <math.h>
@@ -86,8 +87,8 @@ static void write_spent(FILE *out, const run_record *runs, size_t n)
                                           {"labels held by", false}};
 
     page_paragraph(out,
-                   "Every row is answered for once, so a label's epsilon is spent once however "
-                   "many rounds there are: it is not multiplied by them.");
+                   "Each label is used in one answer only, so its epsilon is spent once: it is not "
+                   "multiplied by the number of rounds.");
     page_table t = page_table_begin(out, NULL, COLUMNS, sizeof COLUMNS / sizeof *COLUMNS);
     for (size_t i = 0; i < n; i++) {
         const pboost_training *how = &runs[i].model.training;
@@ -151,10 +152,10 @@ static void write_plans(FILE *out, const run_record *runs, size_t n)
                        "the bags are given.");
         return;
     }
-    page_paragraph(out,
-                   "The excess is the test loss above that of the best model of this form. It is "
-                   "forecast from the features alone. What came of it can be seen where a run with "
-                   "more labels is on this page too: the loss above the best run here.");
+    page_paragraph(
+        out, "The excess is the test loss above that of the best model of this form. It is "
+             "forecast from the features alone. To compare it with the result, add a run with "
+             "more labels to this page: the loss above the best run here is shown.");
     page_table t = page_table_begin(out, NULL, COLUMNS, sizeof COLUMNS / sizeof *COLUMNS);
     for (size_t i = 0; i < n; i++) {
         const run_record *r = &runs[i];

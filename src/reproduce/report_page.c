@@ -33,13 +33,13 @@ static void write_facts(FILE *out, const repro_results *results)
 
 /* ---- Claims ---------------------------------------------------------------------------------- */
 
-/* All claims with what counts as true; or those about one experiment, with what was measured. */
+/* All claims with their criteria; or those about one experiment, with what was measured. */
 static void write_claims(FILE *out, const repro_claims *claims, const experiment_id *about)
 {
     const page_column columns[] = {{"Verdict", false},
                                    {"The paper says", false},
                                    {about == NULL ? "It counts as true when" : "Measured", false}};
-    page_table t = page_table_begin(out, about == NULL ? NULL : "What the verdicts rest on",
+    page_table t = page_table_begin(out, about == NULL ? NULL : "The numbers behind the verdicts",
                                     columns, sizeof columns / sizeof *columns);
 
     for (size_t i = 0; i < claims->n; i++) {
@@ -110,8 +110,9 @@ static pboost_status write_experiment(FILE *out, const repro_findings *f, experi
 {
     static const char *const TEXTS[N_EXPERIMENTS] = {
         [EXPERIMENT_LINEAR] =
-            "y = xᵀθ* + noise. Each round asks about a fresh slice, in bags that the last round's "
-            "model makes alike; OneShot asks once, about random bags of all rows.",
+            "y = xᵀθ* + noise. Each round asks about a fresh slice, in bags of rows with "
+            "similar predictions by the last round's model; OneShot asks once, about random bags "
+            "of all rows.",
         [EXPERIMENT_LOGISTIC] =
             "The same rows, with labels round(sigmoid(xᵀθ* + noise)); the oracle rounds the mean "
             "of every bag to 0 or 1. The table also has the other reading of the penalty: λ for a "
@@ -236,7 +237,7 @@ pboost_status repro_write_page(FILE *out, const repro_findings *f, pboost_error 
     const repro_settings *settings = &f->results->settings;
 
     page_begin(out, "PriorBoost, reproduced",
-               "The experiments of the paper, run anew, and what came of its claims");
+               "The experiments of the paper, repeated, with a verdict on each claim");
     write_facts(out, f->results);
     write_contents(out, settings);
     page_section(out, "claims", "Claims");

@@ -1,8 +1,8 @@
 /* Running all series of a plan.
  *
  * Each series runs on one thread.  Those that need the same data follow one another, the longest
- * first; the data are made once, by whoever needs them first.  At the end of a realization some
- * threads have nothing left to do there and begin the next: two are in memory at a time. */
+ * first; the data are made once, by the first series that needs them.  At the end of a realization
+ * some threads have nothing left to do there and begin the next: two are in memory at a time. */
 #include "run.h"
 
 #include <pthread.h>

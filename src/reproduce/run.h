@@ -4,7 +4,7 @@
 
 #include "series.h"
 
-/* How the front watches a run; calls do not overlap.  user is lent. */
+/* Callbacks during a run; they do not overlap.  user is borrowed. */
 typedef struct {
     void (*progress)(void *user, double done, double total, double seconds_left);
     bool (*interrupted)(void *user);

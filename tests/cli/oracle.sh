@@ -68,9 +68,9 @@ import 3 missing.csv
 import 3 text.csv
 grep -q secret stderr && fail "a label is told"
 import 3 twice.csv
-says "'7' is there twice"
+says "'7' occurs twice"
 import 3 known.csv
-says "'2' is in the store already"
+says "'2' is already in the store"
 import 3 nowhere.csv
 expect 3 priorboost oracle import --store s.db --data rows.csv --id id --label z
 expect 2 priorboost oracle import --store s.db --data rows.csv --id id --label y --unit id

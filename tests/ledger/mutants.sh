@@ -176,7 +176,7 @@ mutant "kept: without being asked to" cli/train_checkpoint.c server_learner 'if 
 mutant "kept: which table it was" cli/train_checkpoint.c server_learner 'memcmp(bytes, data->hash, TRAIN_HASH) != 0' 'false'
 mutant "kept: which options there were" cli/train_checkpoint.c server_learner 'n == length && memcmp(run, kept, n) == 0' 'true'
 mutant "kept: the order of the rows" cli/train_checkpoint.c server_learner 'TRY(train_rows_arrange(data, row, rows->n_rows, err));' ';'
-mutant "kept: answers of a fit that is not to be used" cli/cmd_train.c server_learner '!result.usable && !a->force' 'false'
+mutant "kept: answers of a fit that must not be used" cli/cmd_train.c server_learner '!result.usable && !a->force' 'false'
 mutant "kept: the quota is looked at first" cli/train_remote.c server_learner 'rows > left' 'false'
 mutant "the page's policy" server/request.c server_page "default-src 'none'" "default-src 'self'"
 [ "$list" ] || echo "$killed caught, $survivors survived"

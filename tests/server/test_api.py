@@ -254,8 +254,8 @@ class Access(Case):
         for options, words in (
                 (["--listen", "127.0.0.1:0"], "--tls-cert"), (["--listen", "0.0.0.0:0", "--insecure-http"], "loopback"),
                 (["--listen", "nonsense"], "--tls-cert"), (["--listen", "nonsense", "--insecure-http"], "HOST:PORT"),
-                (["--listen", "127.0.0.1:0", "--tls-cert", "x"], "go together"), ([], "--listen is required"),
-                (["--listen", f"unix:{note}"], "no socket"),
+                (["--listen", "127.0.0.1:0", "--tls-cert", "x"], "given together"), ([], "--listen is required"),
+                (["--listen", f"unix:{note}"], "not a socket"),
                 (["--listen", "unix:" + "x" * 200], "bytes")):
             with self.subTest(options=options):
                 ended = subprocess.run([PRIORBOOST, "serve", "--store", store, *options], capture_output=True, text=True,

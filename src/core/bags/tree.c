@@ -1,14 +1,14 @@
 /* The tree that makes bags from features.
  *
- * What the answers of bags tell about theta is I = sum_B w_B m_B m_B', with m_B the bag's mean in
+ * The answers of bags carry the information I = sum_B w_B m_B m_B', with m_B the bag's mean in
  * whitened coordinates and w_B its weight; the error of the estimate is tr I^-1.  A split of a node
  * adds (w_L w_R / w) delta delta' to I, delta the difference of the halves' means, which takes
  * about (w_L w_R / w) |I^-1 delta|^2 off the error.  So a node is split across the direction in
  * which the samples, seen through I^-1, vary most, at the cut with the largest such gain.  I is
  * what the level above has reached plus what the levels to come are expected to add to every
  * direction: a direction that no split has served yet counts more than one that is known well.
- * Without that, rare categories stay together in bags and their weights are lost; and with it far
- * outliers do no harm, since they attract only the splits of nodes that hold them.  (Limiting
+ * Without that, rare categories stay together in bags and their weights are lost; and with it
+ * outliers do no harm, since they attract only the splits of the nodes that hold them.  (Limiting
  * coordinates to a few standard deviations, which helps splits that ignore I, made things worse
  * here on every table tried.)
  *
@@ -18,7 +18,7 @@
  *
  * A cut leaves a multiple of min_bag rows on its left, so that only one leaf has more than min_bag
  * rows and there are as many bags as the rule allows; and at least a quarter of the node on either
- * side, so that the depth is O(log n) whatever the data.
+ * side, so that the depth is O(log n) for any data.
  *
  * Nodes are ranges of positions.  Coordinates move with the rows, so that a node is always one
  * contiguous piece of memory; sums over it are cut into blocks by its size alone. */

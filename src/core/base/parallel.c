@@ -1,9 +1,9 @@
-/* The only file that knows threads.
+/* The only file that starts threads.
  *
  * Threads live as long as one call: the caller works too, takes chunks from a common counter, and
- * waits asleep for the others.  Starting them costs some ten microseconds, which is nothing beside
- * what is worth cutting into chunks; in return nothing spins on a busy machine, nothing is left
- * behind that a forked child would miss, and there is no state between calls. */
+ * sleeps until the others are done.  Starting threads takes some ten microseconds, little compared
+ * with work that is cut into chunks.  In return no thread spins on a busy machine, a forked child
+ * misses nothing, and there is no state between calls. */
 #define _GNU_SOURCE /* sched_getaffinity; NOLINT(bugprone-reserved-identifier) */
 #include "base/parallel.h"
 
@@ -52,8 +52,8 @@ void pboost_parallel(size_t n_chunks, int threads,
 
     if (n_workers > n_chunks)
         n_workers = n_chunks;
-    while (n_helpers + 1 < n_workers &&
-           pthread_create(&helper[n_helpers], NULL, work, &t) == 0) /* fewer will do as well */
+    while (n_helpers + 1 < n_workers && pthread_create(&helper[n_helpers], NULL, work, &t) ==
+                                            0) /* the work can be done with fewer */
         n_helpers++;
     work(&t);
     for (size_t i = 0; i < n_helpers; i++)

@@ -1,4 +1,4 @@
-/* The event-level fit where no machine has all samples: each part gives its sums, somebody adds
+/* The event-level fit where no machine has all samples: each part gives its sums, the caller adds
  * them up, and the minimiser sees one function.
  *
  * Every evaluation is a pass over all machines, so there is no warm-up on subsamples and no rough
@@ -108,7 +108,7 @@ typedef struct {
     const pboost_cancel *cancel;
     pboost_coef at; /* where the last pass was */
     double *sums;
-    pboost_status status; /* of the first call that failed; the cancel counts for one */
+    pboost_status status; /* of the first call that failed; a cancel counts as a failure */
     pboost_error error;
 } remote_rows;
 
@@ -198,8 +198,8 @@ done:
         if (err != NULL)
             *err = remote.error;
     }
-    /* The answers are paid for: where noise took their mean out of the range, say what they do say.
-     */
+    /* The labels are spent, so the answers are not refused: if noise moved their mean out of the
+     * range, the fit is the constant model. */
     if (st == PBOOST_BAD_DATA && rows != NULL && remote.status == PBOOST_OK &&
         pboost_constant_if_outside(coef, report, &data, NULL, &options)) {
         st = PBOOST_OK;

@@ -1,4 +1,4 @@
-/* What the options of a fit may be, whatever the estimator. */
+/* Checks of the fit options that hold for every estimator. */
 #ifndef PBOOST_FIT_OPTIONS_H
 #define PBOOST_FIT_OPTIONS_H
 

@@ -1,10 +1,9 @@
 /* The estimator by cross-validation over bags.
  *
- * The answers are paid for, and a bag that took no part in a fit tells how well the fit predicts
- * the mean of rows it has not seen.  Every estimator is fitted without each fold in turn; the one
- * with the least sum of r^2 / V over the bags left out fits them all.  V is that of an aggregate
- * fit to all bags, the same for everyone.  An estimator that has no solution without some fold is
- * out. */
+ * Nothing new is asked, and a bag that was not used in a fit shows how well the fit predicts the
+ * mean of other rows.  Every estimator is fitted without each fold in turn; the one with the least
+ * sum of r^2 / V over the bags left out fits them all.  V is that of an aggregate fit to all bags,
+ * the same for all estimators.  An estimator that has no solution for some fold is not chosen. */
 #include <math.h>
 
 #include "fit/aggregate/aggregate.h"
@@ -55,7 +54,7 @@ done:
     return st;
 }
 
-/* One fold: every candidate is fitted to the others and judged by it. */
+/* One fold: every candidate is fitted to the other folds and tested on it. */
 static pboost_status run_fold(double *misfit, const fit_task *task, const unsigned char *fold,
                               unsigned char which, const pboost_coef *at, double phi,
                               pboost_error *err)
@@ -90,8 +89,8 @@ static pboost_status run_fold(double *misfit, const fit_task *task, const unsign
     }
 done:
     pboost_coef_free(&coef);
-    pboost_answers_free(&rest);
-    pboost_answers_free(&held);
+    pboost_answers_clear(&rest);
+    pboost_answers_clear(&held);
     return st;
 }
 
@@ -113,7 +112,7 @@ pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *tas
     reference.work = NULL;
     TRY(pboost_coef_init(&at, task->features->x.cols, err));
     TRY(pboost_estimator_fit(&at, &report, NULL, &reference, err));
-    if (n < 2 * CROSSVAL_FOLDS || report.mean_masked) /* nothing to judge by */
+    if (n < 2 * CROSSVAL_FOLDS || report.mean_masked) /* too few bags to compare */
         goto done;
     NEED(fold = pboost_alloc(n, 1), err);
     pboost_crossval_folds(fold, n, task->options->seed);

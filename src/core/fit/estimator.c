@@ -13,7 +13,7 @@
 #include "fit/event/event.h"
 #include "try.h"
 
-/* The event-level targets of eq. (1): every row stands for its bag's answer. */
+/* The event-level targets of eq. (1): the target of every row is its bag's answer. */
 static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, double *covariance,
                                const fit_task *task, pboost_error *err)
 {
@@ -35,8 +35,8 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
                               .weight = task->features->weight,
                               .offset = task->features->offset};
     st = pboost_event_fit_samples(task->work, coef, report, &samples, task->options, err);
-    /* The answers are paid for: where noise took their mean out of the range, say what they do say.
-     */
+    /* The labels are spent, so the answers are not refused: if noise moved their mean out of the
+     * range, the fit is the constant model. */
     if (st == PBOOST_BAD_DATA &&
         pboost_constant_if_outside(coef, report, &data, task->features->weight, task->options))
         st = pboost_samples_find_nonfinite(&samples, err);

@@ -1,4 +1,4 @@
-/* The table of estimators, as those see it that choose among them. */
+/* The table of estimators, for the files that choose among them. */
 #ifndef PBOOST_ESTIMATOR_H
 #define PBOOST_ESTIMATOR_H
 
@@ -30,8 +30,8 @@ pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *repo
                                       const pboost_answers *answers, size_t first_bag,
                                       const pboost_fit_options *options, pboost_error *err);
 
-/* The estimator that predicts bags left out best (choose_estimator.c); aggregate where bags are too
- * few to tell. */
+/* The estimator that predicts bags left out best (choose_estimator.c); aggregate if there are too
+ * few bags to compare. */
 pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *task,
                                       pboost_error *err);
 

@@ -4,9 +4,9 @@
  *
  * with loss the family's: squared error, cross-entropy, mu - y log mu.  For squared error
  * sum_i (answer - mu_i)^2 = s_B (answer - mu_B)^2 + sum_i (mu_i - mu_B)^2, so rho is also the
- * weight of the within-bag variance of predictions as a penalty.  Bags count by their rows: neither
- * their own variances nor the mechanism's noise take part.  That is what the aggregate estimator
- * does better; these two stand here for comparison.
+ * weight of the within-bag variance of predictions as a penalty.  Bags count by their rows: their
+ * own variances and the mechanism's noise are ignored.  The aggregate estimator includes them and
+ * is better; these two are for comparison.
  *
  * The bag-level loss of a curved family is not convex in theta.  Levenberg-Marquardt uses s_B J J'
  * / v(mu_B) for its Hessian, which is exact in expectation. */

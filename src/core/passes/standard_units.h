@@ -32,7 +32,7 @@ void pboost_units_leave(pboost_coef *coef, const standard_units *u, const double
 void pboost_units_penalty(double *penalty, const standard_units *u, pboost_l2 l2, double own);
 
 /* The rows of bags side by side in the order of the bags, features in standard units: passes over
- * them read memory as it comes, which rows picked from all over a table do not. */
+ * them read memory in order, which is faster than rows from all over a table. */
 typedef struct {
     bag_rows rows;
     pboost_matrix matrix;

@@ -1,10 +1,10 @@
 /* Running what the planner recommends.
  *
- * Before anything is asked the plan rests on assumptions.  Under noise the best bag size depends on
- * them (larger bags drown the noise, but a wrong model gets worse in them), so where one row in
- * seventeen makes enough bags to tell more than is assumed these are asked first: their residuals
- * say what the dispersion and the model's error are, and the rest is asked as a second plan says.
- * Without noise no bags are better than the smallest, and there is nothing to learn. */
+ * Before anything is asked, the plan uses assumptions.  Under noise the best bag size depends on
+ * them: larger bags reduce the noise, but a wrong model does more harm in them.  So if one row in
+ * seventeen makes enough bags to measure more than is assumed, these rows are asked first.  Their
+ * residuals show the dispersion and the model's error, and a second plan decides how to ask about
+ * the rest. Without noise the smallest bags are the best, and there is no such round. */
 #include <math.h>
 
 #include <priorboost/plan.h>
@@ -35,8 +35,9 @@ static void follow(pboost_choice *choice, const pboost_fixed *fixed)
     choice->algorithm = PBOOST_PBPREFIX; /* the answers of all rounds are used */
 }
 
-/* Whether so many bags of that size would tell more than is assumed: of the dispersion, or of the
- * model's error by groups of 16 (pilot.c).  If not, they would only be rows spent in worse bags. */
+/* Whether this many bags of that size measure the dispersion, or the model's error by groups of 16
+ * (pilot.c), better than they are assumed.  If not, their rows would only be spent in worse bags.
+ */
 static bool can_tell(const pboost_choice *choice, const pboost_plan_options *o, size_t size,
                      size_t bags)
 {
@@ -49,9 +50,9 @@ static bool can_tell(const pboost_choice *choice, const pboost_plan_options *o, 
     return of_phi || of_error;
 }
 
-/* Sets a first round apart, of bags as near to those recommended as it has enough of.  What it is
- * for is the size of the other bags: there is none where that, the rounds or equal slices are
- * fixed. */
+/* Plans a first round, with bags of about the recommended size if it has enough of them.  Its
+ * purpose is to choose the size of the other bags, so there is none if that size, the rounds or
+ * equal slices are fixed. */
 static void set_pilot(pboost_choice *choice, const pboost_matrix *x, const pboost_plan_options *o)
 {
     const pboost_rules *rules = &o->rules;
@@ -96,7 +97,7 @@ done:
     return st;
 }
 
-/* Plans again with what round 1 taught; on failure the choice is as it was. */
+/* Plans again with what was learnt from round 1; on failure the choice does not change. */
 static pboost_status plan_again(pboost_choice *choice, const pboost_features *features,
                                 const pboost_answers *answers, const pboost_coef *coef,
                                 const pboost_plan_options *options, pboost_error *err)
@@ -108,8 +109,7 @@ static pboost_status plan_again(pboost_choice *choice, const pboost_features *fe
     TRY(OPTIONS_READ(&o, options, PBOOST_PLAN_OPTIONS_INIT, err));
     o.brief = true;
     o.assumed.coef = coef;
-    o.assumed.dispersion =
-        choice->plan.dispersion; /* what was assumed is weighed with what is seen */
+    o.assumed.dispersion = choice->plan.dispersion; /* combined with what is measured */
     TRY(pboost_assumptions_learn(&o.assumed, o.family, features, answers, coef, o.threads, err));
     TRY(pboost_plan_make(&revised, features, &o, err));
     pboost_plan_free(&choice->plan);
@@ -129,8 +129,8 @@ pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *traine
     if (!choice->pilot || pboost_trainer_rounds_done(trainer) != 1)
         goto done;
     st = plan_again(choice, features, pboost_trainer_answers(trainer), coef, options, err);
-    /* A fit to few rows can predict means that overflow on others, and no plan can rest on it.  The
-     * labels of round 1 are spent, so the training goes on as it was planned at first. */
+    /* A fit to few rows can predict means that overflow on others, and then it cannot be used for a
+     * plan. The labels of round 1 are spent, so the training continues with the first plan. */
     if (st == PBOOST_BAD_DATA) {
         st = PBOOST_OK;
         if (err != NULL)

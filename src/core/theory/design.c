@@ -1,4 +1,4 @@
-/* The paper's theory as functions: what given bags will cost before a label is spent.
+/* The paper's theory as functions: the error with given bags, before a label is spent.
  *
  * All of it comes from two passes over the rows, in the order of the bags.  The first finds the
  * mean mu_i = b'(x_i theta) and the unit variance b''(x_i theta) of each row; between the passes mu

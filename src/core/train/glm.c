@@ -21,8 +21,8 @@ struct pboost_glm {
     size_t first_bag;   /* that the last fit used */
 };
 
-/* The aggregate estimator is unbiased whatever the bags, so answers of every round stay useful; and
- * one that is chosen by its forecasts is chosen by all of them. */
+/* The aggregate estimator is unbiased for any bags, so the answers of all rounds are used; and if
+ * the estimator is chosen by cross-validation, all answers are used for the choice. */
 static bool pools(const pboost_fit_options *o)
 {
     return o->estimator == PBOOST_AGGREGATE || o->estimator == PBOOST_ESTIMATOR_CV;
@@ -61,7 +61,7 @@ done:
     return st;
 }
 
-/* Whatever a fit would refuse for certain is refused here: when it fits, labels are spent. */
+/* What a fit would always refuse is refused here, before labels are spent. */
 pboost_status pboost_glm_create(pboost_glm **out, const pboost_features *features,
                                 const pboost_fit_options *options, pboost_error *err)
 {
@@ -104,6 +104,11 @@ void pboost_glm_free(pboost_glm *glm)
 const pboost_features *pboost_glm_features(const pboost_glm *glm)
 {
     return &glm->features;
+}
+
+const pboost_fit_options *pboost_glm_options(const pboost_glm *glm)
+{
+    return &glm->options;
 }
 
 const pboost_coef *pboost_glm_coef(const pboost_glm *glm)

@@ -1,12 +1,12 @@
 /* The aggregate estimator.
  *
- * Whatever the bags, E[answer] = mu_B(theta) and Var[answer] = phi a_B + c_B, so
+ * For any bags, E[answer] = mu_B(theta) and Var[answer] = phi a_B + c_B, so
  *
  *     sum_B J_B (answer_B - mu_B) / V_B - lambda theta = 0,    V_B = a_B + c_B / phi
  *
- * is an unbiased estimating equation (lambda apart), and with these V the best of its kind.  V is
- * over phi so that lambda means what it means to the event-level estimator, which this is where
- * every bag is one row and there is no noise.
+ * is an unbiased estimating equation (except for lambda), and with these V the best of its kind.  V
+ * is divided by phi so that lambda means the same as for the event-level estimator.  With bags of
+ * one row and no noise the two estimators are the same.
  *
  * a_B is written as v(mu_B) / n_B, with v the variance function of the family and n_B the size of
  * the bag: its number of rows where they all have the same mean.  The sizes are frozen, the
@@ -14,9 +14,9 @@
  *
  *     sum_B integral to mu_B of (answer_B - t) / (v(t)/n_B + c_B/phi) dt - (lambda/2) |theta|^2
  *
- * is maximised, whose gradient is the equation, and the sizes are refreshed, until a refresh leaves
- * nothing to do.  With bags of one row and no noise that is the likelihood itself.  (Freezing V as
- * a whole and minimising sum r^2/V has the same fixed points and does not find them where events
+ * is maximised, whose gradient is the equation, and the sizes are refreshed, until a refresh
+ * changes nothing.  With bags of one row and no noise that is the likelihood itself.  (Freezing V
+ * as a whole and minimising sum r^2/V has the same fixed points, but does not find them if events
  * are rare: a positive answer whose V is nearly 0 pulls the fit away, and the V after that are
  * worse.) */
 #include "fit/aggregate/aggregate.h"
@@ -29,11 +29,11 @@
 #include "try.h"
 
 #define INNER_STEPS 10 /* between two refreshes of V, at most */
-/* Where residuals are large, steps are short: so many count for one of Newton's. */
+/* If residuals are large, steps are short: this many count as one Newton step. */
 #define STEPS_A_STEP 5
 #define INNER_SLACK 1e-2 /* what is left to the next refresh */
-#define SETTLED 1e-9     /* relative change of the dispersion that counts as none */
-/* A fit that has taken so many refreshes may end this near to its solution, in standard errors. */
+#define SETTLED 1e-9     /* relative change of the dispersion that counts as 0 */
+/* After this many refreshes a fit may end this near to its solution, in standard errors. */
 #define ENOUGH_REFRESHES 25
 #define NEAR 1e-3
 

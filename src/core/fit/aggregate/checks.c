@@ -1,4 +1,4 @@
-/* What the fits to bags refuse, and why. */
+/* Checks of the input of fits to bags. */
 #include <math.h>
 
 #include "data/fit_options.h"

@@ -1,11 +1,11 @@
 /* The constant model.
  *
- * An intercept is not penalised, so it runs away from answers whose mean is no mean of the family:
- * counts that are negative on average, proportions above 1.  Under strong noise that is what
- * answers are like, and no fault of theirs.  If not even the mean of all answers is clearly inside
- * the range, no weight can be known: all of them rest on less than it does.  What can be said is
- * the constant model of a mean one standard error inside the range, or half an event inside where
- * there is no noise and no event was seen. */
+ * An intercept is not penalised, so it diverges if the mean of the answers is not a possible mean
+ * of the family: counts that are negative on average, proportions above 1.  Under strong noise such
+ * answers are normal.  If not even the mean of all answers is clearly inside the range, no weight
+ * can be estimated, because weights need more information than the mean.  The result is then the
+ * constant model with a mean one standard error inside the range, or half an event inside if there
+ * is no noise and no event. */
 #include "fit/aggregate/constant.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
-/* What an aggregate fit says of itself. */
+/* The report of an aggregate fit. */
 #include <math.h>
 
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/quasi.h"
 
-#define SEPARABLE_SD 8.0 /* a linear predictor that varies so much means near certainty */
+#define SEPARABLE_SD 8.0 /* sd of a linear predictor above which predictions are almost 0 or 1 */
 #define SEPARABLE_MEAN 30.0
 
 void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit,
@@ -31,7 +31,7 @@ void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit
     report->worse_than_constant =
         !fit->mean_masked &&
         pboost_worse_than_constant(&fit->data, &fit->point, fit->options, fit->phi);
-    /* Without a ridge a separable fit has no end: wherever it stopped is no solution. */
+    /* Without a ridge a separable fit diverges: the point where it stopped is not a solution. */
     report->separable = family->curved && (fit->point.eta_sd > SEPARABLE_SD ||
                                            fabs(fit->point.eta_mean) > SEPARABLE_MEAN);
     report->converged = report->converged && !(report->separable && fit->unpenalised);

@@ -1,13 +1,13 @@
-/* How strong the ridge of an aggregate fit is, where the caller leaves it to the fit.
+/* The default ridge of an aggregate fit.
  *
  * lambda / phi is one over the variance of a weight, and the weights of standardised features share
  * the variance (`spread`) of the linear predictor evenly: lambda = phi d / spread.  The family's
- * wide prior says what the spread may be; of linear models, whose labels nobody sees, it is the
- * variance of the fit's own linear predictor plus phi.
+ * wide prior gives the spread; for linear models, whose labels are not seen, it is the variance of
+ * the fit's own linear predictor plus phi.
  *
  * Under noise the fit's own spread may be mostly noise, and a wide prior would be too weak where a
- * ridge is needed most.  There the spread is found once, by the likelihood of the answers
- * (ridge_evidence.c), from the weights as the wide prior leaves them. */
+ * ridge is needed most.  So under noise the spread is estimated once, from the likelihood of the
+ * answers (ridge_evidence.c) and the weights under the wide prior. */
 #include <math.h>
 
 #include "data/fit_options.h"

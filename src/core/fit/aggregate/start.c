@@ -1,4 +1,4 @@
-/* Where an aggregate fit starts: at the constant model, or at the caller's where that explains the
+/* The start of an aggregate fit: the constant model, or the caller's model if that explains the
  * answers better. */
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,8 @@ void pboost_aggregate_set_residuals(aggregate_fit *fit)
         fit->residual[b] = fit->data.answer[b] - fit->point.mean[b];
 }
 
-/* Minus twice the Gaussian pseudo-likelihood of the point: residuals and their variances weighed
- * against each other. */
+/* Minus twice the Gaussian pseudo-likelihood of the point: the sum over bags of squared residual
+ * over variance, and of the log variance. */
 static double misfit(const aggregate_fit *fit)
 {
     double sum = 0.0;

@@ -1,4 +1,4 @@
-/* What the event-level fit refuses, and why. */
+/* Checks of the input of the event-level fit. */
 #include <math.h>
 
 #include "data/fit_options.h"

@@ -188,8 +188,9 @@ pboost_status pboost_event_solve(pboost_coef *coef, pboost_fit_report *report, e
         FAIL(err, PBOOST_BAD_DATA, "the sum of losses overflows: rescale features or targets");
     if (newton.recedes)
         FAIL(err, PBOOST_BAD_DATA,
-             "no finite minimiser: the data are separable, the %s loss falls for ever along a "
-             "direction of theta; use l2 > 0",
+             "no finite minimiser: the data are separable, and the %s loss decreases without limit "
+             "along "
+             "a direction of theta; use l2 > 0",
              p->family->name);
     memcpy(coef->theta, x + first, p->cols * sizeof *x);
     coef->intercept = first ? x[0] : 0.0;

@@ -1,4 +1,4 @@
-/* The event-level fit, as its parts see it. */
+/* The event-level fit, for its own files. */
 #ifndef PBOOST_EVENT_H
 #define PBOOST_EVENT_H
 
@@ -72,8 +72,8 @@ void pboost_event_parts_free(event_parts *parts);
 
 pboost_status pboost_event_check_options(const pboost_coef *coef, const pboost_fit_options *options,
                                          pboost_error *err);
-/* Refuses targets whose mean is no mean of the family: an intercept, which is not penalised, would
- * run away from them whatever l2 is. */
+/* Refuses targets whose mean is not a mean of the family: an intercept, which is not penalised,
+ * would diverge for any l2. */
 pboost_status pboost_event_check_intercept(const pboost_samples *samples, const family_info *family,
                                            pboost_error *err);
 /* Says why the sum of losses is not finite even where all parameters are 0. */

@@ -560,7 +560,7 @@ static void bad_requests_are_refused(void **state)
     o.l2 = pboost_l2_fixed(NAN);
     assert_refused(&s, &o, PBOOST_INVALID, "l2 is");
     o = options_for((pboost_family)7, 1.0, true);
-    assert_refused(&s, &o, PBOOST_INVALID, "no family");
+    assert_refused(&s, &o, PBOOST_INVALID, "not a family");
     o = options_for(PBOOST_LOGISTIC, 1.0, true);
     o.struct_size = 3;
     assert_refused(&s, &o, PBOOST_INVALID, "struct_size");
