@@ -12,4 +12,20 @@ pboost_status pboost_name_parse(size_t *out, const char *const *names, size_t n,
 /* names[value], or "unknown" outside the table. */
 const char *pboost_name_of(const char *const *names, size_t n, size_t value);
 
+/* Defines pboost_X_name and pboost_X_parse of the enum pboost_X, whose names are those of a table
+ * in the same file; `what` is what an error calls it. */
+#define DEFINE_NAMES(X, names, what)                                                               \
+    const char *pboost_##X##_name(pboost_##X value)                                                \
+    {                                                                                              \
+        return pboost_name_of(names, sizeof names / sizeof *names, (size_t)value);                 \
+    }                                                                                              \
+    pboost_status pboost_##X##_parse(pboost_##X *out, const char *name, pboost_error *err)         \
+    {                                                                                              \
+        size_t i = 0;                                                                              \
+        pboost_status st =                                                                         \
+            pboost_name_parse(&i, names, sizeof names / sizeof *names, what, name, err);           \
+        *out = (pboost_##X)i;                                                                      \
+        return st;                                                                                 \
+    }
+
 #endif
