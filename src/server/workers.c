@@ -1,5 +1,32 @@
-/* A few threads that may wait for the ledger, so that those which serve connections never do. */
+/* A few threads that may wait for the ledger, so that those which serve connections never do.
+ *
+ * A token may have as many of them as are free, alone half of them, and so may the strangers; among
+ * those who may, whoever has the fewest goes first. */
 #include "service.h"
+
+/* The next request of one who may have another thread, taken off the queue; NULL: none. */
+static request *take_next(workers *w)
+{
+    request *best = NULL, *before_best = NULL, *before = NULL;
+
+    for (request *r = w->first; r != NULL; before = r, r = r->next) {
+        const account *owner = r->on->owner;
+        bool may = w->stop || owner->working + 1 <= N_WORKERS - w->busy;
+        if (may && (best == NULL || owner->working < best->on->owner->working)) {
+            best = r;
+            before_best = before;
+        }
+    }
+    if (best == NULL)
+        return NULL;
+    if (before_best != NULL)
+        before_best->next = best->next;
+    else
+        w->first = best->next;
+    if (w->last == best)
+        w->last = before_best;
+    return best;
+}
 
 static void *run(void *self)
 {
@@ -7,17 +34,23 @@ static void *run(void *self)
 
     pthread_mutex_lock(&w->lock);
     for (;;) {
-        while (w->first == NULL && !w->stop)
+        request *r;
+        while ((r = take_next(w)) == NULL && !(w->stop && w->first == NULL))
             pthread_cond_wait(&w->wake, &w->lock);
-        request *r = w->first;
         if (r == NULL)
             break;
-        w->first = r->next;
-        if (w->first == NULL)
-            w->last = NULL;
+        shares *all = &r->service->shares;
+        account *owner = r->on->owner; /* may be another when the token was looked at */
+        pboost_account_hold(all, owner);
+        owner->working++;
+        w->busy++;
         pthread_mutex_unlock(&w->lock);
         w->work(r);
         pthread_mutex_lock(&w->lock);
+        w->busy--;
+        owner->working--;
+        pboost_account_leave(all, owner);
+        pthread_cond_signal(&w->wake); /* more than one may be allowed to go on now */
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;
