@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,7 +17,8 @@
 
 #include "service.h"
 
-enum { BACKLOG = 1024 };
+/* A reply that is not read waits here, where it counts, and not in the system's buffers. */
+enum { BACKLOG = 1024, UNSENT = 128 << 10 };
 
 /* ---- unix:PATH ------------------------------------------------------------------------------- */
 
@@ -113,7 +115,7 @@ static pboost_status listen_tcp(listener *l, const char *option, const char *add
     char host[256];
     const char *port;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
-    int one = 1;
+    int one = 1, unsent = UNSENT;
 
     if (!split(host, sizeof host, &port, address))
         FAIL(err, PBOOST_INVALID, "%s is '%s'; it must be HOST:PORT, [ADDRESS]:PORT or unix:PATH",
@@ -128,6 +130,7 @@ static pboost_status listen_tcp(listener *l, const char *option, const char *add
             option, address);
     l->fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (l->fd < 0 || setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
+        setsockopt(l->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent) != 0 ||
         bind(l->fd, found->ai_addr, found->ai_addrlen) != 0 || listen(l->fd, BACKLOG) != 0)
         FAIL(err, PBOOST_INVALID, "cannot listen on %s: %s", address, strerror(errno));
     snprintf(l->url, sizeof l->url, strchr(host, ':') != NULL ? "%s://[%s]:%u" : "%s://%s:%u",
