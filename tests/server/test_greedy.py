@@ -134,13 +134,15 @@ class Greedy(Case):
     def test_bodies_of_a_token(self):
         """A greedy token that sends many bodies, and never the last byte, gets 503; another one is served."""
         with self.serve("--max-body", "2000000", "--insecure-http", listen="127.0.0.1:0", tokens=[GREEDY]) as service:
-            for _ in range(60):
-                self.connect(service, self.header("POST", "/v1/queries", "greedy", 2_000_000) + b" " * 1_999_999)
+            held = [self.connect(service, self.header("POST", "/v1/queries", "greedy", 2_000_000) + b" " * 1_999_999)
+                    for _ in range(60)]
             self.until(lambda: self.value(service, "request_bytes") > 25e6)
             self.assertLessEqual(self.value(service, "request_bytes"), 2**25)
             self.check_problem(service.send("POST", "/v1/queries", b" " * 1_999_999, token=self.token["greedy"]), 503, "unavailable")
             self.check_problem(service.send("POST", "/v1/queries", b" " * 1_999_999, token=self.token["learner"]), 400, "malformed-request")
             self.assertEqual(service.ask(self.token["learner"], "a", [["1", "2"]]).status, 200)
+            for connection in held:
+                connection.close()
 
     def large_reply(self, service, token):
         """Has a question answered whose reply is 1.5 MB."""
