@@ -68,8 +68,6 @@ const char *pboost_framing_fault(bool *has_body, struct MHD_Connection *http, co
         return f.fault;
     if (f.lengths > 1)
         return "Content-Length is there more than once; it must be there once.";
-    if (f.lengths > 0 && (*f.length == '\0' || f.length[strspn(f.length, "0123456789")] != '\0'))
-        return "Content-Length must be a number of digits only.";
     if (f.encodings > 0 && f.lengths > 0)
         return "Transfer-Encoding and Content-Length are both there; send one of them.";
     if (f.encodings > 1 || (f.encodings == 1 && strcasecmp(f.encoding, "chunked") != 0))

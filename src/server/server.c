@@ -84,6 +84,12 @@ static void log_http(void *user, const char *format, va_list args)
     pboost_log_event("warning", "http", "%s", text);
 }
 
+/* Each connection has keys of its own that nobody can find later (ECDHE), and what is changed on
+ * the way is noticed (AEAD). */
+#define PRIORITIES                                                                                 \
+    "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-CIPHER-ALL:"   \
+    "+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:-MAC-ALL:+AEAD"
+
 /* One daemon, for a main listener or for one that monitors. */
 static pboost_status start_daemon(listener *l, pboost_error *err)
 {
@@ -95,7 +101,7 @@ static pboost_status start_daemon(listener *l, pboost_error *err)
     struct MHD_OptionItem certificate[] = {
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)pboost_tls_cert(&s->tls)},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)pboost_tls_key(&s->tls)},
-        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)PBOOST_TLS_PRIORITIES},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)PRIORITIES},
         {MHD_OPTION_END, 0, NULL}};
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
 

@@ -143,8 +143,7 @@ void pboost_log_request(const request *r, unsigned status, double seconds);
 
 /* ---- Shares ---------------------------------------------------------------------------------- */
 
-/* What strangers may hold of all bytes, and what is kept free of all connections. */
-enum { STRANGERS_PART = 16, SPARE_PART = 8 };
+enum { SPARE_PART = 8 }; /* of all connections, kept free of strangers */
 
 /* What one token has, or all strangers together. */
 typedef struct account account;
@@ -241,10 +240,6 @@ typedef struct tls {
     pthread_mutex_t lock;
     tls_files *now;
 } tls;
-
-#define PBOOST_TLS_PRIORITIES                                                                      \
-    "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-CIPHER-ALL:"   \
-    "+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM:-MAC-ALL:+AEAD"
 
 /* Reads the files of the options; where that fails, those of before stay. */
 pboost_status pboost_tls_load(tls *t, const pboost_server_options *options, pboost_error *err);

@@ -102,11 +102,9 @@ size_t pboost_share_most(const shares *s)
 
 static bool fits(const shares *s, const account *a, size_t more)
 {
-    if (more > s->most_bytes - s->bytes)
-        return false;
-    if (a == &s->strangers)
-        return a->bytes + more <= s->most_bytes / STRANGERS_PART;
-    return a->bytes + more <= s->most_bytes - s->bytes - more;
+    size_t free_bytes = s->most_bytes - s->bytes;
+
+    return more <= free_bytes && a->bytes + more <= free_bytes - more;
 }
 
 bool pboost_share_bytes(request *r, size_t bytes)

@@ -1,31 +1,26 @@
 /* A few threads that may wait for the ledger, so that those which serve connections never do.
  *
- * A token may have as many of them as are free, alone half of them, and so may the strangers; among
- * those who may, whoever has the fewest goes first. */
+ * A token may have as many of them as are free, alone half of them, and so may the strangers. */
 #include "service.h"
 
-/* The next request of one who may have another thread, taken off the queue; NULL: none. */
+/* The first request whose owner may have another thread, taken off the queue; NULL: none. */
 static request *take_next(workers *w)
 {
-    request *best = NULL, *before_best = NULL, *before = NULL;
+    request *before = NULL, *r = w->first;
 
-    for (request *r = w->first; r != NULL; before = r, r = r->next) {
-        const account *owner = r->on->owner;
-        bool may = w->stop || owner->working + 1 <= N_WORKERS - w->busy;
-        if (may && (best == NULL || owner->working < best->on->owner->working)) {
-            best = r;
-            before_best = before;
-        }
+    while (r != NULL && !w->stop && r->on->owner->working + 1 > N_WORKERS - w->busy) {
+        before = r;
+        r = r->next;
     }
-    if (best == NULL)
+    if (r == NULL)
         return NULL;
-    if (before_best != NULL)
-        before_best->next = best->next;
+    if (before != NULL)
+        before->next = r->next;
     else
-        w->first = best->next;
-    if (w->last == best)
-        w->last = before_best;
-    return best;
+        w->first = r->next;
+    if (w->last == r)
+        w->last = before;
+    return r;
 }
 
 static void *run(void *self)

@@ -89,6 +89,7 @@ class Framing(Case):
                 self.check_refused(service, name, self.request(header, body))
             self.check_refused(service, "chunked in HTTP/1.0",
                                self.request(b"Transfer-Encoding: chunked\r\n", CHUNKED, version=b"HTTP/1.0"))
+            self.check_refused(service, "no body, and a control character", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX: \x01\r\n\r\n")
             self.check_refused(service, "no host", b"GET /healthz HTTP/1.1\r\n\r\n")
             self.assertEqual(service.get("/v1/status", token=self.token["operator"]).json()["ledger"]["spent"], 0)
 

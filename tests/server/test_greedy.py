@@ -126,7 +126,9 @@ class Greedy(Case):
             statuses = []
             for _ in range(30):
                 connection = self.connect(service, self.header("GET", "/v1/config", "greedy"))
-                statuses.append(int(connection.recv(4096).split()[1]))
+                reply = connection.recv(4096)
+                statuses.append(int(reply.split()[1]))
+                self.assertEqual(statuses[-1] == 503, b"\r\nConnection: close\r\n" in reply)
             self.assertEqual(set(statuses), {200, 503})
             self.assertLessEqual(statuses.count(200), 16)
             self.assertEqual(service.ask(self.token["learner"], "a", [["1", "2"]]).status, 200)

@@ -114,16 +114,23 @@ class OpenApi(Case):
                 check("get", path, token=learner)
                 check("get", path, token=operator)
                 check("get", path, status=401)
-            for path in ("/v1/openapi.json", "/healthz", "/readyz", "/metrics", "/", "/page.css", "/page.js", "/icon.svg"):
+            for path in ("/v1/openapi.json", "/healthz", "/readyz", "/", "/page.css", "/page.js", "/icon.svg"):
                 check("get", path)
+            check("get", "/metrics", token=operator)
+            check("get", "/metrics", status=401)
+            check("get", "/metrics", status=403, token=learner)
+            for path, methods in self.document["paths"].items():
+                if "get" in methods:
+                    check("get", path.replace("{request_id}", "q"), path, 413, headers={"Content-Length": "1"})
+                    check("get", path.replace("{request_id}", "q"), path, 400, headers={"Transfer-Encoding": "identity"})
             self.check_complete()
             self.check_methods(service)
 
     def check_complete(self):
-        """All that is described was seen, but for what only a failing machine shows."""
+        """All that is described was seen, but for what only a failing or busy machine shows."""
         described = {(method, path, status) for path, methods in self.document["paths"].items()
                      for method, operation in methods.items() for status in operation["responses"]}
-        rare = {(m, p, s) for m, p, s in described if s == "503" or (s == "403" and p in ("/v1/config", "/v1/status"))}
+        rare = {(m, p, s) for m, p, s in described if s in ("429", "503") or (s == "403" and p in ("/v1/config", "/v1/status"))}
         self.assertEqual(described - rare, self.seen)
 
     def check_methods(self, service):
