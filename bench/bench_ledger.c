@@ -163,11 +163,12 @@ int main(int argc, char **argv)
     rules.rules.bounded = true;
     rules.rules.upper = 1;
     rules.rules.epsilon = (pboost_rational){1, 1};
-    require(pboost_ledger_create(store, &rules, &err), &err);
+    require(pboost_ledger_create(store, &rules, NULL, &err), &err);
     require(pboost_ledger_open(&ledger, store, NULL, &err), &err);
     options.name = "bench";
     require(pboost_token_create(secret, ledger, &options, &err), &err);
-    require(pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_LEARNER, &err),
+    require(pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_MAY(PBOOST_LEARNER),
+                                      &err),
             &err);
     double import_seconds = import(ledger, labels);
     pboost_ledger_close(ledger);

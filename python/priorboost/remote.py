@@ -116,6 +116,13 @@ class RemoteOracle:
                     left.update(reply["available"])
         return np.array([text in left for text in texts])
 
+    def sheet(self) -> dict[str, str | None]:
+        """Tell what the label holder says about the labels: label, owner, purpose, contact."""
+        with _Session(self) as session:
+            config = session.send("/v1/config")
+        with _as_agreed():
+            return dict(config.get("sheet") or {})
+
     def rows_left(self) -> int | None:
         """Tell how many rows the token may still have answered; None: there is no limit."""
         with _Session(self) as session:
@@ -142,7 +149,7 @@ class RemoteOracle:
             raise ValueError("a RemoteOracle knows rows by their ids; pass ids to fit")
         mode = os.stat(self.token_file).st_mode
         if stat.S_ISREG(mode) and mode & 0o077:
-            _warn(f"others can read {self.token_file}; chmod 600 would keep the token to you")
+            _warn(f"other users can read {self.token_file}; chmod 600 protects the token")
         with _Session(self) as session:
             asker = _Asker(self, session.send("/v1/config"), ids)
             asker.check_quota(session)
@@ -150,8 +157,8 @@ class RemoteOracle:
             asker.checkpoint.begin(ids, {**run, "rules of the oracle": asker.rules()})
         if asker.units and not by_unit:
             _warn(
-                "the oracle's rows belong to units, of which a bag may hold one row each; say with "
-                "unit=... whom each row is about"
+                "the oracle's rows belong to units, and a bag may hold one row of a unit only; "
+                "pass the unit of each row with unit=..."
             )
         return asker._connect(n_rows, ids, relay, run)
 
@@ -407,9 +414,9 @@ def _read_reply(status: int, reply: bytes) -> dict[str, Any]:
     try:
         document = json.loads(reply)
     except ValueError as error:
-        raise OracleError(f"the oracle's reply (status {status}) is no JSON") from error
+        raise OracleError(f"the oracle's reply (status {status}) is not JSON") from error
     if not isinstance(document, dict):
-        raise OracleError(f"the oracle's reply (status {status}) is no JSON object")
+        raise OracleError(f"the oracle's reply (status {status}) is not a JSON object")
     if status == 200:
         return document
     problem = document.get("problem", "unknown")

@@ -303,6 +303,12 @@ def test_a_quota_is_looked_at_before_anything_is_asked(table, service, keeping):
     without = dataclasses.replace(keeping, checkpoint=None)
     pb.PriorBoostRegressor(rounds=4).fit(X, oracle=without, ids=ids)
     assert keeping.rows_left() == 0
+    assert keeping.sheet() == {}  # a service that knows of none
+    service.config = {"sheet": {"label": "visits", "owner": None}}
+    assert keeping.sheet() == {"label": "visits", "owner": None}
+    service.config = {"sheet": "visits"}
+    with pytest.raises(pb.OracleError):
+        keeping.sheet()
 
 
 def test_the_quota_of_the_real_service(serve, table):
@@ -516,7 +522,7 @@ def test_what_is_no_oracle_is_refused(table):
 def test_a_token_that_others_can_read(table, oracle):
     X, _, ids = table
     oracle.token_file.chmod(0o640)
-    with pytest.warns(UserWarning, match="others can read") as caught:
+    with pytest.warns(UserWarning, match="other users can read") as caught:
         pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
     assert caught[0].filename == __file__
 

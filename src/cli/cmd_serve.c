@@ -6,7 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "oracle.h"
 #include "server.h"
 
 static const cli_usage USAGE = {
@@ -17,7 +17,7 @@ static const cli_usage USAGE = {
             "SIGHUP reads the certificates again; requests that run are not disturbed.\n"
             "GET /v1/openapi.json describes the interface; / is a page for the operator."};
 
-/* Tells systemd, where it waits for that. */
+/* Notifies systemd, if it waits for that. */
 static void notify_manager(void)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -53,11 +53,11 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     pboost_status st = PBOOST_OK;
     pboost_server_options o = PBOOST_SERVER_OPTIONS_INIT;
     pboost_ledger *ledger = NULL;
-    const char *store = NULL;
+    oracle_place place = {0};
     size_t header_seconds = o.header_seconds, body_seconds = o.body_seconds,
            drain_seconds = o.drain_seconds;
     const cli_option options[] = {
-        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."},
+        ORACLE_PLACE(place),
         {"--listen", "ADDRESS", cli_read_text, &o.listen, NULL,
          "HOST:PORT, [ADDRESS]:PORT or unix:PATH; port 0 is any free"},
         {"--tls-cert", "FILE", cli_read_text, &o.tls_cert, NULL, "certificate chain, PEM"},
@@ -88,19 +88,29 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    if (store == NULL || o.listen == NULL)
+    if (place.store == NULL || o.listen == NULL)
         FAIL(err, PBOOST_INVALID, "%s is required; see 'priorboost serve --help'",
-             store == NULL ? "--store" : "--listen");
-    if (header_seconds > 86400 || body_seconds > 86400 || drain_seconds > 86400 ||
-        o.max_connections > 1000000 || o.max_body < 1024)
-        FAIL(err, PBOOST_INVALID,
-             "times may be up to 86400 s, connections up to 1000000, bodies from 1024 bytes");
+             place.store == NULL ? "--store" : "--listen");
+    const struct {
+        const char *name;
+        size_t value, least, most;
+    } limits[] = {{"--header-seconds", header_seconds, 1, 86400},
+                  {"--body-seconds", body_seconds, 1, 86400},
+                  {"--drain-seconds", drain_seconds, 1, 86400},
+                  {"--max-connections", o.max_connections, 1, 1000000},
+                  {"--max-body", o.max_body, 1024, SIZE_MAX}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i].value < limits[i].least || limits[i].value > limits[i].most) {
+            bool low = limits[i].value < limits[i].least;
+            FAIL(err, PBOOST_INVALID, "%s is %zu; it must be at %s %zu", limits[i].name,
+                 limits[i].value, low ? "least" : "most", low ? limits[i].least : limits[i].most);
+        }
     o.header_seconds = (unsigned)header_seconds;
     o.body_seconds = (unsigned)body_seconds;
     o.drain_seconds = (unsigned)drain_seconds;
     o.ready = on_ready;
     o.user = cli;
-    TRY(pboost_ledger_open(&ledger, store, NULL, err));
+    TRY(oracle_open(&ledger, cli, &place, true, err));
     TRY(pboost_server_run(ledger, &o, err));
 done:
     pboost_ledger_close(ledger);

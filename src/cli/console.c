@@ -1,10 +1,11 @@
-/* What the commands say: notes and a progress bar on stderr, JSON on stdout. */
+/* Messages of the commands: notes and a progress bar on stderr, JSON on stdout. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,9 +30,33 @@ double cli_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, const char *option,
+                              const char *path, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    struct stat info;
+    FILE *file = fopen(path, "re");
+
+    out[0] = '\0';
+    if (file == NULL)
+        FAIL(err, PBOOST_BAD_DATA, "cannot open %s %s: %s", option, path, strerror(errno));
+    if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 077) != 0)
+        cli_note(cli, "warning: other users can read %s; chmod 600 protects the token", path);
+    if (fgets(out, CLI_SECRET, file) == NULL)
+        out[0] = '\0';
+    out[strcspn(out, " \t\r\n")] = '\0';
+    if (out[0] == '\0')
+        FAIL(err, PBOOST_BAD_DATA, "%s holds no token on its first line", path);
+done:
+    if (file != NULL)
+        fclose(file);
+    return st;
+}
+
 enum { BAR_WIDTH = 32 };
 
-/* Starts a line of progress, or does nothing: not on a terminal, or shown just now. */
+/* Starts a line of progress; does nothing if stderr is not a terminal or the last line is recent.
+ */
 static bool begin_progress(const cli_context *cli, bool finished)
 {
     static double last_shown;
@@ -77,7 +102,7 @@ void cli_progress_left(const cli_context *cli, const char *what, double done, do
         fprintf(stderr, ", %ld min %02ld s left", left / 60, left % 60);
 }
 
-/* Atomic, for the handler runs in whichever thread takes the signal. */
+/* Atomic, because the handler runs in the thread that receives the signal, which may be any. */
 static atomic_bool interrupted;
 _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a handler may not wait for a lock");
 

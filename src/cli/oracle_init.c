@@ -1,14 +1,18 @@
-/* priorboost oracle init: a store and its rules. */
+/* priorboost oracle init and upgrade: a store and its rules. */
 #include <stdio.h>
+#include <string.h>
 
 #include "oracle.h"
 
-static const cli_usage USAGE = {
+/* ---- init ------------------------------------------------------------------------------------ */
+
+static const cli_usage INIT = {
     .synopsis = "--store S --min-bag K (--epsilon E | --no-noise) --bounds LO,HI [OPTION...]",
     .text =
-        "Makes an empty store and fixes its rules.  They cannot be changed afterwards.  An answer\n"
-        "is the mean of a bag of at least K rows; with --epsilon it has noise that makes it\n"
-        "E-label differentially private for each row, in any number of questions.",
+        "Makes an empty store and its key file, and fixes the rules.  They cannot be changed\n"
+        "afterwards.  An answer is the mean of a bag of at least K rows; with --epsilon it has\n"
+        "noise that makes it E-label differentially private for each row, in any number of\n"
+        "questions.  Learners see the rules and the data sheet before they ask.",
     .operand = NULL};
 
 static pboost_status print_rules(cli_context *cli, const char *store,
@@ -21,31 +25,33 @@ static pboost_status print_rules(cli_context *cli, const char *store,
                                  : "noise for label differential privacy");
         return PBOOST_OK;
     }
-    return cli_print_json(json_pack("{s:s, s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I}", "store",
-                                    store, "min_bag", (json_int_t)rules->rules.min_bag, "epsilon",
-                                    report_json_epsilon(rules->rules.epsilon), "dp",
-                                    !rules->no_noise, "bounds", rules->rules.lower,
-                                    rules->rules.upper, "step", rules->rules.step, "unit",
-                                    rules->units, "unit_rows", (json_int_t)rules->unit_rows,
-                                    "claim_seconds", (json_int_t)rules->claim_seconds),
-                          err);
+    json_t *report = json_pack("{s:s}", "store", store);
+    if (json_object_update_new(report, oracle_rules_json(rules)) != 0) {
+        json_decref(report);
+        report = NULL;
+    }
+    return cli_print_json(report, err);
 }
 
 pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
-    const char *store = NULL;
+    oracle_place place = {0};
+    pboost_ledger_options made;
+    const char *weak = NULL, *sheet[PBOOST_SHEET_FIELDS] = {NULL};
     cli_bounds bounds = {0, 0};
     size_t seconds = rules.claim_seconds;
     bool bounded = false;
     pboost_ledger *ledger = NULL;
     const cli_option options[] = {
-        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."},
+        ORACLE_PLACE(place),
         {"--min-bag", "K", cli_read_count, &rules.rules.min_bag, NULL,
          "least rows in a bag, at least 2"},
         {"--epsilon", "E", cli_read_epsilon, &rules.rules.epsilon, NULL,
          "of label differential privacy, for each row"},
+        {"--weak-privacy", "WORDS", cli_read_text, &weak, NULL,
+         "confirms an epsilon above 10 for a row or unit;\nWORDS: '" PBOOST_WEAK_WORDS "'"},
         {"--no-noise", NULL, NULL, &rules.no_noise, NULL,
          "answer with exact means; no differential privacy"},
         {"--bounds", "LO,HI", cli_read_bounds, &bounds, &bounded,
@@ -58,23 +64,75 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "answered bags that one unit may be in; default 1"},
         {"--claim-seconds", "N", cli_read_count, &seconds, NULL,
          "longest wait for other users of the store; default 30"},
+        {"--require-approval", NULL, NULL, &rules.require_approval, NULL,
+         "learners' tokens are pending until an approver approves"},
+        {"--label-name", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_LABEL], NULL,
+         "data sheet: what the label is; learners see it"},
+        {"--owner", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_OWNER], NULL,
+         "data sheet: who owns the labels"},
+        {"--purpose", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_PURPOSE], NULL,
+         "data sheet: what they may be used for"},
+        {"--contact", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_CONTACT], NULL,
+         "data sheet: whom to ask"},
     };
 
     rules.rules.min_bag = 0;
-    TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
+    TRY(cli_parse(cli, NULL, argc, argv, &INIT, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    if (store == NULL || rules.rules.min_bag == 0 || !bounded)
+    if (place.store == NULL || rules.rules.min_bag == 0 || !bounded)
         FAIL(err, PBOOST_INVALID,
              "--store, --min-bag and --bounds are required; see 'priorboost oracle init --help'");
+    if (weak != NULL && strcmp(weak, PBOOST_WEAK_WORDS) != 0)
+        FAIL(err, PBOOST_INVALID, "--weak-privacy is '%.60s'; it must be '%s'", weak,
+             PBOOST_WEAK_WORDS);
+    rules.weak_privacy = weak != NULL;
     rules.rules.bounded = true;
     rules.rules.lower = bounds.lower;
     rules.rules.upper = bounds.upper;
     rules.claim_seconds = seconds < 3601 ? (unsigned)seconds : 3601;
-    TRY(pboost_ledger_create(store, &rules, err));
-    TRY(oracle_open(&ledger, cli, store, false, err));
-    TRY(print_rules(cli, store, pboost_ledger_get_rules(ledger), err));
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        if (sheet[i] != NULL)
+            TRY(pboost_sheet_set(&rules.sheet, i, sheet[i], err));
+    TRY(oracle_options(&made, cli, &place, err));
+    TRY(pboost_ledger_create(place.store, &rules, &made, err));
+    TRY(oracle_open(&ledger, cli, &place, false, err));
+    TRY(print_rules(cli, place.store, pboost_ledger_get_rules(ledger), err));
 done:
     pboost_ledger_close(ledger);
+    return st;
+}
+
+/* ---- upgrade --------------------------------------------------------------------------------- */
+
+static const cli_usage UPGRADE = {
+    .synopsis = "--store S",
+    .text =
+        "Brings a store that an older priorboost made to the form that this one uses, in one\n"
+        "transaction, and makes its key file.  First make a backup: older programs cannot open\n"
+        "the store afterwards.  A store that is not sound is left as it is.",
+    .operand = NULL};
+
+pboost_status oracle_upgrade(cli_context *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    oracle_place place = {0};
+    pboost_ledger_options how;
+    int from = 0;
+    const cli_option options[] = {ORACLE_PLACE(place)};
+
+    TRY(cli_parse(cli, NULL, argc, argv, &UPGRADE, options, sizeof options / sizeof *options, err));
+    if (cli->help)
+        return PBOOST_OK;
+    TRY(oracle_options(&how, cli, &place, err));
+    TRY(pboost_ledger_upgrade(&from, place.store, &how, err));
+    if (cli->json)
+        TRY(cli_print_json(json_pack("{s:i, s:i}", "from", from, "to", PBOOST_STORE_VERSION), err));
+    else if (from == PBOOST_STORE_VERSION)
+        cli_note(cli, "the store has version %d already", from);
+    else
+        cli_note(cli, "the store was of version %d and is now of version %d", from,
+                 PBOOST_STORE_VERSION);
+done:
     return st;
 }

@@ -1,11 +1,9 @@
 /* priorboost train --oracle: the labels stay with another party. */
 #include "train_remote.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "checkpoint.h"
 #include "remote.h"
@@ -17,37 +15,12 @@ struct train_remote {
     const train_arguments *arguments;
     pboost_remote *remote;
     train_checkpoint checkpoint;
-    bool ready; /* to ask, the checkpoint is of this run */
+    bool ready; /* to ask; the checkpoint belongs to this run */
     bool first; /* start of the run */
-    char token[512];
+    char token[CLI_SECRET];
 };
 
-/* ---- The token ------------------------------------------------------------------------------- */
-
-/* The first line of the file. */
-static pboost_status read_token(train_remote *r, const char *path, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    struct stat info;
-    FILE *file = fopen(path, "re");
-
-    if (file == NULL)
-        FAIL(err, PBOOST_BAD_DATA, "%s: %s", path, strerror(errno));
-    if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 077) != 0)
-        cli_note(r->cli, "warning: others can read %s; chmod 600 would keep the token to you",
-                 path);
-    if (fgets(r->token, sizeof r->token, file) == NULL)
-        r->token[0] = '\0';
-    r->token[strcspn(r->token, " \t\r\n")] = '\0';
-    if (r->token[0] == '\0')
-        FAIL(err, PBOOST_BAD_DATA, "%s holds no token on its first line", path);
-done:
-    if (file != NULL)
-        fclose(file);
-    return st;
-}
-
-/* ---- The way to the oracle ------------------------------------------------------------------- */
+/* ---- Connecting ------------------------------------------------------------------------------ */
 
 static bool should_stop(void *user)
 {
@@ -60,6 +33,20 @@ static void note_retry(void *user, const char *message)
     cli_note(user, "%s; trying again", message);
 }
 
+/* The data sheet in one line, as far as the label holder tells it. */
+static void note_sheet(const cli_context *cli, const pboost_sheet *sheet)
+{
+    static const char *const NAMES[] = PBOOST_SHEET_NAMES;
+    char line[PBOOST_SHEET_FIELDS * (PBOOST_SHEET_TEXT + 12)] = "";
+
+    for (size_t i = 0, used = 0; i < PBOOST_SHEET_FIELDS; i++)
+        if (sheet->text[i][0] != '\0')
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s: %s",
+                                     used > 0 ? "; " : "", NAMES[i], sheet->text[i]);
+    if (line[0] != '\0')
+        cli_note(cli, "%s", line);
+}
+
 pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_context *cli,
                                 const train_arguments *a, pboost_error *err)
 {
@@ -70,7 +57,7 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     NEED(r = calloc(1, sizeof *r), err);
     r->cli = cli;
     r->arguments = a;
-    TRY(read_token(r, a->token_file, err));
+    TRY(cli_read_secret(r->token, cli, "--token-file", a->token_file, err));
     TRY(train_checkpoint_find(&r->checkpoint, a, err));
     cli_interrupted(); /* from here on a signal stops between tries */
     pboost_remote_options options = {
@@ -86,6 +73,7 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     TRY(pboost_remote_open(&r->remote, a->oracle, &options, err));
     const wire_config *config = pboost_remote_config(r->remote);
     *rules = r->checkpoint.rules = config->rules;
+    note_sheet(cli, &config->sheet);
     if (a->min_bag > 0 && a->min_bag < rules->min_bag)
         FAIL(err, PBOOST_REFUSED,
              "--min-bag is %zu, but the oracle answers no bag of fewer than %zu rows", a->min_bag,
@@ -93,8 +81,8 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     if (a->min_bag > 0) /* the learner may be stricter */
         rules->min_bag = a->min_bag;
     if (config->units && a->unit == NULL)
-        cli_note(cli, "warning: the oracle's rows belong to units, of which a bag may hold one row "
-                      "each; say with --unit which column tells them");
+        cli_note(cli, "warning: the oracle's rows belong to units, and a bag may hold one row of a "
+                      "unit only; name the column of units with --unit");
     *out = r;
     r = NULL;
 done:
@@ -128,7 +116,7 @@ static pboost_status find_available(bool *keep, train_remote *r, const train_dat
         result->unavailable += !keep[i];
     if (result->unavailable > 0 && !r->arguments->skip_unavailable)
         FAIL(err, PBOOST_REFUSED,
-             "%zu of %zu rows are spent, unknown to the oracle or not for this token; "
+             "%zu of %zu rows are spent, unknown to the oracle or outside the token's scope; "
              "--skip-unavailable leaves them out",
              result->unavailable, data->rows);
     TRY(train_rows_one_by_unit(keep, &result->same_unit, data, err));
@@ -146,7 +134,7 @@ pboost_status train_remote_choose_rows(train_remote *r, train_data *data, train_
     if (r->checkpoint.begun) {
         TRY(train_checkpoint_recall(&r->checkpoint, r->arguments, data, err));
         result->unavailable = all - data->rows;
-        cli_note(r->cli, "going on with the %zu rows of checkpoint %s", data->rows,
+        cli_note(r->cli, "continuing with the %zu rows of checkpoint %s", data->rows,
                  r->checkpoint.folder);
     } else {
         NEED(keep = pboost_alloc(data->rows, sizeof *keep), err);
@@ -154,8 +142,8 @@ pboost_status train_remote_choose_rows(train_remote *r, train_data *data, train_
         TRY(train_rows_select(data, keep, err));
         if (result->unavailable + result->same_unit > 0)
             cli_note(r->cli,
-                     "%zu of %zu rows are left out: %zu are not available, %zu are of a unit that "
-                     "is there already",
+                     "%zu of %zu rows are left out: %zu are not available, for %zu another row of "
+                     "their unit is used",
                      all - data->rows, all, result->unavailable, result->same_unit);
     }
     pboost_remote_set_rows(r->remote, data->id, data->rows);
@@ -164,7 +152,7 @@ done:
     return st;
 }
 
-/* ---- What is paid for is kept ---------------------------------------------------------------- */
+/* ---- The checkpoint -------------------------------------------------------------------------- */
 
 /* A training asks about every row of the data once.  Rows that an earlier start spent are not
  * available, and their questions are sent again as they were: the oracle counts them once. */
@@ -217,7 +205,7 @@ pboost_status train_remote_recall(train_remote *r, pboost_trainer *trainer, pboo
         goto done;
     st = pboost_trainer_recall(trainer, &bags, &why);
     if (st != PBOOST_OK)
-        FAIL(err, st, "checkpoint %.200s is of another run: %.250s", r->checkpoint.folder,
+        FAIL(err, st, "checkpoint %.200s belongs to another run: %.250s", r->checkpoint.folder,
              why.message);
 done:
     pboost_bags_free(&bags);
@@ -258,7 +246,8 @@ void train_remote_end(train_remote *r, pboost_status status)
                  "the answers are in %s; --resume --checkpoint %s --out FILE writes a model",
                  folder, folder);
     } else if (status != PBOOST_OK && status != PBOOST_UNUSABLE) {
-        cli_note(r->cli, "what was asked and answered is in %s; --resume goes on from there",
+        cli_note(r->cli,
+                 "the questions and answers so far are in %s; --resume continues from there",
                  folder);
     }
 }

@@ -1,12 +1,12 @@
 /* A question, answered in one transaction.
  *
  * Claim the rows, sum, draw noise, store the reply's bytes, append to the chain, commit; only then
- * is anything told.  Whatever fails before the commit undoes all of it, and noise that was drawn is
- * forgotten with the claim it was for, so no two draws for one question are ever seen.
+ * is the reply sent.  A failure before the commit undoes all of it.  The noise that was drawn is
+ * then lost together with its claim, so a client never sees two draws for one question.
  *
  * Rows are checked twice.  The copy in memory, brought up to date under the store's write lock,
- * says which rows are at fault; the store's constraints forbid a second claim whatever the copy
- * says. */
+ * says which rows are at fault; the store's constraints forbid a second claim even if the copy is
+ * wrong. */
 #include <string.h>
 
 #include "state.h"
@@ -39,6 +39,8 @@ typedef struct {
     size_t *size;
     double *mean;
     unsigned char *released; /* by bag: S + Z and the size, 64 bits each */
+    unsigned char nonce[NONCE_BYTES];
+    int64_t now; /* when the token was found to be valid, and of the entry */
 } asking;
 
 static void free_asking(asking *a)
@@ -66,8 +68,8 @@ static bool well_formed(const pboost_question *q)
     return true;
 }
 
-/* What makes two questions the same: format, bags and ids in order; not the head, which moves on.
- */
+/* Two questions are the same if they have the same format, bags and ids in order.  The head does
+ * not count: it changes with every answer. */
 static digest hash_question(const pboost_question *q)
 {
     unsigned char canonical[ID_CANONICAL_MAX];
@@ -122,7 +124,7 @@ static pboost_status take_answer(void *user, const store_value *value, size_t n,
     (void)n;
 
     if (value[0].length != sizeof answer->hash.byte)
-        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: an answer makes no sense");
+        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: an answer is not valid");
     memcpy(answer->hash.byte, value[0].data, sizeof answer->hash.byte);
     NEED(answer->reply->body = pboost_alloc(value[2].length, 1), err);
     if (value[2].length > 0)
@@ -154,7 +156,9 @@ static pboost_status recall(bool *answered, pboost_reply *out, asking *a, pboost
     bool known = false;
 
     TRY(pboost_token_by_id(&a->token, s, a->q->token->id, err));
-    TRY(pboost_token_check(&out->problem, &a->token, PBOOST_LEARNER, pboost_ledger_now(l), err));
+    a->now = pboost_ledger_now(l);
+    TRY(pboost_token_check(&out->problem, l, s, &a->token, PBOOST_MAY(PBOOST_LEARNER), a->now,
+                           err));
     if (a->q->head != NULL && *a->q->head != '\0') {
         if (pboost_digest_read(&head, a->q->head))
             TRY(pboost_chain_knows(&known, s, &head, err));
@@ -173,7 +177,7 @@ done:
 
 /* ---- Claiming -------------------------------------------------------------------------------- */
 
-/* The slots of ids that this token may know of; NO_NUMBER for all others. */
+/* The slots of the ids in this token's scope; NO_NUMBER for all others. */
 static void find_slots(uint32_t *slot, const pboost_ledger *ledger, const pboost_token *token,
                        const pboost_id *id, size_t n)
 {
@@ -206,16 +210,17 @@ static pboost_status claim_row(void *user, store_value *value, size_t i, pboost_
     return PBOOST_OK;
 }
 
-/* Uses of a unit are numbered on from those it has; new_uses counts them and is zeroed by whoever
- * began. */
+/* New uses of a unit are numbered after those it has; new_uses counts them, and the caller sets it
+ * to zero afterwards. */
 static pboost_status use_row(void *user, store_value *value, size_t i, pboost_error *err)
 {
     const claiming *c = user;
     uint32_t unit = c->labels->unit[c->a->sorted[i]];
     (void)err;
     value[0] = value_number(unit);
-    value[1] = value_number((int64_t)c->labels->uses[unit] + c->labels->new_uses[unit]++);
-    value[2] = value_number(c->entry);
+    value[1] = value_number(0);
+    value[2] = value_number((int64_t)c->labels->uses[unit] + c->labels->new_uses[unit]++);
+    value[3] = value_number(c->entry);
     return PBOOST_OK;
 }
 
@@ -226,7 +231,7 @@ static pboost_status claim_rows(asking *a, pboost_ledger *l, int64_t entry, pboo
     label_table *t = &l->labels;
     claiming c = {a, t, entry};
     store_bulk claims = {"ledger_claim", "ii", a->n, claim_row, &c};
-    store_bulk uses = {"ledger_unit_use", "iii", a->n, use_row, &c};
+    store_bulk uses = {"ledger_unit_use", "iiii", a->n, use_row, &c};
 
     memcpy(a->sorted, a->slot, a->n * sizeof *a->slot);
     pboost_slots_sort(a->sorted, a->n);
@@ -290,7 +295,7 @@ static pboost_status render_plain(void *user, unsigned char **body, size_t *leng
         put_number(*body + 8 * b, bits, 8);
     }
     if (!pboost_digest_read(&head, answer->head))
-        FAIL(err, PBOOST_INTERNAL, "the head of the chain is no hash");
+        FAIL(err, PBOOST_INTERNAL, "the head of the chain is not a hash");
     memcpy(*body + 8 * answer->n_bags, head.byte, sizeof head.byte);
 done:
     return st;
@@ -320,7 +325,8 @@ static digest hash_of(const char *what, const void *data, size_t length)
 static void describe_answer(record *data, const asking *a)
 {
     digest slots = hash_of("priorboost slots 1", a->slot_bytes, 4 * a->n);
-    digest released = hash_of("priorboost released 1", a->released, RELEASED_BYTES * a->q->n_bags);
+    digest released =
+        pboost_hash_released(CHAIN_VERSION, a->nonce, a->released, RELEASED_BYTES * a->q->n_bags);
 
     data->used = 0;
     pboost_record_number(data, (uint64_t)a->token.id);
@@ -338,13 +344,14 @@ static pboost_status store_answer(const pboost_reply *out, const asking *a, stor
     pboost_status st = PBOOST_OK;
 
     TRY(pboost_chain_append(s, link, entry, a->slot_bytes, 4 * a->n, err));
-    TRY(RUN(s, "INSERT INTO ledger_answer VALUES ($1, $2, $3, $4, $5, $6, $7)", NULL, NULL, err,
+    TRY(RUN(s, "INSERT INTO ledger_answer VALUES ($1, $2, $3, $4, $5, $6, $7, $8)", NULL, NULL, err,
             value_number(link->number), value_number(a->token.id), value_text(a->q->request_id),
             value_bytes(a->hash.byte, sizeof a->hash.byte),
             value_bytes(a->released, RELEASED_BYTES * a->q->n_bags), value_number(a->q->format),
-            value_bytes(out->body, out->length)));
-    TRY(RUN(s, "UPDATE ledger_token SET rows_used = rows_used + $1 WHERE token = $2", NULL, NULL,
-            err, value_number((int64_t)a->n), value_number(a->token.id)));
+            value_bytes(out->body, out->length), value_bytes(a->nonce, NONCE_BYTES)));
+    pboost_token token = a->token;
+    token.rows_used += a->n;
+    TRY(pboost_token_put(s, &token, false, err));
 done:
     return st;
 }
@@ -374,13 +381,14 @@ static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger
     TRY(judge_claim(out, a, l, err));
     TRY(claim_rows(a, l, l->labels.link.number + 1, err));
     TRY(answer_bags(a, l, err));
+    TRY(pboost_draw_bytes(a->nonce, NONCE_BYTES, err));
     for (size_t i = 0; i < a->n; i++)
         put_number(a->slot_bytes + 4 * i, a->slot[i], 4);
     describe_answer(&data, a);
-    chain_entry entry = {"answer", pboost_ledger_now(l), a->n, a->q->n_bags, data.byte, data.used};
+    chain_entry entry = {"answer", a->now, a->n, a->q->n_bags, data.byte, data.used};
     chain_link link = pboost_chain_next(&l->labels.link, &entry);
     TRY(render(out, a, l, &link.hash, err));
-    pboost_chain_seal(&link, out->body, out->length);
+    pboost_chain_seal(&link, a->nonce, out->body, out->length);
     TRY(store_answer(out, a, s, &link, &entry, err));
     TRY(pboost_store_commit(s, err));
     pboost_labels_spend(&l->labels, a->slot, a->n, true);

@@ -3,8 +3,8 @@
  * Writers take turns by a lock on the chain, so that what they read is still true when they commit;
  * the constraints hold even if that lock were missing.  When the connection is lost at commit, it
  * is not known whether the commit happened.  That does no harm: the caller fails, nothing in memory
- * was changed, the next transaction reads from the chain what came since, and a retry of the
- * question finds the answer or asks anew.  A server whose disk fails ends by itself. */
+ * was changed, the next transaction reads the new entries of the chain, and a retry of the question
+ * finds the answer or is answered for the first time.  A server whose disk fails ends by itself. */
 #include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,12 +16,12 @@ typedef struct {
     store base;
     PGconn *connection;
     bool creating; /* there are no tables yet */
-    bool lost;     /* the connection is not to be used again, whatever libpq says */
+    bool lost;     /* the connection must not be used again, even if libpq reports it as good */
     unsigned wait; /* seconds */
 } postgresql_store;
 
 enum { OID_BYTEA = 17, OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25 };
-enum { MAX_COLUMNS = 16 };
+enum { MAX_COLUMNS = 20 };
 
 static postgresql_store *of(store *s)
 {
@@ -190,6 +190,15 @@ static pboost_status run(store *s, const char *sql, const store_value *argument,
     return st == PBOOST_OK ? receive(s, row, user, err) : st;
 }
 
+static pboost_status has_table(bool *out, store *s, const char *name, pboost_error *err)
+{
+    int64_t count = 0;
+    pboost_status st = RUN(s, "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
+                           pboost_store_number, &count, err, value_text(name));
+    *out = count > 0;
+    return st;
+}
+
 /* ---- Bulk: binary COPY ----------------------------------------------------------------------- */
 
 typedef struct {
@@ -298,7 +307,7 @@ static pboost_status must_be(void *user, const store_value *value, size_t n, pbo
                        needed[0], (const char *)value[0].data, needed[1]);
 }
 
-/* What holds for the session; said anew after each connection. */
+/* Settings of the session; set again after each connection. */
 static pboost_status configure(store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -368,7 +377,7 @@ done:
     return st;
 }
 
-/* Erased labels stay in the table's pages until it is written anew. */
+/* Erased labels stay in the table's pages until the table is rewritten. */
 static pboost_status scrub(store *s, pboost_error *err)
 {
     return run(s, "VACUUM FULL ledger_row", NULL, 0, NULL, NULL, err);
@@ -392,6 +401,7 @@ static const store_class POSTGRESQL = {.name = "postgresql",
                                        .rollback = rollback,
                                        .run = run,
                                        .bulk = bulk,
+                                       .has_table = has_table,
                                        .scrub = scrub,
                                        .discard = close_store};
 
@@ -410,7 +420,7 @@ pboost_status pboost_postgresql_open(store **out, const char *url, bool create, 
     const char *const values[] = {url, "UTF8", "10", "priorboost", NULL};
     pboost_status st = PBOOST_OK;
     postgresql_store *s = NULL;
-    int64_t tables = 0;
+    bool found = false;
 
     *out = NULL;
     NEED(s = calloc(1, sizeof *s), err);
@@ -424,12 +434,11 @@ pboost_status pboost_postgresql_open(store **out, const char *url, bool create, 
     }
     PQsetNoticeProcessor(s->connection, say_nothing, NULL);
     TRY(configure(&s->base, err));
-    TRY(run(&s->base, "SELECT count(*) FROM pg_class WHERE oid = to_regclass('ledger_entry')", NULL,
-            0, pboost_store_number, &tables, err));
-    if (create && tables > 0)
+    TRY(has_table(&found, &s->base, "ledger_entry", err));
+    if (create && found)
         FAIL(err, PBOOST_REFUSED,
              "the database holds a ledger already; the rules of a store cannot be changed");
-    if (!create && tables == 0)
+    if (!create && !found)
         FAIL(err, PBOOST_BAD_DATA,
              "the database holds no ledger; 'priorboost oracle init' makes one");
     *out = &s->base;

@@ -5,7 +5,7 @@
  * fsync the kernel may report the next one as successful although pages are lost.  For the same
  * reason a failed write or sync breaks the store until the process ends, and opening begins with a
  * checkpoint: frames that recovery finds in the page cache may never have reached the disk, and the
- * checkpoint writes their pages anew and syncs them. */
+ * checkpoint writes their pages again and syncs them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -30,7 +30,7 @@ static sqlite_store *of(store *s)
     return (sqlite_store *)s;
 }
 
-/* After these the disk may hold something else than SQLite believes. */
+/* After these errors the content of the disk is not certain. */
 static bool is_breaking(int code)
 {
     int primary = code & 0xff;
@@ -99,7 +99,7 @@ static bool column(store_value *out, sqlite3_stmt *statement, int i)
     return out->data != NULL || (out->kind == VALUE_BYTES && out->length == 0);
 }
 
-enum { MAX_COLUMNS = 16 };
+enum { MAX_COLUMNS = 20 };
 
 static pboost_status run(store *s, const char *sql, const store_value *argument, size_t n,
                          store_row *row, void *user, pboost_error *err)
@@ -139,7 +139,7 @@ static pboost_status bulk(store *s, const store_bulk *b, pboost_error *err)
     char sql[200];
 
     snprintf(sql, sizeof sql, "INSERT INTO %s VALUES (?%.*s)", b->table, 2 * ((int)columns - 1),
-             ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?");
+             ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?");
     int code = sqlite3_prepare_v2(of(s)->db, sql, -1, &statement, NULL);
     for (size_t i = 0; code == SQLITE_OK && i < b->n; i++) {
         TRY(b->row(b->user, value, i, err));
@@ -154,6 +154,16 @@ static pboost_status bulk(store *s, const store_bulk *b, pboost_error *err)
         st = failed(s, code, err);
 done:
     sqlite3_finalize(statement);
+    return st;
+}
+
+static pboost_status has_table(bool *out, store *s, const char *name, pboost_error *err)
+{
+    int64_t count = 0;
+    pboost_status st =
+        RUN(s, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = $1",
+            pboost_store_number, &count, err, value_text(name));
+    *out = count > 0;
     return st;
 }
 
@@ -256,6 +266,7 @@ static const store_class SQLITE = {.name = "sqlite",
                                    .rollback = rollback,
                                    .run = run,
                                    .bulk = bulk,
+                                   .has_table = has_table,
                                    .scrub = scrub,
                                    .discard = discard};
 

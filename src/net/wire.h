@@ -24,7 +24,7 @@
  *          text: u8 by row: bytes of the id,            u32 by bag: size
  *                then the ids one after another
  *
- * Nothing may follow.  Readers take bytes from strangers: every length is checked before use, and
+ * Nothing may follow.  The sender is not trusted: every length is checked before use, and
  * what is allocated is bounded by the length of the input. */
 #ifndef PBOOST_NET_WIRE_H
 #define PBOOST_NET_WIRE_H
@@ -99,6 +99,7 @@ typedef struct wire_config {
     bool units;
     size_t unit_rows;
     size_t max_body; /* bytes of a question */
+    pboost_sheet sheet;
 } wire_config;
 
 pboost_status pboost_wire_write_config(unsigned char **body, size_t *length,

@@ -1,9 +1,9 @@
-/* Who is connected, and until when they must have done what they are at.
+/* The open connections, each with a deadline for what it is doing.
  *
- * libmicrohttpd ends connections that are silent; one that sends a byte now and then could stay for
- * ever.  And when as many are connected as may be, it lets nobody else in: so before that the
- * oldest stranger has to go.  A socket is shut down here, under the lock, only while it is listed,
- * and it is taken off the list before its number can be used again. */
+ * libmicrohttpd ends connections that are silent; one that sends a byte from time to time could
+ * stay open without end.  And when the limit of connections is reached, it accepts nobody: so the
+ * oldest stranger is ended before that.  A socket is shut down here, under the lock, only while it
+ * is listed, and it is taken off the list before its number can be used again. */
 #include <math.h>
 #include <sys/socket.h>
 

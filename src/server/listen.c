@@ -1,7 +1,7 @@
 /* Where the service listens.
  *
- * Without TLS it listens on a Unix socket that only its own user can open, or, if that was asked
- * for, on a loopback address. */
+ * Without TLS it listens on a Unix socket that only its own user can open, or, with
+ * --insecure-http and for --metrics-listen, on a loopback address. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ enum { BACKLOG = 1024, UNSENT = 128 << 10 };
 
 /* ---- unix:PATH ------------------------------------------------------------------------------- */
 
-/* Removes a socket that nobody listens on any more; whatever else is there stays. */
+/* Removes a socket on which no process listens any more; any other file stays. */
 static pboost_status clear_path(const struct sockaddr_un *address, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -32,7 +32,7 @@ static pboost_status clear_path(const struct sockaddr_un *address, pboost_error 
     if (lstat(address->sun_path, &info) != 0)
         return PBOOST_OK;
     if (!S_ISSOCK(info.st_mode))
-        FAIL(err, PBOOST_INVALID, "%s is there and is no socket", address->sun_path);
+        FAIL(err, PBOOST_INVALID, "%s exists and is not a socket", address->sun_path);
     probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (probe >= 0 && connect(probe, (const struct sockaddr *)address, sizeof *address) == 0)
         FAIL(err, PBOOST_INVALID, "another service listens on %s", address->sun_path);

@@ -1,14 +1,14 @@
 /* The life of a request.
  *
- * Threads of libmicrohttpd receive and send; whatever may wait for the ledger runs on a worker
- * while the connection is suspended, so a long question keeps nobody else from being served.  The
- * token is looked at before the body is taken in, and what a request holds (body, what reading it
- * takes, reply) counts in the token's share: a stranger cannot make the service hold bytes.
+ * Threads of libmicrohttpd receive and send; work that may wait for the ledger runs on a worker
+ * while the connection is suspended, so a long question does not delay other clients.  The token is
+ * checked before the body is read, and what a request holds (body, what reading it takes, reply)
+ * counts in the token's share: a client without a token cannot make the service hold bytes.
  *
  *     header -> AUTHENTICATING -> RECEIVING -> WORKING -> REPLYING
  *
- * Where the reply is known early (no such page, token refused), the body is let go by: a client
- * that is still sending would not see a reply before a closed connection. */
+ * If the reply is known early (no such page, token refused), the body is still read and dropped: a
+ * client that is still sending would see a closed connection instead of the reply. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -167,7 +167,7 @@ static void check_framing(request *r, const char *version)
     r->closes = true;
 }
 
-/* Replies at once to what the header shows to be wrong. */
+/* Replies at once if the header is wrong. */
 static void check_header(request *r, const char *method, const char *url)
 {
     const char *tail = NULL;
@@ -177,11 +177,11 @@ static void check_header(request *r, const char *method, const char *url)
         r->route = NULL;
     if (r->route == NULL && r->allow[0] == '\0') {
         pboost_problem_reply(r, 404, "not-found", "There is nothing at this address",
-                             "/v1/openapi.json describes what there is.");
+                             "/v1/openapi.json lists the addresses.");
         return;
     }
     if (r->route == NULL) {
-        pboost_problem_reply(r, 405, "method-not-allowed", "This address has another method",
+        pboost_problem_reply(r, 405, "method-not-allowed", "This address does not take this method",
                              r->allow);
         return;
     }
@@ -193,7 +193,7 @@ static void check_header(request *r, const char *method, const char *url)
         memcpy(r->tail, tail, strlen(tail) + 1);
     if (!read_type(r)) {
         pboost_problem_reply(r, 415, "unsupported-media-type",
-                             "The body has a type that is not read here", r->route->content_types);
+                             "The type of the body is not supported here", r->route->content_types);
         return;
     }
     if (announced_length(r) > r->service->options.max_body)
@@ -227,7 +227,7 @@ static void free_body(request *r)
     r->capacity = 0;
 }
 
-/* Takes in the next piece, or lets it go by, but not for ever. */
+/* Keeps the next piece of the body, or drops it, within a limit of bytes. */
 static enum MHD_Result receive(request *r, const char *data, size_t length)
 {
     r->too_large = r->too_large ||
@@ -270,14 +270,8 @@ static void authenticate(request *r)
         r->secret[0] == '\0' ? "Send a token as 'Authorization: Bearer TOKEN'." : NULL;
 
     if (r->secret[0] != '\0')
-        st = pboost_token_authenticate(
-            &r->token, &problem, ledger, r->secret,
-            r->route->access == OPERATOR ? PBOOST_OPERATOR : PBOOST_LEARNER, &err);
-    if (st == PBOOST_REFUSED && problem == PBOOST_PROBLEM_TOKEN_ROLE &&
-        r->route->access == ANY_TOKEN)
-        st = pboost_token_authenticate(&r->token, &problem, ledger, r->secret, PBOOST_OPERATOR,
+        st = pboost_token_authenticate(&r->token, &problem, ledger, r->secret, r->route->roles,
                                        &err);
-    explicit_bzero(r->secret, sizeof r->secret);
     r->has_token = st == PBOOST_OK;
     if (st == PBOOST_REFUSED)
         pboost_refusal_reply(r, problem, detail, NULL, NULL);
@@ -319,6 +313,7 @@ static void find_reply(request *r)
             pboost_failure_reply(r, st, &err);
     }
     free_body(r);
+    explicit_bzero(r->secret, sizeof r->secret); /* only an approval needs it */
 }
 
 static void report_broken(service *s)
@@ -376,7 +371,7 @@ static bool add_headers(struct MHD_Response *response, const request *r)
     return ok;
 }
 
-/* Counted and logged before it is sent: who has a reply finds it in the metrics. */
+/* Counted and logged before it is sent: a client that has the reply finds it in the metrics. */
 static void record(request *r, unsigned status)
 {
     double seconds = pboost_service_now() - r->began;
@@ -434,10 +429,10 @@ static enum MHD_Result begin(const listener *l, struct MHD_Connection *http, con
     check_framing(r, version);
     if (r->closes)
         return send_reply(r);
-    if (r->reply.status != 0 || r->route->access == ANYONE || r->monitoring) {
+    if (r->reply.status != 0 || r->route->roles == ANYONE || r->monitoring) {
         r->header_done = true;
         r->stage = r->reply.status != 0 ? REPLYING : RECEIVING;
-        /* Who announces that much is not waited for. */
+        /* The service does not wait for a body that is announced as too large. */
         return announced_length(r) > LET_BY ? send_reply(r) : MHD_YES;
     }
     return hand_over(r, AUTHENTICATING);

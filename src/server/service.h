@@ -20,16 +20,24 @@ typedef struct connection connection;
 
 /* ---- Routes ---------------------------------------------------------------------------------- */
 
-/* Whose token a route wants. */
-typedef enum access_rule { ANYONE, LEARNER, ANY_TOKEN, OPERATOR } access_rule;
+/* Whose token a route takes: a set of roles. */
+enum {
+    ANYONE = 0, /* also without a token */
+    LEARNER = PBOOST_MAY(PBOOST_LEARNER),
+    OPERATOR = PBOOST_MAY(PBOOST_OPERATOR),
+    AUDITOR = PBOOST_MAY(PBOOST_AUDITOR),
+    APPROVER = PBOOST_MAY(PBOOST_APPROVER),
+    AUDITORS = AUDITOR | OPERATOR,
+    ANY_TOKEN = LEARNER | OPERATOR | AUDITOR | APPROVER
+};
 
-/* Fills r->reply, or fails; then the reply tells the problem. */
+/* Fills r->reply, or fails; then the reply is a problem document. */
 typedef pboost_status handler(request *r, pboost_error *err);
 
 typedef struct route {
     const char *method, *path; /* a path that ends in '/' (but "/") takes one more segment */
     const char *name;          /* in logs and metrics */
-    access_rule access;
+    unsigned roles;            /* that it is for */
     bool waits; /* may wait for the ledger: not on a thread that serves connections */
     const char *content_types; /* of the body; NULL: there is none */
     bool for_monitoring;       /* also at --metrics-listen, for anyone there */
@@ -47,7 +55,7 @@ const route *pboost_route_find(const char **tail, char *allow, size_t size, cons
 handler pboost_handle_query, pboost_handle_find, pboost_handle_available, pboost_handle_config,
     pboost_handle_status, pboost_handle_healthy, pboost_handle_ready, pboost_handle_metrics,
     pboost_handle_openapi, pboost_handle_page, pboost_handle_page_css, pboost_handle_page_js,
-    pboost_handle_icon;
+    pboost_handle_icon, pboost_handle_audit, pboost_handle_approve;
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
@@ -104,13 +112,16 @@ void pboost_reply_lend(request *r, unsigned status, const char *type, const char
 pboost_status pboost_json_print(unsigned char **text, size_t *length, const json_t *document,
                                 size_t flags, pboost_error *err);
 
+/* A token without its secret.  NULL: out of memory. */
+json_t *pboost_describe_token(const pboost_token *token);
+
 /* Problem documents (RFC 9457). */
 void pboost_problem_reply(request *r, unsigned status, const char *name, const char *title,
                           const char *detail);
 /* A rule that was broken; q and offenders may be NULL. */
 void pboost_refusal_reply(request *r, pboost_problem problem, const char *detail,
                           const wire_question *q, const pboost_reply *offenders);
-/* A call that failed for no fault of the client's; the message goes to the log alone. */
+/* A call that failed through no fault of the client; the message goes to the log only. */
 void pboost_failure_reply(request *r, pboost_status status, const pboost_error *err);
 
 /* ---- Metrics --------------------------------------------------------------------------------- */
@@ -204,8 +215,8 @@ void pboost_address_refund(addresses *all, source *s);
 
 typedef struct tls_files tls_files;
 
-/* Each connection has a time by which it must have done what it is at, whoever dribbles; one thread
- * ends those that have not. */
+/* Each connection has a deadline for what it is doing, also if it sends single bytes; one thread
+ * ends connections after their deadline. */
 struct connection {
     connection *before, *after;
     int fd;
@@ -318,7 +329,7 @@ pboost_status pboost_listen(listener *l, const char *option, const char *address
 void pboost_listen_end(listener *l, const char *address);
 bool pboost_is_loopback(const struct sockaddr *address);
 
-/* ---- What is served as it is (made from the files of those names) ---------------------------- */
+/* ---- Constant files (made from the files of those names) ------------------------------------- */
 
 extern const char pboost_asset_page_html[], pboost_asset_page_css[], pboost_asset_page_js[],
     pboost_asset_icon_svg[], pboost_asset_openapi_json[];

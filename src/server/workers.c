@@ -1,4 +1,4 @@
-/* A few threads that may wait for the ledger, so that those which serve connections never do.
+/* A few threads that may wait for the ledger, so that the threads of connections never wait.
  *
  * A token may have as many of them as are free, alone half of them, and so may the strangers. */
 #include "service.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A label holder makes a store, fills it, hands out tokens, looks at it and erases a label.
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$tests/lib.sh"
 
 # ---- init: rules are said in full, and once ----
 expect 2 priorboost oracle
@@ -8,7 +9,7 @@ expect 0 priorboost oracle --help
 printed 'export-ledger'
 expect 2 priorboost oracle paint
 says 'paint'
-for command in init import token forget status audit export-ledger; do
+for command in init upgrade import token forget status audit export-ledger; do
     expect 0 priorboost oracle $command --help
     printed "Usage: priorboost oracle $command"
 done
@@ -23,12 +24,52 @@ expect 2 priorboost oracle init --store ftp://x --min-bag 4 --epsilon 1 --bounds
 expect 0 priorboost oracle init --store sqlite:s.db --min-bag 4 --epsilon 0.1 --bounds=-1,1 --json
 [ "$(field min_bag) $(field dp) $(field epsilon) $(field step)" = "4 true 0.1 1.9073486328125e-06" ] || fail "rules: $(cat stdout)"
 [ "$(stat -c %a s.db)" = 600 ] || fail "others may read the store"
-expect 5 priorboost oracle init --store s.db --min-bag 2 --epsilon 100 --bounds 0,1
+[ "$(stat -c %a s.db.key)" = 600 ] || fail "others may read the key file"
+expect 5 priorboost oracle init --store s.db --min-bag 2 --epsilon 10 --bounds 0,1
 says 'cannot be changed'
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 12 --bounds 0,1
+says "epsilon is 12 for each row; someone who knows the other labels of a bag can then be 99.99939 % sure"
+says "--weak-privacy 'labels can be guessed'"
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 12 --bounds 0,1 --weak-privacy yes
+says "--weak-privacy is 'yes'"
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 4 --bounds 0,1 --unit --unit-rows 3
+says 'epsilon is 12 for each unit'
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 1e19 --bounds 0,1
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 1 --bounds 0,1 --weak-privacy 'labels can be guessed'
+no_file w.db
+expect 0 priorboost oracle init --store w.db --min-bag 2 --epsilon 12 --bounds 0,1 --weak-privacy 'labels can be guessed'
+expect 2 priorboost oracle init --store d.db --min-bag 2 --epsilon 1 --bounds 0,1 --contact "$(printf 'a\tb')"
+says "the data sheet's contact must be one line"
+no_file d.db
+expect 0 priorboost oracle init --store d.db --min-bag 2 --epsilon 1 --bounds 0,1 --label-name 'visits to a doctor' \
+    --owner 'Insurer & Söhne' --contact privacy@example.org
+expect 0 priorboost oracle status --store d.db
+printed 'label     visits to a doctor'
+expect 0 priorboost oracle status --store d.db --json
+[ "$(field rules.sheet.owner) $(field rules.sheet.purpose)" = "Insurer & Söhne null" ] || fail "sheet: $(cat stdout)"
 expect 3 priorboost oracle status --store none.db
 no_file none.db
 echo "not a database, but long enough to look at" >text.db
 expect 4 priorboost oracle status --store text.db
+
+# ---- the key file: beside the store or where --key says; a store of version 1 is upgraded ----
+expect 0 priorboost oracle init --store k.db --key elsewhere --min-bag 4 --no-noise --bounds 0,1
+expect 3 priorboost oracle status --store k.db
+says 'k.db.key is missing'
+expect 0 priorboost oracle status --store k.db --key elsewhere
+chmod 644 elsewhere
+expect 5 priorboost oracle status --store k.db --key elsewhere
+says 'chmod 600'
+if command -v sqlite3 >/dev/null; then
+    sqlite3 old.db <"$tests/../ledger/fixtures/version_1.sql"
+    expect 3 priorboost oracle status --store old.db
+    says "priorboost oracle upgrade --store old.db"
+    expect 0 priorboost oracle upgrade --store old.db --json
+    [ "$(field from) $(field to)" = "1 2" ] || fail "upgrade: $(cat stdout)"
+    expect 0 priorboost oracle audit --store old.db
+    expect 0 priorboost oracle upgrade --store old.db
+    says "already"
+fi
 
 # ---- import: all or nothing, later rows, ids of both kinds, no label in any message ----
 printf 'id,y\n1,0.5\n2,1\nx,-0.25\n' >rows.csv
@@ -47,9 +88,9 @@ import 3 missing.csv
 import 3 text.csv
 grep -q secret stderr && fail "a label is told"
 import 3 twice.csv
-says "'7' is there twice"
+says "'7' occurs twice"
 import 3 known.csv
-says "'2' is in the store already"
+says "'2' is already in the store"
 import 3 nowhere.csv
 expect 3 priorboost oracle import --store s.db --data rows.csv --id id --label z
 expect 2 priorboost oracle import --store s.db --data rows.csv --id id --label y --unit id
@@ -70,12 +111,18 @@ token 2 create --name anna
 token 2 create
 token 2 create --name x --expires soon
 token 2 create --name x --role king
+says 'learner|operator|auditor|approver'
+for role in operator auditor approver; do
+    token 2 create --name x --role $role --rows 5
+    says "not one of role $role"
+done
 token 2 paint --name x
 token 2
-says 'create, list or revoke'
+says 'create, list, approve or revoke'
 token 0 list --json
 [ "$(field tokens.0.name) $(field tokens.0.rows) $(field tokens.1.role) $(field tokens.2.scope) $(field tokens.2.expires)" = \
     "anna 100 operator north 4102358400" ] || fail "tokens: $(cat stdout)"
+[ "$(field tokens.0.state) $(field tokens.0.created_by) $(field tokens.0.epsilon)" = "active null 0.0" ] || fail "tokens: $(cat stdout)"
 grep -q "$secret" stdout && fail "a secret is shown again"
 token 0 list
 printed 'anna'

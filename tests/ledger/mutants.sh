@@ -3,12 +3,17 @@
 #
 #     mutants.sh BUILD [NAME]     BUILD is a configured and built release folder; NAME: only mutants
 #                                 whose name contains it
+#     mutants.sh --list           the names and their tests, with a tab between; nothing is built
+#
+# SECURITY.md, "Guards", has the same names by promise; tests/docs/guards.py compares the two.
 #
 # A mutant is one source file with a line changed.  It is compiled as BUILD compiles it and put before
 # the libraries in the link of a test, or of the program that a test of the service runs; that test
 # must fail.
 set -euo pipefail
-build=$(cd "${1:?build folder}" && pwd)
+list=
+build=
+if [ "${1:?build folder or --list}" = --list ]; then list=yes; else build=$(cd "$1" && pwd); fi
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -51,6 +56,10 @@ link_as() {
 # of tests/, or server_NAME for tests/server/test_NAME.py; postgresql:TEST runs on that store.
 mutant() {
     local name=$1 file=$2 test=$3 how=()
+    if [ "$list" ]; then
+        printf '%s\t%s\n' "$name" "$test"
+        return
+    fi
     [[ $name == *$only* ]] || return 0
     OLD=$4 NEW=$5 compile "$file"
     shift 5
@@ -72,8 +81,21 @@ mutant() {
     fi
 }
 
-echo "| guard taken out | test | |"
-echo "|---|---|---|"
+[ "$list" ] || printf '| guard taken out | test | |\n|---|---|---|\n'
+mutant "sensitivity" core/oracle/mechanism.c privacy_epsilon_audit '(grid->upper - grid->lower) * epsilon.den' '((grid->upper - grid->lower) / 2) * epsilon.den'
+mutant "sensitivity, in the ledger" ledger/open.c ledger_noise 'pboost_laplace_scale(&l->grid,' 'pboost_laplace_scale(&(label_grid){0, (l->grid.upper - l->grid.lower) / 2, 1},'
+low_scale='pboost_laplace_scale(&l->grid, (pboost_rational){10 * l->rules.rules.epsilon.num, 9 * l->rules.rules.epsilon.den})'
+paired='static int64_t first; if (b % 2 == 1) noise = -first; first = noise; total += noise;'
+mutant "scale of the noise" ledger/open.c ledger_noise 'pboost_laplace_scale(&l->grid, l->rules.rules.epsilon)' "$low_scale"
+mutant "scale of the noise, through HTTP" ledger/open.c server_noise 'pboost_laplace_scale(&l->grid, l->rules.rules.epsilon)' "$low_scale"
+mutant "no opposite noise in a pair of bags" ledger/ledger.c ledger_noise 'total += noise;' "$paired"
+mutant "no opposite noise in a pair of bags, through HTTP" ledger/ledger.c server_noise 'total += noise;' "$paired"
+mutant "no noise for two bags" ledger/ledger.c ledger_noise 'total += noise;' "${paired/-first/first}"
+mutant "no noise for two requests" ledger/ledger.c ledger_noise 'total += noise;' 'static int64_t kept[1 << 12]; if (kept[b] != 0) noise = kept[b]; kept[b] = noise; total += noise;'
+mutant "the system's randomness" ledger/ledger.c ledger_noise 'pboost_rng_source_system(&source);' 'pboost_rng_source_seeded(&source, 1, RNG_NOISE, 0);'
+mutant "no sum without noise in the log" ledger/ledger.c server_noise 'total += noise;' 'dprintf(2, "{\"time\":0,\"level\":\"info\",\"event\":\"sum\",\"message\":\"%lld\"}\n", (long long)total); total += noise;'
+mutant "sums that could overflow" core/oracle/mechanism.c unit_oracle_mechanism 'sum > (pboost_u128)SUM_LIMIT' 'false'
+mutant "every bag is judged" ledger/ledger.c ledger_rules 'claim c = {a->q->n_bags, a->n' 'claim c = {1, a->n'
 mutant "bags of at least k" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_BAG_TOO_SMALL, small_bags},' ''
 mutant "a row once in a request" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_DUPLICATE_ROW, repeated_rows},' ''
 mutant "spent rows, as told by the rules" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_ROW_SPENT, spent_rows},' ''
@@ -82,6 +104,10 @@ mutant "a unit unit_rows times" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_UNI
 mutant "quotas" ledger/rules.c ledger_tokens '{PBOOST_PROBLEM_QUOTA_EXCEEDED, over_quota},' ''
 mutant "k of at least 2" ledger/rules.c ledger_rules 'rules->rules.min_bag < 2' 'rules->rules.min_bag < 1'
 mutant "no noise only by name" ledger/rules.c ledger_rules 'rules->rules.epsilon.den == 0 && !rules->no_noise' 'false'
+mutant "a weak epsilon is confirmed" ledger/rules.c ledger_rules 'is_weak(rules) && !rules->weak_privacy' 'false'
+mutant "the epsilon of a unit is confirmed" ledger/rules.c ledger_rules '(pboost_u128)epsilon.num * rules->unit_rows' '(pboost_u128)epsilon.num'
+mutant "what an oracle tells cannot steer a terminal" io/utf8.c unit_net_wire "*c < ' ' || *c == 0x7f ||" ""
+mutant "the data sheet is part of the rules" ledger/rules.c ledger_rules 'TRY(pboost_sheet_set(&rules.sheet, i, pboost_read_text(&r), err));' '(void)pboost_read_text(&r);'
 mutant "scopes" ledger/ledger.c ledger_tokens 't->scope[slot[i]] != scope' 'false'
 mutant "erased rows look unknown" ledger/ledger.c ledger_tokens '(t->label[slot[i]] == NO_LABEL ||' '(false ||'
 mutant "same id, other question" ledger/ledger.c ledger_rules 'stored.found && !pboost_digest_equal(&stored.hash, &a->hash)' 'false'
@@ -92,9 +118,29 @@ mutant "claims of other processes are read" ledger/labels.c ledger_import 'last.
 mutant "a rollback under a running service" ledger/labels.c ledger_chain 'mine.number < 0 || !pboost_digest_equal(&mine.hash, &t->link.hash)' 'false'
 mutant "rules are in the chain" ledger/open.c ledger_rules 'memcmp(value[5].data, link.hash.byte, sizeof link.hash.byte) != 0' 'false'
 mutant "expiry" ledger/token.c ledger_tokens 'token->expires != 0 && now >= token->expires' 'false'
-mutant "revocation" ledger/token.c ledger_tokens 'if (token->revoked)' 'if (false)'
-mutant "roles" ledger/token.c ledger_tokens 'token->role != role' 'false'
-mutant "secrets are compared" ledger/token.c ledger_tokens 'sodium_memcmp(value[9].data, r->hash.byte, sizeof r->hash.byte) == 0' 'true'
+mutant "revocation" ledger/token.c ledger_tokens 'if (token->state == PBOOST_TOKEN_REVOKED)' 'if (false)'
+mutant "roles" ledger/token.c ledger_tokens '(PBOOST_MAY(token->role) & roles) == 0' 'false'
+mutant "secrets are compared" ledger/token.c ledger_tokens 'sodium_memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0' 'true'
+mutant "secrets are compared in constant time" ledger/token.c ledger_secrets 'sodium_memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0' 'memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0'
+mutant "pending tokens" ledger/token.c ledger_approval 'token->state == PBOOST_TOKEN_PENDING' 'false'
+mutant "an approval is looked at whenever a token is used" ledger/token.c ledger_approval 'return pboost_approval_check(problem, ledger, s, token, err);' 'return PBOOST_OK;'
+mutant "an approval is a signature" ledger/approval.c ledger_approval 'approver->public_key) == 0' 'approver->public_key) <= 0'
+mutant "a store that requires approval" ledger/approval.c ledger_approval 'token->role == PBOOST_LEARNER && require_approval' 'false'
+mutant "later approvers need approval" ledger/approval.c ledger_approval 'token->role == PBOOST_APPROVER && !first' 'false'
+mutant "its creator does not approve a token" ledger/approval.c ledger_approval 'if (strcmp(token->created_by, approver->name) == 0 ||' 'if ('
+mutant "the signature of its creator is no approval" ledger/approval.c ledger_approval 'strcmp(token->created_by, approver->name) != 0 &&' ''
+mutant "who creates a token" ledger/token.c ledger_approval 'PBOOST_MAY(PBOOST_OPERATOR) | PBOOST_MAY(PBOOST_APPROVER)' '~0u'
+mutant "audit file: hash of an entry" ledger/audit_file.c ledger_audit_file '!pboost_digest_equal(&told.hash, &link.hash)' 'false'
+mutant "audit file: seal of an entry" ledger/audit_file.c ledger_audit_file '!pboost_digest_equal(&told.seal, &link.seal)' 'false'
+mutant "audit file: signature of the head" ledger/audit_file.c ledger_audit_file 'd.byte, sizeof d.byte, v->public_key) != 0' 'd.byte, sizeof d.byte, v->public_key) > 0'
+mutant "audit file: entries under the head" ledger/audit_file.c ledger_audit_file 'head->entries != (uint64_t)v->link.number + 1' 'false'
+mutant "audit file: its end" cli/oracle_audit_file.c server_govern '!out->whole' 'false'
+mutant "audit file: it continues the older one" cli/oracle_audit_file.c server_govern 'strcmp(parsed.entry.head, old->head) != 0' 'false'
+mutant "audit file: it is no shorter than the older one" cli/oracle_audit_file.c server_govern 'out->entries < old->entries' 'false'
+mutant "audit: answers to tokens that were not valid" ledger/replay.c ledger_audit_file 'token->role != PBOOST_LEARNER || !alive(' 'false && !alive('
+mutant "audit: quotas" ledger/replay.c ledger_audit_file 'token->max_rows != 0 && token->rows_used > token->max_rows' 'false'
+mutant "audit: approvals" ledger/replay.c ledger_audit_file '!pboost_approval_valid(token, approver, &r->origin)' 'false'
+mutant "audit files are for auditors" server/routes.c server_govern 'AUDITORS,' 'ANY_TOKEN,'
 mutant "duplicate ids at import" ledger/import.c ledger_import 'if (!added)' 'if (false)'
 mutant "known ids at import" ledger/import.c ledger_import 'pboost_ids_find(&m->ledger->labels.ids, id) != NO_NUMBER' 'false'
 mutant "NaN at import" ledger/import.c ledger_import '!isfinite(label)' 'false'
@@ -106,8 +152,15 @@ mutant "hash of an entry" ledger/audit.c ledger_chain 'memcmp(value[HASH].data, 
 mutant "seal of a reply" ledger/audit.c ledger_chain 'memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0' 'false'
 mutant "sums are computed again" ledger/audit.c ledger_chain 'known && sum != released' 'false'
 mutant "claims belong to entries" ledger/audit.c ledger_chain 'a->claimed[slot] != (uint32_t)value[1].number + 1' 'false'
+mutant "MAC of an entry, in an audit" ledger/audit.c ledger_chain 'sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0' 'false'
+mutant "names of units and scopes" ledger/audit.c ledger_upgrade '!pboost_digest_equal(&now.range[i].hash, &list->range[i].hash)' 'false'
+mutant "tokens are as the chain says" ledger/audit.c ledger_upgrade 'if (!pboost_digest_equal(&here, &there))' 'if (false)'
+mutant "only a sound store is upgraded" ledger/upgrade.c ledger_upgrade 'if (audit.problems > 0)' 'if (false)'
+mutant "stores of other versions" ledger/open.c ledger_upgrade 'if (version > CHAIN_VERSION)' 'if (false)'
+mutant "key files that others can read" ledger/key.c ledger_upgrade '(about.st_mode & (S_IRWXG | S_IRWXO)) != 0' 'false'
+mutant "key files of other stores" ledger/open.c ledger_upgrade 'strcmp(id, key_id) != 0' 'false'
 mutant "the constraint on rows" ledger/store.c ledger_rules 'slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL' 'slot INTEGER, entry INTEGER NOT NULL'
-mutant "the constraint on units" ledger/store.c ledger_rules ', PRIMARY KEY (unit, use))~' ')'
+mutant "the constraint on units" ledger/store.c ledger_rules ', PRIMARY KEY (unit, scope, use))~' ''
 mutant "writers take turns" ledger/store_sqlite.c ledger_races 'write ? "BEGIN IMMEDIATE" : "BEGIN"' '"BEGIN"'
 mutant "a failed fsync breaks the store" ledger/store_sqlite.c fault_ledger 'primary == SQLITE_IOERR ||' ''
 mutant "checkpoints are watched" ledger/store_sqlite.c fault_ledger '(void)checkpoint(s, SQLITE_CHECKPOINT_PASSIVE, NULL);' '(void)sqlite3_wal_checkpoint(of(s)->db, NULL);'
@@ -119,8 +172,8 @@ mutant "a server that does not sync" ledger/store_postgresql.c postgresql:ledger
 mutant "a server that goes on after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability ', {"data_sync_retry", "off"}' ''
 mutant "one transaction, PostgreSQL" ledger/ledger.c postgresql:fault_ledger_postgresql 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'
 mutant "a lost connection is made anew" ledger/store_postgresql.c postgresql:fault_ledger_postgresql 'PQreset(of(s)->connection);' ';'
-mutant "who asks is asked for a token" server/request.c server_api 'r->route->access == ANYONE' 'true'
-mutant "a learner sees only itself" server/handlers_watch.c server_api 'r->token.role == PBOOST_OPERATOR' 'true'
+mutant "who asks is asked for a token" server/request.c server_api 'r->route->roles == ANYONE' 'true'
+mutant "a learner sees only itself" server/handlers_watch.c server_api '(role & (AUDITORS | APPROVER)) != 0' 'true'
 mutant "bodies have a limit" server/request.c server_limits 'r->length + length > r->service->options.max_body' 'false'
 mutant "no body where none is taken" server/request.c server_framing 'has_body && r->route != NULL && r->route->content_types == NULL' 'false'
 mutant "a share of the bytes" server/shares.c server_greedy 'a->bytes + more <= free_bytes - more' 'true'
@@ -133,7 +186,7 @@ mutant "who has a token stays" server/connections.c server_greedy 'c->owner != &
 mutant "a share of the threads" server/workers.c unit_server_workers 'r->on->owner->working + 1 > N_WORKERS - w->busy' 'false'
 mutant "connections of an address" server/addresses.c server_greedy '(double)s->connections < limit(s, all->most_connections, CONNECTIONS)' 'true'
 mutant "requests of an address" server/request.c server_greedy '!pboost_address_request(&s->addresses, r->on->from)' 'false'
-mutant "totals are for operators" server/routes.c server_greedy '"metrics",   OPERATOR,' '"metrics",   ANYONE,'
+mutant "totals are for operators" server/routes.c server_greedy '"metrics",   AUDITORS,' '"metrics",   ANYONE,'
 mutant "metrics for this machine only" server/server.c server_greedy 'options->metrics_listen, true, err' 'options->metrics_listen, false, err'
 mutant "only health and metrics without a token" server/request.c server_greedy 'r->monitoring && r->route != NULL && !r->route->for_monitoring' 'false'
 mutant "status costs the same for any ledger" ledger/watch.c ledger_chain 'value_number(hold ? ledger->totals_link.number : -1)' '(hold ? (totals = (pboost_ledger_status){.store = s->class->name}, value_number(-1)) : value_number(-1))'
@@ -152,6 +205,7 @@ mutant "who dribbles is cut off" server/connections.c server_limits 'now > c->de
 mutant "running requests finish" server/server.c server_limits 'drain(s);' ';'
 mutant "a broken store ends the service" server/request.c server_limits 'pboost_ledger_broken(s->ledger)' 'false'
 mutant "no core dumps" server/server.c server_api 'setrlimit(RLIMIT_CORE, &none) != 0 ||' ''
+mutant "no memory for others" server/server.c server_api '|| prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0' ''
 mutant "the socket is private" server/listen.c server_api 'umask(0177)' 'umask(0)'
 mutant "no plain HTTP to others" server/listen.c server_api 'plain && !pboost_is_loopback(found->ai_addr)' 'false'
 mutant "no plain HTTP unless asked for" server/server.c server_api '!has_tls && !is_unix && !o->insecure_http' 'false'
@@ -179,8 +233,8 @@ mutant "kept: without being asked to" cli/train_checkpoint.c server_learner 'if 
 mutant "kept: which table it was" cli/train_checkpoint.c server_learner 'memcmp(bytes, data->hash, TRAIN_HASH) != 0' 'false'
 mutant "kept: which options there were" cli/train_checkpoint.c server_learner 'n == length && memcmp(run, kept, n) == 0' 'true'
 mutant "kept: the order of the rows" cli/train_checkpoint.c server_learner 'TRY(train_rows_arrange(data, row, rows->n_rows, err));' ';'
-mutant "kept: answers of a fit that is not to be used" cli/cmd_train.c server_learner '!result.usable && !a->force' 'false'
+mutant "kept: answers of a fit that must not be used" cli/cmd_train.c server_learner '!result.usable && !a->force' 'false'
 mutant "kept: the quota is looked at first" cli/train_remote.c server_learner 'rows > left' 'false'
 mutant "the page's policy" server/request.c server_page "default-src 'none'" "default-src 'self'"
-echo "$killed caught, $survivors survived"
+[ "$list" ] || echo "$killed caught, $survivors survived"
 [ "$survivors" -eq 0 ]

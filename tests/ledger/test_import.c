@@ -120,14 +120,13 @@ static bool file_holds(const char *path, const void *bytes, size_t n)
     return found;
 }
 
-/* An erased label is in no byte of the file and of its log.  SQLite keeps 48-bit numbers as six
- * bytes, the highest first. */
+/* An erased label is in no byte of the file and of its log, where its lowest byte came first. */
 static void an_erased_label_is_gone_from_the_file(void **state)
 {
     (void)state;
     if (on_postgresql())
         skip();
-    const unsigned char bytes[] = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc};
+    const unsigned char bytes[] = {0xbc, 0x9a, 0x78, 0x56, 0x34, 0x12};
     enum { N = 300 };
     double label[N];
     pboost_id erased[N];

@@ -5,10 +5,13 @@ import concurrent.futures
 import ctypes
 import os
 import pathlib
+import pwd
 import resource
+import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -215,6 +218,27 @@ class Access(Case):
             for secret in self.token.values():
                 self.assertNotIn(secret, text)
 
+    def test_each_role_has_its_routes(self):
+        """What a role may not do is refused by name, whatever the request says."""
+        roles = ["learner", "operator", "auditor", "approver"]
+        asks = {("POST", "/v1/queries"), ("GET", "/v1/queries/x"), ("POST", "/v1/available")}
+        sees = {"learner": set(), "approver": {"tokens"},
+                "operator": {"tokens", "ledger", "recent", "rate", "refusals"},
+                "auditor": {"tokens", "ledger", "recent", "rate", "refusals"}}
+        with self.serve(tokens=["auditor:auditor:0:0:", "approver:approver:0:0:"]) as service:
+            for role in roles:
+                for method, path in sorted(asks):
+                    with self.subTest(role=role, path=path):
+                        reply = service.send(method, path, {} if method == "POST" else None, token=self.token[role])
+                        if role == "learner":
+                            self.assertIn(reply.status, (400, 404))
+                        else:
+                            self.check_problem(reply, 403, "token-role")
+                self.assertEqual(service.get("/v1/config", token=self.token[role]).status, 200)
+                status = service.get("/v1/status", token=self.token[role]).json()
+                self.assertEqual(status["token"]["role"], role)
+                self.assertEqual(sees["operator"] & set(status), sees[role])
+
     def test_request_ids_are_per_token(self):
         with self.serve(tokens=["other:learner:0:0:"]) as service:
             service.ask(self.token["learner"], "same", [["1", "2"]])
@@ -251,8 +275,8 @@ class Access(Case):
         for options, words in (
                 (["--listen", "127.0.0.1:0"], "--tls-cert"), (["--listen", "0.0.0.0:0", "--insecure-http"], "loopback"),
                 (["--listen", "nonsense"], "--tls-cert"), (["--listen", "nonsense", "--insecure-http"], "HOST:PORT"),
-                (["--listen", "127.0.0.1:0", "--tls-cert", "x"], "go together"), ([], "--listen is required"),
-                (["--listen", f"unix:{note}"], "no socket"),
+                (["--listen", "127.0.0.1:0", "--tls-cert", "x"], "given together"), ([], "--listen is required"),
+                (["--listen", f"unix:{note}"], "not a socket"),
                 (["--listen", "unix:" + "x" * 200], "bytes")):
             with self.subTest(options=options):
                 ended = subprocess.run([PRIORBOOST, "serve", "--store", store, *options], capture_output=True, text=True,
@@ -307,6 +331,31 @@ class Watching(Case):
         with self.serve() as service:
             limits = pathlib.Path(f"/proc/{service.process.pid}/limits").read_text()
             self.assertRegex(limits, r"Max core file size +0 +0")
+
+    def test_memory_is_closed_to_the_same_user(self):
+        """The system gives /proc/PID of a process that is not dumpable to root, so that no other process of
+        its user can read its memory.  Root sees no difference, so the service runs as nobody here."""
+        with self.serve() as service:
+            service.stop()
+        user, folder = os.getuid(), tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        if user == 0:
+            user = pwd.getpwnam("nobody").pw_uid
+            os.chown(folder, user, -1)
+            for path in pathlib.Path(self.folder).iterdir():
+                os.chown(path, user, -1)
+            os.chown(self.folder, user, -1)
+        program = shutil.copy(PRIORBOOST, folder)
+        process = subprocess.Popen([program, "serve", "--store", self.store, "--listen", f"unix:{folder}/socket"],
+                                   user=user, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            self.assertTrue(process.stdout.readline().startswith("listening on "), process.poll())
+            self.assertNotEqual(user, 0)
+            self.assertEqual(os.stat(f"/proc/{process.pid}/mem").st_uid, 0)
+            self.assertIn(f"\nUid:\t{user}\t", pathlib.Path(f"/proc/{process.pid}/status").read_text())
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
 
     def test_any_thread_may_be_told_to_stop(self):
         """The system gives a signal to whichever thread takes it: here to each of a few in turn."""
