@@ -66,6 +66,8 @@ class RemoteOracle:
         A file that holds the learner's token.
     ca_file : str or path, optional
         Authorities to trust instead of the system's, PEM.
+    client_cert, client_key : str or path, optional
+        This learner's certificate and its key, PEM, for a service that asks for one.
     patience : float
         Seconds over which a request that fails is sent again.
     checkpoint : str or path, optional
@@ -90,6 +92,8 @@ class RemoteOracle:
     patience: float = 60.0
     checkpoint: str | os.PathLike[str] | None = None
     skip_unavailable: bool = False
+    client_cert: str | os.PathLike[str] | None = None
+    client_key: str | os.PathLike[str] | None = None
 
     def available(self, ids: Any) -> Array:
         """Tell which rows may still be asked about.
@@ -308,6 +312,7 @@ class _Session:
         if not self.token:
             raise ValueError(f"{description.token_file} holds no token on its first line")
         self.connection: http.client.HTTPConnection | None = None
+        self.trust = _trust(description)
 
     def __enter__(self) -> _Session:
         return self
@@ -327,7 +332,7 @@ class _Session:
         while True:
             try:
                 status, reply = self._exchange(path, body, kind)
-                if status < 500:
+                if status < 500 and status != 429:  # too many requests: there may be room later
                     return status, reply
                 problem = f"status {status}: {reply[:200].decode('utf-8', 'replace')}"
             except ssl.SSLCertVerificationError as error:
@@ -342,7 +347,7 @@ class _Session:
 
     def _exchange(self, path: str, body: bytes | None, kind: str) -> tuple[int, bytes]:
         if self.connection is None:
-            self.connection = _open(self.description)
+            self.connection = _open(self.description, self.trust)
         headers = {"Authorization": f"Bearer {self.token}"}
         if body is not None:
             headers["Content-Type"] = kind
@@ -356,15 +361,34 @@ class _Session:
             self.connection = None
 
 
-def _open(description: RemoteOracle) -> http.client.HTTPConnection:
+def _trust(description: RemoteOracle) -> ssl.SSLContext | None:
+    """Whom to trust and who we are; a file that cannot be used is an error at once."""
+    files = (description.ca_file, description.client_cert, description.client_key)
+    ca_file, cert, key = (None if path is None else os.fspath(path) for path in files)
+    if (cert is None) != (key is None):
+        raise ValueError("client_cert and client_key go together")
+    if not description.url.startswith("https:"):
+        return None
+    try:
+        context = ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        raise ValueError(f"ca_file {ca_file!r} cannot be used: {error}") from error
+    try:
+        if cert is not None:
+            context.load_cert_chain(cert, key)
+    except OSError as error:
+        raise ValueError(
+            f"client_cert {cert!r} and client_key {key!r} cannot be used: {error}"
+        ) from error
+    return context
+
+
+def _open(description: RemoteOracle, trust: ssl.SSLContext | None) -> http.client.HTTPConnection:
     url, timeout = description.url, max(10.0, description.patience)
     if url.startswith("unix:"):
         return _UnixConnection(url[len("unix:") :], timeout)
     parts = urlsplit(url)
     if parts.scheme == "https" and parts.hostname:
-        trust = ssl.create_default_context(
-            cafile=None if description.ca_file is None else os.fspath(description.ca_file)
-        )
         return http.client.HTTPSConnection(
             parts.hostname, parts.port, timeout=timeout, context=trust
         )

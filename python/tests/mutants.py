@@ -91,6 +91,8 @@ MUTANTS = {
                 "raise ",
             ),
             ("nothing is tried again", "if time.monotonic() + pause > deadline:", "if True:"),
+            ("429 is no reply to wait after", " and status != 429", ""),
+            ("the client's certificate is not shown", "context.load_cert_chain(cert, key)", "pass"),
             ("long rounds are sent whole", "if question and size + length > room:"),
             ("spent rows are not left out", "if rows is None and self.skip_unavailable:"),
             (

@@ -4,7 +4,10 @@ import dataclasses
 import http.server
 import json
 import pickle
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 
 import numpy as np
@@ -30,6 +33,7 @@ class StandIn(http.server.ThreadingHTTPServer):
         self.config = {}  # what differs from the usual rules; ...: is left out
         self.token = {"rows_left": None}
         self.fail_next = 0  # replies that get lost after the answer was stored
+        self.busy_next = 0  # replies that say 429, too many requests
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -82,6 +86,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/v1/available":
             left = [row for row in document["rows"] if row not in self.server.spent]
             return self.reply(200, {"available": left})
+        if self.server.busy_next:
+            self.server.busy_next -= 1
+            return self.reply(429, {"problem": "too-many-requests", "detail": "later"})
         status, answer = self.server.answer(document)
         if self.server.fail_next:
             self.server.fail_next -= 1
@@ -398,6 +405,48 @@ def test_long_rounds_are_sent_in_parts(table, service, oracle):
     pb.PriorBoostRegressor(rounds=2).fit(X, oracle=oracle, ids=ids)
     assert len(service.stored) > 2
     assert max(service.bodies) <= 2048
+
+
+def test_too_many_requests_are_sent_again(table, service, oracle):
+    X, _, ids = table
+    service.busy_next = 3
+    pb.PriorBoostRegressor(rounds=2).fit(X, oracle=oracle, ids=ids)
+    assert (service.busy_next, len(service.stored)) == (0, 2)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_client_certificates(table, service, oracle, tmp_path):
+    """A service that wants to know its clients ends the connections of the others."""
+
+    def certificate(name):
+        files = ["-keyout", tmp_path / f"{name}.key", "-out", tmp_path / f"{name}.pem"]
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+             "-nodes", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", *files],
+            check=True, capture_output=True)  # fmt: skip
+        return tmp_path / f"{name}.pem", tmp_path / f"{name}.key"
+
+    ids = table[2]
+    ours, theirs = certificate("learner"), certificate("service")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=ours[0])
+    context.load_cert_chain(*theirs)
+    context.verify_mode = ssl.CERT_REQUIRED
+    service.socket = context.wrap_socket(service.socket, server_side=True)
+    service.handle_error = lambda *_: None
+    stranger = dataclasses.replace(
+        oracle, url=service.url.replace("http:", "https:"), ca_file=theirs[0], patience=0.2
+    )
+    with pytest.raises(pb.OracleError, match="no answer"):
+        stranger.available(ids)
+    known = dataclasses.replace(stranger, client_cert=ours[0], client_key=ours[1])
+    assert known.available(ids).all()
+    with pytest.raises(ValueError, match="client_cert and client_key go together"):
+        dataclasses.replace(known, client_key=None).available(ids)
+    for wrong in ({"client_key": theirs[1]}, {"client_cert": tmp_path / "none"}):
+        with pytest.raises(ValueError, match=r"client_cert .* cannot be used"):
+            dataclasses.replace(known, **wrong).available(ids)
+    with pytest.raises(ValueError, match=r"ca_file .* cannot be used"):
+        dataclasses.replace(known, ca_file=tmp_path / "none").available(ids)
 
 
 def test_refusals_and_failures(table, service, oracle, tmp_path):

@@ -426,6 +426,9 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "file with the token that the label holder gave you"},
         {"--ca", "FILE", cli_read_text, &a.ca, NULL,
          "certificate authorities to trust for the oracle, PEM"},
+        {"--client-cert", "FILE", cli_read_text, &a.client_cert, NULL,
+         "certificate of this learner, PEM, if the oracle asks for one"},
+        {"--client-key", "FILE", cli_read_text, &a.client_key, NULL, "its key, PEM"},
         {"--checkpoint", "DIR", cli_read_text, &a.checkpoint, NULL,
          "the folder for questions and answers, which is kept;\n"
          "default: FILE.checkpoint beside --out FILE, removed once\n"

@@ -300,7 +300,7 @@ class Watching(Case):
             self.assertEqual((status["recent"][0]["rows"], status["recent"][0]["bags"]), (5, 2))
             self.assertEqual({t["name"]: t["rows_used"] for t in status["tokens"]}, {"learner": 5, "operator": 0})
             self.assertEqual(sum(status["rate"]["rows_per_minute"]), 5)
-            metrics = service.get("/metrics")
+            metrics = service.get("/metrics", token=self.token["operator"])
             self.assertEqual(metrics.type, "text/plain")
             values = dict(line.rsplit(" ", 1) for line in metrics.body.decode().splitlines() if line[0] != "#")
             for name, value in (("priorboost_ledger_rows", 100), ("priorboost_ledger_rows_spent", 5),
