@@ -132,14 +132,27 @@ static pboost_status replay_answer(token_replay *r, char problem[REPLAY_PROBLEM]
     return PBOOST_OK;
 }
 
+/* Rows that a restore burnt count as used by the token that had asked about them. */
+static pboost_status replay_burn(token_replay *r, char problem[REPLAY_PROBLEM],
+                                 const chain_entry *e, const chain_link *link, pboost_error *err)
+{
+    record_reader reader = {e->data, e->data_length, false};
+    uint64_t id = pboost_read_number(&reader);
+    (void)link, (void)err;
+
+    if (reader.bad)
+        WRONG("its burnt rows make no sense");
+    if (id >= 1 && id <= r->n)
+        r->token[id - 1].rows_used += e->rows;
+    return PBOOST_OK;
+}
+
 static const struct {
     const char *kind;
     replay_kind *replay;
-} KINDS[] = {{"init", replay_init},
-             {"token", replay_token},
-             {"approve", replay_approve},
-             {"revoke", replay_revoke},
-             {"answer", replay_answer}};
+} KINDS[] = {{"init", replay_init},     {"token", replay_token},   {"approve", replay_approve},
+             {"revoke", replay_revoke}, {"answer", replay_answer}, {"burn", replay_burn},
+             {"burn-all", replay_burn}};
 
 pboost_status pboost_replay_entry(token_replay *r, char problem[REPLAY_PROBLEM],
                                   const chain_entry *entry, const chain_link *link,
