@@ -264,6 +264,7 @@ static void access_to_the_store_is_not_approval(void **state)
     holder good = make(ledger, "good", PBOOST_LEARNER, false, NULL);
     holder bad = make(ledger, "bad", PBOOST_LEARNER, false, NULL);
     holder fake = make(ledger, "fake", PBOOST_APPROVER, false, NULL);
+    holder young = make(ledger, "young", PBOOST_APPROVER, false, NULL);
     holder own = make(ledger, "own", PBOOST_LEARNER, false, &anna);
     approve(ledger, "good", &anna);
     const pboost_token was = stored(ledger, "bad"), approved = stored(ledger, "good"),
@@ -319,14 +320,24 @@ static void access_to_the_store_is_not_approval(void **state)
     forge(ledger, &own.token);
     assert_sound(ledger);
 
-    forged = anna.token; /* 10: another key for the approver: the audit knows the first one */
+    approve(ledger, "young", &anna); /* 10: an approver is approved by an older one only */
+    assert_not_approved(ledger, "fake", &young, PBOOST_PROBLEM_OWN_TOKEN);
+    forged = pending_fake;
+    pboost_approval_sign(&forged, &young.token, young.secret, &ledger->first);
+    forged.state = PBOOST_TOKEN_ACTIVE;
+    forge(ledger, &forged);
+    assert_pending(ledger, &fake);
+    forge(ledger, &pending_fake);
+    assert_sound(ledger);
+
+    forged = anna.token; /* 11: another key for the approver: the audit knows the first one */
     memcpy(forged.public_key, fake.token.public_key, sizeof forged.public_key);
     forge(ledger, &forged);
     assert_not_sound(ledger);
     forge(ledger, &anna.token);
     assert_answered(ledger, &good, ROWS);
 
-    forged = stored(ledger, "good"); /* 11: more than was approved */
+    forged = stored(ledger, "good"); /* 12: more than was approved */
     forged.expires = forged.created + 1000000000;
     forge(ledger, &forged);
     assert_pending(ledger, &good);
