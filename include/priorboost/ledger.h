@@ -114,11 +114,13 @@ typedef struct pboost_ledger_options {
     int64_t (*now)(void *user); /* seconds since 1970; NULL: the system's clock.  Only the expiry of
                                    tokens depends on it */
     void *user;
+    bool check_standbys; /* refuse a database that may fail over to a server which has not kept
+                            every answer */
 } pboost_ledger_options;
 
 #define PBOOST_LEDGER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(pboost_ledger_options), NULL, NULL, false, false, NULL, NULL                        \
+        sizeof(pboost_ledger_options), NULL, NULL, false, false, NULL, NULL, false                 \
     }
 
 /* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...", its key file and its witness.

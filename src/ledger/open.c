@@ -234,18 +234,34 @@ done:
     return st;
 }
 
+/* In a transaction, which ends before another connection is made: a pooler has few of them. */
+static pboost_status read_first(pboost_ledger *l, store *s, const char *url, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_store_begin(s, false, err));
+    TRY(check_version(s, url, err));
+    TRY(read_keys(l, s, url, err));
+    s->keys = &l->keys;
+    TRY(pboost_ledger_read_rules(l, s, err));
+done:
+    pboost_store_rollback(s);
+    return st;
+}
+
 pboost_status pboost_ledger_open_stores(pboost_ledger *l, const char *url, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     NEED(l->url = strdup(url), err);
     TRY(pboost_store_open(&l->write.store, url, false, err));
-    TRY(check_version(l->write.store, url, err));
-    TRY(read_keys(l, l->write.store, url, err));
-    l->write.store->keys = &l->keys;
-    TRY(pboost_ledger_read_rules(l, l->write.store, err));
+    TRY(read_first(l, l->write.store, url, err));
     TRY(pboost_store_open(&l->read.store, url, false, err));
     l->read.store->keys = &l->keys;
+    if (l->options.check_standbys && l->write.store->class->check_standbys != NULL) {
+        TRY(l->write.store->class->check_standbys(l->write.store, err));
+        TRY(l->read.store->class->check_standbys(l->read.store, err));
+    }
     TRY(l->write.store->class->set_wait(l->write.store, l->rules.claim_seconds, err));
     TRY(l->read.store->class->set_wait(l->read.store, l->rules.claim_seconds, err));
 done:

@@ -168,9 +168,20 @@ mutant "checkpoints are watched" ledger/store_sqlite.c fault_ledger '(void)check
 mutant "one transaction" ledger/ledger.c fault_ledger 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'
 mutant "answer only after commit" ledger/ledger.c torture_ledger_kill 'TRY(pboost_store_commit(s, err));' 'static int late; if (++late % 3 == 0) TRY(pboost_store_commit(s, err));' 60
 mutant "commits are synced" ledger/store_sqlite.c ledger_durability 'PRAGMA synchronous = FULL' 'PRAGMA synchronous = NORMAL'
-mutant "commits are synced, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_durability "IN ('off', 'local')" "= 'never'"
-mutant "a server that does not sync" ledger/store_postgresql.c postgresql:ledger_durability '{"fsync", "on"}, ' ''
-mutant "a server that goes on after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability ', {"data_sync_retry", "off"}' ''
+mutant "commits are synced, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_durability "ELSE 'on' END, true)" "ELSE current_setting('synchronous_commit') END, true)"
+mutant "settings for each transaction" ledger/store_postgresql.c postgresql:ledger_durability 'st = settle(s, err);' 'st = of(s)->schema[0] == 0 ? settle(s, err) : PBOOST_OK; /* when it is opened */'
+mutant "the tables of the store that was opened" ledger/store_postgresql.c postgresql:ledger_durability "ELSE \$5 || ', pg_temp' END" "ELSE \$5 END"
+mutant "a server that does not sync" ledger/store_postgresql.c postgresql:ledger_durability '{"fsync", "on"}' '{"full_page_writes", "on"}'
+mutant "a server that goes on after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability '{"data_sync_retry", "off"}' '{"full_page_writes", "on"}'
+mutant "writers take turns, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_races 'if (st == PBOOST_OK && write && !of(s)->creating)' 'if (false)'
+mutant "the schema that the role has" ledger/store_postgresql.c postgresql:server_database "(SELECT reset_val FROM pg_settings\"
+               \" WHERE name = 'search_path')" "current_setting('search_path')" Poolers
+mutant "standbys are looked for" ledger/open.c postgresql:server_database 'if (l->options.check_standbys &&' 'if (false &&' Standbys.test_commits_wait_for_every_standby_or_the_service_does_not_start
+mutant "standbys that commits do not wait for" ledger/store_postgresql.c postgresql:server_database " OR r.sync_state = 'async'" '' Standbys.test_commits_wait_for_every_standby_or_the_service_does_not_start
+mutant "standbys that are down" ledger/store_postgresql.c postgresql:server_database 'AND NOT active AND' 'AND false AND' Standbys.test_a_standby_that_is_down_has_a_slot
+mutant "standbys are looked for again" ledger/store_postgresql.c postgresql:server_database 'if (of(s)->no_async_standby)' 'if (false)' Standbys.test_a_service_that_loses_its_server_looks_again
+mutant "no service on a standby" ledger/store_postgresql.c postgresql:server_database 'if (value[0].number != 0)' 'if (false)' Standbys.test_a_standby_is_not_served
+mutant "no password in the arguments" ledger/store_postgresql.c postgresql:server_database 'TRY(refuse_password(url, err));' '' Passwords.test_not_in_the_arguments
 mutant "one transaction, PostgreSQL" ledger/ledger.c postgresql:fault_ledger_postgresql 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'
 mutant "a lost connection is made anew" ledger/store_postgresql.c postgresql:fault_ledger_postgresql 'PQreset(of(s)->connection);' ';'
 mutant "who asks is asked for a token" server/request.c server_api 'r->route->roles == ANYONE' 'true'
