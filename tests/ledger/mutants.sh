@@ -129,6 +129,7 @@ mutant "a store that requires approval" ledger/approval.c ledger_approval 'token
 mutant "later approvers need approval" ledger/approval.c ledger_approval 'token->role == PBOOST_APPROVER && !first' 'false'
 mutant "its creator does not approve a token" ledger/approval.c ledger_approval 'if (strcmp(token->created_by, approver->name) == 0 ||' 'if ('
 mutant "the signature of its creator is no approval" ledger/approval.c ledger_approval 'strcmp(token->created_by, approver->name) != 0 &&' ''
+mutant "an approver is approved by an older one" ledger/approval.c ledger_approval 'approver->id < token->id' 'approver->id != token->id'
 mutant "who creates a token" ledger/token.c ledger_approval 'PBOOST_MAY(PBOOST_OPERATOR) | PBOOST_MAY(PBOOST_APPROVER)' '~0u'
 mutant "audit file: hash of an entry" ledger/audit_file.c ledger_audit_file '!pboost_digest_equal(&told.hash, &link.hash)' 'false'
 mutant "audit file: seal of an entry" ledger/audit_file.c ledger_audit_file '!pboost_digest_equal(&told.seal, &link.seal)' 'false'

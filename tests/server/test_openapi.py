@@ -159,6 +159,9 @@ class OpenApi(Case):
         listed = set(self.document["components"]["schemas"]["Problem"]["properties"]["problem"]["enum"])
         self.assertGreater(len(problems), 10)
         self.assertLessEqual(problems, listed)
+        audit = pathlib.Path(os.environ["SOURCE"], "src/ledger/audit.c").read_text()
+        kinds = self.document["components"]["schemas"]["Entry"]["properties"]["kind"]["enum"]
+        self.assertEqual(set(re.findall(r'{"([a-z-]+)", audit_', audit)), set(kinds))
 
 
 if __name__ == "__main__":
