@@ -33,6 +33,7 @@ from .bags import Bags
 from .checkpoint import Checkpoint, Question
 from .data import Array, id_texts
 from .errors import OracleError, PrivacyError
+from .heads import keep_head, read_head, read_token
 from .oracle import Oracle
 from .relay import Relay
 
@@ -63,7 +64,9 @@ class RemoteOracle:
     url : str
         ``https://HOST[:PORT]``, ``unix:PATH``, or ``http://`` on a loopback address.
     token_file : str or path
-        A file that holds the learner's token.
+        A file that holds the learner's token.  The last head of the oracle's ledger is kept beside
+        it, in ``FILE.head``: the next fit sends it, and an oracle that was put back to an older
+        state refuses.
     ca_file : str or path, optional
         Authorities to trust instead of the system's, PEM.
     client_cert, client_key : str or path, optional
@@ -180,7 +183,7 @@ class _Asker(Oracle):
     def __init__(self, description: RemoteOracle, config: dict[str, Any], ids: list[str]) -> None:
         self.description = description
         self.ids = ids
-        self.head: str | None = None
+        self.head = read_head(description.token_file)
         folder = description.checkpoint
         self.checkpoint = None if folder is None else Checkpoint(folder)
         with _as_agreed():
@@ -284,7 +287,9 @@ class _Asker(Oracle):
             raise OracleError(f"the oracle answered {sum(means)}; a mean must be finite")
         if self.checkpoint is not None and not kept:
             self.checkpoint.keep_answer(round, part, reply)
-        self.head = head
+        if not kept:
+            keep_head(self.description.token_file, head)
+        self.head = self.head if kept and self.head else head
         return means
 
 
@@ -307,10 +312,7 @@ class _Session:
 
     def __init__(self, description: RemoteOracle) -> None:
         self.description = description
-        with open(description.token_file) as file:
-            self.token = "".join(file.readline().split()[:1])
-        if not self.token:
-            raise ValueError(f"{description.token_file} holds no token on its first line")
+        self.token = read_token(description.token_file)
         self.connection: http.client.HTTPConnection | None = None
         self.trust = _trust(description)
 

@@ -1,12 +1,15 @@
 """Learning from a service: a stand-in that can misbehave, and the real one."""
 
 import dataclasses
+import hashlib
 import http.server
 import json
 import pickle
+import re
 import shutil
 import socket
 import ssl
+import stat
 import subprocess
 import threading
 
@@ -18,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 import priorboost as pb
+from priorboost.heads import keep_head, read_head
 from priorboost.remote import _Asker, _Session
 
 
@@ -131,6 +135,37 @@ def test_a_service_is_as_good_as_labels(table, service, oracle):
     assert len(service.spent) == len(X)
     assert service.heads == [None, *(f"{i:064x}" for i in range(3))]  # each says what it has seen
     assert not oracle.available(ids).any()
+
+
+def test_the_last_head_is_kept_from_fit_to_fit(table, service, oracle, tmp_path):
+    X, _, ids = table
+    learner = pb.PriorBoostRegressor(rounds=2)
+    kept = tmp_path / "token.head"
+    learner.fit(X[:400], oracle=oracle, ids=ids[:400])
+    assert re.fullmatch(f"{1:064x} [0-9a-f]{{16}}\n", kept.read_text())
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    learner.fit(X[400:], oracle=oracle, ids=ids[400:])
+    assert service.heads == [None, *(f"{i:064x}" for i in range(3))]
+    assert read_head(oracle.token_file) == f"{3:064x}"
+
+
+def test_a_head_belongs_to_a_token(oracle, tmp_path):
+    kept = tmp_path / "token.head"
+    kept.write_text(f"{7:064x} {hashlib.sha256(b'secret').hexdigest()[:16]}\n")
+    assert read_head(oracle.token_file) == f"{7:064x}"
+    (tmp_path / "token").write_text("another\n")
+    assert read_head(oracle.token_file) is None
+    kept.write_text("00\n")
+    with pytest.raises(ValueError, match="does not hold a head"):
+        read_head(oracle.token_file)
+
+
+def test_a_head_that_cannot_be_kept_is_told(oracle, tmp_path):
+    (tmp_path / "token.head.new").mkdir()
+    with pytest.warns(UserWarning, match="the next fit cannot show"):
+        keep_head(oracle.token_file, f"{7:064x}")
+    keep_head(oracle.token_file, "no head")  # a service may say anything
+    assert not (tmp_path / "token.head").exists()
 
 
 def test_the_meta_estimator_learns_from_a_service(table, service, oracle):

@@ -345,9 +345,15 @@ class Watching(Case):
             for path in pathlib.Path(self.folder).iterdir():
                 os.chown(path, user, -1)
             os.chown(self.folder, user, -1)
+        state = f"{folder}/state"  # where the keys of databases are
+        if "XDG_STATE_HOME" in os.environ:
+            shutil.copytree(os.environ["XDG_STATE_HOME"], state)
+            for path in (state, *map(str, pathlib.Path(state).rglob("*"))):
+                os.chown(path, user, -1)
         program = shutil.copy(PRIORBOOST, folder)
         process = subprocess.Popen([program, "serve", "--store", self.store, "--listen", f"unix:{folder}/socket"],
-                                   user=user, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                   user=user, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, "XDG_STATE_HOME": state})
         try:
             self.assertTrue(process.stdout.readline().startswith("listening on "), process.poll())
             self.assertNotEqual(user, 0)
