@@ -123,6 +123,7 @@ typedef struct cli_completion {
 const cli_completion *cli_completions(size_t *n);
 
 pboost_status cli_bags(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_describe(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_help(cli_context *cli, int argc, char **argv, pboost_error *err);
@@ -148,6 +149,11 @@ void cli_progress_left(const cli_context *cli, const char *what, double done, do
 
 /* Set once the user asked to stop (SIGINT, SIGTERM). */
 bool cli_interrupted(void);
+
+/* A token: the first line of the file that the option names.  Warns where others can read it. */
+enum { CLI_SECRET = 512 };
+pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, const char *option,
+                              const char *path, pboost_error *err);
 
 double cli_seconds(void); /* of a monotonic clock */
 

@@ -1,5 +1,6 @@
-/* priorboost oracle init and upgrade: a store and its rules. */
+/* priorboost oracle init, upgrade and restore: a store and its rules. */
 #include <stdio.h>
+#include <string.h>
 
 #include "oracle.h"
 
@@ -11,7 +12,7 @@ static const cli_usage INIT = {
         "Makes an empty store and its key file, and fixes the rules.  They cannot be changed\n"
         "afterwards.  An answer is the mean of a bag of at least K rows; with --epsilon it has\n"
         "noise that makes it E-label differentially private for each row, in any number of\n"
-        "questions.",
+        "questions.  Learners see the rules and the data sheet before they ask.",
     .operand = NULL};
 
 static pboost_status print_rules(cli_context *cli, const char *store,
@@ -38,6 +39,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     oracle_place place = {0};
     pboost_ledger_options made;
+    const char *weak = NULL, *sheet[PBOOST_SHEET_FIELDS] = {NULL};
     cli_bounds bounds = {0, 0};
     size_t seconds = rules.claim_seconds;
     bool bounded = false;
@@ -48,6 +50,8 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "least rows in a bag, at least 2"},
         {"--epsilon", "E", cli_read_epsilon, &rules.rules.epsilon, NULL,
          "of label differential privacy, for each row"},
+        {"--weak-privacy", "WORDS", cli_read_text, &weak, NULL,
+         "confirms an epsilon above 10 for a row or unit;\nWORDS: '" PBOOST_WEAK_WORDS "'"},
         {"--no-noise", NULL, NULL, &rules.no_noise, NULL,
          "answer with exact means; no differential privacy"},
         {"--bounds", "LO,HI", cli_read_bounds, &bounds, &bounded,
@@ -60,6 +64,16 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "answered bags that one unit may be in; default 1"},
         {"--claim-seconds", "N", cli_read_count, &seconds, NULL,
          "longest wait for other users of the store; default 30"},
+        {"--require-approval", NULL, NULL, &rules.require_approval, NULL,
+         "learners' tokens are pending until an approver approves"},
+        {"--label-name", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_LABEL], NULL,
+         "data sheet: what the label is; learners see it"},
+        {"--owner", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_OWNER], NULL,
+         "data sheet: who owns the labels"},
+        {"--purpose", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_PURPOSE], NULL,
+         "data sheet: what they may be used for"},
+        {"--contact", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_CONTACT], NULL,
+         "data sheet: whom to ask"},
     };
 
     rules.rules.min_bag = 0;
@@ -69,13 +83,20 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     if (place.store == NULL || rules.rules.min_bag == 0 || !bounded)
         FAIL(err, PBOOST_INVALID,
              "--store, --min-bag and --bounds are required; see 'priorboost oracle init --help'");
+    if (weak != NULL && strcmp(weak, PBOOST_WEAK_WORDS) != 0)
+        FAIL(err, PBOOST_INVALID, "--weak-privacy is '%.60s'; it must be '%s'", weak,
+             PBOOST_WEAK_WORDS);
+    rules.weak_privacy = weak != NULL;
     rules.rules.bounded = true;
     rules.rules.lower = bounds.lower;
     rules.rules.upper = bounds.upper;
     rules.claim_seconds = seconds < 3601 ? (unsigned)seconds : 3601;
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        if (sheet[i] != NULL)
+            TRY(pboost_sheet_set(&rules.sheet, i, sheet[i], err));
     TRY(oracle_options(&made, cli, &place, err));
     TRY(pboost_ledger_create(place.store, &rules, &made, err));
-    TRY(oracle_open(&ledger, cli, &place, false, err));
+    TRY(oracle_open(&ledger, cli, &place, ORACLE_CHANGE, err));
     TRY(print_rules(cli, place.store, pboost_ledger_get_rules(ledger), err));
 done:
     pboost_ledger_close(ledger);
@@ -112,6 +133,63 @@ pboost_status oracle_upgrade(cli_context *cli, int argc, char **argv, pboost_err
     else
         cli_note(cli, "the store was of version %d and is now of version %d", from,
                  PBOOST_STORE_VERSION);
+done:
+    return st;
+}
+
+/* ---- restore --------------------------------------------------------------------------------- */
+
+static const cli_usage RESTORE = {
+    .synopsis = "--store S [--without-witness]",
+    .text =
+        "Makes a backup that was put in the place of the store fit for use.  The backup does not\n"
+        "know what was answered after it was made; the witness does.  The rows that were answered\n"
+        "since are spent, erasures and revocations are repeated, and heads that learners have "
+        "seen\n"
+        "stay known.  Tokens that were created since are lost.  Rows that were imported since are\n"
+        "lost too; import them again, without those that were answered for.  Stop the service\n"
+        "first.  If the witness is lost, --without-witness spends every row, revokes every token\n"
+        "and begins a new witness.",
+    .operand = NULL};
+
+static pboost_status print_restored(const cli_context *cli, const pboost_restored *r,
+                                    pboost_error *err)
+{
+    if (cli->json)
+        return cli_print_json(json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "lost",
+                                        (json_int_t)r->lost, "burned", (json_int_t)r->burned,
+                                        "erased", (json_int_t)r->erased, "revoked",
+                                        (json_int_t)r->revoked, "imports", (json_int_t)r->imports,
+                                        "banned", (json_int_t)r->banned),
+                              err);
+    cli_note(cli,
+             "%zu entries are lost; %zu rows were spent, %zu labels erased, %zu tokens revoked",
+             r->lost, r->burned, r->erased, r->revoked);
+    if (r->imports > 0)
+        cli_note(cli, "%zu imports are lost; repeat them without %zu rows that were answered for",
+                 r->imports, r->banned);
+    return PBOOST_OK;
+}
+
+pboost_status oracle_restore(cli_context *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    oracle_place place = {0};
+    pboost_ledger_options how;
+    pboost_restored restored;
+    bool without_witness = false;
+    const cli_option options[] = {
+        ORACLE_PLACE(place),
+        {"--without-witness", NULL, NULL, &without_witness, NULL,
+         "the witness is lost: spend every row"},
+    };
+
+    TRY(cli_parse(cli, NULL, argc, argv, &RESTORE, options, sizeof options / sizeof *options, err));
+    if (cli->help)
+        return PBOOST_OK;
+    TRY(oracle_options(&how, cli, &place, err));
+    TRY(pboost_ledger_restore(&restored, place.store, &how, without_witness, err));
+    TRY(print_restored(cli, &restored, err));
 done:
     return st;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ranges.h"
+#include "replay.h"
 #include "state.h"
 
 typedef struct {
@@ -20,6 +21,7 @@ typedef struct {
 typedef struct {
     pboost_audit *out;
     const pboost_ledger *ledger;
+    bool replies;              /* released numbers and replies were read too */
     const label_table *labels; /* NULL: they could not be read */
     chain_link link;
     uint32_t *claimed; /* by slot: 1 + the entry that claimed it */
@@ -28,8 +30,8 @@ typedef struct {
     uint64_t n_claimed;
     range_list ranges[RANGE_KINDS]; /* of the imports */
     range_list old_rows;            /* of the imports of version 1 */
-    size_t n_tokens, token_capacity;
-    pboost_token *token; /* as the entries say */
+    token_replay tokens;            /* as the entries say */
+    record lost;                    /* what the last restore says of lost heads and rows */
 } auditing;
 
 PBOOST_PRINTF(2, 3) static void found(auditing *a, const char *format, ...)
@@ -110,16 +112,23 @@ static void claim_slot(auditing *a, int64_t entry, uint32_t slot, bool answered)
     }
 }
 
+static void count_use(auditing *a, int64_t entry, uint32_t slot)
+{
+    const label_table *t = a->labels;
+
+    if (t->units && slot < t->n && ++a->uses[t->unit[slot]] > a->ledger->rules.unit_rows)
+        found(a, "a unit was used more than %zu times, last by entry %lld",
+              a->ledger->rules.unit_rows, (long long)entry);
+}
+
 static void use_unit(auditing *a, int64_t entry, uint32_t slot)
 {
     const label_table *t = a->labels;
 
+    count_use(a, entry, slot);
     if (!t->units || slot >= t->n)
         return;
     uint32_t unit = t->unit[slot];
-    if (++a->uses[unit] > a->ledger->rules.unit_rows)
-        found(a, "a unit was used more than %zu times, last by entry %lld",
-              a->ledger->rules.unit_rows, (long long)entry);
     if (a->bag[unit] == a->out->bags + 1)
         found(a, "a bag of entry %lld holds two rows of one unit", (long long)entry);
     a->bag[unit] = (uint32_t)a->out->bags + 1;
@@ -150,10 +159,23 @@ static void audit_bag(auditing *a, int64_t entry, const unsigned char *slots, si
     a->out->bags++;
 }
 
-static void count_rows(auditing *a, int64_t token, uint64_t rows)
+/* Without replies: its claims and uses, as the chain hashed them. */
+static void audit_claims(auditing *a, const store_value *value)
 {
-    if (token >= 1 && token <= (int64_t)a->n_tokens)
-        a->token[token - 1].rows_used += rows;
+    const unsigned char *data = value[DATA].data, *slots = value[SLOTS].data;
+    int64_t entry = value[NUMBER].number;
+
+    if (value[DATA].length < 8 + 2 * sizeof(digest) ||
+        !hashes_to("priorboost slots 1", &value[SLOTS], data + 8 + sizeof(digest)) ||
+        value[SLOTS].length != 4 * (uint64_t)value[ROWS].number) {
+        found(a, "the answer of entry %lld is not the one that the chain knows", (long long)entry);
+        return;
+    }
+    for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
+        uint32_t slot = (uint32_t)number_at(slots + 4 * i, 4);
+        claim_slot(a, entry, slot, true);
+        count_use(a, entry, slot);
+    }
 }
 
 static pboost_status audit_answer(auditing *a, const store_value *value, pboost_error *err)
@@ -163,6 +185,10 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
     const unsigned char *released = value[RELEASED].data, *slots = value[SLOTS].data;
 
     (void)err;
+    if (!a->replies) {
+        audit_claims(a, value);
+        return PBOOST_OK;
+    }
     if (!parts_agree(value, a->link.version) || rows != (uint64_t)value[ROWS].number ||
         bags != (uint64_t)value[BAGS].number || value[SLOTS].length % 4 != 0 ||
         value[RELEASED].length % RELEASED_BYTES != 0) {
@@ -171,7 +197,6 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
     }
     a->out->answers++;
     a->out->rows += rows;
-    count_rows(a, value[TOKEN].number, rows);
     if (a->labels == NULL)
         return PBOOST_OK;
     for (size_t b = 0; b < bags; b++) {
@@ -280,39 +305,40 @@ done:
     return st;
 }
 
-static pboost_status audit_token(auditing *a, const store_value *value, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    chain_entry entry = {
-        .time = value[TIME].number, .data = value[DATA].data, .data_length = value[DATA].length};
-    pboost_token token;
-
-    if (!pboost_token_from_entry(&token, &entry) || token.id != (int64_t)a->n_tokens + 1)
-        return makes_no_sense(a, value);
-    if (a->n_tokens == a->token_capacity) {
-        size_t capacity = 2 * a->token_capacity + 8;
-        pboost_token *grown;
-        NEED(grown = realloc(a->token, capacity * sizeof *grown), err);
-        a->token = grown;
-        a->token_capacity = capacity;
-    }
-    a->token[a->n_tokens++] = token;
-done:
-    return st;
-}
-
-static pboost_status audit_revoke(auditing *a, const store_value *value, pboost_error *err)
+/* token, hash of slots, units that there were */
+static pboost_status audit_burn(auditing *a, const store_value *value, pboost_error *err)
 {
     record_reader r = {value[DATA].data, value[DATA].length, false};
-    const char *name = pboost_read_text(&r);
+    int64_t entry = value[NUMBER].number;
+    size_t most = a->ledger->rules.unit_rows;
     (void)err;
 
-    for (size_t i = 0; !r.bad && i < a->n_tokens; i++)
-        if (strcmp(a->token[i].name, name) == 0) {
-            a->token[i].state = PBOOST_TOKEN_REVOKED;
-            return PBOOST_OK;
-        }
-    return makes_no_sense(a, value);
+    (void)pboost_read_number(&r); /* the token, whose rows the replay counts */
+    digest hash = pboost_read_digest(&r);
+    uint64_t n_units = pboost_read_number(&r);
+    if (r.bad || r.left > 0 || !hashes_to("priorboost slots 1", &value[SLOTS], hash.byte))
+        return makes_no_sense(a, value);
+    for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
+        uint32_t slot = (uint32_t)number_at((const char *)value[SLOTS].data + 4 * i, 4);
+        claim_slot(a, entry, slot, true);
+        if (a->labels->units && slot < a->labels->n && a->uses[a->labels->unit[slot]] < most)
+            a->uses[a->labels->unit[slot]]++;
+    }
+    bool all = strcmp(value[KIND].data, "burn-all") == 0;
+    for (size_t u = 0; a->labels != NULL && all && u < n_units && u < a->labels->n_units; u++)
+        a->uses[u] = (uint32_t)most;
+    return PBOOST_OK;
+}
+
+/* The last one says which heads and rows were lost. */
+static pboost_status audit_restore(auditing *a, const store_value *value, pboost_error *err)
+{
+    (void)err;
+    if (value[DATA].length > sizeof a->lost.byte)
+        return makes_no_sense(a, value);
+    a->lost.used = 0;
+    pboost_record_bytes(&a->lost, value[DATA].data, value[DATA].length);
+    return PBOOST_OK;
 }
 
 static pboost_status audit_nothing(auditing *a, const store_value *value, pboost_error *err)
@@ -326,9 +352,10 @@ static const struct {
     const char *kind;
     pboost_status (*audit)(auditing *a, const store_value *value, pboost_error *err);
 } ENTRIES[] = {
-    {"init", audit_nothing},    {"answer", audit_answer}, {"forget", audit_forget},
-    {"import", audit_import},   {"token", audit_token},   {"revoke", audit_revoke},
-    {"upgrade", audit_upgrade},
+    {"init", audit_nothing},   {"answer", audit_answer},   {"forget", audit_forget},
+    {"import", audit_import},  {"token", audit_nothing},   {"approve", audit_nothing},
+    {"revoke", audit_nothing}, {"upgrade", audit_upgrade}, {"burn", audit_burn},
+    {"burn-all", audit_burn},  {"restore", audit_restore},
 };
 
 /* Goes on as the store does where a link is wrong, to count what is wrong beyond. */
@@ -336,16 +363,17 @@ static void follow_link(auditing *a, const store_value *value, const chain_entry
 {
     int64_t number = value[NUMBER].number;
     chain_link link = pboost_chain_next(&a->link, entry);
-    const unsigned char *nonce = value[NONCE].data;
+    const unsigned char *nonce = a->replies ? value[NONCE].data : NULL;
 
-    pboost_chain_seal(&link, value[NONCE].length == NONCE_BYTES ? nonce : NULL, value[BODY].data,
-                      value[BODY].length);
+    if (a->replies)
+        pboost_chain_seal(&link, value[NONCE].length == NONCE_BYTES ? nonce : NULL,
+                          value[BODY].data, value[BODY].length);
     if (number != link.number)
         found(a, "entry %lld of the chain is missing", (long long)link.number);
     else if (value[HASH].length != sizeof(digest) || value[SEAL].length != sizeof(digest) ||
              memcmp(value[HASH].data, link.hash.byte, sizeof(digest)) != 0)
         found(a, "entry %lld was changed: its hash differs", (long long)number);
-    else if (memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0)
+    else if (a->replies && memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0)
         found(a, "the reply of entry %lld was changed: its seal differs", (long long)number);
     link.number = number;
     if (value[HASH].length == sizeof(digest))
@@ -361,7 +389,9 @@ static void follow_link(auditing *a, const store_value *value, const chain_entry
 
 static pboost_status audit_entry(void *user, const store_value *value, size_t n, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     auditing *a = user;
+    char problem[REPLAY_PROBLEM];
     const char *kind = value[KIND].kind == VALUE_TEXT ? value[KIND].data : "";
     chain_entry entry = {kind,
                          value[TIME].number,
@@ -373,7 +403,10 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
 
     follow_link(a, value, &entry);
     a->out->entries++;
-    if ((strcmp(kind, "answer") == 0) != (value[TOKEN].kind == VALUE_NUMBER)) {
+    TRY(pboost_replay_entry(&a->tokens, problem, &entry, &a->link, err));
+    if (problem[0] != '\0')
+        found(a, "entry %lld: %s", (long long)value[NUMBER].number, problem);
+    if (a->replies && (strcmp(kind, "answer") == 0) != (value[TOKEN].kind == VALUE_NUMBER)) {
         found(a, "entry %lld and its answer do not belong together",
               (long long)value[NUMBER].number);
         return PBOOST_OK;
@@ -382,6 +415,8 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
         if (strcmp(ENTRIES[i].kind, kind) == 0)
             return ENTRIES[i].audit(a, value, err);
     return makes_no_sense(a, value);
+done:
+    return st;
 }
 
 /* ---- What the entries add up to -------------------------------------------------------------- */
@@ -465,17 +500,35 @@ static pboost_status audit_tokens(auditing *a, store *s, pboost_error *err)
     }
     if (st != PBOOST_OK)
         FAIL(err, st, "%s", why.message);
-    if (n != a->n_tokens)
-        found(a, "the store has %zu tokens, but %zu were created", n, a->n_tokens);
-    for (size_t i = 0; i < n && i < a->n_tokens; i++) {
-        digest here = pboost_token_digest(&token[i]), there = pboost_token_digest(&a->token[i]);
+    if (n != a->tokens.n)
+        found(a, "the store has %zu tokens, but %zu were created", n, a->tokens.n);
+    for (size_t i = 0; i < n && i < a->tokens.n; i++) {
+        digest here = pboost_token_digest(&token[i]),
+               there = pboost_token_digest(&a->tokens.token[i]);
         if (!pboost_digest_equal(&here, &there))
             found(a, "token '%.60s' is not as the ledger says (%llu rows used, not %llu)",
                   token[i].name, (unsigned long long)token[i].rows_used,
-                  (unsigned long long)a->token[i].rows_used);
+                  (unsigned long long)a->tokens.token[i].rows_used);
     }
 done:
     free(token);
+    return st;
+}
+
+static pboost_status audit_lost(auditing *a, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    record now;
+
+    TRY(pboost_lost_hash(&now, s, err));
+    record_reader r = {now.byte, now.used, false};
+    uint64_t heads = pboost_read_number(&r);
+    (void)pboost_read_digest(&r);
+    if (a->lost.used == 0
+            ? heads + pboost_read_number(&r) != 0
+            : now.used != a->lost.used || memcmp(now.byte, a->lost.byte, now.used) != 0)
+        found(a, "heads or rows that were lost in a restore are not those that the chain knows");
+done:
     return st;
 }
 
@@ -487,6 +540,7 @@ static pboost_status audit_sums(auditing *a, store *s, pboost_error *err)
     for (int k = 0; k < RANGE_KINDS; k++)
         TRY(audit_ranges(a, &a->ranges[k], (range_kind)k, true, err));
     TRY(audit_tokens(a, s, err));
+    TRY(audit_lost(a, s, err));
     if (a->labels == NULL)
         goto done;
     TRY(s->class->run(s, "SELECT slot, entry FROM ledger_claim", NULL, 0, audit_claim, a, err));
@@ -528,20 +582,24 @@ done:
     return st;
 }
 
-pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger, pboost_error *err)
+#define ENTRY_COLUMNS                                                                              \
+    "SELECT e.number, e.kind, e.time, e.rows, e.bags, e.data, e.hash, e.seal, e.slots, e.mac"
+
+pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger, bool replies,
+                                       pboost_error *err)
 {
+    static const char *const SQL[] = {
+        ENTRY_COLUMNS " FROM ledger_entry e ORDER BY e.number",
+        ENTRY_COLUMNS ", a.token, a.request, a.question, a.released, a.format, a.body, a.nonce"
+                      " FROM ledger_entry e LEFT JOIN ledger_answer a ON a.entry = e.number"
+                      " ORDER BY e.number"};
     pboost_status st = PBOOST_OK;
     store *s = ledger->write.store;
-    auditing a = {.out = out, .ledger = ledger, .link = {.number = -1}};
+    auditing a = {.out = out, .ledger = ledger, .replies = replies, .link = {.number = -1}};
 
     *out = (pboost_audit){0};
     TRY(load_labels(&a, ledger, err));
-    TRY(s->class->run(s,
-                      "SELECT e.number, e.kind, e.time, e.rows, e.bags, e.data, e.hash, e.seal,"
-                      " e.slots, e.mac, a.token, a.request, a.question, a.released, a.format,"
-                      " a.body, a.nonce FROM ledger_entry e LEFT JOIN ledger_answer a"
-                      " ON a.entry = e.number ORDER BY e.number",
-                      NULL, 0, audit_entry, &a, err));
+    TRY(s->class->run(s, SQL[replies], NULL, 0, audit_entry, &a, err));
     TRY(audit_sums(&a, s, err));
 done:
     free(a.claimed);
@@ -550,7 +608,30 @@ done:
     for (int k = 0; k < RANGE_KINDS; k++)
         free(a.ranges[k].range);
     free(a.old_rows.range);
-    free(a.token);
+    pboost_replay_free(&a.tokens);
+    return st;
+}
+
+/* A ledger that is only inspected has not opened its witness. */
+static pboost_status audit_witness(pboost_audit *out, pboost_ledger *l, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_error why = {0};
+    auditing a = {.out = out};
+
+    pthread_mutex_lock(&l->witness.mutex);
+    if (l->witness.fd < 0)
+        st = pboost_witness_open(&l->witness, NULL, NULL, &why);
+    if (st == PBOOST_OK)
+        st = pboost_witness_check(&l->witness, l->write.store, &why);
+    pthread_mutex_unlock(&l->witness.mutex);
+    if (st == PBOOST_REFUSED || is_damage(st, l->write.store)) {
+        found(&a, "%s", why.message);
+        return PBOOST_OK;
+    }
+    if (st != PBOOST_OK)
+        FAIL(err, st, "%s", why.message);
+done:
     return st;
 }
 
@@ -559,7 +640,8 @@ pboost_status pboost_ledger_audit(pboost_audit *out, pboost_ledger *ledger, pboo
     pboost_status st = PBOOST_OK;
 
     TRY(pboost_side_enter(ledger, &ledger->write, false, err));
-    TRY(pboost_ledger_audit_here(out, ledger, err));
+    TRY(pboost_ledger_audit_here(out, ledger, true, err));
+    TRY(audit_witness(out, ledger, err));
 done:
     pboost_side_leave(&ledger->write);
     return st;
