@@ -332,6 +332,7 @@ class Watching(Case):
             limits = pathlib.Path(f"/proc/{service.process.pid}/limits").read_text()
             self.assertRegex(limits, r"Max core file size +0 +0")
 
+    @unittest.skipIf(POSTGRESQL, "the store has no part in it")
     def test_memory_is_closed_to_the_same_user(self):
         """The system gives /proc/PID of a process that is not dumpable to root, so that no other process of
         its user can read its memory.  Root sees no difference, so the service runs as nobody here."""
