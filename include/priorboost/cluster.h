@@ -16,13 +16,13 @@ extern "C" {
 
 /* ---- Keys and orders ------------------------------------------------------------------------- */
 
-/* pboost_id_key of n ids that lie one after the other: id i is text[start[i] .. start[i+1]). */
+/* pboost_id_key of n ids, one after the other in memory: id i is text[start[i] .. start[i+1]). */
 PBOOST_API void pboost_text_keys(uint64_t *key, const char *text, const int32_t *start, size_t n);
 
 /* The same for whole numbers, whose ids are their decimal digits. */
 PBOOST_API void pboost_number_keys(uint64_t *key, const int64_t *id, size_t n);
 
-/* What the shuffles of a training sort by, for index[i], or first + i where index is NULL.  Stream
+/* The sort keys of a training's shuffles, for index[i], or first + i if index is NULL.  Stream
  * 0 orders rows by their keys, or with a round's seed positions in its slice; stream 1 turns the
  * number of a round into that seed. */
 PBOOST_API void pboost_shuffle_keys(uint64_t *key, size_t n, uint64_t seed, uint64_t stream,
@@ -48,9 +48,9 @@ PBOOST_API void pboost_cut_grid(size_t *n_chunks, size_t *overlap, size_t n, siz
 PBOOST_API double pboost_cut_scale(double lowest, double highest);
 
 typedef enum pboost_cut {
-    PBOOST_CUT_COMMON, /* the cuts that lie on a best path to anywhere beyond the piece */
+    PBOOST_CUT_COMMON, /* the cuts on a best path to any place beyond the piece */
     PBOOST_CUT_TO_END, /* those of the best path to the end of the piece */
-    PBOOST_CUT_REST    /* the same, as is done where there are no common cuts to be had */
+    PBOOST_CUT_REST    /* the same, for a piece without common cuts */
 } pboost_cut;
 
 /* The cuts of sorted score[0 .. n), 0 among them, ascending; room for n / min_bag + 2.
@@ -65,8 +65,8 @@ PBOOST_API pboost_status pboost_cut_piece(size_t *cut, size_t *n_cuts, const dou
  * gradient (d), and with a Hessian cross (d) and gram (d x d, the lower triangle). */
 #define PBOOST_PART_SIZE(d, hessian) (3 + (d) + ((hessian) ? (d) + (d) * (d) : 0))
 
-/* Which columns are better moved, and by how much (0: not at all), judging by a few samples.
- * Returns whether any is. */
+/* Which columns should be shifted, and by how much (0: not at all), estimated from a few samples.
+ * Returns whether any is shifted. */
 PBOOST_API bool pboost_part_shift(double *shift, const pboost_samples *samples);
 
 /* Those sums at coef, in columns less shift (NULL: 0). */
@@ -82,8 +82,8 @@ PBOOST_API pboost_status pboost_part_direction(double direction[3], pboost_famil
                                                const pboost_coef *coef, const double *shift,
                                                int threads, pboost_error *err);
 
-/* All samples together, wherever they are: sums and direction as above, over all parts.  The first
- * call that fails is the last. */
+/* Sums and direction as above, over the samples of all parts.  After a call that fails there is no
+ * other. */
 typedef struct pboost_parts {
     void *self;
     pboost_status (*sums)(void *self, const pboost_coef *coef, bool hessian, double *sums,
@@ -93,9 +93,9 @@ typedef struct pboost_parts {
 } pboost_parts;
 
 /* pboost_event_fit over parts.  target and noise (by bag) say what the targets are and the variance
- * of the noise in them; bag b has start[b+1] - start[b] samples.  As with answers on one machine,
- * where noise took the mean of the targets out of the family's range the model is constant.
- * options->cancel is looked at before every pass. */
+ * of the noise in them; bag b has start[b+1] - start[b] samples.  As on one machine, the model is
+ * constant if noise moved the mean of the targets out of the family's range.  options->cancel is
+ * checked before every pass. */
 PBOOST_API pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
                                           const pboost_parts *parts, size_t n_bags,
                                           const size_t *start, const double *target,
@@ -111,8 +111,8 @@ typedef struct pboost_part_bags {
     const size_t *start;
 } pboost_part_bags;
 
-/* Where the moments of bags are wanted.  Column j stands for (x_j - shift_j - center_j) / scale_j;
- * parameter has the intercept first, where there is one. */
+/* The parameters at which the moments of bags are computed.  Column j is
+ * (x_j - shift_j - center_j) / scale_j; parameter has the intercept first, if there is one. */
 typedef struct pboost_bag_point {
     pboost_family family;
     bool intercept;
@@ -139,8 +139,8 @@ PBOOST_API pboost_status pboost_part_gram(double *sums, const pboost_part_bags *
                                           const pboost_bag_point *at, const double *weight,
                                           const double *residual, int threads, pboost_error *err);
 
-/* All bags together, wherever they are: by bag, or summed over all parts.  The first call that
- * fails is the last. */
+/* Values by bag, or summed, over the bags of all parts.  After a call that fails there is no other.
+ */
 typedef struct pboost_bag_parts {
     void *self;
     const double *base; /* of columns: a row of the table, or anything near its rows */

@@ -1,8 +1,9 @@
 /* priorboost/core.h — the algorithms of priorboost, as a C library.
  *
- * A label holder answers only with the mean response of bags of at least k rows, each row once.
- * A learner has the features of those rows and wants a model of individuals.  This header has both
- * sides: an oracle that enforces the rules and a trainer that chooses the bags.
+ * A label holder answers only with the mean response of bags of at least k rows, and uses each
+ * label in one answer only.  A learner has the features of those rows and wants a model of
+ * individuals. This header serves both parties: it has an oracle that enforces the rules and a
+ * trainer that chooses the bags.
  *
  * Conventions
  *   - Every call that can fail returns pboost_status and takes a caller-owned pboost_error last,
@@ -10,7 +11,8 @@
  * and the call may be repeated.  Calls that change an object say below what is left of it.
  *   - Options and rules are plain structs that start from their _INIT macro, which sets their
  *     struct_size.  A smaller struct_size, that of an older header, is accepted: fields beyond it
- * have their defaults.  A larger one is refused.  A struct inside another must have today's size.
+ * have their defaults.  A larger one is refused.  A struct inside another must have the size of
+ * this version.
  *   - The library never prints, exits, or reads the environment.  Progress is a callback.
  *   - Argument order: out, object, inputs, options, error.
  *   - threads: 0 means one per core.  Results have the same bits for any number of threads.
@@ -42,15 +44,15 @@ PBOOST_API const char *pboost_version(void);
 
 typedef enum pboost_status {
     PBOOST_OK = 0,
-    PBOOST_INVALID,   /* an argument or option makes no sense */
+    PBOOST_INVALID,   /* an argument or option is not valid */
     PBOOST_BAD_DATA,  /* the input is missing, unreadable or wrong, or too small for the request */
     PBOOST_NO_MEMORY, /* an allocation failed */
     PBOOST_OUTPUT,    /* an output could not be written */
-    PBOOST_ORACLE,    /* the oracle or the way to it failed */
+    PBOOST_ORACLE,    /* the oracle, or the connection to it, failed */
     PBOOST_REFUSED,   /* a privacy rule forbids the question */
     PBOOST_CANCELLED, /* a callback asked to stop */
     PBOOST_INTERNAL,  /* a bug in priorboost */
-    PBOOST_UNUSABLE   /* the fit is not to be used (pboost_fit_usable) */
+    PBOOST_UNUSABLE   /* the fit must not be used (pboost_fit_usable) */
 } pboost_status;
 
 typedef struct pboost_error {
@@ -58,7 +60,7 @@ typedef struct pboost_error {
     char message[512]; /* what was wrong, the value seen, and what would be right */
 } pboost_error;
 
-/* What a status is called, such as "bad-data". */
+/* The name of a status, such as "bad-data". */
 PBOOST_API const char *pboost_status_name(pboost_status status);
 
 /* Fills err (if not NULL) and returns status, so that a user's own oracle or learner can write
@@ -66,8 +68,8 @@ PBOOST_API const char *pboost_status_name(pboost_status status);
 PBOOST_API pboost_status pboost_fail(pboost_error *err, pboost_status status, const char *format,
                                      ...) PBOOST_PRINTF(3, 4);
 
-/* A way to give up long work.  stop is called now and then, by the thread that called the library:
- * true ends the work with PBOOST_CANCELLED.  Once true it must stay true. */
+/* Cancels long work.  The library calls stop from time to time, in the thread that called the
+ * library: true ends the work with PBOOST_CANCELLED.  Once true it must stay true. */
 typedef struct pboost_cancel {
     bool (*stop)(void *user);
     void *user;
@@ -95,7 +97,7 @@ PBOOST_API pboost_matrix pboost_matrix_f64(const double *data, size_t rows, size
 PBOOST_API pboost_status pboost_matrix_moments(double *mean, double *sd, const pboost_matrix *x,
                                                pboost_error *err);
 
-/* What the learner has of every row of a table, borrowed.  Sparse features will be another kind of
+/* The learner's data about every row of a table, borrowed.  Sparse features will be another kind of
  * pboost_matrix, so that no call changes for them. */
 typedef struct pboost_features {
     pboost_matrix x;
@@ -136,14 +138,14 @@ PBOOST_API pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t m
 /* Bags that differ as much as possible in every direction of the features, which is what the
  * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows (where the features have
  * one direction alone, the optimal bags along it).  They need no prior.  Rows are numbered by
- * sample, 0 .. n-1; weights, targets and offsets are not looked at.  cancel (NULL: none) is looked
- * at now and then. */
+ * sample, 0 .. n-1; weights, targets and offsets are ignored.  cancel (NULL: none) is checked from
+ * time to time. */
 PBOOST_API pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples,
                                               size_t min_bag, int threads,
                                               const pboost_cancel *cancel, pboost_error *err);
 
-/* The same for a family whose rows do not all tell the same: score (by sample) is a prior's mean,
- * rows count by the variance there and the score is one more direction. */
+/* The same for a family whose rows do not all have the same information: score (by sample) is a
+ * prior's mean, rows are weighted by the variance there, and the score is one more direction. */
 PBOOST_API pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,
                                             pboost_family family, const double *score,
                                             size_t min_bag, int threads,
@@ -190,7 +192,7 @@ typedef enum pboost_estimator {
     PBOOST_EVENT,        /* eq. (1): every row's target is its bag's answer */
     PBOOST_AGGREGATE,    /* each bag's mean prediction is fitted to its answer; unbiased */
     PBOOST_INTERPOLATED, /* (1 - rho) times the unweighted bag-level loss + rho times event's */
-    PBOOST_ESTIMATOR_CV  /* whichever predicts bags left out of the fit best */
+    PBOOST_ESTIMATOR_CV  /* the one of these that predicts bags left out of the fit best */
 } pboost_estimator;
 
 /* How the covariance of an aggregate fit is estimated. */
@@ -225,7 +227,7 @@ typedef struct pboost_fit_options {
     double rho; /* interpolated: 0 is the bag-level loss, 1 the event-level loss */
     pboost_covariance covariance;
     uint64_t seed;               /* of the folds of cross-validation */
-    const pboost_cancel *cancel; /* looked at in every iteration; NULL: none */
+    const pboost_cancel *cancel; /* checked in every iteration; NULL: none */
 } pboost_fit_options;
 
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
@@ -243,18 +245,18 @@ typedef struct pboost_fit_report {
     size_t first_dropped; /* first column that adds nothing to those before it; SIZE_MAX: none */
     double l2;            /* lambda in use */
     bool l2_standardized; /* it is on features standardised */
-    /* Of the aggregate estimator; NaN, 0 or false elsewhere. */
+    /* For the aggregate estimator; NaN, 0 or false for the others. */
     size_t bags;
     double dispersion; /* phi in use: the labels' variance is phi b'' */
     double pearson;    /* the residuals' mean square over its expectation; 1 where all is right */
     double freedom;    /* effective degrees of freedom, the intercept's included */
     double eta_sd;     /* standard deviation of the linear predictor over the rows */
-    bool separable;    /* eta_sd is so large (> 8) that predictions are all but certain */
-    bool dispersion_floored; /* the noise hides the dispersion: its standard error stands for it */
+    bool separable;    /* eta_sd is above 8: predictions are almost 0 or 1 */
+    bool dispersion_floored; /* noise masks the dispersion: its standard error is used */
     bool undercovers; /* b'' varies, noise, bags as mixed as random ones: intervals are too short */
-    /* Of all estimators.  Noise, or too few events, hide even the mean: it is not clearly within
-     * the family's range.  No weight can be known then; the model is constant at the nearest mean.
-     */
+    /* For all estimators.  Noise, or a lack of events, masks even the mean: it is not clearly
+     * within the family's range.  No weight can be estimated then; the model is constant at the
+     * nearest mean. */
     bool mean_masked;
     /* The model that predicts the mean of the answers for every row explains them better, by the
      * quasi-likelihood with the variances of this fit. */
@@ -265,25 +267,25 @@ typedef struct pboost_fit_report {
 /* Minimises sum_i weight_i * loss(target_i, x_i theta + intercept + offset_i) + (l2/2) |theta|^2,
  * starting from coef (paper, eq. 1).  Logistic targets may be anything between 0 and 1, or outside
  * when noise put them there.  A column that adds nothing gets weight 0 and is reported.  After a
- * failure, be it cancelled, coef is as it was. */
+ * failure or a cancel coef does not change. */
 PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
                                           const pboost_samples *samples,
                                           const pboost_fit_options *options, pboost_error *err);
 
-/* What the reader of a fit must know before relying on it. */
+/* The warnings about a fit. */
 typedef enum pboost_warning_kind {
-    /* The first three say that the fit is not to be used: */
+    /* The first three say that the fit must not be used: */
     PBOOST_WARNING_CONVERGENCE, /* it did not converge */
     PBOOST_WARNING_FINITE,      /* a weight is not a finite number */
     PBOOST_WARNING_CONSTANT,    /* a constant model explains its answers better */
     PBOOST_WARNING_RANK,        /* a column adds nothing */
-    PBOOST_WARNING_SEPARABLE,   /* weights are as large as the penalty lets them be */
-    PBOOST_WARNING_DISPERSION,  /* the noise hides the dispersion */
-    PBOOST_WARNING_INTERVALS,   /* they are too short */
-    PBOOST_WARNING_MEAN,        /* even the mean is hidden */
-    PBOOST_WARNING_FREEDOM,     /* the answers tell next to nothing of the weights */
-    PBOOST_WARNING_BAGS,        /* too few for the parameters */
-    PBOOST_WARNING_FORM,        /* the answers vary more than the model says */
+    PBOOST_WARNING_SEPARABLE,   /* only the penalty limits the weights */
+    PBOOST_WARNING_DISPERSION,  /* noise masks the dispersion */
+    PBOOST_WARNING_INTERVALS,   /* intervals are too short */
+    PBOOST_WARNING_MEAN,        /* noise masks even the mean */
+    PBOOST_WARNING_FREEDOM,     /* the answers say almost nothing about the weights */
+    PBOOST_WARNING_BAGS,        /* too few bags for the parameters */
+    PBOOST_WARNING_FORM,        /* bag residuals are larger than the model predicts */
     PBOOST_WARNING_ONE_ROW      /* the answer of a bag that was given is a label */
 } pboost_warning_kind;
 
@@ -294,7 +296,7 @@ typedef struct pboost_warning {
     char text[300]; /* one line, for people */
 } pboost_warning;
 
-/* A fit, and what its reader calls things.  All is borrowed. */
+/* A fit, and the names that messages use.  All is borrowed. */
 typedef struct pboost_fitted {
     const pboost_fit_report *report;
     const pboost_fit_options *options;
@@ -302,15 +304,16 @@ typedef struct pboost_fitted {
     const pboost_coef *coef;   /* in the units of x */
     size_t one_row_bags;       /* among those that were given */
     const char *const *column; /* names of the columns; NULL: x0, x1, ... */
-    /* What asks for bags from features and for the sandwich covariance; NULL: as in C. */
+    /* The options for bags from features and for the sandwich covariance; NULL: their names in C.
+     */
     const char *feature_bags, *sandwich;
 } pboost_fitted;
 
 /* Returns how many warnings there are; out, if not NULL, has room for PBOOST_MAX_WARNINGS. */
 PBOOST_API size_t pboost_warnings(pboost_warning *out, const pboost_fitted *fit);
 
-/* Whether the fit may be used.  If not, the first of its warnings says why.  Of fit only report and
- * coef are looked at. */
+/* Whether the fit may be used.  If not, the first of its warnings says why.  Only the report and
+ * coef of the fit are used. */
 PBOOST_API bool pboost_fit_usable(const pboost_fitted *fit);
 
 /* ---- Evaluation ------------------------------------------------------------------------------ */
@@ -356,7 +359,7 @@ typedef struct pboost_rules {
     size_t struct_size;
     size_t min_bag;          /* k, the least rows in a bag */
     pboost_rational epsilon; /* of label differential privacy per row; none: no noise */
-    bool bounded;            /* labels lie in the public [lower, upper] */
+    bool bounded;            /* labels are within the public [lower, upper] */
     double lower, upper;
     double
         step;   /* q: labels are integer multiples of it; 0: largest power of two <= (hi-lo)/2^20 */
@@ -418,7 +421,7 @@ PBOOST_API size_t pboost_memory_oracle_rows_spent(const pboost_memory_oracle *or
 typedef struct pboost_answers {
     size_t n_rounds, n_bags, n_rows;
     size_t *round_start, *start, *row;
-    double *mean;           /* by bag: what the oracle said */
+    double *mean;           /* by bag: the oracle's answer */
     double *noise_variance; /* by bag: c_B of the mechanism */
     size_t round_capacity, bag_capacity, row_capacity;
     bool rounded; /* some answers are means rounded to 0 or 1 */
@@ -427,8 +430,8 @@ typedef struct pboost_answers {
 PBOOST_API void pboost_answers_free(pboost_answers *answers);
 
 /* Asks the oracle about the bags as the next round and appends its answers.  After a failure the
- * log is as it was.  Whether the rows are spent, the oracle knows: ask about the same bags again
- * where it answers a repeated question with the same answers, as a remote oracle does. */
+ * log is as it was.  The rows may be spent.  Ask about the same bags again if the oracle answers a
+ * repeated question with the same answers, as a remote oracle does. */
 PBOOST_API pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *oracle,
                                             const pboost_bags *bags, pboost_error *err);
 
@@ -466,8 +469,8 @@ PBOOST_API pboost_status pboost_bag_deviance(double *out, pboost_family family,
                                              size_t end_bag, const pboost_coef *coef, int threads,
                                              pboost_error *err);
 
-/* Between which values the mean response of each sample lies with confidence `level`, given the
- * covariance of the coefficients: the interval of the linear predictor, seen through b'. */
+/* The confidence interval of the mean response of each sample, given the covariance of the
+ * coefficients: b' of the ends of the interval of the linear predictor. */
 PBOOST_API pboost_status pboost_predict_interval(double *lower, double *upper, pboost_family family,
                                                  const pboost_samples *samples,
                                                  const pboost_coef *coef, const double *covariance,
@@ -507,7 +510,7 @@ typedef enum pboost_schedule {
 typedef enum pboost_strategy {
     PBOOST_BAGS_PRIOR, /* optimal for the last model's scores; random where there is no model yet */
     PBOOST_BAGS_RANDOM,
-    PBOOST_BAGS_FEATURES, /* apart in every direction of the features (pboost_bags_features) */
+    PBOOST_BAGS_FEATURES, /* bags of rows with similar features (pboost_bags_features) */
     PBOOST_BAGS_HYBRID    /* with the last model's scores; `features` where there is none yet */
 } pboost_strategy;
 
@@ -538,7 +541,7 @@ typedef struct pboost_trainer_options {
     size_t bag_size;           /* least rows in a bag, >= the oracle's min_bag; 0: min_bag */
     const double *prior_score; /* by row: a prior's scores for round 1 (warm start); NULL: none */
     uint64_t seed;             /* of slices, random bags and ties */
-    const uint64_t *row_key;   /* what stands for a row in the shuffle; NULL: its number */
+    const uint64_t *row_key;   /* the key of a row in the shuffle; NULL: its number */
     bool in_order;             /* no shuffle: the table's rows are in random order already */
     int threads;
     const pboost_matrix *x; /* what `features` and `hybrid` bags are made from; else may be NULL */
@@ -546,7 +549,7 @@ typedef struct pboost_trainer_options {
     /* Called after every round; may set test_loss; false stops the training (PBOOST_CANCELLED). */
     bool (*on_round)(void *user, pboost_round *round);
     void *user;
-    /* Looked at while bags are made and, for the last time in a round, before they are asked about;
+    /* Checked while bags are made and, for the last time in a round, before they are asked about;
      * NULL: none.  The fit has its own. */
     const pboost_cancel *cancel;
 } pboost_trainer_options;
@@ -574,10 +577,10 @@ PBOOST_API pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows
                                                pboost_error *err);
 PBOOST_API void pboost_trainer_free(pboost_trainer *trainer);
 
-/* One round, or all rounds that are left.  Both may be called again after any failure, and go on
+/* One round, or all rounds that are left.  Both may be called again after any failure, and continue
  * from there:
  *   - before or while the oracle is asked: the next step makes the same bags and asks about them;
- *   - in learner.fit, be it cancelled: the answers are in the log; the next step does not ask, it
+ *   - in learner.fit, also by a cancel: the answers are in the log; the next step does not ask, it
  *     calls learner.fit on them;
  *   - PBOOST_CANCELLED by on_round: that round is done.
  * When all rounds are done, a step fails with PBOOST_INVALID. */
@@ -611,11 +614,11 @@ typedef struct pboost_run {
 
 /* The arrays of features and the oracle are borrowed.  Options that
  * contradict themselves and values that are not finite are refused here, before any label is spent.
- * options->x is not looked at: bags are made from features.  After a failure the run is closed. */
+ * options->x is ignored: bags are made from features.  After a failure the run is closed. */
 PBOOST_API pboost_status pboost_run_open(pboost_run *out, const pboost_features *features,
                                          const pboost_oracle *oracle, const pboost_fit_options *fit,
                                          const pboost_trainer_options *options, pboost_error *err);
-/* Runs so many rounds, or as many as are left.  After a failure the rounds that are done are in
+/* Runs this many rounds, or as many as are left.  After a failure the rounds that are done are in
  * path and history, and it may be called again, as pboost_trainer_step. */
 PBOOST_API pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err);
 PBOOST_API void pboost_run_close(pboost_run *run);
@@ -636,16 +639,16 @@ typedef struct pboost_simulation {
             PBOOST_FIT_OPTIONS_INIT, PBOOST_TRAINER_OPTIONS_INIT                                   \
     }
 
-/* What training gave, in memory of the caller's: nothing is left to close.  NULL: not wanted. */
+/* The results of a training, in the caller's memory: nothing must be closed.  NULL: not wanted. */
 typedef struct pboost_outcome {
     pboost_fit_report *report; /* of the last fit */
     pboost_round *history;     /* by round */
     double *path;              /* by round: cols + 1 entries, the intercept last */
     double *covariance;        /* (cols+1) x (cols+1), left alone where the estimator has none */
-    size_t warnings;           /* how many pboost_warnings tells of the last fit */
+    size_t warnings;           /* number of pboost_warnings about the last fit */
 } pboost_outcome;
 
-/* Trains on labels in hand, by row, through all rounds.  After a failure *out and what it
+/* Trains on labels in memory, by row, through all rounds.  After a failure *out and what it
  * points to are as they were, and the call may be repeated. */
 PBOOST_API pboost_status pboost_simulate(pboost_outcome *out, const pboost_features *features,
                                          const double *label, const pboost_simulation *simulation,

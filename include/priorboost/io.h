@@ -30,8 +30,8 @@ typedef struct pboost_table_options {
     }
 
 /* Reads a CSV (RFC 4180 with a header, UTF-8; comma, semicolon or tab, whichever the header has) or
- * an NPY file, told apart by their first bytes.  "-" is standard input.  options may be NULL.
- * A column is text if its first cell that is not missing is no number. */
+ * an NPY file; the first bytes show which.  "-" is standard input.  options may be NULL.  A column
+ * is text if its first cell that is not missing is not a number. */
 PBOOST_API pboost_status pboost_table_read(pboost_table **out, const char *path,
                                            const pboost_table_options *options, pboost_error *err);
 PBOOST_API void pboost_table_free(pboost_table *table);
@@ -40,10 +40,10 @@ PBOOST_API size_t pboost_table_rows(const pboost_table *table);
 PBOOST_API size_t pboost_table_cols(const pboost_table *table);
 PBOOST_API const char *pboost_table_name(const pboost_table *table, size_t col);
 PBOOST_API const char *pboost_table_path(const pboost_table *table);
-/* The line of the file that row stands on, for messages (NPY: the row, from 1). */
+/* The line of a row in the file, for messages (NPY: the row, from 1). */
 PBOOST_API size_t pboost_table_line(const pboost_table *table, size_t row);
 
-/* The number of a column; a missing name is an error that lists what there is. */
+/* The number of a column; a missing name is an error that lists the columns. */
 PBOOST_API pboost_status pboost_table_find(size_t *col, const pboost_table *table, const char *name,
                                            pboost_error *err);
 
@@ -93,13 +93,13 @@ PBOOST_API pboost_status pboost_encoding_winsorize(pboost_encoding *encoding,
                                                    pboost_error *err);
 
 /* x (rows of the table by n_columns, row-major) = the table's features.  A column that is missing,
- * a category never seen in training and a cell that is no number are errors. */
+ * a category that was not in the training table and a cell that is not a number are errors. */
 PBOOST_API pboost_status pboost_encoding_apply(double *x, const pboost_encoding *encoding,
                                                const pboost_table *table, pboost_error *err);
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
-/* How a model came about; strings are owned and may be NULL where unknown. */
+/* How a model was trained; strings are owned and may be NULL if unknown. */
 typedef struct pboost_training {
     char *algorithm, *estimator, *bags;
     size_t min_bag, rounds, rows_spent;

@@ -69,7 +69,7 @@ _SAID = itemgetter(
 
 
 DEFAULT_ESTIMATOR = {"auto": "aggregate", "paper": "event"}
-# What given bags leave no use for.
+# Parameters that cannot be used with given bags.
 NOTHING_TO_ASK = (
     "rounds",
     "algorithm",
@@ -84,7 +84,7 @@ NOTHING_TO_ASK = (
 
 
 class Recipe(NamedTuple):
-    """What the parameters of an estimator mean; it is shared, and not to be changed."""
+    """The parameters of an estimator, converted for the library; shared, so never changed."""
 
     how: _library.Simulation
     rounds: int  # 0: not said
@@ -125,10 +125,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         X : array-like or table of shape (n_rows, n_features)
             float64 and float32 arrays are not copied.
         y : array-like of shape (n_rows,), optional
-            The labels, where they are in hand: an oracle in memory keeps them and answers only for
-            bags of at least ``min_bag`` rows, each row once.
+            The labels, if they are here: an oracle in memory keeps them, answers only for bags of
+            at least ``min_bag`` rows, and uses each label once.
         oracle : Oracle, optional
-            Who answers where they are not: a `RemoteOracle`, or one of your own.
+            The oracle that has the labels: a `RemoteOracle`, or one of your own.
         ids : array-like of shape (n_rows,), optional
             What names each row (texts or integers): makes the run independent of the order of rows;
             a `RemoteOracle` knows rows by it.
@@ -214,7 +214,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         """Play both parties."""
         table = table.take(None)
         assert table.labels is not None
-        # Something is to be done between the rounds?
+        # Is there something to do between the rounds?
         if self.verbose or self._method(self.round_answers) == "auto":
             has_seed, seed = seed_of(self.random_state)
             keeper = MemoryHandle(table.labels, self._rules(), self.clamp, has_seed, seed)
@@ -261,7 +261,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         return Recipe(how, settings.rounds, fit.estimator, told)
 
     def _fit_asking(self, table: Table, oracle: Oracle | RemoteOracle) -> GLMResult:
-        """Learn from somebody else's answers."""
+        """Learn from the answers of an oracle."""
         relay = Relay()
         seed = seed_of(self.random_state)[1]
         run = describe_run(self, oracle, seed, table.ids, table.keys, table.given)
@@ -309,7 +309,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         return result
 
     def _fit_given(self, table: Table, bag: Any, answers: Any) -> GLMResult:
-        """Fit bags that are there already."""
+        """Fit given bags and their answers."""
         names, bags = group_rows(bag, len(table.X))
         mean, noise = match_answers(answers, names, bags, self._family)
         has_seed, seed = seed_of(self.random_state)
@@ -339,7 +339,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         return response(y, n_rows)
 
     def _expect_labels(self) -> Array | None:
-        """Prepare for labels that are elsewhere."""
+        """Prepare for labels that another party has."""
         return None
 
     def _method(self, rounded: bool) -> str:
@@ -417,7 +417,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
     ) -> tuple[Array, Array]:
         """Return a confidence interval of the mean response of every row.
 
-        It covers what is not known of the weights, sampling and noise of the oracle included, and
+        It includes the uncertainty of the weights, from sampling and from the oracle's noise, but
         not the spread of single labels about their mean.
 
         Parameters
@@ -493,7 +493,7 @@ def check_sources(
     answers: Any = None,
     unit: Any = None,
 ) -> None:
-    """Refuse to learn from nobody or from two."""
+    """Refuse no source of labels, and two of them."""
     if (bag is None) != (answers is None):
         raise ValueError("bag and answers belong together: pass both, or neither")
     sources = (y is not None) + (oracle is not None) + (answers is not None)

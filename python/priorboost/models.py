@@ -54,7 +54,7 @@ class Model:
     label, positive, offset : str or None
         Names of the response, of the level that counts as 1, and of the offset column.
     training : dict
-        How the model came about.
+        How the model was trained.
 
     Examples
     --------

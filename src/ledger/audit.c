@@ -193,7 +193,7 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
 
 static pboost_status makes_no_sense(auditing *a, const store_value *value)
 {
-    found(a, "entry %lld, %.20s, makes no sense", (long long)value[NUMBER].number,
+    found(a, "entry %lld, %.20s, is not valid", (long long)value[NUMBER].number,
           (const char *)value[KIND].data);
     return PBOOST_OK;
 }

@@ -143,7 +143,7 @@ class _ModelReader(MLReader):
 
 
 class _GLMModel(_Columns, Model, MLWritable, MLReadable):
-    """A fitted model: one weight per feature, an intercept, and how they came about."""
+    """A fitted model: one weight per feature, an intercept, and how it was trained."""
 
     _family: ClassVar[str]
 
@@ -179,7 +179,7 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
 
     @property
     def training(self) -> dict[str, Any]:
-        """How the model was trained, as the model file says it."""
+        """How the model was trained, as in the model file."""
         return self._content().training
 
     def _content(self) -> models.Model:
@@ -350,7 +350,7 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
         return model
 
     def _check(self) -> None:
-        """Refuse what cannot go together before anything runs."""
+        """Refuse parameters that contradict each other, before anything runs."""
         url, label = self._get("oracleUrl"), self._get("labelCol")
         if (url is None) == (label is None):
             raise ValueError(

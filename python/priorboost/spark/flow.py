@@ -1,11 +1,11 @@
-"""One training on Spark, as the driver sees it: slices, then round by round order, bag, ask, fit.
+"""One training on Spark, from the driver: slices, then in each round order, bag, ask, fit.
 
 The loop is that of the C trainer (src/core/train/trainer.c): the same slices and ties by hash of
-id, the same bags cut by the same grid of chunks, the same questions. What the driver holds of a
-round is one number per bag (where it ends, and its answer); rows stay with the tasks.
+id, the same bags cut by the same grid of chunks, the same questions.  The driver
+holds two numbers per bag of a round (where it ends, and its answer); rows stay with the tasks.
 
 Nothing is asked before it is on disk: a round's order and its questions are files, so that a task
-that Spark runs again, and a round that goes on after an executor is lost, ask what was asked
+that Spark runs again, and a round that continues after an executor is lost, ask what was asked
 before, and the service answers with what it answered before.
 """
 
@@ -62,7 +62,7 @@ class Settings:
 
 @dataclass
 class Table:
-    """What is to be learnt from: columns of a DataFrame by their place in it."""
+    """The data: columns of a DataFrame by their position in it."""
 
     rows: DataFrame  # id, features as an array, and the prior's score if there is one
     d: int
@@ -71,7 +71,7 @@ class Table:
 
 @dataclass
 class Result:
-    """What training gave."""
+    """The result of a training."""
 
     path: Array  # by round: theta, then the intercept
     history: list[dict[str, Any]]
@@ -85,7 +85,7 @@ class Result:
 
 @dataclass
 class Round:
-    """A round's order on disk, and what the driver knows of it."""
+    """A round's order on disk, and the driver's data about it."""
 
     path: str
     x: DataFrame  # part, first, n, x; whole bags of the aggregate estimator: bag, n, x, sizes
@@ -116,7 +116,7 @@ class Run:
 
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Name a step in Spark's own pages, time it, and say in plain words what a task said."""
+        """Name a step in Spark's own pages, time it, and raise the errors of its tasks."""
         where = f"round {self.t + 1}, {name}" if self.t >= 0 else name
         before = self.context.getLocalProperty("spark.job.description")
         self.context.setLocalProperty("spark.job.description", f"priorboost: {where}")
@@ -132,7 +132,7 @@ class Run:
             self.s.on_stage(name, time.monotonic() - begin)
 
     def exchange(self, frame: DataFrame, n_parts: int) -> DataFrame:
-        """Bring blocks to the partitions that their targets (see `labels`) stand for."""
+        """Bring blocks to the partitions that belong to their targets (see `labels`)."""
         return frame.repartition(n_parts, "target")
 
     def write(self, frame: DataFrame, path: str, by: str | None = None) -> None:
@@ -153,7 +153,7 @@ class Run:
         return path, path.getFileSystem(self.context._jsc.hadoopConfiguration())
 
     def make_folder(self) -> None:
-        """Make the run's directory; it goes when the run ends, at the latest when Java does."""
+        """Make the run's directory; it is removed when the run or, at the latest, Java ends."""
         try:
             path, system = self._folder()
             said = "" if system.mkdirs(path) and system.deleteOnExit(path) else "no reason is given"
@@ -170,7 +170,7 @@ class Run:
         system.cancelDeleteOnExit(path)
 
     def n_parts(self, rows: int) -> int:
-        """Return how many parts so many rows are cut into."""
+        """Return the number of parts for this many rows."""
         if self.s.partitions > 0:
             return self.s.partitions
         by_size = -(-rows * (8 * self.table.d + 48) // PART_BYTES)
@@ -356,7 +356,7 @@ class Run:
                 r.cuts = self._optimal_cuts(r, n, k)
 
     def _optimal_cuts(self, r: Round, n: int, k: int) -> Array:
-        """Solve all chunks apart and splice them, as pboost_partition does with its threads.
+        """Solve all chunks separately and splice them, as pboost_partition does with its threads.
 
         A chunk that does not fit the others is solved again from where they end; where that gets no
         further either, there is no common cut and all that is left is solved in one piece.
@@ -528,7 +528,7 @@ class Run:
 
     @contextlib.contextmanager
     def this_python(self) -> Iterator[None]:
-        """Have a local Spark use the Python that runs here, unless it was told which to use.
+        """Make a local Spark use the Python that runs here, unless the user has set another one.
 
         Otherwise that is whichever python3 the shell finds first, which need not have priorboost.
         """

@@ -1,4 +1,4 @@
-"""Passes of a fit over all rows: what tasks make of theirs, and what the driver makes of that."""
+"""Passes of a fit over all rows: the sums of each task, and how the driver adds them up."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _sums(
     shift: Array | None,
     what: str,
 ) -> Batches:
-    """Add up what rows give to the objective at weights, batch by batch, where they lie."""
+    """Add up what rows add to the objective at weights, batch by batch, without a copy."""
     names = ("part", "first", "sums")
     for batch in batches:
         if batch.num_rows == 0:
@@ -97,7 +97,7 @@ def _bag_columns(batches: Batches, d: int, base: Array) -> Batches:
 
 
 def _bag_sums(batches: Batches, d: int, at: pieces.Point, told: Any) -> Batches:
-    """Give the means and variances of whole bags and, where weights are told, their Gram matrix."""
+    """Give the means and variances of whole bags and, if weights are given, their Gram matrix."""
     names = ("bags", "moments", "sums")
     for x, sizes, bags in _bag_batches(batches, d):
         moments, sums = pieces.bag_moments(x, sizes, at), None
@@ -119,10 +119,10 @@ bag_sums = marked(_bag_sums)
 
 
 class BagPasses:
-    """Passes of the aggregate fit over the bags of all rounds, wherever they are.
+    """Passes of the aggregate fit over the bags of all rounds.
 
-    A pass costs more than what is done in it.  So the one that tries a point brings the Gram matrix
-    there with it, for the weights in use: if the point is taken, that is what is asked for next.
+    Starting a pass costs more than its arithmetic.  So the pass that tries a point also returns its
+    Gram matrix, for the weights in use: if the point is accepted, the fit needs that next.
     """
 
     def __init__(self, context: Any, bags: list[DataFrame], answers: Array, base: Array) -> None:
@@ -131,12 +131,12 @@ class BagPasses:
         self.bags = bags[0]
         for more in bags[1:]:
             self.bags = self.bags.union(more)
-        self.weight: Array | None = None  # in use, and what tasks know of it
+        self.weight: Array | None = None  # in use, and its broadcast
         self.told: Any = None
         self.tried: tuple[Any, Array | None] = (None, None)  # a point, and its Gram matrix
 
     def close(self) -> None:
-        """Take back what tasks were told."""
+        """Destroy the broadcast."""
         if self.told is not None:
             self.told.destroy()
             self.told = None
