@@ -2,6 +2,7 @@
 #ifndef ANSWERS_SUPPORT_H
 #define ANSWERS_SUPPORT_H
 
+#include "data/answers.h"
 #include "fit_support.h"
 
 static const pboost_family FAMILIES[] = {PBOOST_LINEAR, PBOOST_LOGISTIC, PBOOST_POISSON};

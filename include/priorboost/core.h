@@ -416,17 +416,10 @@ PBOOST_API size_t pboost_memory_oracle_rows_spent(const pboost_memory_oracle *or
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* The append-only log of bags asked and answers received.  Bags are numbered across rounds: round t
- * holds bags round_start[t] .. round_start[t+1], bag b the rows row[start[b] .. start[b+1]). */
-typedef struct pboost_answers {
-    size_t n_rounds, n_bags, n_rows;
-    size_t *round_start, *start, *row;
-    double *mean;           /* by bag: the oracle's answer */
-    double *noise_variance; /* by bag: c_B of the mechanism */
-    size_t round_capacity, bag_capacity, row_capacity;
-    bool rounded; /* some answers are means rounded to 0 or 1 */
-} pboost_answers;
+/* The append-only log of bags asked and answers received.  Bags are numbered across rounds. */
+typedef struct pboost_answers pboost_answers;
 
+PBOOST_API pboost_status pboost_answers_create(pboost_answers **out, pboost_error *err);
 PBOOST_API void pboost_answers_free(pboost_answers *answers);
 
 /* Asks the oracle about the bags as the next round and appends its answers.  After a failure the
@@ -440,6 +433,17 @@ PBOOST_API pboost_status pboost_answers_ask(pboost_answers *answers, const pboos
 PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *bags,
                                                const double *mean, const double *noise_variance,
                                                pboost_error *err);
+
+/* What is in the log, borrowed until the next round is added; bags are not to be freed. */
+PBOOST_API pboost_bags pboost_answers_bags(const pboost_answers *answers);
+PBOOST_API size_t pboost_answers_rounds(const pboost_answers *answers);
+/* The first bag of a round (from 0); of the round after the last: the number of bags. */
+PBOOST_API size_t pboost_answers_round_start(const pboost_answers *answers, size_t round);
+/* By bag, `width` numbers each: what the oracle said, and the variance of the noise in it.  The
+ * width is 1 until answers can be vectors. */
+PBOOST_API const double *pboost_answers_mean(const pboost_answers *answers);
+PBOOST_API const double *pboost_answers_noise_variance(const pboost_answers *answers);
+PBOOST_API size_t pboost_answers_width(const pboost_answers *answers);
 
 /* ---- Fitting answers ------------------------------------------------------------------------- */
 
@@ -600,28 +604,44 @@ PBOOST_API const pboost_answers *pboost_trainer_answers(const pboost_trainer *tr
 
 /* ---- Training a generalised linear model ----------------------------------------------------- */
 
-/* A model and its trainer, and what their rounds have given so far. */
-typedef struct pboost_run {
-    struct pboost_glm *glm; /* the model, a learner */
-    pboost_trainer *trainer;
-    size_t rounds; /* T */
-    double *path;  /* by round: theta and, last, the intercept */
-    const pboost_coef *coef;
-    const pboost_round *history;
-    const pboost_fit_report *report; /* of the last fit */
-    const double *covariance;        /* (n+1) x (n+1), the intercept last; NULL: none */
-} pboost_run;
+/* A generalised linear model and its trainer. */
+typedef struct pboost_run pboost_run;
 
-/* The arrays of features and the oracle are borrowed.  Options that
- * contradict themselves and values that are not finite are refused here, before any label is spent.
- * options->x is ignored: bags are made from features.  After a failure the run is closed. */
-PBOOST_API pboost_status pboost_run_open(pboost_run *out, const pboost_features *features,
-                                         const pboost_oracle *oracle, const pboost_fit_options *fit,
-                                         const pboost_trainer_options *options, pboost_error *err);
-/* Runs this many rounds, or as many as are left.  After a failure the rounds that are done are in
- * path and history, and it may be called again, as pboost_trainer_step. */
+/* The arrays of features and the oracle are borrowed.  Options that contradict themselves and
+ * values that are not finite are refused here, before any label is spent.  options->x is ignored:
+ * bags are made from features. */
+PBOOST_API pboost_status pboost_run_create(pboost_run **out, const pboost_features *features,
+                                           const pboost_oracle *oracle,
+                                           const pboost_fit_options *fit,
+                                           const pboost_trainer_options *options,
+                                           pboost_error *err);
+PBOOST_API void pboost_run_free(pboost_run *run);
+
+/* Runs this many rounds, or as many as are left.  After a failure the rounds that are done are
+ * kept, and it may be called again, as pboost_trainer_step. */
 PBOOST_API pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err);
-PBOOST_API void pboost_run_close(pboost_run *run);
+
+/* Of the last fit; borrowed until the next round.  covariance is (n+1) x (n+1), the intercept last,
+ * or NULL where there is none. */
+PBOOST_API const pboost_coef *pboost_run_coef(const pboost_run *run);
+PBOOST_API const pboost_fit_report *pboost_run_report(const pboost_run *run);
+PBOOST_API const double *pboost_run_covariance(const pboost_run *run);
+/* The model after a round that is done (from 1), borrowed from the run. */
+PBOOST_API pboost_coef pboost_run_coef_after(const pboost_run *run, size_t round);
+/* For its history, its answers, and to recall bags; the run frees it. */
+PBOOST_API pboost_trainer *pboost_run_trainer(const pboost_run *run);
+
+/* The results of a training, in the caller's memory.  NULL: not wanted. */
+typedef struct pboost_outcome {
+    pboost_fit_report *report; /* of the last fit */
+    pboost_round *history;     /* by round */
+    double *path;              /* by round: cols + 1 entries, the intercept last */
+    double *covariance;        /* (cols+1) x (cols+1), left alone where the estimator has none */
+    size_t warnings;           /* number of pboost_warnings about the last fit */
+} pboost_outcome;
+
+/* Copies the results of the rounds so far. */
+PBOOST_API void pboost_run_outcome(pboost_outcome *out, const pboost_run *run);
 
 /* Both parties in one process: the rules and the keeper of the labels, and how they are learnt
  * from. */
@@ -638,15 +658,6 @@ typedef struct pboost_simulation {
         sizeof(pboost_simulation), PBOOST_RULES_INIT, PBOOST_MEMORY_ORACLE_OPTIONS_INIT,           \
             PBOOST_FIT_OPTIONS_INIT, PBOOST_TRAINER_OPTIONS_INIT                                   \
     }
-
-/* The results of a training, in the caller's memory: nothing must be closed.  NULL: not wanted. */
-typedef struct pboost_outcome {
-    pboost_fit_report *report; /* of the last fit */
-    pboost_round *history;     /* by round */
-    double *path;              /* by round: cols + 1 entries, the intercept last */
-    double *covariance;        /* (cols+1) x (cols+1), left alone where the estimator has none */
-    size_t warnings;           /* number of pboost_warnings about the last fit */
-} pboost_outcome;
 
 /* Trains on labels in memory, by row, through all rounds.  After a failure *out and what it
  * points to are as they were, and the call may be repeated. */

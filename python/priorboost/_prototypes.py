@@ -6,7 +6,6 @@ from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint6
 from typing import Any
 
 from ._structures import (
-    Answers,
     BagParts,
     BagPoint,
     Bags,
@@ -32,7 +31,6 @@ from ._structures import (
     Rational,
     Risk,
     Rules,
-    Run,
     Samples,
     Simulation,
     TrainerOptions,
@@ -94,10 +92,10 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "strategy_parse": (None, _PARSE),
     "rounds_default": (c_size_t, [c_size_t, c_size_t, c_size_t]),
     "id_key": (c_uint64, [c_char_p]),
-    "run_open": (
+    "run_create": (
         None,
         [
-            POINTER(Run),
+            _HANDLE,
             POINTER(Features),
             POINTER(Oracle),
             POINTER(FitOptions),
@@ -105,19 +103,22 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             _E,
         ],
     ),
-    "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
-    "run_close": (c_void_p, [POINTER(Run)]),
+    "run_free": (c_void_p, [c_void_p]),
+    "run_rounds": (None, [c_void_p, c_size_t, _E]),
+    "run_coef": (POINTER(Coef), [c_void_p]),
+    "run_trainer": (c_void_p, [c_void_p]),
+    "run_outcome": (c_void_p, [POINTER(Outcome), c_void_p]),
     "simulate": (
         None,
         [POINTER(Outcome), POINTER(Features), c_void_p, POINTER(Simulation), _E],
     ),
     "warnings": (c_size_t, [POINTER(FitWarning), POINTER(Fitted)]),
     "fit_usable": (c_bool, [POINTER(Fitted)]),
-    "answers_append": (
-        None,
-        [POINTER(Answers), POINTER(Bags), c_void_p, c_void_p, _E],
-    ),
-    "answers_free": (c_void_p, [POINTER(Answers)]),
+    "answers_create": (None, [_HANDLE, _E]),
+    "answers_free": (c_void_p, [c_void_p]),
+    "answers_append": (None, [c_void_p, POINTER(Bags), c_void_p, c_void_p, _E]),
+    "answers_bags": (Bags, [c_void_p]),
+    "answers_mean": (c_void_p, [c_void_p]),
     "answers_fit": (
         None,
         [
@@ -125,7 +126,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             POINTER(FitReport),
             c_void_p,
             POINTER(Features),
-            POINTER(Answers),
+            c_void_p,
             c_size_t,
             POINTER(FitOptions),
             _E,

@@ -210,29 +210,10 @@ class MemoryOracleOptions(Structure):
     ]
 
 
-class Answers(Structure):
-    """``pboost_answers``."""
-
-    _fields_ = [
-        ("n_rounds", c_size_t),
-        ("n_bags", c_size_t),
-        ("n_rows", c_size_t),
-        ("round_start", c_void_p),
-        ("start", c_void_p),
-        ("row", c_void_p),
-        ("mean", c_void_p),
-        ("noise_variance", c_void_p),
-        ("round_capacity", c_size_t),
-        ("bag_capacity", c_size_t),
-        ("row_capacity", c_size_t),
-        ("rounded", c_bool),
-    ]
-
-
 ScoreFunction = CFUNCTYPE(
     c_int, c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_double), POINTER(Error)
 )
-FitFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Answers), c_size_t, POINTER(Error))
+FitFunction = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, POINTER(Error))
 
 
 class Learner(Structure):
@@ -261,21 +242,6 @@ class TrainerOptions(Structure):
         ("on_round", c_void_p),
         ("user", c_void_p),
         ("cancel", c_void_p),
-    ]
-
-
-class Run(Structure):
-    """``pboost_run``."""
-
-    _fields_ = [
-        ("glm", c_void_p),
-        ("trainer", c_void_p),
-        ("rounds", c_size_t),
-        ("path", c_void_p),
-        ("coef", POINTER(Coef)),
-        ("history", c_void_p),
-        ("report", c_void_p),
-        ("covariance", c_void_p),
     ]
 
 

@@ -102,9 +102,10 @@ pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char *
 void cli_list_free(cli_list *list);
 bool cli_asks_for_help(const char *argument); /* --help or -h */
 
-const cli_command *cli_commands(size_t *n);                                           /* all */
-const cli_command *cli_find(const cli_command *commands, size_t n, const char *name); /* or NULL */
+const cli_command *cli_commands(size_t *n);        /* names of one word */
 const cli_command *cli_oracle_commands(size_t *n); /* those of oracle: names of two words */
+const cli_command *cli_command_at(size_t i);       /* of both; NULL after the last */
+const cli_command *cli_find(const char *name);     /* in both, or NULL */
 void cli_print_commands(FILE *stream);
 
 /* One man page each; a shell's completion of all of them, command by command. */

@@ -89,6 +89,16 @@ done:
     return st;
 }
 
+json_t *oracle_rules_json(const pboost_ledger_rules *rules)
+{
+    const pboost_rules *r = &rules->rules;
+    return json_pack("{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I}", "min_bag",
+                     (json_int_t)r->min_bag, "epsilon", report_json_epsilon(r->epsilon), "dp",
+                     !rules->no_noise, "bounds", r->lower, r->upper, "step", r->step, "unit",
+                     rules->units, "unit_rows", (json_int_t)rules->unit_rows, "claim_seconds",
+                     (json_int_t)rules->claim_seconds);
+}
+
 const char *oracle_time(char out[ORACLE_TIME_TEXT], int64_t seconds)
 {
     time_t t = (time_t)seconds;

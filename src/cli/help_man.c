@@ -56,10 +56,7 @@ static void begin(FILE *out, const char *command, const char *summary)
 
 static const char *summary_of(const char *name)
 {
-    size_t n, n_oracle;
-    const cli_command *commands = cli_commands(&n), *oracle = cli_oracle_commands(&n_oracle);
-    const cli_command *found = cli_find(commands, n, name);
-    found = found != NULL ? found : cli_find(oracle, n_oracle, name);
+    const cli_command *found = cli_find(name);
     return found != NULL ? found->summary : "";
 }
 

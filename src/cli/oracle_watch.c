@@ -19,13 +19,8 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
 
     if (cli->json)
         return cli_print_json(
-            json_pack("{s:s, s:{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I}, s:I, s:I, s:I, s:I,"
-                      " s:I, s:I, s:I, s:s}",
-                      "store", s->store, "rules", "min_bag", (json_int_t)r->min_bag, "epsilon",
-                      report_json_epsilon(r->epsilon), "dp", !rules->no_noise, "bounds", r->lower,
-                      r->upper, "step", r->step, "unit", rules->units, "unit_rows",
-                      (json_int_t)rules->unit_rows, "claim_seconds",
-                      (json_int_t)rules->claim_seconds, "rows", (json_int_t)s->rows, "spent",
+            json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "store", s->store,
+                      "rules", oracle_rules_json(rules), "rows", (json_int_t)s->rows, "spent",
                       (json_int_t)s->spent, "left", (json_int_t)(s->rows - s->spent), "forgotten",
                       (json_int_t)s->forgotten, "answers", (json_int_t)s->answers, "bags",
                       (json_int_t)s->bags, "entries", (json_int_t)s->entries, "head", s->head),

@@ -64,7 +64,7 @@ typedef struct train_data {
     size_t test_rows;
     double *test_x, *test_offset; /* in the units of the file */
     double *label, *test_label;   /* label is NULL with --oracle */
-    pboost_answers given;         /* what --answers says of the bags in --bag */
+    pboost_answers *given;        /* what --answers says of the bags in --bag */
     size_t one_row_bags, least_bag;
 } train_data;
 

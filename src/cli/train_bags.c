@@ -216,7 +216,8 @@ pboost_status train_bags_load(train_data *out, const pboost_table *table, const 
     NEED(mean = pboost_alloc(bags.n_bags, sizeof *mean), err);
     NEED(noise = pboost_alloc(bags.n_bags, sizeof *noise), err);
     TRY(match(mean, noise, &answers, table, col, &bags, a->family, err));
-    TRY(pboost_answers_append(&out->given, &bags, mean, noise, err));
+    TRY(pboost_answers_create(&out->given, err));
+    TRY(pboost_answers_append(out->given, &bags, mean, noise, err));
     out->least_bag = SIZE_MAX;
     for (size_t b = 0; b < bags.n_bags; b++) {
         size_t size = bags.start[b + 1] - bags.start[b];

@@ -225,6 +225,6 @@ void train_data_free(train_data *data)
     free(data->test_offset);
     free(data->label);
     free(data->test_label);
-    pboost_answers_free(&data->given);
+    pboost_answers_free(data->given);
     *data = (train_data){0};
 }

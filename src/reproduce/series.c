@@ -96,14 +96,16 @@ static pboost_status fit(void *self, const pboost_answers *answers, size_t first
 {
     pboost_status st = PBOOST_OK;
     model *m = self;
-    size_t newest = answers->round_start[answers->n_rounds - 1];
+    pboost_bags bags = pboost_answers_bags(answers);
+    const double *mean = pboost_answers_mean(answers);
+    size_t newest = pboost_answers_round_start(answers, pboost_answers_rounds(answers) - 1);
 
-    for (size_t b = newest; b < answers->n_bags; b++)
-        for (size_t i = answers->start[b]; i < answers->start[b + 1]; i++)
-            m->target[answers->row[i]] = answers->mean[b];
+    for (size_t b = newest; b < bags.n_bags; b++)
+        for (size_t i = bags.start[b]; i < bags.start[b + 1]; i++)
+            m->target[bags.row[i]] = mean[b];
     if (m->refit != NULL)
-        TRY(add_range(m, answers->start[newest], answers->n_rows - answers->start[newest], err));
-    TRY(fit_range(m, answers->start[first_bag], answers->n_rows - answers->start[first_bag], err));
+        TRY(add_range(m, bags.start[newest], bags.n_rows - bags.start[newest], err));
+    TRY(fit_range(m, bags.start[first_bag], bags.n_rows - bags.start[first_bag], err));
 done:
     return st;
 }

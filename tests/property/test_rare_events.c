@@ -4,6 +4,8 @@
  *
  * The full campaign is 200 seeds, the test runs fewer: property_rare_events [SEEDS [FIRST]]. */
 #include "fit_support.h"
+
+#include "data/answers.h"
 #include "plan/forecast.h"
 
 #define ROWS 2000
@@ -207,7 +209,7 @@ static void try_fit(tally *out, rare_table *t, pboost_family family, size_t k)
     out->beyond_forecast += beyond;
     out->twice_constant += twice;
     pboost_bags_free(&bags);
-    pboost_answers_free(&answers);
+    pboost_answers_clear(&answers);
     pboost_coef_free(&coef);
     free(mean);
 }

@@ -8,7 +8,11 @@
  * cache, as none of them is needed soon.  A short one goes to twice as many cells as it has records
  * and is finished by insertion.  What a skewed distribution leaves together is distributed again
  * over its own, smaller range, and merged if that does not help.  The result is unique, so it does
- * not depend on the sample, the buckets or the threads. */
+ * not depend on the sample, the buckets or the threads.
+ *
+ * A plain radix sort would be a tenth of this.  bench_sort compares the two: of gaussian and
+ * logistic scores radix takes 2.2 to 2.5 times as long for 4096 rows, a slice of the paper, 1.1 to
+ * 1.7 times for 1e4 to 1e6 and 2 times for 1e7; of heavy-tailed ones 0.7 to 1.6 times. */
 #include "bags/sort.h"
 
 #include <math.h>

@@ -36,33 +36,21 @@ static pboost_status add_misfit(double *sum, const fit_task *task, const pboost_
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bag_pass pass = {0};
-    bag_moments mean = {0}, variance = {0};
-    double *parameter = NULL;
-    const pboost_coef *models[] = {coef, at};
-    bag_moments *moments[] = {&mean, &variance};
-    bag_data data = pboost_bag_data(task->features, held, 0);
+    fit_explained mean = {0}, variance = {0};
+    fit_task part = *task;
 
-    TRY(pboost_bagpass_init(&pass, &data.rows, task->options->family, true, NULL,
-                            task->options->threads, err));
-    NEED(parameter = pboost_alloc(pass.n_parameters, sizeof *parameter), err);
-    for (int m = 0; m < 2; m++) {
-        TRY(pboost_bag_moments_init(moments[m], &pass, err));
-        parameter[0] = models[m]->intercept;
-        for (size_t j = 0; j < coef->n; j++)
-            parameter[j + 1] = models[m]->theta[j];
-        pboost_bagpass_run(moments[m], &pass, parameter);
-    }
+    part.answers = held;
+    part.first_bag = 0;
+    TRY(pboost_fit_explain(&mean, &part, held->n_bags, coef, err));
+    TRY(pboost_fit_explain(&variance, &part, held->n_bags, at, err));
     for (size_t b = 0; b < held->n_bags; b++) {
-        double r = held->mean[b] - mean.mean[b];
-        double v = phi * variance.variance[b] + held->noise_variance[b];
+        double r = held->mean[b] - mean.at.mean[b];
+        double v = phi * variance.at.variance[b] + held->noise_variance[b];
         *sum += isinf(v) ? 0.0 : r * r / fmax(v, 1e-300);
     }
 done:
-    free(parameter);
-    pboost_bagpass_free(&pass);
-    pboost_bag_moments_free(&mean);
-    pboost_bag_moments_free(&variance);
+    pboost_fit_explained_free(&mean);
+    pboost_fit_explained_free(&variance);
     return st;
 }
 
@@ -101,8 +89,8 @@ static pboost_status run_fold(double *misfit, const fit_task *task, const unsign
     }
 done:
     pboost_coef_free(&coef);
-    pboost_answers_free(&rest);
-    pboost_answers_free(&held);
+    pboost_answers_clear(&rest);
+    pboost_answers_clear(&held);
     return st;
 }
 

@@ -5,6 +5,7 @@
 #include <priorboost/core.h>
 
 #include "base/workspace.h"
+#include "fit/aggregate/aggregate.h"
 
 /* What every estimator is given. */
 typedef struct {
@@ -33,6 +34,18 @@ pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *repo
  * few bags to compare. */
 pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *task,
                                       pboost_error *err);
+
+/* Means and variances of the task's bags up to end_bag under coef (deviance.c).  Free it whatever
+ * the result. */
+typedef struct {
+    bag_data data;
+    bag_pass pass;
+    bag_moments at;
+} fit_explained;
+
+pboost_status pboost_fit_explain(fit_explained *out, const fit_task *task, size_t end_bag,
+                                 const pboost_coef *coef, pboost_error *err);
+void pboost_fit_explained_free(fit_explained *explained);
 
 /* Sets report->worse_than_constant of a fit to the task, which gave coef.  It takes a pass over the
  * rows, so only the last fit of a training is judged. */

@@ -263,6 +263,12 @@ void pboost_units_leave(pboost_coef *coef, const standard_units *u, const double
     }
 }
 
+void pboost_units_penalty(double *penalty, const standard_units *u, pboost_l2 l2, double own)
+{
+    for (size_t j = 0; j < u->cols; j++)
+        penalty[j] = l2.mode == PBOOST_L2_FIXED ? l2.value / (u->scale[j] * u->scale[j]) : own;
+}
+
 /* With z = (x - m) / s: theta = theta_z / s and intercept = intercept_z - sum of theta m. */
 void pboost_units_covariance(double *covariance, const standard_units *u, const double *standard,
                              bool intercept)

@@ -135,15 +135,12 @@ static void set_penalty(population *p, const pboost_plan_options *o, bool noise)
 {
     const family_info *family = pboost_family_info(p->family);
     double sd = p->row.eta_sd, d = (double)p->x->cols;
-    bool given = o->l2.mode == PBOOST_L2_FIXED;
+    pboost_l2 over_phi = {o->l2.mode, o->l2.value / p->phi};
     double spread = pboost_prior_spread(family, sd, p->phi);
-    p->ridge_judged = noise && family->ridge_judged && !given;
+    p->ridge_judged = noise && family->ridge_judged && o->l2.mode != PBOOST_L2_FIXED;
     if (p->ridge_judged && family->prior_spread > 0.0)
         spread = fmin(spread, sd * sd);
-    for (size_t j = 0; j < p->x->cols; j++) {
-        double s = p->units.scale[j];
-        p->penalty[p->intercept + j] = given ? o->l2.value / (p->phi * s * s) : d / spread;
-    }
+    pboost_units_penalty(p->penalty + p->intercept, &p->units, over_phi, d / spread);
 }
 
 static pboost_status assume(planner *p, pboost_plan *plan, pboost_error *err)

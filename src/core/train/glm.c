@@ -106,6 +106,11 @@ const pboost_features *pboost_glm_features(const pboost_glm *glm)
     return &glm->features;
 }
 
+const pboost_fit_options *pboost_glm_options(const pboost_glm *glm)
+{
+    return &glm->options;
+}
+
 const pboost_coef *pboost_glm_coef(const pboost_glm *glm)
 {
     return &glm->coef;

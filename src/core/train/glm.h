@@ -13,6 +13,7 @@ pboost_status pboost_glm_create(pboost_glm **out, const pboost_features *feature
 void pboost_glm_free(pboost_glm *glm);
 pboost_learner pboost_glm_learner(pboost_glm *glm);
 const pboost_features *pboost_glm_features(const pboost_glm *glm);
+const pboost_fit_options *pboost_glm_options(const pboost_glm *glm);
 const pboost_coef *pboost_glm_coef(const pboost_glm *glm);
 const pboost_fit_report *pboost_glm_report(const pboost_glm *glm);
 /* (n+1) x (n+1), the intercept last; NULL where the estimator has none. */

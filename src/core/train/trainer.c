@@ -17,7 +17,7 @@
 #include "base/names.h"
 #include "base/options.h"
 #include "base/rng.h"
-#include "oracle/answers.h"
+#include "data/answers.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 #include "try.h"
@@ -438,7 +438,7 @@ void pboost_trainer_free(pboost_trainer *t)
 {
     if (t == NULL)
         return;
-    pboost_answers_free(&t->answers);
+    pboost_answers_clear(&t->answers);
     pboost_bags_free(&t->recalled);
     pboost_workspace_free(&t->work);
     free(t->order);

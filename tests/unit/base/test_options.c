@@ -1,6 +1,8 @@
 /* Options of callers that were built against another header. */
 #include "testing.h"
 
+#include "data/answers.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -70,7 +72,7 @@ static pboost_status take_answers_fit(const void *options, pboost_error *err)
     assert_ok(pboost_answers_append(&answers, &bags, y, NULL, err), *err);
     pboost_status st = pboost_answers_fit(&coef, NULL, NULL, PLAIN(x), &answers, 0, options, err);
     pboost_bags_free(&bags);
-    pboost_answers_free(&answers);
+    pboost_answers_clear(&answers);
     return st;
 }
 
@@ -103,11 +105,11 @@ static pboost_status open_run(const void *fit, const void *trainer, pboost_error
 {
     pboost_rules rules = PBOOST_RULES_INIT;
     pboost_memory_oracle *labels;
-    pboost_run run;
+    pboost_run *run;
     assert_ok(pboost_memory_oracle_create(&labels, y, ROWS, &rules, NULL, err), *err);
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
-    pboost_status st = pboost_run_open(&run, PLAIN(x), &oracle, fit, trainer, err);
-    pboost_run_close(&run);
+    pboost_status st = pboost_run_create(&run, PLAIN(x), &oracle, fit, trainer, err);
+    pboost_run_free(run);
     pboost_memory_oracle_free(labels);
     return st;
 }

@@ -172,7 +172,7 @@ static void compare(table *t, const pboost_fit_options *o)
             assert_true(fabs(covariance[i * (COLS + 1) + j] - other[i * (COLS + 1) + j]) <
                         1e-6 * sqrt(covariance[i * (COLS + 2)] * covariance[j * (COLS + 2)]) +
                             1e-12);
-    pboost_answers_free(&answers);
+    pboost_answers_clear(&answers);
 }
 
 static void parts_are_fitted_as_the_whole(void **unused)

@@ -22,7 +22,7 @@ static void rho_one_is_the_event_level_fit(void **state)
         assert_same_coef(&f.coef, &event.coef, 1e-6);
         fitted_free(&f);
         fitted_free(&event);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -70,7 +70,7 @@ static void rho_zero_minimises_the_bag_level_loss(void **state)
                 *at = keep;
             }
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -107,7 +107,7 @@ static void the_estimator_is_chosen_by_bags_left_out(void **state)
         a.rounded = true;
         o.l2 = pboost_l2_fixed(1.0);
         assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_INVALID, "rounded");
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
     /* Noise alone in bags that are all alike: what shrinks most predicts best. */
@@ -118,7 +118,7 @@ static void the_estimator_is_chosen_by_bags_left_out(void **state)
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_int_equal(f.report.estimator, PBOOST_EVENT);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -137,7 +137,7 @@ static void comparisons_refuse_what_they_cannot_do(void **state)
     assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_INVALID, "cross-validation");
     o.estimator = PBOOST_EVENT;
     assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_INVALID, "cross-validation");
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -165,7 +165,7 @@ static void the_bag_deviance_is_the_dispersion_of_the_truth(void **state)
                                          &a, 0, a.n_bags + 1, &f.coef, 1, &err),
                      PBOOST_INVALID);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -210,7 +210,7 @@ static void appended_answers_are_checked(void **state)
     assert_int_equal(a.start[4], 6);
     assert_int_equal(a.round_start[2], 4);
     assert_true(a.mean[3] == 2.0 && a.noise_variance[3] == 0.0);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
 }
 
 /* Rounds of bags of any kind add up: what one round leaves open the next may settle. */
@@ -229,7 +229,7 @@ static void a_learner_pools_all_rounds(void **state)
     assert_int_equal(pboost_glm_report(glm)->bags, a.n_bags);
     assert_true(pboost_glm_covariance(glm)[0] > 0.0);
     pboost_glm_free(glm);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 

@@ -121,7 +121,7 @@ static void fits_do_not_depend_on_the_layout(void **state)
             fitted_free(&other);
         }
         fitted_free(&first);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         fixture_free(&f);
     }
 }

@@ -135,7 +135,7 @@ static double realised(pboost_family family, const pboost_plan_options *o,
             err);
         sum += excess_of(family, &test, &coef) / runs;
         pboost_coef_free(&coef);
-        pboost_answers_free(&answers);
+        pboost_answers_clear(&answers);
         pboost_bags_free(&bags);
         pboost_memory_oracle_free(labels);
         free_table(&t);
@@ -295,7 +295,7 @@ static void test_learning(void **state)
                   err);
         assert_true(assumed.dispersion > 0.8 && assumed.dispersion < 1.25);
         assert_close(assumed.model_error, wrong * 0.25, 0.03);
-        pboost_answers_free(&answers);
+        pboost_answers_clear(&answers);
         answers = (pboost_answers){0};
     }
     free(mean);
@@ -600,7 +600,7 @@ static void test_learning_refuses(void **state)
     fit.estimator = PBOOST_INTERPOLATED;
     assert_fails(pboost_interpolated_fit(&coef, NULL, PLAIN(m), &log, 17, &fit, &err),
                  PBOOST_INVALID, err, "the first bag is 17 of 16");
-    pboost_answers_free(&log);
+    pboost_answers_clear(&log);
 }
 
 /* A pilot's fit that predicts means that overflow teaches nothing: the first plan stays. */
@@ -617,7 +617,7 @@ static void test_choice_after_a_fit_that_overflows(void **state)
     pboost_memory_oracle_options held = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
     held.simulated = held.clamp = true;
     pboost_memory_oracle *labels;
-    pboost_run run;
+    pboost_run *run;
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     fit.family = options.family = PBOOST_POISSON;
@@ -629,18 +629,21 @@ static void test_choice_after_a_fit_that_overflows(void **state)
     options.bag_size = choice.bag_size;
     assert_ok(pboost_memory_oracle_create(&labels, t.y, t.n, &o.rules, &held, &err), err);
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
-    assert_ok(pboost_run_open(&run, PLAIN(t.matrix), &oracle, &fit, &options, &err), err);
-    assert_ok(pboost_run_rounds(&run, 1, &err), err);
+    assert_ok(pboost_run_create(&run, PLAIN(t.matrix), &oracle, &fit, &options, &err), err);
+    assert_ok(pboost_run_rounds(run, 1, &err), err);
     double theta[4] = {300.0, -300.0, 300.0, 300.0};
     pboost_coef far = {4, theta, 0.0};
     size_t planned = choice.planned_bag_size;
-    assert_ok(pboost_choice_revise(&choice, run.trainer, PLAIN(t.matrix), &far, &o, &err), err);
+    assert_ok(
+        pboost_choice_revise(&choice, pboost_run_trainer(run), PLAIN(t.matrix), &far, &o, &err),
+        err);
     assert_true(isnan(choice.learnt.dispersion));
     assert_true(choice.plan.default_coef);
     assert_int_equal(choice.bag_size, planned);
-    assert_ok(pboost_run_rounds(&run, 1, &err), err);
-    assert_int_equal(run.history[1].bags, run.history[1].rows / planned);
-    pboost_run_close(&run);
+    assert_ok(pboost_run_rounds(run, 1, &err), err);
+    assert_int_equal(pboost_trainer_history(pboost_run_trainer(run))[1].bags,
+                     pboost_trainer_history(pboost_run_trainer(run))[1].rows / planned);
+    pboost_run_free(run);
     pboost_memory_oracle_free(labels);
     pboost_choice_free(&choice);
     free_table(&t);

@@ -2,6 +2,7 @@
  * that is no GLM, and an oracle in between that writes down every question. */
 #include "testing.h"
 
+#include "data/answers.h"
 #include "train/glm.h"
 
 enum { ROWS = 4000, FEATURES = 3, MIN_BAG = 5 };

@@ -2,6 +2,7 @@
 #ifndef PBOOST_AGGREGATE_H
 #define PBOOST_AGGREGATE_H
 
+#include "data/answers.h"
 #include "data/fit_options.h"
 #include "fit/aggregate/levenberg.h"
 #include "passes/bag_pass.h"

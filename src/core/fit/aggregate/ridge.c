@@ -10,6 +10,7 @@
  * answers (ridge_evidence.c) and the weights under the wide prior. */
 #include <math.h>
 
+#include "data/fit_options.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/ridge_evidence.h"
 
@@ -28,15 +29,11 @@ void pboost_ridge_start(aggregate_fit *fit)
 
 void pboost_ridge_refresh_penalty(aggregate_fit *fit)
 {
-    double *penalty = fit->penalty + fit->options->intercept, l2 = fit->options->l2.value;
-    bool given = fit->options->l2.mode == PBOOST_L2_FIXED;
+    const pboost_fit_options *o = fit->options;
     double lambda = fit->spread > 0.0 ? fit->phi * (double)fit->pass.cols / fit->spread : 0.0;
-    fit->lambda = given ? l2 : fit->multiple * lambda;
+    fit->lambda = pboost_l2_or(o->l2, fit->multiple * lambda);
     fit->penalty[0] = 0.0;
-    for (size_t j = 0; j < fit->pass.cols; j++) {
-        double s = fit->units.scale[j];
-        penalty[j] = given ? l2 / (s * s) : fit->lambda;
-    }
+    pboost_units_penalty(fit->penalty + o->intercept, &fit->units, o->l2, fit->lambda);
 }
 
 double pboost_ridge_evidence_now(const aggregate_fit *fit)

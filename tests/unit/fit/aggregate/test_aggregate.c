@@ -53,7 +53,7 @@ static void one_row_bags_without_noise_are_the_event_level_fit(void **state)
         assert_int_equal(aggregate.report.l2_standardized, false);
         fitted_free(&aggregate);
         fitted_free(&event);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -75,7 +75,7 @@ static void the_estimating_equation_is_solved(void **state)
             assert_near((double)g[j], penalty, 1e-5 * sqrt((double)gram[j * (t.d + 2)]));
         }
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -106,7 +106,7 @@ static void the_covariance_is_the_inverse_information(void **state)
                             1e-6 * fabs((double)column[j]));
         }
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -134,7 +134,7 @@ static void the_sandwich_agrees_where_the_model_is_right_and_grows_where_it_is_n
         assert_true(sandwich.covariance[j * 5] > 2.0 * model.covariance[j * 5]);
     fitted_free(&sandwich);
     fitted_free(&model);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -161,7 +161,7 @@ static void units_do_not_matter(void **state)
         assert_near(other.report.l2, plain.report.l2, 1e-6 * plain.report.l2);
         fitted_free(&plain);
         fitted_free(&other);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -189,7 +189,7 @@ static void threads_and_levels_do_not_matter(void **state)
     }
     pboost_simd_force(best);
     fitted_free(&one);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -212,7 +212,7 @@ static void the_dispersion_is_found(void **state)
         double lambda = f.report.dispersion * 3.0 / y;
         assert_near(f.report.l2, lambda, noisy ? 0.25 * lambda : 1e-6);
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
     }
     /* Noise that hides it: a positive stand-in, said to be one. */
     pboost_answers a = make_answers(&t, 10, 1e4, true, 3);
@@ -220,7 +220,7 @@ static void the_dispersion_is_found(void **state)
     assert_true(f.report.dispersion_floored);
     assert_true(f.report.dispersion > 100.0);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -241,7 +241,7 @@ static double mean_spread(size_t d, size_t bag_size, double noise, uint64_t runs
         for (size_t j = 0; j < d; j++)
             assert_true(f.covariance[j * (d + 1) + j] > least_variance);
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
     return spread;
@@ -281,7 +281,7 @@ static void a_weight_that_is_known_is_kept_among_hidden_ones(void **state)
         for (size_t j = 1; j < 16; j++)
             others += f.coef.theta[j] * f.coef.theta[j] / 20.0;
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
     assert_true(weight > 1.5 && weight < 2.2);
@@ -305,7 +305,7 @@ static void doubt_about_the_dispersion_does_not_shrink(void **state)
         fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
         weight += f.coef.theta[0] / 200.0;
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
     assert_true(weight > 0.6);
@@ -328,7 +328,7 @@ static void the_ridge_of_counts_shrinks_too(void **state)
         assert_true(f.report.converged);
         spread += f.report.eta_sd * f.report.eta_sd / 40.0;
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
     assert_true(spread < 0.05);
@@ -345,7 +345,7 @@ static void the_ridge_of_log_odds_is_given(void **state)
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_near(f.report.l2, 2.0, 1e-12);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -364,7 +364,7 @@ static void labels_far_from_zero_converge(void **state)
         if (!f.report.converged)
             fail_msg("seed %d: %zu iterations", (int)seed, f.report.iterations);
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -386,7 +386,7 @@ static void a_fit_that_is_near_its_solution_has_converged(void **state)
     assert_same_coef(&f.coef, &strict.coef, 1e-6);
     fitted_free(&strict);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -402,7 +402,7 @@ static void a_column_that_never_varies_leaves_the_constant_model(void **state)
     assert_true(f.report.converged && isfinite(f.report.l2));
     assert_true(f.coef.theta[0] == 0.0 && fabs(f.coef.intercept) < 1.0);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -425,7 +425,7 @@ static void labels_that_are_no_coin_leave_logistic_dispersion_at_one(void **stat
         assert_near(f.report.l2, lambda, 1e-9 * lambda);
         assert_true(f.report.l2_standardized);
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -453,7 +453,7 @@ static void cross_validation_shrinks_what_is_noise_and_not_what_is_not(void **st
     fitted_free(&again);
     fitted_free(&noise);
     fitted_free(&plain);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -482,7 +482,7 @@ static void a_fit_that_ran_away_says_so(void **state)
     f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_false(f.report.converged);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -506,7 +506,7 @@ static void columns_that_add_nothing_are_reported(void **state)
             assert_true(f.coef.theta[3] == 0.0);
         }
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -524,7 +524,7 @@ static void mixed_bags_with_noise_under_cover_for_curved_families(void **state)
                 assert_int_equal(f.report.undercovers,
                                  o.family != PBOOST_LINEAR && noisy && !sorted);
                 fitted_free(&f);
-                pboost_answers_free(&a);
+                pboost_answers_clear(&a);
                 free_table(&t);
             }
 }
@@ -569,7 +569,7 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
             assert_false(g.report.mean_masked);
             fitted_free(&g);
             fitted_free(&f);
-            pboost_answers_free(&a);
+            pboost_answers_clear(&a);
             free_table(&t);
         }
 }
@@ -593,7 +593,7 @@ static void a_mean_that_noise_drowns_is_not_followed(void **state)
     f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_false(f.report.mean_masked);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -648,7 +648,7 @@ static void bad_requests_are_refused(void **state)
     t.x[7] = keep;
     a.mean[2] = NAN;
     assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_BAD_DATA, "answer for bag 2");
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -668,7 +668,7 @@ static void rows_of_weight_zero_silence_their_bags(void **state)
     assert_same_coef(&f.coef, &g.coef, 1e-6);
     fitted_free(&f);
     fitted_free(&g);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 

@@ -29,7 +29,7 @@ static void bad_weights_are_worse_than_a_constant(void **state)
             f.coef.theta[j] *= factor;
         assert_true(judge(&t, NULL, &a, &f.coef, &o).worse_than_constant);
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -48,7 +48,7 @@ static void a_constant_model_is_not_worse_than_itself(void **state)
             assert_false(f.report.worse_than_constant);
             fitted_free(&f);
         }
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -66,7 +66,7 @@ static void without_an_intercept_the_constant_is_that_of_no_weights(void **state
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_false(f.report.worse_than_constant);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
