@@ -54,10 +54,10 @@ function drawRate(rate) {
 function rulesOf(r) {
   return [
     ["Least rows in a bag", count(r.min_bag)],
-    ["Noise", r.dp ? `ε = ${r.epsilon} (${r.epsilon_fraction}) per row` : "none: nothing is claimed about differential privacy"],
+    ["Noise", r.dp ? `ε = ${r.epsilon} (${r.epsilon_fraction}) per row` : "none: no differential privacy"],
     ["Labels", `from ${r.lower} to ${r.upper}, in steps of ${r.step}`],
-    ["A row is answered", "at most once"],
-    ...(r.units ? [["A unit is answered", `in at most ${count(r.unit_rows)} bag${r.unit_rows > 1 ? "s" : ""}`]] : []),
+    ["Each label is used", "in one answer only"],
+    ...(r.units ? [["Each unit is used", `in at most ${count(r.unit_rows)} bag${r.unit_rows > 1 ? "s" : ""}`]] : []),
   ];
 }
 

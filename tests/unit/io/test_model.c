@@ -1,4 +1,4 @@
-/* Model files: the same bits back, and a clear word about every file that is not one. */
+/* Model files: the same bits back, and a clear message about every file that is not one. */
 #include "io_testing.h"
 
 static char *copy(const char *text)

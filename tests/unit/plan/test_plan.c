@@ -326,8 +326,8 @@ static void test_model_error(void **state)
     free_table(&t);
 }
 
-/* It never pulls more than noise of the same variance in every answer would, also where bags hardly
- * tell a column: one row in a hundred has it. */
+/* It never biases weights more than noise of the same variance in every answer would, also if bags
+ * have little information about a column: one row in a hundred has it. */
 static void test_model_error_is_no_worse_than_noise(void **state)
 {
     (void)state;
@@ -361,9 +361,9 @@ static double worst_ratio(const pboost_plan *plan, const pboost_plan_point *poin
     return fmax(point->excess / excess, point->cautious / cautious);
 }
 
-/* Of the sizes of one way of asking that one is recommended which is least worse than the best, be
- * the model right or wrong; that is neither always the best of a right one nor of a wrong one.
- * Nothing known, the labels are taken for narrower than their bounds. */
+/* The recommended size of a way of asking has the smallest worst ratio to the best, for a right and
+ * for a wrong model; it is not always the best size for either.  Without other knowledge the plan
+ * assumes that labels are narrower than their bounds. */
 static void test_recommendation(void **state)
 {
     (void)state;
@@ -392,8 +392,8 @@ static void test_recommendation(void **state)
     free_table(&t);
 }
 
-/* Columns of zeros and no intercept: every excess is 0.  Ways of asking that are there to compare
- * with are not recommended then either. */
+/* Columns of zeros and no intercept: every excess is 0.  Ways of asking that are only for
+ * comparison are not recommended then either. */
 static void test_nothing_to_learn(void **state)
 {
     (void)state;
@@ -441,9 +441,9 @@ static void test_no_fewer_bags_than_weights(void **state)
     free(y);
 }
 
-/* Under noise a linear model's ridge is judged by the answers.  With labels one by one all weights
- * are known alike, and that costs what it costs Stein's estimator: 2 v^2 / (v + t) for noise of
- * variance v and weights of variance t.  A ridge that is given costs nothing. */
+/* Under noise a linear model's ridge is estimated from the answers.  With single labels all weights
+ * have the same information, and the cost is that of Stein's estimator: 2 v^2 / (v + t) for noise
+ * of variance v and weights of variance t.  A ridge that is given costs nothing. */
 static void test_price_of_a_judged_ridge(void **state)
 {
     (void)state;
@@ -476,8 +476,8 @@ static void test_price_of_a_judged_ridge(void **state)
     free_table(&t);
 }
 
-/* Without noise the plan is followed as it is; under noise a small first round is set apart, and
- * what it teaches decides about the rest. */
+/* Without noise the plan is followed as it is; under noise there is a small first round, and its
+ * results decide about the rest. */
 static void test_choice(void **state)
 {
     (void)state;
@@ -494,7 +494,7 @@ static void test_choice(void **state)
     assert_true(isnan(choice.learnt.dispersion));
     pboost_choice_free(&choice);
 
-    /* A thousand rows under noise would tell nothing: none are set apart. */
+    /* A thousand rows under noise would say nothing: there is no first round. */
     o = plan_options(PBOOST_LINEAR, "1", 16);
     assert_ok(pboost_choice_make(&choice, PLAIN(t.matrix), NULL, &o, &err), err);
     assert_false(choice.pilot);
@@ -545,7 +545,7 @@ static void test_choice(void **state)
     pboost_memory_oracle_free(labels);
     pboost_choice_free(&choice);
 
-    /* Too few rows for a pilot: the plan rests on what was assumed. */
+    /* Too few rows for a pilot: the plan uses the assumptions. */
     t.matrix.rows = 2000;
     assert_ok(pboost_choice_make(&choice, PLAIN(t.matrix), t.y, &o, &err), err);
     assert_false(choice.pilot);
