@@ -2,7 +2,7 @@
 
 Rows name their bag and the answers have one mean per bag.  The two must agree: a bag that only one
 of them has, or has with another number of rows, is an error.  A mean of rows of which X has only
-some would give a wrong model, and only the counts tell.
+some would give a wrong model, and only the counts show it.
 """
 
 from __future__ import annotations

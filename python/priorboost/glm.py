@@ -89,7 +89,7 @@ class Recipe(NamedTuple):
     how: _library.Simulation
     rounds: int  # 0: not said
     estimator: int
-    told: dict[str, Any]
+    record: dict[str, Any]
 
 
 _RECIPES: dict[Any, Recipe] = {}
@@ -170,7 +170,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             warn_of_fit(self, result.report, fitted_on, result.path[-1], result.one_row_bags)
         if result.plan is not None:
             warn_of_plan(result.plan)
-        if result.told["simulated"]:
+        if result.record["simulated"]:
             warn_of_seed()
         if columns is not PLAIN:
             columns.restore(result)
@@ -228,7 +228,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             settings.lend(table.prior, table.keys)
             rounds = settings.rounds
         result = simulate(table, how, rounds, recipe.estimator)
-        result.told = recipe.told
+        result.record = recipe.record
         return result
 
     def _recipe(self) -> Recipe:
@@ -257,8 +257,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         fit = self._fit_options(self._family, "event", rounded, seed, threads)
         holder = holder_of(self.clamp, has_seed, seed)
         how = _library.Simulation(_library.SIMULATION_SIZE, rules, holder, fit, settings)
-        told = describe(rules, settings, has_seed, has_seed)
-        return Recipe(how, settings.rounds, fit.estimator, told)
+        record = describe(rules, settings, has_seed, has_seed)
+        return Recipe(how, settings.rounds, fit.estimator, record)
 
     def _fit_asking(self, table: Table, oracle: Oracle | RemoteOracle) -> GLMResult:
         """Learn from the answers of an oracle."""
@@ -303,7 +303,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
                 pilot = Automatic(table.X, table.offset, rules, fit, settings, fixed, relay)
                 revise = pilot.revise
             result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
-        result.told = describe(rules, settings, has_seed, simulated)
+        result.record = describe(rules, settings, has_seed, simulated)
         result.method = method
         result.plan = None if pilot is None else pilot.plan
         return result
@@ -321,7 +321,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             result = fit_given(table, log, fit)
         result.one_row_bags = int((bags.sizes == 1).sum())
         result.method = method
-        result.told = {
+        result.record = {
             "algorithm": "given",
             "estimator": None,
             "bags": "given",
@@ -482,7 +482,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         save_model(self.to_model(), path)
 
 
-# ---- What a fit is told and tells ----------------------------------------------------------------
+# ---- Input and records of a fit ------------------------------------------------------------------
 
 
 def check_sources(

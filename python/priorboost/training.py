@@ -147,7 +147,7 @@ class GLMResult:
     covariance.  Python's views of it are made when they are first used.
     """
 
-    told: dict[str, Any]  # what the model file says of the training, as far as it was known before
+    record: dict[str, Any]  # how the model was trained, as far as it is known before
     one_row_bags = 0  # among those that were given
     limits: tuple[Array, Array] | None = None  # of the columns
     method = "paper"
@@ -208,7 +208,7 @@ class GLMResult:
     def training(self) -> dict[str, Any]:
         """How the model was trained, as in the model file."""
         n_rows, rounds, _, _ = self._size
-        return self.told | {
+        return self.record | {
             "estimator": name_of("estimator", self.report.estimator),  # it may have been chosen
             "rounds": rounds,
             "rows_spent": n_rows,
@@ -217,7 +217,7 @@ class GLMResult:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave out what is only a view of the memory."""
-        kept = ("told", "one_row_bags", "limits", "method", "plan", "training")
+        kept = ("record", "one_row_bags", "limits", "method", "plan", "training")
         state = {name: value for name, value in vars(self).items() if name in kept}
         return GLMResult._of, (self._size, bytes(self._memory), state)
 

@@ -141,7 +141,7 @@ def find_python(modules, env):
 
 
 def bash_script(blocks, port):
-    """One script of all blocks, which may go to other folders.  .at tells which one is running."""
+    """One script of all blocks, which may go to other folders.  .at says which one is running."""
     parts = ["set -euo pipefail; start=$PWD"]
     for block in blocks:
         text = block.text.replace("8443", str(port))

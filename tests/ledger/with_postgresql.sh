@@ -2,7 +2,7 @@
 # with_postgresql.sh COMMAND...: runs it with PBOOST_TEST_STORE set to a PostgreSQL server of its own,
 # which ends with it.  Exit code 77 (skipped) where PostgreSQL is not installed.
 #
-# $PBOOST_TEST_CRASH is a program that ends the server at once and starts it anew.  A library in
+# $PBOOST_TEST_CRASH is a program that ends the server at once and starts it again.  A library in
 # $PBOOST_TEST_PRELOAD is loaded into the server; its orders are in $PBOOST_TEST_FAULT_FILE: see
 # postgresql_faults.c.
 set -euo pipefail

@@ -1,7 +1,7 @@
 """Estimators and models for ``pyspark.ml``.
 
 A model's ``transform`` is made of Spark's own expressions: it runs without Python and without the
-C library, wherever Spark runs.
+C library.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Columns(Params):
         return self._set(featuresCols=list(value))
 
     def _features(self, frame: DataFrame) -> Column:
-        """Return the features as one array column, whatever they are."""
+        """Return the features as one array column."""
         names = self.getFeaturesCols()
         if names is not None:
             return F.array(*[_number(frame, name) for name in names])
@@ -340,11 +340,11 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
         result = run.train()
         model: _GLMModel = self._copyValues(self._model(self._describe(result)))
         model.history, model.path = result.history, result.path
-        told = SimpleNamespace(
+        estimator = SimpleNamespace(
             _family=self._family, n_jobs=None, fit_intercept=self._get("fitIntercept"),
             feature_names_in_=model.toModel().columns,
         )  # fmt: skip
-        warn_of_fit(told, result.report, result.sample, result.path[-1])
+        warn_of_fit(estimator, result.report, result.sample, result.path[-1])
         if model.training["simulated"]:
             warn_of_seed("seed")
         return model

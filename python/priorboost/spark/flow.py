@@ -92,7 +92,7 @@ class Round:
     offset: Array  # position of each part's first row
     cuts: Array = field(default_factory=lambda: np.empty(0, np.int64))
     answers: Array = field(default_factory=lambda: np.empty(0))
-    told: Any = None  # broadcast: offset, cuts, answers
+    shared: Any = None  # broadcast: offset, cuts, answers
 
 
 class Run:
@@ -401,7 +401,7 @@ class Run:
         return [cuts[c] for c in range(len(first))]
 
     def _borders(self, cuts: Array, most: int) -> Array:
-        """Return where pieces of whole bags begin: as many as fit, whatever the partitions."""
+        """Return where pieces of whole bags begin: as many as fit, for any partitions."""
         border = [0]
         while border[-1] < cuts[-1]:
             at = int(np.searchsorted(cuts, border[-1] + most, "right")) - 1
@@ -437,18 +437,18 @@ class Run:
             sizes = np.concatenate([np.frombuffer(cell, np.uint32) for _, _, cell in found])
             return self.oracle.ask(self.t, rows + self.slices[self.t], sizes)
         asked = self.read(path, "question", "n", "id", "width", "sizes")
-        told: dict[int, Array] = {}
+        answers: dict[int, Array] = {}
         if self.s.ask_from == "executors":
             frame = asked.mapInArrow(stages.ask(self.oracle), schema("question", "answers"))
             for q, cell in frame.collect():
-                told[q] = np.frombuffer(cell, np.float64)
+                answers[q] = np.frombuffer(cell, np.float64)
         else:
             with self.oracle.session() as session:
                 for q, _, ids, width, sizes in asked.toLocalIterator():
-                    told[q] = session.ask(ids, width, np.frombuffer(sizes, np.uint32))
-        if len(told) != n:
-            raise RuntimeError(f"{len(told)} of {n} questions were answered")
-        return np.concatenate([told[q] for q in range(n)])
+                    answers[q] = session.ask(ids, width, np.frombuffer(sizes, np.uint32))
+        if len(answers) != n:
+            raise RuntimeError(f"{len(answers)} of {n} questions were answered")
+        return np.concatenate([answers[q] for q in range(n)])
 
     def gather(self, r: Round, first_bag: int) -> None:
         """Bring the rows of each bag together: the aggregate estimator sees bags whole."""
@@ -490,7 +490,7 @@ class Run:
         shift = None
         if self.s.fit.intercept:
             shift = pieces.shift_of(self.sample_x[self.t][:64])
-        there = passes.EventPasses([(r.x, r.told) for r in rounds], self.table.d, self.s.family)
+        there = passes.EventPasses([(r.x, r.shared) for r in rounds], self.table.d, self.s.family)
         return pieces.fit_parts(weights, there.sums(shift), said, shift, self.s.fit)
 
     # ---- The loop ----
@@ -506,7 +506,7 @@ class Run:
         if aggregate:
             self.gather(r, sum(len(old.answers) for old in rounds))
         else:
-            r.told = self.context.broadcast((r.offset, r.cuts, r.answers))
+            r.shared = self.context.broadcast((r.offset, r.cuts, r.answers))
         r.x = r.x.persist(StorageLevel.MEMORY_AND_DISK)
         rounds.append(r)
         start = np.zeros(self.table.d + 1) if weights is None else weights
@@ -522,8 +522,8 @@ class Run:
     def _drop(self, rounds: list[Round]) -> None:
         for r in rounds:
             r.x.unpersist()
-            if r.told is not None:
-                r.told.destroy()
+            if r.shared is not None:
+                r.shared.destroy()
         rounds.clear()
 
     @contextlib.contextmanager
@@ -533,8 +533,8 @@ class Run:
         Otherwise that is whichever python3 the shell finds first, which need not have priorboost.
         """
         context, before = self.context, self.context.pythonExec
-        told = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
-        if context.master.startswith("local") and not told:
+        named = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
+        if context.master.startswith("local") and not named:
             context.pythonExec = sys.executable
         try:
             yield
