@@ -17,6 +17,7 @@ from ctypes import (
     c_int,
     c_size_t,
     c_ssize_t,
+    c_uint,
     c_uint64,
     c_void_p,
 )
@@ -399,6 +400,8 @@ class Feature(Structure):
         ("winsorize", c_bool),
         ("lower", c_double),
         ("upper", c_double),
+        ("other", c_bool),
+        ("date", c_uint),
     ]
 
 
@@ -410,6 +413,7 @@ class Encoding(Structure):
         ("n_columns", c_size_t),
         ("feature", POINTER(Feature)),
         ("column", POINTER(c_char_p)),
+        ("refuse_unseen", c_bool),
     ]
 
 

@@ -123,6 +123,7 @@ typedef struct cli_completion {
 const cli_completion *cli_completions(size_t *n);
 
 pboost_status cli_bags(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_describe(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_help(cli_context *cli, int argc, char **argv, pboost_error *err);

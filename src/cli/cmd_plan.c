@@ -100,7 +100,7 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
     TRY(read_epsilons(epsilon, &a->epsilon, err));
     TRY(set_rules(&o.rules, a, epsilon, err));
     files.prior = NULL; /* its weights are wanted, not its predictions */
-    TRY(train_data_load(&data, &files, err));
+    TRY(train_data_load(&data, cli, &files, err));
     if (a->train.prior != NULL) {
         TRY(prior_coef(&prior, a->train.prior, &data, err));
         o.assumed.coef = &prior;
@@ -146,9 +146,7 @@ static pboost_status require(const train_arguments *a, pboost_error *err)
     if (missing != NULL)
         return pboost_fail(err, PBOOST_INVALID, "%s is required; see 'priorboost plan --help'",
                            missing);
-    if (a->impute != NULL && strcmp(a->impute, "mean") != 0)
-        return pboost_fail(err, PBOOST_INVALID, "--impute is '%s'; it must be mean", a->impute);
-    return PBOOST_OK;
+    return column_arguments_check(&a->columns, err);
 }
 
 pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *err)
@@ -164,13 +162,9 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--data", "FILE", cli_read_text, &t->data, NULL, "the features (CSV or NPY); - is stdin"},
         {"--label", "COL", cli_read_text, &t->label, NULL, "a column that is not a feature"},
         {"--id", "COL", cli_read_text, &t->id, NULL, "a column that is not a feature"},
-        {"--exclude", "COL,...", cli_read_list, &t->exclude, NULL, "columns that are not features"},
-        {"--categorical", "COL,...", cli_read_list, &t->categorical, NULL,
-         "columns of numbers that are codes of categories"},
+        COLUMN_OPTIONS(t->columns),
         {"--offset", "COL", cli_read_text, &t->offset, NULL,
          "added to the linear predictor, such as log exposure"},
-        {"--impute", "mean", cli_read_text, &t->impute, NULL,
-         "replace missing numbers by the mean, missing categories\nby the first level"},
         {"--family", CLI_FAMILIES, cli_read_family, &t->family, &t->has_family,
          "distribution of the labels"},
         {"--min-bag", "K", cli_read_count, &t->min_bag, NULL,
@@ -211,8 +205,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
     TRY(require(t, err));
     TRY(plan(cli, &a, err));
 done:
-    cli_list_free(&t->exclude);
-    cli_list_free(&t->categorical);
+    column_arguments_free(&t->columns);
     cli_list_free(&a.epsilon);
     return st;
 }

@@ -48,8 +48,8 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
     if (a->round && a->family != PBOOST_LOGISTIC)
         return pboost_fail(err, PBOOST_INVALID, "--round is for the logistic family, not for %s",
                            pboost_family_name(a->family));
-    if (a->impute != NULL && strcmp(a->impute, "mean") != 0)
-        return pboost_fail(err, PBOOST_INVALID, "--impute is '%s'; it must be mean", a->impute);
+    if (column_arguments_check(&a->columns, err) != PBOOST_OK)
+        return PBOOST_INVALID;
     if (a->test != NULL && a->label == NULL)
         return pboost_fail(err, PBOOST_INVALID, "--test needs --label");
     return train_oracle_check(a, err);
@@ -271,7 +271,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     double began = cli_seconds();
 
     TRY(choose_settings(&result, a, err));
-    TRY(train_data_load(&data, a, err));
+    TRY(train_data_load(&data, cli, a, err));
     if (a->bag == NULL)
         TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
     size_t k = a->bag_size > 0 ? a->bag_size : result.rules.min_bag;
@@ -341,14 +341,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--unit", "COL", cli_read_text, &a.unit, NULL,
          "the column that names the unit of a row, such as a\n"
          "person; one row of each unit is used"},
-        {"--exclude", "COL,...", cli_read_list, &a.exclude, NULL, "columns that are not features"},
-        {"--categorical", "COL,...", cli_read_list, &a.categorical, NULL,
-         "columns of numbers that are codes of categories"},
+        COLUMN_OPTIONS(a.columns),
         {"--weight", "COL", cli_read_text, &a.weight, NULL, "weight of each row in the fit"},
         {"--offset", "COL", cli_read_text, &a.offset, NULL,
          "added to the linear predictor, such as log exposure"},
-        {"--impute", "mean", cli_read_text, &a.impute, NULL,
-         "replace missing numbers by the mean, missing categories\nby the first level"},
         {"--standardize", NULL, NULL, &a.standardize, NULL,
          "fit on columns of mean 0 and variance 1 (matters for l2);\n"
          "weights are reported in the units of the file"},
@@ -465,7 +461,6 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     TRY(settle_method(&a, err));
     TRY(train(cli, &a, err));
 done:
-    cli_list_free(&a.exclude);
-    cli_list_free(&a.categorical);
+    column_arguments_free(&a.columns);
     return st;
 }

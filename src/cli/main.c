@@ -6,6 +6,7 @@
 
 static const cli_command COMMANDS[] = {
     {"generate", "make data as in the paper", cli_generate},
+    {"describe", "say what the columns of a file are", cli_describe},
     {"plan", "forecast the error of every way of asking", cli_plan},
     {"train", "train a model from aggregate answers", cli_train},
     {"predict", "predict with a model", cli_predict},

@@ -170,7 +170,7 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
 done:
     pboost_table_free(table);
     pboost_ledger_close(ledger);
-    free(text.name);
+    text_columns_free(&text);
     return st;
 }
 

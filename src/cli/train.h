@@ -4,7 +4,7 @@
 
 #include <priorboost/ledger.h>
 
-#include "data.h"
+#include "columns.h"
 #include "train_result.h"
 
 /* The command line, read. */
@@ -12,8 +12,7 @@ typedef struct train_arguments {
     const char *data, *test, *out, *report, *prior;
     const char *label, *positive, *id, *unit, *weight, *offset;
     const char *bag, *answers; /* given bags */
-    cli_list exclude, categorical;
-    const char *impute;
+    column_arguments columns;
     bool standardize;
     double winsorize; /* 0: not */
 
@@ -68,7 +67,8 @@ typedef struct train_data {
     size_t one_row_bags, least_bag;
 } train_data;
 
-pboost_status train_data_load(train_data *out, const train_arguments *a, pboost_error *err);
+pboost_status train_data_load(train_data *out, const cli_context *cli, const train_arguments *a,
+                              pboost_error *err);
 void train_data_free(train_data *data);
 pboost_features train_features(const train_data *data);
 

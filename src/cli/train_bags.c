@@ -40,7 +40,7 @@ static pboost_status open_answers(answers_file *out, const train_arguments *a, p
     if (out->mean == NULL && out->sum == NULL)
         FAIL(err, PBOOST_BAD_DATA, "%s has neither a column 'mean' nor a column 'sum'", a->answers);
 done:
-    free(text.name);
+    text_columns_free(&text);
     return st;
 }
 

@@ -270,7 +270,7 @@ static char guess_separator(const source *s, bool *whole)
     return SEPARATORS[best];
 }
 
-static pboost_status read_header(reader *r, const pboost_table_options *options, pboost_error *err)
+static pboost_status read_header(reader *r, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     source *s = r->src;
@@ -285,6 +285,7 @@ static pboost_status read_header(reader *r, const pboost_table_options *options,
         TRY(see(r, 2 * (s->end - s->begin) + 1, err));
         r->separator = guess_separator(s, &whole);
     }
+    r->table->comma_separates = r->separator == ',';
     TRY(next_record(r, &used, err));
     if (used == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s is empty; it must have a header and at least one row",
@@ -300,7 +301,7 @@ static pboost_status read_header(reader *r, const pboost_table_options *options,
         if (c->n == 0)
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: column %zu of %zu has no name", s->name, r->line,
                  i + 1, r->n_kept);
-        TRY(pboost_table_add_column(r->table, c->text, c->n, options, err));
+        TRY(pboost_table_add_column(r->table, c->text, c->n, err));
     }
     pass(r, used, 1 + r->breaks);
 done:
@@ -380,14 +381,13 @@ done:
     return st;
 }
 
-pboost_status pboost_csv_read(pboost_table *table, source *src, const pboost_table_options *options,
-                              pboost_error *err)
+pboost_status pboost_csv_read(pboost_table *table, source *src, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     reader r = {.src = src, .table = table, .line = 1};
     size_t rows;
 
-    TRY(read_header(&r, options, err));
+    TRY(read_header(&r, err));
     TRY(read_rows(&r, &rows, err));
     if (rows == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s has a header but no rows", src->name);

@@ -26,7 +26,6 @@ typedef struct {
 typedef struct {
     source *src;
     pboost_table *table;
-    const pboost_table_options *options;
     const char *p, *end; /* what is left of the header */
     bool records, has_descr, has_order, has_shape;
     bool fortran;
@@ -181,7 +180,7 @@ static pboost_status take_records(reader *r, pboost_error *err)
             FAIL(err, PBOOST_BAD_DATA, "%s: the name of field %zu is not UTF-8", r->src->name,
                  r->n_fields + 1);
         TRY(add_field(r, type, type_n, err));
-        TRY(pboost_table_add_column(r->table, name, name_n, r->options, err));
+        TRY(pboost_table_add_column(r->table, name, name_n, err));
         if (!accept(r, ",")) {
             TRY(expect(r, "]", err));
             break;
@@ -436,11 +435,10 @@ done:
     return st;
 }
 
-pboost_status pboost_npy_read(pboost_table *table, source *src, const pboost_table_options *options,
-                              pboost_error *err)
+pboost_status pboost_npy_read(pboost_table *table, source *src, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    reader r = {.src = src, .table = table, .options = options};
+    reader r = {.src = src, .table = table};
     size_t rows, cols;
     char name[32];
 
@@ -451,7 +449,7 @@ pboost_status pboost_npy_read(pboost_table *table, source *src, const pboost_tab
     TRY(check_size(&r, rows, cols, err));
     for (size_t i = 0; !r.records && i < cols; i++) {
         size_t n = (size_t)snprintf(name, sizeof name, "x%zu", i + 1);
-        TRY(pboost_table_add_column(table, name, n, options, err));
+        TRY(pboost_table_add_column(table, name, n, err));
     }
     TRY(pboost_table_reserve(table, rows, err));
     TRY(read_data(&r, rows, cols, err));

@@ -202,8 +202,8 @@ static void says_where_a_number_is_none(void **unused)
 
     (void)unused;
     assert_fails(pboost_table_numbers(&x, t, 0, true, &err), PBOOST_BAD_DATA, err,
-                 "t.csv:5: column 'x' is 'abc', but the cells above are numbers; correct the cell, "
-                 "or read the column as text (--categorical)");
+                 "t.csv:5: column 'x' is 'abc', but other cells are numbers; correct the cell, or "
+                 "say --na 'abc' (it is missing) or --types x=category");
     assert_null(x);
     assert_fails(pboost_table_numbers(&x, t, 1, true, &err), PBOOST_BAD_DATA, err,
                  "t.csv:2: column 'y' is 'a'; it must be a number");
