@@ -34,7 +34,10 @@ typedef struct pboost_table_options {
     }
 
 /* Reads a CSV (RFC 4180 with a header, UTF-8; comma, semicolon or tab, whichever the header has) or
- * an NPY file; the first bytes show which.  "-" is standard input.  options may be NULL.
+ * an NPY file; the first bytes show which, and gzip and zstd files are unpacked.  "-" is standard
+ * input.  If there is no file of that name, path may be a pattern ("part-*.csv") or several names
+ * with commas between them: CSV files that have the same columns and become one table.
+ * options may be NULL.
  *
  * All cells of a column decide what it is.  It is a column of numbers if each cell is a number
  * (with a decimal comma if the separator is not a comma), missing, or a word such as "unknown" or
@@ -48,6 +51,8 @@ PBOOST_API size_t pboost_table_rows(const pboost_table *table);
 PBOOST_API size_t pboost_table_cols(const pboost_table *table);
 PBOOST_API const char *pboost_table_name(const pboost_table *table, size_t col);
 PBOOST_API const char *pboost_table_path(const pboost_table *table);
+/* The file that a row comes from. */
+PBOOST_API const char *pboost_table_row_path(const pboost_table *table, size_t row);
 /* The line of a row in the file, for messages (NPY: the row, from 1). */
 PBOOST_API size_t pboost_table_line(const pboost_table *table, size_t row);
 

@@ -34,7 +34,7 @@ static pboost_status number_ids(pboost_id *id, const pboost_table *table, size_t
         if (fabs(number[i]) > 9007199254740992.0 || number[i] != floor(number[i]))
             FAIL(err, PBOOST_BAD_DATA,
                  "%s:%zu: '%s' is %.17g; an id must be a whole number or text",
-                 pboost_table_path(table), pboost_table_line(table, i),
+                 pboost_table_row_path(table, i), pboost_table_line(table, i),
                  pboost_table_name(table, col), number[i]);
         id[i] = (pboost_id){NULL, (int64_t)number[i]};
     }
@@ -60,7 +60,7 @@ static pboost_status read_ids(pboost_id **out, const pboost_table *table, const 
     const uint32_t *code = pboost_table_codes(table, col);
     for (size_t i = 0; pboost_table_is_text(table, col) && i < n; i++) {
         if (code[i] == UINT32_MAX)
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: '%s' is missing", pboost_table_path(table),
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: '%s' is missing", pboost_table_row_path(table, i),
                  pboost_table_line(table, i), name);
         id[i] = (pboost_id){pboost_table_level(table, col, code[i]), 0};
     }
@@ -115,7 +115,7 @@ static pboost_status import_table(pboost_import_report *report, cli_context *cli
     in.scope = scope;
     st = pboost_ledger_import(report, ledger, &in, &why);
     if (st != PBOOST_OK && report->bad_row != SIZE_MAX)
-        FAIL(err, st, "%s:%zu: %s", pboost_table_path(table),
+        FAIL(err, st, "%s:%zu: %s", pboost_table_row_path(table, report->bad_row),
              pboost_table_line(table, report->bad_row), why.message);
     if (st != PBOOST_OK)
         FAIL(err, st, "%s", why.message);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ranges.h"
+#include "replay.h"
 #include "state.h"
 
 typedef struct {
@@ -28,8 +29,7 @@ typedef struct {
     uint64_t n_claimed;
     range_list ranges[RANGE_KINDS]; /* of the imports */
     range_list old_rows;            /* of the imports of version 1 */
-    size_t n_tokens, token_capacity;
-    pboost_token *token; /* as the entries say */
+    token_replay tokens;            /* as the entries say */
 } auditing;
 
 PBOOST_PRINTF(2, 3) static void found(auditing *a, const char *format, ...)
@@ -150,12 +150,6 @@ static void audit_bag(auditing *a, int64_t entry, const unsigned char *slots, si
     a->out->bags++;
 }
 
-static void count_rows(auditing *a, int64_t token, uint64_t rows)
-{
-    if (token >= 1 && token <= (int64_t)a->n_tokens)
-        a->token[token - 1].rows_used += rows;
-}
-
 static pboost_status audit_answer(auditing *a, const store_value *value, pboost_error *err)
 {
     int64_t entry = value[NUMBER].number;
@@ -171,7 +165,6 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
     }
     a->out->answers++;
     a->out->rows += rows;
-    count_rows(a, value[TOKEN].number, rows);
     if (a->labels == NULL)
         return PBOOST_OK;
     for (size_t b = 0; b < bags; b++) {
@@ -280,41 +273,6 @@ done:
     return st;
 }
 
-static pboost_status audit_token(auditing *a, const store_value *value, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    chain_entry entry = {
-        .time = value[TIME].number, .data = value[DATA].data, .data_length = value[DATA].length};
-    pboost_token token;
-
-    if (!pboost_token_from_entry(&token, &entry) || token.id != (int64_t)a->n_tokens + 1)
-        return makes_no_sense(a, value);
-    if (a->n_tokens == a->token_capacity) {
-        size_t capacity = 2 * a->token_capacity + 8;
-        pboost_token *grown;
-        NEED(grown = realloc(a->token, capacity * sizeof *grown), err);
-        a->token = grown;
-        a->token_capacity = capacity;
-    }
-    a->token[a->n_tokens++] = token;
-done:
-    return st;
-}
-
-static pboost_status audit_revoke(auditing *a, const store_value *value, pboost_error *err)
-{
-    record_reader r = {value[DATA].data, value[DATA].length, false};
-    const char *name = pboost_read_text(&r);
-    (void)err;
-
-    for (size_t i = 0; !r.bad && i < a->n_tokens; i++)
-        if (strcmp(a->token[i].name, name) == 0) {
-            a->token[i].state = PBOOST_TOKEN_REVOKED;
-            return PBOOST_OK;
-        }
-    return makes_no_sense(a, value);
-}
-
 static pboost_status audit_nothing(auditing *a, const store_value *value, pboost_error *err)
 {
     (void)a, (void)value, (void)err;
@@ -326,9 +284,9 @@ static const struct {
     const char *kind;
     pboost_status (*audit)(auditing *a, const store_value *value, pboost_error *err);
 } ENTRIES[] = {
-    {"init", audit_nothing},    {"answer", audit_answer}, {"forget", audit_forget},
-    {"import", audit_import},   {"token", audit_token},   {"revoke", audit_revoke},
-    {"upgrade", audit_upgrade},
+    {"init", audit_nothing},   {"answer", audit_answer},   {"forget", audit_forget},
+    {"import", audit_import},  {"token", audit_nothing},   {"approve", audit_nothing},
+    {"revoke", audit_nothing}, {"upgrade", audit_upgrade},
 };
 
 /* Goes on as the store does where a link is wrong, to count what is wrong beyond. */
@@ -361,7 +319,9 @@ static void follow_link(auditing *a, const store_value *value, const chain_entry
 
 static pboost_status audit_entry(void *user, const store_value *value, size_t n, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     auditing *a = user;
+    char problem[REPLAY_PROBLEM];
     const char *kind = value[KIND].kind == VALUE_TEXT ? value[KIND].data : "";
     chain_entry entry = {kind,
                          value[TIME].number,
@@ -373,6 +333,9 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
 
     follow_link(a, value, &entry);
     a->out->entries++;
+    TRY(pboost_replay_entry(&a->tokens, problem, &entry, &a->link, err));
+    if (problem[0] != '\0')
+        found(a, "entry %lld: %s", (long long)value[NUMBER].number, problem);
     if ((strcmp(kind, "answer") == 0) != (value[TOKEN].kind == VALUE_NUMBER)) {
         found(a, "entry %lld and its answer do not belong together",
               (long long)value[NUMBER].number);
@@ -382,6 +345,8 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
         if (strcmp(ENTRIES[i].kind, kind) == 0)
             return ENTRIES[i].audit(a, value, err);
     return makes_no_sense(a, value);
+done:
+    return st;
 }
 
 /* ---- What the entries add up to -------------------------------------------------------------- */
@@ -465,14 +430,15 @@ static pboost_status audit_tokens(auditing *a, store *s, pboost_error *err)
     }
     if (st != PBOOST_OK)
         FAIL(err, st, "%s", why.message);
-    if (n != a->n_tokens)
-        found(a, "the store has %zu tokens, but %zu were created", n, a->n_tokens);
-    for (size_t i = 0; i < n && i < a->n_tokens; i++) {
-        digest here = pboost_token_digest(&token[i]), there = pboost_token_digest(&a->token[i]);
+    if (n != a->tokens.n)
+        found(a, "the store has %zu tokens, but %zu were created", n, a->tokens.n);
+    for (size_t i = 0; i < n && i < a->tokens.n; i++) {
+        digest here = pboost_token_digest(&token[i]),
+               there = pboost_token_digest(&a->tokens.token[i]);
         if (!pboost_digest_equal(&here, &there))
             found(a, "token '%.60s' is not as the ledger says (%llu rows used, not %llu)",
                   token[i].name, (unsigned long long)token[i].rows_used,
-                  (unsigned long long)a->token[i].rows_used);
+                  (unsigned long long)a->tokens.token[i].rows_used);
     }
 done:
     free(token);
@@ -550,7 +516,7 @@ done:
     for (int k = 0; k < RANGE_KINDS; k++)
         free(a.ranges[k].range);
     free(a.old_rows.range);
-    free(a.token);
+    pboost_replay_free(&a.tokens);
     return st;
 }
 

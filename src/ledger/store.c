@@ -54,7 +54,8 @@ static const struct {
      "token INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, role INTEGER NOT NULL,"
      " hash @ NOT NULL UNIQUE, created BIGINT NOT NULL, expires BIGINT NOT NULL,"
      " max_rows BIGINT NOT NULL, rows_used BIGINT NOT NULL, scope TEXT, state INTEGER NOT NULL,"
-     " created_by TEXT NOT NULL, approved_by TEXT NOT NULL, mac @ NOT NULL"},
+     " created_by TEXT NOT NULL, approved_by TEXT NOT NULL, public_key @ NOT NULL,"
+     " approval @ NOT NULL, mac @ NOT NULL"},
     {"ledger_refusal",
      "token INTEGER NOT NULL, hour BIGINT NOT NULL, problem INTEGER NOT NULL,"
      " count BIGINT NOT NULL, last BIGINT NOT NULL, PRIMARY KEY (token, hour, problem))~"},
@@ -115,8 +116,7 @@ static pboost_status take_word(void *user, const store_value *value, size_t n, p
 {
     (void)n;
     if (value[0].kind != VALUE_TEXT || value[0].length >= STORE_WORD)
-        return pboost_fail(err, PBOOST_BAD_DATA,
-                           "the store is damaged: ledger_meta is not valid");
+        return pboost_fail(err, PBOOST_BAD_DATA, "the store is damaged: ledger_meta is not valid");
     memcpy(user, value[0].data, value[0].length);
     ((char *)user)[value[0].length] = '\0';
     return PBOOST_OK;

@@ -115,7 +115,8 @@ static inline pboost_token token_for(pboost_ledger *ledger, const pboost_token_o
     pboost_problem problem;
 
     assert_ok(pboost_token_create(secret, ledger, options, &err), err);
-    assert_ok(pboost_token_authenticate(&token, &problem, ledger, secret, options->role, &err),
+    assert_ok(pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_MAY(options->role),
+                                        &err),
               err);
     return token;
 }
