@@ -12,9 +12,11 @@
  *
  * Threads: all calls on one ledger may be made from any thread; it does one thing at a time.
  *
- * Failure: if it is not certain what the store has kept (a write or fsync failed), the ledger is
- * broken: every later call fails with PBOOST_ORACLE and pboost_ledger_broken() is true.  The
- * process must end; a new one continues from what is on the disk. */
+ * Failure: if it is not certain what the store has kept (a write or fsync failed), or if others
+ * exchanged or edited it, the ledger is broken: every later call fails with PBOOST_ORACLE and
+ * pboost_ledger_broken() is true.  The process must end; a new one continues from what is on the
+ * disk.
+ */
 #ifndef PRIORBOOST_LEDGER_H
 #define PRIORBOOST_LEDGER_H
 
@@ -77,7 +79,7 @@ enum { PBOOST_SHEET_LABEL, PBOOST_SHEET_OWNER, PBOOST_SHEET_PURPOSE, PBOOST_SHEE
 enum { PBOOST_SHEET_FIELDS = 4, PBOOST_SHEET_TEXT = 201 }; /* bytes, with the final zero */
 
 typedef struct pboost_sheet {
-    char text[PBOOST_SHEET_FIELDS][PBOOST_SHEET_TEXT]; /* one line of UTF-8 each; "": not told */
+    char text[PBOOST_SHEET_FIELDS][PBOOST_SHEET_TEXT]; /* one line of UTF-8 each; "": not given */
 } pboost_sheet;
 
 pboost_status pboost_sheet_set(pboost_sheet *sheet, size_t field, const char *text,
@@ -106,7 +108,10 @@ typedef struct pboost_ledger_options {
     size_t struct_size;
     const char *key_file; /* NULL: FILE.key beside a SQLite file; for PostgreSQL by the store's id
                              in the user's state directory: see docs/operating.md */
-    bool without_labels;  /* leave labels and rows on the disk: tokens, status, audit, export */
+    const char *witness_file; /* NULL: FILE.witness, or there */
+    bool inspect; /* to look at a store that may be damaged or old: what is wrong with its witness
+                     or entries is not refused but found by an audit, and nothing may be changed */
+    bool without_labels; /* leave labels and rows on the disk: tokens, status, audit, export */
     int64_t (*now)(void *user); /* seconds since 1970; NULL: the system's clock.  Only the expiry of
                                    tokens depends on it */
     void *user;
@@ -114,11 +119,11 @@ typedef struct pboost_ledger_options {
 
 #define PBOOST_LEDGER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(pboost_ledger_options), NULL, false, NULL, NULL                                     \
+        sizeof(pboost_ledger_options), NULL, NULL, false, false, NULL, NULL                        \
     }
 
-/* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...", and its key file.  Existing
- * ones are refused.  options may be NULL. */
+/* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...", its key file and its witness.
+ * Existing ones are refused.  options may be NULL. */
 pboost_status pboost_ledger_create(const char *store, const pboost_ledger_rules *rules,
                                    const pboost_ledger_options *options, pboost_error *err);
 
@@ -127,7 +132,26 @@ pboost_status pboost_ledger_create(const char *store, const pboost_ledger_rules 
 pboost_status pboost_ledger_upgrade(int *from, const char *store,
                                     const pboost_ledger_options *options, pboost_error *err);
 
-/* Opens a store and reads its labels into memory; options may be NULL. */
+/* What a restore did. */
+typedef struct pboost_restored {
+    size_t lost;    /* entries that the store does not know */
+    size_t burned;  /* rows that it spent */
+    size_t erased;  /* labels */
+    size_t revoked; /* tokens */
+    size_t imports; /* that are lost, and must be repeated */
+    size_t banned;  /* rows of them that are spent or erased, and cannot be imported again */
+} pboost_restored;
+
+/* After a backup was put in the place of a store: spends the rows that were answered since, by what
+ * the witness says, and repeats erasures and revocations.  without_witness, where it is lost:
+ * spends every row, revokes every token and begins a new witness.  Nobody may be using the store.
+ */
+pboost_status pboost_ledger_restore(pboost_restored *out, const char *store,
+                                    const pboost_ledger_options *options, bool without_witness,
+                                    pboost_error *err);
+
+/* Opens a store and reads its labels into memory; options may be NULL.  A store that is older than
+ * its witness is refused, and one whose claims, tokens or names are not what its chain says. */
 pboost_status pboost_ledger_open(pboost_ledger **out, const char *store,
                                  const pboost_ledger_options *options, pboost_error *err);
 void pboost_ledger_close(pboost_ledger *ledger);
@@ -136,6 +160,7 @@ const pboost_ledger_rules *pboost_ledger_get_rules(const pboost_ledger *ledger);
 
 /* Whether the process must end (see above). */
 bool pboost_ledger_broken(const pboost_ledger *ledger);
+const char *pboost_ledger_why_broken(const pboost_ledger *ledger); /* "": it is not */
 
 /* ---- Rows and labels ------------------------------------------------------------------------- */
 
@@ -355,7 +380,7 @@ pboost_status pboost_ledger_uses(uint64_t *most, uint64_t *by_token, pboost_ledg
 typedef struct pboost_ledger_entry {
     uint64_t number;  /* from 0 */
     const char *kind; /* "init", "import", "answer", "forget", "token", "approve", "revoke",
-                         "upgrade" */
+                         "upgrade", "burn", "burn-all", "restore" */
     int64_t time;     /* seconds since 1970, by the clock of then */
     const char *token, *request_id; /* of an answer; of tokens the name; NULL otherwise */
     uint64_t rows, bags;

@@ -99,7 +99,7 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     o.drain_seconds = (unsigned)drain_seconds;
     o.ready = on_ready;
     o.user = cli;
-    TRY(oracle_open(&ledger, cli, &place, true, err));
+    TRY(oracle_open(&ledger, cli, &place, ORACLE_LABELS, err));
     TRY(pboost_server_run(ledger, &o, err));
 done:
     pboost_ledger_close(ledger);

@@ -152,7 +152,7 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
     if (a.data == NULL || a.id == NULL || a.label == NULL)
         FAIL(err, PBOOST_INVALID,
              "--data, --id and --label are required; see 'priorboost oracle import --help'");
-    TRY(oracle_open(&ledger, cli, &a.place, true, err));
+    TRY(oracle_open(&ledger, cli, &a.place, ORACLE_LABELS, err));
     TRY(text_columns_add(&text, a.id, err));
     if (a.unit != NULL)
         TRY(text_columns_add(&text, a.unit, err));
@@ -204,7 +204,7 @@ pboost_status oracle_forget(cli_context *cli, int argc, char **argv, pboost_erro
     NEED(id = calloc(ids.n, sizeof *id), err);
     for (size_t i = 0; i < ids.n; i++)
         id[i].text = ids.item[i];
-    TRY(oracle_open(&ledger, cli, &place, true, err));
+    TRY(oracle_open(&ledger, cli, &place, ORACLE_LABELS, err));
     TRY(pboost_ledger_forget(&forgotten, ledger, id, ids.n, err));
     if (cli->json)
         TRY(cli_print_json(json_pack("{s:I}", "forgotten", (json_int_t)forgotten), err));

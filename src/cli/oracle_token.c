@@ -244,7 +244,7 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
              "action '%s' is unknown; it must be create, list, approve or revoke", what);
     if (todo->run != list && a.token.name == NULL)
         FAIL(err, PBOOST_INVALID, "--name is required; see 'priorboost oracle token --help'");
-    TRY(oracle_open(&ledger, cli, &a.place, false, err));
+    TRY(oracle_open(&ledger, cli, &a.place, ORACLE_CHANGE, err));
     TRY(todo->run(cli, ledger, &a, err));
 done:
     pboost_ledger_close(ledger);

@@ -33,7 +33,7 @@ static void note_retry(void *user, const char *message)
     cli_note(user, "%s; trying again", message);
 }
 
-/* The data sheet in one line, as far as the label holder tells it. */
+/* The data sheet in one line: the fields that the label holder has given. */
 static void note_sheet(const cli_context *cli, const pboost_sheet *sheet)
 {
     static const char *const NAMES[] = PBOOST_SHEET_NAMES;

@@ -108,8 +108,6 @@ static bool take_bytes(unsigned char *out, size_t length, const store_value *val
 static pboost_status take_token(pboost_token *out, store *s, const store_value *value,
                                 pboost_error *err)
 {
-    pboost_status st = PBOOST_OK;
-
     *out = (pboost_token){.id = value[ID].number,
                           .role = (pboost_role)value[ROLE].number,
                           .created = value[CREATED].number,
@@ -128,15 +126,12 @@ static pboost_status take_token(pboost_token *out, store *s, const store_value *
                  value[ROLE].number < PBOOST_ROLES && value[STATE].number >= 0 &&
                  value[STATE].number < PBOOST_TOKEN_STATES;
     digest mac = token_mac(s, out);
-    if (!whole || sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0) {
-        s->broken = true;
-        FAIL(err, PBOOST_ORACLE,
-             "token '%.60s' was changed in the store by another program; run 'priorboost oracle"
-             " audit'",
-             out->name);
-    }
-done:
-    return st;
+    if (!whole || sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0)
+        return pboost_store_break(s, err,
+                                  "token '%.60s' was changed in the store by another program; run"
+                                  " 'priorboost oracle audit'",
+                                  out->name);
+    return PBOOST_OK;
 }
 
 pboost_status pboost_token_put(store *s, const pboost_token *t, bool create, pboost_error *err)
@@ -387,7 +382,8 @@ static pboost_status place_token(pboost_token *t, pboost_ledger *l, const pboost
             err, value_number(PBOOST_APPROVER)));
     if (o->pending && o->role == PBOOST_APPROVER && approvers == 0)
         FAIL(err, PBOOST_INVALID,
-             "'%s' is the first approver, whom nobody could approve; make it without --pending",
+             "'%s' is the first approver, and there is nobody to approve it; make it without "
+             "--pending",
              o->name);
     if (o->pending || pboost_approval_needed(l->rules.require_approval, t, approvers == 0))
         t->state = PBOOST_TOKEN_PENDING;
@@ -427,6 +423,8 @@ pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger 
         *options->made = token;
 done:
     pboost_side_leave(&ledger->write);
+    if (st == PBOOST_OK)
+        st = pboost_ledger_cover(ledger, INT64_MAX, err);
     if (st != PBOOST_OK)
         sodium_memzero(secret, PBOOST_TOKEN_TEXT);
     return st;
@@ -452,6 +450,8 @@ pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboos
     TRY(pboost_store_commit(s, err));
 done:
     pboost_side_leave(&ledger->write);
+    if (st == PBOOST_OK)
+        st = pboost_ledger_cover(ledger, INT64_MAX, err);
     return st;
 }
 
