@@ -220,7 +220,7 @@ static void without_a_witness_every_row_is_burned(void **state)
 
     witness_of(path, &t);
     assert_fails(pboost_ledger_restore(&restored, t.url, NULL, true, &err), PBOOST_REFUSED, err,
-                 "is there already");
+                 "exists already");
     assert_int_equal(unlink(path), 0);
     assert_not_opened(&t, PBOOST_REFUSED, "--without-witness");
     assert_true(audit_finds(&t, "missing"));
