@@ -50,8 +50,8 @@ MUTANTS = {
         "planner.py": [
             (
                 "a plan is not watched",
-                "options.cancel = ctypes.addressof(relay.cancel)\n            x",
-                "x",
+                "            options.cancel = ctypes.addressof(relay.cancel)",
+                "            pass",
             ),
             (
                 "an automatic run's plan is not watched",
@@ -62,8 +62,8 @@ MUTANTS = {
         "bags.py": [
             (
                 "feature bags are not watched",
-                "None, k, threads, relay.cancel",
-                "None, k, threads, None",
+                "samples, k, threads, relay.cancel",
+                "samples, k, threads, None",
             ),
             ("bags are not freed after Ctrl-C", "lib.bags_free(out)  #", "pass  #"),
         ],
@@ -147,7 +147,11 @@ MUTANTS = {
             ("units are not looked at", "np.unique(unit[rows], return_index=True)[1]", ":"),
         ],
         "meta.py": [
-            ("the meta-estimator does not look at units", "if unit is not None:"),
+            (
+                "the meta-estimator ignores units",
+                "None if unit is None else number_names",
+                "None if True else number_names",
+            ),
         ],
     },
     "test_cli.py -k unit": {
@@ -157,7 +161,7 @@ MUTANTS = {
     },
     "test_fit_warnings.py": {
         "fit_warnings.py": [
-            ("a fit that did not converge is like any other", "_library.UNCONVERGED", "-1"),
+            ("a fit that did not converge is like any other", "_library.UNUSABLE", "-1"),
             ("columns have no names", "if names is not None:"),
         ],
         "glm.py": [
