@@ -120,30 +120,50 @@ typedef struct pboost_import {
     const pboost_id *unit;  /* needed exactly when the rules have units */
     const pboost_id *scope; /* the group of tokens that may ask about the row; NULL: none */
     bool clamp;             /* move labels outside the bounds to the nearest bound */
+    bool replace_bad;       /* take a label that is not finite, or outside the bounds without clamp,
+                               in as bad_label: a public value within the bounds */
+    double bad_label;
     bool (*progress)(void *user, size_t done, size_t total); /* false stops it; may be NULL */
     void *user;
 } pboost_import;
 
 #define PBOOST_IMPORT_INIT                                                                         \
     {                                                                                              \
-        sizeof(pboost_import), 0, NULL, NULL, NULL, NULL, false, NULL, NULL                        \
+        sizeof(pboost_import), 0, NULL, NULL, NULL, NULL, false, false, 0, NULL, NULL              \
     }
 
 typedef struct pboost_import_report {
-    size_t rows;    /* that are now in the store and were not before */
-    size_t clamped; /* labels moved to a bound */
-    size_t bad_row; /* the row that was refused; SIZE_MAX: none */
+    size_t rows;          /* that are now in the store and were not before */
+    size_t clamped;       /* labels moved to a bound */
+    size_t replaced;      /* bad labels taken in as bad_label */
+    size_t bad_row;       /* the row that was refused; SIZE_MAX: none */
+    const char *bad_part; /* what of that row: "id", "label", "unit" or "scope" */
 } pboost_import_report;
 
-/* Adds rows; all or none.  A row that is there already, twice in the import, without a finite label
- * or outside the bounds is refused.  Servers on the same store see the new rows. */
+/* Adds rows; all or none.  A row that is there already or twice in the import is refused, and so is
+ * a bad label unless replace_bad says what to take it for.  Rows must not be left out because of
+ * their labels: whether a row can be asked about would then tell its label.  Servers on the same
+ * store see the new rows. */
 pboost_status pboost_ledger_import(pboost_import_report *out, pboost_ledger *ledger,
                                    const pboost_import *import, pboost_error *err);
 
+typedef struct pboost_erasure {
+    size_t struct_size;
+    const pboost_id *id; /* these rows */
+    size_t n;
+    const pboost_id *unit; /* and all rows of these units */
+    size_t n_units;
+} pboost_erasure;
+
+#define PBOOST_ERASURE_INIT                                                                        \
+    {                                                                                              \
+        sizeof(pboost_erasure), NULL, 0, NULL, 0                                                   \
+    }
+
 /* Erases the labels of these rows, for good; the rows count as spent.  All or none; *forgotten gets
  * how many still had a label. */
-pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger, const pboost_id *id,
-                                   size_t n, pboost_error *err);
+pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
+                                   const pboost_erasure *erasure, pboost_error *err);
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
 

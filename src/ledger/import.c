@@ -1,5 +1,6 @@
 /* Rows in, and labels out for good: import and erasure.  Each is one transaction. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "state.h"
@@ -57,6 +58,11 @@ static pboost_status check_import(const pboost_import *in, const pboost_ledger *
     if (!l->rules.units && in->unit != NULL)
         FAIL(err, PBOOST_INVALID,
              "the import has units, but the store was made without them (--unit at init)");
+    if (in->replace_bad &&
+        !(in->bad_label >= l->rules.rules.lower && in->bad_label <= l->rules.rules.upper))
+        FAIL(err, PBOOST_INVALID,
+             "the value for bad labels (--bad-label) is %g; it must lie within the bounds [%g, %g]",
+             in->bad_label, l->rules.rules.lower, l->rules.rules.upper);
 done:
     return st;
 }
@@ -90,6 +96,11 @@ static pboost_status take_label(importing *m, size_t i, pboost_error *err)
     double label = m->in->label[i];
     bool outside = label < rules->lower || label > rules->upper;
 
+    if (m->in->replace_bad && (!isfinite(label) || (outside && !m->in->clamp))) {
+        label = m->in->bad_label;
+        outside = false;
+        m->report->replaced++;
+    }
     if (!isfinite(label))
         FAIL(err, PBOOST_BAD_DATA, "the label is missing or not a finite number");
     if (outside && !m->in->clamp)
@@ -125,14 +136,19 @@ static pboost_status take_rows(importing *m, pboost_error *err)
     TRY(pboost_ids_reserve(&m->seen, in->n, err));
     for (size_t i = 0; i < in->n; i++) {
         m->report->bad_row = i;
+        m->report->bad_part = "id";
         TRY(take_id(m, in->id[i], err));
+        m->report->bad_part = "label";
         TRY(take_label(m, i, err));
+        m->report->bad_part = "unit";
         if (in->unit != NULL)
             TRY(take_name(&m->unit[i], &m->units, in->unit[i], "unit", err));
+        m->report->bad_part = "scope";
         if (in->scope != NULL)
             TRY(take_name(&m->scope[i], &m->scopes, in->scope[i], "scope", err));
     }
     m->report->bad_row = SIZE_MAX;
+    m->report->bad_part = NULL;
 done:
     return st;
 }
@@ -232,7 +248,7 @@ done:
     pboost_side_leave(&ledger->write);
     free_importing(&m);
     if (st != PBOOST_OK)
-        out->clamped = 0;
+        out->clamped = out->replaced = 0;
     return st;
 }
 
@@ -245,26 +261,83 @@ typedef struct {
     unsigned char *bytes;
 } forgetting;
 
-static pboost_status choose(forgetting *f, const label_table *t, const pboost_id *id, size_t n,
+/* The numbers of the units, in order. */
+static pboost_status find_units(uint32_t *out, store *s, const pboost_erasure *e, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char number[24];
+
+    for (size_t i = 0; i < e->n_units; i++) {
+        int64_t unit = -1;
+        snprintf(number, sizeof number, "%lld", (long long)e->unit[i].number);
+        const char *text = e->unit[i].text != NULL ? e->unit[i].text : number;
+        TRY(RUN(s, "SELECT unit FROM ledger_unit WHERE id = $1", pboost_store_number, &unit, err,
+                value_text(text)));
+        if (unit < 0)
+            FAIL(err, PBOOST_BAD_DATA, "unit '%.60s' is not in the store; nothing was erased",
+                 text);
+        out[i] = (uint32_t)unit;
+    }
+    pboost_slots_sort(out, e->n_units);
+done:
+    return st;
+}
+
+static bool among(const uint32_t *sorted, size_t n, uint32_t number)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sorted[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && sorted[low] == number;
+}
+
+/* The slots that are named, some perhaps twice, in f->erase. */
+static pboost_status find_rows(forgetting *f, const label_table *t, store *s,
+                               const pboost_erasure *e, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint32_t *unit = NULL;
+    size_t most = e->n + (e->n_units > 0 ? t->n : 0);
+
+    NEED(unit = pboost_alloc(e->n_units, sizeof *unit), err);
+    TRY(find_units(unit, s, e, err));
+    NEED(f->erase = pboost_alloc(most, sizeof *f->erase), err);
+    for (size_t i = 0; i < e->n; i++) {
+        uint32_t slot = pboost_ids_find(&t->ids, e->id[i]);
+        if (slot == NO_NUMBER && e->id[i].text != NULL)
+            FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is not in the store; nothing was erased",
+                 e->id[i].text);
+        if (slot == NO_NUMBER)
+            FAIL(err, PBOOST_BAD_DATA, "id %lld is not in the store; nothing was erased",
+                 (long long)e->id[i].number);
+        f->erase[f->n_erase++] = slot;
+    }
+    for (size_t slot = 0; e->n_units > 0 && slot < t->n; slot++)
+        if (among(unit, e->n_units, t->unit[slot]))
+            f->erase[f->n_erase++] = (uint32_t)slot;
+done:
+    free(unit);
+    return st;
+}
+
+/* Of the slots that are named those that have a label. */
+static pboost_status choose(forgetting *f, const label_table *t, store *s, const pboost_erasure *e,
                             pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t kept = 0;
 
-    NEED(f->erase = pboost_alloc(n, sizeof *f->erase), err);
-    NEED(f->spend = pboost_alloc(n, sizeof *f->spend), err);
-    NEED(f->bytes = pboost_alloc(n, 4), err);
-    for (size_t i = 0; i < n; i++) {
-        f->erase[i] = pboost_ids_find(&t->ids, id[i]);
-        if (f->erase[i] == NO_NUMBER && id[i].text != NULL)
-            FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is not in the store; nothing was erased",
-                 id[i].text);
-        if (f->erase[i] == NO_NUMBER)
-            FAIL(err, PBOOST_BAD_DATA, "id %lld is not in the store; nothing was erased",
-                 (long long)id[i].number);
-    }
-    pboost_slots_sort(f->erase, n);
-    for (size_t i = 0; i < n; i++) {
+    TRY(find_rows(f, t, s, e, err));
+    NEED(f->spend = pboost_alloc(f->n_erase, sizeof *f->spend), err);
+    NEED(f->bytes = pboost_alloc(f->n_erase, 4), err);
+    pboost_slots_sort(f->erase, f->n_erase);
+    for (size_t i = 0; i < f->n_erase; i++) {
         uint32_t slot = f->erase[i];
         if ((kept > 0 && f->erase[kept - 1] == slot) || t->label[slot] == NO_LABEL)
             continue;
@@ -317,8 +390,8 @@ done:
     return st;
 }
 
-pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger, const pboost_id *id,
-                                   size_t n, pboost_error *err)
+pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
+                                   const pboost_erasure *erasure, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     store *s = ledger->write.store;
@@ -326,8 +399,15 @@ pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger, con
 
     *forgotten = 0;
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
+    if (erasure->struct_size != sizeof *erasure)
+        FAIL(err, PBOOST_INVALID,
+             "erasure: struct_size is %zu, not %zu; start from PBOOST_ERASURE_INIT",
+             erasure->struct_size, sizeof *erasure);
+    if (erasure->n_units > 0 && !ledger->rules.units)
+        FAIL(err, PBOOST_INVALID,
+             "units are to be erased, but the store was made without them (--unit at init)");
     TRY(pboost_labels_refresh(&ledger->labels, s, err));
-    TRY(choose(&f, &ledger->labels, id, n, err));
+    TRY(choose(&f, &ledger->labels, s, erasure, err));
     if (f.n_erase > 0) {
         TRY(erase(&f, ledger, err));
         *forgotten = f.n_erase;

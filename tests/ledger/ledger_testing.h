@@ -107,6 +107,15 @@ static inline void import_rows(pboost_ledger *ledger, int64_t first, size_t n, c
     free(ones);
 }
 
+static inline pboost_status forget_rows(size_t *forgotten, pboost_ledger *ledger,
+                                        const pboost_id *id, size_t n, pboost_error *err)
+{
+    pboost_erasure erasure = PBOOST_ERASURE_INIT;
+    erasure.id = id;
+    erasure.n = n;
+    return pboost_ledger_forget(forgotten, ledger, &erasure, err);
+}
+
 static inline pboost_token token_for(pboost_ledger *ledger, const pboost_token_options *options)
 {
     pboost_error err = {0};

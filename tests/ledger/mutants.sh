@@ -99,6 +99,8 @@ mutant "duplicate ids at import" ledger/import.c ledger_import 'if (!added)' 'if
 mutant "known ids at import" ledger/import.c ledger_import 'pboost_ids_find(&m->ledger->labels.ids, id) != NO_NUMBER' 'false'
 mutant "NaN at import" ledger/import.c ledger_import '!isfinite(label)' 'false'
 mutant "bounds at import" ledger/import.c ledger_import 'outside && !m->in->clamp' 'false'
+mutant "bad labels are taken in" ledger/import.c ledger_import 'm->in->replace_bad && (' 'false && ('
+mutant "bad labels become a value within the bounds" ledger/import.c ledger_import 'in->bad_label <= l->rules.rules.upper' 'true'
 mutant "erasure spends" ledger/import.c ledger_import 'f->spend[f->n_spend++] = slot;' ';'
 mutant "erasure overwrites" ledger/store_sqlite.c ledger_import 'PRAGMA secure_delete = ON' 'PRAGMA secure_delete = OFF'
 mutant "erasure empties the log" ledger/store_sqlite.c ledger_import 'return checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE, err);' 'return PBOOST_OK;'

@@ -41,7 +41,7 @@ static pboost_ledger *lived_in(test_store *t, pboost_token *token, char heads[2]
         head_of(heads[i], &reply);
         pboost_reply_free(&reply);
         if (i == 0)
-            assert_ok(pboost_ledger_forget(&forgotten, ledger, erased, 2, &err), err);
+            assert_ok(forget_rows(&forgotten, ledger, erased, 2, &err), err);
     }
     assert_sound(ledger);
     return ledger;
