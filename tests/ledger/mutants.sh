@@ -3,12 +3,17 @@
 #
 #     mutants.sh BUILD [NAME]     BUILD is a configured and built release folder; NAME: only mutants
 #                                 whose name contains it
+#     mutants.sh --list           the names and their tests, with a tab between; nothing is built
+#
+# SECURITY.md, "Guards", has the same names by promise; tests/docs/guards.py compares the two.
 #
 # A mutant is one source file with a line changed.  It is compiled as BUILD compiles it and put before
 # the libraries in the link of a test, or of the program that a test of the service runs; that test
 # must fail.
 set -euo pipefail
-build=$(cd "${1:?build folder}" && pwd)
+list=
+build=
+if [ "${1:?build folder or --list}" = --list ]; then list=yes; else build=$(cd "$1" && pwd); fi
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -48,9 +53,14 @@ link_as() {
 }
 
 # mutant NAME FILE TEST OLD NEW [ARGUMENT...]: in src/FILE the text OLD becomes NEW.  TEST is a program
-# of tests/, or server_NAME for tests/server/test_NAME.py; postgresql:TEST runs on that store.
+# of tests/, server_NAME for tests/server/test_NAME.py or cli_NAME for tests/cli/NAME.sh;
+# postgresql:TEST runs on that store.
 mutant() {
     local name=$1 file=$2 test=$3 how=()
+    if [ "$list" ]; then
+        printf '%s\t%s\n' "$name" "$test"
+        return
+    fi
     [[ $name == *$only* ]] || return 0
     OLD=$4 NEW=$5 compile "$file"
     shift 5
@@ -59,6 +69,9 @@ mutant() {
     server_*)
         link_as bin/priorboost
         how+=(env "PRIORBOOST=$work/program" "$source/tests/server/test_${test#*server_}.py") ;;
+    cli_*)
+        link_as bin/priorboost
+        how+=(env "PRIORBOOST=$work/program" bash "$source/tests/cli/${test#*cli_}.sh") ;;
     *)
         link_as "bin/${test#*:}"
         how+=("$work/program") ;;
@@ -72,8 +85,10 @@ mutant() {
     fi
 }
 
-echo "| guard taken out | test | |"
-echo "|---|---|---|"
+[ "$list" ] || printf '| guard taken out | test | |\n|---|---|---|\n'
+mutant "sensitivity" core/oracle/mechanism.c privacy_epsilon_audit '(grid->upper - grid->lower) * epsilon.den' '((grid->upper - grid->lower) / 2) * epsilon.den'
+mutant "sums that could overflow" core/oracle/mechanism.c unit_oracle_mechanism 'sum > (pboost_u128)SUM_LIMIT' 'false'
+mutant "every bag is judged" ledger/ledger.c ledger_rules 'claim c = {a->q->n_bags, a->n' 'claim c = {1, a->n'
 mutant "bags of at least k" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_BAG_TOO_SMALL, small_bags},' ''
 mutant "a row once in a request" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_DUPLICATE_ROW, repeated_rows},' ''
 mutant "spent rows, as told by the rules" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_ROW_SPENT, spent_rows},' ''
@@ -101,6 +116,8 @@ mutant "NaN at import" ledger/import.c ledger_import '!isfinite(label)' 'false'
 mutant "bounds at import" ledger/import.c ledger_import 'outside && !m->in->clamp' 'false'
 mutant "bad labels are taken in" ledger/import.c ledger_import 'm->in->replace_bad && (' 'false && ('
 mutant "bad labels become a value within the bounds" ledger/import.c ledger_import 'in->bad_label <= l->rules.rules.upper' 'true'
+mutant "dates that are past" cli/oracle_token.c cli_oracle 'if (*out <= now)' 'if (false)'
+mutant "rows of a unit are erased" ledger/import.c cli_oracle 'among(unit, e->n_units, t->unit[slot])' 'false'
 mutant "erasure spends" ledger/import.c ledger_import 'f->spend[f->n_spend++] = slot;' ';'
 mutant "erasure overwrites" ledger/store_sqlite.c ledger_import 'PRAGMA secure_delete = ON' 'PRAGMA secure_delete = OFF'
 mutant "erasure empties the log" ledger/store_sqlite.c ledger_import 'return checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE, err);' 'return PBOOST_OK;'
@@ -150,5 +167,5 @@ mutant "kept: the order of the rows" cli/train_checkpoint.c server_learner 'TRY(
 mutant "kept: answers of a fit that is not to be used" cli/cmd_train.c server_learner '!result.usable && !a->force' 'false'
 mutant "kept: the quota is looked at first" cli/train_remote.c server_learner 'rows > left' 'false'
 mutant "the page's policy" server/request.c server_page "default-src 'none'" "default-src 'self'"
-echo "$killed caught, $survivors survived"
+[ "$list" ] || echo "$killed caught, $survivors survived"
 [ "$survivors" -eq 0 ]
