@@ -58,6 +58,8 @@ const pboost_problem_info *pboost_problem_describe(pboost_problem problem);
 
 typedef struct pboost_ledger pboost_ledger;
 
+enum { PBOOST_SCOPE_ROWS_TEXT = 1024 }; /* bytes, with the final zero */
+
 /* What the label holder fixes when the store is made; none of it can change later. */
 typedef struct pboost_ledger_rules {
     size_t struct_size;
@@ -66,11 +68,14 @@ typedef struct pboost_ledger_rules {
     bool units;             /* rows belong to units (a person with several rows) */
     size_t unit_rows;       /* a unit enters at most this many answered bags */
     unsigned claim_seconds; /* longest wait for other users of the store */
+    /* "A=2,B=1": how many of a unit's answered bags each scope may have; "": a unit's rows lie in
+     * one scope, which may have all. */
+    char scope_rows[PBOOST_SCOPE_ROWS_TEXT];
 } pboost_ledger_rules;
 
 #define PBOOST_LEDGER_RULES_INIT                                                                   \
     {                                                                                              \
-        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, 1, 30                        \
+        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, 1, 30, ""                    \
     }
 
 /* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...".  An existing one is refused.
@@ -209,6 +214,9 @@ pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboos
 pboost_status pboost_token_authenticate(pboost_token *out, pboost_problem *problem,
                                         pboost_ledger *ledger, const char *secret, pboost_role role,
                                         pboost_error *err);
+
+/* How many answered bags a unit may be in for this token: the share of its scope, or all. */
+size_t pboost_ledger_unit_rows(const pboost_ledger *ledger, const pboost_token *token);
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 

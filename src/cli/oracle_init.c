@@ -1,5 +1,6 @@
 /* priorboost oracle init: a store and its rules. */
 #include <stdio.h>
+#include <string.h>
 
 #include "oracle.h"
 
@@ -21,21 +22,21 @@ static pboost_status print_rules(cli_context *cli, const char *store,
                                  : "noise for label differential privacy");
         return PBOOST_OK;
     }
-    return cli_print_json(json_pack("{s:s, s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I}", "store",
-                                    store, "min_bag", (json_int_t)rules->rules.min_bag, "epsilon",
-                                    report_json_epsilon(rules->rules.epsilon), "dp",
-                                    !rules->no_noise, "bounds", rules->rules.lower,
-                                    rules->rules.upper, "step", rules->rules.step, "unit",
-                                    rules->units, "unit_rows", (json_int_t)rules->unit_rows,
-                                    "claim_seconds", (json_int_t)rules->claim_seconds),
-                          err);
+    return cli_print_json(
+        json_pack("{s:s, s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:s}", "store", store,
+                  "min_bag", (json_int_t)rules->rules.min_bag, "epsilon",
+                  report_json_epsilon(rules->rules.epsilon), "dp", !rules->no_noise, "bounds",
+                  rules->rules.lower, rules->rules.upper, "step", rules->rules.step, "unit",
+                  rules->units, "unit_rows", (json_int_t)rules->unit_rows, "claim_seconds",
+                  (json_int_t)rules->claim_seconds, "scope_rows", rules->scope_rows),
+        err);
 }
 
 pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
-    const char *store = NULL;
+    const char *store = NULL, *scope_rows = "";
     cli_bounds bounds = {0, 0};
     size_t seconds = rules.claim_seconds;
     bool bounded = false;
@@ -56,6 +57,8 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "rows belong to units, such as persons; import names them"},
         {"--unit-rows", "N", cli_read_count, &rules.unit_rows, NULL,
          "answered bags that one unit may be in; default 1"},
+        {"--scope-rows", "A=N,...", cli_read_text, &scope_rows, NULL,
+         "how many of them each scope may have, if a unit has\nrows in several scopes"},
         {"--claim-seconds", "N", cli_read_count, &seconds, NULL,
          "longest wait for other users of the store; default 30"},
     };
@@ -71,6 +74,10 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     rules.rules.lower = bounds.lower;
     rules.rules.upper = bounds.upper;
     rules.claim_seconds = seconds < 3601 ? (unsigned)seconds : 3601;
+    if (strlen(scope_rows) >= sizeof rules.scope_rows)
+        FAIL(err, PBOOST_INVALID, "--scope-rows has %zu bytes; the most is %zu", strlen(scope_rows),
+             sizeof rules.scope_rows - 1);
+    strcpy(rules.scope_rows, scope_rows);
     TRY(pboost_ledger_create(store, &rules, err));
     TRY(oracle_open(&ledger, cli, store, false, err));
     TRY(print_rules(cli, store, pboost_ledger_get_rules(ledger), err));

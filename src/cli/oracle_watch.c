@@ -19,23 +19,25 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
 
     if (cli->json)
         return cli_print_json(
-            json_pack("{s:s, s:{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I}, s:I, s:I, s:I, s:I,"
-                      " s:I, s:I, s:I, s:s}",
-                      "store", s->store, "rules", "min_bag", (json_int_t)r->min_bag, "epsilon",
-                      report_json_epsilon(r->epsilon), "dp", !rules->no_noise, "bounds", r->lower,
-                      r->upper, "step", r->step, "unit", rules->units, "unit_rows",
-                      (json_int_t)rules->unit_rows, "claim_seconds",
-                      (json_int_t)rules->claim_seconds, "rows", (json_int_t)s->rows, "spent",
-                      (json_int_t)s->spent, "left", (json_int_t)(s->rows - s->spent), "forgotten",
-                      (json_int_t)s->forgotten, "answers", (json_int_t)s->answers, "bags",
-                      (json_int_t)s->bags, "entries", (json_int_t)s->entries, "head", s->head),
+            json_pack(
+                "{s:s, s:{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:s}, s:I, s:I, s:I, s:I,"
+                " s:I, s:I, s:I, s:s}",
+                "store", s->store, "rules", "min_bag", (json_int_t)r->min_bag, "epsilon",
+                report_json_epsilon(r->epsilon), "dp", !rules->no_noise, "bounds", r->lower,
+                r->upper, "step", r->step, "unit", rules->units, "unit_rows",
+                (json_int_t)rules->unit_rows, "claim_seconds", (json_int_t)rules->claim_seconds,
+                "scope_rows", rules->scope_rows, "rows", (json_int_t)s->rows, "spent",
+                (json_int_t)s->spent, "left", (json_int_t)(s->rows - s->spent), "forgotten",
+                (json_int_t)s->forgotten, "answers", (json_int_t)s->answers, "bags",
+                (json_int_t)s->bags, "entries", (json_int_t)s->entries, "head", s->head),
             err);
     snprintf(epsilon, sizeof epsilon, "epsilon %g per row", pboost_rational_value(r->epsilon));
     printf("rules     bags of at least %zu rows; labels in [%g, %g] in steps of %g; %s\n",
            r->min_bag, r->lower, r->upper, r->step,
            rules->no_noise ? "no noise, no differential privacy" : epsilon);
     if (rules->units)
-        printf("units     each in at most %zu answered bags\n", rules->unit_rows);
+        printf("units     each in at most %zu answered bags%s%s\n", rules->unit_rows,
+               *rules->scope_rows != '\0' ? "; by scope " : "", rules->scope_rows);
     printf("rows      %llu, of which %llu spent (%llu forgotten) and %llu left\n",
            (unsigned long long)s->rows, (unsigned long long)s->spent,
            (unsigned long long)s->forgotten, (unsigned long long)(s->rows - s->spent));

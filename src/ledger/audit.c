@@ -22,7 +22,7 @@ typedef struct {
     const label_table *labels; /* NULL: they could not be read */
     chain_link link;
     uint32_t *claimed; /* by slot: 1 + the entry that claimed it */
-    uint32_t *uses;    /* by unit */
+    uint32_t *uses;    /* by unit and share */
     uint32_t *bag;     /* by unit: 1 + number of the bag it was last in, over all answers */
     uint64_t n_claimed;
     import_entry *import;
@@ -107,9 +107,10 @@ static void use_unit(auditing *a, int64_t entry, uint32_t slot)
     if (!t->units || slot >= t->n)
         return;
     uint32_t unit = t->unit[slot];
-    if (++a->uses[unit] > a->ledger->rules.unit_rows)
-        found(a, "a unit was used more than %zu times, last by entry %lld",
-              a->ledger->rules.unit_rows, (long long)entry);
+    if (++a->uses[pboost_labels_use(t, slot)] >
+        pboost_shares_rows(&t->shares, pboost_labels_share(t, slot)))
+        found(a, "a unit was used more often than the rules allow, last by entry %lld",
+              (long long)entry);
     if (a->bag[unit] == a->out->bags + 1)
         found(a, "a bag of entry %lld holds two rows of one unit", (long long)entry);
     a->bag[unit] = (uint32_t)a->out->bags + 1;
@@ -271,13 +272,13 @@ static pboost_status audit_claim(void *user, const store_value *value, size_t n,
 static pboost_status audit_use(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     auditing *a = user;
+    const unit_shares *shares = &a->labels->shares;
+    uint32_t share = pboost_shares_of_use(shares, value[1].number);
     (void)n, (void)err;
 
     if (value[0].number < 0 || value[0].number >= (int64_t)a->labels->n_units ||
-        a->uses[value[0].number] != value[1].number)
+        share == NO_NUMBER || a->uses[(size_t)value[0].number * shares->n + share]-- == 0)
         found(a, "unit %lld was not used as often as the store says", (long long)value[0].number);
-    else
-        a->uses[value[0].number] = 0;
     return PBOOST_OK;
 }
 
@@ -345,11 +346,10 @@ static pboost_status audit_sums(auditing *a, store *s, pboost_error *err)
     if (a->n_claimed != 0)
         found(a, "%llu rows of answers are not marked as claimed",
               (unsigned long long)a->n_claimed);
-    TRY(s->class->run(s, "SELECT unit, count(*) FROM ledger_unit_use GROUP BY unit", NULL, 0,
-                      audit_use, a, err));
-    for (size_t u = 0; u < a->labels->n_units; u++)
+    TRY(s->class->run(s, "SELECT unit, use FROM ledger_unit_use", NULL, 0, audit_use, a, err));
+    for (size_t u = 0; u < a->labels->n_units * a->labels->shares.n; u++)
         if (a->uses[u] != 0) {
-            found(a, "uses of unit %zu are missing", u);
+            found(a, "uses of unit %zu are missing", u / a->labels->shares.n);
             break;
         }
 done:
@@ -374,7 +374,7 @@ static pboost_status load_labels(auditing *a, pboost_ledger *l, pboost_error *er
         FAIL(err, st, "%s", why.message);
     a->labels = &l->labels;
     NEED(a->claimed = calloc(l->labels.n + 1, sizeof *a->claimed), err);
-    NEED(a->uses = calloc(l->labels.n_units + 1, sizeof *a->uses), err);
+    NEED(a->uses = calloc(l->labels.n_units * l->labels.shares.n + 1, sizeof *a->uses), err);
     NEED(a->bag = calloc(l->labels.n_units + 1, sizeof *a->bag), err);
 done:
     return st;

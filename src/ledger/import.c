@@ -17,6 +17,7 @@ typedef struct {
     id_map scopes;
     size_t old_units, old_scopes;
     uint32_t *unit, *scope; /* by row */
+    uint32_t *home;         /* by unit: the scope of its first row */
     int64_t *label;
     char text[24];
 } importing;
@@ -28,6 +29,7 @@ static void free_importing(importing *m)
     pboost_ids_free(&m->scopes);
     free(m->unit);
     free(m->scope);
+    free(m->home);
     if (m->label != NULL)
         sodium_memzero(m->label, m->in->n * sizeof *m->label);
     free(m->label);
@@ -125,6 +127,38 @@ done:
     return st;
 }
 
+/* What is asked about a unit in one scope must not be seen in another: each scope has a share of
+ * its own, or the unit's rows lie in one scope. */
+static pboost_status check_scope(importing *m, size_t i, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const unit_shares *shares = &m->ledger->labels.shares;
+    uint32_t scope = m->in->scope != NULL ? m->scope[i] : NO_NUMBER;
+    char room[24], other[24];
+    const char *name = scope != NO_NUMBER ? pboost_ids_text(&m->scopes, scope, room) : "";
+
+    if (shares->named && scope == NO_NUMBER)
+        FAIL(err, PBOOST_BAD_DATA,
+             "the row has no scope, but the store's rules have shares: %.200s",
+             m->ledger->rules.scope_rows);
+    if (shares->named && pboost_shares_find(shares, name) == NO_NUMBER)
+        FAIL(err, PBOOST_BAD_DATA, "scope '%.60s' has no share in the store's rules: %.200s", name,
+             m->ledger->rules.scope_rows);
+    if (shares->named || m->in->unit == NULL)
+        goto done;
+    uint32_t *home = &m->home[m->unit[i]];
+    if (*home == NO_HOME)
+        *home = scope;
+    if (*home != scope)
+        FAIL(
+            err, PBOOST_BAD_DATA,
+            "unit '%.60s' has rows in two scopes; to allow that, make the store with --scope-rows, "
+            "which divides a unit's answers between them",
+            pboost_ids_text(&m->units, m->unit[i], other));
+done:
+    return st;
+}
+
 static pboost_status take_rows(importing *m, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -133,6 +167,10 @@ static pboost_status take_rows(importing *m, pboost_error *err)
     NEED(m->label = pboost_alloc(in->n, sizeof *m->label), err);
     NEED(m->unit = pboost_alloc(in->unit != NULL ? in->n : 0, sizeof *m->unit), err);
     NEED(m->scope = pboost_alloc(in->scope != NULL ? in->n : 0, sizeof *m->scope), err);
+    size_t units = in->unit != NULL ? m->old_units + in->n : 0;
+    NEED(m->home = pboost_alloc(units, sizeof *m->home), err);
+    for (size_t u = 0; u < units; u++)
+        m->home[u] = u < m->old_units ? m->ledger->labels.home[u] : NO_HOME;
     TRY(pboost_ids_reserve(&m->seen, in->n, err));
     for (size_t i = 0; i < in->n; i++) {
         m->report->bad_row = i;
@@ -146,6 +184,7 @@ static pboost_status take_rows(importing *m, pboost_error *err)
         m->report->bad_part = "scope";
         if (in->scope != NULL)
             TRY(take_name(&m->scope[i], &m->scopes, in->scope[i], "scope", err));
+        TRY(check_scope(m, i, err));
     }
     m->report->bad_row = SIZE_MAX;
     m->report->bad_part = NULL;

@@ -13,11 +13,13 @@ void pboost_labels_free(label_table *t)
     free(t->unit);
     free(t->scope);
     free(t->spent);
+    free(t->share);
+    free(t->home);
     free(t->uses);
     free(t->asked);
     free(t->new_uses);
     free(t->last_bag);
-    *t = (label_table){.units = t->units};
+    *t = (label_table){.units = t->units, .shares = t->shares};
 }
 
 static int by_slot(const void *a, const void *b)
@@ -36,7 +38,7 @@ void pboost_labels_spend(label_table *t, const uint32_t *slot, size_t n, bool an
     for (size_t i = 0; i < n; i++) {
         t->spent[slot[i] / 64] |= UINT64_C(1) << slot[i] % 64;
         if (answered && t->units)
-            t->uses[t->unit[slot[i]]]++;
+            t->uses[pboost_labels_use(t, slot[i])]++;
     }
 }
 
@@ -99,8 +101,11 @@ static pboost_status reserve_units(label_table *t, size_t n, pboost_error *err)
 
     if (n <= old)
         return PBOOST_OK;
-    TRY(grow(&t->uses, old, n, sizeof *t->uses, err));
-    TRY(grow(&t->new_uses, old, n, sizeof *t->new_uses, err));
+    TRY(grow(&t->home, old, n, sizeof *t->home, err));
+    for (size_t i = old; i < n; i++)
+        t->home[i] = NO_HOME;
+    TRY(grow(&t->uses, old * t->shares.n, n * t->shares.n, sizeof *t->uses, err));
+    TRY(grow(&t->new_uses, old * t->shares.n, n * t->shares.n, sizeof *t->new_uses, err));
     TRY(grow(&t->last_bag, old, n, sizeof *t->last_bag, err));
     t->unit_capacity = n;
 done:
@@ -115,6 +120,15 @@ static pboost_status damaged(pboost_error *err, const char *table, int64_t at)
                        (long long)at);
 }
 
+/* A row's scope is one of the store's, and has a share where there are shares. */
+static bool scope_known(const label_table *t, const store_value *scope)
+{
+    if (scope->kind != VALUE_NUMBER)
+        return !t->shares.named;
+    return scope->number >= 0 && scope->number < (int64_t)t->scopes.n &&
+           (!t->shares.named || t->share[scope->number] != NO_NUMBER);
+}
+
 /* slot, id, unit, scope, label */
 static pboost_status take_row(void *user, const store_value *value, size_t n, pboost_error *err)
 {
@@ -126,7 +140,7 @@ static pboost_status take_row(void *user, const store_value *value, size_t n, pb
 
     if (value[0].number != (int64_t)t->n || value[1].kind != VALUE_TEXT ||
         (value[2].kind == VALUE_NUMBER) != t->units || value[2].number < 0 ||
-        value[2].number >= (int64_t)(t->units ? t->n_units : 1))
+        value[2].number >= (int64_t)(t->units ? t->n_units : 1) || !scope_known(t, &value[3]))
         return damaged(err, "row", value[0].number);
     if (t->n == t->capacity)
         TRY(reserve(t, t->capacity + t->capacity / 2 + 64, err));
@@ -135,8 +149,11 @@ static pboost_status take_row(void *user, const store_value *value, size_t n, pb
         return damaged(err, "row", value[0].number);
     t->label[slot] = value[4].kind == VALUE_NUMBER ? value[4].number : NO_LABEL;
     t->scope[slot] = value[3].kind == VALUE_NUMBER ? (uint32_t)value[3].number : NO_NUMBER;
-    if (t->units)
-        t->unit[slot] = (uint32_t)value[2].number;
+    if (t->units) {
+        uint32_t unit = t->unit[slot] = (uint32_t)value[2].number;
+        if (t->home[unit] == NO_HOME)
+            t->home[unit] = t->scope[slot];
+    }
     t->n++;
 done:
     return st;
@@ -153,6 +170,8 @@ static pboost_status take_scope(void *user, const store_value *value, size_t n, 
     TRY(pboost_ids_add(&number, &added, &t->scopes, (pboost_id){value[1].data, 0}, err));
     if (!added || number != value[0].number)
         return damaged(err, "scope", value[0].number);
+    TRY(grow(&t->share, number, (size_t)number + 1, sizeof *t->share, err));
+    t->share[number] = pboost_shares_find(&t->shares, value[1].data);
 done:
     return st;
 }
@@ -174,9 +193,10 @@ static pboost_status take_use(void *user, const store_value *value, size_t n, pb
     label_table *t = user;
     (void)n;
 
-    if (value[0].number < 0 || value[0].number >= (int64_t)t->n_units)
+    uint32_t share = pboost_shares_of_use(&t->shares, value[1].number);
+    if (value[0].number < 0 || value[0].number >= (int64_t)t->n_units || share == NO_NUMBER)
         return damaged(err, "unit", value[0].number);
-    t->uses[value[0].number]++;
+    t->uses[(size_t)value[0].number * t->shares.n + share]++;
     return PBOOST_OK;
 }
 
@@ -208,7 +228,7 @@ static pboost_status read_all(label_table *t, store *s, pboost_error *err)
     pboost_labels_free(t);
     TRY(read_rows(t, s, err));
     TRY(s->class->run(s, "SELECT slot FROM ledger_claim", NULL, 0, take_claim, t, err));
-    TRY(s->class->run(s, "SELECT unit FROM ledger_unit_use", NULL, 0, take_use, t, err));
+    TRY(s->class->run(s, "SELECT unit, use FROM ledger_unit_use", NULL, 0, take_use, t, err));
 done:
     return st;
 }

@@ -6,9 +6,10 @@
 #define PBOOST_LABELS_H
 
 #include "chain.h"
-#include "ids.h"
+#include "shares.h"
 
 #define NO_LABEL INT64_MIN
+#define NO_HOME (UINT32_MAX - 1) /* of a unit that has no row yet */
 
 typedef struct {
     id_map ids; /* the number of an id is its slot */
@@ -18,11 +19,14 @@ typedef struct {
     uint32_t *scope; /* NO_NUMBER: none */
     id_map scopes;
     uint64_t *spent; /* one bit by slot */
+    unit_shares shares;
+    uint32_t *share; /* by scope; NO_NUMBER: none */
     size_t n_units, unit_capacity;
-    uint32_t *uses; /* by unit: answered bags it was in */
+    uint32_t *home; /* by unit: the scope of its first row */
+    uint32_t *uses; /* by unit and share: answered bags it was in */
     /* For judging a claim; zero in between. */
     uint64_t *asked;    /* one bit by slot */
-    uint32_t *new_uses; /* by unit */
+    uint32_t *new_uses; /* by unit and share */
     uint32_t *last_bag; /* by unit: 1 + the bag it was last seen in */
     bool units;
     bool valid;      /* false: to be read anew */
@@ -37,6 +41,27 @@ pboost_status pboost_labels_refresh(label_table *t, store *s, pboost_error *err)
 static inline bool pboost_labels_spent(const label_table *t, uint32_t slot)
 {
     return t->spent[slot / 64] >> slot % 64 & 1;
+}
+
+/* The share of a row, where there are units. */
+static inline uint32_t pboost_labels_share(const label_table *t, uint32_t slot)
+{
+    return t->shares.named ? t->share[t->scope[slot]] : 0;
+}
+
+/* Where the uses of a row's unit, in the row's share, are counted. */
+static inline size_t pboost_labels_use(const label_table *t, uint32_t slot)
+{
+    return (size_t)t->unit[slot] * t->shares.n + pboost_labels_share(t, slot);
+}
+
+/* How many uses that may become.  Without shares the unit's first row says which scope has them: a
+ * store of an older version may hold a unit in two scopes. */
+static inline uint32_t pboost_labels_most_uses(const label_table *t, uint32_t slot)
+{
+    if (!t->shares.named && t->scope[slot] != t->home[t->unit[slot]])
+        return 0;
+    return pboost_shares_rows(&t->shares, pboost_labels_share(t, slot));
 }
 
 /* What an entry that was committed says: these rows are spent; answered: their units were used. */

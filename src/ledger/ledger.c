@@ -206,15 +206,18 @@ static pboost_status claim_row(void *user, store_value *value, size_t i, pboost_
     return PBOOST_OK;
 }
 
-/* Uses of a unit are numbered on from those it has; new_uses counts them and is zeroed by whoever
- * began. */
+/* Uses of a unit are numbered on from those it has in the row's share; new_uses counts them and is
+ * zeroed by whoever began. */
 static pboost_status use_row(void *user, store_value *value, size_t i, pboost_error *err)
 {
     const claiming *c = user;
-    uint32_t unit = c->labels->unit[c->a->sorted[i]];
+    label_table *t = c->labels;
+    uint32_t slot = c->a->sorted[i];
+    size_t at = pboost_labels_use(t, slot);
     (void)err;
-    value[0] = value_number(unit);
-    value[1] = value_number((int64_t)c->labels->uses[unit] + c->labels->new_uses[unit]++);
+    value[0] = value_number(t->unit[slot]);
+    value[1] = value_number((int64_t)t->shares.first[pboost_labels_share(t, slot)] + t->uses[at] +
+                            t->new_uses[at]++);
     value[2] = value_number(c->entry);
     return PBOOST_OK;
 }
@@ -234,7 +237,7 @@ static pboost_status claim_rows(asking *a, pboost_ledger *l, int64_t entry, pboo
     if (t->units) {
         st = s->class->bulk(s, &uses, err);
         for (size_t i = 0; i < a->n; i++)
-            t->new_uses[t->unit[a->slot[i]]] = 0;
+            t->new_uses[pboost_labels_use(t, a->slot[i])] = 0;
     }
 done:
     return st;
@@ -469,7 +472,8 @@ pboost_status pboost_ledger_available(bool *available, pboost_ledger *ledger,
     find_slots(slot, ledger, token, id, n);
     for (size_t i = 0; i < n; i++)
         available[i] = slot[i] != NO_NUMBER && !pboost_labels_spent(t, slot[i]) &&
-                       (!t->units || t->uses[t->unit[slot[i]]] < ledger->rules.unit_rows);
+                       (!t->units || t->uses[pboost_labels_use(t, slot[i])] <
+                                         pboost_labels_most_uses(t, slot[i]));
 done:
     pboost_side_leave(&ledger->write);
     free(slot);

@@ -100,6 +100,8 @@ static pboost_status read_rules(pboost_ledger *l, store *s, pboost_error *err)
     if (l->rules.rules.epsilon.den != 0)
         l->noise = pboost_laplace_sampler(pboost_laplace_scale(&l->grid, l->rules.rules.epsilon));
     l->labels.units = l->rules.units;
+    pboost_shares_free(&l->labels.shares);
+    TRY(pboost_shares_parse(&l->labels.shares, l->rules.scope_rows, l->rules.unit_rows, err));
 done:
     return st;
 }
@@ -162,6 +164,7 @@ void pboost_ledger_close(pboost_ledger *ledger)
     pboost_store_close(ledger->read.store);
     pboost_store_close(ledger->write.store);
     pboost_labels_free(&ledger->labels);
+    pboost_shares_free(&ledger->labels.shares);
     pthread_mutex_destroy(&ledger->write.mutex);
     pthread_mutex_destroy(&ledger->read.mutex);
     free(ledger);
@@ -170,6 +173,13 @@ void pboost_ledger_close(pboost_ledger *ledger)
 const pboost_ledger_rules *pboost_ledger_get_rules(const pboost_ledger *ledger)
 {
     return &ledger->rules;
+}
+
+size_t pboost_ledger_unit_rows(const pboost_ledger *ledger, const pboost_token *token)
+{
+    const unit_shares *shares = &ledger->labels.shares;
+    uint32_t share = token->scoped ? pboost_shares_find(shares, token->scope) : NO_NUMBER;
+    return share != NO_NUMBER ? pboost_shares_rows(shares, share) : ledger->rules.unit_rows;
 }
 
 bool pboost_ledger_broken(const pboost_ledger *ledger)

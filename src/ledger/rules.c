@@ -50,6 +50,7 @@ bool pboost_name_valid(const char *name)
 pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    unit_shares shares = {0};
 
     if (rules->struct_size != sizeof *rules)
         FAIL(err, PBOOST_INVALID,
@@ -75,26 +76,38 @@ pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error
     if (rules->claim_seconds < 1 || rules->claim_seconds > 3600)
         FAIL(err, PBOOST_INVALID, "claim_seconds is %u; it must lie between 1 and 3600",
              rules->claim_seconds);
+    if (memchr(rules->scope_rows, '\0', sizeof rules->scope_rows) == NULL)
+        FAIL(err, PBOOST_INVALID, "scope_rows has more than %zu bytes",
+             sizeof rules->scope_rows - 1);
+    if (!rules->units && *rules->scope_rows != '\0')
+        FAIL(err, PBOOST_INVALID, "scope_rows is '%.60s', but rows have no units",
+             rules->scope_rows);
+    TRY(pboost_shares_parse(&shares, rules->scope_rows, rules->unit_rows, err));
     TRY(pboost_rules_check(&rules->rules, err));
 done:
+    pboost_shares_free(&shares);
     return st;
 }
+
+#define SCOPE_ROWS " scope_rows "
 
 /* Bounds and step as the bits of a double, exact in any locale. */
 void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules)
 {
     const pboost_rules *r = &rules->rules;
     uint64_t bits[3];
-    char text[512];
+    char text[512 + PBOOST_SCOPE_ROWS_TEXT];
 
     memcpy(&bits[0], &r->lower, 8);
     memcpy(&bits[1], &r->upper, 8);
     memcpy(&bits[2], &r->step, 8);
     snprintf(text, sizeof text,
              "rules 1 min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
-             " upper %016" PRIx64 " step %016" PRIx64 " units %d unit_rows %zu claim_seconds %u",
+             " upper %016" PRIx64 " step %016" PRIx64
+             " units %d unit_rows %zu claim_seconds %u%s%s",
              r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2], rules->units,
-             rules->unit_rows, rules->claim_seconds);
+             rules->unit_rows, rules->claim_seconds, *rules->scope_rows != '\0' ? SCOPE_ROWS : "",
+             rules->scope_rows);
     out->used = 0;
     pboost_record_text(out, text);
 }
@@ -106,15 +119,15 @@ pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *te
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     pboost_rules *r = &rules.rules;
     uint64_t bits[3];
-    int units = 0;
+    int units = 0, end = 0;
     record again;
 
     if (length == 0 || ((const char *)text)[length - 1] != '\0' ||
         sscanf(text,
                "rules 1 min_bag %zu epsilon %" SCNu64 "/%" SCNu64 " lower %" SCNx64
-               " upper %" SCNx64 " step %" SCNx64 " units %d unit_rows %zu claim_seconds %u",
+               " upper %" SCNx64 " step %" SCNx64 " units %d unit_rows %zu claim_seconds %u%n",
                &r->min_bag, &r->epsilon.num, &r->epsilon.den, &bits[0], &bits[1], &bits[2], &units,
-               &rules.unit_rows, &rules.claim_seconds) != 9)
+               &rules.unit_rows, &rules.claim_seconds, &end) != 9)
         FAIL(err, PBOOST_BAD_DATA,
              "the store's rules cannot be read; was it made by a newer "
              "version?");
@@ -123,6 +136,9 @@ pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *te
     memcpy(&r->step, &bits[2], 8);
     r->bounded = true;
     rules.units = units == 1;
+    if (strncmp((const char *)text + end, SCOPE_ROWS, strlen(SCOPE_ROWS)) == 0)
+        snprintf(rules.scope_rows, sizeof rules.scope_rows, "%s",
+                 (const char *)text + end + strlen(SCOPE_ROWS));
     rules.no_noise = r->epsilon.den == 0;
     TRY(pboost_ledger_rules_check(&rules, err));
     pboost_ledger_rules_print(&again, &rules);
@@ -211,14 +227,14 @@ static void spent_units(judge *j)
     if (!t->units)
         return;
     for (size_t i = 0; i < j->claim->n; i++) {
-        uint32_t unit = t->unit[j->claim->slot[i]];
-        if (t->uses[unit] + t->new_uses[unit] >= j->rules->unit_rows)
+        size_t at = pboost_labels_use(t, j->claim->slot[i]);
+        if (t->uses[at] + t->new_uses[at] >= pboost_labels_most_uses(t, j->claim->slot[i]))
             offend(j, i);
         else
-            t->new_uses[unit]++;
+            t->new_uses[at]++;
     }
     for (size_t i = 0; i < j->claim->n; i++)
-        t->new_uses[t->unit[j->claim->slot[i]]] = 0;
+        t->new_uses[pboost_labels_use(t, j->claim->slot[i])] = 0;
 }
 
 static void over_quota(judge *j)

@@ -93,7 +93,8 @@ done:
 
 /* ---- Making and revoking --------------------------------------------------------------------- */
 
-static pboost_status check_options(const pboost_token_options *o, pboost_error *err)
+static pboost_status check_options(const pboost_token_options *o, const pboost_ledger *l,
+                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
@@ -110,6 +111,10 @@ static pboost_status check_options(const pboost_token_options *o, pboost_error *
         FAIL(err, PBOOST_INVALID, "a token's expiry and number of rows must not be negative");
     if (o->role == PBOOST_OPERATOR && (o->max_rows > 0 || o->scope != NULL))
         FAIL(err, PBOOST_INVALID, "an operator's token has no rows and no scope");
+    if (o->scope != NULL && pboost_shares_find(&l->labels.shares, o->scope) == NO_NUMBER)
+        FAIL(err, PBOOST_INVALID,
+             "scope '%.60s' has no share in the store's rules, which are %.200s", o->scope,
+             l->rules.scope_rows);
 done:
     return st;
 }
@@ -137,7 +142,7 @@ pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger 
 
     secret[0] = '\0';
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
-    TRY(check_options(options, err));
+    TRY(check_options(options, ledger, err));
     TRY(RUN(s, "SELECT count(*) FROM ledger_token WHERE name = $1", pboost_store_number, &taken,
             err, value_text(options->name)));
     if (taken > 0)

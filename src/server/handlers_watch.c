@@ -5,16 +5,19 @@
 #include "buffer.h"
 #include "service.h"
 
-static wire_config config_of(const service *s)
+/* The rules as they are for a token: of the units' shares it sees its own. */
+static wire_config config_of(const request *r)
 {
-    const pboost_ledger_rules *rules = pboost_ledger_get_rules(s->ledger);
-    return (wire_config){rules->rules, rules->units, rules->unit_rows, s->options.max_body};
+    const pboost_ledger *ledger = r->service->ledger;
+    const pboost_ledger_rules *rules = pboost_ledger_get_rules(ledger);
+    return (wire_config){rules->rules, rules->units, pboost_ledger_unit_rows(ledger, &r->token),
+                         r->service->options.max_body};
 }
 
 pboost_status pboost_handle_config(request *r, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    wire_config config = config_of(r->service);
+    wire_config config = config_of(r);
     unsigned char *body;
     size_t length;
 
@@ -140,7 +143,7 @@ done:
 static pboost_status reply_with_rules(request *r, const json_t *status, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    wire_config config = config_of(r->service);
+    wire_config config = config_of(r);
     unsigned char *rules = NULL, *rest = NULL, *body;
     size_t length, rest_length;
     pboost_buffer b = {0};

@@ -174,6 +174,18 @@ says 'units'
 expect 0 priorboost oracle import --store u.db --data units.csv --id row --label y --unit who
 expect 0 priorboost oracle status --store u.db
 printed 'each in at most 3 answered bags'
+expect 2 priorboost oracle init --store v.db --min-bag 2 --no-noise --bounds 0,1 --unit --unit-rows 3 --scope-rows A=2,B=2
+says '4 rows in all'
+no_file v.db
+expect 0 priorboost oracle init --store v.db --min-bag 2 --no-noise --bounds 0,1 --unit --unit-rows 3 --scope-rows A=2,B=1 --json
+[ "$(field scope_rows)" = A=2,B=1 ] || fail "shares: $(cat stdout)"
+printf 'row,who,g,y\n21,cat,A,0\n22,cat,C,1\n' >scopes.csv
+expect 3 priorboost oracle import --store v.db --data scopes.csv --id row --label y --unit who --scope g
+says "scopes.csv:3: 'g': scope 'C' has no share in the store's rules: A=2,B=1"
+expect 3 priorboost oracle import --store u.db --data scopes.csv --id row --label y --unit who --scope g
+says 'two scopes'
+expect 0 priorboost oracle status --store v.db
+printed 'each in at most 3 answered bags; by scope A=2,B=1'
 
 # ---- forget by any id, by a file of ids, by unit ----
 printf 'row,who,y\n"Doe, Jane",cy,0\n"a ""b""",cy,1\n5,dee,1\n6,eve,1\n7,"x,y",0\n8,"x,y",0\n' >odd.csv
