@@ -39,9 +39,11 @@ typedef enum pboost_problem {
     PBOOST_PROBLEM_DUPLICATE_ROW,    /* a row is named twice in the request */
     PBOOST_PROBLEM_UNKNOWN_ROW,      /* unknown, unlabelled or not this token's: all look alike */
     PBOOST_PROBLEM_ROW_SPENT,
-    PBOOST_PROBLEM_UNIT_REPEATED, /* a bag holds two rows of one unit */
-    PBOOST_PROBLEM_UNIT_SPENT,    /* the unit has been in as many answered bags as it may */
-    PBOOST_PROBLEM_QUOTA_EXCEEDED /* the token may not ask about so many rows */
+    PBOOST_PROBLEM_UNIT_REPEATED,  /* a bag holds two rows of one unit */
+    PBOOST_PROBLEM_UNIT_SPENT,     /* the unit has been in as many answered bags as it may */
+    PBOOST_PROBLEM_QUOTA_EXCEEDED, /* the token may not ask about so many rows */
+    PBOOST_PROBLEM_REFUSAL_LIMIT,  /* refusals have named as many rows in an hour as they may */
+    PBOOST_PROBLEMS
 } pboost_problem;
 
 typedef struct pboost_problem_info {
@@ -87,13 +89,15 @@ typedef struct pboost_ledger_options {
     size_t struct_size;
     bool without_labels; /* leave labels and rows on the disk: tokens, status, audit, export */
     int64_t (*now)(void *user); /* seconds since 1970; NULL: the system's clock.  Only the expiry of
-                                   tokens depends on it */
+                                   tokens and the limit of refusals depend on it */
     void *user;
+    uint64_t refusal_rows; /* rows that refusals may name to a token in an hour; a refusal that
+                              names none counts as one.  0: any number */
 } pboost_ledger_options;
 
 #define PBOOST_LEDGER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(pboost_ledger_options), false, NULL, NULL                                           \
+        sizeof(pboost_ledger_options), false, NULL, NULL, 0                                        \
     }
 
 /* Opens a store and reads its labels into memory; options may be NULL. */
@@ -264,6 +268,7 @@ typedef struct pboost_reply {
     pboost_problem problem;
     size_t n_offenders, n_listed; /* all, and those listed: at most PBOOST_MAX_OFFENDERS */
     size_t *offender;             /* positions in the question's id array, or numbers of bags */
+    unsigned retry_after;         /* with REFUSAL_LIMIT: seconds until the next hour */
 } pboost_reply;
 
 /* One transaction: claims the rows, sums, draws noise, stores the reply's bytes and appends to the
@@ -321,6 +326,18 @@ pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first,
 typedef bool pboost_claim_visit(void *user, const char *id, uint64_t entry);
 pboost_status pboost_ledger_claims(pboost_ledger *ledger, pboost_claim_visit *visit, void *user,
                                    pboost_error *err);
+
+/* What was refused: by token, hour and problem; kept for 90 days. */
+typedef struct pboost_refusal {
+    const char *token, *problem; /* names */
+    int64_t hour, last;          /* when the hour began, and the last refusal in it */
+    uint64_t count;              /* rows that were named, and refusals that named none */
+} pboost_refusal;
+
+/* Visits what was refused since then, the last first. */
+typedef bool pboost_refusal_visit(void *user, const pboost_refusal *refusal);
+pboost_status pboost_ledger_refusals(pboost_ledger *ledger, int64_t since,
+                                     pboost_refusal_visit *visit, void *user, pboost_error *err);
 
 /* Whether the chain has ever had this head (in hex), such as one that a learner was given. */
 pboost_status pboost_ledger_knows(bool *out, pboost_ledger *ledger, const char *head,

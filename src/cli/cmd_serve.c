@@ -51,9 +51,10 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
 {
     pboost_status st = PBOOST_OK;
     pboost_server_options o = PBOOST_SERVER_OPTIONS_INIT;
+    pboost_ledger_options opening = PBOOST_LEDGER_OPTIONS_INIT;
     pboost_ledger *ledger = NULL;
     const char *store = NULL;
-    size_t header_seconds = o.header_seconds, body_seconds = o.body_seconds,
+    size_t refusal_rows = 1000, header_seconds = o.header_seconds, body_seconds = o.body_seconds,
            drain_seconds = o.drain_seconds;
     const cli_option options[] = {
         {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."},
@@ -66,6 +67,8 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--max-body", "BYTES", cli_read_count, &o.max_body, NULL,
          "largest request; default 67108864"},
         {"--max-connections", "N", cli_read_count, &o.max_connections, NULL, "default 4096"},
+        {"--refusal-rows", "N", cli_read_count, &refusal_rows, NULL,
+         "rows that refusals may name to a token in an hour;\ndefault 1000"},
         {"--header-seconds", "S", cli_read_count, &header_seconds, NULL,
          "to send a request's header; default 20"},
         {"--body-seconds", "S", cli_read_count, &body_seconds, NULL,
@@ -89,7 +92,8 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     o.drain_seconds = (unsigned)drain_seconds;
     o.ready = on_ready;
     o.user = cli;
-    TRY(pboost_ledger_open(&ledger, store, NULL, err));
+    opening.refusal_rows = refusal_rows;
+    TRY(pboost_ledger_open(&ledger, store, &opening, err));
     TRY(pboost_server_run(ledger, &o, err));
 done:
     pboost_ledger_close(ledger);

@@ -356,14 +356,18 @@ done:
 
 static pboost_status judge_claim(pboost_reply *out, asking *a, pboost_ledger *l, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     const pboost_token *token = &a->token;
     uint64_t quota = token->max_rows == 0                 ? UINT64_MAX
                      : token->max_rows > token->rows_used ? token->max_rows - token->rows_used
                                                           : 0;
     claim c = {a->q->n_bags, a->n, a->q->start, a->slot};
 
+    TRY(pboost_refusals_check(out, l, token, err));
     find_slots(a->slot, l, token, a->q->id, a->n);
-    return pboost_claim_judge(out, &l->rules, &l->labels, &c, quota, err);
+    TRY(pboost_claim_judge(out, &l->rules, &l->labels, &c, quota, err));
+done:
+    return st;
 }
 
 static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger *l,
@@ -392,6 +396,13 @@ done:
     return st;
 }
 
+/* Whether the refusal is one to be recorded; what the limit itself refuses would only cost writes.
+ */
+static bool is_recorded(const pboost_reply *out)
+{
+    return out->problem != PBOOST_PROBLEM_NONE && out->problem != PBOOST_PROBLEM_REFUSAL_LIMIT;
+}
+
 /* A constraint that forbids what the rules allow means that the copy in memory is wrong. */
 static pboost_status ask_once(pboost_reply *out, asking *a, pboost_ledger *l, pboost_error *err)
 {
@@ -405,6 +416,13 @@ static pboost_status ask_once(pboost_reply *out, asking *a, pboost_ledger *l, pb
 done:
     if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE)
         l->labels.valid = false;
+    if (st == PBOOST_REFUSED && is_recorded(out)) {
+        pboost_status recorded = pboost_refusal_record(out, l, &a->token, err);
+        if (recorded != PBOOST_OK) { /* then it is not told */
+            st = recorded;
+            pboost_reply_free(out);
+        }
+    }
     pboost_side_leave(&l->write);
     return st;
 }

@@ -27,6 +27,8 @@ static const pboost_problem_info PROBLEMS[] = {
      409, false},
     {PBOOST_PROBLEM_QUOTA_EXCEEDED, "quota-exceeded", "the token may not have so many rows", 403,
      false},
+    {PBOOST_PROBLEM_REFUSAL_LIMIT, "refusal-limit",
+     "refusals have named too many rows to this token in this hour", 429, false},
 };
 
 const pboost_problem_info *pboost_problem_describe(pboost_problem problem)

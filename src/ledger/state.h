@@ -41,4 +41,12 @@ pboost_status pboost_token_check(pboost_problem *problem, const pboost_token *to
 /* Sets the problem and a message that names it. */
 pboost_status pboost_refuse(pboost_problem *out, pboost_problem problem, pboost_error *err);
 
+/* PBOOST_REFUSED, with the problem and the seconds to wait, where refusals have named as many rows
+ * to the token in this hour as they may. */
+pboost_status pboost_refusals_check(pboost_reply *out, const pboost_ledger *l,
+                                    const pboost_token *token, pboost_error *err);
+/* Records it and commits.  It is called in a transaction that has written nothing else. */
+pboost_status pboost_refusal_record(const pboost_reply *refused, const pboost_ledger *l,
+                                    const pboost_token *token, pboost_error *err);
+
 #endif

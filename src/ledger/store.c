@@ -44,6 +44,9 @@ static const char *const TABLES[] = {
     " role INTEGER NOT NULL, hash @ NOT NULL UNIQUE, created BIGINT NOT NULL,"
     " expires BIGINT NOT NULL, max_rows BIGINT NOT NULL, rows_used BIGINT NOT NULL,"
     " scope TEXT, revoked INTEGER NOT NULL)",
+    "CREATE TABLE ledger_refusal (token INTEGER NOT NULL, hour BIGINT NOT NULL,"
+    " problem TEXT NOT NULL, count BIGINT NOT NULL, last BIGINT NOT NULL,"
+    " PRIMARY KEY (token, hour, problem))~",
 };
 
 enum { SQL_MAX = 600 };

@@ -106,6 +106,31 @@ done:
     return st;
 }
 
+static bool add_refusal(void *user, const pboost_refusal *refusal)
+{
+    enum { SHOWN = 100 };
+    entry_list *list = user;
+    json_t *item = json_pack("{s:s, s:s, s:I, s:I, s:I}", "token", refusal->token, "problem",
+                             refusal->problem, "hour", (json_int_t)refusal->hour, "count",
+                             (json_int_t)refusal->count, "last", (json_int_t)refusal->last);
+    list->failed = json_array_append_new(list->list, item) != 0;
+    return !list->failed && json_array_size(list->list) < SHOWN;
+}
+
+/* What was refused in the last day, by token, hour and problem, the newest first. */
+static pboost_status list_refused(json_t **out, pboost_ledger *ledger, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    entry_list list = {0};
+
+    NEED(*out = list.list = json_array(), err);
+    TRY(pboost_ledger_refusals(ledger, (int64_t)time(NULL) - 86400, add_refusal, &list, err));
+    if (list.failed)
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+done:
+    return st;
+}
+
 static json_t *describe_ledger(const pboost_ledger_status *l)
 {
     return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "store", l->store, "rows",
@@ -120,11 +145,13 @@ static pboost_status add_operator_view(json_t *status, service *s, const pboost_
                                        pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    json_t *tokens = NULL, *recent = NULL;
+    json_t *tokens = NULL, *recent = NULL, *refused = NULL;
 
     TRY(list_tokens(&tokens, s->ledger, err));
     TRY(list_recent(&recent, s->ledger, l->entries, err));
-    if (json_object_set(status, "tokens", tokens) != 0 ||
+    TRY(list_refused(&refused, s->ledger, err));
+    if (json_object_set(status, "refused", refused) != 0 ||
+        json_object_set(status, "tokens", tokens) != 0 ||
         json_object_set(status, "recent", recent) != 0 ||
         json_object_set_new(status, "ledger", describe_ledger(l)) != 0 ||
         json_object_set_new(status, "rate", pboost_metrics_rate(&s->metrics)) != 0 ||
@@ -136,6 +163,7 @@ static pboost_status add_operator_view(json_t *status, service *s, const pboost_
 done:
     json_decref(tokens);
     json_decref(recent);
+    json_decref(refused);
     return st;
 }
 

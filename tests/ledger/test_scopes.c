@@ -236,6 +236,112 @@ static void shares_are_checked(void **state)
     drop_store(&t);
 }
 
+/* ---- Within a scope -------------------------------------------------------------------------- */
+
+static int64_t hour_of(void *user)
+{
+    return *(const int64_t *)user * 3600 + 600;
+}
+
+enum { LINKED = 20 };
+
+/* Asks about each pair of rows 1 .. 40, above the token's quota, so that no question is answered
+ * and nothing is spent; a pair of one person is refused by another name.  Returns how many pairs
+ * are found before the limit. */
+static size_t find_links(pboost_ledger *ledger, const pboost_token *token, unsigned *retry_after)
+{
+    pboost_error err = {0};
+    size_t links = 0;
+
+    *retry_after = 0;
+    for (int64_t i = 1; i <= 2 * LINKED; i++)
+        for (int64_t j = i + 1; j <= 2 * LINKED; j++) {
+            const int64_t row[] = {i, j};
+            pboost_reply reply;
+            assert_int_equal(ask(&reply, ledger, token, "look", row, 2, 2, NULL, &err),
+                             PBOOST_REFUSED);
+            links += reply.problem == PBOOST_PROBLEM_UNIT_REPEATED;
+            if (reply.problem == PBOOST_PROBLEM_REFUSAL_LIMIT) {
+                assert_int_equal(reply.n_offenders, 0);
+                *retry_after = reply.retry_after;
+            }
+            pboost_reply_free(&reply);
+        }
+    return links;
+}
+
+typedef struct {
+    size_t n;
+    uint64_t count;
+    bool known;
+} seen_refusals;
+
+static bool see_refusal(void *user, const pboost_refusal *refusal)
+{
+    seen_refusals *seen = user;
+    seen->n++;
+    seen->count += refusal->count;
+    seen->known = strcmp(refusal->token, "spy") == 0 && refusal->last == refusal->hour + 600;
+    return true;
+}
+
+/* Refused questions find all links between persons; with a limit only a few in an hour, also after
+ * a restart, and they are recorded. */
+static void refusals_are_recorded_and_limited(void **state)
+{
+    (void)state;
+    int64_t unit[2 * LINKED], hour = 1000;
+    for (int i = 0; i < 2 * LINKED; i++)
+        unit[i] = 1 + (7 * i) % LINKED;
+    pboost_ledger_rules rules = shared_rules(2, "");
+    rules.rules.min_bag = 2;
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
+    pboost_error err = {0};
+    unsigned wait;
+    assert_ok(import_persons(ledger, 1, 2 * LINKED, unit, NULL, &err), err);
+    pboost_token_options spying = PBOOST_TOKEN_OPTIONS_INIT;
+    spying.name = "spy";
+    spying.max_rows = 1;
+    pboost_token spy = token_for(ledger, &spying), other = plain_token(ledger, "other");
+    pboost_ledger_close(ledger);
+
+    pboost_ledger_options options = PBOOST_LEDGER_OPTIONS_INIT;
+    options.now = hour_of;
+    options.user = &hour;
+    assert_ok(pboost_ledger_open(&ledger, t.url, &options, &err), err);
+    assert_int_equal(find_links(ledger, &spy, &wait), LINKED);
+    assert_int_equal(wait, 0);
+    pboost_ledger_close(ledger);
+
+    hour++;
+    options.refusal_rows = 100;
+    for (int start = 0; start < 2; start++) {
+        assert_ok(pboost_ledger_open(&ledger, t.url, &options, &err), err);
+        size_t links = find_links(ledger, &spy, &wait);
+        assert_true(start == 0 ? links < LINKED / 2 : links == 0);
+        assert_int_equal(wait, 3000);
+        seen_refusals seen = {0};
+        assert_ok(pboost_ledger_refusals(ledger, hour * 3600, see_refusal, &seen, &err), err);
+        assert_int_equal(seen.count, 100);
+        assert_true(seen.known && seen.n <= 2); /* unit-repeated and quota-exceeded */
+        if (start == 0)
+            pboost_ledger_close(ledger);
+    }
+    /* Others, answers and the next hour are not touched. */
+    const int64_t row[] = {1, 2};
+    pboost_reply reply;
+    assert_ok(ask(&reply, ledger, &other, "1", row, 2, 2, NULL, &err), err);
+    pboost_reply_free(&reply);
+    hour++;
+    assert_int_equal(ask(&reply, ledger, &spy, "look", row, 2, 2, NULL, &err), PBOOST_REFUSED);
+    assert_int_equal(reply.problem, PBOOST_PROBLEM_ROW_SPENT);
+    pboost_reply_free(&reply);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +349,7 @@ int main(void)
         cmocka_unit_test(a_unit_in_two_scopes_needs_shares),
         cmocka_unit_test(each_scope_has_its_share),
         cmocka_unit_test(shares_are_checked),
+        cmocka_unit_test(refusals_are_recorded_and_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
