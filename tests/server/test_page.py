@@ -80,7 +80,7 @@ class OperatorPage(Case):
             self.assertIn("0.5", self.text(page, "rules"))
             self.assertIn("healthy", self.text(page, "health"))
             self.assertRegex(self.text(page, "head"), "^[0-9a-f]{64}$")
-            self.assertIn("row-spent", self.text(page, "refusals"))
+            self.assertRegex(self.text(page, "refusals"), "learnerrow-spent.* UTC")
             self.assertIn("expired", self.text(page, "tokens"))
             self.assertGreater(page.run("Math.max(...[...document.querySelectorAll('#rate rect')].map((r) => +r.getAttribute('height')))"), 10)
             # Names are text, whatever they say.
