@@ -9,9 +9,12 @@
 
 static const cli_usage FORGET = {
     .synopsis = "--store S (--id ID... | --id-file FILE | --unit UNIT...)",
-    .text = "Deletes the labels of these rows, for example when a person asks for it.  The rows\n"
-            "count as spent.  Earlier answers do not change.  Copies of the store made earlier\n"
-            "still hold the labels.  All rows are erased, or none if one is not in the store.",
+    .text =
+        "Deletes the labels of these rows, for example when a person asks for it.  The rows\n"
+        "count as spent.  Earlier answers do not change.  Copies of the store made earlier\n"
+        "still hold the labels.  All rows are erased, or none if one is not in the store.  If\n"
+        "another process keeps the bytes in the store's files, the command ends with exit code 4\n"
+        "and says what to do; run it again then.",
     .operand = NULL};
 
 typedef struct {

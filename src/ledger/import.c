@@ -450,8 +450,9 @@ pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
     if (f.n_erase > 0) {
         TRY(erase(&f, ledger, err));
         *forgotten = f.n_erase;
-        TRY(s->class->scrub(s, err));
     }
+    pboost_store_rollback(s);
+    TRY(s->class->scrub(s, err)); /* also where nothing is new: the last time it may have failed */
 done:
     pboost_side_leave(&ledger->write);
     free(f.erase);

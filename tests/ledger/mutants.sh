@@ -128,7 +128,11 @@ mutant "the limit comes before the rules" ledger/ledger.c ledger_scopes 'TRY(pbo
 mutant "the limit is told" cli/cmd_serve.c server_api 'opening.refusal_rows = refusal_rows;' ''
 mutant "erasure spends" ledger/import.c ledger_import 'f->spend[f->n_spend++] = slot;' ';'
 mutant "erasure overwrites" ledger/store_sqlite.c ledger_import 'PRAGMA secure_delete = ON' 'PRAGMA secure_delete = OFF'
-mutant "erasure empties the log" ledger/store_sqlite.c ledger_import 'return checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE, err);' 'return PBOOST_OK;'
+mutant "erasure empties the log" ledger/store_sqlite.c ledger_import 'sqlite3_wal_checkpoint_v2(of(s)->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL)' 'SQLITE_OK'
+mutant "a reader that blocks an erasure" ledger/store_sqlite.c ledger_import 'if (code == SQLITE_OK)
+        return PBOOST_OK;
+    if (' 'return PBOOST_OK;
+    if ('
 mutant "hash of an entry" ledger/audit.c ledger_chain 'memcmp(value[HASH].data, link.hash.byte, sizeof(digest)) != 0' 'false'
 mutant "seal of a reply" ledger/audit.c ledger_chain 'memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0' 'false'
 mutant "sums are computed again" ledger/audit.c ledger_chain 'known && sum != released' 'false'
