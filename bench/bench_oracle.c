@@ -170,7 +170,7 @@ static void make_store(char secret[PBOOST_TOKEN_TEXT], const char *store, size_t
     rules.rules.bounded = true;
     rules.rules.upper = 1;
     rules.rules.epsilon = (pboost_rational){1, 1};
-    require(pboost_ledger_create(store, &rules, &err), &err);
+    require(pboost_ledger_create(store, &rules, NULL, &err), &err);
     require(pboost_ledger_open(&ledger, store, NULL, &err), &err);
     for (size_t i = 0; i < labels; i++) {
         id[i].number = id_of(i);

@@ -60,6 +60,7 @@ const pboost_problem_info *pboost_problem_describe(pboost_problem problem);
 
 typedef struct pboost_ledger pboost_ledger;
 
+enum { PBOOST_STORE_VERSION = 2 };      /* of the stores that this program makes and opens */
 enum { PBOOST_SCOPE_ROWS_TEXT = 1024 }; /* bytes, with the final zero */
 
 /* What the label holder fixes when the store is made; none of it can change later. */
@@ -80,14 +81,11 @@ typedef struct pboost_ledger_rules {
         sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, 1, 30, ""                    \
     }
 
-/* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...".  An existing one is refused.
- */
-pboost_status pboost_ledger_create(const char *store, const pboost_ledger_rules *rules,
-                                   pboost_error *err);
-
 typedef struct pboost_ledger_options {
     size_t struct_size;
-    bool without_labels; /* leave labels and rows on the disk: tokens, status, audit, export */
+    const char *key_file; /* NULL: FILE.key beside a SQLite file; for PostgreSQL by the store's id
+                             in the user's state directory: see docs/operating.md */
+    bool without_labels;  /* leave labels and rows on the disk: tokens, status, audit, export */
     int64_t (*now)(void *user); /* seconds since 1970; NULL: the system's clock.  Only the expiry of
                                    tokens and the limit of refusals depend on it */
     void *user;
@@ -97,8 +95,18 @@ typedef struct pboost_ledger_options {
 
 #define PBOOST_LEDGER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(pboost_ledger_options), false, NULL, NULL, 0                                        \
+        sizeof(pboost_ledger_options), NULL, false, NULL, NULL, 0                                  \
     }
+
+/* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...", and its key file.  Existing
+ * ones are refused.  options may be NULL. */
+pboost_status pboost_ledger_create(const char *store, const pboost_ledger_rules *rules,
+                                   const pboost_ledger_options *options, pboost_error *err);
+
+/* Brings a store of an older version forward, in one transaction; *from gets the version it had.
+ * A store that is of this version already is left as it is.  One that is not sound is refused. */
+pboost_status pboost_ledger_upgrade(int *from, const char *store,
+                                    const pboost_ledger_options *options, pboost_error *err);
 
 /* Opens a store and reads its labels into memory; options may be NULL. */
 pboost_status pboost_ledger_open(pboost_ledger **out, const char *store,
@@ -176,7 +184,21 @@ pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
 
-typedef enum pboost_role { PBOOST_LEARNER, PBOOST_OPERATOR } pboost_role;
+typedef enum pboost_role {
+    PBOOST_LEARNER,
+    PBOOST_OPERATOR,
+    PBOOST_AUDITOR,
+    PBOOST_APPROVER,
+    PBOOST_ROLES
+} pboost_role;
+
+/* A pending token waits for approval and can do nothing. */
+typedef enum pboost_token_state {
+    PBOOST_TOKEN_PENDING,
+    PBOOST_TOKEN_ACTIVE,
+    PBOOST_TOKEN_REVOKED,
+    PBOOST_TOKEN_STATES
+} pboost_token_state;
 
 enum { PBOOST_TOKEN_TEXT = 48, PBOOST_HEAD_TEXT = 65 }; /* bytes, with the final zero */
 
@@ -202,7 +224,9 @@ typedef struct pboost_token {
     uint64_t max_rows, rows_used;
     bool scoped;
     char scope[PBOOST_ID_MAX + 1];
-    bool revoked;
+    pboost_token_state state;
+    char created_by[PBOOST_ID_MAX + 1], approved_by[PBOOST_ID_MAX + 1]; /* "": not known, nobody */
+    unsigned char hash[32];                                             /* of its secret */
 } pboost_token;
 
 /* Makes a token of 256 random bits.  The store keeps only its hash: secret is shown here, once. */
@@ -306,7 +330,8 @@ pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger 
 
 typedef struct pboost_ledger_entry {
     uint64_t number;                /* from 0 */
-    const char *kind;               /* "init", "import", "answer", "forget", "token", "revoke" */
+    const char *kind;               /* "init", "import", "answer", "forget", "token", "revoke",
+                                       "upgrade" */
     int64_t time;                   /* seconds since 1970, by the clock of then */
     const char *token, *request_id; /* of an answer; of tokens the name; NULL otherwise */
     uint64_t rows, bags;

@@ -8,6 +8,7 @@
 
 static const cli_command COMMANDS[] = {
     {"oracle init", "make a store and fix its rules", oracle_init},
+    {"oracle upgrade", "bring a store of an older version forward", oracle_upgrade},
     {"oracle import", "add rows and their labels", oracle_import},
     {"oracle token", "create, list or revoke tokens", oracle_token},
     {"oracle forget", "delete labels", oracle_forget},
@@ -63,17 +64,29 @@ pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *
 
 /* ---- Shared ---------------------------------------------------------------------------------- */
 
-pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const char *store,
-                          bool labels, pboost_error *err)
+pboost_status oracle_options(pboost_ledger_options *out, const cli_context *cli,
+                             const oracle_place *place, pboost_error *err)
 {
-    pboost_ledger_options options = PBOOST_LEDGER_OPTIONS_INIT;
-
-    *out = NULL;
-    options.without_labels = !labels;
-    if (store == NULL)
+    *out = (pboost_ledger_options)PBOOST_LEDGER_OPTIONS_INIT;
+    out->key_file = place->key;
+    if (place->store == NULL)
         return pboost_fail(err, PBOOST_INVALID, "--store is required; see 'priorboost %s --help'",
                            cli->command);
-    return pboost_ledger_open(out, store, &options, err);
+    return PBOOST_OK;
+}
+
+pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const oracle_place *place,
+                          bool labels, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger_options options;
+
+    *out = NULL;
+    TRY(oracle_options(&options, cli, place, err));
+    options.without_labels = !labels;
+    TRY(pboost_ledger_open(out, place->store, &options, err));
+done:
+    return st;
 }
 
 const char *oracle_time(char out[ORACLE_TIME_TEXT], int64_t seconds)

@@ -6,7 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "oracle.h"
 #include "server.h"
 
 static const cli_usage USAGE = {
@@ -53,11 +53,11 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     pboost_server_options o = PBOOST_SERVER_OPTIONS_INIT;
     pboost_ledger_options opening = PBOOST_LEDGER_OPTIONS_INIT;
     pboost_ledger *ledger = NULL;
-    const char *store = NULL;
+    oracle_place place = {0};
     size_t refusal_rows = 1000, header_seconds = o.header_seconds, body_seconds = o.body_seconds,
            drain_seconds = o.drain_seconds;
     const cli_option options[] = {
-        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."},
+        ORACLE_PLACE(place),
         {"--listen", "ADDRESS", cli_read_text, &o.listen, NULL,
          "HOST:PORT, [ADDRESS]:PORT or unix:PATH; port 0 is any free"},
         {"--tls-cert", "FILE", cli_read_text, &o.tls_cert, NULL, "certificate chain, PEM"},
@@ -80,9 +80,9 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    if (store == NULL || o.listen == NULL)
+    if (place.store == NULL || o.listen == NULL)
         FAIL(err, PBOOST_INVALID, "%s is required; see 'priorboost serve --help'",
-             store == NULL ? "--store" : "--listen");
+             place.store == NULL ? "--store" : "--listen");
     if (header_seconds > 86400 || body_seconds > 86400 || drain_seconds > 86400 ||
         o.max_connections > 1000000 || o.max_body < 1024)
         FAIL(err, PBOOST_INVALID,
@@ -92,8 +92,9 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     o.drain_seconds = (unsigned)drain_seconds;
     o.ready = on_ready;
     o.user = cli;
+    TRY(oracle_options(&opening, cli, &place, err));
     opening.refusal_rows = refusal_rows;
-    TRY(pboost_ledger_open(&ledger, store, &opening, err));
+    TRY(pboost_ledger_open(&ledger, place.store, &opening, err));
     TRY(pboost_server_run(ledger, &o, err));
 done:
     pboost_ledger_close(ledger);

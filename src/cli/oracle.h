@@ -7,6 +7,7 @@
 #include "cli.h"
 
 pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status oracle_upgrade(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_forget(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error *err);
@@ -14,8 +15,23 @@ pboost_status oracle_status(cli_context *cli, int argc, char **argv, pboost_erro
 pboost_status oracle_audit(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_error *err);
 
-/* Fails if --store is missing; opens it. */
-pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const char *store,
+/* Where a store and what belongs to it are, and the options that say so. */
+typedef struct {
+    const char *store, *key;
+} oracle_place;
+
+#define ORACLE_PLACE(place)                                                                        \
+    {"--store", "S", cli_read_text, &(place).store, NULL, "sqlite:FILE or postgresql://..."},      \
+    {                                                                                              \
+        "--key", "FILE", cli_read_text, &(place).key, NULL,                                        \
+            "its key file; default: beside an SQLite file,\notherwise in "                         \
+            "~/.local/state/priorboost"                                                            \
+    }
+
+/* Fails if --store is missing; the options to make or open it. */
+pboost_status oracle_options(pboost_ledger_options *out, const cli_context *cli,
+                             const oracle_place *place, pboost_error *err);
+pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const oracle_place *place,
                           bool labels, pboost_error *err);
 
 /* "2026-01-31T12:00:00Z" of seconds since 1970, or "never" for 0. */

@@ -18,7 +18,8 @@ static const cli_usage FORGET = {
     .operand = NULL};
 
 typedef struct {
-    const char *store, *file, *column;
+    oracle_place place;
+    const char *file, *column;
     cli_texts id, unit;
     char *lines; /* the file of ids: one piece of text, cut into lines */
     pboost_table *table;
@@ -135,7 +136,7 @@ pboost_status oracle_forget(cli_context *cli, int argc, char **argv, pboost_erro
     pboost_ledger *ledger = NULL;
     size_t forgotten = 0;
     const cli_option options[] = {
-        {"--store", "S", cli_read_text, &a.store, NULL, "sqlite:FILE or postgresql://..."},
+        ORACLE_PLACE(a.place),
         {"--id", "ID", cli_read_each, &a.id, NULL, "a row, any text; repeat it for more rows"},
         {"--id-file", "FILE", cli_read_text, &a.file, NULL,
          "rows, one id a line; - is standard input"},
@@ -157,7 +158,7 @@ pboost_status oracle_forget(cli_context *cli, int argc, char **argv, pboost_erro
     if (a.id.n == 0 && a.unit.n == 0)
         FAIL(err, PBOOST_INVALID,
              "--id, --id-file or --unit is required; see 'priorboost oracle forget --help'");
-    TRY(oracle_open(&ledger, cli, a.store, true, err));
+    TRY(oracle_open(&ledger, cli, &a.place, true, err));
     TRY(forget(&forgotten, ledger, &a, err));
     if (cli->json)
         TRY(cli_print_json(json_pack("{s:I}", "forgotten", (json_int_t)forgotten), err));

@@ -19,7 +19,8 @@ static const cli_usage IMPORT = {
     .operand = NULL};
 
 typedef struct {
-    const char *store, *data, *id, *label, *unit, *scope, *positive, *negative;
+    oracle_place place;
+    const char *data, *id, *label, *unit, *scope, *positive, *negative;
     bool clamp, replace_bad;
     double bad_label;
 } import_arguments;
@@ -211,7 +212,7 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
     pboost_import_report report;
     text_columns text = {0};
     const cli_option options[] = {
-        {"--store", "S", cli_read_text, &a.store, NULL, "sqlite:FILE or postgresql://..."},
+        ORACLE_PLACE(a.place),
         {"--data", "FILE", cli_read_text, &a.data, NULL, "CSV or NPY; - is standard input"},
         {"--id", "COL", cli_read_text, &a.id, NULL, "the rows' ids: integers or text"},
         {"--label", "COL", cli_read_text, &a.label, NULL,
@@ -239,7 +240,7 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
         FAIL(err, PBOOST_INVALID, "--negative is '%s', but there is no --positive", a.negative);
     if (a.negative != NULL && strcmp(a.negative, a.positive) == 0)
         FAIL(err, PBOOST_INVALID, "--positive and --negative are both '%s'", a.negative);
-    TRY(oracle_open(&ledger, cli, a.store, true, err));
+    TRY(oracle_open(&ledger, cli, &a.place, true, err));
     TRY(text_columns_add(&text, a.id, err));
     TRY(text_columns_add(&text, a.label, err));
     if (a.unit != NULL)

@@ -1,15 +1,18 @@
-/* priorboost oracle init: a store and its rules. */
+/* priorboost oracle init and upgrade: a store and its rules. */
 #include <stdio.h>
 #include <string.h>
 
 #include "oracle.h"
 
-static const cli_usage USAGE = {
+/* ---- init ------------------------------------------------------------------------------------ */
+
+static const cli_usage INIT = {
     .synopsis = "--store S --min-bag K (--epsilon E | --no-noise) --bounds LO,HI [OPTION...]",
     .text =
-        "Makes an empty store and fixes its rules.  They cannot be changed afterwards.  An answer\n"
-        "is the mean of a bag of at least K rows; with --epsilon it has noise that makes it\n"
-        "E-label differentially private for each row, in any number of questions.",
+        "Makes an empty store and its key file, and fixes the rules.  They cannot be changed\n"
+        "afterwards.  An answer is the mean of a bag of at least K rows; with --epsilon it has\n"
+        "noise that makes it E-label differentially private for each row, in any number of\n"
+        "questions.",
     .operand = NULL};
 
 static pboost_status print_rules(cli_context *cli, const char *store,
@@ -36,13 +39,15 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
 {
     pboost_status st = PBOOST_OK;
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
-    const char *store = NULL, *scope_rows = "";
+    oracle_place place = {0};
+    pboost_ledger_options made;
+    const char *scope_rows = "";
     cli_bounds bounds = {0, 0};
     size_t seconds = rules.claim_seconds;
     bool bounded = false;
     pboost_ledger *ledger = NULL;
     const cli_option options[] = {
-        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."},
+        ORACLE_PLACE(place),
         {"--min-bag", "K", cli_read_count, &rules.rules.min_bag, NULL,
          "least rows in a bag, at least 2"},
         {"--epsilon", "E", cli_read_epsilon, &rules.rules.epsilon, NULL,
@@ -64,10 +69,10 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     };
 
     rules.rules.min_bag = 0;
-    TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
+    TRY(cli_parse(cli, NULL, argc, argv, &INIT, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    if (store == NULL || rules.rules.min_bag == 0 || !bounded)
+    if (place.store == NULL || rules.rules.min_bag == 0 || !bounded)
         FAIL(err, PBOOST_INVALID,
              "--store, --min-bag and --bounds are required; see 'priorboost oracle init --help'");
     rules.rules.bounded = true;
@@ -78,10 +83,45 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
         FAIL(err, PBOOST_INVALID, "--scope-rows has %zu bytes; the most is %zu", strlen(scope_rows),
              sizeof rules.scope_rows - 1);
     strcpy(rules.scope_rows, scope_rows);
-    TRY(pboost_ledger_create(store, &rules, err));
-    TRY(oracle_open(&ledger, cli, store, false, err));
-    TRY(print_rules(cli, store, pboost_ledger_get_rules(ledger), err));
+    TRY(oracle_options(&made, cli, &place, err));
+    TRY(pboost_ledger_create(place.store, &rules, &made, err));
+    TRY(oracle_open(&ledger, cli, &place, false, err));
+    TRY(print_rules(cli, place.store, pboost_ledger_get_rules(ledger), err));
 done:
     pboost_ledger_close(ledger);
+    return st;
+}
+
+/* ---- upgrade --------------------------------------------------------------------------------- */
+
+static const cli_usage UPGRADE = {
+    .synopsis = "--store S",
+    .text =
+        "Brings a store that an older priorboost made to the form that this one uses, in one\n"
+        "transaction, and makes its key file.  First make a backup: older programs cannot open\n"
+        "the store afterwards.  A store that is not sound is left as it is.",
+    .operand = NULL};
+
+pboost_status oracle_upgrade(cli_context *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    oracle_place place = {0};
+    pboost_ledger_options how;
+    int from = 0;
+    const cli_option options[] = {ORACLE_PLACE(place)};
+
+    TRY(cli_parse(cli, NULL, argc, argv, &UPGRADE, options, sizeof options / sizeof *options, err));
+    if (cli->help)
+        return PBOOST_OK;
+    TRY(oracle_options(&how, cli, &place, err));
+    TRY(pboost_ledger_upgrade(&from, place.store, &how, err));
+    if (cli->json)
+        TRY(cli_print_json(json_pack("{s:i, s:i}", "from", from, "to", PBOOST_STORE_VERSION), err));
+    else if (from == PBOOST_STORE_VERSION)
+        cli_note(cli, "the store has version %d already", from);
+    else
+        cli_note(cli, "the store was of version %d and is now of version %d", from,
+                 PBOOST_STORE_VERSION);
+done:
     return st;
 }

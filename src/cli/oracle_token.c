@@ -13,7 +13,8 @@ static const cli_usage USAGE = {.synopsis =
                                 .operand = "create|list|revoke"};
 
 typedef struct {
-    const char *store, *expires, *role;
+    oracle_place place;
+    const char *expires, *role;
     pboost_token_options token;
     size_t rows;
 } arguments;
@@ -97,13 +98,13 @@ done:
 
 static json_t *token_json(const pboost_token *t)
 {
-    return json_pack("{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:b}", "name", t->name, "role",
-                     t->role == PBOOST_OPERATOR ? "operator" : "learner", "created",
-                     (json_int_t)t->created, "expires",
-                     t->expires != 0 ? json_integer((json_int_t)t->expires) : json_null(),
-                     "rows_used", (json_int_t)t->rows_used, "rows",
-                     t->max_rows != 0 ? json_integer((json_int_t)t->max_rows) : json_null(),
-                     "scope", report_json_text(t->scoped ? t->scope : NULL), "revoked", t->revoked);
+    return json_pack(
+        "{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:b}", "name", t->name, "role",
+        t->role == PBOOST_OPERATOR ? "operator" : "learner", "created", (json_int_t)t->created,
+        "expires", t->expires != 0 ? json_integer((json_int_t)t->expires) : json_null(),
+        "rows_used", (json_int_t)t->rows_used, "rows",
+        t->max_rows != 0 ? json_integer((json_int_t)t->max_rows) : json_null(), "scope",
+        report_json_text(t->scoped ? t->scope : NULL), "revoked", t->state == PBOOST_TOKEN_REVOKED);
 }
 
 static pboost_status list(cli_context *cli, pboost_ledger *ledger, pboost_error *err)
@@ -129,7 +130,7 @@ static pboost_status list(cli_context *cli, pboost_ledger *ledger, pboost_error 
             printf("%-20s %-9s %-21s %12llu %12s %-12s %s\n", t->name,
                    t->role == PBOOST_OPERATOR ? "operator" : "learner",
                    oracle_time(expires, t->expires), (unsigned long long)t->rows_used, most,
-                   t->scoped ? t->scope : "all", t->revoked ? "revoked" : "");
+                   t->scoped ? t->scope : "all", t->state == PBOOST_TOKEN_REVOKED ? "revoked" : "");
     }
     if (cli->json)
         TRY(cli_print_json(json_pack("{s:O}", "tokens", array), err));
@@ -161,7 +162,7 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
     const char *what = "";
     pboost_ledger *ledger = NULL;
     const cli_option options[] = {
-        {"--store", "S", cli_read_text, &a.store, NULL, "sqlite:FILE or postgresql://..."},
+        ORACLE_PLACE(a.place),
         {"--name", "NAME", cli_read_text, &a.token.name, NULL, "of the token; used once"},
         {"--role", "learner|operator", cli_read_text, &a.role, NULL,
          "learner (default), who asks; or operator, who monitors"},
@@ -183,7 +184,7 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
              what);
     if (!listing && a.token.name == NULL)
         FAIL(err, PBOOST_INVALID, "--name is required; see 'priorboost oracle token --help'");
-    TRY(oracle_open(&ledger, cli, a.store, false, err));
+    TRY(oracle_open(&ledger, cli, &a.place, false, err));
     TRY(listing    ? list(cli, ledger, err)
         : revoking ? revoke(cli, ledger, a.token.name, err)
                    : create(cli, ledger, &a, err));

@@ -50,16 +50,15 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
 pboost_status oracle_status(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const char *store = NULL;
+    oracle_place place = {0};
     pboost_ledger *ledger = NULL;
     pboost_ledger_status status;
-    const cli_option options[] = {
-        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."}};
+    const cli_option options[] = {ORACLE_PLACE(place)};
 
-    TRY(cli_parse(cli, NULL, argc, argv, &STATUS, options, 1, err));
+    TRY(cli_parse(cli, NULL, argc, argv, &STATUS, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_open(&ledger, cli, store, false, err));
+    TRY(oracle_open(&ledger, cli, &place, false, err));
     TRY(pboost_ledger_get_status(&status, ledger, err));
     TRY(print_status(cli, pboost_ledger_get_rules(ledger), &status, err));
 done:
@@ -99,22 +98,23 @@ static pboost_status print_audit(const cli_context *cli, const pboost_audit *a, 
 pboost_status oracle_audit(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const char *store = NULL, *head = NULL;
+    oracle_place place = {0};
+    const char *head = NULL;
     pboost_ledger *ledger = NULL;
     pboost_audit audit;
     bool known = true;
     const cli_option options[] = {
-        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."},
+        ORACLE_PLACE(place),
         {"--head", "HEX", cli_read_text, &head, NULL, "a head that a reply carried"}};
 
-    TRY(cli_parse(cli, NULL, argc, argv, &AUDIT, options, 2, err));
+    TRY(cli_parse(cli, NULL, argc, argv, &AUDIT, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
     if (head != NULL && (strlen(head) != PBOOST_HEAD_TEXT - 1 ||
                          strspn(head, "0123456789abcdefABCDEF") != PBOOST_HEAD_TEXT - 1))
         FAIL(err, PBOOST_INVALID, "--head is '%.80s'; a head has %d hexadecimal digits", head,
              PBOOST_HEAD_TEXT - 1);
-    TRY(oracle_open(&ledger, cli, store, false, err));
+    TRY(oracle_open(&ledger, cli, &place, false, err));
     TRY(pboost_ledger_audit(&audit, ledger, err));
     if (head != NULL)
         TRY(pboost_ledger_knows(&known, ledger, head, err));
@@ -183,17 +183,18 @@ static bool print_claim(void *user, const char *id, uint64_t entry)
 pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const char *store = NULL, *out = "-";
+    oracle_place place = {0};
+    const char *out = "-";
     pboost_ledger *ledger = NULL;
     pboost_output *output = NULL;
     const cli_option options[] = {
-        {"--store", "S", cli_read_text, &store, NULL, "sqlite:FILE or postgresql://..."},
+        ORACLE_PLACE(place),
         {"--out", "FILE", cli_read_text, &out, NULL, "default: standard output"}};
 
-    TRY(cli_parse(cli, NULL, argc, argv, &EXPORT, options, 2, err));
+    TRY(cli_parse(cli, NULL, argc, argv, &EXPORT, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_open(&ledger, cli, store, false, err));
+    TRY(oracle_open(&ledger, cli, &place, false, err));
     TRY(pboost_output_open(&output, out, err));
     printing p = {pboost_output_stream(output), false};
     TRY(pboost_ledger_entries(ledger, 0, print_entry, &p, err));

@@ -1,20 +1,21 @@
 /* The audit: everything the store says about itself, computed again.
  *
  * The chain is followed from the rules to the head; each answer's claims, sizes, released numbers
- * and reply are compared to what the chain hashed; claims, uses of units and quotas to what the
- * answers add up to; and where there is no noise, sums to the labels.  Labels under noise cannot be
- * checked: the chain holds no hash of them, since a hash of a few possible values would tell
- * which. */
+ * and reply are compared to what the chain hashed; claims, uses of units, tokens and the names of
+ * rows, units and scopes to what the entries add up to; and where there is no noise, sums to the
+ * labels.  Labels under noise cannot be checked: the chain holds no hash of them, since a hash of a
+ * few possible values would tell which. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "ranges.h"
 #include "state.h"
 
 typedef struct {
-    int64_t first, n;
-    digest rows;
-} import_entry;
+    size_t n, capacity;
+    name_range *range;
+} range_list;
 
 typedef struct {
     pboost_audit *out;
@@ -25,11 +26,10 @@ typedef struct {
     uint32_t *uses;    /* by unit and share */
     uint32_t *bag;     /* by unit: 1 + number of the bag it was last in, over all answers */
     uint64_t n_claimed;
-    import_entry *import;
-    size_t n_imports, import_capacity;
-    size_t at_import; /* while rows are read again */
-    hasher rows;
-    uint64_t token_rows; /* while tokens are read */
+    range_list ranges[RANGE_KINDS]; /* of the imports */
+    range_list old_rows;            /* of the imports of version 1 */
+    size_t n_tokens, token_capacity;
+    pboost_token *token; /* as the entries say */
 } auditing;
 
 PBOOST_PRINTF(2, 3) static void found(auditing *a, const char *format, ...)
@@ -62,12 +62,22 @@ static bool hashes_to(const char *what, const store_value *bytes, const void *ex
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-enum { NUMBER, KIND, TIME, ROWS, BAGS, DATA, HASH, SEAL, SLOTS };
-enum { TOKEN = SLOTS + 1, REQUEST, QUESTION, RELEASED, FORMAT, BODY };
+enum { NUMBER, KIND, TIME, ROWS, BAGS, DATA, HASH, SEAL, SLOTS, MAC };
+enum { TOKEN = MAC + 1, REQUEST, QUESTION, RELEASED, FORMAT, BODY, NONCE };
 enum { RELEASED_BYTES = 16 };
 
+static bool is_released(const store_value *value, int version, const void *expected)
+{
+    const unsigned char *nonce = value[NONCE].data;
+
+    if ((value[NONCE].length == NONCE_BYTES) != (version > 1))
+        return false;
+    digest d = pboost_hash_released(version, nonce, value[RELEASED].data, value[RELEASED].length);
+    return memcmp(d.byte, expected, sizeof d.byte) == 0;
+}
+
 /* The parts of an answer against the hashes in its entry: see describe_answer in ledger.c. */
-static bool parts_agree(const store_value *value)
+static bool parts_agree(const store_value *value, int version)
 {
     const unsigned char *data = value[DATA].data;
     size_t fixed = 8 + 3 * sizeof(digest) + 8;
@@ -78,7 +88,7 @@ static bool parts_agree(const store_value *value)
            number_at(data, 8) == (uint64_t)value[TOKEN].number &&
            memcmp(data + 8, value[QUESTION].data, sizeof(digest)) == 0 &&
            hashes_to("priorboost slots 1", &value[SLOTS], data + 8 + sizeof(digest)) &&
-           hashes_to("priorboost released 1", &value[RELEASED], data + 8 + 2 * sizeof(digest)) &&
+           is_released(value, version, data + 8 + 2 * sizeof(digest)) &&
            number_at(data + fixed - 8, 8) == (uint64_t)value[FORMAT].number &&
            memcmp(data + fixed, value[REQUEST].data, value[REQUEST].length + 1) == 0;
 }
@@ -141,27 +151,35 @@ static void audit_bag(auditing *a, int64_t entry, const unsigned char *slots, si
     a->out->bags++;
 }
 
-static void audit_answer(auditing *a, const store_value *value)
+static void count_rows(auditing *a, int64_t token, uint64_t rows)
+{
+    if (token >= 1 && token <= (int64_t)a->n_tokens)
+        a->token[token - 1].rows_used += rows;
+}
+
+static pboost_status audit_answer(auditing *a, const store_value *value, pboost_error *err)
 {
     int64_t entry = value[NUMBER].number;
     size_t rows = value[SLOTS].length / 4, bags = value[RELEASED].length / RELEASED_BYTES, at = 0;
     const unsigned char *released = value[RELEASED].data, *slots = value[SLOTS].data;
 
-    if (!parts_agree(value) || rows != (uint64_t)value[ROWS].number ||
+    (void)err;
+    if (!parts_agree(value, a->link.version) || rows != (uint64_t)value[ROWS].number ||
         bags != (uint64_t)value[BAGS].number || value[SLOTS].length % 4 != 0 ||
         value[RELEASED].length % RELEASED_BYTES != 0) {
         found(a, "the answer of entry %lld is not the one that the chain knows", (long long)entry);
-        return;
+        return PBOOST_OK;
     }
     a->out->answers++;
     a->out->rows += rows;
+    count_rows(a, value[TOKEN].number, rows);
     if (a->labels == NULL)
-        return;
+        return PBOOST_OK;
     for (size_t b = 0; b < bags; b++) {
         uint64_t size = number_at(released + b * RELEASED_BYTES + 8, 8);
         if (size > rows - at) {
             found(a, "the bags of entry %lld have more rows than it claims", (long long)entry);
-            return;
+            return PBOOST_OK;
         }
         audit_bag(a, entry, slots + 4 * at, size,
                   (int64_t)number_at(released + b * RELEASED_BYTES, 8));
@@ -169,18 +187,27 @@ static void audit_answer(auditing *a, const store_value *value)
     }
     if (at != rows)
         found(a, "entry %lld claims more rows than its bags have", (long long)entry);
+    return PBOOST_OK;
 }
 
 /* ---- Other entries --------------------------------------------------------------------------- */
 
-static void audit_forget(auditing *a, const store_value *value)
+static pboost_status makes_no_sense(auditing *a, const store_value *value)
+{
+    found(a, "entry %lld, %.20s, makes no sense", (long long)value[NUMBER].number,
+          (const char *)value[KIND].data);
+    return PBOOST_OK;
+}
+
+static pboost_status audit_forget(auditing *a, const store_value *value, pboost_error *err)
 {
     int64_t entry = value[NUMBER].number;
+    (void)err;
 
     if (value[DATA].length != sizeof(digest) ||
         !hashes_to("priorboost slots 1", &value[SLOTS], value[DATA].data)) {
         found(a, "the erasure of entry %lld is not the one that the chain knows", (long long)entry);
-        return;
+        return PBOOST_OK;
     }
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
         uint32_t slot = (uint32_t)number_at((const char *)value[SLOTS].data + 4 * i, 4);
@@ -188,46 +215,132 @@ static void audit_forget(auditing *a, const store_value *value)
         if (slot < a->labels->n && a->labels->label[slot] != NO_LABEL)
             found(a, "a label that entry %lld erased is there", (long long)entry);
     }
+    return PBOOST_OK;
+}
+
+static pboost_status add_range(range_list *list, name_range range, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (list->n == list->capacity) {
+        size_t capacity = 2 * list->capacity + 16;
+        name_range *grown;
+        NEED(grown = realloc(list->range, capacity * sizeof *grown), err);
+        list->range = grown;
+        list->capacity = capacity;
+    }
+    list->range[list->n++] = range;
+done:
+    return st;
+}
+
+static pboost_status add_ranges(auditing *a, record_reader *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    name_ranges ranges = pboost_ranges_read(r);
+
+    for (int k = 0; !r->bad && k < RANGE_KINDS; k++)
+        TRY(add_range(&a->ranges[k], ranges.of[k], err));
+done:
+    return st;
 }
 
 static pboost_status audit_import(auditing *a, const store_value *value, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    record_reader r = {value[DATA].data, value[DATA].length, false};
 
-    if (value[DATA].length != 8 + sizeof(digest)) {
-        found(a, "the import of entry %lld makes no sense", (long long)value[NUMBER].number);
-        return PBOOST_OK;
+    if (a->link.version > 1) {
+        TRY(add_ranges(a, &r, err));
+    } else {
+        name_range rows = {.first = (int64_t)pboost_read_number(&r),
+                           .n = value[ROWS].number,
+                           .hash = pboost_read_digest(&r),
+                           .version = 1};
+        TRY(add_range(&a->old_rows, rows, err));
     }
-    if (a->n_imports == a->import_capacity) {
-        size_t capacity = 2 * a->import_capacity + 16;
-        import_entry *import;
-        NEED(import = realloc(a->import, capacity * sizeof *import), err);
-        a->import = import;
-        a->import_capacity = capacity;
-    }
-    import_entry *import = &a->import[a->n_imports++];
-    import->first = (int64_t)number_at(value[DATA].data, 8);
-    import->n = value[ROWS].number;
-    memcpy(import->rows.byte, (const char *)value[DATA].data + 8, sizeof(digest));
+    if (r.bad || r.left > 0)
+        return makes_no_sense(a, value);
 done:
     return st;
 }
 
-static pboost_status audit_entry(void *user, const store_value *value, size_t n, pboost_error *err)
+/* From version 1: the entry covers all rows, units and scopes that there were. */
+static pboost_status audit_upgrade(auditing *a, const store_value *value, pboost_error *err)
 {
-    auditing *a = user;
-    int64_t number = value[NUMBER].number;
-    const char *kind = value[KIND].kind == VALUE_TEXT ? value[KIND].data : "";
-    chain_entry entry = {kind,
-                         value[TIME].number,
-                         (uint64_t)value[ROWS].number,
-                         (uint64_t)value[BAGS].number,
-                         value[DATA].data,
-                         value[DATA].length};
-    chain_link link = pboost_chain_next(&a->link, &entry);
-    (void)n;
+    pboost_status st = PBOOST_OK;
+    record_reader r = {value[DATA].data, value[DATA].length, false};
 
-    pboost_chain_seal(&link, value[BODY].data, value[BODY].length);
+    (void)pboost_read_number(&r);
+    (void)pboost_read_number(&r);
+    TRY(add_ranges(a, &r, err));
+    (void)pboost_read_text(&r);
+    if (r.bad || r.left > 0)
+        return makes_no_sense(a, value);
+done:
+    return st;
+}
+
+static pboost_status audit_token(auditing *a, const store_value *value, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    chain_entry entry = {
+        .time = value[TIME].number, .data = value[DATA].data, .data_length = value[DATA].length};
+    pboost_token token;
+
+    if (!pboost_token_from_entry(&token, &entry) || token.id != (int64_t)a->n_tokens + 1)
+        return makes_no_sense(a, value);
+    if (a->n_tokens == a->token_capacity) {
+        size_t capacity = 2 * a->token_capacity + 8;
+        pboost_token *grown;
+        NEED(grown = realloc(a->token, capacity * sizeof *grown), err);
+        a->token = grown;
+        a->token_capacity = capacity;
+    }
+    a->token[a->n_tokens++] = token;
+done:
+    return st;
+}
+
+static pboost_status audit_revoke(auditing *a, const store_value *value, pboost_error *err)
+{
+    record_reader r = {value[DATA].data, value[DATA].length, false};
+    const char *name = pboost_read_text(&r);
+    (void)err;
+
+    for (size_t i = 0; !r.bad && i < a->n_tokens; i++)
+        if (strcmp(a->token[i].name, name) == 0) {
+            a->token[i].state = PBOOST_TOKEN_REVOKED;
+            return PBOOST_OK;
+        }
+    return makes_no_sense(a, value);
+}
+
+static pboost_status audit_nothing(auditing *a, const store_value *value, pboost_error *err)
+{
+    (void)a, (void)value, (void)err;
+    return PBOOST_OK;
+}
+
+/* Every kind of entry, and what it says about the tables. */
+static const struct {
+    const char *kind;
+    pboost_status (*audit)(auditing *a, const store_value *value, pboost_error *err);
+} ENTRIES[] = {
+    {"init", audit_nothing},    {"answer", audit_answer}, {"forget", audit_forget},
+    {"import", audit_import},   {"token", audit_token},   {"revoke", audit_revoke},
+    {"upgrade", audit_upgrade},
+};
+
+/* Goes on as the store does where a link is wrong, to count what is wrong beyond. */
+static void follow_link(auditing *a, const store_value *value, const chain_entry *entry)
+{
+    int64_t number = value[NUMBER].number;
+    chain_link link = pboost_chain_next(&a->link, entry);
+    const unsigned char *nonce = value[NONCE].data;
+
+    pboost_chain_seal(&link, value[NONCE].length == NONCE_BYTES ? nonce : NULL, value[BODY].data,
+                      value[BODY].length);
     if (number != link.number)
         found(a, "entry %lld of the chain is missing", (long long)link.number);
     else if (value[HASH].length != sizeof(digest) || value[SEAL].length != sizeof(digest) ||
@@ -235,22 +348,41 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
         found(a, "entry %lld was changed: its hash is another", (long long)number);
     else if (memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0)
         found(a, "the reply of entry %lld was changed: its seal is another", (long long)number);
-    link.number = number; /* go on as the store does, to count what is wrong beyond */
+    link.number = number;
     if (value[HASH].length == sizeof(digest))
         memcpy(link.hash.byte, value[HASH].data, sizeof(digest));
     if (value[SEAL].length == sizeof(digest))
         memcpy(link.seal.byte, value[SEAL].data, sizeof(digest));
+    digest mac = pboost_chain_mac(&a->ledger->keys, &link);
+    if (value[MAC].length != sizeof mac.byte ||
+        sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0)
+        found(a, "entry %lld was not written with the store's key", (long long)number);
     a->link = link;
+}
+
+static pboost_status audit_entry(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    auditing *a = user;
+    const char *kind = value[KIND].kind == VALUE_TEXT ? value[KIND].data : "";
+    chain_entry entry = {kind,
+                         value[TIME].number,
+                         (uint64_t)value[ROWS].number,
+                         (uint64_t)value[BAGS].number,
+                         value[DATA].data,
+                         value[DATA].length};
+    (void)n;
+
+    follow_link(a, value, &entry);
     a->out->entries++;
-    if ((strcmp(kind, "answer") == 0) != (value[TOKEN].kind == VALUE_NUMBER))
-        found(a, "entry %lld and its answer do not belong together", (long long)number);
-    else if (strcmp(kind, "answer") == 0)
-        audit_answer(a, value);
-    else if (strcmp(kind, "forget") == 0)
-        audit_forget(a, value);
-    else if (strcmp(kind, "import") == 0)
-        return audit_import(a, value, err);
-    return PBOOST_OK;
+    if ((strcmp(kind, "answer") == 0) != (value[TOKEN].kind == VALUE_NUMBER)) {
+        found(a, "entry %lld and its answer do not belong together",
+              (long long)value[NUMBER].number);
+        return PBOOST_OK;
+    }
+    for (size_t i = 0; i < sizeof ENTRIES / sizeof *ENTRIES; i++)
+        if (strcmp(ENTRIES[i].kind, kind) == 0)
+            return ENTRIES[i].audit(a, value, err);
+    return makes_no_sense(a, value);
 }
 
 /* ---- What the entries add up to -------------------------------------------------------------- */
@@ -282,64 +414,80 @@ static pboost_status audit_use(void *user, const store_value *value, size_t n, p
     return PBOOST_OK;
 }
 
-/* slot, id, unit, scope: each import's rows must hash to what its entry says. */
-static pboost_status audit_row(void *user, const store_value *value, size_t n, pboost_error *err)
+/* Whether what was read was edited, which an audit tells and does not stop at. */
+static bool is_damage(pboost_status st, store *s)
 {
-    auditing *a = user;
-    (void)n, (void)err;
-
-    while (a->at_import < a->n_imports &&
-           value[0].number >= a->import[a->at_import].first + a->import[a->at_import].n)
-        a->at_import++;
-    if (a->at_import == a->n_imports || value[0].number < a->import[a->at_import].first ||
-        value[1].kind != VALUE_TEXT) {
-        found(a, "row %lld was never imported", (long long)value[0].number);
-        return PBOOST_OK;
-    }
-    const import_entry *import = &a->import[a->at_import];
-    if (value[0].number == import->first)
-        pboost_hash_start(&a->rows, "priorboost rows 1");
-    pboost_hash_row(&a->rows, (pboost_id){value[1].data, 0},
-                    value[2].kind == VALUE_NUMBER ? (uint32_t)value[2].number : NO_NUMBER,
-                    value[3].kind == VALUE_NUMBER ? (uint32_t)value[3].number : NO_NUMBER);
-    if (value[0].number == import->first + import->n - 1) {
-        digest d = pboost_hash_end(&a->rows);
-        if (!pboost_digest_equal(&d, &import->rows))
-            found(a, "the rows from %lld on are not those that were imported",
-                  (long long)import->first);
-        a->out->rows_imported += (uint64_t)import->n;
-    }
-    return PBOOST_OK;
+    bool damage = st == PBOOST_BAD_DATA || (st == PBOOST_ORACLE && s->broken);
+    s->broken = s->broken && !damage;
+    return damage;
 }
 
-/* name, rows_used, rows answered for */
-static pboost_status audit_token(void *user, const store_value *value, size_t n, pboost_error *err)
+/* The rows or names of one table against the imports that brought them. */
+static pboost_status audit_ranges(auditing *a, const range_list *list, range_kind kind, bool whole,
+                                  pboost_error *err)
 {
-    auditing *a = user;
-    (void)n, (void)err;
+    pboost_status st = PBOOST_OK;
+    range_list now = {0};
+    int64_t total = 0, imported = 0;
 
-    if (value[1].number != value[2].number)
-        found(a, "token %.60s has had %lld rows, not %lld", (const char *)value[0].data,
-              (long long)value[2].number, (long long)value[1].number);
-    return PBOOST_OK;
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->range[i].first != imported)
+            found(a, "an import into %s does not follow the one before", RANGES[kind].table);
+        imported += list->range[i].n;
+        TRY(add_range(&now, list->range[i], err));
+    }
+    TRY(pboost_ranges_hash(now.range, now.n, &total, kind, a->ledger->write.store, err));
+    for (size_t i = 0; i < list->n; i++)
+        if (!pboost_digest_equal(&now.range[i].hash, &list->range[i].hash) &&
+            !(now.range[i].version == 1 && now.range[i].erased))
+            found(a, "%s from %lld on is not as it was imported", RANGES[kind].table,
+                  (long long)list->range[i].first);
+        else if (kind == RANGE_ROWS && whole)
+            a->out->rows_imported += (uint64_t)list->range[i].n;
+    if (whole && total != imported)
+        found(a, "%s has %lld rows, but %lld were imported", RANGES[kind].table, (long long)total,
+              (long long)imported);
+done:
+    free(now.range);
+    return st;
+}
+
+static pboost_status audit_tokens(auditing *a, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_error why = {0};
+    pboost_token *token = NULL;
+    size_t n = 0;
+
+    st = pboost_token_read(&token, &n, s, &why);
+    if (is_damage(st, s)) {
+        found(a, "%s", why.message);
+        return PBOOST_OK;
+    }
+    if (st != PBOOST_OK)
+        FAIL(err, st, "%s", why.message);
+    if (n != a->n_tokens)
+        found(a, "the store has %zu tokens, but %zu were created", n, a->n_tokens);
+    for (size_t i = 0; i < n && i < a->n_tokens; i++) {
+        digest here = pboost_token_digest(&token[i]), there = pboost_token_digest(&a->token[i]);
+        if (!pboost_digest_equal(&here, &there))
+            found(a, "token '%.60s' is not as the ledger says (%llu rows used, not %llu)",
+                  token[i].name, (unsigned long long)token[i].rows_used,
+                  (unsigned long long)a->token[i].rows_used);
+    }
+done:
+    free(token);
+    return st;
 }
 
 static pboost_status audit_sums(auditing *a, store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    uint64_t imported = 0;
 
-    for (size_t i = 0; i < a->n_imports; i++)
-        imported += (uint64_t)a->import[i].n;
-    TRY(s->class->run(s, "SELECT slot, id, unit, scope FROM ledger_row ORDER BY slot", NULL, 0,
-                      audit_row, a, err));
-    if (a->out->rows_imported != imported)
-        found(a, "the store lacks rows that were imported");
-    TRY(s->class->run(s,
-                      "SELECT t.name, t.rows_used, CAST(coalesce((SELECT sum(e.rows) FROM"
-                      " ledger_entry e JOIN ledger_answer a ON a.entry = e.number"
-                      " WHERE a.token = t.token), 0) AS BIGINT) FROM ledger_token t",
-                      NULL, 0, audit_token, a, err));
+    TRY(audit_ranges(a, &a->old_rows, RANGE_ROWS, false, err));
+    for (int k = 0; k < RANGE_KINDS; k++)
+        TRY(audit_ranges(a, &a->ranges[k], (range_kind)k, true, err));
+    TRY(audit_tokens(a, s, err));
     if (a->labels == NULL)
         goto done;
     TRY(s->class->run(s, "SELECT slot, entry FROM ledger_claim", NULL, 0, audit_claim, a, err));
@@ -366,7 +514,7 @@ static pboost_status load_labels(auditing *a, pboost_ledger *l, pboost_error *er
 
     l->labels.valid = false;
     st = pboost_labels_refresh(&l->labels, l->write.store, &why);
-    if (st == PBOOST_BAD_DATA) {
+    if (is_damage(st, l->write.store)) {
         found(a, "%s", why.message);
         return PBOOST_OK;
     }
@@ -380,27 +528,39 @@ done:
     return st;
 }
 
-pboost_status pboost_ledger_audit(pboost_audit *out, pboost_ledger *ledger, pboost_error *err)
+pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     store *s = ledger->write.store;
     auditing a = {.out = out, .ledger = ledger, .link = {.number = -1}};
 
     *out = (pboost_audit){0};
-    TRY(pboost_side_enter(ledger, &ledger->write, false, err));
     TRY(load_labels(&a, ledger, err));
     TRY(s->class->run(s,
                       "SELECT e.number, e.kind, e.time, e.rows, e.bags, e.data, e.hash, e.seal,"
-                      " e.slots, a.token, a.request, a.question, a.released, a.format, a.body"
-                      " FROM ledger_entry e LEFT JOIN ledger_answer a ON a.entry = e.number"
-                      " ORDER BY e.number",
+                      " e.slots, e.mac, a.token, a.request, a.question, a.released, a.format,"
+                      " a.body, a.nonce FROM ledger_entry e LEFT JOIN ledger_answer a"
+                      " ON a.entry = e.number ORDER BY e.number",
                       NULL, 0, audit_entry, &a, err));
     TRY(audit_sums(&a, s, err));
 done:
-    pboost_side_leave(&ledger->write);
     free(a.claimed);
     free(a.uses);
     free(a.bag);
-    free(a.import);
+    for (int k = 0; k < RANGE_KINDS; k++)
+        free(a.ranges[k].range);
+    free(a.old_rows.range);
+    free(a.token);
+    return st;
+}
+
+pboost_status pboost_ledger_audit(pboost_audit *out, pboost_ledger *ledger, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_side_enter(ledger, &ledger->write, false, err));
+    TRY(pboost_ledger_audit_here(out, ledger, err));
+done:
+    pboost_side_leave(&ledger->write);
     return st;
 }

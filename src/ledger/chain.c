@@ -92,12 +92,65 @@ void pboost_record_text(record *r, const char *text)
     pboost_record_bytes(r, text, strlen(text) + 1);
 }
 
+uint64_t pboost_read_number(record_reader *r)
+{
+    uint64_t number = 0;
+
+    r->bad = r->bad || r->left < 8;
+    for (size_t i = 0; !r->bad && i < 8; i++)
+        number |= (uint64_t)r->byte[i] << 8 * i;
+    r->byte += r->bad ? 0 : 8;
+    r->left -= r->bad ? 0 : 8;
+    return number;
+}
+
+digest pboost_read_digest(record_reader *r)
+{
+    digest d = {{0}};
+
+    r->bad = r->bad || r->left < sizeof d.byte;
+    if (!r->bad) {
+        memcpy(d.byte, r->byte, sizeof d.byte);
+        r->byte += sizeof d.byte;
+        r->left -= sizeof d.byte;
+    }
+    return d;
+}
+
+const char *pboost_read_text(record_reader *r)
+{
+    const char *text = (const char *)r->byte;
+    size_t length = r->bad || r->left == 0 ? 0 : strnlen(text, r->left);
+
+    r->bad = r->bad || length == r->left;
+    if (r->bad)
+        return "";
+    r->byte += length + 1;
+    r->left -= length + 1;
+    return text;
+}
+
+/* A store of version 1 begins with "rules 1". */
+int pboost_chain_version(int before, const chain_entry *entry)
+{
+    record_reader r = {entry->data, entry->data_length, false};
+
+    if (strcmp(entry->kind, "init") == 0)
+        return r.left > 8 && memcmp(r.byte, "rules 1 ", 8) == 0 ? 1 : CHAIN_VERSION;
+    if (strcmp(entry->kind, "upgrade") == 0)
+        return pboost_read_number(&r) < CHAIN_VERSION ? CHAIN_VERSION : before;
+    return before;
+}
+
 chain_link pboost_chain_next(const chain_link *last, const chain_entry *entry)
 {
-    chain_link link = {.number = last->number + 1};
+    static const char *const WHAT[] = {"", "priorboost ledger entry 1",
+                                       "priorboost ledger entry 2"};
+    chain_link link = {.number = last->number + 1,
+                       .version = pboost_chain_version(last->version, entry)};
     hasher h;
 
-    pboost_hash_start(&h, "priorboost ledger entry 1");
+    pboost_hash_start(&h, WHAT[link.version]);
     pboost_hash_number(&h, (uint64_t)link.number);
     pboost_hash_bytes(&h, last->hash.byte, sizeof last->hash.byte);
     pboost_hash_bytes(&h, last->seal.byte, sizeof last->seal.byte);
@@ -107,18 +160,44 @@ chain_link pboost_chain_next(const chain_link *last, const chain_entry *entry)
     pboost_hash_number(&h, entry->bags);
     pboost_hash_block(&h, entry->data, entry->data_length);
     link.hash = pboost_hash_end(&h);
-    pboost_chain_seal(&link, NULL, 0);
+    pboost_chain_seal(&link, NULL, NULL, 0);
     return link;
 }
 
-void pboost_chain_seal(chain_link *link, const void *body, size_t length)
+void pboost_chain_seal(chain_link *link, const unsigned char nonce[NONCE_BYTES], const void *body,
+                       size_t length)
+{
+    static const char *const WHAT[] = {"", "priorboost ledger seal 1", "priorboost ledger seal 2"};
+    hasher h;
+
+    pboost_hash_start(&h, WHAT[link->version]);
+    pboost_hash_bytes(&h, link->hash.byte, sizeof link->hash.byte);
+    if (link->version > 1)
+        pboost_hash_block(&h, nonce, nonce != NULL ? NONCE_BYTES : 0);
+    pboost_hash_block(&h, body, length);
+    link->seal = pboost_hash_end(&h);
+}
+
+digest pboost_hash_released(int version, const unsigned char nonce[NONCE_BYTES], const void *data,
+                            size_t length)
 {
     hasher h;
 
-    pboost_hash_start(&h, "priorboost ledger seal 1");
-    pboost_hash_bytes(&h, link->hash.byte, sizeof link->hash.byte);
-    pboost_hash_block(&h, body, length);
-    link->seal = pboost_hash_end(&h);
+    pboost_hash_start(&h, version == 1 ? "priorboost released 1" : "priorboost released 2");
+    if (version > 1)
+        pboost_hash_block(&h, nonce, NONCE_BYTES);
+    pboost_hash_block(&h, data, length);
+    return pboost_hash_end(&h);
+}
+
+digest pboost_chain_mac(const ledger_keys *keys, const chain_link *link)
+{
+    record r = {0};
+
+    pboost_record_number(&r, (uint64_t)link->number);
+    pboost_record_bytes(&r, link->hash.byte, sizeof link->hash.byte);
+    pboost_record_bytes(&r, link->seal.byte, sizeof link->seal.byte);
+    return pboost_keys_mac(keys, KEY_ENTRY, r.byte, r.used);
 }
 
 /* ---- In the store ---------------------------------------------------------------------------- */
@@ -131,38 +210,63 @@ static bool take_digest(digest *out, const store_value *value)
     return true;
 }
 
+typedef struct {
+    store *s;
+    chain_link *link;
+} link_reader;
+
+/* number, hash, seal, mac */
 static pboost_status take_link(void *user, const store_value *value, size_t n, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
+    const link_reader *r = user;
+    chain_link *link = r->link;
+    digest mac;
     (void)n;
-    chain_link *link = user;
+
     link->number = value[0].number;
-    if (!take_digest(&link->hash, &value[1]) || !take_digest(&link->seal, &value[2]))
-        return pboost_fail(err, PBOOST_BAD_DATA, "entry %lld of the ledger is damaged",
-                           (long long)link->number);
-    return PBOOST_OK;
+    link->version = CHAIN_VERSION;
+    if (!take_digest(&link->hash, &value[1]) || !take_digest(&link->seal, &value[2]) ||
+        !take_digest(&mac, &value[3]))
+        FAIL(err, PBOOST_BAD_DATA, "entry %lld of the ledger is damaged", (long long)link->number);
+    digest right = pboost_chain_mac(r->s->keys, link);
+    if (!pboost_digest_equal(&mac, &right)) {
+        r->s->broken = true;
+        FAIL(err, PBOOST_ORACLE,
+             "entry %lld of the ledger was not written with this key file: the store was edited, or"
+             " the key file is that of another store",
+             (long long)link->number);
+    }
+done:
+    return st;
 }
 
 pboost_status pboost_chain_last(chain_link *out, store *s, pboost_error *err)
 {
-    *out = (chain_link){.number = -1};
-    return s->class->run(s,
-                         "SELECT number, hash, seal FROM ledger_entry ORDER BY number DESC LIMIT 1",
-                         NULL, 0, take_link, out, err);
+    link_reader reader = {s, out};
+    *out = (chain_link){.number = -1, .version = CHAIN_VERSION};
+    return s->class->run(
+        s, "SELECT number, hash, seal, mac FROM ledger_entry ORDER BY number DESC LIMIT 1", NULL, 0,
+        take_link, &reader, err);
 }
 
 pboost_status pboost_chain_at(chain_link *out, store *s, int64_t number, pboost_error *err)
 {
-    *out = (chain_link){.number = -1};
-    return RUN(s, "SELECT number, hash, seal FROM ledger_entry WHERE number = $1", take_link, out,
-               err, value_number(number));
+    link_reader reader = {s, out};
+    *out = (chain_link){.number = -1, .version = CHAIN_VERSION};
+    return RUN(s, "SELECT number, hash, seal, mac FROM ledger_entry WHERE number = $1", take_link,
+               &reader, err, value_number(number));
 }
 
+/* A head that was lost in a restore is known too: who echoes it has done nothing wrong. */
 pboost_status pboost_chain_knows(bool *out, store *s, const digest *hash, pboost_error *err)
 {
     int64_t count = 0;
     pboost_status st =
-        RUN(s, "SELECT count(*) FROM ledger_entry WHERE hash = $1", pboost_store_number, &count,
-            err, value_bytes(hash->byte, sizeof hash->byte));
+        RUN(s,
+            "SELECT (SELECT count(*) FROM ledger_entry WHERE hash = $1)"
+            " + (SELECT count(*) FROM ledger_lost_head WHERE hash = $1)",
+            pboost_store_number, &count, err, value_bytes(hash->byte, sizeof hash->byte));
     *out = count > 0;
     return st;
 }
@@ -170,11 +274,14 @@ pboost_status pboost_chain_knows(bool *out, store *s, const digest *hash, pboost
 pboost_status pboost_chain_append(store *s, const chain_link *link, const chain_entry *entry,
                                   const void *slots, size_t slots_length, pboost_error *err)
 {
-    return RUN(s, "INSERT INTO ledger_entry VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)", NULL,
+    digest mac = pboost_chain_mac(s->keys, link);
+
+    return RUN(s, "INSERT INTO ledger_entry VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)", NULL,
                NULL, err, value_number(link->number), value_text(entry->kind),
                value_number(entry->time), value_number((int64_t)entry->rows),
                value_number((int64_t)entry->bags), value_bytes(entry->data, entry->data_length),
                value_bytes(link->hash.byte, sizeof link->hash.byte),
                value_bytes(link->seal.byte, sizeof link->seal.byte),
-               slots != NULL ? value_bytes(slots, slots_length) : value_text(NULL));
+               slots != NULL ? value_bytes(slots, slots_length) : value_text(NULL),
+               value_bytes(mac.byte, sizeof mac.byte));
 }

@@ -3,19 +3,21 @@
  * A store that was restored from an old copy has another hash at the same number as soon as it goes
  * on, and lacks the hashes that clients have seen since.  The reply to a question names the hash of
  * its own entry, so the reply cannot be part of what is hashed; the entry's seal covers it, and the
- * next entry's hash covers the seal. */
+ * next entry's hash covers the seal.
+ *
+ * The hashes of an answer cover 32 random bytes, its nonce, which is never shown: without it, who
+ * reads an exported ledger could find the few possible sums of a bag by trying them.  The store
+ * holds a MAC beside each link, so that an entry cannot be written without the key file. */
 #ifndef PBOOST_CHAIN_H
 #define PBOOST_CHAIN_H
 
-#include <sodium.h>
-
 #include <priorboost/ledger.h>
 
+#include "key.h"
 #include "store.h"
 
-typedef struct {
-    unsigned char byte[crypto_hash_sha256_BYTES];
-} digest;
+/* The version of what is hashed, which is that of the store: see upgrade.c. */
+enum { CHAIN_VERSION = PBOOST_STORE_VERSION, NONCE_BYTES = 32 };
 
 /* ---- Hashing --------------------------------------------------------------------------------- */
 
@@ -47,6 +49,17 @@ void pboost_record_number(record *r, uint64_t number);
 void pboost_record_bytes(record *r, const void *data, size_t length);
 void pboost_record_text(record *r, const char *text); /* with its final zero */
 
+/* Reading one: each takes the next part; a part that is not there sets `bad`. */
+typedef struct {
+    const unsigned char *byte;
+    size_t left;
+    bool bad;
+} record_reader;
+
+uint64_t pboost_read_number(record_reader *r);
+digest pboost_read_digest(record_reader *r);
+const char *pboost_read_text(record_reader *r); /* "" where it is bad */
+
 typedef struct {
     const char *kind;
     int64_t time;
@@ -57,14 +70,27 @@ typedef struct {
 
 typedef struct {
     int64_t number; /* -1: before the first */
+    int version;    /* of its hash */
     digest hash, seal;
 } chain_link;
 
-/* The link of an entry that follows `last`; its seal covers body (NULL: there is none). */
-chain_link pboost_chain_next(const chain_link *last, const chain_entry *entry);
-void pboost_chain_seal(chain_link *link, const void *body, size_t length);
+/* The version of an entry's hash: that of the one before, except where it begins a new one. */
+int pboost_chain_version(int before, const chain_entry *entry);
 
-/* The last link of the store; number -1 where it is empty. */
+/* The link of an entry that follows `last`; its seal covers nonce and body (NULL: there is none).
+ */
+chain_link pboost_chain_next(const chain_link *last, const chain_entry *entry);
+void pboost_chain_seal(chain_link *link, const unsigned char nonce[NONCE_BYTES], const void *body,
+                       size_t length);
+
+/* What is released by an answer, and its nonce. */
+digest pboost_hash_released(int version, const unsigned char nonce[NONCE_BYTES], const void *data,
+                            size_t length);
+
+digest pboost_chain_mac(const ledger_keys *keys, const chain_link *link);
+
+/* The last link of the store; number -1 where it is empty.  One whose MAC is wrong breaks the
+ * store. */
 pboost_status pboost_chain_last(chain_link *out, store *s, pboost_error *err);
 pboost_status pboost_chain_at(chain_link *out, store *s, int64_t number, pboost_error *err);
 pboost_status pboost_chain_knows(bool *out, store *s, const digest *hash, pboost_error *err);

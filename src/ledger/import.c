@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ranges.h"
 #include "state.h"
 
 /* ---- Import ---------------------------------------------------------------------------------- */
@@ -20,6 +21,7 @@ typedef struct {
     uint32_t *home;         /* by unit: the scope of its first row */
     int64_t *label;
     char text[24];
+    unsigned char label_bytes[LABEL_BYTES];
 } importing;
 
 static void free_importing(importing *m)
@@ -203,7 +205,9 @@ static pboost_status put_row(void *user, store_value *value, size_t i, pboost_er
     value[1] = value_text(pboost_ids_text(&m->seen, (uint32_t)i, m->text));
     value[2] = in->unit != NULL ? value_number(m->unit[i]) : value_text(NULL);
     value[3] = in->scope != NULL ? value_number(m->scope[i]) : value_text(NULL);
-    value[4] = value_number(m->label[i]);
+    pboost_label_write(m->label_bytes, m->label[i]);
+    value[4] = value_bytes(m->label_bytes, LABEL_BYTES);
+    value[5] = value_text(NULL);
     return PBOOST_OK;
 }
 
@@ -213,6 +217,7 @@ static pboost_status put_unit(void *user, store_value *value, size_t i, pboost_e
     (void)err;
     value[0] = value_number((int64_t)(m->old_units + i));
     value[1] = value_text(pboost_ids_text(&m->units, (uint32_t)(m->old_units + i), m->text));
+    value[2] = value_text(NULL);
     return PBOOST_OK;
 }
 
@@ -225,31 +230,55 @@ static pboost_status put_scope(void *user, store_value *value, size_t i, pboost_
     return PBOOST_OK;
 }
 
-/* Which rows came, not their labels: a hash of few possible labels would tell them. */
-static digest hash_rows(const importing *m)
+/* Which rows, units and scopes came, not their labels: a hash of few possible labels would tell
+ * them. */
+static void hash_ranges(name_ranges *out, const importing *m)
 {
+    const ledger_keys *keys = &m->ledger->keys;
+    char text[24];
     hasher h;
-    pboost_hash_start(&h, "priorboost rows 1");
-    for (size_t i = 0; i < m->in->n; i++)
-        pboost_hash_row(&h, m->in->id[i], m->in->unit != NULL ? m->unit[i] : NO_NUMBER,
-                        m->in->scope != NULL ? m->scope[i] : NO_NUMBER);
-    return pboost_hash_end(&h);
+    digest d;
+
+    out->of[RANGE_ROWS] = (name_range){.first = (int64_t)m->first, .n = (int64_t)m->in->n};
+    pboost_hash_start(&h, RANGES[RANGE_ROWS].what);
+    for (size_t i = 0; i < m->in->n; i++) {
+        d = pboost_row_digest(keys, m->in->id[i], m->in->unit != NULL ? m->unit[i] : NO_NUMBER,
+                              m->in->scope != NULL ? m->scope[i] : NO_NUMBER);
+        pboost_hash_bytes(&h, d.byte, sizeof d.byte);
+    }
+    out->of[RANGE_ROWS].hash = pboost_hash_end(&h);
+    const struct {
+        const id_map *map;
+        size_t first;
+    } names[] = {
+        [RANGE_UNITS] = {&m->units, m->old_units}, [RANGE_SCOPES] = {&m->scopes, m->old_scopes}};
+    for (int k = RANGE_UNITS; k <= RANGE_SCOPES; k++) {
+        pboost_hash_start(&h, RANGES[k].what);
+        for (size_t i = names[k].first; i < names[k].map->n; i++) {
+            const char *name = pboost_ids_text(names[k].map, (uint32_t)i, text);
+            d = pboost_name_digest(keys, RANGES[k].table, (pboost_id){name, 0});
+            pboost_hash_bytes(&h, d.byte, sizeof d.byte);
+        }
+        out->of[k] = (name_range){.first = (int64_t)names[k].first,
+                                  .n = (int64_t)(names[k].map->n - names[k].first),
+                                  .hash = pboost_hash_end(&h)};
+    }
 }
 
 static pboost_status store_import(importing *m, store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    store_bulk units = {"ledger_unit", "it", m->units.n - m->old_units, put_unit, m};
+    store_bulk units = {"ledger_unit", "itb", m->units.n - m->old_units, put_unit, m};
     store_bulk scopes = {"ledger_scope", "it", m->scopes.n - m->old_scopes, put_scope, m};
-    store_bulk rows = {"ledger_row", "itiil", m->in->n, put_row, m};
+    store_bulk rows = {"ledger_row", "itiibb", m->in->n, put_row, m};
     record data = {0};
+    name_ranges ranges;
 
     TRY(s->class->bulk(s, &units, err));
     TRY(s->class->bulk(s, &scopes, err));
     TRY(s->class->bulk(s, &rows, err));
-    digest hash = hash_rows(m);
-    pboost_record_number(&data, m->first);
-    pboost_record_bytes(&data, hash.byte, sizeof hash.byte);
+    hash_ranges(&ranges, m);
+    pboost_ranges_write(&data, &ranges);
     chain_entry entry = {"import", pboost_ledger_now(m->ledger), m->in->n, 0, data.byte, data.used};
     chain_link link = pboost_chain_next(&m->ledger->labels.link, &entry);
     TRY(pboost_chain_append(s, &link, &entry, NULL, 0, err));

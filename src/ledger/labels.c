@@ -55,6 +55,49 @@ void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope)
     pboost_hash_number(h, (uint64_t)unit << 32 | scope);
 }
 
+digest pboost_row_digest(const ledger_keys *keys, pboost_id id, uint32_t unit, uint32_t scope)
+{
+    unsigned char canonical[ID_CANONICAL_MAX];
+    record r = {0};
+
+    pboost_record_text(&r, "ledger_row");
+    pboost_record_number(&r, (uint64_t)unit << 32 | scope);
+    pboost_record_bytes(&r, canonical, pboost_id_canonical(canonical, id));
+    return pboost_keys_mac(keys, KEY_ROW, r.byte, r.used);
+}
+
+digest pboost_name_digest(const ledger_keys *keys, const char *table, pboost_id id)
+{
+    unsigned char canonical[ID_CANONICAL_MAX];
+    record r = {0};
+
+    pboost_record_text(&r, table);
+    pboost_record_bytes(&r, canonical, pboost_id_canonical(canonical, id));
+    return pboost_keys_mac(keys, KEY_ROW, r.byte, r.used);
+}
+
+void pboost_label_write(unsigned char out[LABEL_BYTES], int64_t label)
+{
+    for (int i = 0; i < LABEL_BYTES; i++)
+        out[i] = (unsigned char)((uint64_t)label >> 8 * i);
+}
+
+bool pboost_label_read(int64_t *out, const store_value *value)
+{
+    const unsigned char *byte = value->data;
+    uint64_t label = 0;
+
+    *out = NO_LABEL;
+    if (value->kind == VALUE_NULL)
+        return true;
+    if (value->kind != VALUE_BYTES || value->length != LABEL_BYTES)
+        return false;
+    for (int i = 0; i < LABEL_BYTES; i++)
+        label |= (uint64_t)byte[i] << 8 * i;
+    *out = (int64_t)label;
+    return true;
+}
+
 /* ---- Growth ---------------------------------------------------------------------------------- */
 
 /* realloc to n items, the new ones zero. */
@@ -147,7 +190,8 @@ static pboost_status take_row(void *user, const store_value *value, size_t n, pb
     TRY(pboost_ids_add(&slot, &added, &t->ids, (pboost_id){value[1].data, 0}, err));
     if (!added)
         return damaged(err, "row", value[0].number);
-    t->label[slot] = value[4].kind == VALUE_NUMBER ? value[4].number : NO_LABEL;
+    if (!pboost_label_read(&t->label[slot], &value[4]))
+        return damaged(err, "row", value[0].number);
     t->scope[slot] = value[3].kind == VALUE_NUMBER ? (uint32_t)value[3].number : NO_NUMBER;
     if (t->units) {
         uint32_t unit = t->unit[slot] = (uint32_t)value[2].number;

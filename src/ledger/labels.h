@@ -71,7 +71,17 @@ void pboost_labels_erase(label_table *t, const uint32_t *slot, size_t n);
 /* In the order of the store. */
 void pboost_slots_sort(uint32_t *slot, size_t n);
 
-/* A row as the chain sees it: everything but its label. */
+/* A label as the store keeps it. */
+enum { LABEL_BYTES = 8 };
+void pboost_label_write(unsigned char out[LABEL_BYTES], int64_t label);
+bool pboost_label_read(int64_t *out, const store_value *value); /* null: NO_LABEL */
+
+/* A row as the chain of version 1 saw it: everything but its label. */
 void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope);
+
+/* A row, unit or scope as the chain sees it: a keyed digest of everything but a label.  It can take
+ * the place of an id that was erased, and it tells nothing without the key. */
+digest pboost_row_digest(const ledger_keys *keys, pboost_id id, uint32_t unit, uint32_t scope);
+digest pboost_name_digest(const ledger_keys *keys, const char *table, pboost_id id);
 
 #endif

@@ -39,6 +39,7 @@ typedef struct {
     size_t *size;
     double *mean;
     unsigned char *released; /* by bag: S + Z and the size, 64 bits each */
+    unsigned char nonce[NONCE_BYTES];
 } asking;
 
 static void free_asking(asking *a)
@@ -323,7 +324,8 @@ static digest hash_of(const char *what, const void *data, size_t length)
 static void describe_answer(record *data, const asking *a)
 {
     digest slots = hash_of("priorboost slots 1", a->slot_bytes, 4 * a->n);
-    digest released = hash_of("priorboost released 1", a->released, RELEASED_BYTES * a->q->n_bags);
+    digest released =
+        pboost_hash_released(CHAIN_VERSION, a->nonce, a->released, RELEASED_BYTES * a->q->n_bags);
 
     data->used = 0;
     pboost_record_number(data, (uint64_t)a->token.id);
@@ -341,13 +343,14 @@ static pboost_status store_answer(const pboost_reply *out, const asking *a, stor
     pboost_status st = PBOOST_OK;
 
     TRY(pboost_chain_append(s, link, entry, a->slot_bytes, 4 * a->n, err));
-    TRY(RUN(s, "INSERT INTO ledger_answer VALUES ($1, $2, $3, $4, $5, $6, $7)", NULL, NULL, err,
+    TRY(RUN(s, "INSERT INTO ledger_answer VALUES ($1, $2, $3, $4, $5, $6, $7, $8)", NULL, NULL, err,
             value_number(link->number), value_number(a->token.id), value_text(a->q->request_id),
             value_bytes(a->hash.byte, sizeof a->hash.byte),
             value_bytes(a->released, RELEASED_BYTES * a->q->n_bags), value_number(a->q->format),
-            value_bytes(out->body, out->length)));
-    TRY(RUN(s, "UPDATE ledger_token SET rows_used = rows_used + $1 WHERE token = $2", NULL, NULL,
-            err, value_number((int64_t)a->n), value_number(a->token.id)));
+            value_bytes(out->body, out->length), value_bytes(a->nonce, NONCE_BYTES)));
+    pboost_token token = a->token;
+    token.rows_used += a->n;
+    TRY(pboost_token_put(s, &token, false, err));
 done:
     return st;
 }
@@ -381,13 +384,14 @@ static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger
     TRY(judge_claim(out, a, l, err));
     TRY(claim_rows(a, l, l->labels.link.number + 1, err));
     TRY(answer_bags(a, l, err));
+    TRY(pboost_draw_bytes(a->nonce, NONCE_BYTES, err));
     for (size_t i = 0; i < a->n; i++)
         put_number(a->slot_bytes + 4 * i, a->slot[i], 4);
     describe_answer(&data, a);
     chain_entry entry = {"answer", pboost_ledger_now(l), a->n, a->q->n_bags, data.byte, data.used};
     chain_link link = pboost_chain_next(&l->labels.link, &entry);
     TRY(render(out, a, l, &link.hash, err));
-    pboost_chain_seal(&link, out->body, out->length);
+    pboost_chain_seal(&link, a->nonce, out->body, out->length);
     TRY(store_answer(out, a, s, &link, &entry, err));
     TRY(pboost_store_commit(s, err));
     pboost_labels_spend(&l->labels, a->slot, a->n, true);

@@ -1,6 +1,8 @@
 /* Making, opening and closing a ledger. */
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "state.h"
 
@@ -11,42 +13,97 @@ static pboost_status start_sodium(pboost_error *err)
     return PBOOST_OK;
 }
 
+static pboost_status check_options(pboost_ledger_options *out, const pboost_ledger_options *options,
+                                   pboost_error *err)
+{
+    const pboost_ledger_options defaults = PBOOST_LEDGER_OPTIONS_INIT;
+
+    *out = options != NULL ? *options : defaults;
+    if (out->struct_size != sizeof *out)
+        return pboost_fail(
+            err, PBOOST_INVALID,
+            "ledger options: struct_size is %zu, not %zu; start from PBOOST_LEDGER_OPTIONS_INIT",
+            out->struct_size, sizeof *out);
+    return PBOOST_OK;
+}
+
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-static pboost_status write_rules(store *s, const pboost_ledger_rules *rules, pboost_error *err)
+/* The first entry: the rules, and which store they are of. */
+static pboost_status write_rules(bool *committing, store *s, const pboost_ledger_rules *rules,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const chain_link none = {.number = -1};
+    char id[STORE_ID_TEXT], version[16];
     record data;
 
-    pboost_ledger_rules_print(&data, rules);
+    pboost_store_id_text(id, s->keys);
+    snprintf(version, sizeof version, "%d", CHAIN_VERSION);
+    pboost_ledger_rules_print(&data, rules, CHAIN_VERSION);
+    pboost_record_text(&data, id);
     chain_entry entry = {"init", (int64_t)time(NULL), 0, 0, data.byte, data.used};
     chain_link link = pboost_chain_next(&none, &entry);
     TRY(pboost_store_begin(s, true, err));
     TRY(pboost_store_make_tables(s, rules->unit_rows, err));
+    TRY(pboost_store_set_word(s, "version", version, err));
+    TRY(pboost_store_set_word(s, "store", id, err));
     TRY(pboost_chain_append(s, &link, &entry, NULL, 0, err));
+    *committing = true;
     TRY(pboost_store_commit(s, err));
 done:
     pboost_store_rollback(s);
     return st;
 }
 
+/* The key file comes first: a store without its key could never be opened. */
+pboost_status pboost_ledger_new_keys(ledger_keys *out, char **path, const char *url,
+                                     const char *key_file, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char id[STORE_ID_TEXT];
+
+    TRY(pboost_keys_draw(out, err));
+    pboost_store_id_text(id, out);
+    TRY(pboost_store_file(path, key_file, url, id, ".key", err));
+    TRY(pboost_keys_write(out, *path, false, err));
+done:
+    if (st != PBOOST_OK) {
+        free(*path);
+        *path = NULL;
+    }
+    return st;
+}
+
 pboost_status pboost_ledger_create(const char *store_url, const pboost_ledger_rules *rules,
-                                   pboost_error *err)
+                                   const pboost_ledger_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_ledger_rules checked = *rules;
+    pboost_ledger_options o;
+    ledger_keys keys = {0};
+    char *key_file = NULL;
     store *s = NULL;
+    bool committing = false;
 
     TRY(start_sodium(err));
+    TRY(check_options(&o, options, err));
     TRY(pboost_ledger_rules_check(&checked, err));
     TRY(pboost_store_open(&s, store_url, true, err));
-    st = write_rules(s, &checked, err);
-    if (st != PBOOST_OK)
+    TRY(pboost_ledger_new_keys(&keys, &key_file, store_url, o.key_file, err));
+    s->keys = &keys;
+    TRY(write_rules(&committing, s, &checked, err));
+done:
+    if (s != NULL && st != PBOOST_OK)
         s->class->discard(s);
     else
         pboost_store_close(s);
-done:
+    /* A PostgreSQL that was lost at commit may have the store, which then needs its key. */
+    if (key_file != NULL && st != PBOOST_OK &&
+        (!committing || pboost_store_path(store_url) != NULL))
+        (void)unlink(key_file);
+    free(key_file);
+    pboost_keys_wipe(&keys);
     return st;
 }
 
@@ -81,12 +138,14 @@ static pboost_status take_rules(void *user, const store_value *value, size_t n, 
         FAIL(err, PBOOST_BAD_DATA,
              "the store's rules were changed: their hash is not the one in "
              "the ledger");
-    TRY(pboost_ledger_rules_parse(first->rules, value[4].data, value[4].length, err));
+    record_reader r = {value[4].data, value[4].length, false};
+    const char *text = pboost_read_text(&r);
+    TRY(pboost_ledger_rules_parse(first->rules, text, strlen(text) + 1, err));
 done:
     return st;
 }
 
-static pboost_status read_rules(pboost_ledger *l, store *s, pboost_error *err)
+pboost_status pboost_ledger_read_rules(pboost_ledger *l, store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     first_entry first = {&l->rules, false};
@@ -117,16 +176,76 @@ done:
     return st;
 }
 
+static pboost_status check_version(store *s, const char *url, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    int64_t version;
+
+    TRY(pboost_store_version(&version, s, err));
+    if (version < CHAIN_VERSION)
+        FAIL(err, PBOOST_BAD_DATA,
+             "the store has version %lld, this program needs %d; run 'priorboost oracle upgrade"
+             " --store %s'",
+             (long long)version, CHAIN_VERSION, pboost_store_path(url) != NULL ? url : "...");
+    if (version > CHAIN_VERSION)
+        FAIL(err, PBOOST_BAD_DATA,
+             "the store has version %lld, this program knows versions up to %d; install a newer"
+             " priorboost",
+             (long long)version, CHAIN_VERSION);
+done:
+    return st;
+}
+
+static pboost_status read_keys(pboost_ledger *l, store *s, const char *url, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char id[STORE_WORD] = "", key_id[STORE_ID_TEXT];
+    char *path = NULL;
+
+    TRY(pboost_store_word(id, s, "store", err));
+    TRY(pboost_store_file(&path, l->options.key_file, url, id, ".key", err));
+    TRY(pboost_keys_read(&l->keys, path, err));
+    pboost_store_id_text(key_id, &l->keys);
+    if (strcmp(id, key_id) != 0)
+        FAIL(err, PBOOST_BAD_DATA, "%s is the key file of store %s, not of this one, which is %s",
+             path, key_id, id);
+done:
+    free(path);
+    return st;
+}
+
 static pboost_status open_stores(pboost_ledger *l, const char *url, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     TRY(pboost_store_open(&l->write.store, url, false, err));
-    TRY(read_rules(l, l->write.store, err));
+    TRY(check_version(l->write.store, url, err));
+    TRY(read_keys(l, l->write.store, url, err));
+    l->write.store->keys = &l->keys;
+    TRY(pboost_ledger_read_rules(l, l->write.store, err));
     TRY(pboost_store_open(&l->read.store, url, false, err));
+    l->read.store->keys = &l->keys;
     TRY(l->write.store->class->set_wait(l->write.store, l->rules.claim_seconds, err));
     TRY(l->read.store->class->set_wait(l->read.store, l->rules.claim_seconds, err));
 done:
+    return st;
+}
+
+pboost_status pboost_ledger_begin(pboost_ledger **out, const pboost_ledger_options *options,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger *l = NULL;
+
+    TRY(start_sodium(err));
+    NEED(l = calloc(1, sizeof *l), err);
+    pthread_mutex_init(&l->write.mutex, NULL);
+    pthread_mutex_init(&l->read.mutex, NULL);
+    TRY(check_options(&l->options, options, err));
+    *out = l;
+    l = NULL;
+done:
+    pboost_ledger_close(l);
     return st;
 }
 
@@ -134,19 +253,10 @@ pboost_status pboost_ledger_open(pboost_ledger **out, const char *store_url,
                                  const pboost_ledger_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const pboost_ledger_options defaults = PBOOST_LEDGER_OPTIONS_INIT;
     pboost_ledger *l = NULL;
 
     *out = NULL;
-    TRY(start_sodium(err));
-    NEED(l = calloc(1, sizeof *l), err);
-    pthread_mutex_init(&l->write.mutex, NULL);
-    pthread_mutex_init(&l->read.mutex, NULL);
-    l->options = options != NULL ? *options : defaults;
-    if (l->options.struct_size != sizeof l->options)
-        FAIL(err, PBOOST_INVALID,
-             "ledger options: struct_size is %zu, not %zu; start from PBOOST_LEDGER_OPTIONS_INIT",
-             l->options.struct_size, sizeof l->options);
+    TRY(pboost_ledger_begin(&l, options, err));
     TRY(open_stores(l, store_url, err));
     if (!l->options.without_labels)
         TRY(read_labels(l, err));
@@ -165,6 +275,7 @@ void pboost_ledger_close(pboost_ledger *ledger)
     pboost_store_close(ledger->write.store);
     pboost_labels_free(&ledger->labels);
     pboost_shares_free(&ledger->labels.shares);
+    pboost_keys_wipe(&ledger->keys);
     pthread_mutex_destroy(&ledger->write.mutex);
     pthread_mutex_destroy(&ledger->read.mutex);
     free(ledger);

@@ -94,7 +94,7 @@ done:
 #define SCOPE_ROWS " scope_rows "
 
 /* Bounds and step as the bits of a double, exact in any locale. */
-void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules)
+void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules, int version)
 {
     const pboost_rules *r = &rules->rules;
     uint64_t bits[3];
@@ -104,12 +104,12 @@ void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules)
     memcpy(&bits[1], &r->upper, 8);
     memcpy(&bits[2], &r->step, 8);
     snprintf(text, sizeof text,
-             "rules 1 min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
+             "rules %d min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
              " upper %016" PRIx64 " step %016" PRIx64
              " units %d unit_rows %zu claim_seconds %u%s%s",
-             r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2], rules->units,
-             rules->unit_rows, rules->claim_seconds, *rules->scope_rows != '\0' ? SCOPE_ROWS : "",
-             rules->scope_rows);
+             version, r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2],
+             rules->units, rules->unit_rows, rules->claim_seconds,
+             *rules->scope_rows != '\0' ? SCOPE_ROWS : "", rules->scope_rows);
     out->used = 0;
     pboost_record_text(out, text);
 }
@@ -121,15 +121,16 @@ pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *te
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     pboost_rules *r = &rules.rules;
     uint64_t bits[3];
-    int units = 0, end = 0;
+    int units = 0, version = 0, end = 0;
     record again;
 
     if (length == 0 || ((const char *)text)[length - 1] != '\0' ||
         sscanf(text,
-               "rules 1 min_bag %zu epsilon %" SCNu64 "/%" SCNu64 " lower %" SCNx64
+               "rules %d min_bag %zu epsilon %" SCNu64 "/%" SCNu64 " lower %" SCNx64
                " upper %" SCNx64 " step %" SCNx64 " units %d unit_rows %zu claim_seconds %u%n",
-               &r->min_bag, &r->epsilon.num, &r->epsilon.den, &bits[0], &bits[1], &bits[2], &units,
-               &rules.unit_rows, &rules.claim_seconds, &end) != 9)
+               &version, &r->min_bag, &r->epsilon.num, &r->epsilon.den, &bits[0], &bits[1],
+               &bits[2], &units, &rules.unit_rows, &rules.claim_seconds, &end) != 10 ||
+        version < 1 || version > CHAIN_VERSION)
         FAIL(err, PBOOST_BAD_DATA,
              "the store's rules cannot be read; was it made by a newer "
              "version?");
@@ -143,7 +144,7 @@ pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *te
                  (const char *)text + end + strlen(SCOPE_ROWS));
     rules.no_noise = r->epsilon.den == 0;
     TRY(pboost_ledger_rules_check(&rules, err));
-    pboost_ledger_rules_print(&again, &rules);
+    pboost_ledger_rules_print(&again, &rules, version);
     if (again.used != length || memcmp(again.byte, text, length) != 0)
         FAIL(err, PBOOST_BAD_DATA, "the store's rules are damaged");
     *out = rules;

@@ -16,8 +16,8 @@ typedef struct {
 /* Refuses what cannot be a ledger's rules and fills in the step. */
 pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error *err);
 
-/* The rules as text, and back. */
-void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules);
+/* The rules as text, and back; version: of the store that has them. */
+void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules, int version);
 pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *text, size_t length,
                                         pboost_error *err);
 

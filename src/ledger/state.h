@@ -19,6 +19,7 @@ typedef struct {
 struct pboost_ledger {
     pboost_ledger_rules rules;
     pboost_ledger_options options;
+    ledger_keys keys;
     label_grid grid;
     laplace_sampler noise; /* where there is an epsilon */
     ledger_side write, read;
@@ -31,10 +32,33 @@ pboost_status pboost_side_enter(pboost_ledger *ledger, ledger_side *side, bool w
                                 pboost_error *err);
 void pboost_side_leave(ledger_side *side);
 
+/* Parts of making and opening a ledger that an upgrade does too.  A ledger that was begun has no
+ * store yet and is closed as any other. */
+pboost_status pboost_ledger_begin(pboost_ledger **out, const pboost_ledger_options *options,
+                                  pboost_error *err);
+pboost_status pboost_ledger_read_rules(pboost_ledger *l, store *s, pboost_error *err);
+pboost_status pboost_ledger_new_keys(ledger_keys *out, char **path, const char *url,
+                                     const char *key_file, pboost_error *err);
+
+/* Audits inside a transaction of the writing side. */
+pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger, pboost_error *err);
+
 int64_t pboost_ledger_now(const pboost_ledger *ledger);
 
 /* A token by its number, and what must hold of it to ask. */
 pboost_status pboost_token_by_id(pboost_token *out, store *s, int64_t id, pboost_error *err);
+
+/* Writes a token, new or changed, with its MAC. */
+pboost_status pboost_token_put(store *s, const pboost_token *token, bool create, pboost_error *err);
+
+/* All tokens in the store, by number; free the array. */
+pboost_status pboost_token_read(pboost_token **out, size_t *n, store *s, pboost_error *err);
+
+/* What the MAC of a token covers, which is everything. */
+digest pboost_token_digest(const pboost_token *token);
+
+/* A token as its entry in the chain says; false where it makes no sense. */
+bool pboost_token_from_entry(pboost_token *out, const chain_entry *entry);
 pboost_status pboost_token_check(pboost_problem *problem, const pboost_token *token,
                                  pboost_role role, int64_t now, pboost_error *err);
 

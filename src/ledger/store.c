@@ -3,9 +3,13 @@
  * The rules that must hold whatever the programs do are constraints: a row is claimed once
  * (ledger_claim), a unit is used at most unit_rows times (ledger_unit_use), a request id of a token
  * has one answer (ledger_answer), an entry has one successor (ledger_entry), an id is one row
- * (ledger_row). */
+ * (ledger_row).
+ *
+ * These are the tables of version 2; upgrade.c brings older ones to it.  A row or unit that was
+ * erased has no id but a keyed digest of what it had, so that the chain can still be checked. */
 #include "store.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,35 +30,42 @@ pboost_status pboost_store_number(void *user, const store_value *value, size_t n
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
 /* @ stands for the type of bytes, ~ for the end of a table, # for unit_rows. */
-static const char *const TABLES[] = {
-    "CREATE TABLE ledger_entry (number INTEGER PRIMARY KEY, kind TEXT NOT NULL,"
-    " time BIGINT NOT NULL, rows BIGINT NOT NULL, bags BIGINT NOT NULL,"
-    " data @ NOT NULL, hash @ NOT NULL UNIQUE, seal @ NOT NULL, slots @)",
-    "CREATE TABLE ledger_answer (entry INTEGER PRIMARY KEY, token INTEGER NOT NULL,"
-    " request TEXT NOT NULL, question @ NOT NULL, released @ NOT NULL,"
-    " format BIGINT NOT NULL, body @ NOT NULL, UNIQUE (token, request))",
-    "CREATE TABLE ledger_claim (slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL)",
-    "CREATE TABLE ledger_unit_use (unit INTEGER NOT NULL, use INTEGER NOT NULL"
-    " CHECK (use >= 0 AND use < #), entry INTEGER NOT NULL, PRIMARY KEY (unit, use))~",
-    "CREATE TABLE ledger_row (slot INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
-    " unit INTEGER, scope INTEGER, label BIGINT)",
-    "CREATE TABLE ledger_unit (unit INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE)",
-    "CREATE TABLE ledger_scope (scope INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-    "CREATE TABLE ledger_token (token INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
-    " role INTEGER NOT NULL, hash @ NOT NULL UNIQUE, created BIGINT NOT NULL,"
-    " expires BIGINT NOT NULL, max_rows BIGINT NOT NULL, rows_used BIGINT NOT NULL,"
-    " scope TEXT, revoked INTEGER NOT NULL)",
-    "CREATE TABLE ledger_refusal (token INTEGER NOT NULL, hour BIGINT NOT NULL,"
-    " problem TEXT NOT NULL, count BIGINT NOT NULL, last BIGINT NOT NULL,"
-    " PRIMARY KEY (token, hour, problem))~",
+static const struct {
+    const char *name, *columns;
+} TABLES[] = {
+    {"ledger_meta", "name TEXT PRIMARY KEY, value TEXT NOT NULL"},
+    {"ledger_entry",
+     "number INTEGER PRIMARY KEY, kind TEXT NOT NULL, time BIGINT NOT NULL, rows BIGINT NOT NULL,"
+     " bags BIGINT NOT NULL, data @ NOT NULL, hash @ NOT NULL UNIQUE, seal @ NOT NULL, slots @,"
+     " mac @ NOT NULL"},
+    {"ledger_answer",
+     "entry INTEGER PRIMARY KEY, token INTEGER NOT NULL, request TEXT NOT NULL,"
+     " question @ NOT NULL, released @ NOT NULL, format BIGINT NOT NULL, body @ NOT NULL, nonce @,"
+     " UNIQUE (token, request)"},
+    {"ledger_claim", "slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL"},
+    {"ledger_unit_use", "unit INTEGER NOT NULL, use INTEGER NOT NULL CHECK (use >= 0 AND use < #),"
+                        " entry INTEGER NOT NULL, PRIMARY KEY (unit, use))~"},
+    {"ledger_row",
+     "slot INTEGER PRIMARY KEY, id TEXT UNIQUE, unit INTEGER, scope INTEGER, label @, digest @"},
+    {"ledger_unit", "unit INTEGER PRIMARY KEY, id TEXT UNIQUE, digest @"},
+    {"ledger_scope", "scope INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE"},
+    {"ledger_token",
+     "token INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, role INTEGER NOT NULL,"
+     " hash @ NOT NULL UNIQUE, created BIGINT NOT NULL, expires BIGINT NOT NULL,"
+     " max_rows BIGINT NOT NULL, rows_used BIGINT NOT NULL, scope TEXT, state INTEGER NOT NULL,"
+     " created_by TEXT NOT NULL, approved_by TEXT NOT NULL, mac @ NOT NULL"},
+    {"ledger_refusal",
+     "token INTEGER NOT NULL, hour BIGINT NOT NULL, problem TEXT NOT NULL,"
+     " count BIGINT NOT NULL, last BIGINT NOT NULL, PRIMARY KEY (token, hour, problem))~"},
+    {"ledger_lost_head", "hash @ PRIMARY KEY"},
 };
 
-enum { SQL_MAX = 600 };
+enum { SQL_MAX = 800 };
 
 static void expand(char out[SQL_MAX], const char *sql, const store *s, size_t unit_rows)
 {
     char number[24];
-    size_t used = 0;
+    size_t used = strlen(out);
 
     snprintf(number, sizeof number, "%zu", unit_rows);
     for (; *sql != '\0' && used < SQL_MAX - 1; sql++) {
@@ -67,15 +78,80 @@ static void expand(char out[SQL_MAX], const char *sql, const store *s, size_t un
     }
 }
 
+/* A table whose columns end with ~ closes the parenthesis itself. */
+static pboost_status make_table(store *s, size_t i, size_t unit_rows, pboost_error *err)
+{
+    const char *columns = TABLES[i].columns;
+    char sql[SQL_MAX];
+
+    snprintf(sql, sizeof sql, "CREATE TABLE %s (", TABLES[i].name);
+    expand(sql, columns, s, unit_rows);
+    if (columns[strlen(columns) - 1] != '~')
+        expand(sql, ")", s, unit_rows);
+    return s->class->run(s, sql, NULL, 0, NULL, NULL, err);
+}
+
+pboost_status pboost_store_make_table(store *s, const char *name, size_t unit_rows,
+                                      pboost_error *err)
+{
+    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++)
+        if (strcmp(TABLES[i].name, name) == 0)
+            return make_table(s, i, unit_rows, err);
+    return pboost_fail(err, PBOOST_INTERNAL, "there is no table %s", name);
+}
+
 pboost_status pboost_store_make_tables(store *s, size_t unit_rows, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    char sql[SQL_MAX];
 
-    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++) {
-        expand(sql, TABLES[i], s, unit_rows);
-        TRY(s->class->run(s, sql, NULL, 0, NULL, NULL, err));
-    }
+    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++)
+        TRY(make_table(s, i, unit_rows, err));
+done:
+    return st;
+}
+
+static pboost_status take_word(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    (void)n;
+    if (value[0].kind != VALUE_TEXT || value[0].length >= STORE_WORD)
+        return pboost_fail(err, PBOOST_BAD_DATA,
+                           "the store is damaged: ledger_meta makes no sense");
+    memcpy(user, value[0].data, value[0].length);
+    ((char *)user)[value[0].length] = '\0';
+    return PBOOST_OK;
+}
+
+pboost_status pboost_store_word(char out[STORE_WORD], store *s, const char *name, pboost_error *err)
+{
+    return RUN(s, "SELECT value FROM ledger_meta WHERE name = $1", take_word, out, err,
+               value_text(name));
+}
+
+pboost_status pboost_store_set_word(store *s, const char *name, const char *value,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(RUN(s, "DELETE FROM ledger_meta WHERE name = $1", NULL, NULL, err, value_text(name)));
+    TRY(RUN(s, "INSERT INTO ledger_meta VALUES ($1, $2)", NULL, NULL, err, value_text(name),
+            value_text(value)));
+done:
+    return st;
+}
+
+/* Version 1 had no ledger_meta. */
+pboost_status pboost_store_version(int64_t *out, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char version[STORE_WORD] = "";
+    bool has_meta = false;
+
+    *out = 1;
+    TRY(s->class->has_table(&has_meta, s, "ledger_meta", err));
+    if (has_meta)
+        TRY(pboost_store_word(version, s, "version", err));
+    if (has_meta && sscanf(version, "%" SCNd64, out) != 1)
+        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: its version is '%s'", version);
 done:
     return st;
 }
@@ -93,19 +169,29 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
+static bool is_postgresql(const char *url)
+{
+    return starts_with(url, "postgresql:") || starts_with(url, "postgres:");
+}
+
+const char *pboost_store_path(const char *url)
+{
+    if (is_postgresql(url))
+        return NULL;
+    return starts_with(url, "sqlite:") ? url + strlen("sqlite:") : url;
+}
+
 pboost_status pboost_store_open(store **out, const char *url, bool create, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     *out = NULL;
-    if (starts_with(url, "postgresql:") || starts_with(url, "postgres:"))
+    if (is_postgresql(url))
         TRY(pboost_postgresql_open(out, url, create, err));
-    else if (starts_with(url, "sqlite:"))
-        TRY(pboost_sqlite_open(out, url + strlen("sqlite:"), create, err));
-    else if (strstr(url, "://") != NULL || *url == '\0')
+    else if (!starts_with(url, "sqlite:") && (strstr(url, "://") != NULL || *url == '\0'))
         FAIL(err, PBOOST_INVALID, "store is '%s'; it must be sqlite:FILE or postgresql://...", url);
     else
-        TRY(pboost_sqlite_open(out, url, create, err));
+        TRY(pboost_sqlite_open(out, pboost_store_path(url), create, err));
 done:
     return st;
 }

@@ -38,7 +38,8 @@ typedef pboost_status store_row(void *user, const store_value *value, size_t n, 
 /* Rows to be inserted at once; `row` fills in the values of row i, which last until the next. */
 typedef struct {
     const char *table;
-    const char *types; /* one letter by column: i 32-bit number, l 64-bit number, t text */
+    const char *types; /* one letter by column: i 32-bit number, l 64-bit number, t text, b bytes
+                        */
     size_t n;
     pboost_status (*row)(void *user, store_value *value, size_t i, pboost_error *err);
     void *user;
@@ -59,6 +60,7 @@ typedef struct {
     pboost_status (*run)(store *s, const char *sql, const store_value *argument, size_t n,
                          store_row *row, void *user, pboost_error *err);
     pboost_status (*bulk)(store *s, const store_bulk *bulk, pboost_error *err);
+    pboost_status (*has_table)(bool *out, store *s, const char *name, pboost_error *err);
     /* Leaves no copy of what was deleted where the store has a say in it. */
     pboost_status (*scrub)(store *s, pboost_error *err);
     /* Closes a store that could not be made and leaves no trace of it. */
@@ -68,16 +70,35 @@ typedef struct {
 /* What every store begins with. */
 struct store {
     const store_class *class;
+    const struct ledger_keys
+        *keys;          /* that authenticate what is in it; the ledger's, once it is open
+                         */
     atomic_bool broken; /* what is on the disk is not known: the process must end */
     bool open;          /* a transaction is */
 };
+
+/* The file of a store in SQLite, as named by its URL; NULL: it is elsewhere. */
+const char *pboost_store_path(const char *url);
 
 /* "sqlite:FILE", "FILE" or "postgresql://..."; create: there is none yet. */
 pboost_status pboost_store_open(store **out, const char *url, bool create, pboost_error *err);
 void pboost_store_close(store *s);
 
-/* The ledger's tables, empty. */
+/* The ledger's tables, empty; or the one with this name. */
 pboost_status pboost_store_make_tables(store *s, size_t unit_rows, pboost_error *err);
+pboost_status pboost_store_make_table(store *s, const char *name, size_t unit_rows,
+                                      pboost_error *err);
+
+/* The version of its tables.  The number of the newest is CHAIN_VERSION. */
+pboost_status pboost_store_version(int64_t *out, store *s, pboost_error *err);
+
+/* A word that the store keeps about itself, such as "version"; *out stays as it is where there is
+ * none. */
+enum { STORE_WORD = 64 };
+pboost_status pboost_store_word(char out[STORE_WORD], store *s, const char *name,
+                                pboost_error *err);
+pboost_status pboost_store_set_word(store *s, const char *name, const char *value,
+                                    pboost_error *err);
 
 pboost_status pboost_sqlite_open(store **out, const char *path, bool create, pboost_error *err);
 pboost_status pboost_postgresql_open(store **out, const char *url, bool create, pboost_error *err);

@@ -21,7 +21,7 @@ typedef struct {
 } postgresql_store;
 
 enum { OID_BYTEA = 17, OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25 };
-enum { MAX_COLUMNS = 16 };
+enum { MAX_COLUMNS = 20 };
 
 static postgresql_store *of(store *s)
 {
@@ -188,6 +188,15 @@ static pboost_status run(store *s, const char *sql, const store_value *argument,
 {
     pboost_status st = send(s, sql, argument, n, row != NULL, err);
     return st == PBOOST_OK ? receive(s, row, user, err) : st;
+}
+
+static pboost_status has_table(bool *out, store *s, const char *name, pboost_error *err)
+{
+    int64_t count = 0;
+    pboost_status st = RUN(s, "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
+                           pboost_store_number, &count, err, value_text(name));
+    *out = count > 0;
+    return st;
 }
 
 /* ---- Bulk: binary COPY ----------------------------------------------------------------------- */
@@ -392,6 +401,7 @@ static const store_class POSTGRESQL = {.name = "postgresql",
                                        .rollback = rollback,
                                        .run = run,
                                        .bulk = bulk,
+                                       .has_table = has_table,
                                        .scrub = scrub,
                                        .discard = close_store};
 
@@ -410,7 +420,7 @@ pboost_status pboost_postgresql_open(store **out, const char *url, bool create, 
     const char *const values[] = {url, "UTF8", "10", "priorboost", NULL};
     pboost_status st = PBOOST_OK;
     postgresql_store *s = NULL;
-    int64_t tables = 0;
+    bool found = false;
 
     *out = NULL;
     NEED(s = calloc(1, sizeof *s), err);
@@ -424,12 +434,11 @@ pboost_status pboost_postgresql_open(store **out, const char *url, bool create, 
     }
     PQsetNoticeProcessor(s->connection, say_nothing, NULL);
     TRY(configure(&s->base, err));
-    TRY(run(&s->base, "SELECT count(*) FROM pg_class WHERE oid = to_regclass('ledger_entry')", NULL,
-            0, pboost_store_number, &tables, err));
-    if (create && tables > 0)
+    TRY(has_table(&found, &s->base, "ledger_entry", err));
+    if (create && found)
         FAIL(err, PBOOST_REFUSED,
              "the database holds a ledger already; the rules of a store cannot be changed");
-    if (!create && tables == 0)
+    if (!create && !found)
         FAIL(err, PBOOST_BAD_DATA,
              "the database holds no ledger; 'priorboost oracle init' makes one");
     *out = &s->base;

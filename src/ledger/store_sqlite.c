@@ -99,7 +99,7 @@ static bool column(store_value *out, sqlite3_stmt *statement, int i)
     return out->data != NULL || (out->kind == VALUE_BYTES && out->length == 0);
 }
 
-enum { MAX_COLUMNS = 16 };
+enum { MAX_COLUMNS = 20 };
 
 static pboost_status run(store *s, const char *sql, const store_value *argument, size_t n,
                          store_row *row, void *user, pboost_error *err)
@@ -139,7 +139,7 @@ static pboost_status bulk(store *s, const store_bulk *b, pboost_error *err)
     char sql[200];
 
     snprintf(sql, sizeof sql, "INSERT INTO %s VALUES (?%.*s)", b->table, 2 * ((int)columns - 1),
-             ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?");
+             ",?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?");
     int code = sqlite3_prepare_v2(of(s)->db, sql, -1, &statement, NULL);
     for (size_t i = 0; code == SQLITE_OK && i < b->n; i++) {
         TRY(b->row(b->user, value, i, err));
@@ -154,6 +154,16 @@ static pboost_status bulk(store *s, const store_bulk *b, pboost_error *err)
         st = failed(s, code, err);
 done:
     sqlite3_finalize(statement);
+    return st;
+}
+
+static pboost_status has_table(bool *out, store *s, const char *name, pboost_error *err)
+{
+    int64_t count = 0;
+    pboost_status st =
+        RUN(s, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = $1",
+            pboost_store_number, &count, err, value_text(name));
+    *out = count > 0;
     return st;
 }
 
@@ -271,6 +281,7 @@ static const store_class SQLITE = {.name = "sqlite",
                                    .rollback = rollback,
                                    .run = run,
                                    .bulk = bulk,
+                                   .has_table = has_table,
                                    .scrub = scrub,
                                    .discard = discard};
 

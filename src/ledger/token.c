@@ -9,47 +9,141 @@
 /* ---- In the store ---------------------------------------------------------------------------- */
 
 #define TOKEN_COLUMNS                                                                              \
-    "token, name, role, created, expires, max_rows, rows_used, scope, revoked, hash"
+    "token, name, role, hash, created, expires, max_rows, rows_used, scope, state, created_by,"    \
+    " approved_by, mac"
 
-static pboost_status take_token(pboost_token *out, const store_value *value, pboost_error *err)
+enum {
+    ID,
+    NAME,
+    ROLE,
+    HASH,
+    CREATED,
+    EXPIRES,
+    MAX_ROWS,
+    ROWS_USED,
+    SCOPE,
+    STATE,
+    BY,
+    APPROVED,
+    MAC
+};
+
+digest pboost_token_digest(const pboost_token *t)
+{
+    hasher h;
+
+    pboost_hash_start(&h, "priorboost token row 2");
+    pboost_hash_number(&h, (uint64_t)t->id);
+    pboost_hash_block(&h, t->name, strlen(t->name));
+    pboost_hash_number(&h, t->role);
+    pboost_hash_bytes(&h, t->hash, sizeof t->hash);
+    pboost_hash_number(&h, (uint64_t)t->created);
+    pboost_hash_number(&h, (uint64_t)t->expires);
+    pboost_hash_number(&h, t->max_rows);
+    pboost_hash_number(&h, t->rows_used);
+    pboost_hash_number(&h, t->scoped);
+    pboost_hash_block(&h, t->scope, strlen(t->scope));
+    pboost_hash_number(&h, t->state);
+    pboost_hash_block(&h, t->created_by, strlen(t->created_by));
+    pboost_hash_block(&h, t->approved_by, strlen(t->approved_by));
+    return pboost_hash_end(&h);
+}
+
+static digest token_mac(const store *s, const pboost_token *token)
+{
+    digest d = pboost_token_digest(token);
+    return pboost_keys_mac(s->keys, KEY_TOKEN, d.byte, sizeof d.byte);
+}
+
+static bool take_text(char out[PBOOST_ID_MAX + 1], const store_value *value)
+{
+    bool fits = value->kind != VALUE_BYTES && value->length <= PBOOST_ID_MAX;
+    if (fits && value->kind == VALUE_TEXT)
+        memcpy(out, value->data, value->length);
+    return fits;
+}
+
+/* A token that was changed by other means than these functions stops the service. */
+static pboost_status take_token(pboost_token *out, store *s, const store_value *value,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    *out = (pboost_token){.id = value[0].number,
-                          .role =
-                              value[2].number == PBOOST_OPERATOR ? PBOOST_OPERATOR : PBOOST_LEARNER,
-                          .created = value[3].number,
-                          .expires = value[4].number,
-                          .max_rows = (uint64_t)value[5].number,
-                          .rows_used = (uint64_t)value[6].number,
-                          .scoped = value[7].kind == VALUE_TEXT,
-                          .revoked = value[8].number != 0};
-    if (value[1].length > PBOOST_ID_MAX || value[7].length > PBOOST_ID_MAX)
-        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: a token makes no sense");
-    memcpy(out->name, value[1].data, value[1].length);
-    if (out->scoped)
-        memcpy(out->scope, value[7].data, value[7].length);
+    *out = (pboost_token){.id = value[ID].number,
+                          .role = (pboost_role)value[ROLE].number,
+                          .created = value[CREATED].number,
+                          .expires = value[EXPIRES].number,
+                          .max_rows = (uint64_t)value[MAX_ROWS].number,
+                          .rows_used = (uint64_t)value[ROWS_USED].number,
+                          .scoped = value[SCOPE].kind == VALUE_TEXT,
+                          .state = (pboost_token_state)value[STATE].number};
+    bool whole = take_text(out->name, &value[NAME]) && take_text(out->scope, &value[SCOPE]) &&
+                 take_text(out->created_by, &value[BY]) &&
+                 take_text(out->approved_by, &value[APPROVED]) &&
+                 value[HASH].length == sizeof out->hash && value[MAC].length == sizeof(digest) &&
+                 value[ROLE].number >= 0 && value[ROLE].number < PBOOST_ROLES &&
+                 value[STATE].number >= 0 && value[STATE].number < PBOOST_TOKEN_STATES;
+    if (whole)
+        memcpy(out->hash, value[HASH].data, sizeof out->hash);
+    digest mac = token_mac(s, out);
+    if (!whole || sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0) {
+        s->broken = true;
+        FAIL(err, PBOOST_ORACLE,
+             "token '%.60s' was changed in the store by another program; run 'priorboost oracle"
+             " audit'",
+             out->name);
+    }
 done:
     return st;
 }
 
+pboost_status pboost_token_put(store *s, const pboost_token *t, bool create, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    digest mac = token_mac(s, t);
+
+    if (!create)
+        TRY(RUN(s, "DELETE FROM ledger_token WHERE token = $1", NULL, NULL, err,
+                value_number(t->id)));
+    TRY(RUN(s,
+            "INSERT INTO ledger_token VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
+            " $13)",
+            NULL, NULL, err, value_number(t->id), value_text(t->name), value_number(t->role),
+            value_bytes(t->hash, sizeof t->hash), value_number(t->created),
+            value_number(t->expires), value_number((int64_t)t->max_rows),
+            value_number((int64_t)t->rows_used), value_text(t->scoped ? t->scope : NULL),
+            value_number(t->state), value_text(t->created_by), value_text(t->approved_by),
+            value_bytes(mac.byte, sizeof mac.byte)));
+done:
+    return st;
+}
+
+typedef struct {
+    store *s;
+    pboost_token *token;
+} token_reader;
+
 static pboost_status take_one(void *user, const store_value *value, size_t n, pboost_error *err)
 {
+    const token_reader *r = user;
     (void)n;
-    return take_token(user, value, err);
+    return take_token(r->token, r->s, value, err);
 }
+
+static const pboost_token NOBODY = {.state = PBOOST_TOKEN_REVOKED};
 
 pboost_status pboost_token_by_id(pboost_token *out, store *s, int64_t id, pboost_error *err)
 {
-    *out = (pboost_token){.revoked = true};
-    return RUN(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token WHERE token = $1", take_one, out, err,
+    token_reader r = {s, out};
+    *out = NOBODY;
+    return RUN(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token WHERE token = $1", take_one, &r, err,
                value_number(id));
 }
 
 pboost_status pboost_token_check(pboost_problem *problem, const pboost_token *token,
                                  pboost_role role, int64_t now, pboost_error *err)
 {
-    if (token->revoked)
+    if (token->state != PBOOST_TOKEN_ACTIVE)
         return pboost_refuse(problem, PBOOST_PROBLEM_TOKEN_INVALID, err);
     if (token->expires != 0 && now >= token->expires)
         return pboost_refuse(problem, PBOOST_PROBLEM_TOKEN_EXPIRED, err);
@@ -75,19 +169,14 @@ static digest hash_secret(const char *secret)
 static pboost_status draw_secret(char secret[PBOOST_TOKEN_TEXT], pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    rng_source source;
-    uint64_t word[4] = {0};
+    unsigned char byte[32];
 
-    pboost_rng_source_system(&source);
-    for (size_t i = 0; i < 4; i++)
-        TRY(pboost_rng_next(&word[i], &source, err));
+    TRY(pboost_draw_bytes(byte, sizeof byte, err));
     memcpy(secret, SECRET_PREFIX, sizeof SECRET_PREFIX);
     sodium_bin2base64(secret + strlen(SECRET_PREFIX), PBOOST_TOKEN_TEXT - strlen(SECRET_PREFIX),
-                      (const unsigned char *)word, sizeof word,
-                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+                      byte, sizeof byte, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 done:
-    pboost_rng_source_wipe(&source);
-    sodium_memzero(word, sizeof word);
+    sodium_memzero(byte, sizeof byte);
     return st;
 }
 
@@ -132,13 +221,59 @@ done:
     return st;
 }
 
+/* Everything about a token but the rows it has had.  Version 1 ended after the scope. */
+static void describe_token(record *data, const pboost_token *t)
+{
+    data->used = 0;
+    pboost_record_text(data, t->name);
+    pboost_record_number(data, (uint64_t)t->id);
+    pboost_record_number(data, t->role);
+    pboost_record_number(data, (uint64_t)t->expires);
+    pboost_record_number(data, t->max_rows);
+    pboost_record_bytes(data, t->hash, sizeof t->hash);
+    pboost_record_text(data, t->scoped ? t->scope : "");
+    pboost_record_number(data, t->state);
+    pboost_record_text(data, t->created_by);
+    pboost_record_text(data, t->approved_by);
+}
+
+static void copy_name(char out[PBOOST_ID_MAX + 1], const char *text)
+{
+    size_t length = strnlen(text, PBOOST_ID_MAX);
+    memcpy(out, text, length);
+    out[length] = '\0';
+}
+
+bool pboost_token_from_entry(pboost_token *out, const chain_entry *entry)
+{
+    record_reader r = {entry->data, entry->data_length, false};
+
+    *out = (pboost_token){.created = entry->time, .state = PBOOST_TOKEN_ACTIVE};
+    copy_name(out->name, pboost_read_text(&r));
+    out->id = (int64_t)pboost_read_number(&r);
+    out->role = (pboost_role)pboost_read_number(&r);
+    out->expires = (int64_t)pboost_read_number(&r);
+    out->max_rows = pboost_read_number(&r);
+    digest hash = pboost_read_digest(&r);
+    memcpy(out->hash, hash.byte, sizeof out->hash);
+    copy_name(out->scope, pboost_read_text(&r));
+    out->scoped = out->scope[0] != '\0';
+    if (r.left > 0) {
+        out->state = (pboost_token_state)pboost_read_number(&r);
+        copy_name(out->created_by, pboost_read_text(&r));
+        copy_name(out->approved_by, pboost_read_text(&r));
+    }
+    return !r.bad && r.left == 0;
+}
+
 pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger *ledger,
                                   const pboost_token_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     store *s = ledger->write.store;
-    int64_t id = 0, taken = 0, now = pboost_ledger_now(ledger);
-    record data = {0};
+    pboost_token token = {.created = pboost_ledger_now(ledger), .state = PBOOST_TOKEN_ACTIVE};
+    int64_t taken = 0;
+    record data;
 
     secret[0] = '\0';
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
@@ -150,21 +285,19 @@ pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger 
              options->name);
     TRY(draw_secret(secret, err));
     digest hash = hash_secret(secret);
-    TRY(s->class->run(s, "SELECT count(*) + 1 FROM ledger_token", NULL, 0, pboost_store_number, &id,
-                      err));
-    TRY(RUN(s, "INSERT INTO ledger_token VALUES ($1, $2, $3, $4, $5, $6, $7, 0, $8, 0)", NULL, NULL,
-            err, value_number(id), value_text(options->name), value_number(options->role),
-            value_bytes(hash.byte, sizeof hash.byte), value_number(now),
-            value_number(options->expires), value_number((int64_t)options->max_rows),
-            value_text(options->scope)));
-    pboost_record_text(&data, options->name);
-    pboost_record_number(&data, (uint64_t)id);
-    pboost_record_number(&data, (uint64_t)options->role);
-    pboost_record_number(&data, (uint64_t)options->expires);
-    pboost_record_number(&data, options->max_rows);
-    pboost_record_bytes(&data, hash.byte, sizeof hash.byte);
-    pboost_record_text(&data, options->scope != NULL ? options->scope : "");
-    TRY(append_entry(ledger, &(chain_entry){"token", now, 0, 0, data.byte, data.used}, err));
+    memcpy(token.hash, hash.byte, sizeof token.hash);
+    TRY(s->class->run(s, "SELECT count(*) + 1 FROM ledger_token", NULL, 0, pboost_store_number,
+                      &token.id, err));
+    copy_name(token.name, options->name);
+    token.role = options->role;
+    token.expires = options->expires;
+    token.max_rows = options->max_rows;
+    token.scoped = options->scope != NULL;
+    copy_name(token.scope, token.scoped ? options->scope : "");
+    TRY(pboost_token_put(s, &token, true, err));
+    describe_token(&data, &token);
+    TRY(append_entry(ledger, &(chain_entry){"token", token.created, 0, 0, data.byte, data.used},
+                     err));
     TRY(pboost_store_commit(s, err));
 done:
     pboost_side_leave(&ledger->write);
@@ -177,18 +310,21 @@ pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboos
 {
     pboost_status st = PBOOST_OK;
     store *s = ledger->write.store;
-    int64_t found = 0, now = pboost_ledger_now(ledger);
+    pboost_token token = NOBODY;
+    token_reader r = {s, &token};
     record data = {0};
 
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
-    TRY(RUN(s, "SELECT count(*) FROM ledger_token WHERE name = $1 AND revoked = 0",
-            pboost_store_number, &found, err, value_text(name)));
-    if (found == 0)
-        FAIL(err, PBOOST_INVALID, "there is no token '%s', or it is revoked already", name);
-    TRY(RUN(s, "UPDATE ledger_token SET revoked = 1 WHERE name = $1", NULL, NULL, err,
+    TRY(RUN(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token WHERE name = $1", take_one, &r, err,
             value_text(name)));
+    if (token.state == PBOOST_TOKEN_REVOKED)
+        FAIL(err, PBOOST_INVALID, "there is no token '%s', or it is revoked already", name);
+    token.state = PBOOST_TOKEN_REVOKED;
+    TRY(pboost_token_put(s, &token, false, err));
     pboost_record_text(&data, name);
-    TRY(append_entry(ledger, &(chain_entry){"revoke", now, 0, 0, data.byte, data.used}, err));
+    TRY(append_entry(
+        ledger, &(chain_entry){"revoke", pboost_ledger_now(ledger), 0, 0, data.byte, data.used},
+        err));
     TRY(pboost_store_commit(s, err));
 done:
     pboost_side_leave(&ledger->write);
@@ -198,6 +334,7 @@ done:
 /* ---- Listing and recognising ----------------------------------------------------------------- */
 
 typedef struct {
+    store *s;
     size_t n, capacity;
     pboost_token *token;
 } token_list;
@@ -215,9 +352,23 @@ static pboost_status take_listed(void *user, const store_value *value, size_t n,
         list->token = token;
         list->capacity = capacity;
     }
-    TRY(take_token(&list->token[list->n], value, err));
+    TRY(take_token(&list->token[list->n], list->s, value, err));
     list->n++;
 done:
+    return st;
+}
+
+pboost_status pboost_token_read(pboost_token **out, size_t *n, store *s, pboost_error *err)
+{
+    token_list list = {.s = s};
+    pboost_status st = s->class->run(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token ORDER BY token",
+                                     NULL, 0, take_listed, &list, err);
+    if (st != PBOOST_OK) {
+        free(list.token);
+        list = (token_list){0};
+    }
+    *out = list.token;
+    *n = list.n;
     return st;
 }
 
@@ -225,24 +376,18 @@ pboost_status pboost_token_list(pboost_token **out, size_t *n, pboost_ledger *le
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    store *s = ledger->read.store;
-    token_list list = {0};
 
     *out = NULL;
     *n = 0;
     TRY(pboost_side_enter(ledger, &ledger->read, false, err));
-    TRY(s->class->run(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token ORDER BY token", NULL, 0,
-                      take_listed, &list, err));
-    *out = list.token;
-    *n = list.n;
-    list.token = NULL;
+    TRY(pboost_token_read(out, n, ledger->read.store, err));
 done:
     pboost_side_leave(&ledger->read);
-    free(list.token);
     return st;
 }
 
 typedef struct {
+    store *s;
     digest hash;
     pboost_token *token;
 } recognition;
@@ -254,9 +399,8 @@ static pboost_status compare(void *user, const store_value *value, size_t n, pbo
     pboost_token token;
     (void)n;
 
-    pboost_status st = take_token(&token, value, err);
-    if (st == PBOOST_OK && value[9].length == sizeof r->hash.byte &&
-        sodium_memcmp(value[9].data, r->hash.byte, sizeof r->hash.byte) == 0)
+    pboost_status st = take_token(&token, r->s, value, err);
+    if (st == PBOOST_OK && sodium_memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0)
         *r->token = token;
     return st;
 }
@@ -267,9 +411,9 @@ pboost_status pboost_token_authenticate(pboost_token *out, pboost_problem *probl
 {
     pboost_status st = PBOOST_OK;
     store *s = ledger->read.store;
-    recognition r = {hash_secret(secret), out};
+    recognition r = {s, hash_secret(secret), out};
 
-    *out = (pboost_token){.revoked = true};
+    *out = NOBODY;
     *problem = PBOOST_PROBLEM_NONE;
     TRY(pboost_side_enter(ledger, &ledger->read, false, err));
     TRY(s->class->run(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token", NULL, 0, compare, &r, err));
@@ -277,6 +421,6 @@ pboost_status pboost_token_authenticate(pboost_token *out, pboost_problem *probl
 done:
     pboost_side_leave(&ledger->read);
     if (st != PBOOST_OK)
-        *out = (pboost_token){.revoked = true};
+        *out = NOBODY;
     return st;
 }

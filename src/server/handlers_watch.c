@@ -53,7 +53,7 @@ static json_t *describe_token(const pboost_token *t)
                      (json_int_t)t->created, "expires", limit_or_null((uint64_t)t->expires),
                      "rows_used", (json_int_t)t->rows_used, "max_rows", limit_or_null(t->max_rows),
                      "rows_left", rows_left(t), "scope", text_or_null(t->scoped ? t->scope : NULL),
-                     "revoked", (int)t->revoked);
+                     "revoked", (int)(t->state == PBOOST_TOKEN_REVOKED));
 }
 
 static pboost_status list_tokens(json_t **out, pboost_ledger *ledger, pboost_error *err)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A label holder makes a store, fills it, hands out tokens, looks at it and erases a label.
-. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$tests/lib.sh"
 
 # ---- init: rules are said in full, and once ----
 expect 2 priorboost oracle
@@ -8,7 +9,7 @@ expect 0 priorboost oracle --help
 printed 'export-ledger'
 expect 2 priorboost oracle paint
 says 'paint'
-for command in init import token forget status audit export-ledger; do
+for command in init upgrade import token forget status audit export-ledger; do
     expect 0 priorboost oracle $command --help
     printed "Usage: priorboost oracle $command"
 done
@@ -23,12 +24,32 @@ expect 2 priorboost oracle init --store ftp://x --min-bag 4 --epsilon 1 --bounds
 expect 0 priorboost oracle init --store sqlite:s.db --min-bag 4 --epsilon 0.1 --bounds=-1,1 --json
 [ "$(field min_bag) $(field dp) $(field epsilon) $(field step)" = "4 true 0.1 1.9073486328125e-06" ] || fail "rules: $(cat stdout)"
 [ "$(stat -c %a s.db)" = 600 ] || fail "others may read the store"
+[ "$(stat -c %a s.db.key)" = 600 ] || fail "others may read the key file"
 expect 5 priorboost oracle init --store s.db --min-bag 2 --epsilon 100 --bounds 0,1
 says 'cannot be changed'
 expect 3 priorboost oracle status --store none.db
 no_file none.db
 echo "not a database, but long enough to look at" >text.db
 expect 4 priorboost oracle status --store text.db
+
+# ---- the key file: beside the store or where --key says; a store of version 1 is upgraded ----
+expect 0 priorboost oracle init --store k.db --key elsewhere --min-bag 4 --no-noise --bounds 0,1
+expect 3 priorboost oracle status --store k.db
+says 'k.db.key is missing'
+expect 0 priorboost oracle status --store k.db --key elsewhere
+chmod 644 elsewhere
+expect 5 priorboost oracle status --store k.db --key elsewhere
+says 'chmod 600'
+if command -v sqlite3 >/dev/null; then
+    sqlite3 old.db <"$tests/../ledger/fixtures/version_1.sql"
+    expect 3 priorboost oracle status --store old.db
+    says "priorboost oracle upgrade --store old.db"
+    expect 0 priorboost oracle upgrade --store old.db --json
+    [ "$(field from) $(field to)" = "1 2" ] || fail "upgrade: $(cat stdout)"
+    expect 0 priorboost oracle audit --store old.db
+    expect 0 priorboost oracle upgrade --store old.db
+    says "already"
+fi
 
 # ---- import: all or nothing, later rows, ids of both kinds, no label in any message ----
 printf 'id,y\n1,0.5\n2,1\nx,-0.25\n' >rows.csv

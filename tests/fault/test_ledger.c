@@ -160,19 +160,28 @@ static int install(void **state)
 
 /* ---- Stores ---------------------------------------------------------------------------------- */
 
-static test_store copy_of(const test_store *t)
+static void copy_file(const char *from, const char *to, const char *ending)
 {
     static char block[1 << 16];
-    test_store copy = new_store();
-    FILE *in = fopen(t->url + strlen("sqlite:"), "rb");
-    FILE *out = fopen(copy.url + strlen("sqlite:"), "wb");
+    char path[2][500];
     size_t n;
 
+    snprintf(path[0], sizeof path[0], "%s%s", from + strlen("sqlite:"), ending);
+    snprintf(path[1], sizeof path[1], "%s%s", to + strlen("sqlite:"), ending);
+    FILE *in = fopen(path[0], "rb"), *out = fopen(path[1], "wb");
     assert_true(in != NULL && out != NULL);
+    assert_int_equal(chmod(path[1], 0600), 0);
     while ((n = fread(block, 1, sizeof block, in)) > 0)
         assert_int_equal(fwrite(block, 1, n, out), n);
     fclose(in);
     fclose(out);
+}
+
+static test_store copy_of(const test_store *t)
+{
+    test_store copy = new_store();
+    copy_file(t->url, copy.url, "");
+    copy_file(t->url, copy.url, ".key");
     return copy;
 }
 
@@ -276,13 +285,13 @@ static void making_a_store_may_fail(void **state)
             disk.left = n;
             disk.for_good = false;
             disk.hit = false;
-            pboost_status st = pboost_ledger_create(t.url, &rules, &err);
+            pboost_status st = pboost_ledger_create(t.url, &rules, NULL, &err);
             hit = disk.hit;
             disk.what = NOTHING;
             if (st != PBOOST_OK) {
                 assert_true(hit);
                 assert_int_equal(access(t.url + strlen("sqlite:"), F_OK), -1);
-                assert_ok(pboost_ledger_create(t.url, &rules, &err), err);
+                assert_ok(pboost_ledger_create(t.url, &rules, NULL, &err), err);
             }
             pboost_ledger_close(open_store(&t));
             drop_store(&t);

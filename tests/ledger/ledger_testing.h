@@ -53,13 +53,13 @@ static inline test_store new_store(void)
 
 static inline void drop_store(const test_store *t)
 {
-    static const char *const END[] = {"", "-wal", "-shm", ".copy"};
+    static const char *const END[] = {"", "-wal", "-shm", ".copy", ".key"};
     char path[100];
 
     if (t->folder[0] == '\0')
         return;
     for (size_t i = 0; i < sizeof END / sizeof *END; i++) {
-        snprintf(path, sizeof path, "%s/store.db%s", t->folder, END[i]);
+        snprintf(path, sizeof path, "%.60s/store.db%s", t->folder, END[i]);
         unlink(path);
     }
     rmdir(t->folder);
@@ -142,7 +142,7 @@ static inline pboost_ledger *make_ledger(test_store *t, const pboost_ledger_rule
 {
     pboost_error err = {0};
     *t = new_store();
-    assert_ok(pboost_ledger_create(t->url, rules, &err), err);
+    assert_ok(pboost_ledger_create(t->url, rules, NULL, &err), err);
     pboost_ledger *ledger = open_store(t);
     if (n > 0)
         import_rows(ledger, 1, n, label);
@@ -225,6 +225,37 @@ static inline void change_store(const test_store *t, const char *sql)
     assert_ok(pboost_store_open(&s, t->url, false, &err), err);
     assert_ok(s->class->run(s, sql, NULL, 0, NULL, NULL, &err), err);
     pboost_store_close(s);
+}
+
+/* A backup of every table, inside the store; putting it back is what a restore does. */
+static const char *const LEDGER_TABLES[] = {"ledger_meta",    "ledger_entry",    "ledger_answer",
+                                            "ledger_claim",   "ledger_unit_use", "ledger_row",
+                                            "ledger_unit",    "ledger_scope",    "ledger_token",
+                                            "ledger_refusal", "ledger_lost_head"};
+enum { N_LEDGER_TABLES = sizeof LEDGER_TABLES / sizeof *LEDGER_TABLES };
+
+static inline void back_up(const test_store *t)
+{
+    char sql[200];
+
+    for (size_t i = 0; i < N_LEDGER_TABLES; i++) {
+        snprintf(sql, sizeof sql, "CREATE TABLE saved_%s AS SELECT * FROM %s", LEDGER_TABLES[i],
+                 LEDGER_TABLES[i]);
+        change_store(t, sql);
+    }
+}
+
+static inline void put_back(const test_store *t)
+{
+    char sql[200];
+
+    for (size_t i = 0; i < N_LEDGER_TABLES; i++) {
+        snprintf(sql, sizeof sql, "DELETE FROM %s", LEDGER_TABLES[i]);
+        change_store(t, sql);
+        snprintf(sql, sizeof sql, "INSERT INTO %s SELECT * FROM saved_%s", LEDGER_TABLES[i],
+                 LEDGER_TABLES[i]);
+        change_store(t, sql);
+    }
 }
 
 #endif

@@ -36,6 +36,8 @@ static pboost_ledger *lived_in(test_store *t, pboost_token *token, char heads[2]
     *token = plain_token(ledger, "a");
     for (int i = 0; i < 2; i++) {
         pboost_reply reply;
+        if (i == 1)
+            back_up(t);
         assert_ok(ask(&reply, ledger, token, i == 0 ? "first" : "second", row[i], 8, 4, NULL, &err),
                   err);
         head_of(heads[i], &reply);
@@ -73,12 +75,7 @@ static void an_older_copy_is_refused(void **state)
                        PBOOST_PROBLEM_LEDGER_ROLLBACK, err);
     pboost_ledger_close(ledger);
 
-    /* back to the state before the second answer */
-    change_store(&t, "DELETE FROM ledger_claim WHERE entry >= 5");
-    change_store(&t, "DELETE FROM ledger_unit_use WHERE entry >= 5");
-    change_store(&t, "DELETE FROM ledger_answer WHERE entry >= 5");
-    change_store(&t, "DELETE FROM ledger_entry WHERE number >= 5");
-    change_store(&t, "UPDATE ledger_token SET rows_used = 8");
+    put_back(&t); /* the state before the second answer */
     ledger = open_store(&t);
     assert_sound(ledger); /* it is a true copy: only who has seen more can tell */
     assert_ok(pboost_ledger_knows(&known, ledger, heads[0], &err), err);
@@ -105,10 +102,7 @@ static void a_rollback_under_a_running_service_breaks_it(void **state)
     pboost_reply reply;
     const int64_t row[] = {9, 10, 11, 12};
 
-    change_store(&t, "DELETE FROM ledger_claim WHERE entry >= 5");
-    change_store(&t, "DELETE FROM ledger_unit_use WHERE entry >= 5");
-    change_store(&t, "DELETE FROM ledger_answer WHERE entry >= 5");
-    change_store(&t, "DELETE FROM ledger_entry WHERE number >= 5");
+    put_back(&t);
     assert_fails(ask(&reply, ledger, &token, "fourth", row, 4, 4, NULL, &err), PBOOST_ORACLE, err,
                  "older");
     assert_true(pboost_ledger_broken(ledger));
@@ -129,11 +123,16 @@ static const changed_column COLUMNS[] = {
     {"ledger_entry", "number", "time", false},    {"ledger_entry", "number", "rows", false},
     {"ledger_entry", "number", "bags", false},    {"ledger_entry", "number", "data", true},
     {"ledger_entry", "number", "hash", true},     {"ledger_entry", "number", "seal", true},
-    {"ledger_entry", "number", "slots", true},    {"ledger_answer", "entry", "token", false},
+    {"ledger_entry", "number", "slots", true},    {"ledger_entry", "number", "mac", true},
+    {"ledger_answer", "entry", "nonce", true},    {"ledger_answer", "entry", "token", false},
     {"ledger_answer", "entry", "question", true}, {"ledger_answer", "entry", "released", true},
     {"ledger_answer", "entry", "format", false},  {"ledger_answer", "entry", "body", true},
     {"ledger_claim", "slot", "entry", false},     {"ledger_unit_use", "unit", "unit", false},
     {"ledger_row", "slot", "unit", false},        {"ledger_token", "token", "rows_used", false},
+    {"ledger_token", "token", "max_rows", false}, {"ledger_token", "token", "expires", false},
+    {"ledger_token", "token", "role", false},     {"ledger_token", "token", "state", false},
+    {"ledger_token", "token", "created", false},  {"ledger_token", "token", "hash", true},
+    {"ledger_token", "token", "mac", true},
 };
 
 /* Adds 1 to a number, or flips a bit of byte `at` of bytes; returns whether there was something to
@@ -233,10 +232,18 @@ static void one_changed_byte_is_found(void **state)
     static const char *const DAMAGE[][2] = {
         {"DELETE FROM ledger_claim WHERE slot = 3", "INSERT INTO ledger_claim VALUES (3, 3)"},
         {"INSERT INTO ledger_claim VALUES (21, 3)", "DELETE FROM ledger_claim WHERE slot = 21"},
-        {"UPDATE ledger_row SET label = 1 - label WHERE slot = 8",
-         "UPDATE ledger_row SET label = 1 - label WHERE slot = 8"},
-        {"UPDATE ledger_row SET label = 1 WHERE slot = 1",
+        {"UPDATE ledger_row SET label = (SELECT label FROM ledger_row WHERE slot = 0) WHERE slot = "
+         "8",
+         "UPDATE ledger_row SET label = (SELECT label FROM ledger_row WHERE slot = 7) WHERE slot = "
+         "8"},
+        {"UPDATE ledger_row SET label = (SELECT label FROM ledger_row WHERE slot = 0) WHERE slot = "
+         "1",
          "UPDATE ledger_row SET label = NULL WHERE slot = 1"},
+        {"UPDATE ledger_unit SET id = 'other' WHERE unit = 3",
+         "UPDATE ledger_unit SET id = '103' WHERE unit = 3"},
+        {"UPDATE ledger_token SET name = 'b'", "UPDATE ledger_token SET name = 'a'"},
+        {"UPDATE ledger_token SET scope = 'b'", "UPDATE ledger_token SET scope = NULL"},
+        {"UPDATE ledger_token SET created_by = 'b'", "UPDATE ledger_token SET created_by = ''"},
         {"UPDATE ledger_row SET id = 'other' WHERE slot = 23",
          "UPDATE ledger_row SET id = '24' WHERE slot = 23"},
     };

@@ -168,8 +168,8 @@ static bool files_hold(const test_store *t, const void *bytes, size_t n)
     return found;
 }
 
-/* SQLite keeps 48-bit numbers as six bytes, the highest first. */
-static const unsigned char ERASED_LABEL[] = {0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc};
+/* The lowest byte first. */
+static const unsigned char ERASED_LABEL[] = {0xbc, 0x9a, 0x78, 0x56, 0x34, 0x12};
 
 static pboost_ledger *make_labels(test_store *t, size_t n)
 {

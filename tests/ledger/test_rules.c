@@ -434,40 +434,42 @@ static void rules_are_said_in_full_and_never_change(void **state)
 
     wrong = rules;
     wrong.no_noise = false;
-    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "--no-noise");
+    assert_fails(pboost_ledger_create(t.url, &wrong, NULL, &err), PBOOST_INVALID, err,
+                 "--no-noise");
     wrong.no_noise = true;
     wrong.rules.epsilon = (pboost_rational){1, 1};
-    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "epsilon");
+    assert_fails(pboost_ledger_create(t.url, &wrong, NULL, &err), PBOOST_INVALID, err, "epsilon");
     for (size_t k = 0; k < 2; k++) {
         wrong = rules;
         wrong.rules.min_bag = k;
-        assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "at least 2");
+        assert_fails(pboost_ledger_create(t.url, &wrong, NULL, &err), PBOOST_INVALID, err,
+                     "at least 2");
     }
     wrong = rules;
     wrong.rules.bounded = false;
     wrong.rules.step = 0;
-    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "bounds");
+    assert_fails(pboost_ledger_create(t.url, &wrong, NULL, &err), PBOOST_INVALID, err, "bounds");
     wrong = rules;
     wrong.rules.round = true;
-    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "round");
+    assert_fails(pboost_ledger_create(t.url, &wrong, NULL, &err), PBOOST_INVALID, err, "round");
     wrong = rules;
     wrong.unit_rows = 2;
-    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_INVALID, err, "units");
+    assert_fails(pboost_ledger_create(t.url, &wrong, NULL, &err), PBOOST_INVALID, err, "units");
     assert_int_not_equal(pboost_ledger_open(&ledger, t.url, NULL, &err), PBOOST_OK);
-    assert_ok(pboost_ledger_create(t.url, &rules, &err), err);
+    assert_ok(pboost_ledger_create(t.url, &rules, NULL, &err), err);
     wrong = rules;
     wrong.rules.min_bag = 2;
-    assert_fails(pboost_ledger_create(t.url, &wrong, &err), PBOOST_REFUSED, err,
+    assert_fails(pboost_ledger_create(t.url, &wrong, NULL, &err), PBOOST_REFUSED, err,
                  "cannot be changed");
     ledger = open_store(&t);
     assert_int_equal(pboost_ledger_get_rules(ledger)->rules.min_bag, 4);
     pboost_ledger_close(ledger);
-    change_store(&t, on_postgresql()
-                         ? "UPDATE ledger_entry SET data = convert_to(replace(convert_from("
-                           "substr(data, 1, length(data) - 1), 'UTF8'), 'min_bag 4', 'min_bag 2'),"
-                           " 'UTF8') || '\\x00'::bytea WHERE number = 0"
-                         : "UPDATE ledger_entry SET data = CAST(replace(CAST(data AS TEXT),"
-                           " 'min_bag 4', 'min_bag 2') || x'00' AS BLOB) WHERE number = 0");
+    change_store(
+        &t,
+        on_postgresql()
+            ? "UPDATE ledger_entry SET data = set_byte(data, 16, 50) WHERE number = 0" /* k = 2 */
+            : "UPDATE ledger_entry SET data = CAST(replace(CAST(data AS TEXT),"
+              " 'min_bag 4', 'min_bag 2') || x'00' AS BLOB) WHERE number = 0");
     assert_fails(pboost_ledger_open(&ledger, t.url, NULL, &err), PBOOST_BAD_DATA, err,
                  "rules were changed");
     drop_store(&t);

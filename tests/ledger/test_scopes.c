@@ -227,12 +227,13 @@ static void shares_are_checked(void **state)
 
     for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
         pboost_ledger_rules rules = shared_rules(3, WRONG[i].text);
-        assert_fails(pboost_ledger_create(t.url, &rules, &err), PBOOST_INVALID, err, WRONG[i].says);
+        assert_fails(pboost_ledger_create(t.url, &rules, NULL, &err), PBOOST_INVALID, err,
+                     WRONG[i].says);
     }
     pboost_ledger_rules rules = shared_rules(3, "A=2,B=1");
     rules.units = false;
     rules.unit_rows = 1;
-    assert_fails(pboost_ledger_create(t.url, &rules, &err), PBOOST_INVALID, err, "no units");
+    assert_fails(pboost_ledger_create(t.url, &rules, NULL, &err), PBOOST_INVALID, err, "no units");
     drop_store(&t);
 }
 

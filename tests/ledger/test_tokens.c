@@ -63,7 +63,7 @@ static void tokens_expire_are_revoked_and_have_a_role(void **state)
             pboost_token_authenticate(&token, &problem, ledger, wrong, PBOOST_LEARNER, &err),
             PBOOST_REFUSED);
         assert_int_equal(problem, PBOOST_PROBLEM_TOKEN_INVALID);
-        assert_true(token.revoked);
+        assert_int_equal(token.state, PBOOST_TOKEN_REVOKED);
     }
     assert_ok(pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_LEARNER, &err),
               err);
@@ -90,7 +90,8 @@ static void tokens_expire_are_revoked_and_have_a_role(void **state)
     size_t n;
     assert_ok(pboost_token_list(&list, &n, ledger, &err), err);
     assert_int_equal(n, 2);
-    assert_true(list[0].revoked && !list[1].revoked && list[1].role == PBOOST_OPERATOR);
+    assert_int_equal(list[0].state, PBOOST_TOKEN_REVOKED);
+    assert_true(list[1].state == PBOOST_TOKEN_ACTIVE && list[1].role == PBOOST_OPERATOR);
     free(list);
     pboost_ledger_close(ledger);
     drop_store(&t);

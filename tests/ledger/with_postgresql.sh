@@ -50,6 +50,7 @@ chmod 755 start crash
 "${as[@]}" "$bin/initdb" -D "$root/data" -U test -A trust -E UTF8 --locale=C >/dev/null
 server=yes
 "${as[@]}" "$root/start" || { cat "$root/log" >&2; exit 1; }
+export XDG_STATE_HOME="$root/state" # key files
 export PBOOST_TEST_STORE="postgresql:///postgres?host=$root&user=test"
 export PBOOST_TEST_CRASH="$root/crash" PBOOST_TEST_FAULT_FILE="$root/faults"
 status=0

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     rules.units = rules.unit_rows > 0;
     if (!rules.units)
         rules.unit_rows = 1;
-    require(pboost_ledger_create(argv[1], &rules, &err), &err);
+    require(pboost_ledger_create(argv[1], &rules, NULL, &err), &err);
     require(pboost_ledger_open(&ledger, argv[1], NULL, &err), &err);
     import_rows(ledger, rules.units);
     for (int i = 7; i < argc; i++)
