@@ -177,10 +177,19 @@ typedef struct pboost_erasure {
         sizeof(pboost_erasure), NULL, 0, NULL, 0                                                   \
     }
 
-/* Erases the labels of these rows, for good; the rows count as spent.  All or none; *forgotten gets
- * how many still had a label. */
+/* Erases the labels and ids of these rows, and the ids of units all of whose rows are erased, for
+ * good; the rows count as spent, and their ids cannot be imported again.  All or none; *forgotten
+ * gets how many were not erased before.  When it returns PBOOST_OK, their bytes are in no file of
+ * the store; if another process is in the way of that it fails with PBOOST_ORACLE, and the same
+ * call is to be made again. */
 pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
                                    const pboost_erasure *erasure, pboost_error *err);
+
+/* Makes a new label key in the key file, encrypts all labels with it and removes the older keys
+ * from the file.  After a failure or a crash the store can be used as before, and it can be done
+ * again. *rows gets how many labels there are, *key the number of the new key. */
+pboost_status pboost_ledger_rekey(size_t *rows, uint32_t *key, pboost_ledger *ledger,
+                                  pboost_error *err);
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
 
@@ -347,7 +356,8 @@ typedef bool pboost_entry_visit(void *user, const pboost_ledger_entry *entry);
 pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first,
                                     pboost_entry_visit *visit, void *user, pboost_error *err);
 
-/* Visits claimed rows in order of import, with the entry that claimed each. */
+/* Visits claimed rows in order of import, with the entry that claimed each; id is NULL where it was
+ * erased. */
 typedef bool pboost_claim_visit(void *user, const char *id, uint64_t entry);
 pboost_status pboost_ledger_claims(pboost_ledger *ledger, pboost_claim_visit *visit, void *user,
                                    pboost_error *err);

@@ -177,7 +177,8 @@ static bool print_entry(void *user, const pboost_ledger_entry *e)
 
 static bool print_claim(void *user, const char *id, uint64_t entry)
 {
-    return print_line(user, json_pack("{s:s, s:I}", "row", id, "entry", (json_int_t)entry));
+    return print_line(
+        user, json_pack("{s:o, s:I}", "row", report_json_text(id), "entry", (json_int_t)entry));
 }
 
 pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_error *err)

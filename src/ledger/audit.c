@@ -329,7 +329,7 @@ static const struct {
 } ENTRIES[] = {
     {"init", audit_nothing},    {"answer", audit_answer}, {"forget", audit_forget},
     {"import", audit_import},   {"token", audit_token},   {"revoke", audit_revoke},
-    {"upgrade", audit_upgrade},
+    {"upgrade", audit_upgrade}, {"rekey", audit_nothing},
 };
 
 /* Goes on as the store does where a link is wrong, to count what is wrong beyond. */

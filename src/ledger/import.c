@@ -1,12 +1,9 @@
-/* Rows in, and labels out for good: import and erasure.  Each is one transaction. */
+/* Rows in: an import is one transaction. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "ranges.h"
 #include "state.h"
-
-/* ---- Import ---------------------------------------------------------------------------------- */
 
 typedef struct {
     const pboost_import *in;
@@ -21,7 +18,8 @@ typedef struct {
     uint32_t *home;         /* by unit: the scope of its first row */
     int64_t *label;
     char text[24];
-    unsigned char label_bytes[LABEL_BYTES];
+    label_seal seal;
+    unsigned char label_bytes[SEALED_BYTES];
 } importing;
 
 static void free_importing(importing *m)
@@ -35,14 +33,25 @@ static void free_importing(importing *m)
     if (m->label != NULL)
         sodium_memzero(m->label, m->in->n * sizeof *m->label);
     free(m->label);
+    sodium_memzero(&m->seal, sizeof m->seal);
 }
 
+/* name, and where it was erased its digest */
 static pboost_status take_known(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     uint32_t number;
     bool added;
-    (void)n;
-    return pboost_ids_add(&number, &added, user, (pboost_id){value[0].data, 0}, err);
+    char room[ERASED_TEXT];
+    const char *name = value[0].data;
+    digest d;
+
+    if (value[0].kind != VALUE_TEXT) {
+        if (n < 2 || value[1].length != sizeof d.byte)
+            return pboost_fail(err, PBOOST_BAD_DATA, "the store is damaged: a name is missing");
+        pboost_erased_text(room, memcpy(&d, value[1].data, sizeof d.byte));
+        name = room;
+    }
+    return pboost_ids_add(&number, &added, user, (pboost_id){name, 0}, err);
 }
 
 static pboost_status check_import(const pboost_import *in, const pboost_ledger *l,
@@ -85,9 +94,15 @@ static pboost_status take_id(importing *m, pboost_id id, pboost_error *err)
     if (!added)
         FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is there twice",
              pboost_ids_text(&m->seen, number, buffer));
-    if (pboost_ids_find(&m->ledger->labels.ids, id) != NO_NUMBER)
-        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is in the store already",
-             pboost_ids_text(&m->seen, number, buffer));
+    const char *text = pboost_ids_text(&m->seen, number, buffer);
+    uint32_t slot = pboost_labels_find(&m->ledger->labels, &m->ledger->keys, id);
+    if (slot != NO_NUMBER && pboost_labels_gone(&m->ledger->labels, slot))
+        FAIL(err, PBOOST_BAD_DATA,
+             "id '%.60s' was erased from the store; it cannot be imported again, because its label"
+             " may have been used",
+             text);
+    if (slot != NO_NUMBER)
+        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is in the store already", text);
 done:
     return st;
 }
@@ -161,6 +176,20 @@ done:
     return st;
 }
 
+/* A unit that was erased and comes again is the same unit, with the uses that it has. */
+static pboost_status take_unit(importing *m, size_t i, pboost_error *err)
+{
+    pboost_id id = m->in->unit[i];
+
+    if (m->ledger->labels.any_gone && pboost_id_valid(id) &&
+        pboost_ids_find(&m->units, id) == NO_NUMBER) {
+        m->unit[i] = pboost_erased_find(&m->units, &m->ledger->keys, "ledger_unit", id);
+        if (m->unit[i] != NO_NUMBER)
+            return PBOOST_OK;
+    }
+    return take_name(&m->unit[i], &m->units, id, "unit", err);
+}
+
 static pboost_status take_rows(importing *m, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -182,7 +211,7 @@ static pboost_status take_rows(importing *m, pboost_error *err)
         TRY(take_label(m, i, err));
         m->report->bad_part = "unit";
         if (in->unit != NULL)
-            TRY(take_name(&m->unit[i], &m->units, in->unit[i], "unit", err));
+            TRY(take_unit(m, i, err));
         m->report->bad_part = "scope";
         if (in->scope != NULL)
             TRY(take_name(&m->scope[i], &m->scopes, in->scope[i], "scope", err));
@@ -205,8 +234,8 @@ static pboost_status put_row(void *user, store_value *value, size_t i, pboost_er
     value[1] = value_text(pboost_ids_text(&m->seen, (uint32_t)i, m->text));
     value[2] = in->unit != NULL ? value_number(m->unit[i]) : value_text(NULL);
     value[3] = in->scope != NULL ? value_number(m->scope[i]) : value_text(NULL);
-    pboost_label_write(m->label_bytes, m->label[i]);
-    value[4] = value_bytes(m->label_bytes, LABEL_BYTES);
+    pboost_label_seal(m->label_bytes, &m->seal, (int64_t)(m->first + i), m->label[i]);
+    value[4] = value_bytes(m->label_bytes, sizeof m->label_bytes);
     value[5] = value_text(NULL);
     return PBOOST_OK;
 }
@@ -242,9 +271,9 @@ static void hash_ranges(name_ranges *out, const importing *m)
     out->of[RANGE_ROWS] = (name_range){.first = (int64_t)m->first, .n = (int64_t)m->in->n};
     pboost_hash_start(&h, RANGES[RANGE_ROWS].what);
     for (size_t i = 0; i < m->in->n; i++) {
-        d = pboost_row_digest(keys, m->in->id[i], m->in->unit != NULL ? m->unit[i] : NO_NUMBER,
-                              m->in->scope != NULL ? m->scope[i] : NO_NUMBER);
-        pboost_hash_bytes(&h, d.byte, sizeof d.byte);
+        d = pboost_name_digest(keys, RANGES[RANGE_ROWS].table, m->in->id[i]);
+        pboost_hash_row_digest(&h, &d, m->in->unit != NULL ? m->unit[i] : NO_NUMBER,
+                               m->in->scope != NULL ? m->scope[i] : NO_NUMBER);
     }
     out->of[RANGE_ROWS].hash = pboost_hash_end(&h);
     const struct {
@@ -274,6 +303,7 @@ static pboost_status store_import(importing *m, store *s, pboost_error *err)
     record data = {0};
     name_ranges ranges;
 
+    TRY(pboost_seal_make(&m->seal, s, (int64_t)m->first, (int64_t)m->in->n, err));
     TRY(s->class->bulk(s, &units, err));
     TRY(s->class->bulk(s, &scopes, err));
     TRY(s->class->bulk(s, &rows, err));
@@ -300,8 +330,8 @@ pboost_status pboost_ledger_import(pboost_import_report *out, pboost_ledger *led
     TRY(pboost_labels_refresh(t, s, err));
     m.first = t->n;
     TRY(pboost_grid_check_rows(&ledger->grid, t->n + in->n, err));
-    TRY(s->class->run(s, "SELECT id FROM ledger_unit ORDER BY unit", NULL, 0, take_known, &m.units,
-                      err));
+    TRY(s->class->run(s, "SELECT id, digest FROM ledger_unit ORDER BY unit", NULL, 0, take_known,
+                      &m.units, err));
     TRY(s->class->run(s, "SELECT name FROM ledger_scope ORDER BY scope", NULL, 0, take_known,
                       &m.scopes, err));
     m.old_units = m.units.n;
@@ -317,175 +347,5 @@ done:
     free_importing(&m);
     if (st != PBOOST_OK)
         out->clamped = out->replaced = 0;
-    return st;
-}
-
-/* ---- Erasure --------------------------------------------------------------------------------- */
-
-typedef struct {
-    uint32_t *erase, *spend; /* slots that had a label; those of them not spent before */
-    size_t n_erase, n_spend;
-    int64_t entry;
-    unsigned char *bytes;
-} forgetting;
-
-/* The numbers of the units, in order. */
-static pboost_status find_units(uint32_t *out, store *s, const pboost_erasure *e, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    char number[24];
-
-    for (size_t i = 0; i < e->n_units; i++) {
-        int64_t unit = -1;
-        snprintf(number, sizeof number, "%lld", (long long)e->unit[i].number);
-        const char *text = e->unit[i].text != NULL ? e->unit[i].text : number;
-        TRY(RUN(s, "SELECT unit FROM ledger_unit WHERE id = $1", pboost_store_number, &unit, err,
-                value_text(text)));
-        if (unit < 0)
-            FAIL(err, PBOOST_BAD_DATA, "unit '%.60s' is not in the store; nothing was erased",
-                 text);
-        out[i] = (uint32_t)unit;
-    }
-    pboost_slots_sort(out, e->n_units);
-done:
-    return st;
-}
-
-static bool among(const uint32_t *sorted, size_t n, uint32_t number)
-{
-    size_t low = 0, high = n;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && sorted[low] == number;
-}
-
-/* The slots that are named, some perhaps twice, in f->erase. */
-static pboost_status find_rows(forgetting *f, const label_table *t, store *s,
-                               const pboost_erasure *e, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    uint32_t *unit = NULL;
-    size_t most = e->n + (e->n_units > 0 ? t->n : 0);
-
-    NEED(unit = pboost_alloc(e->n_units, sizeof *unit), err);
-    TRY(find_units(unit, s, e, err));
-    NEED(f->erase = pboost_alloc(most, sizeof *f->erase), err);
-    for (size_t i = 0; i < e->n; i++) {
-        uint32_t slot = pboost_ids_find(&t->ids, e->id[i]);
-        if (slot == NO_NUMBER && e->id[i].text != NULL)
-            FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is not in the store; nothing was erased",
-                 e->id[i].text);
-        if (slot == NO_NUMBER)
-            FAIL(err, PBOOST_BAD_DATA, "id %lld is not in the store; nothing was erased",
-                 (long long)e->id[i].number);
-        f->erase[f->n_erase++] = slot;
-    }
-    for (size_t slot = 0; e->n_units > 0 && slot < t->n; slot++)
-        if (among(unit, e->n_units, t->unit[slot]))
-            f->erase[f->n_erase++] = (uint32_t)slot;
-done:
-    free(unit);
-    return st;
-}
-
-/* Of the slots that are named those that have a label. */
-static pboost_status choose(forgetting *f, const label_table *t, store *s, const pboost_erasure *e,
-                            pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    size_t kept = 0;
-
-    TRY(find_rows(f, t, s, e, err));
-    NEED(f->spend = pboost_alloc(f->n_erase, sizeof *f->spend), err);
-    NEED(f->bytes = pboost_alloc(f->n_erase, 4), err);
-    pboost_slots_sort(f->erase, f->n_erase);
-    for (size_t i = 0; i < f->n_erase; i++) {
-        uint32_t slot = f->erase[i];
-        if ((kept > 0 && f->erase[kept - 1] == slot) || t->label[slot] == NO_LABEL)
-            continue;
-        f->erase[kept++] = slot;
-        if (!pboost_labels_spent(t, slot))
-            f->spend[f->n_spend++] = slot;
-    }
-    f->n_erase = kept;
-    for (size_t i = 0; i < kept; i++)
-        for (int b = 0; b < 4; b++)
-            f->bytes[4 * i + b] = (unsigned char)(f->erase[i] >> 8 * b);
-done:
-    return st;
-}
-
-static pboost_status spend_row(void *user, store_value *value, size_t i, pboost_error *err)
-{
-    const forgetting *f = user;
-    (void)err;
-    value[0] = value_number(f->spend[i]);
-    value[1] = value_number(f->entry);
-    return PBOOST_OK;
-}
-
-static pboost_status erase(forgetting *f, pboost_ledger *l, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    store *s = l->write.store;
-    store_bulk claims = {"ledger_claim", "ii", f->n_spend, spend_row, f};
-    record data = {0};
-    hasher h;
-
-    f->entry = l->labels.link.number + 1;
-    TRY(s->class->bulk(s, &claims, err));
-    for (size_t i = 0; i < f->n_erase; i++)
-        TRY(RUN(s, "UPDATE ledger_row SET label = NULL WHERE slot = $1", NULL, NULL, err,
-                value_number(f->erase[i])));
-    pboost_hash_start(&h, "priorboost slots 1");
-    pboost_hash_block(&h, f->bytes, 4 * f->n_erase);
-    digest hash = pboost_hash_end(&h);
-    pboost_record_bytes(&data, hash.byte, sizeof hash.byte);
-    chain_entry entry = {"forget", pboost_ledger_now(l), f->n_spend, 0, data.byte, data.used};
-    chain_link link = pboost_chain_next(&l->labels.link, &entry);
-    TRY(pboost_chain_append(s, &link, &entry, f->bytes, 4 * f->n_erase, err));
-    TRY(pboost_store_commit(s, err));
-    pboost_labels_spend(&l->labels, f->spend, f->n_spend, false);
-    pboost_labels_erase(&l->labels, f->erase, f->n_erase);
-    l->labels.link = link;
-done:
-    return st;
-}
-
-pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
-                                   const pboost_erasure *erasure, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    store *s = ledger->write.store;
-    forgetting f = {0};
-
-    *forgotten = 0;
-    TRY(pboost_side_enter(ledger, &ledger->write, true, err));
-    if (erasure->struct_size != sizeof *erasure)
-        FAIL(err, PBOOST_INVALID,
-             "erasure: struct_size is %zu, not %zu; start from PBOOST_ERASURE_INIT",
-             erasure->struct_size, sizeof *erasure);
-    if (erasure->n_units > 0 && !ledger->rules.units)
-        FAIL(err, PBOOST_INVALID,
-             "units are to be erased, but the store was made without them (--unit at init)");
-    TRY(pboost_labels_refresh(&ledger->labels, s, err));
-    TRY(choose(&f, &ledger->labels, s, erasure, err));
-    if (f.n_erase > 0) {
-        TRY(erase(&f, ledger, err));
-        *forgotten = f.n_erase;
-    }
-    pboost_store_rollback(s);
-    TRY(s->class->scrub(s, err)); /* also where nothing is new: the last time it may have failed */
-done:
-    pboost_side_leave(&ledger->write);
-    free(f.erase);
-    free(f.spend);
-    free(f.bytes);
     return st;
 }

@@ -200,17 +200,15 @@ static pboost_status read_keys(pboost_ledger *l, store *s, const char *url, pboo
 {
     pboost_status st = PBOOST_OK;
     char id[STORE_WORD] = "", key_id[STORE_ID_TEXT];
-    char *path = NULL;
 
     TRY(pboost_store_word(id, s, "store", err));
-    TRY(pboost_store_file(&path, l->options.key_file, url, id, ".key", err));
-    TRY(pboost_keys_read(&l->keys, path, err));
+    TRY(pboost_store_file(&l->key_file, l->options.key_file, url, id, ".key", err));
+    TRY(pboost_keys_read(&l->keys, l->key_file, err));
     pboost_store_id_text(key_id, &l->keys);
     if (strcmp(id, key_id) != 0)
         FAIL(err, PBOOST_BAD_DATA, "%s is the key file of store %s, not of this one, which is %s",
-             path, key_id, id);
+             l->key_file, key_id, id);
 done:
-    free(path);
     return st;
 }
 
@@ -222,9 +220,11 @@ static pboost_status open_stores(pboost_ledger *l, const char *url, pboost_error
     TRY(check_version(l->write.store, url, err));
     TRY(read_keys(l, l->write.store, url, err));
     l->write.store->keys = &l->keys;
+    l->write.store->key_file = l->key_file;
     TRY(pboost_ledger_read_rules(l, l->write.store, err));
     TRY(pboost_store_open(&l->read.store, url, false, err));
     l->read.store->keys = &l->keys;
+    l->read.store->key_file = l->key_file;
     TRY(l->write.store->class->set_wait(l->write.store, l->rules.claim_seconds, err));
     TRY(l->read.store->class->set_wait(l->read.store, l->rules.claim_seconds, err));
 done:
@@ -276,6 +276,7 @@ void pboost_ledger_close(pboost_ledger *ledger)
     pboost_labels_free(&ledger->labels);
     pboost_shares_free(&ledger->labels.shares);
     pboost_keys_wipe(&ledger->keys);
+    free(ledger->key_file);
     pthread_mutex_destroy(&ledger->write.mutex);
     pthread_mutex_destroy(&ledger->read.mutex);
     free(ledger);

@@ -20,6 +20,7 @@ struct pboost_ledger {
     pboost_ledger_rules rules;
     pboost_ledger_options options;
     ledger_keys keys;
+    char *key_file; /* that has them */
     label_grid grid;
     laplace_sampler noise; /* where there is an epsilon */
     ledger_side write, read;

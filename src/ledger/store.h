@@ -51,6 +51,7 @@ typedef struct {
     const char *name;
     const char *bytes_type; /* what a column of bytes is declared as */
     const char *table_end;  /* after the columns of a table whose key is not one number */
+    const char *hide_ids; /* what ALTER TABLE does so that ids are copied nowhere; NULL: nothing */
     void (*close)(store *s);
     pboost_status (*set_wait)(store *s, unsigned seconds, pboost_error *err);
     /* A transaction that writes waits until no other one does, in any process. */
@@ -70,11 +71,10 @@ typedef struct {
 /* What every store begins with. */
 struct store {
     const store_class *class;
-    const struct ledger_keys
-        *keys;          /* that authenticate what is in it; the ledger's, once it is open
-                         */
-    atomic_bool broken; /* what is on the disk is not known: the process must end */
-    bool open;          /* a transaction is */
+    struct ledger_keys *keys; /* that authenticate what is in it; the ledger's, once it is open */
+    const char *key_file;     /* that has them; NULL: not known */
+    atomic_bool broken;       /* what is on the disk is not known: the process must end */
+    bool open;                /* a transaction is */
 };
 
 /* The file of a store in SQLite, as named by its URL; NULL: it is elsewhere. */

@@ -377,10 +377,23 @@ done:
     return st;
 }
 
-/* Erased labels stay in the table's pages until it is written anew. */
+/* What was erased stays in a table's pages until it is written anew.  The write-ahead log of the
+ * server and its archives are beyond this program: see docs/operating.md. */
 static pboost_status scrub(store *s, pboost_error *err)
 {
-    return run(s, "VACUUM FULL ledger_row", NULL, 0, NULL, NULL, err);
+    static const char *const TABLES[] = {"VACUUM FULL ledger_row", "VACUUM FULL ledger_unit"};
+    pboost_status st = PBOOST_OK;
+    pboost_error why = {0};
+
+    for (size_t i = 0; st == PBOOST_OK && i < sizeof TABLES / sizeof *TABLES; i++)
+        st = run(s, TABLES[i], NULL, 0, NULL, NULL, &why);
+    if (st != PBOOST_OK)
+        FAIL(err, st,
+             "the rows are marked as erased, but their bytes are still in the files of the server"
+             " (%s); run the same command again",
+             why.message);
+done:
+    return st;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -394,6 +407,7 @@ static void close_store(store *s)
 static const store_class POSTGRESQL = {.name = "postgresql",
                                        .bytes_type = "BYTEA",
                                        .table_end = "",
+                                       .hide_ids = "ALTER id SET STATISTICS 0",
                                        .close = close_store,
                                        .set_wait = set_wait,
                                        .begin = begin,

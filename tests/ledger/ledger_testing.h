@@ -231,7 +231,7 @@ static inline void change_store(const test_store *t, const char *sql)
 static const char *const LEDGER_TABLES[] = {"ledger_meta",    "ledger_entry",    "ledger_answer",
                                             "ledger_claim",   "ledger_unit_use", "ledger_row",
                                             "ledger_unit",    "ledger_scope",    "ledger_token",
-                                            "ledger_refusal", "ledger_lost_head"};
+                                            "ledger_refusal", "ledger_lost_head", "ledger_seal"};
 enum { N_LEDGER_TABLES = sizeof LEDGER_TABLES / sizeof *LEDGER_TABLES };
 
 static inline void back_up(const test_store *t)

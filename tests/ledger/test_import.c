@@ -1,8 +1,6 @@
 /* Rows in and labels out: import, erasure, ids of both kinds. */
 #include "ledger_testing.h"
 
-#include <sqlite3.h>
-
 /* ---- Import and erasure ---------------------------------------------------------------------- */
 
 static void imports_are_all_or_nothing(void **state)
@@ -144,99 +142,6 @@ static void rows_and_erasures_of_another_process_are_seen(void **state)
     drop_store(&t);
 }
 
-/* Whether a file of the store, its log included, has these bytes. */
-static bool files_hold(const test_store *t, const void *bytes, size_t n)
-{
-    static const char *const END[] = {"", "-wal", "-shm"};
-    bool found = false;
-
-    for (int k = 0; k < 3 && !found; k++) {
-        char path[100], *data = NULL;
-        size_t length = 0;
-        snprintf(path, sizeof path, "%s/store.db%s", t->folder, END[k]);
-        FILE *f = fopen(path, "rb");
-        FILE *copy = open_memstream(&data, &length);
-        for (int c; f != NULL && (c = getc(f)) != EOF;)
-            putc(c, copy);
-        fclose(copy);
-        if (f != NULL)
-            fclose(f);
-        for (size_t i = 0; i + n <= length && !found; i++)
-            found = memcmp(data + i, bytes, n) == 0;
-        free(data);
-    }
-    return found;
-}
-
-/* The lowest byte first. */
-static const unsigned char ERASED_LABEL[] = {0xbc, 0x9a, 0x78, 0x56, 0x34, 0x12};
-
-static pboost_ledger *make_labels(test_store *t, size_t n)
-{
-    double *label = calloc(n, sizeof *label);
-    pboost_ledger_rules rules = plain_rules();
-    rules.rules.upper = 0x1p47;
-    rules.claim_seconds = 1;
-    for (size_t i = 0; i < n; i++)
-        label[i] = 0x123456789abc;
-    pboost_ledger *ledger = make_ledger(t, &rules, n, label);
-    free(label);
-    return ledger;
-}
-
-/* An erased label is in no byte of the store's files. */
-static void an_erased_label_is_gone_from_the_file(void **state)
-{
-    (void)state;
-    if (on_postgresql())
-        skip();
-    enum { N = 300 };
-    pboost_id erased[N];
-    for (int i = 0; i < N; i++)
-        erased[i] = (pboost_id){NULL, i + 1};
-    test_store t;
-    pboost_ledger *ledger = make_labels(&t, N);
-    pboost_error err = {0};
-    size_t forgotten;
-
-    assert_true(files_hold(&t, ERASED_LABEL, sizeof ERASED_LABEL));
-    assert_ok(forget_rows(&forgotten, ledger, erased, N, &err), err);
-    assert_false(files_hold(&t, ERASED_LABEL, sizeof ERASED_LABEL));
-    pboost_ledger_close(ledger);
-    drop_store(&t);
-}
-
-/* Another process that reads the store keeps the old pages in its files: that is an error, not an
- * erasure; when the reader has ended, the same command erases. */
-static void an_erasure_that_a_reader_blocks_fails(void **state)
-{
-    (void)state;
-    if (on_postgresql())
-        skip();
-    const pboost_id erased[] = {{NULL, 1}, {NULL, 2}};
-    test_store t;
-    pboost_ledger *ledger = make_labels(&t, 2);
-    pboost_error err = {0};
-    size_t forgotten;
-    char path[100];
-    sqlite3 *reader;
-
-    snprintf(path, sizeof path, "%s/store.db", t.folder);
-    assert_int_equal(sqlite3_open(path, &reader), SQLITE_OK);
-    assert_int_equal(
-        sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM ledger_row", NULL, NULL, NULL),
-        SQLITE_OK);
-    assert_fails(forget_rows(&forgotten, ledger, erased, 2, &err), PBOOST_ORACLE, err,
-                 "run the same command again");
-    assert_true(files_hold(&t, ERASED_LABEL, sizeof ERASED_LABEL));
-    assert_int_equal(sqlite3_close(reader), SQLITE_OK);
-    assert_ok(forget_rows(&forgotten, ledger, erased, 2, &err), err);
-    assert_int_equal(forgotten, 0);
-    assert_false(files_hold(&t, ERASED_LABEL, sizeof ERASED_LABEL));
-    pboost_ledger_close(ledger);
-    drop_store(&t);
-}
-
 /* Text ids that no other row has, near-integers among them. */
 static void ids_are_integers_or_text(void **state)
 {
@@ -298,8 +203,6 @@ int main(void)
         cmocka_unit_test(imports_are_all_or_nothing),
         cmocka_unit_test(bad_labels_become_a_public_value),
         cmocka_unit_test(rows_and_erasures_of_another_process_are_seen),
-        cmocka_unit_test(an_erased_label_is_gone_from_the_file),
-        cmocka_unit_test(an_erasure_that_a_reader_blocks_fails),
         cmocka_unit_test(ids_are_integers_or_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
