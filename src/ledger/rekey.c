@@ -55,31 +55,6 @@ done:
     return st;
 }
 
-/* One more key in the file, all labels under it, an entry that says so. */
-static pboost_status change_key(size_t *rows, pboost_ledger *l, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    store *s = l->write.store;
-    record data = {0};
-
-    TRY(pboost_side_enter(l, &l->write, true, err));
-    TRY(pboost_labels_refresh(&l->labels, s, err));
-    TRY(pboost_keys_reload(&l->keys, s->key_file, err));
-    TRY(pboost_keys_add_label(&l->keys, err));
-    TRY(pboost_keys_write(&l->keys, s->key_file, true, err));
-    TRY(reseal(rows, &l->labels, s, err));
-    pboost_record_number(&data, l->keys.label[l->keys.n_labels - 1].number);
-    chain_entry entry = {"rekey", pboost_ledger_now(l), 0, 0, data.byte, data.used};
-    chain_link link = pboost_chain_next(&l->labels.link, &entry);
-    TRY(pboost_chain_append(s, &link, &entry, NULL, 0, err));
-    TRY(pboost_store_commit(s, err));
-    l->labels.link = link;
-    TRY(s->class->scrub(s, err));
-done:
-    pboost_side_leave(&l->write);
-    return st;
-}
-
 typedef struct {
     const ledger_keys *all;
     ledger_keys *kept;
@@ -96,7 +71,7 @@ static pboost_status keep_key(void *user, const store_value *value, size_t n, pb
     return PBOOST_OK;
 }
 
-/* Keys that no label needs leave the file; the one in use stays the last. */
+/* Keys that no label needs leave the file; the one in use stays the last.  Under the write lock. */
 static pboost_status drop_keys(pboost_ledger *l, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -104,7 +79,6 @@ static pboost_status drop_keys(pboost_ledger *l, pboost_error *err)
     ledger_keys kept = {0};
     keeping k = {&l->keys, &kept};
 
-    TRY(pboost_side_enter(l, &l->write, true, err));
     TRY(pboost_keys_reload(&l->keys, s->key_file, err));
     kept = l->keys;
     kept.n_labels = 0;
@@ -116,8 +90,32 @@ static pboost_status drop_keys(pboost_ledger *l, pboost_error *err)
     TRY(pboost_keys_write(&kept, s->key_file, true, err));
     l->keys = kept;
 done:
-    pboost_side_leave(&l->write);
     pboost_keys_wipe(&kept);
+    return st;
+}
+
+/* One more key in the file, all labels under it, an entry that says so. */
+static pboost_status change_key(size_t *rows, pboost_ledger *l, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store *s = l->write.store;
+    record data = {0};
+
+    TRY(pboost_side_enter(l, &l->write, true, err));
+    TRY(pboost_labels_refresh(&l->labels, s, err));
+    TRY(drop_keys(l, err)); /* those that a crash has left */
+    TRY(pboost_keys_add_label(&l->keys, err));
+    TRY(pboost_keys_write(&l->keys, s->key_file, true, err));
+    TRY(reseal(rows, &l->labels, s, err));
+    pboost_record_number(&data, l->keys.label[l->keys.n_labels - 1].number);
+    chain_entry entry = {"rekey", pboost_ledger_now(l), 0, 0, data.byte, data.used};
+    chain_link link = pboost_chain_next(&l->labels.link, &entry);
+    TRY(pboost_chain_append(s, &link, &entry, NULL, 0, err));
+    TRY(pboost_store_commit(s, err));
+    l->labels.link = link;
+    TRY(s->class->scrub(s, err));
+done:
+    pboost_side_leave(&l->write);
     return st;
 }
 
@@ -128,8 +126,11 @@ pboost_status pboost_ledger_rekey(size_t *rows, uint32_t *key, pboost_ledger *le
 
     *rows = 0;
     TRY(change_key(rows, ledger, err));
-    TRY(drop_keys(ledger, err));
+    st = pboost_side_enter(ledger, &ledger->write, true, err);
+    if (st == PBOOST_OK)
+        st = drop_keys(ledger, err);
     *key = ledger->keys.label[ledger->keys.n_labels - 1].number;
+    pboost_side_leave(&ledger->write);
 done:
     return st;
 }

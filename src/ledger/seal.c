@@ -112,12 +112,19 @@ static void put_number(unsigned char *out, uint64_t number)
         out[i] = (unsigned char)(number >> 8 * i);
 }
 
+/* A slot is sealed once under a key: at its import, or when the key is new. */
+static void make_nonce(unsigned char out[NONCE], int64_t slot)
+{
+    memset(out, 0, NONCE);
+    put_number(out, (uint64_t)slot);
+}
+
 void pboost_label_seal(unsigned char out[SEALED_BYTES], const label_seal *seal, int64_t slot,
                        int64_t label)
 {
-    unsigned char nonce[NONCE] = {0}, plain[8];
+    unsigned char nonce[NONCE], plain[8];
 
-    put_number(nonce, (uint64_t)slot);
+    make_nonce(nonce, slot);
     put_number(plain, (uint64_t)label);
     crypto_aead_chacha20poly1305_ietf_encrypt(out, NULL, plain, sizeof plain, seal->store_id,
                                               sizeof seal->store_id, NULL, nonce, seal->key);
@@ -137,14 +144,14 @@ static const label_seal *find_seal(label_seals *seals, int64_t slot)
 
 bool pboost_label_open(int64_t *out, label_seals *seals, int64_t slot, const store_value *value)
 {
-    unsigned char nonce[NONCE] = {0}, plain[8];
+    unsigned char nonce[NONCE], plain[8];
     const label_seal *seal = find_seal(seals, slot);
     uint64_t label = 0;
 
     *out = NO_LABEL;
     if (value->kind == VALUE_NULL)
         return true;
-    put_number(nonce, (uint64_t)slot);
+    make_nonce(nonce, slot);
     if (value->kind != VALUE_BYTES || value->length != SEALED_BYTES || seal == NULL ||
         crypto_aead_chacha20poly1305_ietf_decrypt(plain, NULL, NULL, value->data, SEALED_BYTES,
                                                   seal->store_id, sizeof seal->store_id, nonce,

@@ -178,7 +178,7 @@ python3 - <<'PY' || fail "export"
 import json
 lines = [json.loads(line) for line in open("ledger.jsonl")]
 assert [l["kind"] for l in lines if "kind" in l] == ["init", "import", "import", "token", "token", "token", "revoke", "forget"]
-assert sorted(l["row"] for l in lines if "row" in l) == ["2", "x"]
+assert [l["row"] for l in lines if "row" in l] == [None, None]  # their ids are erased
 assert "label" not in open("ledger.jsonl").read()
 PY
 if command -v sqlite3 >/dev/null; then
@@ -207,6 +207,16 @@ expect 3 priorboost oracle import --store u.db --data scopes.csv --id row --labe
 says 'two scopes'
 expect 0 priorboost oracle status --store v.db
 printed 'each in at most 3 answered bags; by scope A=2,B=1'
+
+# ---- another key ----
+before=$(cksum <u.db.key)
+expect 0 priorboost oracle rekey --store u.db --json
+[ "$(field rows) $(field key)" = "3 2" ] || fail "rekey: $(cat stdout)"
+[ "$before" != "$(cksum <u.db.key)" ] || fail "the key file did not change"
+[ "$(grep -c ^label u.db.key)" = 1 ] || fail "an old key is left"
+[ "$(stat -c %a u.db.key)" = 600 ] || fail "others may read the key file"
+expect 0 priorboost oracle audit --store u.db
+expect 3 priorboost oracle rekey --store nowhere.db
 
 # ---- forget by any id, by a file of ids, by unit ----
 printf 'row,who,y\n"Doe, Jane",cy,0\n"a ""b""",cy,1\n5,dee,1\n6,eve,1\n7,"x,y",0\n8,"x,y",0\n' >odd.csv

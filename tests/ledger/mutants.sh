@@ -111,7 +111,9 @@ mutant "revocation" ledger/token.c ledger_tokens 'if (token->state != PBOOST_TOK
 mutant "roles" ledger/token.c ledger_tokens 'token->role != role' 'false'
 mutant "secrets are compared" ledger/token.c ledger_tokens 'sodium_memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0' 'true'
 mutant "duplicate ids at import" ledger/import.c ledger_import 'if (!added)' 'if (false)'
-mutant "known ids at import" ledger/import.c ledger_import 'pboost_ids_find(&m->ledger->labels.ids, id) != NO_NUMBER' 'false'
+mutant "known ids at import" ledger/import.c ledger_import 'if (slot != NO_NUMBER)
+        FAIL' 'if (false)
+        FAIL'
 mutant "NaN at import" ledger/import.c ledger_import '!isfinite(label)' 'false'
 mutant "bounds at import" ledger/import.c ledger_import 'outside && !m->in->clamp' 'false'
 mutant "bad labels are taken in" ledger/import.c ledger_import 'm->in->replace_bad && (' 'false && ('
@@ -126,13 +128,25 @@ mutant "refusals are limited" ledger/refusals.c ledger_scopes '(uint64_t)named <
 mutant "refusals are recorded" ledger/ledger.c ledger_scopes 'st == PBOOST_REFUSED && is_recorded(out)' 'false'
 mutant "the limit comes before the rules" ledger/ledger.c ledger_scopes 'TRY(pboost_refusals_check(out, l, token, err));' 'find_slots(a->slot, l, token, a->q->id, a->n); TRY(pboost_claim_judge(out, &l->rules, &l->labels, &c, quota, err)); TRY(pboost_refusals_check(out, l, token, err));'
 mutant "the limit is told" cli/cmd_serve.c server_api 'opening.refusal_rows = refusal_rows;' ''
-mutant "erasure spends" ledger/import.c ledger_import 'f->spend[f->n_spend++] = slot;' ';'
-mutant "erasure overwrites" ledger/store_sqlite.c ledger_import 'PRAGMA secure_delete = ON' 'PRAGMA secure_delete = OFF'
-mutant "erasure empties the log" ledger/store_sqlite.c ledger_import 'sqlite3_wal_checkpoint_v2(of(s)->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL)' 'SQLITE_OK'
-mutant "a reader that blocks an erasure" ledger/store_sqlite.c ledger_import 'if (code == SQLITE_OK)
-        return PBOOST_OK;
-    if (' 'return PBOOST_OK;
-    if ('
+mutant "erasure spends" ledger/erase.c ledger_import 'f->spend[f->n_spend++] = slot;' ';'
+mutant "erasure takes the label" ledger/erase.c ledger_erase 'SET label = NULL, id = NULL' 'SET id = NULL'
+mutant "erasure takes the id" ledger/erase.c ledger_erase 'SET label = NULL, id = NULL' 'SET label = NULL'
+mutant "erasure takes the id of a unit" ledger/erase.c ledger_erase 'UPDATE ledger_unit SET id = NULL, digest' 'UPDATE ledger_unit SET digest'
+mutant "erasure writes the file anew" ledger/store_sqlite.c ledger_erase '"VACUUM"' '"SELECT 1"'
+mutant "erasure writes the tables anew, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_erase '{"VACUUM FULL ledger_row", "VACUUM FULL ledger_unit"}' '{"SELECT 1"}'
+mutant "no statistics of ids, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_erase '.hide_ids = "ALTER id SET STATISTICS 0",' ''
+mutant "erasure empties the log" ledger/store_sqlite.c ledger_erase 'sqlite3_wal_checkpoint_v2(of(s)->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL)' 'SQLITE_OK'
+mutant "a reader that blocks an erasure" ledger/store_sqlite.c ledger_erase '(code & 0xff) == SQLITE_BUSY ||' '(code & 0xff) == SQLITE_BUSY) return PBOOST_OK; if ('
+mutant "an erased id comes again" ledger/import.c ledger_erase 'uint32_t slot = pboost_labels_find(&m->ledger->labels, &m->ledger->keys, id);' 'uint32_t slot = pboost_ids_find(&m->ledger->labels.ids, id);'
+mutant "an erased unit keeps its uses" ledger/import.c ledger_erase 'if (m->unit[i] != NO_NUMBER)' 'if (false)'
+mutant "labels are authenticated" ledger/seal.c ledger_seal 'seal->key) != 0)' 'seal->key) == 7)'
+mutant "each row has a nonce" ledger/seal.c ledger_seal 'put_number(out, (uint64_t)slot);' ';'
+mutant "each import has a key" ledger/seal.c ledger_seal 'memcpy(text + sizeof WHAT, salt, SALT_BYTES);' 'memset(text + sizeof WHAT, 0, SALT_BYTES);'
+mutant "an import uses the newest key" ledger/seal.c ledger_seal 'TRY(pboost_keys_reload(s->keys, s->key_file, err));
+    const' 'const'
+mutant "a key that came later is read" ledger/seal.c ledger_seal 'TRY(pboost_keys_reload(r->store->keys, r->store->key_file, err));' ''
+mutant "a new key is kept before it is used" ledger/rekey.c ledger_seal 'TRY(reseal(rows, &l->labels, s, err));' 'ledger_keys mine = l->keys; mine.label[0] = mine.label[mine.n_labels - 1]; mine.n_labels = 1; TRY(pboost_keys_write(&mine, s->key_file, true, err)); TRY(reseal(rows, &l->labels, s, err));'
+mutant "old keys leave the file" ledger/rekey.c ledger_seal 'TRY(pboost_keys_write(&kept, s->key_file, true, err));' 'kept = l->keys;'
 mutant "hash of an entry" ledger/audit.c ledger_chain 'memcmp(value[HASH].data, link.hash.byte, sizeof(digest)) != 0' 'false'
 mutant "seal of a reply" ledger/audit.c ledger_chain 'memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0' 'false'
 mutant "sums are computed again" ledger/audit.c ledger_chain 'known && sum != released' 'false'
