@@ -4,71 +4,16 @@
  *     bench_bags [max_rows [shape [threads]]]
  *
  * prints JSON: the best of several runs of each case. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <priorboost/core.h>
 
 #include "bags/partition.h"
 #include "bags/sort.h"
 #include "base/large.h"
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static uint64_t state = 1;
-
-static double uniform(void)
-{
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t z = state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double gaussian(void)
-{
-    return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
-
-static double logistic(void)
-{
-    return 1 / (1 + exp(-3 * gaussian()));
-}
-
-static double cauchy(void)
-{
-    return tan(3.141592653589793 * (uniform() - 0.5));
-}
-
-/* As many levels as a few categorical features give. */
-static double levels(void)
-{
-    return floor(100 * uniform());
-}
-
-static double ordered(void)
-{
-    static double last;
-    return last += uniform();
-}
-
-static const struct {
-    const char *name;
-    double (*draw)(void);
-} SHAPES[] = {{"gaussian", gaussian},
-              {"logistic", logistic},
-              {"cauchy", cauchy},
-              {"levels", levels},
-              {"sorted", ordered}};
+#include "shapes.h"
 
 typedef struct {
     double whole, sort, partition, memory;
@@ -134,7 +79,7 @@ int main(int argc, char **argv)
     const char *comma = "";
 
     printf("[");
-    for (size_t s = 0; s < sizeof SHAPES / sizeof *SHAPES; s++)
+    for (size_t s = 0; s < N_SHAPES; s++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             size_t n = sizes[i];
             if (n > max_rows || (s > 0 && n == 10000000) ||

@@ -84,21 +84,19 @@ static double time_encode(const char *path, size_t rows, size_t cols)
     pboost_encoding encoding;
     pboost_error err;
     pboost_table *table;
-    bool *use = malloc(cols);
+    pboost_encoding_options options = PBOOST_ENCODING_OPTIONS_INIT;
     double *x = malloc(rows * cols * sizeof *x), start;
 
-    if (use == NULL || x == NULL)
+    if (x == NULL)
         exit(1);
-    memset(use, 1, cols);
     memset(x, 0, rows * cols * sizeof *x);
     require(pboost_table_read(&table, path, NULL, &err), &err);
-    require(pboost_encoding_learn(&encoding, table, use, false, &err), &err);
+    require(pboost_encoding_learn(&encoding, table, &options, &err), &err);
     start = now();
-    require(pboost_encoding_apply(x, &encoding, table, &err), &err);
+    require(pboost_encoding_apply(x, NULL, &encoding, table, &err), &err);
     start = now() - start;
     pboost_encoding_free(&encoding);
     pboost_table_free(table);
-    free(use);
     free(x);
     return start;
 }

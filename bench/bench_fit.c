@@ -85,7 +85,7 @@ static void run(const fit_case *c, int threads, const char *separator)
     pboost_matrix matrix = pboost_matrix_f64(x, c->rows, c->cols);
     pboost_samples samples = {.x = &matrix, .n = c->rows, .target = y};
     o.family = c->family;
-    o.l2 = 10.0;
+    o.l2 = pboost_l2_fixed(10.0);
     o.threads = threads;
     fill(x, y, c, theta);
     if (c->warm) {

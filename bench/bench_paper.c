@@ -148,14 +148,14 @@ static profile run(const bench *b, pboost_family family)
     rules.round = family == PBOOST_LOGISTIC;
     simulated.simulated = true;
     fit.family = family;
-    fit.l2 = family == PBOOST_LOGISTIC ? 10 : 0; /* as the paper */
+    fit.l2 = pboost_l2_fixed(family == PBOOST_LOGISTIC ? 10 : 0); /* as the paper */
     fit.intercept = false;
     options.rounds = b->rounds;
     options.threads = 1;
     options.on_round = keep_model;
     options.user = &w;
     must(pboost_memory_oracle_create(&holder, b->y, b->rows, &rules, &simulated, &err), &err);
-    must(pboost_glm_create(&w.glm, &x, NULL, NULL, &fit, &err), &err);
+    must(pboost_glm_create(&w.glm, &(pboost_features){.x = x}, &fit, &err), &err);
     w.learner = pboost_glm_learner(w.glm);
     w.oracle = pboost_memory_oracle_interface(holder);
     pboost_learner learner = {.self = &w, .score = timed_score, .fit = timed_fit};

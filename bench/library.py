@@ -48,11 +48,15 @@ class Coef(C.Structure):
     _fields_ = [("n", C.c_size_t), ("theta", C.c_void_p), ("intercept", C.c_double)]
 
 
+class L2(C.Structure):
+    _fields_ = [("mode", C.c_int), ("value", C.c_double)]
+
+
 class FitOptions(C.Structure):
     _fields_ = [
         ("struct_size", C.c_size_t),
         ("family", C.c_int),
-        ("l2", C.c_double),
+        ("l2", L2),
         ("intercept", C.c_bool),
         ("threads", C.c_int),
         ("max_iterations", C.c_size_t),
@@ -156,7 +160,7 @@ class Library:
         theta = np.zeros(x.shape[1]) if start is None else np.array(start, dtype=np.float64)
         coef = Coef(len(theta), theta.ctypes.data, 0.0)
         options = FitOptions(
-            C.sizeof(FitOptions), FAMILIES[family], l2, False, threads, 100, tolerance, 0, 0.5, 0,
+            C.sizeof(FitOptions), FAMILIES[family], L2(1, l2), False, threads, 100, tolerance, 0, 0.5, 0,
             0, None
         )
         report = self._report

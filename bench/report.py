@@ -2,9 +2,9 @@
 
 import plot
 
-# ---- Figures to reach -----------------------------------------------------------------------
+# ---- Targets --------------------------------------------------------------------------------
 
-# (what, ratio to reach, rows it is about, ours, peer); peer None: the best one of the row
+# (case, target ratio, section and case of its row, ours, peer); peer None: the best one of the row
 ONE, TWO = "ours, 1 thread", "ours, 2 threads"
 
 
@@ -36,7 +36,7 @@ TARGETS = [
      {"rows": 1 << 20, "cols": 8, "models": 256, "threads": 1, "type": "float64"}, "ours", None),
 ]
 
-# Why a figure is missed, where it is: what was measured apart in the same run.
+# Why a target is missed: what was measured separately in the same run.
 
 
 def result_of(rows, program):
@@ -48,8 +48,8 @@ def why_bags(rows, case, seconds):
                   if r["n"] == case["n"] and r["k"] == case["k"] and r["threads"] == 1), None)
     if split is None:
         return ""
-    return (f" In C, at its best in this run, the call takes {split['ns_per_row']:.1f} ns per row; apart, "
-            f"the sort takes {split['sort']:.1f}, the dynamic program {split['partition']:.1f} and fresh "
+    return (f" In C, at its best in this run, the call takes {split['ns_per_row']:.1f} ns per row; measured "
+            f"separately, the sort takes {split['sort']:.1f}, the dynamic program {split['partition']:.1f} and fresh "
             f"memory for the order, the sorted scores and the bags {split['memory']:.1f}.")
 
 
@@ -65,7 +65,7 @@ def why_fit(rows, case, seconds, steps):
         return passes + (f" A call with 16 rows takes {time_text(call)}." if call else "")
     rate = 8e-9 * case["rows"] * case["cols"] / one["gradient"]
     limits = result_of(rows, "bench_limits")
-    reads = f", where memory was read at {limits[0]['read_gbs']}" if limits else ""
+    reads = f", and memory was read at {limits[0]['read_gbs']}" if limits else ""
     return (passes + f" With the Hessian of an eighth of the rows it takes {time_text(one['part'])}."
             f" A gradient reads the table at {rate:.1f} GB/s{reads}.")
 
@@ -82,7 +82,7 @@ def why_losses(rows, case, seconds):
 
 
 def best_peer(seconds, ours):
-    """scikit-learn's better solver, or whoever else is quickest; LIBLINEAR is reported apart."""
+    """The fastest peer; LIBLINEAR is reported separately."""
     peers = {n: s for n, s in seconds.items() if not n.startswith("ours") and n != "LIBLINEAR"}
     return min(peers, key=peers.get)
 
@@ -130,12 +130,12 @@ def verdicts(rows):
             else:
                 why = why_losses(rows, case, seconds)
             notes.append(f"- {name}: {ratio:.3g}× instead of {target}×.{why}")
-    out = ["## Figures to reach", "",
-           "Fits, ours and the peers', stop at the loosest tolerance that brings the objective within "
-           "1e-9 of the least.  The column \"all digits\" is the ratio with ours at its default "
-           "tolerance of 1e-14 and the peer as before.", ""]
-    out += table(("case", "peer", "peer takes", "ours takes", "ratio", "all digits", "to reach",
-                  "verdict"),
+    out = ["## Targets", "",
+           "Our fits and the peers' fits stop at the loosest tolerance that brings the objective within "
+           "1e-9 of the minimum.  The column \"full precision\" is the ratio if only ours runs at its "
+           "default tolerance of 1e-14.", ""]
+    out += table(("case", "peer", "peer's time", "our time", "ratio", "full precision",
+                  "target", "verdict"),
                  lines, left=2)
     if notes:
         out += ["Missed:", "", *notes, ""]
@@ -174,9 +174,9 @@ def bags_section(rows):
     out += bags_table(rows, lambda c: c["shape"] != "gaussian")
     wrong = [r for r in rows if r["section"] == "peer errors"]
     if wrong:
-        out += ["What the peer gets wrong, on lists of "
+        out += ["Errors of the peer, on lists of "
                 f"{wrong[0]['case']['n']} scores (its default, `auto`, is the simple method for k ≤ "
-                "21; `staggered` loses digits where scores have a large offset):", ""]
+                "21; `staggered` loses digits if scores have a large offset):", ""]
         out += table(("shape", "k", "method", "cost above the optimum", "smallest bag"),
                      [(r["case"]["shape"], r["case"]["k"], r["case"]["method"],
                        f"+{100 * r['excess']:.2g} %", r["smallest_bag"]) for r in wrong])
@@ -203,14 +203,14 @@ def fits_section(rows):
                       f"{r['agreement']['peer_excess'][peer]:.0e}", "; ".join(others)))
     out = ["## Fits", "",
            "The whole call, with λ = 10 on the sum of losses and no intercept, cold start unless it "
-           "says warm (from the fit of another table of the same kind).  Everyone stops at the loosest "
-           "of its own tolerances, in steps of ten, that brings the objective within 1e-9 of the "
-           "least found; the columns \"excess\" say how near it came (in float32 a peer cannot "
-           "always).  \"ours, all digits\" is the same fit at our default, where the objective is "
-           "right to about 1e-14.  LIBLINEAR's "
-           "sparse rows are built before its time is taken.  A float32 table is read as it is, a few "
-           "hundred rows at a time.", ""]
-    out += table(("family", "table", "", "threads", "ours", "best peer", "it takes", "ratio",
+           "says warm (from the fit of another table of the same kind).  Each program stops at the "
+           "loosest of its own tolerances, in steps of ten, that brings the objective within 1e-9 of "
+           "the least found; the columns \"excess\" say how near it came (in float32 a peer does not "
+           "always reach it).  \"ours, all digits\" is the same fit at our default tolerance, where the "
+           "objective is right to about 1e-14.  LIBLINEAR's sparse rows are built before the clock "
+           "starts.  A float32 table is not converted as a whole, but a few hundred rows at a time.",
+           ""]
+    out += table(("family", "table", "", "threads", "ours", "best peer", "its time", "ratio",
                   "our excess", "peer's excess", "others"), lines, left=3)
     lines = []
     for r in rows:
@@ -280,7 +280,7 @@ def growth_section(rows, docs):
 
 # ---- One run of the paper -------------------------------------------------------------------
 
-# What each part cannot do without, per row: bytes streamed, 64-byte lines met in random order, and
+# The work that each stage needs, per row: bytes streamed, 64-byte lines read in random order, and
 # floating-point operations; d features, p passes of the fit, m models.
 PARTS = {
     "shuffle": ("keys written and read, order written", lambda d, p, m, c: (24, 0, 0)),
@@ -310,7 +310,7 @@ def profile_table(run, limits):
         lines.append((part, time_text(run[part]), f"{here:.1f}", f"{least:.1f}",
                       "memory" if bandwidth >= compute else "flops",
                       f"{100 * least / here:.0f} %" if here > 0 else "", what))
-    head = ("part", "time", "ns per row", "limit", "of", "reached", "what it cannot do without")
+    head = ("stage", "time", "ns per row", "limit", "set by", "reached", "necessary work")
     out = [f"{run['family'].capitalize()}: training {time_text(run['train'])}, "
            f"{passes:.1f} passes by fit, final test loss {run['test_loss']:.4g}.", ""]
     return out + table(head, lines)
@@ -336,16 +336,16 @@ def paper_section(rows):
                 "thread, without evaluation, against the same loop written with NumPy, scikit-learn "
                 "and numba on the same rows (the quicker of two runs each):", ""]
         out += table(("family", "ours", "stack", "ratio", "our test loss", "stack's"), lines)
-    out += ["Where the time goes.  The limit of a part is the time this machine needs at least for "
-            "the bytes and operations the part cannot do without, at the rates measured in the same "
+    out += ["Where the time goes.  The limit of a stage is the least time in which this machine can move "
+            "the bytes and do the operations that the stage needs, at the rates measured in the same "
             "run; a slice of 4096 rows is fetched from memory once, when it is scored, and stays in the "
-            "cache.  From the second round on a round takes no memory from the system: what bags need is "
-            "taken before the first one, and what its fit needed is kept.", ""]
+            "cache.  From the third round on a round allocates nothing: bags use memory that was "
+            "allocated before the first round, and fits use that of earlier fits.", ""]
     out += table(("cores", "read", "copy", "random 64-byte lines", "multiply-add"),
                  [(li["threads"], f"{li['read_gbs']} GB/s", f"{li['copy_gbs']} GB/s",
                    f"{li['gather_gbs']} GB/s", f"{li['gflops']} GFLOP/s") for li in limits])
     if limits[0].get("method") != "ahead":
-        out += ["**The last two columns are not limits and are to be measured again**: random lines "
+        out += ["**The last two columns are not limits and must be measured again**: random lines "
                 "were read without asking ahead, so `score` exceeds that rate, and the compiler had "
                 "merged some chains of multiply-adds, which makes their rate about twice what the "
                 "processor has.", ""]

@@ -35,7 +35,7 @@ set(what "A label holder answers only with the mean label of bags of at least k 
 each row once, with or without noise for label differential privacy.  A
 learner has the features of the same rows and trains a model of individuals.")
 set(soname libpriorboost${PROJECT_VERSION_MAJOR})
-foreach(names "program=priorboost=science=the program, both sides of it"
+foreach(names "program=priorboost=science=the program, for both parties"
               "library=${soname}=libs=the shared library"
               "development=libpriorboost-dev=libdevel=headers for development")
   string(REPLACE "=" ";" names "${names}")

@@ -29,7 +29,7 @@ print(f"visits: mean {visits.mean():.2f}, largest {visits.max():.0f}")
 #
 # The insurer fixes its rules before the first question: bags of at least ten people; counts above
 # 20 are taken as 20; noise that makes every answer 1-label-differentially private. `InMemoryOracle`
-# is that party in one object. In earnest it would be a service on another machine (below).
+# is that party in one object. In practice it is a service on another machine (below).
 
 # %%
 MIN_BAG, EPSILON, BOUNDS = 10, 1, (0, 20)
@@ -51,11 +51,10 @@ print("people spent:", oracle.rows_spent)
 #
 # ## The researcher plans
 #
-# What answers will tell depends on the features, the bags and the noise, not on the labels. So the
-# researcher can forecast every way of asking before a single person is spent: the loss above that
-# of the best model if the model is right (*excess*), and if it is wrong by about as much as models
-# are (*cautious*). Recommended is the way whose worst ratio to the best is
-# smallest.
+# How much the answers say depends on the features, the bags and the noise, not on the labels. So
+# the researcher can forecast every way of asking before a label is spent. The forecast is the
+# loss above that of the best model, if the model is right (*excess*) and if it is somewhat wrong
+# (*cautious*). The plan recommends the way of asking with the smallest worst ratio to the best.
 
 # %%
 plan = pb.plan(
@@ -74,13 +73,13 @@ print("because", plan.reason)
 # %% [markdown]
 # ## The researcher learns
 #
-# An estimator without further choices follows the plan. It sees the oracle's answers and nothing
-# else. For comparison, the model that has every label.
+# An estimator without further parameters follows the plan. It sees only the oracle's answers. The
+# model that has every label is fitted for comparison.
 
 
 # %%
 def fresh_oracle(seed, min_bag=MIN_BAG, epsilon=EPSILON):
-    """The same insurer in another world, where nobody has been asked about yet."""
+    """Return the same insurer again, before any label is spent."""
     return pb.InMemoryOracle(
         y_train, min_bag, epsilon=epsilon, bounds=BOUNDS, step=1, clamp=True, random_state=seed
     )
@@ -95,7 +94,7 @@ for name, weight, e, full in zip(X.columns, model.coef_, error, all_labels.coef_
 
 
 def d2(predicted):
-    """Share of the test deviance explained."""
+    """Return the fraction of the test deviance that is explained."""
     return d2_tweedie_score(np.minimum(y_test, 20), predicted, power=1)
 
 
@@ -117,7 +116,7 @@ axes.set_ylabel("weight")
 axes.legend(frameon=False)
 
 # %% [markdown]
-# The intervals know of the aggregation and of the noise. `predict_interval` gives them for people:
+# The intervals include the effects of bags and noise. `predict_interval` gives them for people:
 
 # %%
 lower, upper = model.predict_interval(X_test[:3])
@@ -127,8 +126,8 @@ for mean, low, high in zip(model.predict(X_test[:3]), lower, upper, strict=True)
 # %% [markdown]
 # ## What larger bags cost
 #
-# The paper's own way (event-level targets, bags sorted by the last round's predictions) and the
-# aggregate estimator on bags of similar people, as the label holder's rule gets stricter.
+# This compares the paper's method (event-level targets, bags of people with similar predictions)
+# with the aggregate estimator on bags of similar people, as the label holder requires larger bags.
 
 # %%
 ways = {
@@ -168,8 +167,8 @@ axes.legend(frameon=False)
 # %% [markdown]
 # ## What privacy costs
 #
-# The same again for other ε, three draws of the noise each.  Where the noise leaves little to be
-# known, the model stays near the constant one and the fit warns; the warnings are counted here.
+# The same for other values of ε, with three draws of the noise each. If the noise is too large, the
+# model stays close to a constant and the fit warns; these warnings are counted here.
 
 # %%
 import warnings
@@ -186,9 +185,8 @@ for e in epsilons:
             for seed in range(3)
         ]
     worth.append(np.mean([d2(predicted) for predicted in fits]))
-    print(
-        f"ε = {e:4}: {worth[-1]:.3f} of the deviance explained, {len(caught)} warnings in 3 draws"
-    )
+    count = sum("the noise is simulated" not in str(w.message) for w in caught)
+    print(f"ε = {e:4}: {worth[-1]:.3f} of the deviance explained, {count} warnings in 3 draws")
 
 # %% figure: privacy.svg Deviance explained on new people, by ε (bags of 10 and more)
 figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
@@ -204,7 +202,7 @@ axes.legend(frameon=False)
 # %% [markdown]
 # ## Two machines
 #
-# In earnest the labels are elsewhere. The insurer runs
+# In practice the labels are on another machine. The insurer runs
 #
 # ```
 # store=sqlite:visits.db
@@ -214,7 +212,7 @@ axes.legend(frameon=False)
 # priorboost serve --store $store --listen 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem
 # ```
 #
-# and the researcher, with the token in a file, only changes who answers:
+# and the researcher, with the token in a file, only changes the oracle:
 #
 # ```python
 # oracle = pb.RemoteOracle(
@@ -223,10 +221,9 @@ axes.legend(frameon=False)
 # model = pb.PriorBoostPoissonRegressor(random_state=0).fit(X, oracle=oracle, ids=person)
 # ```
 #
-# The folder `asked` keeps every question and answer. A run that is interrupted is simply started
-# again: it takes the answers from there and asks about the rest, and no person is spent twice. If
-# the token has too few rows left for the whole training, `fit` raises `PrivacyError` before it
-# asks.
+# The folder `asked` keeps every question and answer. If a run is interrupted, start it again: it
+# takes the answers from there and asks about the rest, and no label is used twice. If the token has
+# too few rows left for the whole training, `fit` raises `PrivacyError` before it asks.
 #
 # ## The model as a file
 

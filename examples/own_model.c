@@ -36,11 +36,13 @@ static pboost_status fit(void *self, const pboost_answers *answers, size_t first
 {
     cell_model *m = self;
     double sum[CELLS] = {0}, count[CELLS] = {0};
+    pboost_bags bags = pboost_answers_bags(answers);
+    const double *mean = pboost_answers_mean(answers);
     (void)err;
-    for (size_t b = first_bag; b < answers->n_bags; b++) {
-        for (size_t i = answers->start[b]; i < answers->start[b + 1]; i++) {
-            size_t cell = cell_of(m, answers->row[i]);
-            sum[cell] += answers->mean[b];
+    for (size_t b = first_bag; b < bags.n_bags; b++) {
+        for (size_t i = bags.start[b]; i < bags.start[b + 1]; i++) {
+            size_t cell = cell_of(m, bags.row[i]);
+            sum[cell] += mean[b];
             count[cell] += 1.0;
         }
     }

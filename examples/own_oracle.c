@@ -75,17 +75,17 @@ int main(void)
 
     /* The learner: bags of similar patients, and the estimator that needs no more than their means.
      */
-    pboost_matrix features = pboost_matrix_f64(x, ROWS, FEATURES);
+    pboost_features features = {.x = pboost_matrix_f64(x, ROWS, FEATURES)};
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     fit.family = PBOOST_LOGISTIC;
     fit.estimator = PBOOST_AGGREGATE;
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     options.bags = PBOOST_BAGS_FEATURES;
-    pboost_run run;
-    check(pboost_run_open(&run, &features, NULL, NULL, &oracle, &fit, &options, &err), &err);
-    check(pboost_run_rounds(&run, options.rounds, &err), &err);
+    pboost_run *run;
+    check(pboost_run_create(&run, &features, &oracle, &fit, &options, &err), &err);
+    check(pboost_run_rounds(run, options.rounds, &err), &err);
     for (size_t j = 0; j < FEATURES; j++)
-        printf("weight %zu: %6.3f, truly %6.3f\n", j, run.coef->theta[j], theta[j]);
+        printf("weight %zu: %6.3f, truly %6.3f\n", j, pboost_run_coef(run)->theta[j], theta[j]);
 
     /* Nobody is asked about twice. */
     size_t row[MIN_BAG], start[] = {0, MIN_BAG};
@@ -95,6 +95,6 @@ int main(void)
     pboost_status refused = ask(&clinic, 2, &again, &answer, &err);
     printf("asked again: %s\n", err.message);
 
-    pboost_run_close(&run);
+    pboost_run_free(run);
     return refused == PBOOST_REFUSED && clinic.answers > 0 ? 0 : 1;
 }

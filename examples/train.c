@@ -36,23 +36,24 @@ int main(void)
     pboost_oracle oracle = pboost_memory_oracle_interface(holder);
 
     /* The learner: how answers become a linear model, and which bags it asks for. */
-    pboost_matrix features = pboost_matrix_f64(x, ROWS, FEATURES);
+    pboost_features features = {.x = pboost_matrix_f64(x, ROWS, FEATURES)};
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     options.rounds = 32;
-    pboost_run run;
-    check(pboost_run_open(&run, &features, NULL, NULL, &oracle, &fit, &options, &err), &err);
-    check(pboost_run_rounds(&run, options.rounds, &err), &err);
+    pboost_run *run;
+    check(pboost_run_create(&run, &features, &oracle, &fit, &options, &err), &err);
+    check(pboost_run_rounds(run, options.rounds, &err), &err);
 
     /* How good is it on rows whose labels we have? */
     pboost_matrix test = pboost_matrix_f64(test_x, TEST_ROWS, FEATURES);
     pboost_samples samples = {&test, NULL, TEST_ROWS, test_y, NULL, NULL};
     pboost_evaluation evaluation;
-    check(pboost_evaluate(&evaluation, PBOOST_LINEAR, &samples, run.coef, 0, &err), &err);
+    check(pboost_evaluate(&evaluation, PBOOST_LINEAR, &samples, pboost_run_coef(run), 0, &err),
+          &err);
     for (size_t i = 0; i < evaluation.n_measures; i++)
         printf("%-6s %.5f\n", evaluation.measure[i].name, evaluation.measure[i].value);
 
-    pboost_run_close(&run);
+    pboost_run_free(run);
     pboost_memory_oracle_free(holder);
     return evaluation.measure[0].value < 0.02 ? 0 : 1;
 }

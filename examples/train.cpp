@@ -28,19 +28,7 @@ template <typename T, void (*release)(T *)> struct Releaser {
 template <typename T, void (*release)(T *)> using Owner = std::unique_ptr<T, Releaser<T, release>>;
 
 using Oracle = Owner<pboost_memory_oracle, pboost_memory_oracle_free>;
-
-// A run is a plain struct; closing an empty one does nothing.
-struct Run : pboost_run {
-    Run() : pboost_run{}
-    {
-    }
-    Run(const Run &) = delete;
-    Run &operator=(const Run &) = delete;
-    ~Run()
-    {
-        pboost_run_close(this);
-    }
-};
+using Run = Owner<pboost_run, pboost_run_free>;
 
 // Makes an object with create(T **, pboost_error *) and owns it.
 template <typename Owned, typename Create> Owned make(Create &&create)
@@ -71,20 +59,19 @@ double train()
     pboost_oracle oracle = pboost_memory_oracle_interface(holder.get());
 
     // The learner.
-    pboost_matrix table = pboost_matrix_f64(x.data(), rows, features);
+    pboost_features table = {pboost_matrix_f64(x.data(), rows, features), nullptr, nullptr};
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     fit.estimator = PBOOST_AGGREGATE;
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     options.bags = PBOOST_BAGS_FEATURES;
-    Run run;
-    check([&](pboost_error *e) {
-        return pboost_run_open(&run, &table, nullptr, nullptr, &oracle, &fit, &options, e);
+    auto run = make<Run>([&](pboost_run **out, pboost_error *e) {
+        return pboost_run_create(out, &table, &oracle, &fit, &options, e);
     });
-    check([&](pboost_error *e) { return pboost_run_rounds(&run, options.rounds, e); });
+    check([&](pboost_error *e) { return pboost_run_rounds(run.get(), options.rounds, e); });
 
     double worst = 0.0;
     for (std::size_t j = 0; j < features; j++) {
-        double weight = run.coef->theta[j];
+        double weight = pboost_run_coef(run.get())->theta[j];
         std::printf("weight %zu: %7.4f, truly %7.4f\n", j, weight, theta[j]);
         worst = std::max(worst, weight > theta[j] ? weight - theta[j] : theta[j] - weight);
     }

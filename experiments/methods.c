@@ -29,7 +29,7 @@ static pboost_status run_rules(double *loss, const problem *p, const method *how
     s.trainer.bags = how->bags;
     s.trainer.rounds = rounds;
     NEED(out.path = pboost_alloc(rounds * (p->d + 1), sizeof *out.path), err);
-    TRY(pboost_simulate(&out, &x, label, NULL, NULL, &s, err));
+    TRY(pboost_simulate(&out, &(pboost_features){.x = x}, label, &s, err));
     double *last = out.path + (rounds - 1) * (p->d + 1);
     pboost_coef coef = {p->d, last, last[p->d]};
     TRY(pboost_losses(loss, p->family, &test, &coef, 1, 0, err));
@@ -57,7 +57,7 @@ static pboost_status run_planned(double *loss, const problem *p, const method *h
     options.family = p->family;
     options.rules = p->rules;
     options.brief = true;
-    TRY(pboost_plan_make(&plan, &x, NULL, &options, err));
+    TRY(pboost_plan_make(&plan, &(pboost_features){.x = x}, &options, err));
     const pboost_plan_point *best = &plan.point[plan.best];
     planned.estimator = best->estimator;
     planned.bags = best->bags;

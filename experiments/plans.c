@@ -248,7 +248,7 @@ static pboost_status check_forecast(void *self, const setting *base, const char 
     o.assumed.coef = &truth;
     o.assumed.dispersion = 1.0;
     o.threads = 1;
-    TRY(pboost_plan_make(&plan, &table.matrix, NULL, &o, err));
+    TRY(pboost_plan_make(&plan, &(pboost_features){.x = table.matrix}, &o, err));
     for (size_t i = 0; i < plan.n_points; i++) {
         const pboost_plan_point *p = &plan.point[i];
         manner how = manner_of(p);

@@ -145,7 +145,7 @@ static pboost_status run(outcome *out, const simulation *s, const manner *how,
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     pboost_memory_oracle *holder = NULL;
-    pboost_run training = {0};
+    pboost_run *training = NULL;
 
     held.simulated = held.clamp = true;
     held.seed = options.seed = s->setting->seed;
@@ -159,17 +159,19 @@ static pboost_status run(outcome *out, const simulation *s, const manner *how,
     options.bag_size = how->bag_size;
     options.schedule = choice != NULL ? choice->schedule : PBOOST_EQUAL;
     options.threads = 1;
-    TRY(pboost_run_open(&training, &s->matrix, NULL, NULL, &oracle, &fit, &options, err));
+    TRY(pboost_run_create(&training, &(pboost_features){.x = s->matrix}, &oracle, &fit, &options,
+                          err));
     if (choice != NULL) {
         pboost_plan_options plan = plan_options(s);
-        TRY(pboost_run_rounds(&training, 1, err));
-        TRY(pboost_choice_revise(choice, training.trainer, &s->matrix, NULL, training.coef, &plan,
-                                 err));
+        TRY(pboost_run_rounds(training, 1, err));
+        TRY(pboost_choice_revise(choice, pboost_run_trainer(training),
+                                 &(pboost_features){.x = s->matrix}, pboost_run_coef(training),
+                                 &plan, err));
     }
-    TRY(pboost_run_rounds(&training, options.rounds, err));
-    *out = judge(s, training.coef);
+    TRY(pboost_run_rounds(training, options.rounds, err));
+    *out = judge(s, pboost_run_coef(training));
 done:
-    pboost_run_close(&training);
+    pboost_run_free(training);
     pboost_memory_oracle_free(holder);
     return st;
 }
@@ -193,7 +195,7 @@ pboost_status simulate_auto(outcome *out, manner *chosen, bool *no_better_than_m
     pboost_plan_options o = plan_options(s);
     pboost_choice choice = {0};
 
-    TRY(pboost_choice_make(&choice, &s->matrix, NULL, NULL, &o, err));
+    TRY(pboost_choice_make(&choice, &(pboost_features){.x = s->matrix}, NULL, &o, err));
     manner how = {choice.estimator, choice.algorithm, choice.bags, choice.rounds, choice.bag_size};
     *no_better_than_mean = choice.plan.no_better_than_mean;
     TRY(run(out, s, &how, &choice, &s->setting->rules, err));

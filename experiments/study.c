@@ -170,6 +170,7 @@ static pboost_status make_table(problem *p, const char *folder, const table_spec
     char path[1024];
     pboost_table *table = NULL;
     pboost_encoding encoding = {0};
+    pboost_encoding_options options = PBOOST_ENCODING_OPTIONS_INIT;
     bool *use = NULL;
     double *x = NULL;
     const double *y;
@@ -182,13 +183,15 @@ static pboost_status make_table(problem *p, const char *folder, const table_spec
     NEED(use = pboost_alloc(pboost_table_cols(table), sizeof *use), err);
     for (size_t j = 0; j < pboost_table_cols(table); j++)
         use[j] = j != label;
-    TRY(pboost_encoding_learn(&encoding, table, use, true, err));
+    options.use = use;
+    options.impute = true;
+    TRY(pboost_encoding_learn(&encoding, table, &options, err));
     size_t rows = pboost_table_rows(table);
     p->d = encoding.n_columns;
     p->n = rows * 4 / 5;
     p->test_n = rows - p->n;
     NEED(x = pboost_alloc(rows * p->d, sizeof *x), err);
-    TRY(pboost_encoding_apply(x, &encoding, table, err));
+    TRY(pboost_encoding_apply(x, NULL, &encoding, table, err));
     TRY(pboost_table_numbers(&y, table, label, false, err));
     TRY(cut_table(p, x, y, rows, err));
     p->rules.bounded = true;

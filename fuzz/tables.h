@@ -59,6 +59,7 @@ static inline void fuzz_compare(const pboost_table *a, const pboost_table *b)
 static inline void fuzz_encode(const pboost_table *table)
 {
     pboost_encoding encoding;
+    pboost_encoding_options options = PBOOST_ENCODING_OPTIONS_INIT;
     size_t cols = pboost_table_cols(table);
     bool *use = malloc(cols);
 
@@ -68,12 +69,14 @@ static inline void fuzz_encode(const pboost_table *table)
         use[c] = pboost_table_is_text(table, c) ||
                  pboost_table_numbers(&x, table, c, true, NULL) == PBOOST_OK;
     }
-    if (pboost_encoding_learn(&encoding, table, use, true, NULL) == PBOOST_OK) {
+    options.use = use;
+    options.impute = true;
+    if (pboost_encoding_learn(&encoding, table, &options, NULL) == PBOOST_OK) {
         size_t n = pboost_table_rows(table) * encoding.n_columns;
         if (n < 1 << 22) {
             double *x = malloc((n > 0 ? n : 1) * sizeof *x);
             REQUIRE(x != NULL);
-            REQUIRE(pboost_encoding_apply(x, &encoding, table, NULL) == PBOOST_OK);
+            REQUIRE(pboost_encoding_apply(x, NULL, &encoding, table, NULL) == PBOOST_OK);
             for (size_t i = 0; i < n; i++)
                 REQUIRE(x[i] - x[i] == 0);
             free(x);

@@ -2,6 +2,7 @@
 #ifndef ANSWERS_SUPPORT_H
 #define ANSWERS_SUPPORT_H
 
+#include "data/answers.h"
 #include "fit_support.h"
 
 static const pboost_family FAMILIES[] = {PBOOST_LINEAR, PBOOST_LOGISTIC, PBOOST_POISSON};
@@ -35,7 +36,10 @@ static inline pboost_answers make_answers(const test_table *t, size_t size, doub
     return a;
 }
 
-static inline pboost_fit_options options_for(pboost_family family, double l2)
+#define L2_AUTO ((pboost_l2){PBOOST_L2_AUTO, 0.0})
+#define L2_CV ((pboost_l2){PBOOST_L2_CV, 0.0})
+
+static inline pboost_fit_options options_for(pboost_family family, pboost_l2 l2)
 {
     pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
     o.family = family;
@@ -58,8 +62,9 @@ static inline fitted fit_or_fail(const pboost_matrix *x, const double *weight, c
     pboost_error err = {0};
     assert_int_equal(pboost_coef_init(&f.coef, x->cols, &err), PBOOST_OK);
     f.covariance = calloc((x->cols + 1) * (x->cols + 1), sizeof *f.covariance);
-    pboost_status st =
-        pboost_answers_fit(&f.coef, &f.report, f.covariance, x, weight, offset, a, 0, o, &err);
+    pboost_status st = pboost_answers_fit(
+        &f.coef, &f.report, f.covariance,
+        &(pboost_features){.x = *x, .weight = weight, .offset = offset}, a, 0, o, &err);
     if (st != PBOOST_OK)
         print_error("%s\n", err.message);
     assert_int_equal(st, PBOOST_OK);
@@ -88,8 +93,11 @@ static inline void assert_refused(const pboost_matrix *x, const double *weight,
     pboost_error err = {0};
     pboost_fit_report report;
     assert_int_equal(pboost_coef_init(&coef, x->cols, NULL), PBOOST_OK);
-    assert_int_equal(pboost_answers_fit(&coef, &report, NULL, x, weight, offset, a, 0, o, &err),
-                     expected);
+    assert_int_equal(
+        pboost_answers_fit(&coef, &report, NULL,
+                           &(pboost_features){.x = *x, .weight = weight, .offset = offset}, a, 0, o,
+                           &err),
+        expected);
     if (strstr(err.message, part) == NULL)
         print_error("\"%s\" does not say \"%s\"\n", err.message, part);
     assert_non_null(strstr(err.message, part));

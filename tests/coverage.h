@@ -96,7 +96,7 @@ static inline void coverage_run(coverage_result *r, const coverage_case *c, uint
     pboost_matrix matrix = pboost_matrix_f64(x, n, d);
     options.x = &matrix;
     options.family = c->family;
-    TRY_RUN(pboost_glm_create(&glm, &matrix, NULL, NULL, &fit, NULL));
+    TRY_RUN(pboost_glm_create(&glm, &(pboost_features){.x = matrix}, &fit, NULL));
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
     pboost_learner learner = pboost_glm_learner(glm);
     TRY_RUN(pboost_trainer_create(&trainer, n, &oracle, &learner, &options, NULL));

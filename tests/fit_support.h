@@ -152,11 +152,11 @@ static inline long double objective_ld(const pboost_samples *s, const pboost_fit
         }
     }
     for (size_t j = 0; j < d; j++) {
-        value += 0.5L * o->l2 * b[j] * b[j];
+        value += 0.5L * o->l2.value * b[j] * b[j];
         if (g != NULL)
-            g[j] += o->l2 * b[j];
+            g[j] += o->l2.value * b[j];
         if (h != NULL)
-            h[j * p + j] += o->l2;
+            h[j * p + j] += o->l2.value;
     }
     return value;
 }

@@ -37,6 +37,17 @@ static inline pboost_table *table_of(const char *text)
     return table;
 }
 
+/* Every level gets a column, and unseen ones are errors. */
+static inline pboost_encoding_options encoding_options(const bool *use, bool impute)
+{
+    pboost_encoding_options options = PBOOST_ENCODING_OPTIONS_INIT;
+
+    options.use = use;
+    options.impute = impute;
+    options.refuse_unseen = true;
+    return options;
+}
+
 /* A directory of its own for each test: *state is its path. */
 static inline int enter_directory(void **state)
 {

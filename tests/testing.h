@@ -46,6 +46,9 @@
             fail_msg("%s is %.17g, not %.17g", #a, assert_close_a, assert_close_b);                \
     } while (0)
 
+/* The features of a table without weights and offsets. */
+#define PLAIN(matrix) (&(pboost_features){.x = (matrix)})
+
 /* For a cancel: someone who looks so often before he has had enough. */
 typedef struct {
     size_t looks, most;

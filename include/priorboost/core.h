@@ -95,6 +95,14 @@ PBOOST_API pboost_matrix pboost_matrix_f64(const double *data, size_t rows, size
 PBOOST_API pboost_status pboost_matrix_moments(double *mean, double *sd, const pboost_matrix *x,
                                                pboost_error *err);
 
+/* What the learner has of every row of a table, borrowed.  Sparse features will be another kind of
+ * pboost_matrix, so that no call changes for them. */
+typedef struct pboost_features {
+    pboost_matrix x;
+    const double *weight; /* by row; NULL: 1 */
+    const double *offset; /* by row, added to the linear predictor; NULL: 0 */
+} pboost_features;
+
 /* Some rows of a table.  Sample i is row row[i] of x, or row i where row is NULL. */
 typedef struct pboost_samples {
     const pboost_matrix *x;
@@ -191,17 +199,24 @@ typedef enum pboost_covariance {
     PBOOST_COVARIANCE_SANDWICH /* from the residuals (HC2): right also if the variances are not */
 } pboost_covariance;
 
-/* Instead of a value of l2. */
-#define PBOOST_L2_DEFAULT (-1.0) /* event, interpolated: 1; aggregate: by family, see l2 below */
-#define PBOOST_L2_CV (-2.0)      /* aggregate: by cross-validation over bags */
+typedef enum pboost_l2_mode {
+    PBOOST_L2_AUTO,  /* event, interpolated: 1; aggregate: from the answers (docs/estimators.md) */
+    PBOOST_L2_FIXED, /* the value given */
+    PBOOST_L2_CV     /* aggregate: by cross-validation over bags */
+} pboost_l2_mode;
+
+/* lambda: adds (lambda/2) |theta|^2 to the sum of losses. */
+typedef struct pboost_l2 {
+    pboost_l2_mode mode;
+    double value; /* of PBOOST_L2_FIXED; 0 with the other modes */
+} pboost_l2;
+
+PBOOST_API pboost_l2 pboost_l2_fixed(double value);
 
 typedef struct pboost_fit_options {
     size_t struct_size;
     pboost_family family;
-    /* lambda: adds (lambda/2) |theta|^2 to the sum of losses.  What the aggregate estimator chooses
-     * for itself is on features standardised: dispersion times d/4 (logistic), d/Var(y) (linear) or
-     * d (Poisson), or a multiple of it. */
-    double l2;
+    pboost_l2 l2;
     bool intercept;        /* fit one, unpenalised */
     int threads;           /* 0: one per core */
     size_t max_iterations; /* of Newton's method */
@@ -215,7 +230,7 @@ typedef struct pboost_fit_options {
 
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(pboost_fit_options), PBOOST_LINEAR, PBOOST_L2_DEFAULT, true, 1, 100, 1e-14,         \
+        sizeof(pboost_fit_options), PBOOST_LINEAR, {PBOOST_L2_AUTO, 0.0}, true, 1, 100, 1e-14,     \
             PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL                                    \
     }
 
@@ -398,17 +413,10 @@ PBOOST_API size_t pboost_memory_oracle_rows_spent(const pboost_memory_oracle *or
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* The append-only log of bags asked and answers received.  Bags are numbered across rounds: round t
- * holds bags round_start[t] .. round_start[t+1], bag b the rows row[start[b] .. start[b+1]). */
-typedef struct pboost_answers {
-    size_t n_rounds, n_bags, n_rows;
-    size_t *round_start, *start, *row;
-    double *mean;           /* by bag: what the oracle said */
-    double *noise_variance; /* by bag: c_B of the mechanism */
-    size_t round_capacity, bag_capacity, row_capacity;
-    bool rounded; /* some answers are means rounded to 0 or 1 */
-} pboost_answers;
+/* The append-only log of bags asked and answers received.  Bags are numbered across rounds. */
+typedef struct pboost_answers pboost_answers;
 
+PBOOST_API pboost_status pboost_answers_create(pboost_answers **out, pboost_error *err);
 PBOOST_API void pboost_answers_free(pboost_answers *answers);
 
 /* Asks the oracle about the bags as the next round and appends its answers.  After a failure the
@@ -422,6 +430,17 @@ PBOOST_API pboost_status pboost_answers_ask(pboost_answers *answers, const pboos
 PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *bags,
                                                const double *mean, const double *noise_variance,
                                                pboost_error *err);
+
+/* What is in the log, borrowed until the next round is added; bags are not to be freed. */
+PBOOST_API pboost_bags pboost_answers_bags(const pboost_answers *answers);
+PBOOST_API size_t pboost_answers_rounds(const pboost_answers *answers);
+/* The first bag of a round (from 0); of the round after the last: the number of bags. */
+PBOOST_API size_t pboost_answers_round_start(const pboost_answers *answers, size_t round);
+/* By bag, `width` numbers each: what the oracle said, and the variance of the noise in it.  The
+ * width is 1 until answers can be vectors. */
+PBOOST_API const double *pboost_answers_mean(const pboost_answers *answers);
+PBOOST_API const double *pboost_answers_noise_variance(const pboost_answers *answers);
+PBOOST_API size_t pboost_answers_width(const pboost_answers *answers);
 
 /* ---- Fitting answers ------------------------------------------------------------------------- */
 
@@ -438,8 +457,7 @@ PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pb
  * coef is as it was, or is the fit where only the check against a constant model failed (out of
  * memory). */
 PBOOST_API pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report,
-                                            double *covariance, const pboost_matrix *x,
-                                            const double *weight, const double *offset,
+                                            double *covariance, const pboost_features *features,
                                             const pboost_answers *answers, size_t first_bag,
                                             const pboost_fit_options *options, pboost_error *err);
 
@@ -447,10 +465,9 @@ PBOOST_API pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report
  * dispersion D for which sum_B (answer_B - mu_B)^2 / (D a_B + c_B) is the number of bags.  At best
  * that of the labels: 1 for logistic, the residual variance for linear. */
 PBOOST_API pboost_status pboost_bag_deviance(double *out, pboost_family family,
-                                             const pboost_matrix *x, const double *weight,
-                                             const double *offset, const pboost_answers *answers,
-                                             size_t first_bag, size_t end_bag,
-                                             const pboost_coef *coef, int threads,
+                                             const pboost_features *features,
+                                             const pboost_answers *answers, size_t first_bag,
+                                             size_t end_bag, const pboost_coef *coef, int threads,
                                              pboost_error *err);
 
 /* Between which values the mean response of each sample lies with confidence `level`, given the
@@ -584,29 +601,44 @@ PBOOST_API const pboost_answers *pboost_trainer_answers(const pboost_trainer *tr
 
 /* ---- Training a generalised linear model ----------------------------------------------------- */
 
-/* A model and its trainer, and what their rounds have given so far. */
-typedef struct pboost_run {
-    struct pboost_glm *glm; /* the model, a learner */
-    pboost_trainer *trainer;
-    size_t rounds; /* T */
-    double *path;  /* by round: theta and, last, the intercept */
-    const pboost_coef *coef;
-    const pboost_round *history;
-    const pboost_fit_report *report; /* of the last fit */
-    const double *covariance;        /* (n+1) x (n+1), the intercept last; NULL: none */
-} pboost_run;
+/* A generalised linear model and its trainer. */
+typedef struct pboost_run pboost_run;
 
-/* x, weight and offset (by row, NULL for none) and the oracle are borrowed.  Options that
- * contradict themselves and values that are not finite are refused here, before any label is spent.
- * options->x is not looked at: x is what bags are made from.  After a failure the run is closed. */
-PBOOST_API pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x,
-                                         const double *weight, const double *offset,
-                                         const pboost_oracle *oracle, const pboost_fit_options *fit,
-                                         const pboost_trainer_options *options, pboost_error *err);
-/* Runs so many rounds, or as many as are left.  After a failure the rounds that are done are in
- * path and history, and it may be called again, as pboost_trainer_step. */
+/* The arrays of features and the oracle are borrowed.  Options that contradict themselves and
+ * values that are not finite are refused here, before any label is spent.  options->x is not looked
+ * at: bags are made from features. */
+PBOOST_API pboost_status pboost_run_create(pboost_run **out, const pboost_features *features,
+                                           const pboost_oracle *oracle,
+                                           const pboost_fit_options *fit,
+                                           const pboost_trainer_options *options,
+                                           pboost_error *err);
+PBOOST_API void pboost_run_free(pboost_run *run);
+
+/* Runs so many rounds, or as many as are left.  After a failure the rounds that are done are kept,
+ * and it may be called again, as pboost_trainer_step. */
 PBOOST_API pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err);
-PBOOST_API void pboost_run_close(pboost_run *run);
+
+/* Of the last fit; borrowed until the next round.  covariance is (n+1) x (n+1), the intercept last,
+ * or NULL where there is none. */
+PBOOST_API const pboost_coef *pboost_run_coef(const pboost_run *run);
+PBOOST_API const pboost_fit_report *pboost_run_report(const pboost_run *run);
+PBOOST_API const double *pboost_run_covariance(const pboost_run *run);
+/* The model after a round that is done (from 1), borrowed from the run. */
+PBOOST_API pboost_coef pboost_run_coef_after(const pboost_run *run, size_t round);
+/* For its history, its answers, and to recall bags; the run frees it. */
+PBOOST_API pboost_trainer *pboost_run_trainer(const pboost_run *run);
+
+/* What training gave, in memory of the caller's.  NULL: not wanted. */
+typedef struct pboost_outcome {
+    pboost_fit_report *report; /* of the last fit */
+    pboost_round *history;     /* by round */
+    double *path;              /* by round: cols + 1 entries, the intercept last */
+    double *covariance;        /* (cols+1) x (cols+1), left alone where the estimator has none */
+    size_t warnings;           /* how many pboost_warnings tells of the last fit */
+} pboost_outcome;
+
+/* Copies what the rounds have given so far. */
+PBOOST_API void pboost_run_outcome(pboost_outcome *out, const pboost_run *run);
 
 /* Both parties in one process: the rules and the keeper of the labels, and how they are learnt
  * from. */
@@ -624,20 +656,10 @@ typedef struct pboost_simulation {
             PBOOST_FIT_OPTIONS_INIT, PBOOST_TRAINER_OPTIONS_INIT                                   \
     }
 
-/* What training gave, in memory of the caller's: nothing is left to close.  NULL: not wanted. */
-typedef struct pboost_outcome {
-    pboost_fit_report *report; /* of the last fit */
-    pboost_round *history;     /* by round */
-    double *path;              /* by round: cols + 1 entries, the intercept last */
-    double *covariance;        /* (cols+1) x (cols+1), left alone where the estimator has none */
-    size_t warnings;           /* how many pboost_warnings tells of the last fit */
-} pboost_outcome;
-
-/* Trains on labels in hand, by row of x, through all rounds.  After a failure *out and what it
+/* Trains on labels in hand, by row, through all rounds.  After a failure *out and what it
  * points to are as they were, and the call may be repeated. */
-PBOOST_API pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x,
-                                         const double *label, const double *weight,
-                                         const double *offset, const pboost_simulation *simulation,
+PBOOST_API pboost_status pboost_simulate(pboost_outcome *out, const pboost_features *features,
+                                         const double *label, const pboost_simulation *simulation,
                                          pboost_error *err);
 
 #ifdef __cplusplus

@@ -22,16 +22,24 @@ typedef struct pboost_table_options {
     size_t struct_size;
     const char *const *text; /* names of columns to read as text even if they look like numbers */
     size_t n_text;
+    const char *const *numbers; /* names of columns to read as numbers; other cells are errors */
+    size_t n_numbers;
+    const char *const *missing; /* cells that are missing, beside the empty one and NA */
+    size_t n_missing;
 } pboost_table_options;
 
 #define PBOOST_TABLE_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(pboost_table_options), NULL, 0                                                      \
+        sizeof(pboost_table_options), NULL, 0, NULL, 0, NULL, 0                                    \
     }
 
 /* Reads a CSV (RFC 4180 with a header, UTF-8; comma, semicolon or tab, whichever the header has) or
  * an NPY file, told apart by their first bytes.  "-" is standard input.  options may be NULL.
- * A column is text if its first cell that is not missing is no number. */
+ *
+ * All cells of a column decide what it is.  It is a column of numbers if each cell is a number
+ * (with a decimal comma where the separator is no comma), missing, or a word such as "unknown" or
+ * "?" that then counts as missing; otherwise it is text.  A few other words among many numbers are
+ * errors when the column is used. */
 PBOOST_API pboost_status pboost_table_read(pboost_table **out, const char *path,
                                            const pboost_table_options *options, pboost_error *err);
 PBOOST_API void pboost_table_free(pboost_table *table);
@@ -49,10 +57,38 @@ PBOOST_API pboost_status pboost_table_find(size_t *col, const pboost_table *tabl
 
 PBOOST_API bool pboost_table_is_text(const pboost_table *table, size_t col);
 
+typedef enum pboost_column_kind {
+    PBOOST_COLUMN_NUMBER,
+    PBOOST_COLUMN_CATEGORY,
+    PBOOST_COLUMN_DATE, /* every value is a date, such as 2024-03-31 or 31.03.2024 12:30 */
+    PBOOST_COLUMN_ID,   /* text or whole numbers, all different, in 100 rows or more */
+    PBOOST_COLUMN_EMPTY /* missing in every row */
+} pboost_column_kind;
+
+typedef struct pboost_column_info {
+    pboost_column_kind kind;
+    size_t missing;            /* cells, those below included */
+    size_t words;              /* cells such as "unknown" that count as missing numbers */
+    const char *word;          /* the first of them; "": none */
+    bool decimal_comma;        /* numbers are written with one */
+    size_t levels;             /* different values of text */
+    double lower, upper, mean; /* of numbers; NaN: there are none */
+    size_t offender;           /* first row whose cell does not fit the others; SIZE_MAX: none */
+    const char *offending;     /* that cell */
+} pboost_column_info;
+
+/* What a column is, for people.  The texts are the table's. */
+PBOOST_API void pboost_table_describe(pboost_column_info *out, const pboost_table *table,
+                                      size_t col);
+
 /* The cells of a number column, NaN where missing (only with allow_missing).  Text, "nan", "inf"
  * and missing cells are errors that name file, line and column. */
 PBOOST_API pboost_status pboost_table_numbers(const double **out, const pboost_table *table,
                                               size_t col, bool allow_missing, pboost_error *err);
+
+/* The same, but a cell that is text, "nan" or "inf" is NaN as well. */
+PBOOST_API pboost_status pboost_table_cells(const double **out, const pboost_table *table,
+                                            size_t col, pboost_error *err);
 
 /* A text column is a dictionary: cell (row, col) is level code[row], UINT32_MAX where missing.
  * Levels are numbered in order of appearance. */
@@ -62,29 +98,62 @@ PBOOST_API const char *pboost_table_level(const pboost_table *table, size_t col,
 
 /* ---- Encodings ------------------------------------------------------------------------------- */
 
+/* What a date becomes: bits of pboost_feature.date. */
+typedef enum pboost_date_part {
+    PBOOST_DATE_DAYS = 1,    /* days since 1970-01-01, with the time as a fraction: a number */
+    PBOOST_DATE_YEAR = 2,    /* a number */
+    PBOOST_DATE_MONTH = 4,   /* one indicator per month but January */
+    PBOOST_DATE_WEEKDAY = 8, /* one per day of the week but Monday */
+    PBOOST_DATE_HOUR = 16    /* one per hour but the first */
+} pboost_date_part;
+
+/* Reads parts such as "days+month"; every part's name is listed where one is wrong. */
+PBOOST_API pboost_status pboost_date_parts_parse(unsigned *out, const char *text,
+                                                 pboost_error *err);
+
 /* One source column and how it becomes features. */
 typedef struct pboost_feature {
     char *name;
-    size_t n_levels; /* 0: a number; otherwise a category with these levels, sorted by bytes */
-    char **level;    /* the first is the reference and gets no column of its own */
-    bool impute;     /* missing numbers become `fill`, missing categories the reference level */
-    double fill;     /* the mean of the training table */
-    bool winsorize;  /* numbers outside lower .. upper become the nearer of the two */
+    size_t
+        n_levels; /* 0: a number or date; otherwise a category with these levels, sorted by bytes */
+    char **level; /* the first is the reference and gets no column of its own */
+    bool impute;  /* missing numbers become `fill`, missing categories the reference level */
+    double fill;  /* the mean of the training table; of a date in seconds since 1970 */
+    bool winsorize; /* numbers outside lower .. upper become the nearer of the two */
     double lower, upper;
+    bool other;    /* values that are no level share one more column, "city=(other)" */
+    unsigned date; /* pboost_date_part bits; 0: no date */
 } pboost_feature;
 
 typedef struct pboost_encoding {
     size_t n_features, n_columns;
     pboost_feature *feature;
-    char **column; /* names of the encoded columns: "age", "sex=Male" */
+    char **column;      /* names of the encoded columns: "age", "sex=Male", "day:month=2" */
+    bool refuse_unseen; /* a category that was not in training is an error, not the reference */
 } pboost_encoding;
 
 PBOOST_API void pboost_encoding_free(pboost_encoding *encoding);
 
-/* Learns how the columns with use[col] become features: numbers as they are, text one-hot with the
- * first level dropped.  Missing cells are errors unless impute. */
+typedef struct pboost_encoding_options {
+    size_t struct_size;
+    const bool *use;      /* by column of the table: it is a feature; NULL: all are */
+    const unsigned *date; /* by column: the parts of a date; NULL: there are no dates */
+    bool impute;          /* missing cells are filled, rather than errors */
+    bool refuse_unseen;
+    size_t max_levels; /* a category with more levels keeps those of at least 20 rows, 500 at most;
+                          the other values share one column */
+} pboost_encoding_options;
+
+#define PBOOST_ENCODING_OPTIONS_INIT                                                               \
+    {                                                                                              \
+        sizeof(pboost_encoding_options), NULL, NULL, false, false, 100                             \
+    }
+
+/* Learns how columns become features: numbers as they are, text one-hot with the first level
+ * dropped, dates by their parts. */
 PBOOST_API pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *table,
-                                               const bool *use, bool impute, pboost_error *err);
+                                               const pboost_encoding_options *options,
+                                               pboost_error *err);
 
 /* Makes every number feature take no value further than z standard deviations from its mean, both
  * those of the table; z > 0.  A feature of two values is left alone. */
@@ -92,9 +161,17 @@ PBOOST_API pboost_status pboost_encoding_winsorize(pboost_encoding *encoding,
                                                    const pboost_table *table, double z,
                                                    pboost_error *err);
 
-/* x (rows of the table by n_columns, row-major) = the table's features.  A column that is missing,
- * a category never seen in training and a cell that is no number are errors. */
-PBOOST_API pboost_status pboost_encoding_apply(double *x, const pboost_encoding *encoding,
+/* Cells whose category was never seen in training, and the first of them. */
+typedef struct pboost_unseen {
+    size_t cells;
+    size_t row, feature;
+    const char *level; /* the table's */
+} pboost_unseen;
+
+/* x (rows of the table by n_columns, row-major) = the table's features.  A column that is missing
+ * and a cell that is no number are errors.  unseen may be NULL. */
+PBOOST_API pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
+                                               const pboost_encoding *encoding,
                                                const pboost_table *table, pboost_error *err);
 
 /* ---- Models ---------------------------------------------------------------------------------- */

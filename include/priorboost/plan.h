@@ -44,7 +44,7 @@ typedef struct pboost_plan_options {
     const pboost_rational *epsilon; /* further values to forecast for; den == 0: no noise */
     size_t n_epsilon;
     bool intercept;
-    double l2; /* as in pboost_fit_options, for the aggregate estimator */
+    pboost_l2 l2; /* as in pboost_fit_options, for the aggregate estimator */
     pboost_assumptions assumed;
     size_t max_rows; /* forecasts are made on so many rows and scaled */
     bool brief;      /* only ways of asking that are ever recommended: faster */
@@ -57,7 +57,7 @@ typedef struct pboost_plan_options {
 #define PBOOST_PLAN_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pboost_plan_options), PBOOST_LINEAR, PBOOST_RULES_INIT, NULL, 0, true,              \
-            PBOOST_L2_DEFAULT, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0, NULL,          \
+            {PBOOST_L2_AUTO, 0.0}, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0, NULL,      \
         {                                                                                          \
             0, 0, false, false, false, PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, PBOOST_EQUAL        \
         }                                                                                          \
@@ -105,11 +105,10 @@ typedef struct pboost_plan {
     size_t n_warnings;
 } pboost_plan;
 
-/* Forecasts every way of asking about the rows of x (and offset, by row; NULL: 0) and recommends.
- */
-PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x,
-                                          const double *offset, const pboost_plan_options *options,
-                                          pboost_error *err);
+/* Forecasts every way of asking about the rows and recommends.  Weights are not looked at, here and
+ * below. */
+PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features,
+                                          const pboost_plan_options *options, pboost_error *err);
 PBOOST_API void pboost_plan_free(pboost_plan *plan);
 
 /* The plan's recommendation, as options of trainer and fit. */
@@ -129,15 +128,15 @@ typedef struct pboost_choice {
  * rounds, bag size and schedule are open, a first round of one row in seventeen is set apart to
  * learn from.  prior_score (by row, NULL: none) tells the mean label.  options->brief is not looked
  * at. */
-PBOOST_API pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x,
-                                            const double *offset, const double *prior_score,
+PBOOST_API pboost_status pboost_choice_make(pboost_choice *out, const pboost_features *features,
+                                            const double *prior_score,
                                             const pboost_plan_options *options, pboost_error *err);
 /* After the first round, coef being the fit to it: plans again with what it taught and makes the
  * trainer ask so.  Where no plan can rest on coef (its predictions overflow) the first plan stays
  * and choice->learnt is NaN.  Does nothing where that round was no pilot.  After a failure the
  * trainer asks as before, and may go on or be revised again. */
 PBOOST_API pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
-                                              const pboost_matrix *x, const double *offset,
+                                              const pboost_features *features,
                                               const pboost_coef *coef,
                                               const pboost_plan_options *options,
                                               pboost_error *err);

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from . import errors
 from ._prototypes import PROTOTYPES
 from ._structures import *  # noqa: F403
-from ._structures import F32, F64, Error, Matrix
+from ._structures import F32, F64, Error, Features, Matrix
 
 
 def _library_path() -> Path:
@@ -154,3 +154,12 @@ def matrix(X: npt.NDArray[Any]) -> Matrix:
     down, right = X.strides
     kind = F64 if size == 8 else F32
     return Matrix(address(X), kind, rows, cols, down // size, right // size)
+
+
+def features(
+    X: npt.NDArray[Any],
+    weight: npt.NDArray[Any] | None = None,
+    offset: npt.NDArray[Any] | None = None,
+) -> Features:
+    """Describe what the learner has of every row without copying it."""
+    return Features(matrix(X), address(weight), address(offset))

@@ -6,7 +6,6 @@ from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint6
 from typing import Any
 
 from ._structures import (
-    Answers,
     BagParts,
     BagPoint,
     Bags,
@@ -14,6 +13,7 @@ from ._structures import (
     Choice,
     Coef,
     Error,
+    Features,
     FitOptions,
     FitReport,
     Fitted,
@@ -31,15 +31,12 @@ from ._structures import (
     Rational,
     Risk,
     Rules,
-    Run,
     Samples,
     Simulation,
     TrainerOptions,
 )
 
 _E = POINTER(Error)
-# Features, labels, weights and offsets by row, how to train.
-_TRAINING = [POINTER(Matrix), c_void_p, c_void_p, c_void_p, POINTER(Simulation), _E]
 _SIZE = POINTER(c_size_t)
 _HANDLE = POINTER(c_void_p)
 _PARSE = [POINTER(c_int), c_char_p, _E]
@@ -95,39 +92,41 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "strategy_parse": (None, _PARSE),
     "rounds_default": (c_size_t, [c_size_t, c_size_t, c_size_t]),
     "id_key": (c_uint64, [c_char_p]),
-    "run_open": (
+    "run_create": (
         None,
         [
-            POINTER(Run),
-            POINTER(Matrix),
-            c_void_p,
-            c_void_p,
+            _HANDLE,
+            POINTER(Features),
             POINTER(Oracle),
             POINTER(FitOptions),
             POINTER(TrainerOptions),
             _E,
         ],
     ),
-    "run_rounds": (None, [POINTER(Run), c_size_t, _E]),
-    "run_close": (c_void_p, [POINTER(Run)]),
-    "simulate": (None, [POINTER(Outcome), *_TRAINING]),
+    "run_free": (c_void_p, [c_void_p]),
+    "run_rounds": (None, [c_void_p, c_size_t, _E]),
+    "run_coef": (POINTER(Coef), [c_void_p]),
+    "run_trainer": (c_void_p, [c_void_p]),
+    "run_outcome": (c_void_p, [POINTER(Outcome), c_void_p]),
+    "simulate": (
+        None,
+        [POINTER(Outcome), POINTER(Features), c_void_p, POINTER(Simulation), _E],
+    ),
     "warnings": (c_size_t, [POINTER(FitWarning), POINTER(Fitted)]),
     "fit_usable": (c_bool, [POINTER(Fitted)]),
-    "answers_append": (
-        None,
-        [POINTER(Answers), POINTER(Bags), c_void_p, c_void_p, _E],
-    ),
-    "answers_free": (c_void_p, [POINTER(Answers)]),
+    "answers_create": (None, [_HANDLE, _E]),
+    "answers_free": (c_void_p, [c_void_p]),
+    "answers_append": (None, [c_void_p, POINTER(Bags), c_void_p, c_void_p, _E]),
+    "answers_bags": (Bags, [c_void_p]),
+    "answers_mean": (c_void_p, [c_void_p]),
     "answers_fit": (
         None,
         [
             POINTER(Coef),
             POINTER(FitReport),
             c_void_p,
-            POINTER(Matrix),
+            POINTER(Features),
             c_void_p,
-            c_void_p,
-            POINTER(Answers),
             c_size_t,
             POINTER(FitOptions),
             _E,
@@ -142,19 +141,18 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "trainer_recall": (None, [c_void_p, POINTER(Bags), _E]),
     "trainer_rounds_done": (c_size_t, [c_void_p]),
     "trainer_history": (c_void_p, [c_void_p]),
-    "plan_make": (None, [POINTER(Plan), POINTER(Matrix), c_void_p, POINTER(PlanOptions), _E]),
+    "plan_make": (None, [POINTER(Plan), POINTER(Features), POINTER(PlanOptions), _E]),
     "plan_free": (c_void_p, [POINTER(Plan)]),
     "choice_make": (
         None,
-        [POINTER(Choice), POINTER(Matrix), c_void_p, c_void_p, POINTER(PlanOptions), _E],
+        [POINTER(Choice), POINTER(Features), c_void_p, POINTER(PlanOptions), _E],
     ),
     "choice_revise": (
         None,
         [
             POINTER(Choice),
             c_void_p,
-            POINTER(Matrix),
-            c_void_p,
+            POINTER(Features),
             POINTER(Coef),
             POINTER(PlanOptions),
             _E,

@@ -17,6 +17,7 @@ from ctypes import (
     c_int,
     c_size_t,
     c_ssize_t,
+    c_uint,
     c_uint64,
     c_void_p,
 )
@@ -26,6 +27,7 @@ import numpy as np
 F64, F32 = 0, 1
 LINEAR, LOGISTIC, POISSON = 0, 1, 2
 EVENT, AGGREGATE, ESTIMATOR_CV = 0, 1, 3
+L2_AUTO, L2_FIXED, L2_CV = 0, 1, 2
 UNUSABLE, MOST_WARNINGS = 2, 12  # kinds up to UNUSABLE: the fit is not to be used
 
 
@@ -55,6 +57,12 @@ class Matrix(Structure):
         ("row_stride", c_ssize_t),
         ("col_stride", c_ssize_t),
     ]
+
+
+class Features(Structure):
+    """``pboost_features``."""
+
+    _fields_ = [("x", Matrix), ("weight", c_void_p), ("offset", c_void_p)]
 
 
 class Samples(Structure):
@@ -87,13 +95,19 @@ class Coef(Structure):
     _fields_ = [("n", c_size_t), ("theta", c_void_p), ("intercept", c_double)]
 
 
+class L2(Structure):
+    """``pboost_l2``: the penalty, or who chooses it."""
+
+    _fields_ = [("mode", c_int), ("value", c_double)]
+
+
 class FitOptions(Structure):
     """``pboost_fit_options``."""
 
     _fields_ = [
         ("struct_size", c_size_t),
         ("family", c_int),
-        ("l2", c_double),
+        ("l2", L2),
         ("intercept", c_bool),
         ("threads", c_int),
         ("max_iterations", c_size_t),
@@ -197,29 +211,10 @@ class MemoryOracleOptions(Structure):
     ]
 
 
-class Answers(Structure):
-    """``pboost_answers``."""
-
-    _fields_ = [
-        ("n_rounds", c_size_t),
-        ("n_bags", c_size_t),
-        ("n_rows", c_size_t),
-        ("round_start", c_void_p),
-        ("start", c_void_p),
-        ("row", c_void_p),
-        ("mean", c_void_p),
-        ("noise_variance", c_void_p),
-        ("round_capacity", c_size_t),
-        ("bag_capacity", c_size_t),
-        ("row_capacity", c_size_t),
-        ("rounded", c_bool),
-    ]
-
-
 ScoreFunction = CFUNCTYPE(
     c_int, c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_double), POINTER(Error)
 )
-FitFunction = CFUNCTYPE(c_int, c_void_p, POINTER(Answers), c_size_t, POINTER(Error))
+FitFunction = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, POINTER(Error))
 
 
 class Learner(Structure):
@@ -248,21 +243,6 @@ class TrainerOptions(Structure):
         ("on_round", c_void_p),
         ("user", c_void_p),
         ("cancel", c_void_p),
-    ]
-
-
-class Run(Structure):
-    """``pboost_run``."""
-
-    _fields_ = [
-        ("glm", c_void_p),
-        ("trainer", c_void_p),
-        ("rounds", c_size_t),
-        ("path", c_void_p),
-        ("coef", POINTER(Coef)),
-        ("history", c_void_p),
-        ("report", c_void_p),
-        ("covariance", c_void_p),
     ]
 
 
@@ -329,7 +309,7 @@ class PlanOptions(Structure):
         ("epsilon", POINTER(Rational)),
         ("n_epsilon", c_size_t),
         ("intercept", c_bool),
-        ("l2", c_double),
+        ("l2", L2),
         ("assumed", Assumptions),
         ("max_rows", c_size_t),
         ("brief", c_bool),
@@ -420,6 +400,8 @@ class Feature(Structure):
         ("winsorize", c_bool),
         ("lower", c_double),
         ("upper", c_double),
+        ("other", c_bool),
+        ("date", c_uint),
     ]
 
 
@@ -431,6 +413,7 @@ class Encoding(Structure):
         ("n_columns", c_size_t),
         ("feature", POINTER(Feature)),
         ("column", POINTER(c_char_p)),
+        ("refuse_unseen", c_bool),
     ]
 
 

@@ -105,7 +105,7 @@ def _fill_column(out: Array, column: _Column, first: int, kind: str, name: str) 
     if n == 0:
         return
     if _has_nulls(column, first, n):
-        raise ValueError(f"column '{name}' has null cells; fill or drop them (NaN is no number)")
+        raise ValueError(f"column '{name}' has null cells; fill or drop them (NaN is not a number)")
     if kind == "b":
         out[:] = _bits(column.buffers[1], first, n)
     else:
@@ -127,14 +127,14 @@ def _chunks(stream: _Stream) -> Iterator[_Column]:
 
 def _columns(schema: _Schema) -> tuple[list[str], list[str]]:
     if schema.format != b"+s":
-        raise ValueError("the Arrow stream is not a table: its items are no records of columns")
+        raise ValueError("the Arrow stream is not a table: its items are not records of columns")
     fields = [schema.children[j].contents for j in range(schema.n_children)]
     names = [field.name.decode() for field in fields]
     kinds = [field.format.decode() for field in fields]
     for name, kind, field in zip(names, kinds, fields, strict=True):
         if (kind not in _ARROW_NUMBERS and kind != "b") or field.dictionary:
             raise ValueError(
-                f"column '{name}' has the Arrow type '{kind}', which is no number; "
+                f"column '{name}' has the Arrow type '{kind}', which is not a number; "
                 "encode it first, for example with OneHotEncoder"
             )
     return names, kinds

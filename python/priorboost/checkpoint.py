@@ -70,10 +70,11 @@ class Checkpoint:
             if kept.get(name) == value:
                 continue
             if name == "table":
-                raise ValueError(f"checkpoint {self.folder} is of a run on another table")
+                raise ValueError(f"checkpoint {self.folder} belongs to a run on another table")
             raise ValueError(
-                f"checkpoint {self.folder} is of another run: its {name} is {kept.get(name)!r}, "
-                f"that of this run is {value!r}; use the parameters of that run, or another folder"
+                f"checkpoint {self.folder} belongs to another run: its {name} is "
+                f"{kept.get(name)!r}, that of this run is {value!r}; use the parameters of that "
+                "run, or another folder"
             )
         return kept is not None
 

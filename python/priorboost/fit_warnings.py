@@ -45,8 +45,8 @@ def warn_of_fit(
 def warn_of_seed(name: str = "random_state") -> None:
     """Warn, where fit was called, that the noise of its answers can be computed from a seed."""
     warnings.warn(
-        f"the noise is simulated: it follows from {name}, and whoever knows that can remove it, "
-        f"so there is no differential privacy; leave {name} out where labels are real",
+        f"the noise is simulated: it follows from {name}, and anyone who knows {name} can remove "
+        f"it, so there is no differential privacy; leave {name} out if labels are real",
         stacklevel=3,
     )
 

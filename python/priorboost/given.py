@@ -7,13 +7,13 @@ some would give a wrong model, and only the counts tell.
 
 from __future__ import annotations
 
+import ctypes
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from . import _library
 from ._library import _check, address, lib
 from .bags import Bags
 from .data import Array, name_text, number_names
@@ -119,10 +119,15 @@ class GivenAnswers:
     """Owns a ``pboost_answers``; use it in a with statement."""
 
     def __init__(self, bags: Bags, mean: Array, noise: Array) -> None:
-        self.log = _library.Answers()
-        _check(lib.answers_append, self.log, bags._borrow(), address(mean), address(noise))
+        self.log = ctypes.c_void_p()
+        _check(lib.answers_create, self.log)
+        try:
+            _check(lib.answers_append, self.log, bags._borrow(), address(mean), address(noise))
+        except BaseException:
+            lib.answers_free(self.log)
+            raise
 
-    def __enter__(self) -> _library.Answers:
+    def __enter__(self) -> ctypes.c_void_p:
         return self.log
 
     def __exit__(self, *_: Any) -> None:

@@ -511,10 +511,10 @@ def check_sources(
         raise ValueError(f"both {names} were passed; labels come from one of them")
     if answers is not None:
         if unit is not None:
-            raise ValueError("unit makes no sense with given bags: there is nothing to ask")
+            raise ValueError("unit cannot be used with given bags: nothing is asked")
         for name in NOTHING_TO_ASK:
             if getattr(estimator, name) is not None:
-                raise ValueError(f"{name} makes no sense with given bags: there is nothing to ask")
+                raise ValueError(f"{name} cannot be used with given bags: nothing is asked")
 
 
 def describe_run(

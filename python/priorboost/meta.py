@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from . import _library
+from ._library import lib
 from .data import (
     Array,
     binary_labels,
@@ -266,12 +267,13 @@ class _Learner:
         return self.relay.status(work)
 
     def _fit(self, _: Any, answers: Any, first_bag: int, __: Any) -> int:
-        return self.relay.status(self._refit, answers.contents, first_bag)
+        return self.relay.status(self._refit, answers, first_bag)
 
-    def _refit(self, answers: _library.Answers, first_bag: int) -> None:
-        start = _library.copy_array(answers.start, answers.n_bags + 1, np.uintp).astype(np.intp)
-        row = _library.copy_array(answers.row, answers.n_rows, np.uintp).astype(np.intp)
-        mean = _library.copy_array(answers.mean, answers.n_bags, np.float64)
+    def _refit(self, answers: int, first_bag: int) -> None:
+        bags, means = lib.answers_bags(answers), lib.answers_mean(answers)
+        start = _library.copy_array(bags.start, bags.n_bags + 1, np.uintp).astype(np.intp)
+        row = _library.copy_array(bags.row, bags.n_rows, np.uintp).astype(np.intp)
+        mean = _library.copy_array(means, bags.n_bags, np.float64)
         start, mean = start[first_bag:], mean[first_bag:]
         X = _safe_indexing(self.X, row[start[0] :])
         target = np.repeat(mean, np.diff(start))

@@ -27,14 +27,17 @@ class Feature:
     """A source column and how it becomes features.
 
     A number has no levels.  A category has its levels; the first is the reference and gets no
-    column of its own.  `fill` is what missing numbers become, where they may be missing; numbers
-    outside `limits` become the nearer of the two.
+    column of its own.  With `other`, values that are no level share one more column.  `date` lists
+    the parts that a date becomes.  `fill` is what missing numbers become, where they may be missing
+    (of a date: seconds since 1970); numbers outside `limits` become the nearer of the two.
     """
 
     name: str
     levels: tuple[str, ...] = ()
     fill: float | None = None
     limits: tuple[float, float] | None = None
+    other: bool = False
+    date: tuple[str, ...] = ()
 
 
 @dataclass
@@ -55,6 +58,8 @@ class Model:
         Names of the response, of the level that counts as 1, and of the offset column.
     training : dict
         How the model came about.
+    unseen : {"baseline", "error"}
+        What a category becomes that was not in training: the first level, or an error.
 
     Examples
     --------
@@ -79,6 +84,7 @@ class Model:
     positive: str | None = None
     offset: str | None = None
     training: dict[str, Any] = field(default_factory=dict)
+    unseen: str = "baseline"
 
     def encode(self, X: Any) -> Array:
         """Return the encoded columns of X.
@@ -92,7 +98,9 @@ class Model:
         ndarray of shape (n_rows, n_columns)
         """
         if hasattr(X, "columns") or hasattr(X, "column_names"):
-            return np.column_stack([column for f in self.features for column in _encode(f, X)])
+            strict = self.unseen == "error"
+            parts = [column for f in self.features for column in _encode(f, X, strict)]
+            return np.column_stack(parts)
         values = np.asarray(X)
         if values.dtype not in (np.float64, np.float32):
             values = values.astype(np.float64)
@@ -134,9 +142,7 @@ class Model:
         if all(f.limits is None for f in self.features):
             return None
         pairs = [
-            f.limits or (-math.inf, math.inf)
-            for f in self.features
-            for _ in range(max(1, len(f.levels) - 1))
+            f.limits or (-math.inf, math.inf) for f in self.features for _ in range(_n_columns(f))
         ]
         lower, upper = np.array(pairs).T
         return lower, upper
@@ -191,9 +197,54 @@ def _limited(columns: list[str], limits: tuple[Array, Array] | None) -> list[Fea
     ]
 
 
-def _encode(feature: Feature, table: Any) -> list[Array]:
-    """Return the columns that one source column becomes."""
+# The parts of a date, in the order of their columns, and the bits that stand for them.  A part with
+# values becomes one indicator for each but the first.
+_DATE_PARTS: dict[str, tuple[int, int]] = {
+    "days": (1, 0),
+    "year": (2, 0),
+    "month": (4, 12),
+    "weekday": (8, 7),
+    "hour": (16, 24),
+}
+
+
+def _n_columns(feature: Feature) -> int:
+    """Return how many columns a source column becomes."""
+    if feature.date:
+        return sum(max(1, _DATE_PARTS[part][1] - 1) for part in feature.date)
+    return max(1, len(feature.levels) - 1 + feature.other)
+
+
+def _encode_date(feature: Feature, cells: Array) -> list[Array]:
+    """Return the parts of dates, which are text or of a type that numpy takes for a time."""
+    seconds = cells.astype("datetime64[s]")
+    if feature.fill is not None:
+        seconds = np.where(np.isnat(seconds), np.int64(feature.fill // 1), seconds.astype(np.int64))
+    seconds = seconds.astype(np.int64)
+    time = seconds.astype("datetime64[s]")
+    days = seconds // 86400
+    values = {
+        "days": seconds / 86400.0,
+        "year": time.astype("datetime64[Y]").astype(np.int64) + 1970.0,
+        "month": time.astype("datetime64[M]").astype(np.int64) % 12,
+        "weekday": (days + 3) % 7,
+        "hour": seconds // 3600 % 24,
+    }
+    out: list[Array] = []
+    for part in feature.date:
+        n = _DATE_PARTS[part][1]
+        if n == 0:
+            out.append(values[part])
+        else:
+            out.extend((values[part] == value).astype(np.float64) for value in range(1, n))
+    return out
+
+
+def _encode(feature: Feature, table: Any, strict: bool) -> list[Array]:
+    """Return the columns that one source column becomes; strict: unseen categories are errors."""
     cells = np.asarray(table[feature.name])
+    if feature.date:
+        return _encode_date(feature, cells)
     if not feature.levels:
         numbers = cells.astype(np.float64)
         if feature.fill is not None:
@@ -202,12 +253,14 @@ def _encode(feature: Feature, table: Any) -> list[Array]:
             numbers = np.clip(numbers, *feature.limits)
         return [numbers]
     texts = cells.astype(str)
-    unknown = set(texts) - set(feature.levels)
-    if unknown:
+    known = np.isin(texts, feature.levels)
+    if strict and not feature.other and not known.all():
         raise ValueError(
-            f"column '{feature.name}' holds {sorted(unknown)[0]!r}, which the model has never seen"
+            f"column '{feature.name}' holds {str(texts[~known][0])!r}, which was not in training; "
+            f"known are {', '.join(feature.levels[:5])}"
         )
-    return [(texts == level).astype(np.float64) for level in feature.levels[1:]]
+    out = [(texts == level).astype(np.float64) for level in feature.levels[1:]]
+    return [*out, (~known).astype(np.float64)] if feature.other else out
 
 
 def prior_scores(prior: Any, X: Any, n_rows: int) -> Array:
@@ -246,7 +299,8 @@ def _read_features(encoding: _library.Encoding) -> list[Feature]:
         levels = tuple(f.level[j].decode() for j in range(f.n_levels))
         fill = f.fill if f.impute else None
         limits = (f.lower, f.upper) if f.winsorize else None
-        out.append(Feature(f.name.decode(), levels, fill, limits))
+        date = tuple(part for part, (bit, _) in _DATE_PARTS.items() if f.date & bit)
+        out.append(Feature(f.name.decode(), levels, fill, limits, f.other, date))
     return out
 
 
@@ -299,6 +353,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             positive=_text(m.positive),
             offset=_text(m.offset),
             training=_read_training(m.training),
+            unseen="error" if m.encoding.refuse_unseen else "baseline",
         )
     finally:
         lib.model_free(ctypes.byref(m))
@@ -314,6 +369,8 @@ def _lend_features(features: list[Feature]) -> Any:
         out[i].fill = f.fill or 0.0
         out[i].winsorize = f.limits is not None
         out[i].lower, out[i].upper = f.limits or (0.0, 0.0)
+        out[i].other = f.other
+        out[i].date = sum(_DATE_PARTS[part][0] for part in f.date)
     return out
 
 
@@ -353,7 +410,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     columns = (ctypes.c_char_p * len(model.columns))(*[c.encode() for c in model.columns])
     lent = _library.Model(
         FAMILIES[model.family],
-        _library.Encoding(len(features), len(columns), features, columns),
+        _library.Encoding(len(features), len(columns), features, columns, model.unseen == "error"),
         _library.Coef(theta.size, _library.address(theta), model.intercept),
         _bytes(model.label),
         _bytes(model.positive),

@@ -66,7 +66,7 @@ def seed_of(random_state: Any) -> tuple[bool, int]:
     if isinstance(random_state, numbers.Integral):
         seed = int(random_state)
         if not 0 <= seed < 2**64:
-            raise ValueError(f"random_state is {seed}; it must lie in 0 .. 2^64 - 1")
+            raise ValueError(f"random_state is {seed}; it must be between 0 and 2^64 - 1")
         return True, seed
     if isinstance(random_state, np.random.RandomState):
         return True, int(random_state.randint(2**31))
@@ -173,16 +173,16 @@ def rules_of(
     )
 
 
-def l2_of(l2: float | str | None) -> float:
-    """Return the penalty, or the library's number for its default or cross-validation."""
+def l2_of(l2: float | str | None) -> _library.L2:
+    """Return the penalty as the library has it: automatic, fixed or by cross-validation."""
     if l2 is None:
-        return -1.0
+        return _library.L2(_library.L2_AUTO, 0.0)
     if l2 == "cv":
-        return -2.0
+        return _library.L2(_library.L2_CV, 0.0)
     try:
         value = float(l2)
     except (TypeError, ValueError):
         value = math.nan
     if not (math.isfinite(value) and value >= 0):
         raise ValueError(f"l2 is {l2!r}; it must be a number of at least 0, 'cv' or None")
-    return value
+    return _library.L2(_library.L2_FIXED, value)

@@ -158,10 +158,10 @@ class InMemoryOracle(Oracle):
     [2.0]
     >>> oracle.rows_spent
     2
-    >>> oracle.ask(1, Bags([1, 2], [0, 2]))
+    >>> oracle.ask(1, Bags([1, 2], [0, 2]))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    priorboost.errors.PrivacyError: row 1 in bag 0 is spent; a row is answered for only once
+    priorboost.errors.PrivacyError: row 1 in bag 0 is spent; ...
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class InMemoryOracle(Oracle):
     def __reduce__(self) -> Any:
         raise TypeError(
             "an InMemoryOracle cannot be pickled: it remembers which rows are spent, "
-            "and a copy would answer for them again"
+            "and a copy would use their labels again"
         )
 
 

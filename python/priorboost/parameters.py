@@ -87,8 +87,8 @@ class FitParameters:
         estimator = choice("estimator", name)
         if rounded and name != "event":
             raise ValueError(
-                f"round_answers and estimator={name!r} do not go together: it needs "
-                "means as they are"
+                f"round_answers cannot be used with estimator={name!r}, which needs "
+                "means that are not rounded"
             )
         if self.l2 == "cv" and name != "aggregate":
             raise ValueError(f"l2='cv' is for estimator='aggregate', not for {name!r}")

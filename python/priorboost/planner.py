@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from . import _library
 from ._library import _check, lib
-from .data import Array, as_floats, by_row, matrix
+from .data import Array, as_floats, by_row
 from .options import count_of, family_of, l2_of, number_of, rules_of, seed_of, threads_of
 from .relay import Relay
 from .training import Settings, Trainer
@@ -199,8 +199,8 @@ def plan(
     try:
         with Relay() as relay:
             options.cancel = ctypes.addressof(relay.cancel)
-            x, at = matrix(values), _library.address(extra)
-            relay.check(lib.plan_make, found, x, at, options)
+            features = _library.features(values, offset=extra)
+            relay.check(lib.plan_make, found, features, options)
         result = _read_plan(found)
     finally:
         lib.plan_free(found)
@@ -210,7 +210,7 @@ def plan(
 
 
 def plan_options(
-    family: int, rules: _library.Rules, intercept: bool, l2: float, seed: int, threads: int
+    family: int, rules: _library.Rules, intercept: bool, l2: _library.L2, seed: int, threads: int
 ) -> _library.PlanOptions:
     """Return the planner's options with its defaults."""
     options = _library.PlanOptions(_SIZE, family, rules, intercept=intercept)
@@ -269,8 +269,7 @@ class Automatic:
         relay.check(
             lib.choice_make,
             self._choice,
-            matrix(X),
-            _library.address(offset),
+            _library.features(X, offset=offset),
             settings.prior_score,
             self._options,
         )
@@ -293,8 +292,7 @@ class Automatic:
             lib.choice_revise,
             self._choice,
             trainer.handle,
-            matrix(self.X),
-            _library.address(self.offset),
+            _library.features(self.X, offset=self.offset),
             coef,
             self._options,
         )

@@ -139,7 +139,7 @@ class RemoteOracle:
             raise ValueError("a RemoteOracle knows rows by their ids; pass ids to fit")
         mode = os.stat(self.token_file).st_mode
         if stat.S_ISREG(mode) and mode & 0o077:
-            _warn(f"others can read {self.token_file}; chmod 600 would keep the token to you")
+            _warn(f"other users can read {self.token_file}; chmod 600 protects the token")
         with _Session(self) as session:
             asker = _Asker(self, session.send("/v1/config"), ids)
             asker.check_quota(session)
@@ -147,8 +147,8 @@ class RemoteOracle:
             asker.checkpoint.begin(ids, {**run, "rules of the oracle": asker.rules()})
         if asker.units and not by_unit:
             _warn(
-                "the oracle's rows belong to units, of which a bag may hold one row each; say with "
-                "unit=... whom each row is about"
+                "the oracle's rows belong to units, and a bag may hold one row of a unit only; "
+                "pass the unit of each row with unit=..."
             )
         return asker._connect(n_rows, ids, relay, run)
 
@@ -384,9 +384,9 @@ def _read_reply(status: int, reply: bytes) -> dict[str, Any]:
     try:
         document = json.loads(reply)
     except ValueError as error:
-        raise OracleError(f"the oracle's reply (status {status}) is no JSON") from error
+        raise OracleError(f"the oracle's reply (status {status}) is not JSON") from error
     if not isinstance(document, dict):
-        raise OracleError(f"the oracle's reply (status {status}) is no JSON object")
+        raise OracleError(f"the oracle's reply (status {status}) is not a JSON object")
     if status == 200:
         return document
     problem = document.get("problem", "unknown")

@@ -123,6 +123,10 @@ class Table:
     def __init__(self, X: Array) -> None:
         self.X = X
 
+    def lend(self) -> _library.Features:
+        """Describe for the library what the learner has."""
+        return _library.features(self.X, self.weight, self.offset)
+
     def take(self, rows: Array | None) -> Table:
         """Return rows in this order (None: all): one of each unit, where rows have one."""
         rows = choose_rows(len(self.X), rows, self.unit, self.keys)
@@ -238,41 +242,40 @@ class Run:
         settings: Settings,
         relay: Relay,
     ) -> None:
-        x = matrix(table.X)
+        features = table.lend()
         settings.watch_by(relay)
         fit.cancel = settings.cancel
         self._estimator = fit.estimator
-        self._borrowed = (table, oracle, settings, x)
+        self._borrowed = (table, oracle, settings, features)
         self._relay = relay
-        self.run = _library.Run()
-        weight, offset = address(table.weight), address(table.offset)
+        self.run = ctypes.c_void_p()
         try:
-            relay.check(lib.run_open, self.run, x, weight, offset, oracle, fit, settings)
+            relay.check(lib.run_create, self.run, features, oracle, fit, settings)
         except BaseException:  # Ctrl-C may come out of a call that has succeeded
-            lib.run_close(self.run)
+            lib.run_free(self.run)
             raise
 
     def __enter__(self) -> Run:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        lib.run_close(self.run)
+        lib.run_free(self.run)
 
     @property
     def handle(self) -> ctypes.c_void_p:
         """The trainer, as in `Trainer`."""
-        return ctypes.c_void_p(self.run.trainer)
+        return ctypes.c_void_p(lib.run_trainer(self.run))
 
     @property
     def coef(self) -> _library.Coef:
         """The model after the rounds so far."""
-        coef: _library.Coef = self.run.coef.contents
+        coef: _library.Coef = lib.run_coef(self.run).contents
         return coef
 
     @property
     def done(self) -> int:
         """How many rounds there have been."""
-        return int(lib.trainer_rounds_done(self.run.trainer))
+        return int(lib.trainer_rounds_done(self.handle))
 
     def recall(self, bags: Bags) -> None:
         """Make the next round ask about the bags of an earlier start of this training."""
@@ -284,14 +287,9 @@ class Run:
 
     def result(self) -> GLMResult:
         """Copy what the rounds have given."""
-        run, (n_rows, d) = self.run, self._borrowed[0].X.shape
-        result = GLMResult(n_rows, run.rounds, d + 1, self._estimator)
-        to = result.outcome
-        ctypes.memmove(to.report, run.report, _REPORT_SIZE)
-        ctypes.memmove(to.history, run.history, _ROUND_SIZE * run.rounds)
-        ctypes.memmove(to.path, run.path, 8 * (d + 1) * run.rounds)
-        if run.covariance:
-            ctypes.memmove(to.covariance, run.covariance, 8 * (d + 1) ** 2)
+        n_rows, d = self._borrowed[0].X.shape
+        result = GLMResult(n_rows, self.done, d + 1, self._estimator)
+        lib.run_outcome(result.outcome, self.run)
         return result
 
 
@@ -302,15 +300,14 @@ def simulate(table: Table, how: _library.Simulation, rounds: int, estimator: int
     """
     n_rows, d = table.X.shape
     result = GLMResult(n_rows, rounds, d + 1, estimator)
-    by_row = address(table.labels), address(table.weight), address(table.offset)
-    x = matrix(table.X)
+    features, labels = table.lend(), address(table.labels)
     if table.X.size < WATCHED_CELLS:
-        _check(lib.simulate, result.outcome, x, *by_row, how)
+        _check(lib.simulate, result.outcome, features, labels, how)
         return result
     with Relay() as relay:
         how = _library.Simulation.from_buffer_copy(how)
         how.fit.cancel = how.trainer.cancel = ctypes.addressof(relay.cancel)
-        relay.check(lib.simulate, result.outcome, x, *by_row, how)
+        relay.check(lib.simulate, result.outcome, features, labels, how)
     return result
 
 
@@ -345,7 +342,7 @@ def train_glm(
         return run.result()
 
 
-def fit_given(table: Table, answers: _library.Answers, fit: _library.FitOptions) -> GLMResult:
+def fit_given(table: Table, answers: ctypes.c_void_p, fit: _library.FitOptions) -> GLMResult:
     """Fit answers that are there already: no oracle, no rounds."""
     n_rows, d = table.X.shape
     result = GLMResult(n_rows, 1, d + 1, fit.estimator)
@@ -358,15 +355,14 @@ def fit_given(table: Table, answers: _library.Answers, fit: _library.FitOptions)
             coef,
             result.report,
             to.covariance,
-            matrix(table.X),
-            address(table.weight),
-            address(table.offset),
+            table.lend(),
             answers,
             0,
             fit,
         )
     result.path[0, d] = coef.intercept
-    result.history[0] = 1, 1, answers.n_rows, answers.n_bags, np.nan, np.nan
+    bags = lib.answers_bags(answers)
+    result.history[0] = 1, 1, bags.n_rows, bags.n_bags, np.nan, np.nan
     return result
 
 

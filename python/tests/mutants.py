@@ -312,7 +312,9 @@ MUTANTS = {
         ],
     },
     "test_cli.py -k categories": {
-        "models.py": [("a level never seen", "    if unknown:\n", "    if False:\n")],
+        "models.py": [
+            ("a level never seen", "if strict and not feature.other and not known.all():")
+        ],
     },
     "test_given.py": {
         "given.py": [

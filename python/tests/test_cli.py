@@ -205,5 +205,37 @@ def test_categories_of_a_model_file(cli, tmp_path):
     model = pb.load_model(tmp_path / "m.json")
     assert model.columns == ["age", "sex=m"]
     assert model.predict(table).tolist() == predicted["prediction"]
-    with pytest.raises(ValueError, match="never seen"):
+    assert (
+        model.predict(table.assign(sex="x")).tolist()
+        == model.predict(table.assign(sex="f")).tolist()
+    )
+    model.unseen = "error"
+    with pytest.raises(ValueError, match="holds 'x', which was not in training; known are f, m"):
         model.predict(table.assign(sex="x"))
+
+
+def test_dates_and_rare_categories_of_a_model_file(cli, tmp_path):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    n = 4000
+    table = pd.DataFrame(
+        {
+            "when": pd.to_datetime("2020-01-01") + pd.to_timedelta(rng.integers(0, 9e7, n), "s"),
+            "city": [f"c{int(v)}" for v in rng.pareto(1.0, n) * 10],
+        }
+    )
+    table["y"] = (table.when.dt.month == 7) + (table.city == "c3") + rng.normal(size=n)
+    table.to_csv(tmp_path / "d.csv", index=False)
+    parts = "days+year+month+weekday+hour"
+    cli("train", "--data", tmp_path / "d.csv", "--label", "y", "--family", "linear", "--min-bag",
+        4, "--date", f"when={parts}", "--out", tmp_path / "m.json")  # fmt: skip
+    predicted = cli("predict", "--model", tmp_path / "m.json", "--data", tmp_path / "d.csv")
+    model = pb.load_model(tmp_path / "m.json")
+    assert "city=(other)" in model.columns
+    assert "when:weekday=Sun" in model.columns
+    assert model.features[0].date == tuple(parts.split("+"))
+    assert model.predict(table).tolist() == predicted["prediction"]
+    pb.save_model(model, tmp_path / "again.json")
+    again = pb.load_model(tmp_path / "again.json")
+    assert again.features == model.features
+    assert again.predict(table).tolist() == predicted["prediction"]

@@ -467,7 +467,7 @@ def test_what_is_no_oracle_is_refused(table):
 def test_a_token_that_others_can_read(table, oracle):
     X, _, ids = table
     oracle.token_file.chmod(0o640)
-    with pytest.warns(UserWarning, match="others can read") as caught:
+    with pytest.warns(UserWarning, match="other users can read") as caught:
         pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
     assert caught[0].filename == __file__
 

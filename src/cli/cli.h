@@ -87,8 +87,8 @@ typedef struct cli_usage {
                           * number */
 } cli_usage;
 
-/* What there is to tell about a command.  --help, man pages and completions are all written from
- * this, so they cannot differ. */
+/* The description of a command.  --help, man pages and completions are all written from it, so they
+ * cannot differ. */
 struct cli_page {
     const char *command; /* "train", "oracle init" */
     const cli_usage *usage;
@@ -109,11 +109,12 @@ pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char *
                         pboost_error *err);
 void cli_list_free(cli_list *list);
 pboost_status cli_texts_add(cli_texts *texts, const char *text, pboost_error *err);
-bool cli_asks_for_help(const char *argument); /* --help, or -h as everyone types */
+bool cli_asks_for_help(const char *argument); /* --help or -h */
 
-const cli_command *cli_commands(size_t *n);                                           /* all */
-const cli_command *cli_find(const cli_command *commands, size_t n, const char *name); /* or NULL */
+const cli_command *cli_commands(size_t *n);        /* names of one word */
 const cli_command *cli_oracle_commands(size_t *n); /* those of oracle: names of two words */
+const cli_command *cli_command_at(size_t i);       /* of both; NULL after the last */
+const cli_command *cli_find(const char *name);     /* in both, or NULL */
 void cli_print_commands(FILE *stream);
 
 /* One man page each; a shell's completion of all of them, command by command. */
@@ -131,6 +132,7 @@ typedef struct cli_completion {
 const cli_completion *cli_completions(size_t *n);
 
 pboost_status cli_bags(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_describe(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_help(cli_context *cli, int argc, char **argv, pboost_error *err);
@@ -150,7 +152,7 @@ void cli_note(const cli_context *cli, const char *format, ...) PBOOST_PRINTF(2, 
 /* A bar on stderr, on a terminal only.  done == total ends it. */
 void cli_progress(const cli_context *cli, const char *what, size_t done, size_t total);
 
-/* The same for work in units of its own, with an estimate of the time left. */
+/* The same for any measure of work, with an estimate of the time left. */
 void cli_progress_left(const cli_context *cli, const char *what, double done, double total,
                        double seconds_left);
 

@@ -122,8 +122,9 @@ pboost_status cli_bags(cli_context *cli, int argc, char **argv, pboost_error *er
     pboost_bags bags = {0};
     const cli_option options[] = {
         {"--min-bag", "K", cli_read_count, &a.min_bag, NULL, "least rows in a bag"},
-        {"--strategy", "optimal|random", cli_read_text, &a.strategy, NULL, "default optimal"},
-        {"--seed", "S", cli_read_seed, &a.seed, NULL, "of random bags; default 0"},
+        {"--strategy", "optimal|random", cli_read_text, &a.strategy, NULL,
+         "how to make bags; default optimal"},
+        {"--seed", "S", cli_read_seed, &a.seed, NULL, "seed of random bags; default 0"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the bag ids; default: stdout"},
         {"--threads", "N", cli_read_threads, &a.threads, NULL, "default: all cores"},
     };

@@ -1,4 +1,4 @@
-/* priorboost evaluate: how well a model predicts labels that one has. */
+/* priorboost evaluate: how well a model predicts the labels of a table. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,23 +12,24 @@ static const cli_usage USAGE = {
 
 typedef struct {
     const char *model, *data, *label, *positive;
+    cli_list na;
     int threads;
 } arguments;
 
 static pboost_status print_evaluation(cli_context *cli, const pboost_evaluation *e,
-                                      const pboost_model *model, pboost_error *err)
+                                      const pboost_model *model, size_t unseen, pboost_error *err)
 {
     if (isinf(e->measure[0].value))
-        cli_note(cli, "warning: the loss is infinite: the prediction of some row overflows, or is "
-                      "certain and wrong");
+        cli_note(cli, "warning: the loss is infinite: a prediction overflows, or gives a label "
+                      "that occurs the probability 0");
     if (!cli->json) {
         printf("%-10s %zu\n", "rows", e->rows);
         for (size_t i = 0; i < e->n_measures; i++)
             printf("%-10s %.6g\n", e->measure[i].name, e->measure[i].value);
         return cli_flush(err);
     }
-    json_t *report = json_pack("{s:I, s:s}", "rows", (json_int_t)e->rows, "family",
-                               pboost_family_name(model->family));
+    json_t *report = json_pack("{s:I, s:s, s:I}", "rows", (json_int_t)e->rows, "family",
+                               pboost_family_name(model->family), "unseen", (json_int_t)unseen);
     for (size_t i = 0; report != NULL && i < e->n_measures; i++)
         json_object_set_new(report, e->measure[i].name, report_json_number(e->measure[i].value));
     return cli_print_json(report, err);
@@ -41,26 +42,30 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
     text_columns text = {0};
     pboost_table *table = NULL;
     double *x = NULL, *y = NULL, *offset = NULL;
+    pboost_unseen unseen = {0};
     pboost_evaluation evaluation;
     const char *label = a->label != NULL ? a->label : model->label;
     const char *positive = a->positive != NULL ? a->positive : model->positive;
 
     if (label == NULL)
-        FAIL(err, PBOOST_INVALID, "--label is required: the model does not name its response");
+        FAIL(err, PBOOST_INVALID, "--label is required: the model file names no label column");
     TRY(text_columns_add_encoding(&text, &model->encoding, err));
     if (positive != NULL)
         TRY(text_columns_add(&text, label, err));
+    text.missing = a->na.item;
+    text.n_missing = a->na.n;
     TRY(text_columns_read(&table, &text, a->data, err));
     TRY(data_labels(&y, table, label, positive, model->family, err));
-    TRY(data_features(&x, &model->encoding, table, err));
+    TRY(data_features(&x, &unseen, &model->encoding, table, err));
+    data_note_unseen(cli, &unseen, &model->encoding, table);
     TRY(data_numbers(&offset, table, model->offset, err));
     size_t n = pboost_table_rows(table);
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
     pboost_samples samples = {.x = &matrix, .n = n, .target = y, .offset = offset};
     TRY(pboost_evaluate(&evaluation, model->family, &samples, &model->coef, a->threads, err));
-    TRY(print_evaluation(cli, &evaluation, model, err));
+    TRY(print_evaluation(cli, &evaluation, model, unseen.cells, err));
 done:
-    free(text.name);
+    text_columns_free(&text);
     pboost_table_free(table);
     free(x);
     free(y);
@@ -80,6 +85,8 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
          "the column of labels; default: the one it was trained on"},
         {"--positive", "VALUE", cli_read_text, &a.positive, NULL,
          "the label that counts as 1; default: as in training"},
+        {"--na", "TEXT,...", cli_read_list, &a.na, NULL,
+         "cells that are missing, beside empty ones and NA"},
         {"--threads", "N", cli_read_threads, &a.threads, NULL, "default: all cores"},
     };
 
@@ -92,6 +99,7 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
     TRY(pboost_model_load(&model, a.model, err));
     TRY(evaluate(cli, &a, &model, err));
 done:
+    cli_list_free(&a.na);
     pboost_model_free(&model);
     return st;
 }

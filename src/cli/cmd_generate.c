@@ -145,7 +145,8 @@ static pboost_status check(arguments *a, pboost_error *err)
                            "--family, --rows, --features, --seed and --out are required; see "
                            "'priorboost generate --help'");
     if ((a->test_rows > 0) != (a->test_out != NULL))
-        return pboost_fail(err, PBOOST_INVALID, "--test-rows and --test-out go together");
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--test-rows and --test-out must be given together");
     if (a->synthetic.round_labels && a->synthetic.family != PBOOST_LOGISTIC)
         return pboost_fail(err, PBOOST_INVALID,
                            "--round-labels is for the logistic family, not for %s",
@@ -192,7 +193,7 @@ pboost_status cli_generate(cli_context *cli, int argc, char **argv, pboost_error
          "logistic: y = round(sigmoid(x theta* + noise)), as in the\n"
          "paper, instead of a coin with that probability"},
         {"--ids", NULL, NULL, &a.with_ids, NULL, "write a column 'id' first: 1, 2, ..."},
-        {"--seed", "S", cli_read_seed, &a.synthetic.seed, &a.has_seed, "of all draws"},
+        {"--seed", "S", cli_read_seed, &a.synthetic.seed, &a.has_seed, "seed of all random draws"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the table"},
         {"--test-rows", "M", cli_read_count, &a.test_rows, NULL, "rows of a test table"},
         {"--test-out", "FILE", cli_read_text, &a.test_out, NULL, "the test table"},

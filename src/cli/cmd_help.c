@@ -1,4 +1,4 @@
-/* priorboost help: what --help tells, also as man pages and as completions for shells.
+/* priorboost help: the text of --help, also as man pages and as completions for shells.
  *
  * Every form is written by asking each command for its --help with another writer of pages. */
 #include <errno.h>
@@ -34,8 +34,6 @@ static pboost_status ask(const cli_command *command, page_writer *write, FILE *t
 static pboost_status write_one(const char *const *word, bool man, pboost_error *err)
 {
     char name[64] = "";
-    size_t n;
-    const cli_command *commands = cli_commands(&n), *found;
 
     if (word[0] == NULL) {
         man ? cli_man_main(stdout) : cli_print_commands(stdout);
@@ -43,11 +41,7 @@ static pboost_status write_one(const char *const *word, bool man, pboost_error *
     }
     snprintf(name, sizeof name, "%s%s%s", word[0], word[1] != NULL ? " " : "",
              word[1] != NULL ? word[1] : "");
-    found = cli_find(commands, n, name);
-    if (found == NULL) {
-        commands = cli_oracle_commands(&n);
-        found = cli_find(commands, n, name);
-    }
+    const cli_command *found = cli_find(name);
     if (found == NULL || (word[1] != NULL && word[2] != NULL))
         return pboost_fail(err, PBOOST_INVALID, "command '%s' is unknown; see 'priorboost --help'",
                            name);
@@ -62,14 +56,11 @@ static pboost_status write_one(const char *const *word, bool man, pboost_error *
 static pboost_status write_all(page_writer *write, FILE *to, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t n, n_oracle;
-    const cli_command *commands = cli_commands(&n), *oracle = cli_oracle_commands(&n_oracle);
+    const cli_command *command;
 
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(commands[i].name, "oracle") != 0)
-            TRY(ask(&commands[i], write, to, err));
-    for (size_t i = 0; i < n_oracle; i++)
-        TRY(ask(&oracle[i], write, to, err));
+    for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++)
+        if (strcmp(command->name, "oracle") != 0)
+            TRY(ask(command, write, to, err));
 done:
     return st;
 }
@@ -163,19 +154,15 @@ static pboost_status write_folder(const char *dir, pboost_error *err)
     pboost_status st = PBOOST_OK;
     char man[4096];
     size_t n;
-    const cli_command *commands = cli_commands(&n);
-    const cli_completion *shells;
+    const cli_command *command;
+    const cli_completion *shells = cli_completions(&n);
 
     snprintf(man, sizeof man, "%s/man1", dir);
     TRY(make_folder(dir, err));
     TRY(make_folder(man, err));
     TRY(write_man(dir, NULL, err));
-    for (size_t i = 0; i < n; i++)
-        TRY(write_man(dir, &commands[i], err));
-    commands = cli_oracle_commands(&n);
-    for (size_t i = 0; i < n; i++)
-        TRY(write_man(dir, &commands[i], err));
-    shells = cli_completions(&n);
+    for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++)
+        TRY(write_man(dir, command, err));
     for (size_t i = 0; i < n; i++)
         TRY(write_shell(dir, &shells[i], err));
 done:

@@ -47,7 +47,7 @@ pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *
 {
     if (argc < 2)
         return pboost_fail(err, PBOOST_INVALID,
-                           "which command? see 'priorboost oracle --help' for them");
+                           "a command is missing; 'priorboost oracle --help' lists the commands");
     if (cli_asks_for_help(argv[1]) || strcmp(argv[1], "help") == 0)
         return print_commands(err);
     forbid_core_dumps();
@@ -88,6 +88,16 @@ pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const ora
     TRY(pboost_ledger_open(out, place->store, &options, err));
 done:
     return st;
+}
+
+json_t *oracle_rules_json(const pboost_ledger_rules *rules)
+{
+    const pboost_rules *r = &rules->rules;
+    return json_pack("{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:s}", "min_bag",
+                     (json_int_t)r->min_bag, "epsilon", report_json_epsilon(r->epsilon), "dp",
+                     !rules->no_noise, "bounds", r->lower, r->upper, "step", r->step, "unit",
+                     rules->units, "unit_rows", (json_int_t)rules->unit_rows, "claim_seconds",
+                     (json_int_t)rules->claim_seconds, "scope_rows", rules->scope_rows);
 }
 
 const char *oracle_time(char out[ORACLE_TIME_TEXT], int64_t seconds)

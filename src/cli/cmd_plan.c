@@ -15,13 +15,14 @@ static const cli_usage USAGE = {
 typedef struct {
     train_arguments train;
     cli_list epsilon;
-    double mean, dispersion, model_error;
+    double mean, dispersion, model_error, l2;
+    bool has_l2;
     size_t sample;
 } plan_arguments;
 
-/* ---- Beliefs and settings -------------------------------------------------------------------- */
+/* ---- Assumptions and settings ---------------------------------------------------------------- */
 
-/* The prior's weights, where its columns are those of the table. */
+/* The prior's weights; its columns must be those of the table. */
 static pboost_status prior_coef(pboost_coef *out, const char *path, const train_data *data,
                                 pboost_error *err)
 {
@@ -33,10 +34,10 @@ static pboost_status prior_coef(pboost_coef *out, const char *path, const train_
     for (size_t j = 0; j < ours->n_columns; j++)
         if (theirs->n_columns != ours->n_columns || strcmp(theirs->column[j], ours->column[j]) != 0)
             FAIL(err, PBOOST_BAD_DATA,
-                 "%s: the model has %zu columns, the table %zu, or their names differ ('%s'); a "
-                 "plan needs a prior with the columns of the table",
-                 path, theirs->n_columns, ours->n_columns,
-                 j < theirs->n_columns ? theirs->column[j] : "");
+                 "%s: the model has %zu columns and the table %zu, and column %zu is '%s' in the "
+                 "model and '%s' in the table; the prior must have the columns of the table",
+                 path, theirs->n_columns, ours->n_columns, j + 1,
+                 j < theirs->n_columns ? theirs->column[j] : "", ours->column[j]);
     *out = model.coef;
     model.coef = (pboost_coef){0};
 done:
@@ -99,7 +100,7 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
     TRY(read_epsilons(epsilon, &a->epsilon, err));
     TRY(set_rules(&o.rules, a, epsilon, err));
     files.prior = NULL; /* its weights are wanted, not its predictions */
-    TRY(train_data_load(&data, &files, err));
+    TRY(train_data_load(&data, cli, &files, err));
     if (a->train.prior != NULL) {
         TRY(prior_coef(&prior, a->train.prior, &data, err));
         o.assumed.coef = &prior;
@@ -108,15 +109,16 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
     o.epsilon = epsilon + 1;
     o.n_epsilon = a->epsilon.n > 0 ? a->epsilon.n - 1 : 0;
     o.intercept = !a->train.no_intercept;
-    o.l2 = a->train.l2;
+    if (a->has_l2)
+        o.l2 = pboost_l2_fixed(a->l2);
     o.assumed.mean = a->mean;
     o.assumed.dispersion = a->dispersion;
     o.assumed.model_error = a->model_error;
     o.max_rows = a->sample;
     o.seed = a->train.seed;
     o.threads = a->train.threads;
-    pboost_matrix x = pboost_matrix_f64(data.x, data.rows, data.cols);
-    TRY(pboost_plan_make(&made, &x, data.offset, &o, err));
+    pboost_features features = train_features(&data);
+    TRY(pboost_plan_make(&made, &features, &o, err));
     if (a->train.out != NULL)
         TRY(plan_write(a->train.out, &made, err));
     print_warnings(cli, &made);
@@ -144,15 +146,13 @@ static pboost_status require(const train_arguments *a, pboost_error *err)
     if (missing != NULL)
         return pboost_fail(err, PBOOST_INVALID, "%s is required; see 'priorboost plan --help'",
                            missing);
-    if (a->impute != NULL && strcmp(a->impute, "mean") != 0)
-        return pboost_fail(err, PBOOST_INVALID, "--impute is '%s'; it must be mean", a->impute);
-    return PBOOST_OK;
+    return column_arguments_check(&a->columns, err);
 }
 
 pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    plan_arguments a = {.train = {.l2 = PBOOST_L2_DEFAULT, .no_labels = true},
+    plan_arguments a = {.train = {.no_labels = true},
                         .mean = NAN,
                         .dispersion = NAN,
                         .model_error = NAN,
@@ -162,20 +162,16 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--data", "FILE", cli_read_text, &t->data, NULL, "the features (CSV or NPY); - is stdin"},
         {"--label", "COL", cli_read_text, &t->label, NULL, "a column that is not a feature"},
         {"--id", "COL", cli_read_text, &t->id, NULL, "a column that is not a feature"},
-        {"--exclude", "COL,...", cli_read_list, &t->exclude, NULL, "columns that are not features"},
-        {"--categorical", "COL,...", cli_read_list, &t->categorical, NULL,
-         "columns of numbers that are codes of categories"},
+        COLUMN_OPTIONS(t->columns),
         {"--offset", "COL", cli_read_text, &t->offset, NULL,
          "added to the linear predictor, such as log exposure"},
-        {"--impute", "mean", cli_read_text, &t->impute, NULL,
-         "replace missing numbers by the mean, missing categories\nby the first level"},
         {"--family", CLI_FAMILIES, cli_read_family, &t->family, &t->has_family,
          "distribution of the labels"},
         {"--min-bag", "K", cli_read_count, &t->min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
         {"--epsilon", "E,...", cli_read_list, &a.epsilon, NULL,
-         "of the noise; the plan is made for the first, the others\n"
-         "are forecast too; none means no noise"},
+         "epsilon of the noise; the plan is made for the first, the\n"
+         "others are forecast too; none means no noise"},
         {"--bounds", "LO,HI", cli_read_bounds, &t->bounds, &t->has_bounds,
          "public bounds of the labels"},
         {"--step", "Q", cli_read_positive, &t->step, NULL,
@@ -192,12 +188,12 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--model-error", "V", cli_read_not_negative, &a.model_error, NULL,
          "variance that a wrong model leaves in every answer;\n"
          "default: 5 % of the variance of the means"},
-        {"--l2", "L", cli_read_not_negative, &t->l2, NULL,
+        {"--l2", "L", cli_read_not_negative, &a.l2, &a.has_l2,
          "the penalty to plan for; default: as train chooses it"},
         {"--no-intercept", NULL, NULL, &t->no_intercept, NULL, "fit no intercept"},
         {"--sample", "N", cli_read_count, &a.sample, NULL,
          "forecast on N rows and scale; default 32768"},
-        {"--seed", "S", cli_read_seed, &t->seed, NULL, "of the sample; default 0"},
+        {"--seed", "S", cli_read_seed, &t->seed, NULL, "seed of the sample; default 0"},
         {"--threads", "N", cli_read_threads, &t->threads, NULL, "default: all cores"},
         {"--out", "FILE", cli_read_text, &t->out, NULL,
          "a chart: SVG if the name ends in .svg, otherwise a page"},
@@ -209,8 +205,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
     TRY(require(t, err));
     TRY(plan(cli, &a, err));
 done:
-    cli_list_free(&t->exclude);
-    cli_list_free(&t->categorical);
+    column_arguments_free(&t->columns);
     cli_list_free(&a.epsilon);
     return st;
 }

@@ -14,6 +14,7 @@ static const cli_usage USAGE = {
 
 typedef struct {
     const char *model, *data, *id, *out;
+    cli_list na;
     int threads;
     double level;
     bool interval;
@@ -84,16 +85,19 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
     TRY(text_columns_add_encoding(&text, &model->encoding, err));
     if (a->id != NULL)
         TRY(text_columns_add(&text, a->id, err));
+    text.missing = a->na.item;
+    text.n_missing = a->na.n;
     TRY(text_columns_read(&table, &text, a->data, err));
     TRY(data_row_keys(&key, table, a->id, err)); /* ids must name rows */
     TRY(data_predict(&p, model, table, a->interval ? a->level : 0.0, a->threads, err));
+    data_note_unseen(cli, &p.unseen, &model->encoding, table);
     if (a->out != NULL || !cli->json)
         TRY(write_csv(a->out != NULL ? a->out : "-", table, a->id, &p, err));
     if (cli->json) {
         size_t n = pboost_table_rows(table);
-        json_t *report =
-            json_pack("{s:I, s:s, s:o}", "rows", (json_int_t)n, "family",
-                      pboost_family_name(model->family), "out", report_json_text(a->out));
+        json_t *report = json_pack("{s:I, s:s, s:I, s:o}", "rows", (json_int_t)n, "family",
+                                   pboost_family_name(model->family), "unseen",
+                                   (json_int_t)p.unseen.cells, "out", report_json_text(a->out));
         if (report != NULL && a->out == NULL)
             json_object_set_new(report, "prediction", report_json_numbers(p.mean, n));
         if (report != NULL && a->out == NULL && a->interval) {
@@ -105,7 +109,7 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
         TRY(cli_print_json(report, err));
     }
 done:
-    free(text.name);
+    text_columns_free(&text);
     pboost_table_free(table);
     free(key);
     predictions_free(&p);
@@ -121,6 +125,8 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
         {"--model", "FILE", cli_read_text, &a.model, NULL, "the model, from train"},
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
         {"--id", "COL", cli_read_text, &a.id, NULL, "write this column before the predictions"},
+        {"--na", "TEXT,...", cli_read_list, &a.na, NULL,
+         "cells that are missing, beside empty ones and NA"},
         {"--interval", "[LEVEL]", cli_read_positive, &a.level, &a.interval,
          "also the lower and upper ends of an interval for the\nmean response; default level 0.95"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the predictions; default: stdout"},
@@ -142,6 +148,7 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
              a.model);
     TRY(predict(cli, &a, &model, err));
 done:
+    cli_list_free(&a.na);
     pboost_model_free(&model);
     return st;
 }

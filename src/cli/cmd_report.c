@@ -1,4 +1,4 @@
-/* priorboost report: runs of train beside each other. */
+/* priorboost report: a page that compares runs of train. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,10 +11,10 @@ static const cli_usage USAGE = {
     .synopsis = "RUN... --out FILE",
     .text = "Compares runs in one self-contained page: loss by round, bags, weights with their\n"
             "intervals, what was spent, and what the plan had forecast.  A RUN is a model file\n"
-            "that train wrote; of other model files the page shows what they contain.",
+            "that train wrote; for other model files the page shows only what they contain.",
     .operand = "RUN..."};
 
-/* Two runs of one name are told apart by their number. */
+/* Two runs with the same name get a number. */
 static void tell_apart(run_record *runs, size_t n)
 {
     bool shared[MAX_RUNS] = {false};
@@ -29,7 +29,7 @@ static void tell_apart(run_record *runs, size_t n)
     }
 }
 
-/* The page, or where the name says so the one chart. */
+/* The page, or the chart alone if the name ends in .svg. */
 static pboost_status write_runs(FILE *out, const char *path, const run_record *runs, size_t n,
                                 pboost_error *err)
 {
@@ -41,7 +41,7 @@ static pboost_status write_runs(FILE *out, const char *path, const run_record *r
     TRY(run_chart_make(&chart, runs, n, err));
     if (chart.panel.n_series == 0)
         FAIL(err, PBOOST_BAD_DATA,
-             "no run with bags of at least 2 rows tells a test loss; train with --test");
+             "no run with bags of at least 2 rows has a test loss; train with --test");
     for (size_t i = 1; i < n; i++)
         if (runs[i].model.family != runs[0].model.family)
             FAIL(err, PBOOST_BAD_DATA, "the losses of %s and %s cannot be compared",

@@ -15,8 +15,7 @@ static const cli_usage USAGE = {
     .text =
         "Runs the experiments of the paper and writes to DIR: results.json, a CSV and an SVG per\n"
         "figure, and report.html with the figures, a verdict on each claim, and the theory.\n"
-        "DIR must be empty, or hold an unfinished run with the same settings, which is then\n"
-        "continued.  In results.json an epsilon without noise is \"inf\".",
+        "DIR must be empty or not exist.  In results.json an epsilon without noise is \"inf\".",
     .operand = "linear|logistic|privacy|bag-size|all",
 };
 
@@ -247,13 +246,13 @@ pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_erro
         {"--out", "DIR", cli_read_text, &a.out, NULL, "where the results go"},
         {"--realizations", "R", cli_read_count, &a.realizations, NULL,
          "independent repetitions of each experiment"},
-        {"--seed", "S", cli_read_seed, &a.seed, NULL, "of all draws; default 0"},
+        {"--seed", "S", cli_read_seed, &a.seed, NULL, "seed of all random draws; default 0"},
         {"--threads", "N", cli_read_threads, &a.threads, NULL, "default: all cores"},
         {"--rows", "N", cli_read_count, &a.rows, NULL, "n, training rows (not for bag-size)"},
         {"--sizes", "N,N,...", cli_read_list, &a.sizes, NULL, "bag-size: the values of n"},
         {"--test-rows", "N", cli_read_count, &a.test_rows, NULL, "rows of the test table"},
-        {"--features", "D", cli_read_count, &a.features, NULL, "d"},
-        {"--rounds", "T", cli_read_count, &a.rounds, NULL, "T"},
+        {"--features", "D", cli_read_count, &a.features, NULL, "d, feature columns"},
+        {"--rounds", "T", cli_read_count, &a.rounds, NULL, "T, rounds of training"},
         {"--min-bags", "K,K,...", cli_read_list, &a.bags, NULL, "the bag sizes"},
         {"--epsilons", "E,E,...", cli_read_list, &a.epsilons, NULL,
          "privacy: the privacy budgets; inf for no noise"},
@@ -271,12 +270,8 @@ pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_erro
     cli_interrupted(); /* listen from now on */
     keep_freed_memory();
     const repro_host host = {show_progress, is_interrupted, cli_seconds, cli};
-    st = repro_reproduce(&outcome, &settings, a.out, &host, err);
-    if (st == PBOOST_CANCELLED)
-        cli_note(cli, "the same command continues from here; what is done is kept in %s/partial",
-                 a.out);
-    if (st == PBOOST_OK)
-        TRY(print_outcome(cli, &outcome, a.out, err));
+    TRY(repro_reproduce(&outcome, &settings, a.out, &host, err));
+    TRY(print_outcome(cli, &outcome, a.out, err));
 done:
     repro_outcome_free(&outcome);
     cli_list_free(&a.bags);

@@ -16,7 +16,7 @@ static const cli_usage USAGE = {
     .text = "Answers questions about bags of rows under the rules of the store, until SIGTERM.\n"
             "GET /v1/openapi.json describes the interface; / is a page for the operator."};
 
-/* Tells systemd, where it waits for that. */
+/* Notifies systemd, if it waits for that. */
 static void notify_manager(void)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -83,10 +83,20 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     if (place.store == NULL || o.listen == NULL)
         FAIL(err, PBOOST_INVALID, "%s is required; see 'priorboost serve --help'",
              place.store == NULL ? "--store" : "--listen");
-    if (header_seconds > 86400 || body_seconds > 86400 || drain_seconds > 86400 ||
-        o.max_connections > 1000000 || o.max_body < 1024)
-        FAIL(err, PBOOST_INVALID,
-             "times may be up to 86400 s, connections up to 1000000, bodies from 1024 bytes");
+    const struct {
+        const char *name;
+        size_t value, least, most;
+    } limits[] = {{"--header-seconds", header_seconds, 1, 86400},
+                  {"--body-seconds", body_seconds, 1, 86400},
+                  {"--drain-seconds", drain_seconds, 1, 86400},
+                  {"--max-connections", o.max_connections, 1, 1000000},
+                  {"--max-body", o.max_body, 1024, SIZE_MAX}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i].value < limits[i].least || limits[i].value > limits[i].most) {
+            bool low = limits[i].value < limits[i].least;
+            FAIL(err, PBOOST_INVALID, "%s is %zu; it must be at %s %zu", limits[i].name,
+                 limits[i].value, low ? "least" : "most", low ? limits[i].least : limits[i].most);
+        }
     o.header_seconds = (unsigned)header_seconds;
     o.body_seconds = (unsigned)body_seconds;
     o.drain_seconds = (unsigned)drain_seconds;

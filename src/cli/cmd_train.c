@@ -48,15 +48,15 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
     if (a->round && a->family != PBOOST_LOGISTIC)
         return pboost_fail(err, PBOOST_INVALID, "--round is for the logistic family, not for %s",
                            pboost_family_name(a->family));
-    if (a->impute != NULL && strcmp(a->impute, "mean") != 0)
-        return pboost_fail(err, PBOOST_INVALID, "--impute is '%s'; it must be mean", a->impute);
+    if (column_arguments_check(&a->columns, err) != PBOOST_OK)
+        return PBOOST_INVALID;
     if (a->test != NULL && a->label == NULL)
         return pboost_fail(err, PBOOST_INVALID, "--test needs --label");
     return train_oracle_check(a, err);
 }
 
-/* The method that was asked for, or the one that the other options belong to: an algorithm, the
- * event estimator and rounded answers, which no other estimator takes, are the paper's. */
+/* The method that was asked for, or the one that the other options imply: --algorithm, the event
+ * estimator and rounded answers (only the event estimator takes them) imply the paper's. */
 static pboost_status settle_method(train_arguments *a, pboost_error *err)
 {
     bool paper = a->method != NULL && strcmp(a->method, "paper") == 0;
@@ -86,7 +86,7 @@ static pboost_status settle_method(train_arguments *a, pboost_error *err)
     return PBOOST_OK;
 }
 
-/* Given bags leave nothing to ask and nothing to choose. */
+/* With given bags nothing is asked, so options about asking are errors. */
 static pboost_status refuse_with_bags(const train_arguments *a, pboost_error *err)
 {
     const struct {
@@ -104,12 +104,12 @@ static pboost_status refuse_with_bags(const train_arguments *a, pboost_error *er
     for (size_t i = 0; a->bag != NULL && i < sizeof senseless / sizeof *senseless; i++)
         if (senseless[i].given)
             return pboost_fail(err, PBOOST_INVALID,
-                               "%s makes no sense with --bag: the bags and their answers are given",
+                               "%s cannot be used with --bag: the bags and their answers are given",
                                senseless[i].name);
     return PBOOST_OK;
 }
 
-/* The estimator and what it alone understands. */
+/* The estimator, and the options of single estimators. */
 static pboost_status choose_estimator(train_result *result, const train_arguments *a,
                                       pboost_error *err)
 {
@@ -122,7 +122,7 @@ static pboost_status choose_estimator(train_result *result, const train_argument
         TRY(pboost_estimator_parse(&result->estimator, a->estimator, err));
     if (a->round && result->estimator != PBOOST_EVENT)
         FAIL(err, PBOOST_INVALID,
-             "--round and --estimator %s do not go together: it needs means as they are",
+             "--round cannot be used with --estimator %s, which needs means that are not rounded",
              pboost_estimator_name(result->estimator));
     bool chosen = result->estimator == PBOOST_ESTIMATOR_CV;
     if (a->has_rho && result->estimator != PBOOST_INTERPOLATED && !chosen)
@@ -130,7 +130,7 @@ static pboost_status choose_estimator(train_result *result, const train_argument
              pboost_estimator_name(result->estimator));
     if (a->has_rho && !(a->rho <= 1.0))
         FAIL(err, PBOOST_INVALID, "--rho is %g; it must be between 0 and 1", a->rho);
-    if (a->l2 == PBOOST_L2_CV && result->estimator != PBOOST_AGGREGATE)
+    if (a->l2.mode == PBOOST_L2_CV && result->estimator != PBOOST_AGGREGATE)
         FAIL(err, PBOOST_INVALID, "--l2 cv is for --estimator aggregate, not for %s",
              pboost_estimator_name(result->estimator));
     if (a->covariance != NULL) {
@@ -238,7 +238,7 @@ static train_description describe(const train_arguments *a, const train_data *da
                                .out = result->usable || a->force ? a->out : NULL};
 }
 
-/* The last fit is not to be used: nothing is written, and the answers stay where they are. */
+/* The last fit must not be used: nothing is written, and the checkpoint keeps the answers. */
 static pboost_status refuse_fit(cli_context *cli, const train_arguments *a,
                                 const train_description *d, const char *checkpoint,
                                 pboost_error *err)
@@ -251,9 +251,9 @@ static pboost_status refuse_fit(cli_context *cli, const train_arguments *a,
     if (checkpoint != NULL)
         FAIL(err, PBOOST_UNUSABLE,
              "no model is written: %.200s (the answers are in %.200s; --resume --force writes the "
-             "model all the same)",
+             "model anyway)",
              result->warning[0].text, checkpoint);
-    FAIL(err, PBOOST_UNUSABLE, "no model is written: %.300s (--force writes it all the same)",
+    FAIL(err, PBOOST_UNUSABLE, "no model is written: %.300s (--force writes it anyway)",
          result->warning[0].text);
 done:
     return st;
@@ -271,7 +271,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     double began = cli_seconds();
 
     TRY(choose_settings(&result, a, err));
-    TRY(train_data_load(&data, a, err));
+    TRY(train_data_load(&data, cli, a, err));
     if (a->bag == NULL)
         TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
     size_t k = a->bag_size > 0 ? a->bag_size : result.rules.min_bag;
@@ -319,17 +319,17 @@ done:
 
 static pboost_status read_l2(void *target, const char *option, const char *text, pboost_error *err)
 {
-    if (strcmp(text, "cv") == 0) {
-        *(double *)target = PBOOST_L2_CV;
-        return PBOOST_OK;
-    }
-    return cli_read_not_negative(target, option, text, err);
+    pboost_l2 *l2 = target;
+    l2->mode = strcmp(text, "cv") == 0 ? PBOOST_L2_CV : PBOOST_L2_FIXED;
+    l2->value = 0.0;
+    return l2->mode == PBOOST_L2_CV ? PBOOST_OK
+                                    : cli_read_not_negative(&l2->value, option, text, err);
 }
 
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    train_arguments a = {.l2 = PBOOST_L2_DEFAULT, .patience = 60};
+    train_arguments a = {.patience = 60};
     const cli_option options[] = {
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the column of labels"},
@@ -341,14 +341,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--unit", "COL", cli_read_text, &a.unit, NULL,
          "the column that names the unit of a row, such as a\n"
          "person; one row of each unit is used"},
-        {"--exclude", "COL,...", cli_read_list, &a.exclude, NULL, "columns that are not features"},
-        {"--categorical", "COL,...", cli_read_list, &a.categorical, NULL,
-         "columns of numbers that are codes of categories"},
+        COLUMN_OPTIONS(a.columns),
         {"--weight", "COL", cli_read_text, &a.weight, NULL, "weight of each row in the fit"},
         {"--offset", "COL", cli_read_text, &a.offset, NULL,
          "added to the linear predictor, such as log exposure"},
-        {"--impute", "mean", cli_read_text, &a.impute, NULL,
-         "replace missing numbers by the mean, missing categories\nby the first level"},
         {"--standardize", NULL, NULL, &a.standardize, NULL,
          "fit on columns of mean 0 and variance 1 (matters for l2);\n"
          "weights are reported in the units of the file"},
@@ -422,11 +418,12 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "standardised features; default of the others: 1;\n"
          "cv: chosen by cross-validation over bags (aggregate)"},
         {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit no intercept"},
-        {"--test", "FILE", cli_read_text, &a.test, NULL, "report the loss on it after every round"},
+        {"--test", "FILE", cli_read_text, &a.test, NULL,
+         "a labelled table; report the loss on it after every round"},
         {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
          "the oracle with the labels: https://HOST:PORT or unix:PATH"},
         {"--token-file", "FILE", cli_read_text, &a.token_file, NULL,
-         "holds the token that the oracle's owner gave out"},
+         "file with the token that the label holder gave you"},
         {"--ca", "FILE", cli_read_text, &a.ca, NULL,
          "certificate authorities to trust for the oracle, PEM"},
         {"--checkpoint", "DIR", cli_read_text, &a.checkpoint, NULL,
@@ -444,9 +441,9 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--patience", "S", cli_read_count, &a.patience, NULL,
          "seconds to retry when the oracle fails; default 60"},
         {"--seed", "S", cli_read_seed, &a.seed, &a.has_seed,
-         "of slices and bags (default 0); if it is given, the noise\n"
-         "is drawn from it too: whoever knows the seed can remove\n"
-         "the noise, and the output says \"simulated\""},
+         "seed of slices and bags (default 0); if it is given, the noise\n"
+         "is drawn from it too: anyone who knows the seed can\n"
+         "remove the noise, and the output says \"simulated\""},
         {"--threads", "N", cli_read_threads, &a.threads, NULL,
          "default: all cores; the result does not depend on it"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the model, as JSON"},
@@ -464,7 +461,6 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     TRY(settle_method(&a, err));
     TRY(train(cli, &a, err));
 done:
-    cli_list_free(&a.exclude);
-    cli_list_free(&a.categorical);
+    column_arguments_free(&a.columns);
     return st;
 }

@@ -1,4 +1,4 @@
-/* What the commands say: notes and a progress bar on stderr, JSON on stdout. */
+/* Messages of the commands: notes and a progress bar on stderr, JSON on stdout. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -31,7 +31,8 @@ double cli_seconds(void)
 
 enum { BAR_WIDTH = 32 };
 
-/* Starts a line of progress, or does nothing: not on a terminal, or shown just now. */
+/* Starts a line of progress; does nothing if stderr is not a terminal or the last line is recent.
+ */
 static bool begin_progress(const cli_context *cli, bool finished)
 {
     static double last_shown;
@@ -77,7 +78,7 @@ void cli_progress_left(const cli_context *cli, const char *what, double done, do
         fprintf(stderr, ", %ld min %02ld s left", left / 60, left % 60);
 }
 
-/* Atomic, for the handler runs in whichever thread takes the signal. */
+/* Atomic, because the handler runs in the thread that receives the signal, which may be any. */
 static atomic_bool interrupted;
 _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a handler may not wait for a lock");
 

@@ -1,31 +1,56 @@
-/* From a file to what a command works on. */
+/* From a file to features, labels and keys. */
 #include "data.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+static void names_free(cli_names *names)
+{
+    for (size_t i = 0; i < names->n; i++)
+        free(names->name[i]);
+    free(names->name);
+}
+
+void text_columns_free(text_columns *t)
+{
+    names_free(&t->text);
+    names_free(&t->numbers);
+    *t = (text_columns){0};
+}
+
+pboost_status text_columns_add_n(text_columns *t, const char *name, size_t n, bool text,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    cli_names *names = text ? &t->text : &t->numbers;
+
+    if (names->n == names->capacity) {
+        size_t capacity = 2 * names->capacity + 8;
+        char **grown = realloc(names->name, capacity * sizeof *grown);
+        NEED(grown, err);
+        names->name = grown;
+        names->capacity = capacity;
+    }
+    NEED(names->name[names->n] = strndup(name, n), err);
+    names->n++;
+done:
+    return st;
+}
+
 pboost_status text_columns_add(text_columns *t, const char *name, pboost_error *err)
 {
-    if (t->n == t->capacity) {
-        size_t capacity = 2 * t->capacity + 8;
-        const char **grown = realloc(t->name, capacity * sizeof *grown);
-        if (grown == NULL)
-            return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
-        t->name = grown;
-        t->capacity = capacity;
-    }
-    t->name[t->n++] = name;
-    return PBOOST_OK;
+    return text_columns_add_n(t, name, strlen(name), true, err);
 }
 
 pboost_status text_columns_add_encoding(text_columns *t, const pboost_encoding *encoding,
                                         pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    for (size_t i = 0; i < encoding->n_features; i++)
-        if (encoding->feature[i].n_levels > 0)
-            TRY(text_columns_add(t, encoding->feature[i].name, err));
+    for (size_t i = 0; i < encoding->n_features; i++) {
+        const pboost_feature *f = &encoding->feature[i];
+        TRY(text_columns_add_n(t, f->name, strlen(f->name), f->n_levels > 0 || f->date != 0, err));
+    }
 done:
     return st;
 }
@@ -34,12 +59,16 @@ pboost_status text_columns_read(pboost_table **out, text_columns *t, const char 
                                 pboost_error *err)
 {
     pboost_table_options options = PBOOST_TABLE_OPTIONS_INIT;
-    options.text = t->name;
-    options.n_text = t->n;
+    options.text = (const char *const *)t->text.name;
+    options.n_text = t->text.n;
+    options.numbers = (const char *const *)t->numbers.name;
+    options.n_numbers = t->numbers.n;
+    options.missing = t->missing;
+    options.n_missing = t->n_missing;
     return pboost_table_read(out, path, &options, err);
 }
 
-pboost_status data_features(double **out, const pboost_encoding *encoding,
+pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
                             const pboost_table *table, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -50,12 +79,26 @@ pboost_status data_features(double **out, const pboost_encoding *encoding,
     if (__builtin_mul_overflow(pboost_table_rows(table), encoding->n_columns, &cells))
         cells = SIZE_MAX;
     NEED(x = pboost_alloc(cells, sizeof *x), err);
-    TRY(pboost_encoding_apply(x, encoding, table, err));
+    TRY(pboost_encoding_apply(x, unseen, encoding, table, err));
     *out = x;
     x = NULL;
 done:
     free(x);
     return st;
+}
+
+void data_note_unseen(const cli_context *cli, const pboost_unseen *unseen,
+                      const pboost_encoding *encoding, const pboost_table *table)
+{
+    if (unseen->cells == 0)
+        return;
+    const pboost_feature *f = &encoding->feature[unseen->feature];
+    cli_note(cli,
+             "note: %zu cell%s a category that was not in training and count%s as the first level; "
+             "the first is '%s' in column '%s', %s:%zu, which counts as '%s'",
+             unseen->cells, unseen->cells == 1 ? " has" : "s have", unseen->cells == 1 ? "s" : "",
+             unseen->level, f->name, pboost_table_path(table),
+             pboost_table_line(table, unseen->row), f->level[0]);
 }
 
 /* "'a', 'b', ..." for messages. */
@@ -74,7 +117,7 @@ static pboost_status positive_labels(double *y, const pboost_table *table, size_
                                      const char *positive, pboost_error *err)
 {
     const uint32_t *code = pboost_table_codes(table, col);
-    uint32_t wanted = UINT32_MAX;
+    uint32_t wanted = UINT32_MAX, other = UINT32_MAX;
     char levels[200];
 
     for (size_t i = 0; i < pboost_table_n_levels(table, col); i++)
@@ -82,15 +125,24 @@ static pboost_status positive_labels(double *y, const pboost_table *table, size_
             wanted = (uint32_t)i;
     list_levels(levels, sizeof levels, table, col);
     if (wanted == UINT32_MAX)
-        return pboost_fail(err, PBOOST_BAD_DATA,
-                           "%s: label '%s' never is '%s', the value that counts as 1; it is %s",
-                           pboost_table_path(table), pboost_table_name(table, col), positive,
-                           levels);
+        return pboost_fail(
+            err, PBOOST_BAD_DATA, "%s: label '%s' has no cell '%s' (--positive); its values are %s",
+            pboost_table_path(table), pboost_table_name(table, col), positive, levels);
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
         if (code[i] == UINT32_MAX)
             return pboost_fail(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is missing",
                                pboost_table_path(table), pboost_table_line(table, i),
                                pboost_table_name(table, col));
+        if (code[i] != wanted && other == UINT32_MAX)
+            other = code[i];
+        if (code[i] != wanted && code[i] != other)
+            return pboost_fail(
+                err, PBOOST_BAD_DATA,
+                "%s:%zu: label '%s' is '%s', a third value beside '%s' and '%s'; a logistic label "
+                "has two",
+                pboost_table_path(table), pboost_table_line(table, i),
+                pboost_table_name(table, col), pboost_table_level(table, col, code[i]), positive,
+                pboost_table_level(table, col, other));
         y[i] = code[i] == wanted;
     }
     return PBOOST_OK;
@@ -216,8 +268,7 @@ pboost_status data_row_keys(uint64_t **out, const pboost_table *table, const cha
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' is missing", pboost_table_path(table),
                  pboost_table_line(table, i), name);
     if (find_repeat(&row, &earlier, code, n))
-        FAIL(err, PBOOST_BAD_DATA,
-             "%s:%zu: id '%s' is '%s', as on line %zu; every row needs an id of its own",
+        FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' is '%s', as on line %zu; ids must be unique",
              pboost_table_path(table), pboost_table_line(table, row), name,
              pboost_table_level(table, col, code[row]), pboost_table_line(table, earlier));
     NEED(key = pboost_alloc(n, sizeof *key), err);
@@ -246,7 +297,7 @@ pboost_status data_predict(predictions *out, const pboost_model *model, const pb
     size_t n = pboost_table_rows(table);
 
     *out = (predictions){0};
-    TRY(data_features(&x, &model->encoding, table, err));
+    TRY(data_features(&x, &out->unseen, &model->encoding, table, err));
     TRY(data_numbers(&offset, table, model->offset, err));
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
     pboost_samples samples = {.x = &matrix, .n = n, .offset = offset};

@@ -1,17 +1,28 @@
-/* From a file to what a command works on: features, labels, keys. */
+/* From a file to features, labels and keys. */
 #ifndef PBOOST_CLI_DATA_H
 #define PBOOST_CLI_DATA_H
 
 #include "cli.h"
 
-/* Names of columns to be read as text; grows. */
-typedef struct text_columns {
+/* Names that grow in number. */
+typedef struct cli_names {
     size_t n, capacity;
-    const char **name;
+    char **name;
+} cli_names;
+
+/* How a table is read: columns that are text, columns that are numbers, cells that are missing. */
+typedef struct text_columns {
+    cli_names text, numbers;
+    const char *const *missing; /* borrowed */
+    size_t n_missing;
 } text_columns;
 
+void text_columns_free(text_columns *t);
 pboost_status text_columns_add(text_columns *t, const char *name, pboost_error *err);
-/* The categorical columns of an encoding. */
+/* The first n bytes of a name: a column of text, or of numbers. */
+pboost_status text_columns_add_n(text_columns *t, const char *name, size_t n, bool text,
+                                 pboost_error *err);
+/* The columns of an encoding. */
 pboost_status text_columns_add_encoding(text_columns *t, const pboost_encoding *encoding,
                                         pboost_error *err);
 pboost_status text_columns_read(pboost_table **out, text_columns *t, const char *path,
@@ -19,9 +30,13 @@ pboost_status text_columns_read(pboost_table **out, text_columns *t, const char 
 
 /* Everything below is allocated for the caller, one entry per row of the table. */
 
-/* Features, rows by n_columns. */
-pboost_status data_features(double **out, const pboost_encoding *encoding,
+/* Features, rows by n_columns; unseen may be NULL. */
+pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
                             const pboost_table *table, pboost_error *err);
+
+/* Says how many cells hold a category that was not in training, if there are any. */
+void data_note_unseen(const cli_context *cli, const pboost_unseen *unseen,
+                      const pboost_encoding *encoding, const pboost_table *table);
 
 /* Labels that are right for the family; with positive, 1 where the text is that level. */
 pboost_status data_labels(double **out, const pboost_table *table, const char *name,
@@ -35,7 +50,7 @@ pboost_status data_numbers(double **out, const pboost_table *table, const char *
 pboost_status data_weights(double **out, const pboost_table *table, const char *name,
                            pboost_error *err);
 
-/* Keys that stand for the ids, which must all differ; name NULL gives NULL. */
+/* A key (hash) for each id; ids must be unique; name NULL gives NULL. */
 pboost_status data_row_keys(uint64_t **out, const pboost_table *table, const char *name,
                             pboost_error *err);
 
@@ -43,12 +58,13 @@ pboost_status data_row_keys(uint64_t **out, const pboost_table *table, const cha
 typedef struct predictions {
     double *mean;
     double *lower, *upper; /* NULL: not wanted */
+    pboost_unseen unseen;
 } predictions;
 
 void predictions_free(predictions *p);
 
-/* The model's mean response for each row of the table and, with level > 0, between which values it
- * lies with that confidence; the model must have a covariance then. */
+/* The model's mean response for each row of the table and, with level > 0, its confidence interval;
+ * the model must have a covariance then. */
 pboost_status data_predict(predictions *out, const pboost_model *model, const pboost_table *table,
                            double level, int threads, pboost_error *err);
 

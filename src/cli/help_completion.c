@@ -41,6 +41,20 @@ static void put_quoted(FILE *out, const char *text, const char *special, const c
     }
 }
 
+/* How a shell is told what to offer, by kind; the words of WORDS go between the two. */
+typedef struct {
+    const char *before, *after;
+} offer;
+
+static void put_value(FILE *out, const offer *offers, const char *value)
+{
+    kind k = kind_of(value);
+    fputs(offers[k].before, out);
+    if (k == WORDS)
+        put_words(out, value);
+    fputs(offers[k].after, out);
+}
+
 static const char *second_word(const char *command)
 {
     const char *space = strchr(command, ' ');
@@ -95,23 +109,10 @@ static void bash_begin(FILE *out)
           out);
 }
 
-static void bash_value(FILE *out, const char *value)
-{
-    switch (kind_of(value)) {
-    case NOTHING:
-        fputs("return", out);
-        break;
-    case FILES:
-        fputs("_priorboost_paths -f", out);
-        break;
-    case FOLDERS:
-        fputs("_priorboost_paths -d", out);
-        break;
-    case WORDS:
-        fputs("_priorboost_words ", out);
-        put_words(out, value);
-    }
-}
+static const offer BASH[] = {[NOTHING] = {"return", ""},
+                             [FILES] = {"_priorboost_paths -f", ""},
+                             [FOLDERS] = {"_priorboost_paths -d", ""},
+                             [WORDS] = {"_priorboost_words ", ""}};
 
 static void bash_page(void *to, const cli_page *page)
 {
@@ -120,13 +121,13 @@ static void bash_page(void *to, const cli_page *page)
     for (size_t i = 0; i < page->n_options; i++)
         if (page->options[i].value != NULL) {
             fprintf(out, "        %s) ", page->options[i].name);
-            bash_value(out, page->options[i].value);
+            put_value(out, BASH, page->options[i].value);
             fputs("; return ;;\n", out);
         }
     fputs("        esac\n", out);
     if (kind_of(page->usage->operand) != NOTHING) {
         fputs("        [[ $cur == -* ]] || { ", out);
-        bash_value(out, page->usage->operand);
+        put_value(out, BASH, page->usage->operand);
         fputs("; return; }\n", out);
     }
     fputs("        _priorboost_words", out);
@@ -172,25 +173,17 @@ static void zsh_begin(FILE *out)
           out);
 }
 
+static const offer ZSH[] = {[NOTHING] = {"", ""},
+                            [FILES] = {"_files", ""},
+                            [FOLDERS] = {"_files -/", ""},
+                            [WORDS] = {"(", ")"}};
+
 static void zsh_value(FILE *out, const char *name, const char *value)
 {
     fputc(':', out);
     put_quoted(out, name, ":", "'\\''");
     fputc(':', out);
-    switch (kind_of(value)) {
-    case NOTHING:
-        break;
-    case FILES:
-        fputs("_files", out);
-        break;
-    case FOLDERS:
-        fputs("_files -/", out);
-        break;
-    case WORDS:
-        fputc('(', out);
-        put_words(out, value);
-        fputc(')', out);
-    }
+    put_value(out, ZSH, value);
 }
 
 static void zsh_page(void *to, const cli_page *page)
@@ -259,23 +252,10 @@ static void fish_condition(FILE *out, const char *command)
         fprintf(out, "complete -c priorboost -n '__fish_seen_subcommand_from %s'", command);
 }
 
-static void fish_value(FILE *out, const char *value, const char *words)
-{
-    switch (kind_of(value)) {
-    case NOTHING:
-        break;
-    case FILES:
-        fputs(" -F", out);
-        break;
-    case FOLDERS:
-        fprintf(out, " %s '(__fish_complete_directories)'", words);
-        break;
-    case WORDS:
-        fprintf(out, " %s '", words);
-        put_words(out, value);
-        fputc('\'', out);
-    }
-}
+static const offer FISH[] = {[NOTHING] = {"", ""},
+                             [FILES] = {" -F", ""},
+                             [FOLDERS] = {" -a '(__fish_complete_directories)'", ""},
+                             [WORDS] = {" -a '", "'"}};
 
 static void fish_page(void *to, const cli_page *page)
 {
@@ -286,14 +266,14 @@ static void fish_page(void *to, const cli_page *page)
         fprintf(out, " -l %s", o->name + 2);
         if (o->value != NULL && o->value[0] != '[')
             fputs(" -r", out);
-        fish_value(out, o->value, "-a");
+        put_value(out, FISH, o->value);
         fputs(" -d '", out);
         put_quoted(out, o->help, "\\", "\\'");
         fputs("'\n", out);
     }
     if (kind_of(page->usage->operand) != NOTHING) {
         fish_condition(out, page->command);
-        fish_value(out, page->usage->operand, "-a");
+        put_value(out, FISH, page->usage->operand);
         fputc('\n', out);
     }
 }

@@ -5,7 +5,7 @@
 
 #include "cli.h"
 
-/* Text as it is: a line that starts with a dot is no macro, a hyphen can be copied. */
+/* Escaped text: a line that starts with a dot is not a macro, and a hyphen can be copied. */
 static void put(FILE *out, const char *text)
 {
     bool line_begins = true;
@@ -56,10 +56,7 @@ static void begin(FILE *out, const char *command, const char *summary)
 
 static const char *summary_of(const char *name)
 {
-    size_t n, n_oracle;
-    const cli_command *commands = cli_commands(&n), *oracle = cli_oracle_commands(&n_oracle);
-    const cli_command *found = cli_find(commands, n, name);
-    found = found != NULL ? found : cli_find(oracle, n_oracle, name);
+    const cli_command *found = cli_find(name);
     return found != NULL ? found->summary : "";
 }
 
@@ -143,9 +140,10 @@ void cli_man_main(FILE *out)
     fputs(".B priorboost\n.I COMMAND\n.RI [ OPTION ...]\n.br\n.B priorboost \\-\\-version\n"
           ".SH DESCRIPTION\n"
           "A label holder answers only with the mean label of bags of at least\n.I k\n"
-          "rows, each row once, with or without noise for label differential privacy.\n"
+          "rows, uses each label in one answer only, and can add noise for label "
+          "differential\nprivacy.\n"
           "A learner has the features of the same rows and trains a model of individuals.\n"
-          "This program is both sides.\n",
+          "This program serves both parties.\n",
           out);
     put_commands(out, commands, n);
     end(out, "priorboost\\-train");

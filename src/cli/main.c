@@ -6,6 +6,7 @@
 
 static const cli_command COMMANDS[] = {
     {"generate", "make data as in the paper", cli_generate},
+    {"describe", "say what the columns of a file are", cli_describe},
     {"plan", "forecast the error of every way of asking", cli_plan},
     {"train", "train a model from aggregate answers", cli_train},
     {"predict", "predict with a model", cli_predict},
@@ -36,11 +37,19 @@ void cli_print_commands(FILE *stream)
     fprintf(stream, "\n'priorboost COMMAND --help' lists the options of a command.\n");
 }
 
-const cli_command *cli_find(const cli_command *commands, size_t n, const char *name)
+const cli_command *cli_command_at(size_t i)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
+    size_t n;
+    const cli_command *oracle = cli_oracle_commands(&n);
+    return i < N_COMMANDS ? &COMMANDS[i] : i - N_COMMANDS < n ? &oracle[i - N_COMMANDS] : NULL;
+}
+
+const cli_command *cli_find(const char *name)
+{
+    const cli_command *command;
+    for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++)
+        if (strcmp(command->name, name) == 0)
+            return command;
     return NULL;
 }
 
@@ -70,7 +79,7 @@ int main(int argc, char **argv)
         printf("priorboost %s\n", pboost_version());
         return exit_code(cli_flush(&err));
     }
-    const cli_command *command = cli_find(COMMANDS, N_COMMANDS, argv[1]);
+    const cli_command *command = strchr(argv[1], ' ') == NULL ? cli_find(argv[1]) : NULL;
     if (command == NULL) {
         fprintf(stderr, "priorboost: command '%s' is unknown; see 'priorboost --help'\n", argv[1]);
         return exit_code(PBOOST_INVALID);

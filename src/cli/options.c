@@ -214,7 +214,7 @@ const cli_option CLI_COMMON_OPTIONS[CLI_COMMON] = {
 const char CLI_EXIT_CODES[] =
     "0 done; 1 internal error, or output that cannot be written; 2 usage;\n"
     "3 bad input; 4 oracle or network; 5 refused by a privacy rule;\n"
-    "6 a fit that is not to be used.";
+    "6 a fit that must not be used.";
 
 static void print_help(void *to, const cli_page *page)
 {

@@ -35,6 +35,9 @@ pboost_status oracle_options(pboost_ledger_options *out, const cli_context *cli,
 pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const oracle_place *place,
                           bool labels, pboost_error *err);
 
+/* The rules as an object; NULL where memory ran out. */
+json_t *oracle_rules_json(const pboost_ledger_rules *rules);
+
 /* "2026-01-31T12:00:00Z" of seconds since 1970, or "never" for 0. */
 enum { ORACLE_TIME_TEXT = 32 };
 const char *oracle_time(char out[ORACLE_TIME_TEXT], int64_t seconds);

@@ -86,7 +86,7 @@ static pboost_status add_column(forget_arguments *a, pboost_error *err)
         TRY(cli_texts_add(&a->id, pboost_table_level(a->table, col, code[i]), err));
     }
 done:
-    free(text.name);
+    text_columns_free(&text);
     return st;
 }
 

@@ -52,18 +52,9 @@ done:
     return st;
 }
 
-/* ---- Labels: read as text, by distinct value; NaN stands for one that is none -----------------
- */
+/* ---- Labels: NaN stands for one that is none ------------------------------------------------- */
 
-/* A number as files have it, which is less than what strtod takes. */
-static double number_of(const char *text)
-{
-    char *end;
-    double number = strtod(text, &end);
-    return *end == '\0' && strspn(text, "+-.0123456789eE") == strlen(text) ? number : (double)NAN;
-}
-
-/* 1 for --positive, 0 for --negative or else for the first other value. */
+/* 1 for --positive, 0 for --negative or else for the first other value; by level of the column. */
 static pboost_status name_levels(double *value, const pboost_table *table, size_t col,
                                  const import_arguments *a, pboost_error *err)
 {
@@ -88,17 +79,32 @@ done:
     return st;
 }
 
-/* Where a cell is no label.  The message shows no cell: it may be a label. */
-static pboost_status refuse_cell(const pboost_table *table, size_t row, bool missing,
+static pboost_status name_labels(double *label, const pboost_table *table, size_t col,
                                  const import_arguments *a, pboost_error *err)
 {
-    const char *why = missing               ? "is missing"
-                      : a->positive == NULL ? "is not a finite number"
+    pboost_status st = PBOOST_OK;
+    double *value = NULL;
+    const uint32_t *code = pboost_table_codes(table, col);
+
+    NEED(value = pboost_alloc(pboost_table_n_levels(table, col), sizeof *value), err);
+    TRY(name_levels(value, table, col, a, err));
+    for (size_t i = 0; i < pboost_table_rows(table); i++)
+        label[i] = code[i] == UINT32_MAX ? (double)NAN : value[code[i]];
+done:
+    free(value);
+    return st;
+}
+
+/* The message shows no cell: it may be a label. */
+static pboost_status refuse_cell(const pboost_table *table, size_t row, const import_arguments *a,
+                                 pboost_error *err)
+{
+    const char *why = a->positive == NULL ? "is missing or not a finite number"
                       : a->negative != NULL
-                          ? "is neither the value of --positive nor of --negative"
-                          : "has a third value; --negative says which counts as 0";
+                          ? "is missing, or neither the value of --positive nor of --negative"
+                          : "is missing or has a third value; --negative says which counts as 0";
     return pboost_fail(err, PBOOST_BAD_DATA,
-                       "%s:%zu: label '%s' %s; correct it, or take such rows in with --bad-label",
+                       "%s:%zu: label '%s' %s; correct it, or import such rows with --bad-label",
                        pboost_table_path(table), pboost_table_line(table, row), a->label, why);
 }
 
@@ -106,28 +112,24 @@ static pboost_status read_labels(double **out, const pboost_table *table, const 
                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    double *value = NULL, *label = NULL;
+    double *label = NULL;
+    const double *number;
     size_t col, n = pboost_table_rows(table);
 
     TRY(pboost_table_find(&col, table, a->label, err));
-    size_t levels = pboost_table_n_levels(table, col);
-    NEED(value = pboost_alloc(levels, sizeof *value), err);
     NEED(label = pboost_alloc(n, sizeof *label), err);
-    if (a->positive != NULL)
-        TRY(name_levels(value, table, col, a, err));
-    for (size_t i = 0; a->positive == NULL && i < levels; i++)
-        value[i] = number_of(pboost_table_level(table, col, (uint32_t)i));
-    const uint32_t *code = pboost_table_codes(table, col);
-    for (size_t i = 0; i < n; i++) {
-        bool missing = code[i] == UINT32_MAX;
-        label[i] = missing ? (double)NAN : value[code[i]];
-        if (!isfinite(label[i]) && !a->replace_bad)
-            TRY(refuse_cell(table, i, missing, a, err));
+    if (a->positive != NULL) {
+        TRY(name_labels(label, table, col, a, err));
+    } else {
+        TRY(pboost_table_cells(&number, table, col, err));
+        memcpy(label, number, n * sizeof *label);
     }
+    for (size_t i = 0; i < n && !a->replace_bad; i++)
+        if (!isfinite(label[i]))
+            TRY(refuse_cell(table, i, a, err));
     *out = label;
     label = NULL;
 done:
-    free(value);
     free(label);
     return st;
 }
@@ -242,7 +244,7 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
         FAIL(err, PBOOST_INVALID, "--positive and --negative are both '%s'", a.negative);
     TRY(oracle_open(&ledger, cli, &a.place, true, err));
     TRY(text_columns_add(&text, a.id, err));
-    TRY(text_columns_add(&text, a.label, err));
+    TRY(text_columns_add_n(&text, a.label, strlen(a.label), a.positive != NULL, err));
     if (a.unit != NULL)
         TRY(text_columns_add(&text, a.unit, err));
     if (a.scope != NULL)
@@ -253,6 +255,6 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
 done:
     pboost_table_free(table);
     pboost_ledger_close(ledger);
-    free(text.name);
+    text_columns_free(&text);
     return st;
 }

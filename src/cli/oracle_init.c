@@ -25,14 +25,12 @@ static pboost_status print_rules(cli_context *cli, const char *store,
                                  : "noise for label differential privacy");
         return PBOOST_OK;
     }
-    return cli_print_json(
-        json_pack("{s:s, s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:s}", "store", store,
-                  "min_bag", (json_int_t)rules->rules.min_bag, "epsilon",
-                  report_json_epsilon(rules->rules.epsilon), "dp", !rules->no_noise, "bounds",
-                  rules->rules.lower, rules->rules.upper, "step", rules->rules.step, "unit",
-                  rules->units, "unit_rows", (json_int_t)rules->unit_rows, "claim_seconds",
-                  (json_int_t)rules->claim_seconds, "scope_rows", rules->scope_rows),
-        err);
+    json_t *report = json_pack("{s:s}", "store", store);
+    if (json_object_update_new(report, oracle_rules_json(rules)) != 0) {
+        json_decref(report);
+        report = NULL;
+    }
+    return cli_print_json(report, err);
 }
 
 pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error *err)

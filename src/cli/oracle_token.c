@@ -163,12 +163,13 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
     pboost_ledger *ledger = NULL;
     const cli_option options[] = {
         ORACLE_PLACE(a.place),
-        {"--name", "NAME", cli_read_text, &a.token.name, NULL, "of the token; used once"},
+        {"--name", "NAME", cli_read_text, &a.token.name, NULL,
+         "name of the token; it cannot be used again"},
         {"--role", "learner|operator", cli_read_text, &a.role, NULL,
          "learner (default), who asks; or operator, who monitors"},
         {"--expires", "D", cli_read_text, &a.expires, NULL,
          "30d, 12h, 90m or a date; default: never"},
-        {"--rows", "MAX", cli_read_count, &a.rows, NULL, "most rows that it may ask about in all"},
+        {"--rows", "MAX", cli_read_count, &a.rows, NULL, "how many rows the token may ask about"},
         {"--scope", "GROUP", cli_read_text, &a.token.scope, NULL,
          "only rows imported with this scope"},
     };
@@ -178,9 +179,9 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
         return PBOOST_OK;
     bool listing = strcmp(what, "list") == 0, revoking = strcmp(what, "revoke") == 0;
     if (*what == '\0')
-        FAIL(err, PBOOST_INVALID, "what is to be done with tokens? create, list or revoke");
+        FAIL(err, PBOOST_INVALID, "an action is missing; it must be create, list or revoke");
     if (!listing && !revoking && strcmp(what, "create") != 0)
-        FAIL(err, PBOOST_INVALID, "'%s' is not something to do with tokens; create, list or revoke",
+        FAIL(err, PBOOST_INVALID, "action '%s' is unknown; it must be create, list or revoke",
              what);
     if (!listing && a.token.name == NULL)
         FAIL(err, PBOOST_INVALID, "--name is required; see 'priorboost oracle token --help'");

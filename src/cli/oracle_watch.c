@@ -19,17 +19,11 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
 
     if (cli->json)
         return cli_print_json(
-            json_pack(
-                "{s:s, s:{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:s}, s:I, s:I, s:I, s:I,"
-                " s:I, s:I, s:I, s:s}",
-                "store", s->store, "rules", "min_bag", (json_int_t)r->min_bag, "epsilon",
-                report_json_epsilon(r->epsilon), "dp", !rules->no_noise, "bounds", r->lower,
-                r->upper, "step", r->step, "unit", rules->units, "unit_rows",
-                (json_int_t)rules->unit_rows, "claim_seconds", (json_int_t)rules->claim_seconds,
-                "scope_rows", rules->scope_rows, "rows", (json_int_t)s->rows, "spent",
-                (json_int_t)s->spent, "left", (json_int_t)(s->rows - s->spent), "forgotten",
-                (json_int_t)s->forgotten, "answers", (json_int_t)s->answers, "bags",
-                (json_int_t)s->bags, "entries", (json_int_t)s->entries, "head", s->head),
+            json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "store", s->store,
+                      "rules", oracle_rules_json(rules), "rows", (json_int_t)s->rows, "spent",
+                      (json_int_t)s->spent, "left", (json_int_t)(s->rows - s->spent), "forgotten",
+                      (json_int_t)s->forgotten, "answers", (json_int_t)s->answers, "bags",
+                      (json_int_t)s->bags, "entries", (json_int_t)s->entries, "head", s->head),
             err);
     snprintf(epsilon, sizeof epsilon, "epsilon %g per row", pboost_rational_value(r->epsilon));
     printf("rules     bags of at least %zu rows; labels in [%g, %g] in steps of %g; %s\n",
@@ -119,8 +113,10 @@ pboost_status oracle_audit(cli_context *cli, int argc, char **argv, pboost_error
     if (head != NULL)
         TRY(pboost_ledger_knows(&known, ledger, head, err));
     if (!known && audit.problems++ == 0)
-        snprintf(audit.first_problem, sizeof audit.first_problem,
-                 "the ledger has never had the head %.64s: it is older or another", head);
+        snprintf(
+            audit.first_problem, sizeof audit.first_problem,
+            "the ledger has never had the head %.64s: the store is an older copy or another store",
+            head);
     TRY(print_audit(cli, &audit, err));
     if (audit.problems > 0)
         FAIL(err, PBOOST_BAD_DATA, "%llu %s; the first: %s", (unsigned long long)audit.problems,

@@ -4,7 +4,7 @@
 
 #include <priorboost/ledger.h>
 
-#include "data.h"
+#include "columns.h"
 #include "train_result.h"
 
 /* The command line, read. */
@@ -12,8 +12,7 @@ typedef struct train_arguments {
     const char *data, *test, *out, *report, *prior;
     const char *label, *positive, *id, *unit, *weight, *offset;
     const char *bag, *answers; /* given bags */
-    cli_list exclude, categorical;
-    const char *impute;
+    column_arguments columns;
     bool standardize;
     double winsorize; /* 0: not */
 
@@ -24,7 +23,7 @@ typedef struct train_arguments {
     bool no_labels; /* the label column, if any, is not read: a plan needs none */
     const char *algorithm, *estimator, *bags, *schedule;
     size_t min_bag, bag_size, rounds;
-    double l2; /* or one of PBOOST_L2_... */
+    pboost_l2 l2;
     double rho;
     bool has_rho;
     const char *covariance;
@@ -43,12 +42,12 @@ typedef struct train_arguments {
     uint64_t seed;
     bool has_seed;
     int threads;
-    bool force; /* write a model that is not to be used */
+    bool force; /* write a model that must not be used */
 } train_arguments;
 
 enum { TRAIN_HASH = 32 };
 
-/* The files, read: the learner's side and, apart from it, the labels. */
+/* The files, read: the learner's data and, separately, the labels. */
 typedef struct train_data {
     size_t rows, cols;
     pboost_encoding encoding;
@@ -64,12 +63,14 @@ typedef struct train_data {
     size_t test_rows;
     double *test_x, *test_offset; /* in the units of the file */
     double *label, *test_label;   /* label is NULL with --oracle */
-    pboost_answers given;         /* what --answers says of the bags in --bag */
+    pboost_answers *given;        /* what --answers says of the bags in --bag */
     size_t one_row_bags, least_bag;
 } train_data;
 
-pboost_status train_data_load(train_data *out, const train_arguments *a, pboost_error *err);
+pboost_status train_data_load(train_data *out, const cli_context *cli, const train_arguments *a,
+                              pboost_error *err);
 void train_data_free(train_data *data);
+pboost_features train_features(const train_data *data);
 
 /* From the units of x to those of the file. */
 void train_data_unscale(pboost_coef *coef, const train_data *data);
@@ -94,7 +95,7 @@ pboost_status train_test_losses(train_result *result, const train_arguments *a,
 /* Plans what the command line leaves open and sets options and estimator to what is recommended. */
 pboost_status train_auto_choose(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err);
-/* After the first round: plans again with what it taught, if it was there for that. */
+/* After the first round, if it was a pilot: plans again with what was learnt from it. */
 pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
                                 const train_arguments *a, const train_data *data,
                                 const pboost_coef *coef, pboost_error *err);

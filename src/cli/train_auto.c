@@ -29,9 +29,9 @@ pboost_status train_auto_choose(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_features features = train_features(data);
     pboost_plan_options o = plan_options(result, a);
-    TRY(pboost_choice_make(&result->choice, &x, data->offset, data->prior_score, &o, err));
+    TRY(pboost_choice_make(&result->choice, &features, data->prior_score, &o, err));
     follow(result);
 done:
     return st;
@@ -42,9 +42,9 @@ pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
                                 const pboost_coef *coef, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_features features = train_features(data);
     pboost_plan_options o = plan_options(result, a);
-    TRY(pboost_choice_revise(&result->choice, trainer, &x, data->offset, coef, &o, err));
+    TRY(pboost_choice_revise(&result->choice, trainer, &features, coef, &o, err));
     follow(result);
 done:
     return st;

@@ -1,7 +1,7 @@
 /* priorboost train --bag COL --answers FILE: bags that someone else made, with their means.
  *
  * Rows name their bag; the answers file has one line a bag.  The two must agree: a bag that only
- * one of them knows, or knows with another number of rows, is named. */
+ * one of them has, or has with another number of rows, is named. */
 #include <math.h>
 #include <string.h>
 
@@ -40,7 +40,7 @@ static pboost_status open_answers(answers_file *out, const train_arguments *a, p
     if (out->mean == NULL && out->sum == NULL)
         FAIL(err, PBOOST_BAD_DATA, "%s has neither a column 'mean' nor a column 'sum'", a->answers);
 done:
-    free(text.name);
+    text_columns_free(&text);
     return st;
 }
 
@@ -216,7 +216,8 @@ pboost_status train_bags_load(train_data *out, const pboost_table *table, const 
     NEED(mean = pboost_alloc(bags.n_bags, sizeof *mean), err);
     NEED(noise = pboost_alloc(bags.n_bags, sizeof *noise), err);
     TRY(match(mean, noise, &answers, table, col, &bags, a->family, err));
-    TRY(pboost_answers_append(&out->given, &bags, mean, noise, err));
+    TRY(pboost_answers_create(&out->given, err));
+    TRY(pboost_answers_append(out->given, &bags, mean, noise, err));
     out->least_bag = SIZE_MAX;
     for (size_t b = 0; b < bags.n_bags; b++) {
         size_t size = bags.start[b + 1] - bags.start[b];

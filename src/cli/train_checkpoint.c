@@ -1,8 +1,8 @@
-/* priorboost train --oracle: which run a checkpoint is of.
+/* priorboost train --oracle: the run to which a checkpoint belongs.
  *
  * The options are kept as they were given, not as a plan settled them: a plan on another machine
- * may round differently, and the answers must not be lost for that.  Rounds that were begun are
- * asked as they were kept, whatever the plan. */
+ * may round differently, and the answers must not be lost because of that.  Rounds that were begun
+ * are asked as they were kept, whatever the plan. */
 #include "train_checkpoint.h"
 
 #include <inttypes.h>
@@ -47,7 +47,8 @@ pboost_status train_checkpoint_find(train_checkpoint *out, const train_arguments
     out->begun = run != NULL;
     if (a->resume && !out->begun)
         FAIL(err, PBOOST_BAD_DATA,
-             "there is no checkpoint %s to go on from; --checkpoint says where it is", out->folder);
+             "there is no checkpoint %s to continue from; name its folder with --checkpoint",
+             out->folder);
 done:
     free(run);
     return st;
@@ -69,8 +70,9 @@ static void put_list(pboost_buffer *b, const char *option, const cli_list *list)
 }
 
 /* The oracle's rules, and what the questions depend on beside the table: a line each, with the
- * value as it was given; nothing or 0 where it was not.  --l2, --rho, --covariance and
- * --no-intercept are not among it: a fit that fails for one of them must not cost the answers. */
+ * value as it was given; nothing or 0 if it was not given.  --l2, --rho, --covariance and
+ * --no-intercept are left out: if a fit fails because of one of them, the answers can be fitted
+ * again. */
 static pboost_status describe_run(unsigned char **text, size_t *length, const pboost_rules *rules,
                                   const train_arguments *a, pboost_error *err)
 {
@@ -83,11 +85,16 @@ static pboost_status describe_run(unsigned char **text, size_t *length, const pb
     put_text(&b, "--family", pboost_family_name(a->family));
     put_text(&b, "--id", a->id);
     put_text(&b, "--unit", a->unit);
-    put_list(&b, "--exclude", &a->exclude);
-    put_list(&b, "--categorical", &a->categorical);
+    put_list(&b, "--exclude", &a->columns.exclude);
+    put_list(&b, "--drop", &a->columns.drop);
+    put_list(&b, "--keep", &a->columns.keep);
+    put_list(&b, "--types", &a->columns.types);
+    put_list(&b, "--categorical", &a->columns.categorical);
+    put_list(&b, "--date", &a->columns.date);
+    put_list(&b, "--na", &a->columns.na);
     put_text(&b, "--weight", a->weight);
     put_text(&b, "--offset", a->offset);
-    put_text(&b, "--impute", a->impute);
+    put_text(&b, "--impute", a->columns.impute);
     put_text(&b, "--standardize", a->standardize ? "yes" : "");
     pboost_buffer_format(&b, "--winsorize %.17g\n", a->winsorize);
     put_text(&b, "--auto", a->automatic ? "yes" : "");
@@ -132,7 +139,8 @@ static pboost_status compare_options(const train_checkpoint *c, const train_argu
     int now_length = differing_line(&now, length, kept, n);
     int then_length = differing_line(&then, n, run, length);
     FAIL(err, PBOOST_INVALID,
-         "checkpoint %.150s is of another run: it has '%.*s', this run has '%.*s'; use the options "
+         "checkpoint %.150s belongs to another run: it has '%.*s', this run has '%.*s'; use the "
+         "options "
          "of that run, or another folder (--checkpoint)",
          c->folder, then_length, (const char *)then, now_length, (const char *)now);
 done:
@@ -156,7 +164,8 @@ static pboost_status read_rows(wire_question *out, const char *folder, const tra
         FAIL(err, PBOOST_BAD_DATA, "%s/rows is damaged: it has %zu bytes", folder, length);
     if (memcmp(bytes, data->hash, TRAIN_HASH) != 0)
         FAIL(err, PBOOST_INVALID,
-             "checkpoint %s is of a run on another table than %s; use the table of that run, or "
+             "checkpoint %s belongs to a run on another table than %s; use the table of that run, "
+             "or "
              "another folder (--checkpoint)",
              folder, path);
     st = pboost_wire_read_question(out, WIRE_BINARY, bytes + TRAIN_HASH, length - TRAIN_HASH, &why);
@@ -181,8 +190,8 @@ static pboost_status arrange_rows(train_data *data, const wire_question *rows, c
         pboost_id id = rows->id[i].text != NULL ? pboost_remote_id(rows->id[i].text) : rows->id[i];
         row[i] = pboost_id_index_find(&index, &id);
         if (row[i] == SIZE_MAX)
-            FAIL(err, PBOOST_BAD_DATA, "%s/rows is damaged: it names rows that are not there",
-                 folder);
+            FAIL(err, PBOOST_BAD_DATA,
+                 "%s/rows is damaged: it names rows that the table does not have", folder);
     }
     TRY(train_rows_arrange(data, row, rows->n_rows, err));
 done:

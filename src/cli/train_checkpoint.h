@@ -7,7 +7,7 @@
 typedef struct train_checkpoint {
     char folder[4096];  /* "": none is kept */
     bool temporary;     /* beside the model file: removed once that is written */
-    bool begun;         /* it is that of a run: there are questions, or are about to be */
+    bool begun;         /* the run has started: questions were sent, or may be sent now */
     pboost_rules rules; /* of the oracle; set them before the calls below */
 } train_checkpoint;
 

@@ -4,17 +4,18 @@
 #include "train.h"
 #include "train_rows.h"
 
-/* Which columns are features: all but those with another role. */
-static pboost_status choose_features(bool *use, const pboost_table *table, const train_arguments *a,
-                                     pboost_error *err)
+/* Columns with another role are not features. */
+static pboost_status find_roles(bool *use, const pboost_table *table, const train_arguments *a,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     bool needs_label = a->bag == NULL && a->oracle == NULL;
     const char *role[] = {
         needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag};
-    size_t n = pboost_table_cols(table), n_used = 0, col;
+    size_t n = pboost_table_cols(table), col;
 
-    for (size_t j = 0; j < n; j++) /* a label that is here although it need not be is no feature */
+    /* A label column that is not needed here is not a feature either. */
+    for (size_t j = 0; j < n; j++)
         use[j] = a->label == NULL || strcmp(pboost_table_name(table, j), a->label) != 0;
     for (size_t i = 0; i < sizeof role / sizeof *role; i++) {
         if (role[i] != NULL) {
@@ -22,29 +23,20 @@ static pboost_status choose_features(bool *use, const pboost_table *table, const
             use[col] = false;
         }
     }
-    for (size_t i = 0; i < a->exclude.n; i++) {
-        TRY(pboost_table_find(&col, table, a->exclude.item[i], err));
-        use[col] = false;
-    }
-    for (size_t j = 0; j < n; j++)
-        n_used += use[j];
-    if (n_used == 0)
-        FAIL(err, PBOOST_BAD_DATA, "%s: no column is left to learn from", pboost_table_path(table));
-    for (size_t i = 0; i < a->categorical.n; i++)
-        TRY(pboost_table_find(&col, table, a->categorical.item[i], err));
 done:
     return st;
 }
 
-static pboost_status learn_encoding(train_data *out, const pboost_table *table,
-                                    const train_arguments *a, pboost_error *err)
+static pboost_status learn_encoding(train_data *out, const cli_context *cli,
+                                    const pboost_table *table, const train_arguments *a,
+                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     bool *use = NULL;
 
     NEED(use = pboost_alloc(pboost_table_cols(table), sizeof *use), err);
-    TRY(choose_features(use, table, a, err));
-    TRY(pboost_encoding_learn(&out->encoding, table, use, a->impute != NULL, err));
+    TRY(find_roles(use, table, a, err));
+    TRY(columns_learn(&out->encoding, use, cli, table, &a->columns, err));
     if (a->winsorize > 0.0)
         TRY(pboost_encoding_winsorize(&out->encoding, table, a->winsorize, err));
     out->cols = out->encoding.n_columns;
@@ -104,16 +96,31 @@ void train_data_unscale_covariance(double *c, const train_data *data)
         }
 }
 
-static pboost_status load_training(train_data *out, const train_arguments *a,
-                                   const pboost_model *prior, pboost_error *err)
+/* The oracle would refuse such a label too, but knows no file and no line. */
+static pboost_status check_bounds(const double *label, const pboost_table *table,
+                                  const train_arguments *a, pboost_error *err)
+{
+    if (!a->has_bounds || a->clamp)
+        return PBOOST_OK;
+    for (size_t i = 0; i < pboost_table_rows(table); i++)
+        if (label[i] < a->bounds.lower || label[i] > a->bounds.upper)
+            return pboost_fail(err, PBOOST_BAD_DATA,
+                               "%s:%zu: label '%s' is %.17g; it must be within --bounds %g,%g, or "
+                               "be moved to the nearest bound (--clamp)",
+                               a->data, pboost_table_line(table, i), a->label, label[i],
+                               a->bounds.lower, a->bounds.upper);
+    return PBOOST_OK;
+}
+
+static pboost_status load_training(train_data *out, const cli_context *cli,
+                                   const train_arguments *a, const pboost_model *prior,
+                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     text_columns text = {0};
     pboost_table *table = NULL;
     predictions prediction = {0};
 
-    for (size_t i = 0; i < a->categorical.n; i++)
-        TRY(text_columns_add(&text, a->categorical.item[i], err));
     if (a->id != NULL)
         TRY(text_columns_add(&text, a->id, err));
     if (a->unit != NULL)
@@ -123,63 +130,78 @@ static pboost_status load_training(train_data *out, const train_arguments *a,
     if (a->bag != NULL)
         TRY(text_columns_add(&text, a->bag, err));
     TRY(text_columns_add_encoding(&text, &prior->encoding, err));
-    TRY(text_columns_read(&table, &text, a->data, err));
+    TRY(columns_read(&table, &text, &a->columns, a->data, err));
     out->rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
-    else if (!a->no_labels && a->oracle == NULL)
+    else if (!a->no_labels && a->oracle == NULL) {
         TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
+        TRY(check_bounds(out->label, table, a, err));
+    }
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
-    TRY(learn_encoding(out, table, a, err));
-    TRY(data_features(&out->x, &out->encoding, table, err));
+    TRY(learn_encoding(out, cli, table, a, err));
+    TRY(data_features(&out->x, NULL, &out->encoding, table, err));
     if (a->prior != NULL)
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
     out->prior_score = prediction.mean;
 done:
-    free(text.name);
+    text_columns_free(&text);
     pboost_table_free(table);
     return st;
 }
 
-static pboost_status load_test(train_data *out, const train_arguments *a, pboost_error *err)
+static pboost_status load_test(train_data *out, const cli_context *cli, const train_arguments *a,
+                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_unseen unseen = {0};
     text_columns text = {0};
     pboost_table *table = NULL;
 
     TRY(text_columns_add_encoding(&text, &out->encoding, err));
     if (a->positive != NULL)
         TRY(text_columns_add(&text, a->label, err));
+    text.missing = a->columns.na.item;
+    text.n_missing = a->columns.na.n;
     TRY(text_columns_read(&table, &text, a->test, err));
     out->test_rows = pboost_table_rows(table);
     TRY(data_labels(&out->test_label, table, a->label, a->positive, a->family, err));
     TRY(data_numbers(&out->test_offset, table, a->offset, err));
-    TRY(data_features(&out->test_x, &out->encoding, table, err));
+    TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
+    data_note_unseen(cli, &unseen, &out->encoding, table);
 done:
-    free(text.name);
+    text_columns_free(&text);
     pboost_table_free(table);
     return st;
 }
 
-pboost_status train_data_load(train_data *out, const train_arguments *a, pboost_error *err)
+pboost_status train_data_load(train_data *out, const cli_context *cli, const train_arguments *a,
+                              pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_model prior = {0};
 
     if (a->prior != NULL)
         TRY(pboost_model_load(&prior, a->prior, err));
-    TRY(load_training(out, a, &prior, err));
+    TRY(load_training(out, cli, a, &prior, err));
     if (a->test != NULL)
-        TRY(load_test(out, a, err));
+        TRY(load_test(out, cli, a, err));
     if (a->standardize)
         TRY(standardize(out, !a->no_intercept, err));
 done:
     pboost_model_free(&prior);
     return st;
+}
+
+pboost_features train_features(const train_data *data)
+{
+    return (pboost_features){.x = pboost_matrix_f64(data->x, data->rows, data->cols),
+                             .weight = data->weight,
+                             .offset = data->offset};
 }
 
 void train_data_free(train_data *data)
@@ -199,6 +221,6 @@ void train_data_free(train_data *data)
     free(data->test_offset);
     free(data->label);
     free(data->test_label);
-    pboost_answers_free(&data->given);
+    pboost_answers_free(data->given);
     *data = (train_data){0};
 }

@@ -1,4 +1,4 @@
-/* priorboost train: who answers, the labels of the table or another party. */
+/* priorboost train: the oracle, on the labels of the table or of another party. */
 #include "train_oracle.h"
 
 #include <string.h>
@@ -38,17 +38,18 @@ pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
             return pboost_fail(err, PBOOST_INVALID,
                                "--oracle needs %s; see 'priorboost train --help'", with[i].name);
     if (a->no_checkpoint && (a->checkpoint != NULL || a->resume))
-        return pboost_fail(err, PBOOST_INVALID, "--no-checkpoint does not go with %s",
+        return pboost_fail(err, PBOOST_INVALID, "--no-checkpoint cannot be used with %s",
                            a->resume ? "--resume" : "--checkpoint");
     for (size_t i = 0; i < sizeof never / sizeof *never; i++)
         if (never[i].given)
-            return pboost_fail(err, PBOOST_INVALID,
-                               "%s does not go with --oracle: its owner has set the rules",
-                               never[i].name);
+            return pboost_fail(
+                err, PBOOST_INVALID,
+                "%s cannot be used with --oracle: the label holder has set the rules",
+                never[i].name);
     if (a->label != NULL && a->test == NULL)
         return pboost_fail(err, PBOOST_INVALID,
-                           "--label does not go with --oracle: the labels stay there (but for "
-                           "those of --test)");
+                           "--label cannot be used with --oracle, unless it names the labels of "
+                           "--test: the label holder has the others");
     return PBOOST_OK;
 }
 
@@ -65,7 +66,8 @@ static pboost_status one_row_a_unit(cli_context *cli, train_data *data, train_re
     TRY(train_rows_one_by_unit(keep, &result->same_unit, data, err));
     TRY(train_rows_select(data, keep, err));
     if (result->same_unit > 0)
-        cli_note(cli, "%zu rows of units that are there already are left out", result->same_unit);
+        cli_note(cli, "%zu rows are left out: another row of their unit is used",
+                 result->same_unit);
 done:
     free(keep);
     return st;

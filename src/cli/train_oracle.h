@@ -1,4 +1,4 @@
-/* priorboost train: who answers. */
+/* priorboost train: the oracle. */
 #ifndef PBOOST_CLI_TRAIN_ORACLE_H
 #define PBOOST_CLI_TRAIN_ORACLE_H
 
@@ -10,7 +10,7 @@ typedef struct train_oracle {
     pboost_oracle interface;
 } train_oracle;
 
-/* Refuses what goes against --oracle, or what needs it. */
+/* Refuses options that contradict --oracle, or that need it. */
 pboost_status train_oracle_check(const train_arguments *a, pboost_error *err);
 
 /* The oracle of the run and, in result->rules, its rules.  Rows that cannot be asked about leave

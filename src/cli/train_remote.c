@@ -17,7 +17,7 @@ struct train_remote {
     const train_arguments *arguments;
     pboost_remote *remote;
     train_checkpoint checkpoint;
-    bool ready; /* to ask, the checkpoint is of this run */
+    bool ready; /* to ask; the checkpoint belongs to this run */
     bool first; /* start of the run */
     char token[512];
 };
@@ -32,10 +32,9 @@ static pboost_status read_token(train_remote *r, const char *path, pboost_error 
     FILE *file = fopen(path, "re");
 
     if (file == NULL)
-        FAIL(err, PBOOST_BAD_DATA, "%s: %s", path, strerror(errno));
+        FAIL(err, PBOOST_BAD_DATA, "cannot open --token-file %s: %s", path, strerror(errno));
     if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 077) != 0)
-        cli_note(r->cli, "warning: others can read %s; chmod 600 would keep the token to you",
-                 path);
+        cli_note(r->cli, "warning: other users can read %s; chmod 600 protects the token", path);
     if (fgets(r->token, sizeof r->token, file) == NULL)
         r->token[0] = '\0';
     r->token[strcspn(r->token, " \t\r\n")] = '\0';
@@ -47,7 +46,7 @@ done:
     return st;
 }
 
-/* ---- The way to the oracle ------------------------------------------------------------------- */
+/* ---- Connecting ------------------------------------------------------------------------------ */
 
 static bool should_stop(void *user)
 {
@@ -91,8 +90,8 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     if (a->min_bag > 0) /* the learner may be stricter */
         rules->min_bag = a->min_bag;
     if (config->units && a->unit == NULL)
-        cli_note(cli, "warning: the oracle's rows belong to units, of which a bag may hold one row "
-                      "each; say with --unit which column tells them");
+        cli_note(cli, "warning: the oracle's rows belong to units, and a bag may hold one row of a "
+                      "unit only; name the column of units with --unit");
     *out = r;
     r = NULL;
 done:
@@ -126,7 +125,7 @@ static pboost_status find_available(bool *keep, train_remote *r, const train_dat
         result->unavailable += !keep[i];
     if (result->unavailable > 0 && !r->arguments->skip_unavailable)
         FAIL(err, PBOOST_REFUSED,
-             "%zu of %zu rows are spent, unknown to the oracle or not for this token; "
+             "%zu of %zu rows are spent, unknown to the oracle or outside the token's scope; "
              "--skip-unavailable leaves them out",
              result->unavailable, data->rows);
     TRY(train_rows_one_by_unit(keep, &result->same_unit, data, err));
@@ -144,7 +143,7 @@ pboost_status train_remote_choose_rows(train_remote *r, train_data *data, train_
     if (r->checkpoint.begun) {
         TRY(train_checkpoint_recall(&r->checkpoint, r->arguments, data, err));
         result->unavailable = all - data->rows;
-        cli_note(r->cli, "going on with the %zu rows of checkpoint %s", data->rows,
+        cli_note(r->cli, "continuing with the %zu rows of checkpoint %s", data->rows,
                  r->checkpoint.folder);
     } else {
         NEED(keep = pboost_alloc(data->rows, sizeof *keep), err);
@@ -152,8 +151,8 @@ pboost_status train_remote_choose_rows(train_remote *r, train_data *data, train_
         TRY(train_rows_select(data, keep, err));
         if (result->unavailable + result->same_unit > 0)
             cli_note(r->cli,
-                     "%zu of %zu rows are left out: %zu are not available, %zu are of a unit that "
-                     "is there already",
+                     "%zu of %zu rows are left out: %zu are not available, for %zu another row of "
+                     "their unit is used",
                      all - data->rows, all, result->unavailable, result->same_unit);
     }
     pboost_remote_set_rows(r->remote, data->id, data->rows);
@@ -162,7 +161,7 @@ done:
     return st;
 }
 
-/* ---- What is paid for is kept ---------------------------------------------------------------- */
+/* ---- The checkpoint -------------------------------------------------------------------------- */
 
 /* A training asks about every row of the data once.  Rows that an earlier start spent are not
  * available, and their questions are sent again as they were: the oracle counts them once. */
@@ -215,7 +214,7 @@ pboost_status train_remote_recall(train_remote *r, pboost_trainer *trainer, pboo
         goto done;
     st = pboost_trainer_recall(trainer, &bags, &why);
     if (st != PBOOST_OK)
-        FAIL(err, st, "checkpoint %.200s is of another run: %.250s", r->checkpoint.folder,
+        FAIL(err, st, "checkpoint %.200s belongs to another run: %.250s", r->checkpoint.folder,
              why.message);
 done:
     pboost_bags_free(&bags);
@@ -256,7 +255,8 @@ void train_remote_end(train_remote *r, pboost_status status)
                  "the answers are in %s; --resume --checkpoint %s --out FILE writes a model",
                  folder, folder);
     } else if (status != PBOOST_OK && status != PBOOST_UNUSABLE) {
-        cli_note(r->cli, "what was asked and answered is in %s; --resume goes on from there",
+        cli_note(r->cli,
+                 "the questions and answers so far are in %s; --resume continues from there",
                  folder);
     }
 }

@@ -12,7 +12,7 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
 void train_remote_close(train_remote *remote);
 
 /* Finds out which rows may be asked about, leaves the others out of the data, and says how many;
- * without --skip-unavailable they are an error.  A checkpoint that is begun has said which. */
+ * without --skip-unavailable they are an error.  A checkpoint that was begun holds the list. */
 pboost_status train_remote_choose_rows(train_remote *remote, train_data *data, train_result *result,
                                        pboost_error *err);
 
@@ -28,7 +28,7 @@ const char *train_remote_checkpoint(const train_remote *remote);
 
 /* The run ended with this status.  The checkpoint is removed if the model file is written and
  * --checkpoint does not name it, or if the oracle refused the first question, so that nothing was
- * spent. Otherwise it stays, and the user is told. */
+ * spent. Otherwise it stays, and a message says so. */
 void train_remote_end(train_remote *remote, pboost_status status);
 
 pboost_oracle train_remote_oracle(train_remote *remote);

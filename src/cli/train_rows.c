@@ -7,7 +7,7 @@
 
 #include "remote.h"
 
-/* The cells of a row; number[j] is NULL where column j is text, or not fit to be a feature. */
+/* The cells of a row; number[j] is NULL if column j is text or cannot be a feature. */
 static void hash_row(unsigned char hash[TRAIN_HASH], const pboost_table *table,
                      const double *const *number, size_t row)
 {

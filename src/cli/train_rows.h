@@ -10,8 +10,8 @@ pboost_status train_rows_load_ids(train_data *out, const pboost_table *table,
 pboost_status train_rows_load_units(train_data *out, const pboost_table *table,
                                     const train_arguments *a, pboost_error *err);
 
-/* Of the rows with keep, keeps one of each unit: that with the least key.  A bag of k rows then has
- * k units, whatever the bags.  *dropped gets how many rows that leaves out. */
+/* Keeps one of the rows with keep for each unit: the one with the least key.  Any bag of k rows
+ * then has k units.  *dropped gets the number of rows that are left out. */
 pboost_status train_rows_one_by_unit(bool *keep, size_t *dropped, const train_data *data,
                                      pboost_error *err);
 

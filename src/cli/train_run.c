@@ -1,4 +1,4 @@
-/* priorboost train: the fit, and what is noted after every round of it.
+/* priorboost train: the rounds, and what is recorded after each.
  *
  * Rounds are run one by one, so that each can be measured with its own model; nothing that is
  * measured here changes what the next round asks. */
@@ -9,7 +9,7 @@
 
 /* ---- After a round --------------------------------------------------------------------------- */
 
-/* The sizes of bags first .. end, and how far apart the model sees the rows that share one. */
+/* The sizes of bags first .. end, and the spread of the model's predictions within them. */
 static pboost_status measure_bags(train_bags *out, const train_data *data,
                                   const pboost_fit_options *fit, const pboost_answers *answers,
                                   size_t first, size_t end, const pboost_coef *coef,
@@ -17,16 +17,17 @@ static pboost_status measure_bags(train_bags *out, const train_data *data,
 {
     pboost_status st = PBOOST_OK;
     pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
-    size_t begin = answers->start[first], n = answers->start[end] - begin;
-    pboost_samples samples = {.x = &x, .row = answers->row + begin, .n = n, .offset = data->offset};
+    pboost_bags bags = pboost_answers_bags(answers);
+    size_t begin = bags.start[first], n = bags.start[end] - begin;
+    pboost_samples samples = {.x = &x, .row = bags.row + begin, .n = n, .offset = data->offset};
     double *mean = NULL, squares = 0.0;
 
     *out = (train_bags){.smallest = SIZE_MAX};
     NEED(mean = pboost_alloc(n, sizeof *mean), err);
     TRY(pboost_predict(mean, fit->family, &samples, coef, fit->threads, err));
     for (size_t b = first; b < end; b++) {
-        size_t size = answers->start[b + 1] - answers->start[b];
-        const double *of_bag = mean + (answers->start[b] - begin);
+        size_t size = bags.start[b + 1] - bags.start[b];
+        const double *of_bag = mean + (bags.start[b] - begin);
         double centre = 0.0;
         out->smallest = size < out->smallest ? size : out->smallest;
         out->largest = size > out->largest ? size : out->largest;
@@ -48,19 +49,21 @@ static pboost_status measure_round(train_result *result, size_t t, const train_d
                                    const pboost_coef *before, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_features features = train_features(data);
     const pboost_fit_options *fit = &result->fit_options;
-    size_t first = answers->round_start[t], end = answers->round_start[t + 1];
+    size_t first = pboost_answers_round_start(answers, t);
+    size_t end = pboost_answers_round_start(answers, t + 1);
 
     TRY(measure_bags(&result->bags_asked[t], data, fit, answers, first, end, coef, err));
     result->bag_deviance[t] = result->bag_deviance_ahead[t] = NAN;
-    if (answers->rounded)
+    features.weight = NULL; /* answers are plain means */
+    if (result->rules.round)
         return PBOOST_OK;
-    TRY(pboost_bag_deviance(&result->bag_deviance[t], fit->family, &x, NULL, data->offset, answers,
-                            first, end, coef, fit->threads, err));
+    TRY(pboost_bag_deviance(&result->bag_deviance[t], fit->family, &features, answers, first, end,
+                            coef, fit->threads, err));
     if (before != NULL)
-        TRY(pboost_bag_deviance(&result->bag_deviance_ahead[t], fit->family, &x, NULL, data->offset,
-                                answers, first, end, before, fit->threads, err));
+        TRY(pboost_bag_deviance(&result->bag_deviance_ahead[t], fit->family, &features, answers,
+                                first, end, before, fit->threads, err));
 done:
     return st;
 }
@@ -83,16 +86,14 @@ static pboost_status note_round(train_result *result, const pboost_run *run, siz
                                 const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const pboost_answers *answers = pboost_trainer_answers(run->trainer);
-    size_t d = data->cols;
-    pboost_coef before = {.n = d};
+    const pboost_answers *answers = pboost_trainer_answers(pboost_run_trainer(run));
+    const pboost_coef *coef = pboost_run_coef(run);
+    pboost_coef before = {0};
 
-    if (t > 0) {
-        before.theta = run->path + (t - 1) * (d + 1);
-        before.intercept = before.theta[d];
-    }
-    TRY(measure_round(result, t, data, answers, run->coef, t > 0 ? &before : NULL, err));
-    TRY(keep_coef(&result->path[t], run->coef, data, err));
+    if (t > 0)
+        before = pboost_run_coef_after(run, t);
+    TRY(measure_round(result, t, data, answers, coef, t > 0 ? &before : NULL, err));
+    TRY(keep_coef(&result->path[t], coef, data, err));
 done:
     return st;
 }
@@ -173,18 +174,17 @@ static void take_plan_warnings(train_result *result)
 
 static void take_outcome(train_result *result, const pboost_run *run, const train_data *data)
 {
-    size_t n = data->cols + 1;
+    const pboost_trainer *trainer = pboost_run_trainer(run);
+    pboost_outcome out = {
+        .report = &result->fit, .history = result->history, .covariance = result->covariance};
 
-    result->rounds = pboost_trainer_rounds_done(run->trainer);
-    result->rows_spent = pboost_trainer_answers(run->trainer)->n_rows;
-    memcpy(result->history, run->history, result->rounds * sizeof *result->history);
-    result->fit = *run->report;
+    pboost_run_outcome(&out, run);
+    result->rounds = pboost_trainer_rounds_done(trainer);
+    result->rows_spent = pboost_answers_bags(pboost_trainer_answers(trainer)).n_rows;
     take_chosen(result);
-    take_warnings(result, data, run->coef);
-    if (result->covariance == NULL)
-        return;
-    memcpy(result->covariance, run->covariance, n * n * sizeof(double));
-    train_data_unscale_covariance(result->covariance, data);
+    take_warnings(result, data, pboost_run_coef(run));
+    if (result->covariance != NULL)
+        train_data_unscale_covariance(result->covariance, data);
 }
 
 /* ---- The two ways to a model ----------------------------------------------------------------- */
@@ -200,48 +200,50 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
 {
     static const pboost_cancel INTERRUPTS = {should_stop, NULL};
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
-    pboost_run run = {0};
+    pboost_features features = train_features(data);
+    pboost_run *run = NULL;
+    size_t rounds = result->options.rounds;
 
     cli_interrupted();                                 /* listen from now on */
     result->fit_options.estimator = result->estimator; /* a plan may have chosen it */
     result->fit_options.cancel = result->options.cancel = &INTERRUPTS;
     result->options.family = a->family;
     result->rules = oracle->interface.rules;
-    TRY(pboost_run_open(&run, &x, data->weight, data->offset, &oracle->interface,
-                        &result->fit_options, &result->options, err));
+    TRY(pboost_run_create(&run, &features, &oracle->interface, &result->fit_options,
+                          &result->options, err));
     TRY(result_reserve(result, data->cols, err));
-    for (size_t t = 0; t < run.rounds; t++) {
+    for (size_t t = 0; t < rounds; t++) {
         if (oracle->remote != NULL)
-            TRY(train_remote_recall(oracle->remote, run.trainer, err));
-        TRY(pboost_run_rounds(&run, 1, err));
-        TRY(note_round(result, &run, t, data, err));
-        cli_progress(cli, "training", t + 1, run.rounds);
-        if (t == 0 && a->automatic && run.rounds > 1)
-            TRY(train_auto_revise(result, run.trainer, a, data, run.coef, err));
+            TRY(train_remote_recall(oracle->remote, pboost_run_trainer(run), err));
+        TRY(pboost_run_rounds(run, 1, err));
+        TRY(note_round(result, run, t, data, err));
+        cli_progress(cli, "training", t + 1, rounds);
+        if (t == 0 && a->automatic && rounds > 1)
+            TRY(train_auto_revise(result, pboost_run_trainer(run), a, data, pboost_run_coef(run),
+                                  err));
     }
-    take_outcome(result, &run, data);
+    take_outcome(result, run, data);
     if (a->automatic)
         take_plan_warnings(result);
 done:
-    pboost_run_close(&run);
+    pboost_run_free(run);
     return st;
 }
 
 pboost_status train_run_given(train_result *result, const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_features features = train_features(data);
     pboost_coef coef = {0};
 
     result->options.rounds = 1;
     TRY(result_reserve(result, data->cols, err));
     TRY(pboost_coef_init(&coef, data->cols, err));
-    TRY(pboost_answers_fit(&coef, &result->fit, result->covariance, &x, data->weight, data->offset,
-                           &data->given, 0, &result->fit_options, err));
+    TRY(pboost_answers_fit(&coef, &result->fit, result->covariance, &features, data->given, 0,
+                           &result->fit_options, err));
     take_chosen(result);
     take_warnings(result, data, &coef);
-    TRY(measure_round(result, 0, data, &data->given, &coef, NULL, err));
+    TRY(measure_round(result, 0, data, data->given, &coef, NULL, err));
     TRY(keep_coef(&result->path[0], &coef, data, err));
     if (result->covariance != NULL)
         train_data_unscale_covariance(result->covariance, data);
@@ -251,7 +253,7 @@ pboost_status train_run_given(train_result *result, const train_data *data, pboo
     result->history[0] = (pboost_round){.round = 1,
                                         .rounds = 1,
                                         .rows = data->rows,
-                                        .bags = data->given.n_bags,
+                                        .bags = pboost_answers_bags(data->given).n_bags,
                                         .within = NAN,
                                         .test_loss = NAN};
 done:

@@ -1,4 +1,4 @@
-/* The one idiom for failure, used on every side of the library.
+/* The one idiom for failure, used in the whole project.
  *
  *     pboost_status f(..., pboost_error *err)
  *     {

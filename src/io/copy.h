@@ -1,4 +1,4 @@
-/* A string of one's own. */
+/* A copy of a string. */
 #ifndef PBOOST_COPY_H
 #define PBOOST_COPY_H
 

@@ -1,6 +1,6 @@
 /* Comma-separated values: RFC 4180 with a header, in UTF-8.
  *
- * What the standard leaves open is decided so:
+ * These rules fill what the standard leaves open:
  *   - The separator is the one of comma, semicolon, tab that the header has most of, unquoted.
  *   - Blanks (spaces, tabs) around a cell do not belong to it, nor do those around its quotes.
  *   - Empty and NA are missing, quoted or not.  A quote inside an unquoted cell is a character.
@@ -211,7 +211,7 @@ static pboost_status next_record(reader *r, size_t *used, pboost_error *err)
              r->line + r->breaks, r->n_cells + 1);
     if (state == RECORD_AFTER_QUOTE)
         FAIL(err, PBOOST_BAD_DATA,
-             "%s:%zu: cell %zu goes on after its closing quote; a quote inside quotes is doubled",
+             "%s:%zu: cell %zu has text after its closing quote; write a quote inside quotes twice",
              s->name, r->line + r->breaks, r->n_cells + 1);
 done:
     return st;
@@ -242,7 +242,7 @@ static pboost_status check_returns(const reader *r, const cell *c, pboost_error 
 
 /* ---- The header ------------------------------------------------------------------------------ */
 
-/* Which separator the header has most of; *whole tells whether its end was in sight. */
+/* Which separator the header has most of; *whole says whether the end of the header was seen. */
 static char guess_separator(const source *s, bool *whole)
 {
     static const char SEPARATORS[] = ",;\t";
@@ -270,7 +270,7 @@ static char guess_separator(const source *s, bool *whole)
     return SEPARATORS[best];
 }
 
-static pboost_status read_header(reader *r, const pboost_table_options *options, pboost_error *err)
+static pboost_status read_header(reader *r, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     source *s = r->src;
@@ -285,6 +285,7 @@ static pboost_status read_header(reader *r, const pboost_table_options *options,
         TRY(see(r, 2 * (s->end - s->begin) + 1, err));
         r->separator = guess_separator(s, &whole);
     }
+    r->table->comma_separates = r->separator == ',';
     TRY(next_record(r, &used, err));
     if (used == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s is empty; it must have a header and at least one row",
@@ -300,7 +301,7 @@ static pboost_status read_header(reader *r, const pboost_table_options *options,
         if (c->n == 0)
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: column %zu of %zu has no name", s->name, r->line,
                  i + 1, r->n_kept);
-        TRY(pboost_table_add_column(r->table, c->text, c->n, options, err));
+        TRY(pboost_table_add_column(r->table, c->text, c->n, err));
     }
     pass(r, used, 1 + r->breaks);
 done:
@@ -341,7 +342,7 @@ static pboost_status store_row(reader *r, size_t row, pboost_error *err)
         if (from->escaped)
             unescape(from);
         TRY(pboost_column_put_text(r->table, c, row, from->text, from->n, err));
-        if (c->kind == COLUMN_TEXT || isnan(c->number[row])) /* no number has one */
+        if (c->kind == COLUMN_TEXT || isnan(c->number[row])) /* a number does not contain one */
             TRY(check_returns(r, from, err));
     }
 done:
@@ -380,14 +381,13 @@ done:
     return st;
 }
 
-pboost_status pboost_csv_read(pboost_table *table, source *src, const pboost_table_options *options,
-                              pboost_error *err)
+pboost_status pboost_csv_read(pboost_table *table, source *src, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     reader r = {.src = src, .table = table, .line = 1};
     size_t rows;
 
-    TRY(read_header(&r, options, err));
+    TRY(read_header(&r, err));
     TRY(read_rows(&r, &rows, err));
     if (rows == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s has a header but no rows", src->name);

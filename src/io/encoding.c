@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "copy.h"
+#include "date.h"
 #include "table.h"
 #include "try.h"
 
@@ -30,25 +31,52 @@ void pboost_encoding_free(pboost_encoding *encoding)
     *encoding = (pboost_encoding){0};
 }
 
-static shown shown_name(const char *name)
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+size_t pboost_feature_columns(const pboost_feature *f)
 {
-    return pboost_shown(name, strlen(name));
+    size_t n = 0;
+
+    for (size_t i = 0; i < DATE_PARTS; i++)
+        n += f->date & PBOOST_DATE_PARTS[i].bit ? pboost_date_part_columns(i) : 0;
+    if (f->date != 0)
+        return n;
+    return f->n_levels == 0 ? 1 : f->n_levels - 1 + f->other;
 }
 
-static size_t columns_of(const pboost_feature *f)
+/* "day:days", or "day:month=2". */
+static void date_column_name(char *out, size_t size, const pboost_feature *f, size_t k)
 {
-    return f->n_levels == 0 ? 1 : f->n_levels - 1;
+    static const char *const WEEKDAY[] = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+
+    for (size_t i = 0; i < DATE_PARTS; i++) {
+        if (!(f->date & PBOOST_DATE_PARTS[i].bit))
+            continue;
+        if (k < pboost_date_part_columns(i) && PBOOST_DATE_PARTS[i].values == 0)
+            snprintf(out, size, "%s:%s", f->name, PBOOST_DATE_PARTS[i].name);
+        else if (k < pboost_date_part_columns(i) && PBOOST_DATE_PARTS[i].bit == PBOOST_DATE_WEEKDAY)
+            snprintf(out, size, "%s:%s=%s", f->name, PBOOST_DATE_PARTS[i].name, WEEKDAY[k + 1]);
+        else if (k < pboost_date_part_columns(i))
+            snprintf(out, size, "%s:%s=%d", f->name, PBOOST_DATE_PARTS[i].name,
+                     PBOOST_DATE_PARTS[i].first + (int)k + 1);
+        if (k < pboost_date_part_columns(i))
+            return;
+        k -= pboost_date_part_columns(i);
+    }
 }
 
-/* "age", or "sex=Male". */
+/* "age", "sex=Male", "city=(other)", "day:month=2". */
 static char *column_name(const pboost_feature *f, size_t k)
 {
-    const char *level = f->n_levels > 0 ? f->level[k + 1] : "";
-    size_t n = strlen(f->name) + strlen(level) + 2;
+    bool category = f->n_levels > 0;
+    const char *level = !category ? "" : k + 1 < f->n_levels ? f->level[k + 1] : "(other)";
+    size_t n = strlen(f->name) + strlen(level) + 32;
     char *name = malloc(n);
 
-    if (name != NULL)
-        snprintf(name, n, "%s%s%s", f->name, f->n_levels > 0 ? "=" : "", level);
+    if (name != NULL && f->date != 0)
+        date_column_name(name, n, f, k);
+    else if (name != NULL)
+        snprintf(name, n, "%s%s%s", f->name, category ? "=" : "", level);
     return name;
 }
 
@@ -61,17 +89,17 @@ pboost_status pboost_encoding_name_columns(pboost_encoding *encoding, const char
     uint32_t number;
 
     for (size_t i = 0; i < encoding->n_features; i++)
-        n += columns_of(&encoding->feature[i]);
+        n += pboost_feature_columns(&encoding->feature[i]);
     NEED(encoding->column = calloc(n > 0 ? n : 1, sizeof *encoding->column), err);
     encoding->n_columns = n;
     for (size_t i = 0; i < encoding->n_features; i++)
-        for (size_t k = 0; k < columns_of(&encoding->feature[i]); k++, at++) {
+        for (size_t k = 0; k < pboost_feature_columns(&encoding->feature[i]); k++, at++) {
             char *name = column_name(&encoding->feature[i], k);
             NEED(encoding->column[at] = name, err);
             TRY(pboost_dictionary_add(&number, &seen, name, strlen(name), err));
             if (number < at)
                 FAIL(err, PBOOST_BAD_DATA, "%s: two features are named '%s'; rename a column",
-                     where, shown_name(name).text);
+                     where, pboost_shown_text(name).text);
         }
 done:
     pboost_dictionary_free(&seen);
@@ -80,32 +108,79 @@ done:
 
 /* ---- Learning -------------------------------------------------------------------------------- */
 
-static int by_bytes(const void *a, const void *b)
+int pboost_by_bytes(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static pboost_status learn_category(pboost_feature *out, const pboost_table *table, const column *c,
-                                    pboost_error *err)
+/* Fewer rows say too little about a level to give it a weight of its own. */
+enum { MIN_LEVEL_ROWS = 20, MAX_KEPT_LEVELS = 500 };
+
+typedef struct {
+    const char *text;
+    size_t rows;
+} level_count;
+
+static int by_rows(const void *a, const void *b)
+{
+    const level_count *x = a, *y = b;
+    return x->rows != y->rows ? (x->rows < y->rows) - (x->rows > y->rows)
+                              : strcmp(x->text, y->text);
+}
+
+/* The levels, the most frequent first. */
+static pboost_status count_levels(level_count **out, const pboost_table *table, const column *c,
+                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t n = c->levels.n;
 
+    NEED(*out = calloc(n, sizeof **out), err);
+    for (size_t k = 0; k < n; k++)
+        (*out)[k].text = pboost_dictionary_get(&c->levels, (uint32_t)k);
+    for (size_t i = 0; i < table->rows; i++)
+        if (c->code[i] != DICTIONARY_NONE)
+            (*out)[c->code[i]].rows++;
+    qsort(*out, n, sizeof **out, by_rows);
+done:
+    return st;
+}
+
+static pboost_status learn_category(pboost_feature *out, const pboost_table *table, const column *c,
+                                    size_t max_levels, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    level_count *count = NULL;
+    size_t n = c->levels.n;
+
+    TRY(count_levels(&count, table, c, err));
+    out->other = n > max_levels;
+    if (out->other)
+        for (n = 0; n < MAX_KEPT_LEVELS && n < c->levels.n && count[n].rows >= MIN_LEVEL_ROWS;)
+            n++;
     if (n == 0)
-        FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is missing in every row; exclude it",
-             table->path, shown_name(c->name).text);
-    if (n > MAX_LEVELS)
         FAIL(err, PBOOST_BAD_DATA,
-             "%s: column '%s' has %zu different values; a category may have at most %d, so exclude "
-             "the column or make it a number",
-             table->path, shown_name(c->name).text, n, (int)MAX_LEVELS);
+             "%s: column '%s' has %zu different values, none of them in %d rows or more; there is "
+             "nothing to learn from it: --drop it",
+             table->path, pboost_shown_text(c->name).text, c->levels.n, (int)MIN_LEVEL_ROWS);
     NEED(out->level = calloc(n, sizeof *out->level), err);
     out->n_levels = n;
     for (size_t k = 0; k < n; k++)
-        NEED(out->level[k] = pboost_copy(pboost_dictionary_get(&c->levels, (uint32_t)k)), err);
-    qsort(out->level, n, sizeof *out->level, by_bytes);
+        NEED(out->level[k] = pboost_copy(count[k].text), err);
+    qsort(out->level, n, sizeof *out->level, pboost_by_bytes);
 done:
+    free(count);
     return st;
+}
+
+pboost_status pboost_refuse_missing(const pboost_table *table, const column *c, const char *advice,
+                                    pboost_error *err)
+{
+    return pboost_fail(err, PBOOST_BAD_DATA, "%s: column '%s' is missing%s%s%s; %s",
+                       pboost_place(table, c->first_missing).text, pboost_shown_text(c->name).text,
+                       c->n_words > 0 ? " (cells such as '" : "",
+                       c->n_words > 0 ? c->word.text : "",
+                       c->n_words > 0 ? "' count as missing)" : "", advice);
 }
 
 static pboost_status learn_number(pboost_feature *out, const pboost_table *table, size_t col,
@@ -118,9 +193,6 @@ static pboost_status learn_number(pboost_feature *out, const pboost_table *table
     long double sum = 0;
 
     TRY(pboost_table_numbers(&x, table, col, true, err));
-    if (present == 0)
-        FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is missing in every row; exclude it",
-             table->path, shown_name(c->name).text);
     for (size_t i = 0; i < table->rows; i++)
         if (!isnan(x[i]))
             sum += x[i];
@@ -129,26 +201,47 @@ done:
     return st;
 }
 
-static pboost_status refuse_missing(const pboost_table *table, const column *c, const char *advice,
-                                    pboost_error *err)
+/* The mean of the dates, for missing ones. */
+static pboost_status learn_date(pboost_feature *out, const pboost_table *table, const column *c,
+                                pboost_error *err)
 {
-    return pboost_fail(err, PBOOST_BAD_DATA, "%s: column '%s' is missing; %s",
-                       pboost_place(table, c->first_missing).text, shown_name(c->name).text,
-                       advice);
+    long double sum = 0;
+
+    if (c->kind != COLUMN_TEXT || !c->date)
+        return pboost_fail(err, PBOOST_BAD_DATA,
+                           "%s: column '%s' is no date; dates look like 2024-03-31 or "
+                           "2024-03-31 12:30",
+                           table->path, pboost_shown_text(c->name).text);
+    for (size_t i = 0; i < table->rows; i++) {
+        int64_t seconds = 0;
+        if (c->code[i] != DICTIONARY_NONE)
+            (void)pboost_date_parse(&seconds, pboost_dictionary_get(&c->levels, c->code[i]));
+        sum += (long double)seconds;
+    }
+    out->fill = out->impute ? (double)(sum / (long double)(table->rows - c->n_missing)) : 0.0;
+    return PBOOST_OK;
 }
 
 static pboost_status learn_feature(pboost_feature *out, const pboost_table *table, size_t col,
-                                   bool impute, pboost_error *err)
+                                   const pboost_encoding_options *o, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const column *c = &table->column[col];
 
-    out->impute = impute;
+    out->impute = o->impute;
+    out->date = o->date != NULL ? o->date[col] : 0;
     NEED(out->name = pboost_copy(c->name), err);
-    if (c->n_missing > 0 && !impute)
-        TRY(refuse_missing(table, c, "fill in the cell, or use --impute mean", err));
-    if (c->kind == COLUMN_TEXT)
-        TRY(learn_category(out, table, c, err));
+    if (c->n_missing == table->rows)
+        FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is missing in every row; --drop it",
+             table->path, pboost_shown_text(c->name).text);
+    if (c->n_missing > 0 && !o->impute)
+        TRY(pboost_refuse_missing(table, c, "fill in the cell, or use --impute mean", err));
+    if (out->date != 0)
+        TRY(learn_date(out, table, c, err));
+    else if (c->kind == COLUMN_TEXT && c->offender != SIZE_MAX)
+        TRY(pboost_refuse_offender(table, c, err));
+    else if (c->kind == COLUMN_TEXT)
+        TRY(learn_category(out, table, c, o->max_levels, err));
     else
         TRY(learn_number(out, table, col, err));
 done:
@@ -156,16 +249,24 @@ done:
 }
 
 pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *table,
-                                    const bool *use, bool impute, pboost_error *err)
+                                    const pboost_encoding_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_encoding_options o;
 
     *out = (pboost_encoding){0};
+    if (options->struct_size != sizeof o)
+        FAIL(err, PBOOST_INVALID,
+             "struct_size of the encoding options is %zu; it must be %zu, as "
+             "PBOOST_ENCODING_OPTIONS_INIT sets it",
+             options->struct_size, sizeof o);
+    o = *options;
+    out->refuse_unseen = o.refuse_unseen;
     NEED(out->feature = calloc(table->cols, sizeof *out->feature), err);
     for (size_t col = 0; col < table->cols; col++)
-        if (use[col]) {
+        if (o.use == NULL || o.use[col]) {
             pboost_feature *f = &out->feature[out->n_features++];
-            TRY(learn_feature(f, table, col, impute, err));
+            TRY(learn_feature(f, table, col, &o, err));
         }
     TRY(pboost_encoding_name_columns(out, table->path, err));
 done:
@@ -174,145 +275,8 @@ done:
     return st;
 }
 
-/* ---- Applying -------------------------------------------------------------------------------- */
-
-enum { BLOCK = 256, REFERENCE = -1 };
-
-/* Where a feature comes from and goes to. */
-typedef struct {
-    const double *number; /* NULL: a category, or missing in every row */
-    double fill;
-    double lower, upper;
-    const uint32_t *code;
-    int32_t *column_of; /* by code of the table: indicator within the feature, or REFERENCE */
-    size_t at, n;       /* its columns in x */
-} step;
-
-static pboost_status refuse_level(const pboost_table *table, const column *c,
-                                  const pboost_feature *f, uint32_t code, pboost_error *err)
-{
-    const char *level = pboost_dictionary_get(&c->levels, code);
-    char known[160];
-    size_t row = 0, used = 0;
-
-    while (c->code[row] != code)
-        row++;
-    for (size_t k = 0; k < f->n_levels && used < sizeof known - 1; k++) {
-        if (k == 3 && f->n_levels > 4) {
-            snprintf(known + used, sizeof known - used, ", ... (%zu in all)", f->n_levels);
-            break;
-        }
-        int n = snprintf(known + used, sizeof known - used, "%s'%.30s'", k > 0 ? ", " : "",
-                         shown_name(f->level[k]).text);
-        used += (size_t)n;
-    }
-    return pboost_fail(err, PBOOST_BAD_DATA,
-                       "%s: column '%s' is '%s', which was not seen in training; known are %s",
-                       pboost_place(table, row).text, shown_name(c->name).text,
-                       shown_name(level).text, known);
-}
-
-static pboost_status prepare_category(step *out, const pboost_feature *f, const pboost_table *table,
-                                      const column *c, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-
-    if (c->kind != COLUMN_TEXT && c->n_missing == table->rows)
-        goto done; /* nothing but missing cells has no kind; all of them are the reference */
-    if (c->kind != COLUMN_TEXT)
-        FAIL(err, PBOOST_INVALID,
-             "%s: column '%s' is a category of the model but was read as numbers; name it in the "
-             "table options",
-             table->path, shown_name(c->name).text);
-    NEED(out->column_of = pboost_alloc(c->levels.n, sizeof *out->column_of), err);
-    for (size_t i = 0; i < c->levels.n; i++) {
-        const char *level = pboost_dictionary_get(&c->levels, (uint32_t)i);
-        char **found = bsearch(&level, f->level, f->n_levels, sizeof *f->level, by_bytes);
-        if (found == NULL)
-            TRY(refuse_level(table, c, f, (uint32_t)i, err));
-        out->column_of[i] = (int32_t)(found - f->level) + REFERENCE;
-    }
-    out->code = c->code;
-done:
-    return st;
-}
-
-static pboost_status prepare(step *out, const pboost_feature *f, const pboost_table *table,
-                             pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const column *c;
-    size_t col;
-
-    out->n = columns_of(f);
-    out->fill = f->fill;
-    out->lower = f->winsorize ? f->lower : -INFINITY;
-    out->upper = f->winsorize ? f->upper : INFINITY;
-    TRY(pboost_table_find(&col, table, f->name, err));
-    c = &table->column[col];
-    if (c->n_missing > 0 && !f->impute)
-        TRY(refuse_missing(table, c, "fill in the cell, or train with --impute mean", err));
-    if (f->n_levels > 0)
-        TRY(prepare_category(out, f, table, c, err));
-    else if (c->kind == COLUMN_TEXT && c->n_missing == table->rows)
-        FAIL(err, PBOOST_INVALID,
-             "%s: column '%s' is a number of the model but was read as text; do not name it in the "
-             "table options",
-             table->path, shown_name(c->name).text);
-    else
-        TRY(pboost_table_numbers(&out->number, table, col, true, err));
-done:
-    return st;
-}
-
-static void fill_numbers(double *x, size_t stride, const step *s, size_t first, size_t rows)
-{
-    for (size_t i = 0; i < rows; i++) {
-        double v = s->number[first + i];
-        v = isnan(v) ? s->fill : v;
-        x[i * stride + s->at] = v < s->lower ? s->lower : v > s->upper ? s->upper : v;
-    }
-}
-
-static void fill_category(double *x, size_t stride, const step *s, size_t first, size_t rows)
-{
-    for (size_t i = 0; i < rows; i++) {
-        double *to = x + i * stride + s->at;
-        uint32_t code = s->code != NULL ? s->code[first + i] : DICTIONARY_NONE;
-        memset(to, 0, s->n * sizeof *to);
-        if (code != DICTIONARY_NONE && s->column_of[code] != REFERENCE)
-            to[s->column_of[code]] = 1.0;
-    }
-}
-
-pboost_status pboost_encoding_apply(double *x, const pboost_encoding *encoding,
-                                    const pboost_table *table, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    size_t n = encoding->n_columns, at = 0;
-    step *steps = calloc(encoding->n_features > 0 ? encoding->n_features : 1, sizeof *steps);
-
-    NEED(steps, err);
-    for (size_t i = 0; i < encoding->n_features; i++) {
-        TRY(prepare(&steps[i], &encoding->feature[i], table, err));
-        steps[i].at = at;
-        at += steps[i].n;
-    }
-    if (at != n)
-        FAIL(err, PBOOST_INVALID, "the encoding has %zu columns, but its features make %zu", n, at);
-    /* By blocks of rows that stay in the cache while feature after feature is written. */
-    for (size_t first = 0; first < table->rows; first += BLOCK) {
-        size_t rows = table->rows - first < BLOCK ? table->rows - first : BLOCK;
-        for (size_t i = 0; i < encoding->n_features; i++)
-            (steps[i].number != NULL ? fill_numbers : fill_category)(x + first * n, n, &steps[i],
-                                                                     first, rows);
-    }
-done:
-    for (size_t i = 0; steps != NULL && i < encoding->n_features; i++)
-        free(steps[i].column_of);
-    free(steps);
-    return st;
-}
+/* ---- Extreme values ---------------------------------------------------------------------------
+ */
 
 static bool has_two_values(const double *number, size_t n)
 {
@@ -359,7 +323,7 @@ pboost_status pboost_encoding_winsorize(pboost_encoding *encoding, const pboost_
              z);
     for (size_t i = 0; i < encoding->n_features; i++) {
         pboost_feature *f = &encoding->feature[i];
-        if (f->n_levels > 0)
+        if (f->n_levels > 0 || f->date != 0)
             continue;
         TRY(pboost_table_find(&col, table, f->name, err));
         TRY(pboost_table_numbers(&number, table, col, true, err));

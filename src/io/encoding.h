@@ -2,9 +2,18 @@
 #ifndef PBOOST_ENCODING_H
 #define PBOOST_ENCODING_H
 
-#include <priorboost/io.h>
+#include "table.h"
 
 enum { MAX_LEVELS = 1000 };
+
+/* Columns that a feature makes. */
+size_t pboost_feature_columns(const pboost_feature *f);
+
+/* The order of levels. */
+int pboost_by_bytes(const void *a, const void *b);
+
+pboost_status pboost_refuse_missing(const pboost_table *table, const column *c, const char *advice,
+                                    pboost_error *err);
 
 /* Fills n_columns and column from the features.  Two columns of one name are an error, which says
  * that they are in `where`. */

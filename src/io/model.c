@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "date.h"
 #include "model.h"
 #include "table.h"
 #include "try.h"
@@ -105,6 +106,28 @@ done:
     return st;
 }
 
+/* The oldest version that can say it: dates and rare levels that share a column are new in 2. */
+static int version_of(const pboost_encoding *encoding)
+{
+    for (size_t i = 0; i < encoding->n_features; i++)
+        if (encoding->feature[i].other || encoding->feature[i].date != 0)
+            return 2;
+    return 1;
+}
+
+static pboost_status put_date(json_t *object, unsigned parts, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    json_t *array = json_array();
+    const char *name;
+
+    TRY(put(object, "date", array, err));
+    for (size_t i = 0; (name = pboost_date_part_name(parts, i)) != NULL; i++)
+        TRY(append(array, json_string(name), err));
+done:
+    return st;
+}
+
 static pboost_status put_features(json_t *root, const pboost_encoding *encoding, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -118,6 +141,10 @@ static pboost_status put_features(json_t *root, const pboost_encoding *encoding,
         TRY(put_text(object, "name", f->name, err));
         if (f->n_levels > 0)
             TRY(put_texts(object, "levels", f->level, f->n_levels, err));
+        if (f->other)
+            TRY(put(object, "other", json_true(), err));
+        if (f->date != 0)
+            TRY(put_date(object, f->date, err));
         if (f->impute && f->n_levels > 0)
             TRY(put_text(object, "fill", f->level[0], err));
         else if (f->impute)
@@ -222,12 +249,13 @@ static pboost_status fill_root(json_t *root, const pboost_model *m, pboost_error
         FAIL(err, PBOOST_INVALID, "the model has %zu weights, but %zu columns", m->coef.n,
              m->encoding.n_columns);
     TRY(put_text(root, "format", MODEL_FORMAT, err));
-    TRY(put(root, "version", json_integer(MODEL_VERSION), err));
+    TRY(put(root, "version", json_integer(version_of(&m->encoding)), err));
     TRY(put_text(root, "family", pboost_family_name(m->family), err));
     TRY(put_text(root, "label", m->label, err));
     TRY(put_text(root, "positive", m->positive, err));
     TRY(put_text(root, "offset", m->offset, err));
     TRY(put_features(root, &m->encoding, err));
+    TRY(put_text(root, "unseen", m->encoding.refuse_unseen ? "error" : "baseline", err));
     TRY(put_texts(root, "columns", m->encoding.column, m->encoding.n_columns, err));
     TRY(put(root, "theta", theta = json_array(), err));
     TRY(fill_reals(theta, "theta", m->coef.theta, m->coef.n, err));
@@ -239,8 +267,8 @@ done:
     return st;
 }
 
-/* Text that grows as jansson writes it.  jansson forgets some of the failures that it is told of,
- * so after the first nothing more is taken, and the last byte tells. */
+/* Text that grows as jansson writes it.  jansson ignores some of the failures that the callback
+ * reports, so nothing is taken after the first failure, and the missing last byte shows it. */
 typedef struct {
     char *text;
     size_t n, capacity;

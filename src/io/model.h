@@ -4,6 +4,6 @@
 
 #define MODEL_FORMAT "priorboost-model"
 
-enum { MODEL_VERSION = 1 };
+enum { MODEL_VERSION = 2 }; /* newest that is understood */
 
 #endif

@@ -101,6 +101,31 @@ done:
     return st;
 }
 
+static pboost_status get_date(pboost_feature *f, const json_t *object, const char *name,
+                              pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const json_t *parts;
+    pboost_error why;
+    size_t n;
+
+    TRY(get_array(&n, object, "date", &parts, name, err));
+    for (size_t i = 0; i < n; i++) {
+        const json_t *v = json_array_get(parts, i);
+        unsigned part;
+        if (!json_is_string(v))
+            TRY(refuse_kind(name, "date", v, "an array of text", err));
+        if (pboost_date_parts_parse(&part, json_string_value(v), &why) != PBOOST_OK)
+            FAIL(err, PBOOST_BAD_DATA, "%s: feature '%s': %s", name,
+                 pboost_shown_text(f->name).text, why.message);
+        f->date |= part;
+    }
+    if (f->date == 0 || f->n_levels > 0)
+        TRY(refuse_kind(name, "date", parts, "parts of a feature without levels", err));
+done:
+    return st;
+}
+
 static pboost_status get_feature(pboost_feature *f, const json_t *object, const char *name,
                                  pboost_error *err)
 {
@@ -112,9 +137,14 @@ static pboost_status get_feature(pboost_feature *f, const json_t *object, const 
     TRY(get_text(&f->name, object, "name", false, name, err));
     if (json_object_get(object, "levels") != NULL)
         TRY(get_levels(f, object, name, err));
+    f->other = json_is_true(json_object_get(object, "other"));
+    if (f->other && f->n_levels == 0)
+        TRY(refuse_kind(name, "other", json_object_get(object, "other"), "in a category", err));
+    if (json_object_get(object, "date") != NULL)
+        TRY(get_date(f, object, name, err));
     f->winsorize = lower != NULL && !json_is_null(lower);
     if (f->winsorize) {
-        if (f->n_levels > 0)
+        if (f->n_levels > 0 || f->date != 0)
             TRY(refuse_kind(name, "lower", lower, "in a feature that is a number", err));
         TRY(get_real(&f->lower, lower, "lower", name, err));
         TRY(get_real(&f->upper, json_object_get(object, "upper"), "upper", name, err));
@@ -138,9 +168,16 @@ static pboost_status get_encoding(pboost_encoding *out, const json_t *root, cons
                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const json_t *features, *columns;
+    const json_t *features, *columns, *unseen = json_object_get(root, "unseen");
     size_t n, n_columns;
 
+    out->refuse_unseen = unseen == NULL; /* files of 0.2 and before do not say */
+    if (unseen != NULL) {
+        const char *policy = json_is_string(unseen) ? json_string_value(unseen) : "";
+        out->refuse_unseen = strcmp(policy, "error") == 0;
+        if (!out->refuse_unseen && strcmp(policy, "baseline") != 0)
+            TRY(refuse_kind(name, "unseen", unseen, "baseline or error", err));
+    }
     TRY(get_array(&n, root, "features", &features, name, err));
     TRY(get_array(&n_columns, root, "columns", &columns, name, err));
     NEED(out->feature = calloc(n > 0 ? n : 1, sizeof *out->feature), err);

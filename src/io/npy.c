@@ -1,6 +1,6 @@
 /* NumPy's NPY format, versions 1 to 3: a vector, a matrix, or records of named numbers.
  *
- * The header is a Python literal.  It is believed only as far as the bytes behind it bear out:
+ * The header is a Python literal.  It is not trusted:
  * sizes are multiplied with overflow checks and compared with what the file holds before anything
  * is allocated for them. */
 #include <math.h>
@@ -26,7 +26,6 @@ typedef struct {
 typedef struct {
     source *src;
     pboost_table *table;
-    const pboost_table_options *options;
     const char *p, *end; /* what is left of the header */
     bool records, has_descr, has_order, has_shape;
     bool fortran;
@@ -181,7 +180,7 @@ static pboost_status take_records(reader *r, pboost_error *err)
             FAIL(err, PBOOST_BAD_DATA, "%s: the name of field %zu is not UTF-8", r->src->name,
                  r->n_fields + 1);
         TRY(add_field(r, type, type_n, err));
-        TRY(pboost_table_add_column(r->table, name, name_n, r->options, err));
+        TRY(pboost_table_add_column(r->table, name, name_n, err));
         if (!accept(r, ",")) {
             TRY(expect(r, "]", err));
             break;
@@ -341,7 +340,8 @@ static double value(const field *f, const char *at)
     return wide;
 }
 
-/* A number as a level of a text column: integers in full, others in as few digits as suffice. */
+/* A number as a level of a text column: integers in full, others in as few digits as identify them.
+ */
 static size_t print_value(char text[32], const field *f, const char *at)
 {
     uint64_t v = load(f, at);
@@ -418,12 +418,13 @@ static pboost_status check_size(reader *r, size_t rows, size_t cols, pboost_erro
     size_t bytes, present;
 
     if (rows == 0 || cols == 0)
-        FAIL(err, PBOOST_BAD_DATA, "%s is an array of %zu rows and %zu columns; it must have some",
-             s->name, rows, cols);
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s is an array of %zu rows and %zu columns; it must have at least 1 of each", s->name,
+             rows, cols);
     if (__builtin_mul_overflow(rows, r->records ? 1 : cols, &bytes) ||
         __builtin_mul_overflow(bytes, r->item_size, &bytes))
-        FAIL(err, PBOOST_BAD_DATA, "%s claims to be %zu by %zu, which no file can hold", s->name,
-             rows, cols);
+        FAIL(err, PBOOST_BAD_DATA, "%s: its header says %zu by %zu, more than a file can hold",
+             s->name, rows, cols);
     if (!s->sized)
         TRY(pboost_source_need(s, bytes, err));
     present = s->sized ? s->size : s->end - s->begin;
@@ -434,11 +435,10 @@ done:
     return st;
 }
 
-pboost_status pboost_npy_read(pboost_table *table, source *src, const pboost_table_options *options,
-                              pboost_error *err)
+pboost_status pboost_npy_read(pboost_table *table, source *src, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    reader r = {.src = src, .table = table, .options = options};
+    reader r = {.src = src, .table = table};
     size_t rows, cols;
     char name[32];
 
@@ -449,7 +449,7 @@ pboost_status pboost_npy_read(pboost_table *table, source *src, const pboost_tab
     TRY(check_size(&r, rows, cols, err));
     for (size_t i = 0; !r.records && i < cols; i++) {
         size_t n = (size_t)snprintf(name, sizeof name, "x%zu", i + 1);
-        TRY(pboost_table_add_column(table, name, n, options, err));
+        TRY(pboost_table_add_column(table, name, n, err));
     }
     TRY(pboost_table_reserve(table, rows, err));
     TRY(read_data(&r, rows, cols, err));

@@ -1,7 +1,7 @@
 /* Decimal text to the nearest double, correctly rounded.
  *
- * Text is w * 10^q with w of up to 19 digits (and perhaps more digits behind them).  Three ways,
- * each exact or aware that it is not:
+ * Text is w * 10^q with w of up to 19 digits (and perhaps more digits behind them).  There are
+ * three methods; each is exact or detects that it is not:
  *
  *   1. w < 2^53 and |q| <= 22: w and 10^|q| are doubles, so one multiplication or division rounds
  *      once and rightly.
@@ -19,7 +19,7 @@
 
 __extension__ typedef unsigned __int128 u128;
 
-/* Keeps what is rarely needed out of the way of what always is. */
+/* For code that is rarely needed: not inlined, so that the common case stays short. */
 #define COLD __attribute__((noinline, cold))
 
 enum {
@@ -335,8 +335,8 @@ static COLD number_kind parse_word(const char *text, size_t n)
     return known ? NUMBER_NOT_FINITE : NUMBER_NONE;
 }
 
-/* Reads "e-12"; false if it is no exponent.  Digits that would overflow are dropped: what is left
- * is still far beyond anything that the zeros of a text in memory could make up for. */
+/* Reads "e-12"; false if it is not an exponent.  Digits that would overflow are dropped: what is
+ * left is still far beyond anything that the zeros of a text in memory could make up for. */
 static bool take_exponent(const char *p, const char *end, int64_t *out)
 {
     bool negative = false;
@@ -386,7 +386,7 @@ number_kind pboost_number_parse(double *out, const char *text, size_t n)
     d.negative = *p == '-';
     p += (*p == '-') | (*p == '+'); /* no branch: signs are as good as random */
     d.mantissa = p;
-    if (p < end && is_digit(*p)) /* mostly there is just one before the point */
+    if (p < end && is_digit(*p)) /* most numbers have one digit before the point */
         d.w = (uint64_t)(*p++ - '0');
     if (p < end && is_digit(*p))
         p = take_digits(text, p, end, &d.w);

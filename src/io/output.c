@@ -1,9 +1,9 @@
 /* A file that appears under its name only when it is complete.
  *
  * Bytes go to a file with a random name in the same directory.  Commit flushes it to the disk,
- * then renames it, so at any moment the name stands for the old content or the whole new one.  A
- * symbolic link is followed first, so that the link stays.  A device, a pipe or standard output
- * cannot be replaced and is written as it is. */
+ * then renames it, so at any moment the file of this name has the old content or all of the new
+ * one.  A symbolic link is followed first, so that the link stays.  A device, a pipe or standard
+ * output cannot be replaced and is written as it is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "try.h"
 
-enum { WINDOW = 1 << 20, MAX_READ = 1 << 30 };
+enum { WINDOW = 1 << 20, MAX_READ = 1 << 30, MAGIC_BYTES = 4 };
 
 static pboost_status make_window(source *s, size_t window, pboost_error *err)
 {
@@ -40,7 +40,7 @@ pboost_status pboost_source_open(source *out, const char *path, pboost_error *er
         FAIL(err, PBOOST_BAD_DATA, "cannot read %s: %s", out->name, strerror(errno));
     if (S_ISREG(info.st_mode)) {
         off_t at = lseek(out->fd, 0, SEEK_CUR);
-        out->sized = at >= 0;
+        out->regular = out->sized = at >= 0;
         out->size = at >= 0 && info.st_size > at ? (size_t)(info.st_size - at) : 0;
     }
     TRY(make_window(out, WINDOW, err));
@@ -57,6 +57,22 @@ pboost_status pboost_source_memory(source *out, const char *name, const void *da
     return make_window(out, window > 0 ? window : 1, err);
 }
 
+/* Doubles the window. */
+static pboost_status widen(source *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char *grown = NULL;
+
+    if (s->capacity <= (SIZE_MAX - SOURCE_SLACK) / 2)
+        grown = realloc(s->data, 2 * s->capacity + SOURCE_SLACK);
+    NEED(grown, err);
+    memset(grown + s->end, 0, 2 * s->capacity - s->end + SOURCE_SLACK);
+    s->data = grown;
+    s->capacity *= 2;
+done:
+    return st;
+}
+
 /* Makes room behind end: what is left moves to the front, and a full window doubles. */
 static pboost_status make_room(source *s, pboost_error *err)
 {
@@ -68,15 +84,57 @@ static pboost_status make_room(source *s, pboost_error *err)
         s->begin = 0;
         s->end = left;
     }
-    if (s->end == s->capacity) {
-        char *grown = NULL;
-        if (s->capacity <= (SIZE_MAX - SOURCE_SLACK) / 2)
-            grown = realloc(s->data, 2 * s->capacity + SOURCE_SLACK);
-        NEED(grown, err);
-        memset(grown + s->end, 0, s->capacity + SOURCE_SLACK);
-        s->data = grown;
-        s->capacity *= 2;
+    if (s->end == s->capacity)
+        TRY(widen(s, err));
+done:
+    return st;
+}
+
+/* Bytes as the file has them. */
+static pboost_status read_raw(void *from, char *data, size_t room, size_t *got, pboost_error *err)
+{
+    source *s = from;
+    ssize_t n;
+
+    *got = 0;
+    if (s->fd < 0) {
+        *got = s->memory_left < room ? s->memory_left : room;
+        if (*got > 0)
+            memcpy(data, s->memory, *got);
+        s->memory = *got > 0 ? s->memory + *got : s->memory;
+        s->memory_left -= *got;
+        return PBOOST_OK;
     }
+    do
+        n = read(s->fd, data, room < MAX_READ ? room : MAX_READ);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return pboost_fail(err, PBOOST_BAD_DATA, "cannot read %s: %s", s->name, strerror(errno));
+    *got = (size_t)n;
+    return PBOOST_OK;
+}
+
+/* Looks at the first bytes: what is packed is unpacked from here on. */
+static pboost_status start(source *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char head[MAGIC_BYTES];
+    size_t n = 0, got = 1;
+
+    s->started = true;
+    while (n < sizeof head && got > 0) {
+        TRY(read_raw(s, head + n, sizeof head - n, &got, err));
+        n += got;
+    }
+    TRY(pboost_inflater_open(&s->inflater, s->name, head, n, err));
+    if (s->inflater != NULL) {
+        s->sized = false;
+        goto done;
+    }
+    while (s->capacity < n)
+        TRY(widen(s, err));
+    memcpy(s->data, head, n);
+    s->end = n;
 done:
     return st;
 }
@@ -85,28 +143,22 @@ done:
 static pboost_status read_more(source *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t room;
-    ssize_t got;
+    size_t got = 0;
 
     if (s->eof)
         goto done;
-    TRY(make_room(s, err));
-    room = s->capacity - s->end;
-    if (s->fd < 0) {
-        size_t n = s->memory_left < room ? s->memory_left : room;
-        if (n > 0)
-            memcpy(s->data + s->end, s->memory, n);
-        s->memory = n > 0 ? s->memory + n : s->memory;
-        s->memory_left -= n;
-        got = (ssize_t)n;
-    } else {
-        do
-            got = read(s->fd, s->data + s->end, room < MAX_READ ? room : MAX_READ);
-        while (got < 0 && errno == EINTR);
-        if (got < 0)
-            FAIL(err, PBOOST_BAD_DATA, "cannot read %s: %s", s->name, strerror(errno));
+    if (!s->started) {
+        TRY(start(s, err));
+        if (s->end > 0)
+            goto done;
     }
-    s->end += (size_t)got;
+    TRY(make_room(s, err));
+    if (s->inflater != NULL)
+        TRY(pboost_inflater_read(s->inflater, s->data + s->end, s->capacity - s->end, &got,
+                                 read_raw, s, err));
+    else
+        TRY(read_raw(s, s->data + s->end, s->capacity - s->end, &got, err));
+    s->end += got;
     s->eof = got == 0;
 done:
     return st;
@@ -126,6 +178,7 @@ void pboost_source_close(source *s)
 {
     if (s->owns_fd)
         close(s->fd);
+    pboost_inflater_close(s->inflater);
     free(s->data);
     *s = (source){.fd = -1, .eof = true};
 }

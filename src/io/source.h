@@ -1,4 +1,5 @@
-/* Bytes from a file, standard input or memory through a window that slides over them.
+/* Bytes from a file, standard input or memory through a window that slides over them.  Files that
+ * are packed with gzip or zstd are unpacked on the way.
  *
  * A reader looks at data[begin .. end), takes what it has used by moving begin, and asks for more.
  * Bytes not yet taken stay in sight, so a record may be longer than the window, and a file may be
@@ -6,7 +7,7 @@
 #ifndef PBOOST_SOURCE_H
 #define PBOOST_SOURCE_H
 
-#include <priorboost/core.h>
+#include "inflate.h"
 
 enum { SOURCE_SLACK = 16 };
 
@@ -18,8 +19,11 @@ typedef struct source {
 
     int fd;       /* -1: memory */
     bool owns_fd; /* standard input is not closed */
-    bool sized;   /* a regular file; size is then what remained when it was opened */
+    bool regular; /* a regular file, which can be read again */
+    bool sized;   /* and not packed; size is then what remained when it was opened */
     size_t size;
+    bool started;       /* its first bytes were looked at */
+    inflater *inflater; /* NULL: it is not packed */
     const char *memory; /* what is left of it */
     size_t memory_left;
 } source;

@@ -1,8 +1,9 @@
 /* Tables: columns of numbers or of dictionary codes, and where their rows stand in the file.
  *
- * A column that began with numbers and later has text stays a column of numbers and remembers the
- * first offending cell.  That is an error only when the column is used as numbers, so columns that
- * nobody uses may hold anything. */
+ * A column is held as numbers until a cell is text that does not stand for a missing number; cells
+ * that are no number are kept as words beside the numbers.  What the column is, types.c decides at
+ * the end from all its cells.  A cell that does not fit is an error only when the column is used,
+ * so columns that nobody uses may hold anything. */
 #include "table.h"
 
 #include <math.h>
@@ -29,6 +30,11 @@ shown pboost_shown(const char *text, size_t n)
         out.text[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
     memcpy(out.text + n, cut ? DOTS : "", cut ? sizeof DOTS : 1);
     return out;
+}
+
+shown pboost_shown_text(const char *text)
+{
+    return pboost_shown(text, strlen(text));
 }
 
 place pboost_place(const pboost_table *table, size_t row)
@@ -60,16 +66,24 @@ done:
     return st;
 }
 
-static bool named(const pboost_table_options *options, const char *name)
+static bool among(const char *const *list, size_t n, const char *name)
 {
-    for (size_t i = 0; options != NULL && i < options->n_text; i++)
-        if (strcmp(options->text[i], name) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i], name) == 0)
             return true;
     return false;
 }
 
+static column_kind kind_asked(const pboost_table_options *options, const char *name)
+{
+    return options == NULL                                     ? COLUMN_UNKNOWN
+           : among(options->text, options->n_text, name)       ? COLUMN_TEXT
+           : among(options->numbers, options->n_numbers, name) ? COLUMN_NUMBER
+                                                               : COLUMN_UNKNOWN;
+}
+
 pboost_status pboost_table_add_column(pboost_table *table, const char *name, size_t n,
-                                      const pboost_table_options *options, pboost_error *err)
+                                      pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     uint32_t number;
@@ -88,26 +102,35 @@ pboost_status pboost_table_add_column(pboost_table *table, const char *name, siz
     }
     c = &table->column[table->cols++];
     *c = (column){.first_missing = SIZE_MAX, .offender = SIZE_MAX};
-    c->kind =
-        named(options, pboost_dictionary_get(&table->names, number)) ? COLUMN_TEXT : COLUMN_UNKNOWN;
+    c->kind = kind_asked(table->options, pboost_dictionary_get(&table->names, number));
+    c->forced = c->kind != COLUMN_UNKNOWN;
 done:
     return st;
 }
 
-static pboost_status resize_column(column *c, size_t capacity, pboost_error *err)
+static void *resized(void *old, size_t n, size_t size)
+{
+    size_t bytes;
+    return __builtin_mul_overflow(n, size, &bytes) ? NULL : realloc(old, bytes);
+}
+
+/* From `old` rows to `capacity`; new rows have no word. */
+static pboost_status resize_column(column *c, size_t old, size_t capacity, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bool text = c->kind == COLUMN_TEXT;
-    size_t size = text ? sizeof *c->code : sizeof *c->number, bytes;
-    void *grown = NULL;
 
-    if (!__builtin_mul_overflow(capacity, size, &bytes))
-        grown = realloc(text ? (void *)c->code : (void *)c->number, bytes);
-    NEED(grown, err);
-    if (text)
-        c->code = grown;
-    else
-        c->number = grown;
+    if (c->kind != COLUMN_TEXT) {
+        double *number = resized(c->number, capacity, sizeof *number);
+        NEED(number, err);
+        c->number = number;
+    }
+    if (c->kind == COLUMN_TEXT || c->code != NULL) {
+        uint32_t *code = resized(c->code, capacity, sizeof *code);
+        NEED(code, err);
+        c->code = code;
+        if (capacity > old)
+            memset(code + old, 0xff, (capacity - old) * sizeof *code);
+    }
 done:
     return st;
 }
@@ -124,7 +147,7 @@ pboost_status pboost_table_reserve(pboost_table *table, size_t rows, pboost_erro
     while (capacity < rows)
         capacity = capacity > SIZE_MAX / 2 ? SIZE_MAX : 2 * capacity;
     for (size_t i = 0; i < table->cols; i++)
-        TRY(resize_column(&table->column[i], capacity, err));
+        TRY(resize_column(&table->column[i], table->capacity, capacity, err));
     table->capacity = capacity;
 done:
     return st;
@@ -157,18 +180,17 @@ void pboost_column_put_missing(column *c, size_t row)
         c->first_missing = row;
 }
 
-/* The first cell that is not missing is text: the column is text, and all before was missing. */
-static pboost_status become_text(column *c, size_t row, size_t capacity, pboost_error *err)
+/* Keeps a cell that is no number. */
+static pboost_status put_word(pboost_table *table, column *c, size_t row, const char *text,
+                              size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    uint32_t *code = pboost_alloc(capacity, sizeof *code);
 
-    NEED(code, err);
-    memset(code, 0xff, row * sizeof *code);
-    free(c->number);
-    c->number = NULL;
-    c->code = code;
-    c->kind = COLUMN_TEXT;
+    if (c->code == NULL) {
+        NEED(c->code = pboost_alloc(table->capacity, sizeof *c->code), err);
+        memset(c->code, 0xff, table->capacity * sizeof *c->code);
+    }
+    TRY(pboost_dictionary_add(&c->code[row], &c->levels, text, n, err));
 done:
     return st;
 }
@@ -182,39 +204,56 @@ static void note_offender(column *c, size_t row, const char *text, size_t n, boo
     c->offender_cell = pboost_shown(text, n);
 }
 
+static bool is_missing(const pboost_table_options *options, const char *text, size_t n)
+{
+    if (n == 0 || (n == 2 && memcmp(text, "NA", 2) == 0))
+        return true;
+    for (size_t i = 0; options != NULL && i < options->n_missing; i++)
+        if (strlen(options->missing[i]) == n && memcmp(options->missing[i], text, n) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the cell was a number, be it not a finite one. */
+static bool put_number(const pboost_table *table, column *c, size_t row, const char *text, size_t n)
+{
+    switch (pboost_number_parse(&c->number[row], text, n)) {
+    case NUMBER_FINITE:
+        if (!table->comma_separates && memchr(text, '.', n) != NULL)
+            c->n_points++;
+        return true;
+    case NUMBER_NOT_FINITE:
+        c->number[row] = NAN;
+        note_offender(c, row, text, n, false);
+        return true;
+    case NUMBER_NONE:
+        break;
+    }
+    if (!table->comma_separates && pboost_comma_parse(&c->number[row], text, n)) {
+        c->n_commas++;
+        return true;
+    }
+    c->number[row] = NAN;
+    return false;
+}
+
 pboost_status pboost_column_put_text(pboost_table *table, column *c, size_t row, const char *text,
                                      size_t n, pboost_error *err)
 {
-    pboost_status st = PBOOST_OK;
-
-    if (c->kind != COLUMN_TEXT) {
-        switch (pboost_number_parse(&c->number[row], text, n)) {
-        case NUMBER_FINITE:
-            c->kind = COLUMN_NUMBER;
-            goto done;
-        case NUMBER_NOT_FINITE:
-            c->kind = COLUMN_NUMBER;
-            c->number[row] = NAN;
-            note_offender(c, row, text, n, false);
-            goto done;
-        case NUMBER_NONE:
-            break;
-        }
-    }
-    if (n == 0 || (n == 2 && memcmp(text, "NA", 2) == 0)) {
+    if (is_missing(table->options, text, n)) {
         pboost_column_put_missing(c, row);
-        goto done;
+        return PBOOST_OK;
     }
-    if (c->kind == COLUMN_NUMBER) {
-        c->number[row] = NAN;
-        note_offender(c, row, text, n, true);
-        goto done;
+    if (c->kind != COLUMN_TEXT && put_number(table, c, row, text, n)) {
+        c->kind = COLUMN_NUMBER;
+        return PBOOST_OK;
     }
-    if (c->kind == COLUMN_UNKNOWN)
-        TRY(become_text(c, row, table->capacity, err));
-    TRY(pboost_dictionary_add(&c->code[row], &c->levels, text, n, err));
-done:
-    return st;
+    if (c->kind == COLUMN_UNKNOWN && !pboost_means_missing(text, n)) {
+        c->kind = COLUMN_TEXT; /* all cells before were missing, or words such as "unknown" */
+        free(c->number);
+        c->number = NULL;
+    }
+    return put_word(table, c, row, text, n, err);
 }
 
 void pboost_table_finish(pboost_table *table, size_t rows)
@@ -223,8 +262,9 @@ void pboost_table_finish(pboost_table *table, size_t rows)
     for (size_t i = 0; i < table->cols; i++) {
         column *c = &table->column[i];
         c->name = pboost_dictionary_get(&table->names, (uint32_t)i);
+        pboost_column_settle(table, c);
         if (rows > 0 && rows < table->capacity)
-            (void)resize_column(c, rows, NULL); /* where that fails the larger block stays */
+            (void)resize_column(c, table->capacity, rows, NULL); /* or the larger block stays */
     }
 }
 
@@ -241,12 +281,14 @@ pboost_status pboost_table_read_source(pboost_table **out, source *src,
              "PBOOST_TABLE_OPTIONS_INIT sets it",
              options->struct_size, sizeof *options);
     TRY(create(&table, src->name, err));
+    table->options = options;
     TRY(pboost_source_need(src, sizeof MAGIC - 1, err));
     if (src->end - src->begin >= sizeof MAGIC - 1 &&
         memcmp(src->data + src->begin, MAGIC, sizeof MAGIC - 1) == 0)
-        TRY(pboost_npy_read(table, src, options, err));
+        TRY(pboost_npy_read(table, src, err));
     else
-        TRY(pboost_csv_read(table, src, options, err));
+        TRY(pboost_csv_read(table, src, err));
+    table->options = NULL; /* the caller's */
 done:
     if (st != PBOOST_OK) {
         pboost_table_free(table);
@@ -256,16 +298,61 @@ done:
     return st;
 }
 
+/* The options and, as text, the columns of numbers that turned out to be text. */
+static pboost_status add_text_columns(pboost_table_options *out, const char ***list,
+                                      const pboost_table *table,
+                                      const pboost_table_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_table_options defaults = PBOOST_TABLE_OPTIONS_INIT;
+
+    *out = options != NULL ? *options : defaults;
+    NEED(*list = pboost_alloc(out->n_text + table->cols, sizeof **list), err);
+    if (out->n_text > 0)
+        memcpy(*list, out->text, out->n_text * sizeof **list);
+    for (size_t i = 0; i < table->cols; i++)
+        if (table->column[i].read_again)
+            (*list)[out->n_text++] = table->column[i].name;
+    out->text = *list;
+done:
+    return st;
+}
+
+/* Reads a regular file a second time: the text of its mixed columns was not kept. */
+static pboost_status read_again(pboost_table **out, const char *path,
+                                const pboost_table_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_table *first = *out;
+    pboost_table_options with;
+    const char **list = NULL;
+    source src;
+
+    *out = NULL;
+    TRY(add_text_columns(&with, &list, first, options, err));
+    TRY(pboost_source_open(&src, path, err));
+    st = pboost_table_read_source(out, &src, &with, err);
+    pboost_source_close(&src);
+done:
+    free(list);
+    pboost_table_free(first);
+    return st;
+}
+
 pboost_status pboost_table_read(pboost_table **out, const char *path,
                                 const pboost_table_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     source src;
+    bool is_file;
 
     *out = NULL;
     TRY(pboost_source_open(&src, path, err));
+    is_file = src.regular;
     st = pboost_table_read_source(out, &src, options, err);
     pboost_source_close(&src);
+    if (st == PBOOST_OK && is_file && (*out)->read_again)
+        st = read_again(out, path, options, err);
 done:
     return st;
 }
@@ -335,7 +422,7 @@ pboost_status pboost_table_find(size_t *col, const pboost_table *table, const ch
     *col = SIZE_MAX;
     list[0] = '\0';
     for (size_t i = 0; i < table->cols; i++) {
-        shown s = pboost_shown(table->column[i].name, strlen(table->column[i].name));
+        shown s = pboost_shown_text(table->column[i].name);
         if (used + strlen(s.text) + 8 > sizeof list) {
             snprintf(list + used, sizeof list - used, ", ...");
             break;
@@ -344,7 +431,7 @@ pboost_status pboost_table_find(size_t *col, const pboost_table *table, const ch
             (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", s.text);
     }
     return pboost_fail(err, PBOOST_BAD_DATA, "%s has no column '%s'; its columns are %s",
-                       table->path, pboost_shown(name, strlen(name)).text, list);
+                       table->path, pboost_shown_text(name).text, list);
 }
 
 bool pboost_table_is_text(const pboost_table *table, size_t col)
@@ -352,20 +439,55 @@ bool pboost_table_is_text(const pboost_table *table, size_t col)
     return table->column[col].kind == COLUMN_TEXT;
 }
 
+pboost_status pboost_refuse_offender(const pboost_table *table, const column *c, pboost_error *err)
+{
+    shown name = pboost_shown_text(c->name);
+    return pboost_fail(err, PBOOST_BAD_DATA,
+                       "%s: column '%s' is '%s', but other cells are numbers; correct the "
+                       "cell, or say --na '%s' (it is missing) or --types %s=category",
+                       pboost_place(table, c->offender).text, name.text, c->offender_cell.text,
+                       c->offender_cell.text, name.text);
+}
+
+/* Names the first cell that is no number. */
 static pboost_status refuse_text(const pboost_table *table, const column *c, pboost_error *err)
 {
+    const char *level = NULL;
+    double v;
     size_t row = 0;
-    const char *level;
 
-    while (row < table->rows && c->code[row] == DICTIONARY_NONE)
-        row++;
+    for (; row < table->rows; row++) {
+        if (c->code[row] == DICTIONARY_NONE)
+            continue;
+        level = pboost_dictionary_get(&c->levels, c->code[row]);
+        if (pboost_number_parse(&v, level, strlen(level)) == NUMBER_NONE)
+            break;
+    }
     if (row == table->rows)
         return pboost_fail(err, PBOOST_BAD_DATA, "%s: column '%s' was read as text, not as numbers",
-                           table->path, pboost_shown(c->name, strlen(c->name)).text);
-    level = pboost_dictionary_get(&c->levels, c->code[row]);
+                           table->path, pboost_shown_text(c->name).text);
     return pboost_fail(err, PBOOST_BAD_DATA, "%s: column '%s' is '%s'; it must be a number",
-                       pboost_place(table, row).text, pboost_shown(c->name, strlen(c->name)).text,
-                       pboost_shown(level, strlen(level)).text);
+                       pboost_place(table, row).text, pboost_shown_text(c->name).text,
+                       pboost_shown_text(level).text);
+}
+
+pboost_status pboost_table_cells(const double **out, const pboost_table *table, size_t col,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const column *c = &table->column[col];
+
+    *out = NULL;
+    if (c->kind == COLUMN_TEXT)
+        TRY(refuse_text(table, c, err));
+    if (c->n_commas > 0 && c->n_points > 0)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s: column '%s' has numbers with a decimal comma and numbers with a point; write all "
+             "of them in the same way",
+             table->path, pboost_shown_text(c->name).text);
+    *out = c->number;
+done:
+    return st;
 }
 
 pboost_status pboost_table_numbers(const double **out, const pboost_table *table, size_t col,
@@ -373,23 +495,20 @@ pboost_status pboost_table_numbers(const double **out, const pboost_table *table
 {
     pboost_status st = PBOOST_OK;
     const column *c = &table->column[col];
-    shown name = pboost_shown(c->name, strlen(c->name));
+    shown name = pboost_shown_text(c->name);
+    const double *number;
 
     *out = NULL;
-    if (c->kind == COLUMN_TEXT)
-        TRY(refuse_text(table, c, err));
+    TRY(pboost_table_cells(&number, table, col, err));
     if (c->offender != SIZE_MAX && c->offender_text)
-        FAIL(err, PBOOST_BAD_DATA,
-             "%s: column '%s' is '%s', but the column began with numbers; correct the cell, or "
-             "read the column as text",
-             pboost_place(table, c->offender).text, name.text, c->offender_cell.text);
+        TRY(pboost_refuse_offender(table, c, err));
     if (c->offender != SIZE_MAX)
         FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is '%s'; it must be a finite number",
              pboost_place(table, c->offender).text, name.text, c->offender_cell.text);
     if (!allow_missing && c->n_missing > 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is missing; it must be a number",
              pboost_place(table, c->first_missing).text, name.text);
-    *out = c->number;
+    *out = number;
 done:
     return st;
 }

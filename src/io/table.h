@@ -21,17 +21,26 @@ typedef struct shown {
 } shown;
 
 shown pboost_shown(const char *text, size_t n);
+shown pboost_shown_text(const char *text);
 
 typedef struct column {
     const char *name; /* in the table's dictionary of names; set when the table is finished */
     column_kind kind;
+    bool forced;    /* the caller said what kind it is */
     double *number; /* by row; NaN where missing */
-    uint32_t *code; /* by row; DICTIONARY_NONE where missing */
+    uint32_t *code; /* by row; DICTIONARY_NONE where missing.  While a column of numbers is read,
+                     * its words: cells that are no number */
     dictionary levels;
     size_t n_missing, first_missing; /* rows */
     size_t offender;                 /* first row whose cell cannot be a number; SIZE_MAX: none */
     bool offender_text;              /* it is text, rather than a number that is not finite */
     shown offender_cell;             /* what it is */
+    size_t n_words;                  /* cells such as "unknown" that count as missing numbers */
+    shown word;                      /* the first of them */
+    size_t n_commas, n_points;       /* numbers written with a decimal comma, a decimal point; both
+                                      * are counted only where the separator is no comma */
+    bool read_again;                 /* numbers and words are mixed: it is text */
+    bool date;                       /* text of which every level is a date */
 } column;
 
 /* From row `row` on, a row stands `shift` lines further down than it would without line breaks in
@@ -48,6 +57,9 @@ struct pboost_table {
     dictionary names;
     line_mark *mark;
     size_t n_marks, marks_capacity;
+    const pboost_table_options *options; /* while it is read; may be NULL */
+    bool comma_separates;                /* then no number has a decimal comma */
+    bool read_again;                     /* some columns of numbers turned out to be text */
 };
 
 /* "data.csv:17", or "data.npy: row 17". */
@@ -57,10 +69,10 @@ typedef struct place {
 
 place pboost_place(const pboost_table *table, size_t row);
 
-/* Adds a column, as text if options name it so; the table has no rows yet.  A name that is already
- * there is an error. */
+/* Adds a column, of the kind that the options ask for; the table has no rows yet.  A name that is
+ * already there is an error. */
 pboost_status pboost_table_add_column(pboost_table *table, const char *name, size_t n,
-                                      const pboost_table_options *options, pboost_error *err);
+                                      pboost_error *err);
 
 /* Room for `rows` rows in every column. */
 pboost_status pboost_table_reserve(pboost_table *table, size_t rows, pboost_error *err);
@@ -74,14 +86,26 @@ void pboost_column_put_missing(column *c, size_t row);
 pboost_status pboost_column_put_text(pboost_table *table, column *c, size_t row, const char *text,
                                      size_t n, pboost_error *err);
 
-/* Settles the number of rows and gives back room that was not needed. */
+/* Settles the number of rows, what each column is, and gives back room that was not needed. */
 void pboost_table_finish(pboost_table *table, size_t rows);
 
+/* ---- What a column is (types.c) -------------------------------------------------------------- */
+
+/* Whether a cell among numbers stands for a missing one: "unknown", "?". */
+bool pboost_means_missing(const char *text, size_t n);
+
+/* A number with a decimal comma, such as "1,5". */
+bool pboost_comma_parse(double *out, const char *text, size_t n);
+
+/* Says that the column has a cell that does not fit the others, and what can be done about it. */
+pboost_status pboost_refuse_offender(const pboost_table *table, const column *c, pboost_error *err);
+
+/* Decides from all cells what the column is. */
+void pboost_column_settle(pboost_table *table, column *c);
+
 /* The two formats; out is filled by the caller's table_read. */
-pboost_status pboost_csv_read(pboost_table *table, source *src, const pboost_table_options *options,
-                              pboost_error *err);
-pboost_status pboost_npy_read(pboost_table *table, source *src, const pboost_table_options *options,
-                              pboost_error *err);
+pboost_status pboost_csv_read(pboost_table *table, source *src, pboost_error *err);
+pboost_status pboost_npy_read(pboost_table *table, source *src, pboost_error *err);
 
 /* pboost_table_read from any source. */
 pboost_status pboost_table_read_source(pboost_table **out, source *src,

@@ -1,10 +1,10 @@
-/* The audit: everything the store says about itself, computed again.
+/* The audit: everything that the store records is computed again.
  *
  * The chain is followed from the rules to the head; each answer's claims, sizes, released numbers
  * and reply are compared to what the chain hashed; claims, uses of units, tokens and the names of
  * rows, units and scopes to what the entries add up to; and where there is no noise, sums to the
- * labels.  Labels under noise cannot be checked: the chain holds no hash of them, since a hash of a
- * few possible values would tell which. */
+ * labels.  Labels under noise cannot be checked: the chain holds no hash of them, because a hash of
+ * a few possible values would reveal the value. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static void claim_slot(auditing *a, int64_t entry, uint32_t slot, bool answered)
         return;
     }
     if (a->claimed[slot] != 0 && answered)
-        found(a, "a row was answered for twice, by entries %u and %lld", a->claimed[slot] - 1,
+        found(a, "a label was used in two answers, by entries %u and %lld", a->claimed[slot] - 1,
               (long long)entry);
     if (a->claimed[slot] == 0) {
         a->claimed[slot] = (uint32_t)entry + 1;
@@ -167,7 +167,7 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
     if (!parts_agree(value, a->link.version) || rows != (uint64_t)value[ROWS].number ||
         bags != (uint64_t)value[BAGS].number || value[SLOTS].length % 4 != 0 ||
         value[RELEASED].length % RELEASED_BYTES != 0) {
-        found(a, "the answer of entry %lld is not the one that the chain knows", (long long)entry);
+        found(a, "the answer of entry %lld differs from the one in the chain", (long long)entry);
         return PBOOST_OK;
     }
     a->out->answers++;
@@ -206,14 +206,14 @@ static pboost_status audit_forget(auditing *a, const store_value *value, pboost_
 
     if (value[DATA].length != sizeof(digest) ||
         !hashes_to("priorboost slots 1", &value[SLOTS], value[DATA].data)) {
-        found(a, "the erasure of entry %lld is not the one that the chain knows", (long long)entry);
+        found(a, "the erasure of entry %lld differs from the one in the chain", (long long)entry);
         return PBOOST_OK;
     }
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
         uint32_t slot = (uint32_t)number_at((const char *)value[SLOTS].data + 4 * i, 4);
         claim_slot(a, entry, slot, false);
         if (slot < a->labels->n && a->labels->label[slot] != NO_LABEL)
-            found(a, "a label that entry %lld erased is there", (long long)entry);
+            found(a, "a label that entry %lld erased is still in the store", (long long)entry);
     }
     return PBOOST_OK;
 }
@@ -345,9 +345,9 @@ static void follow_link(auditing *a, const store_value *value, const chain_entry
         found(a, "entry %lld of the chain is missing", (long long)link.number);
     else if (value[HASH].length != sizeof(digest) || value[SEAL].length != sizeof(digest) ||
              memcmp(value[HASH].data, link.hash.byte, sizeof(digest)) != 0)
-        found(a, "entry %lld was changed: its hash is another", (long long)number);
+        found(a, "entry %lld was changed: its hash differs", (long long)number);
     else if (memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0)
-        found(a, "the reply of entry %lld was changed: its seal is another", (long long)number);
+        found(a, "the reply of entry %lld was changed: its seal differs", (long long)number);
     link.number = number;
     if (value[HASH].length == sizeof(digest))
         memcpy(link.hash.byte, value[HASH].data, sizeof(digest));
@@ -414,7 +414,7 @@ static pboost_status audit_use(void *user, const store_value *value, size_t n, p
     return PBOOST_OK;
 }
 
-/* Whether what was read was edited, which an audit tells and does not stop at. */
+/* Whether what was read was edited: an audit reports that and continues. */
 static bool is_damage(pboost_status st, store *s)
 {
     bool damage = st == PBOOST_BAD_DATA || (st == PBOOST_ORACLE && s->broken);

@@ -1,4 +1,5 @@
-/* The hash chain: SHA-256 over an encoding in which every part has a fixed length or tells it. */
+/* The hash chain: SHA-256 over an encoding in which every part has a fixed length or starts with
+ * its length. */
 #include "chain.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
 /* The hash chain: every entry's hash covers the entry and the one before it, down to the rules.
  *
- * A store that was restored from an old copy has another hash at the same number as soon as it goes
- * on, and lacks the hashes that clients have seen since.  The reply to a question names the hash of
- * its own entry, so the reply cannot be part of what is hashed; the entry's seal covers it, and the
- * next entry's hash covers the seal.
+ * A store that was restored from an old copy has another hash at the same number as soon as it adds
+ * an entry, and lacks the hashes that clients have seen since.  The reply to a question names the
+ * hash of its own entry, so the reply cannot be part of what is hashed; the entry's seal covers it,
+ * and the next entry's hash covers the seal.
  *
- * The hashes of an answer cover 32 random bytes, its nonce, which is never shown: without it, who
- * reads an exported ledger could find the few possible sums of a bag by trying them.  The store
- * holds a MAC beside each link, so that an entry cannot be written without the key file. */
+ * The hashes of an answer cover 32 random bytes, its nonce, which is never shown: without it, a
+ * reader of an exported ledger could find the sum of a bag by trying the few possible values.  The
+ * store holds a MAC beside each link, so that an entry cannot be written without the key file. */
 #ifndef PBOOST_CHAIN_H
 #define PBOOST_CHAIN_H
 
@@ -27,8 +27,10 @@ typedef struct {
     unsigned char buffer[4096];
 } hasher;
 
-void pboost_hash_start(hasher *h, const char *what); /* what is hashed: no two kinds agree */
-void pboost_hash_bytes(hasher *h, const void *data, size_t length); /* of a length told before */
+void pboost_hash_start(hasher *h,
+                       const char *what); /* what is hashed: each kind has its own name */
+void pboost_hash_bytes(hasher *h, const void *data,
+                       size_t length); /* of a length that was hashed before, or is fixed */
 void pboost_hash_number(hasher *h, uint64_t number);
 void pboost_hash_block(hasher *h, const void *data, size_t length); /* with its length */
 digest pboost_hash_end(hasher *h);

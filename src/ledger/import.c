@@ -1,4 +1,4 @@
-/* Rows in: an import is one transaction. */
+/* Import of rows: one transaction. */
 #include <math.h>
 #include <string.h>
 
@@ -67,10 +67,10 @@ static pboost_status check_import(const pboost_import *in, const pboost_ledger *
     if (in->n == 0)
         FAIL(err, PBOOST_BAD_DATA, "there are no rows to import");
     if (l->rules.units && in->unit == NULL)
-        FAIL(err, PBOOST_INVALID, "the store's rules speak of units, but the import has none");
+        FAIL(err, PBOOST_INVALID, "the store has units, but the import names none (--unit)");
     if (!l->rules.units && in->unit != NULL)
         FAIL(err, PBOOST_INVALID,
-             "the import has units, but the store was made without them (--unit at init)");
+             "the import names units, but the store has none (oracle init --unit)");
     if (in->replace_bad &&
         !(in->bad_label >= l->rules.rules.lower && in->bad_label <= l->rules.rules.upper))
         FAIL(err, PBOOST_INVALID,
@@ -92,7 +92,7 @@ static pboost_status take_id(importing *m, pboost_id id, pboost_error *err)
         FAIL(err, PBOOST_BAD_DATA, "an id must be 1 to %d bytes", PBOOST_ID_MAX);
     TRY(pboost_ids_add(&number, &added, &m->seen, id, err));
     if (!added)
-        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is there twice",
+        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' occurs twice",
              pboost_ids_text(&m->seen, number, buffer));
     const char *text = pboost_ids_text(&m->seen, number, buffer);
     uint32_t slot = pboost_labels_find(&m->ledger->labels, &m->ledger->keys, id);
@@ -102,7 +102,7 @@ static pboost_status take_id(importing *m, pboost_id id, pboost_error *err)
              " may have been used",
              text);
     if (slot != NO_NUMBER)
-        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is in the store already", text);
+        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is already in the store", text);
 done:
     return st;
 }
@@ -123,7 +123,8 @@ static pboost_status take_label(importing *m, size_t i, pboost_error *err)
     if (!isfinite(label))
         FAIL(err, PBOOST_BAD_DATA, "the label is missing or not a finite number");
     if (outside && !m->in->clamp)
-        FAIL(err, PBOOST_BAD_DATA, "the label lies outside the bounds [%g, %g]; it may be clamped",
+        FAIL(err, PBOOST_BAD_DATA,
+             "the label is outside the bounds [%g, %g]; --clamp moves it to the nearest",
              rules->lower, rules->upper);
     m->report->clamped += outside;
     m->label[i] = pboost_grid_place(&m->ledger->grid, label);
@@ -259,8 +260,8 @@ static pboost_status put_scope(void *user, store_value *value, size_t i, pboost_
     return PBOOST_OK;
 }
 
-/* Which rows, units and scopes came, not their labels: a hash of few possible labels would tell
- * them. */
+/* Hashes of the rows, units and scopes, not of the labels: a hash of few possible labels would
+ * reveal them. */
 static void hash_ranges(name_ranges *out, const importing *m)
 {
     const ledger_keys *keys = &m->ledger->keys;

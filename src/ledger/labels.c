@@ -159,7 +159,7 @@ done:
 
 static pboost_status damaged(pboost_error *err, const char *table, int64_t at)
 {
-    return pboost_fail(err, PBOOST_BAD_DATA, "the store is damaged: %s %lld makes no sense", table,
+    return pboost_fail(err, PBOOST_BAD_DATA, "the store is damaged: %s %lld is not valid", table,
                        (long long)at);
 }
 

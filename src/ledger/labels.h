@@ -1,7 +1,7 @@
 /* The rows of a store in memory: their labels, units and scopes, and which of them are spent.
  *
- * It is a copy: the store decides.  Whoever is about to claim rows holds the store's write lock and
- * has called pboost_labels_refresh in that transaction, so the copy is then the truth. */
+ * It is a copy: the store decides.  A caller that claims rows holds the store's write lock and has
+ * called pboost_labels_refresh in the same transaction, so the copy is then up to date. */
 #ifndef PBOOST_LABELS_H
 #define PBOOST_LABELS_H
 
@@ -26,14 +26,14 @@ typedef struct {
     size_t n_units, unit_capacity;
     uint32_t *home; /* by unit: the scope of its first row */
     uint32_t *uses; /* by unit and share: answered bags it was in */
-    /* For judging a claim; zero in between. */
+    /* Used while a claim is checked; zero otherwise. */
     uint64_t *asked;    /* one bit by slot */
     uint32_t *new_uses; /* by unit and share */
     uint32_t *last_bag; /* by unit: 1 + the bag it was last seen in */
     label_seals seals;  /* while rows are read */
     bool units;
-    bool valid;      /* false: to be read anew */
-    chain_link link; /* up to which entry of the chain this is the truth */
+    bool valid;      /* false: must be read again */
+    chain_link link; /* the last entry of the chain that the copy includes */
 } label_table;
 
 void pboost_labels_free(label_table *t);

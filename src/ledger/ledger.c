@@ -1,12 +1,12 @@
 /* A question, answered in one transaction.
  *
  * Claim the rows, sum, draw noise, store the reply's bytes, append to the chain, commit; only then
- * is anything told.  Whatever fails before the commit undoes all of it, and noise that was drawn is
- * forgotten with the claim it was for, so no two draws for one question are ever seen.
+ * is the reply sent.  A failure before the commit undoes all of it.  The noise that was drawn is
+ * then lost together with its claim, so a client never sees two draws for one question.
  *
  * Rows are checked twice.  The copy in memory, brought up to date under the store's write lock,
- * says which rows are at fault; the store's constraints forbid a second claim whatever the copy
- * says. */
+ * says which rows are at fault; the store's constraints forbid a second claim even if the copy is
+ * wrong. */
 #include <string.h>
 
 #include "state.h"
@@ -67,8 +67,8 @@ static bool well_formed(const pboost_question *q)
     return true;
 }
 
-/* What makes two questions the same: format, bags and ids in order; not the head, which moves on.
- */
+/* Two questions are the same if they have the same format, bags and ids in order.  The head does
+ * not count: it changes with every answer. */
 static digest hash_question(const pboost_question *q)
 {
     unsigned char canonical[ID_CANONICAL_MAX];
@@ -123,7 +123,7 @@ static pboost_status take_answer(void *user, const store_value *value, size_t n,
     (void)n;
 
     if (value[0].length != sizeof answer->hash.byte)
-        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: an answer makes no sense");
+        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: an answer is not valid");
     memcpy(answer->hash.byte, value[0].data, sizeof answer->hash.byte);
     NEED(answer->reply->body = pboost_alloc(value[2].length, 1), err);
     if (value[2].length > 0)
@@ -174,7 +174,7 @@ done:
 
 /* ---- Claiming -------------------------------------------------------------------------------- */
 
-/* The slots of ids that this token may know of; NO_NUMBER for all others. */
+/* The slots of the ids in this token's scope; NO_NUMBER for all others. */
 static void find_slots(uint32_t *slot, const pboost_ledger *ledger, const pboost_token *token,
                        const pboost_id *id, size_t n)
 {
@@ -207,8 +207,8 @@ static pboost_status claim_row(void *user, store_value *value, size_t i, pboost_
     return PBOOST_OK;
 }
 
-/* Uses of a unit are numbered on from those it has in the row's share; new_uses counts them and is
- * zeroed by whoever began. */
+/* New uses of a unit are numbered after those it has in the row's share; new_uses counts them, and
+ * the caller sets it to zero afterwards. */
 static pboost_status use_row(void *user, store_value *value, size_t i, pboost_error *err)
 {
     const claiming *c = user;
@@ -294,7 +294,7 @@ static pboost_status render_plain(void *user, unsigned char **body, size_t *leng
         put_number(*body + 8 * b, bits, 8);
     }
     if (!pboost_digest_read(&head, answer->head))
-        FAIL(err, PBOOST_INTERNAL, "the head of the chain is no hash");
+        FAIL(err, PBOOST_INTERNAL, "the head of the chain is not a hash");
     memcpy(*body + 8 * answer->n_bags, head.byte, sizeof head.byte);
 done:
     return st;

@@ -308,7 +308,7 @@ pboost_status pboost_side_enter(pboost_ledger *ledger, ledger_side *side, bool w
 
     pthread_mutex_lock(&side->mutex);
     if (ledger->read.store != NULL && pboost_ledger_broken(ledger))
-        FAIL(err, PBOOST_ORACLE, "the store has failed; the process must end and start anew");
+        FAIL(err, PBOOST_ORACLE, "the store has failed; the process must end and be started again");
     TRY(pboost_store_begin(side->store, write, err));
 done:
     return st;

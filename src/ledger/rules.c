@@ -1,4 +1,4 @@
-/* What may be asked: one small function by rule, in a fixed order. */
+/* What may be asked: one small function for each rule, in a fixed order. */
 #include "rules.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 static const pboost_problem_info PROBLEMS[] = {
     {PBOOST_PROBLEM_NONE, "none", "no problem", 200, false},
-    {PBOOST_PROBLEM_MALFORMED, "malformed-request", "the request makes no sense", 400, false},
+    {PBOOST_PROBLEM_MALFORMED, "malformed-request", "the request cannot be understood", 400, false},
     {PBOOST_PROBLEM_TOKEN_INVALID, "token-invalid", "the token is not known or was revoked", 401,
      false},
     {PBOOST_PROBLEM_TOKEN_EXPIRED, "token-expired", "the token has expired", 401, false},
@@ -21,11 +21,12 @@ static const pboost_problem_info PROBLEMS[] = {
     {PBOOST_PROBLEM_BAG_TOO_SMALL, "bag-too-small", "a bag has too few rows", 422, true},
     {PBOOST_PROBLEM_DUPLICATE_ROW, "duplicate-row", "a row is named twice", 422, false},
     {PBOOST_PROBLEM_UNKNOWN_ROW, "unknown-row", "a row is not known", 422, false},
-    {PBOOST_PROBLEM_ROW_SPENT, "row-spent", "a row was answered for before", 409, false},
+    {PBOOST_PROBLEM_ROW_SPENT, "row-spent",
+     "a row is spent: its label was used in an earlier answer", 409, false},
     {PBOOST_PROBLEM_UNIT_REPEATED, "unit-repeated", "a bag holds two rows of one unit", 422, false},
-    {PBOOST_PROBLEM_UNIT_SPENT, "unit-spent", "a unit was in as many answered bags as it may be",
-     409, false},
-    {PBOOST_PROBLEM_QUOTA_EXCEEDED, "quota-exceeded", "the token may not have so many rows", 403,
+    {PBOOST_PROBLEM_UNIT_SPENT, "unit-spent",
+     "a unit is spent: it was in as many answered bags as it may be", 409, false},
+    {PBOOST_PROBLEM_QUOTA_EXCEEDED, "quota-exceeded", "the token has too few rows left", 403,
      false},
     {PBOOST_PROBLEM_REFUSAL_LIMIT, "refusal-limit",
      "refusals have named too many rows to this token in this hour", 429, false},
@@ -67,16 +68,17 @@ pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error
         FAIL(err, PBOOST_INVALID, "an oracle with a store does not round its answers");
     if (rules->rules.epsilon.den == 0 && !rules->no_noise)
         FAIL(err, PBOOST_INVALID,
-             "there is no epsilon; answers without noise must be asked for by name (--no-noise)");
+             "epsilon is missing; give --epsilon, or --no-noise for exact means");
     if (rules->rules.epsilon.den != 0 && rules->no_noise)
-        FAIL(err, PBOOST_INVALID, "epsilon is given, but also that there is to be no noise");
+        FAIL(err, PBOOST_INVALID,
+             "--epsilon and --no-noise contradict each other; leave one of them out");
     if (rules->unit_rows < 1 || rules->unit_rows > 1000000)
-        FAIL(err, PBOOST_INVALID, "unit_rows is %zu; it must lie between 1 and 1000000",
+        FAIL(err, PBOOST_INVALID, "unit_rows is %zu; it must be between 1 and 1000000",
              rules->unit_rows);
     if (!rules->units && rules->unit_rows != 1)
         FAIL(err, PBOOST_INVALID, "unit_rows is %zu, but rows have no units", rules->unit_rows);
     if (rules->claim_seconds < 1 || rules->claim_seconds > 3600)
-        FAIL(err, PBOOST_INVALID, "claim_seconds is %u; it must lie between 1 and 3600",
+        FAIL(err, PBOOST_INVALID, "claim_seconds is %u; it must be between 1 and 3600",
              rules->claim_seconds);
     if (memchr(rules->scope_rows, '\0', sizeof rules->scope_rows) == NULL)
         FAIL(err, PBOOST_INVALID, "scope_rows has more than %zu bytes",
@@ -246,8 +248,8 @@ static void over_quota(judge *j)
         offend(j, i);
 }
 
-/* In this order: a rule relies on those above it.  Unknown rows come first of what is told about
- * rows, so that nothing is told about a row that is not the token's. */
+/* In this order: a rule relies on those above it.  The rule about unknown rows comes first among
+ * those about rows, so that no message reveals anything about a row outside the token's scope. */
 static const struct {
     pboost_problem problem;
     void (*find)(judge *j);

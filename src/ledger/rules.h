@@ -10,7 +10,7 @@
 typedef struct {
     size_t n_bags, n;
     const size_t *start;
-    const uint32_t *slot; /* by position; NO_NUMBER: not for this token to know */
+    const uint32_t *slot; /* by position; NO_NUMBER: unknown, or outside the token's scope */
 } claim;
 
 /* Refuses what cannot be a ledger's rules and fills in the step. */

@@ -1,7 +1,7 @@
 /* An open ledger.
  *
- * Two connections: one claims and holds the write lock of the store for it, the other looks things
- * up meanwhile.  Each has a mutex, under which everything that belongs to it is used. */
+ * It has two connections: one claims rows and holds the store's write lock for that, the other
+ * reads at the same time.  Each has a mutex, under which everything that belongs to it is used. */
 #ifndef PBOOST_LEDGER_STATE_H
 #define PBOOST_LEDGER_STATE_H
 
@@ -46,7 +46,7 @@ pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger,
 
 int64_t pboost_ledger_now(const pboost_ledger *ledger);
 
-/* A token by its number, and what must hold of it to ask. */
+/* A token by its number, and the checks before it may ask. */
 pboost_status pboost_token_by_id(pboost_token *out, store *s, int64_t id, pboost_error *err);
 
 /* Writes a token, new or changed, with its MAC. */

@@ -1,8 +1,8 @@
-/* Stores by URL, and the tables of a ledger.
+/* Opens stores by URL, and has the tables of a ledger.
  *
- * The rules that must hold whatever the programs do are constraints: a row is claimed once
- * (ledger_claim), a unit is used at most unit_rows times (ledger_unit_use), a request id of a token
- * has one answer (ledger_answer), an entry has one successor (ledger_entry), an id is one row
+ * Rules that must hold even if a program is wrong are constraints of the database: a row is claimed
+ * once (ledger_claim), a unit is used at most unit_rows times (ledger_unit_use), a request id of a
+ * token has one answer (ledger_answer), an entry has one successor (ledger_entry), an id is one row
  * (ledger_row).
  *
  * These are the tables of version 2; upgrade.c brings older ones to it.  A row or unit that was
@@ -29,7 +29,7 @@ pboost_status pboost_store_number(void *user, const store_value *value, size_t n
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-/* @ stands for the type of bytes, ~ for the end of a table, # for unit_rows. */
+/* @ is replaced by the type of bytes, ~ by the end of a table, # by unit_rows. */
 static const struct {
     const char *name, *columns;
 } TABLES[] = {

@@ -1,5 +1,5 @@
-/* What the ledger asks of a database: transactions, statements with parameters, bulk inserts, and
- * constraints that hold among all its users.
+/* What the ledger needs from a database: transactions, statements with parameters, bulk inserts,
+ * and constraints that hold among all its users.
  *
  * SQL is written once, in the common part of both dialects; parameters are $1, $2, ... in order of
  * first use.  A violated constraint is PBOOST_REFUSED, a store that is busy or out of reach
@@ -62,13 +62,13 @@ typedef struct {
                          store_row *row, void *user, pboost_error *err);
     pboost_status (*bulk)(store *s, const store_bulk *bulk, pboost_error *err);
     pboost_status (*has_table)(bool *out, store *s, const char *name, pboost_error *err);
-    /* Leaves no copy of what was deleted where the store has a say in it. */
+    /* Removes copies of deleted data from the files that the store controls. */
     pboost_status (*scrub)(store *s, pboost_error *err);
     /* Closes a store that could not be made and leaves no trace of it. */
     void (*discard)(store *s);
 } store_class;
 
-/* What every store begins with. */
+/* The first member of every kind of store. */
 struct store {
     const store_class *class;
     struct ledger_keys *keys; /* that authenticate what is in it; the ledger's, once it is open */

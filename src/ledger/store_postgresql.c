@@ -3,8 +3,8 @@
  * Writers take turns by a lock on the chain, so that what they read is still true when they commit;
  * the constraints hold even if that lock were missing.  When the connection is lost at commit, it
  * is not known whether the commit happened.  That does no harm: the caller fails, nothing in memory
- * was changed, the next transaction reads from the chain what came since, and a retry of the
- * question finds the answer or asks anew.  A server whose disk fails ends by itself. */
+ * was changed, the next transaction reads the new entries of the chain, and a retry of the question
+ * finds the answer or is answered for the first time.  A server whose disk fails ends by itself. */
 #include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ typedef struct {
     store base;
     PGconn *connection;
     bool creating; /* there are no tables yet */
-    bool lost;     /* the connection is not to be used again, whatever libpq says */
+    bool lost;     /* the connection must not be used again, even if libpq reports it as good */
     unsigned wait; /* seconds */
 } postgresql_store;
 
@@ -307,7 +307,7 @@ static pboost_status must_be(void *user, const store_value *value, size_t n, pbo
                        needed[0], (const char *)value[0].data, needed[1]);
 }
 
-/* What holds for the session; said anew after each connection. */
+/* Settings of the session; set again after each connection. */
 static pboost_status configure(store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -377,8 +377,8 @@ done:
     return st;
 }
 
-/* What was erased stays in a table's pages until it is written anew.  The write-ahead log of the
- * server and its archives are beyond this program: see docs/operating.md. */
+/* What was erased stays in a table's pages until the table is rewritten.  The write-ahead log of
+ * the server and its archives are beyond this program: see docs/operating.md. */
 static pboost_status scrub(store *s, pboost_error *err)
 {
     static const char *const TABLES[] = {"VACUUM FULL ledger_row", "VACUUM FULL ledger_unit"};

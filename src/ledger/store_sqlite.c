@@ -5,7 +5,7 @@
  * fsync the kernel may report the next one as successful although pages are lost.  For the same
  * reason a failed write or sync breaks the store until the process ends, and opening begins with a
  * checkpoint: frames that recovery finds in the page cache may never have reached the disk, and the
- * checkpoint writes their pages anew and syncs them. */
+ * checkpoint writes their pages again and syncs them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -30,7 +30,7 @@ static sqlite_store *of(store *s)
     return (sqlite_store *)s;
 }
 
-/* After these the disk may hold something else than SQLite believes. */
+/* After these errors the content of the disk is not certain. */
 static bool is_breaking(int code)
 {
     int primary = code & 0xff;

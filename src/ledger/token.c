@@ -1,7 +1,7 @@
 /* Tokens: 256 random bits, of which the store keeps a hash.
  *
  * A guess is hashed and compared to every token's hash in constant time, so that the time taken
- * tells nothing but how many tokens there are. */
+ * depends only on the number of tokens. */
 #include <string.h>
 
 #include "state.h"
@@ -281,7 +281,7 @@ pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger 
     TRY(RUN(s, "SELECT count(*) FROM ledger_token WHERE name = $1", pboost_store_number, &taken,
             err, value_text(options->name)));
     if (taken > 0)
-        FAIL(err, PBOOST_INVALID, "there is a token '%s' already; names are used once",
+        FAIL(err, PBOOST_INVALID, "a token '%s' exists already; a name cannot be used again",
              options->name);
     TRY(draw_secret(secret, err));
     digest hash = hash_secret(secret);
@@ -318,7 +318,7 @@ pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboos
     TRY(RUN(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token WHERE name = $1", take_one, &r, err,
             value_text(name)));
     if (token.state == PBOOST_TOKEN_REVOKED)
-        FAIL(err, PBOOST_INVALID, "there is no token '%s', or it is revoked already", name);
+        FAIL(err, PBOOST_INVALID, "token '%s' does not exist, or is revoked already", name);
     token.state = PBOOST_TOKEN_REVOKED;
     TRY(pboost_token_put(s, &token, false, err));
     pboost_record_text(&data, name);

@@ -57,7 +57,8 @@ static pboost_status read_all(unsigned char **data, size_t *length, int fd, cons
     while (n < (size_t)info.st_size) {
         ssize_t got = read(fd, *data + n, (size_t)info.st_size - n);
         if (got <= 0)
-            FAIL(err, PBOOST_BAD_DATA, "%s: %s", path, got < 0 ? strerror(errno) : "it is cut");
+            FAIL(err, PBOOST_BAD_DATA, "%s: %s", path,
+                 got < 0 ? strerror(errno) : "the file is cut short");
         n += (size_t)got;
     }
     *length = n;

@@ -1,5 +1,5 @@
-/* What a learner must remember so that, killed at any moment, it can go on with no row asked about
- * twice and the same model in the end.
+/* The files that let a learner continue after it was killed at any moment: no row is asked about
+ * twice, and the model is the same.
  *
  * DIR/run         the options of the run: a checkpoint of another run is refused
  * DIR/rows        the table it is of, and the rows that the run uses, in their order

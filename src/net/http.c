@@ -1,8 +1,8 @@
 /* HTTP for the learner, on libcurl.
  *
  * A request may be sent again without harm: the oracle answers the same request id with the same
- * bytes.  So every failure that may pass is tried again, with growing, jittered pauses; a reply in
- * the 4xx range never is, for it would be the same. */
+ * bytes.  So every temporary failure is tried again, with growing, jittered pauses; a reply in the
+ * 4xx range is final, because a second one would be the same. */
 #include "http.h"
 
 #include <math.h>
@@ -74,7 +74,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What a second try cannot mend. */
+/* Failures that a second try cannot repair. */
 static bool is_final(CURLcode code)
 {
     switch (code) {
@@ -120,8 +120,8 @@ static CURLcode try_once(http_reply *out, http_client *c, const char *url,
 
     in->length = 0;
     c->reason[0] = '\0';
-    if (curl_easy_setopt(curl, CURLOPT_URL, url) != CURLE_OK) /* or the last one would be asked */
-        return CURLE_OUT_OF_MEMORY;
+    if (curl_easy_setopt(curl, CURLOPT_URL, url) != CURLE_OK)
+        return CURLE_OUT_OF_MEMORY; /* or it would use the last URL */
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, receive);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, in);
@@ -229,19 +229,22 @@ static pboost_status set_address(http_client *c, const char *url, pboost_error *
 
     if (strncmp(url, "unix:", 5) == 0) {
         if (curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, url + 5) != CURLE_OK)
-            FAIL(err, PBOOST_INVALID, "'%s' is no path of a socket", url);
+            FAIL(err, PBOOST_INVALID,
+                 "the oracle's address is '%s', which is not the path of a socket", url);
         NEED(c->base = strdup("http://oracle"), err);
         c->is_unix = true;
         return PBOOST_OK;
     }
     bool is_http = strncasecmp(url, "http://", 7) == 0;
     if (!is_http && strncasecmp(url, "https://", 8) != 0)
-        FAIL(err, PBOOST_INVALID, "'%s' must be https://HOST[:PORT] or unix:PATH", url);
+        FAIL(err, PBOOST_INVALID,
+             "the oracle's address is '%s'; it must be https://HOST[:PORT] or unix:PATH", url);
     if (strlen(url) > 1024 || strpbrk(url, "@ \r\n") != NULL)
-        FAIL(err, PBOOST_INVALID, "'%.60s' is no address of an oracle", url);
+        FAIL(err, PBOOST_INVALID, "'%.60s' is not the address of an oracle", url);
     if (is_http && !is_loopback(url + 7))
         FAIL(err, PBOOST_INVALID,
-             "'%s' would send the token in the clear; use https, or http on 127.0.0.1 only", url);
+             "'%s' would send the token without encryption; use https, or http on 127.0.0.1 only",
+             url);
     NEED(c->base = strdup(url), err);
     while (c->base[strlen(c->base) - 1] == '/')
         c->base[strlen(c->base) - 1] = '\0';

@@ -11,7 +11,8 @@ typedef struct http_options {
     const char *ca;           /* PEM file of authorities to trust instead of the system's */
     double patience;          /* seconds over which a failing request is tried again */
     bool (*stop)(void *user); /* asked between tries; may be NULL */
-    void (*note)(void *user, const char *message); /* told why it tries again; may be NULL */
+    void (*note)(void *user,
+                 const char *message); /* gets the reason of each new try; may be NULL */
     void *user;
 } http_options;
 
@@ -31,7 +32,7 @@ void pboost_http_reply_free(http_reply *reply);
 
 /* Sends body (NULL: GET) to the path and gets a reply of at most `most` bytes.  A reply in the 5xx
  * range and a connection that fails are tried again while patience lasts; whatever else the server
- * says is the result.  PBOOST_ORACLE where no reply could be had. */
+ * says is the result.  PBOOST_ORACLE if there was no reply. */
 pboost_status pboost_http_send(http_reply *out, http_client *client, const char *path,
                                const char *type, const unsigned char *body, size_t length,
                                size_t most, pboost_error *err);

@@ -10,7 +10,7 @@ typedef struct id_index {
     size_t n;
 } id_index;
 
-/* An id that stands for a number is that number here: see pboost_remote_id. */
+/* The text of a number and the number are the same id: see pboost_remote_id. */
 pboost_status pboost_id_index_make(id_index *out, const pboost_id *id, size_t n, pboost_error *err);
 void pboost_id_index_free(id_index *index);
 

@@ -1,6 +1,6 @@
-/* An oracle behind an address.
+/* An oracle at an address.
  *
- * What it says is not trusted: the number of answers, their sizes and the claim about noise must be
+ * Its replies are not trusted: the number of answers, their sizes and the claim about noise must be
  * those of the question and of the rules it announced; the trainer itself refuses what is not
  * finite. */
 #include "remote.h"
@@ -39,9 +39,9 @@ pboost_id pboost_remote_id(const char *text)
     return number;
 }
 
-/* ---- What the oracle says when it does not answer -------------------------------------------- */
+/* ---- Refusals and errors of the oracle ------------------------------------------------------- */
 
-/* "row-spent (409): a row was answered for before: 3 rows, such as 'a', 'b'" */
+/* "row-spent (status 409): a row is spent ...; such as 'a', 'b'" */
 static pboost_status tell_problem(const http_reply *reply, const char *what, pboost_error *err)
 {
     json_t *document = json_loadb((const char *)reply->body, reply->length, 0, NULL);
@@ -187,7 +187,7 @@ done:
     return st;
 }
 
-/* What the oracle says, as it says it or as it is kept, if it is an answer to q. */
+/* The oracle's reply, or the kept one, if it is an answer to q. */
 static pboost_status read_reply(wire_answer *out, const pboost_remote *r, const wire_question *q,
                                 const unsigned char *body, size_t length, pboost_error *err)
 {
@@ -273,7 +273,7 @@ void pboost_remote_set_rows(pboost_remote *remote, const pboost_id *id, size_t n
     remote->n = n;
 }
 
-/* ---- Going on with an earlier run ------------------------------------------------------------ */
+/* ---- Continuing an earlier run --------------------------------------------------------------- */
 
 /* The rows of the table that the ids are, as bags. */
 static pboost_status find_rows(pboost_bags *out, const pboost_remote *r, const wire_question *q,
@@ -367,7 +367,7 @@ pboost_status pboost_remote_rows_left(uint64_t *out, pboost_remote *r, pboost_er
 
     TRY(pboost_http_send(&reply, r->http, "/v1/status", NULL, NULL, 0, 1 << 20, err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "to tell how many rows are left", err));
+        TRY(tell_problem(&reply, "to say how many rows are left", err));
     status = json_loadb((const char *)reply.body, reply.length, 0, NULL);
     json_t *left = json_object_get(json_object_get(status, "token"), "rows_left");
     if (!json_is_null(left) && (!json_is_integer(left) || json_integer_value(left) < 0))
@@ -388,7 +388,7 @@ static pboost_status read_rules(pboost_remote *r, pboost_error *err)
 
     TRY(pboost_http_send(&reply, r->http, "/v1/config", NULL, NULL, 0, 1 << 16, err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "to tell its rules", err));
+        TRY(tell_problem(&reply, "to send its rules", err));
     TRY(pboost_wire_read_config(&r->config, reply.body, reply.length, err));
 done:
     pboost_http_reply_free(&reply);

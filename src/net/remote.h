@@ -1,4 +1,4 @@
-/* An oracle behind an address, as the trainer's oracle.
+/* An oracle at an address, as the trainer's oracle.
  *
  * Bags name rows by number; the remote oracle holds the table from numbers to ids.  A round is sent
  * in as many questions as its size needs; each has a request id made from its content, so that a
@@ -41,7 +41,7 @@ pboost_status pboost_remote_recall(pboost_bags *out, const pboost_remote *remote
  * also after some of its parts were answered: those are not lost. */
 pboost_oracle pboost_remote_interface(pboost_remote *remote);
 
-/* The id that the text stands for: a number where it is the number's decimal form. */
+/* The id of a text: a number if the text is the decimal form of one. */
 pboost_id pboost_remote_id(const char *text);
 
 #endif

@@ -24,9 +24,9 @@ static pboost_status unexpected(const pboost_scan *s, const char *wanted, pboost
 {
     size_t where = (size_t)(s->at - s->begin);
     if (s->at == s->end)
-        return pboost_fail(err, PBOOST_BAD_DATA, "the JSON ends at byte %zu, where %s must stand",
+        return pboost_fail(err, PBOOST_BAD_DATA, "the JSON ends at byte %zu, where %s is expected",
                            where, wanted);
-    return pboost_fail(err, PBOOST_BAD_DATA, "byte %zu of the JSON is 0x%02x, where %s must stand",
+    return pboost_fail(err, PBOOST_BAD_DATA, "byte %zu of the JSON is 0x%02x, where %s is expected",
                        where, *s->at, wanted);
 }
 

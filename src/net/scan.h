@@ -1,6 +1,6 @@
 /* Reads JSON from the front to the back without building a tree: a body of a million ids takes no
- * more memory than its ids.  Strings are checked, unescaped and ended by a zero; JSON is a subset
- * of RFC 8259's, read by whoever knows what must come next. */
+ * more memory than its ids.  Strings are checked, unescaped and ended by a zero; The
+ * grammar is a subset of RFC 8259's; the caller says which element must come next. */
 #ifndef PBOOST_NET_SCAN_H
 #define PBOOST_NET_SCAN_H
 
@@ -8,7 +8,8 @@
 
 typedef struct pboost_scan {
     const unsigned char *begin, *at, *end;
-    char *text; /* where the next string is put; as many bytes as the input suffice for all */
+    char
+        *text; /* where the next string is put; as many bytes as the input has are enough for all */
 } pboost_scan;
 
 /* Takes the character if it comes next, after white space. */

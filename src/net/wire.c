@@ -136,10 +136,11 @@ pboost_status pboost_wire_read_config(wire_config *out, const unsigned char *bod
                     "dp", &dp, "epsilon_fraction", &fraction, "lower", &rules.lower, "upper",
                     &rules.upper, "step", &rules.step, "units", &units, "unit_rows", &unit_rows,
                     "max_body", &max_body) != 0)
-        FAIL(err, PBOOST_ORACLE, "the oracle's rules cannot be read: is that an oracle?");
+        FAIL(err, PBOOST_ORACLE,
+             "the service did not send the rules of an oracle; check its address");
     if (min_bag < 1 || unit_rows < 1 || max_body < 1024 ||
         (dp && !read_fraction(&rules.epsilon, fraction)))
-        FAIL(err, PBOOST_ORACLE, "the oracle's rules make no sense");
+        FAIL(err, PBOOST_ORACLE, "the oracle's rules are not valid");
     rules.min_bag = (size_t)min_bag;
     rules.bounded = true;
     TRY(pboost_rules_check(&rules, err));

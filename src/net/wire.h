@@ -24,7 +24,7 @@
  *          text: u8 by row: bytes of the id,            u32 by bag: size
  *                then the ids one after another
  *
- * Nothing may follow.  Readers take bytes from strangers: every length is checked before use, and
+ * Nothing may follow.  The sender is not trusted: every length is checked before use, and
  * what is allocated is bounded by the length of the input. */
 #ifndef PBOOST_NET_WIRE_H
 #define PBOOST_NET_WIRE_H

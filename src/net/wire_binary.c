@@ -66,7 +66,7 @@ static pboost_status get_name(char out[PBOOST_ID_MAX + 1], rest *r, size_t lengt
     if (name == NULL)
         return cut_short(err);
     if (!is_text(name, length))
-        return pboost_fail(err, PBOOST_BAD_DATA, "the request id is empty or no UTF-8 text");
+        return pboost_fail(err, PBOOST_BAD_DATA, "the request id is empty or not UTF-8 text");
     memcpy(out, name, length);
     out[length] = '\0';
     return PBOOST_OK;
@@ -129,7 +129,7 @@ static pboost_status get_text(wire_question *q, rest *r, pboost_error *err)
         if (from == NULL)
             return cut_short(err);
         if (!is_text(from, length[i]))
-            FAIL(err, PBOOST_BAD_DATA, "id number %zu is empty or no UTF-8 text", i);
+            FAIL(err, PBOOST_BAD_DATA, "id number %zu is empty or not UTF-8 text", i);
         q->id[i] = (pboost_id){to, 0};
         memcpy(to, from, length[i]);
         to += length[i];

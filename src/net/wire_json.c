@@ -102,7 +102,7 @@ static pboost_status scan_member(unsigned *seen, unsigned allowed, wire_question
     if (!(member & allowed))
         FAIL(err, PBOOST_BAD_DATA, "member \"%.40s\" is unknown here", name);
     if (*seen & member)
-        FAIL(err, PBOOST_BAD_DATA, "member \"%s\" is there twice", name);
+        FAIL(err, PBOOST_BAD_DATA, "member \"%s\" occurs twice", name);
     *seen |= member;
     TRY(pboost_scan_expect(s, ':', err));
     if (member == REQUEST_ID)
@@ -257,7 +257,7 @@ pboost_status pboost_wire_read_available(bool *available, const pboost_id *id, s
     TRY(pboost_scan_expect(&s, '{', err));
     TRY(pboost_scan_string(&name, &s, err));
     if (strcmp(name, "available") != 0)
-        FAIL(err, PBOOST_BAD_DATA, "member \"%.40s\" stands where \"available\" must", name);
+        FAIL(err, PBOOST_BAD_DATA, "member is \"%.40s\"; it must be \"available\"", name);
     TRY(pboost_scan_expect(&s, ':', err));
     TRY(pboost_scan_expect(&s, '[', err));
     if (pboost_scan_take(&s, ']'))
@@ -267,7 +267,8 @@ pboost_status pboost_wire_read_available(bool *available, const pboost_id *id, s
         while (at < n && strcmp(pboost_wire_id_text(room, &id[at]), listed) != 0)
             at++;
         if (at == n)
-            FAIL(err, PBOOST_BAD_DATA, "row \"%.60s\" was not asked about, or not there", listed);
+            FAIL(err, PBOOST_BAD_DATA,
+                 "row \"%.60s\" was not in the question, or not in this order", listed);
         available[at++] = true;
     } while (pboost_scan_take(&s, ','));
     TRY(pboost_scan_expect(&s, ']', err));

@@ -1,13 +1,13 @@
 /* Charts in the manner of a paper's figure, as SVG.
  *
- * A figure is one or more panels side by side that share a legend.  What a series means is told
- * twice over: its colour by one key (a bag size), its dash by another (an algorithm).  The legend
- * lists each key once, in the order of first use, so 21 curves need 7 + 3 entries; a page's legend
- * buttons switch the same keys.
+ * A figure is one or more panels side by side that share a legend.  The colour of a series shows
+ * one key (a bag size), its dash another (an algorithm).  The legend lists each key once, in the
+ * order of first use, so 21 curves need 7 + 3 entries; a page's legend buttons switch the same
+ * keys.
  *
- * Everything is lent by the caller and nothing is allocated.  Nothing here fails by itself: a
- * write error stays in the stream, where whoever closes it looks for it.  All texts are UTF-8 and
- * are escaped here.  Optional texts and arrays may be NULL. */
+ * Everything is lent by the caller and nothing is allocated.  Functions here do not fail: a write
+ * error stays in the stream, and the caller checks it on closing.  All texts are UTF-8 and are
+ * escaped here.  Optional texts and arrays may be NULL. */
 #ifndef PBOOST_CHART_H
 #define PBOOST_CHART_H
 
@@ -35,8 +35,8 @@ typedef struct {
 /* Points in ascending x.  x = INFINITY is drawn at the right end, after a break of the axis.  A y
  * that is not finite, or not positive on a logarithmic axis, interrupts the line. */
 typedef struct {
-    const char *colour_key; /* such as "k = 4"; NULL: the legend does not tell it by colour */
-    const char *dash_key;   /* such as "PriorBoost"; NULL likewise */
+    const char *colour_key; /* such as "k = 4"; NULL: its colour is not in the legend */
+    const char *dash_key;   /* such as "PriorBoost"; NULL: its dash is not in the legend */
     int colour;             /* one per colour_key: 0 is the neutral ink, 1.. are hues */
     chart_dash dash;        /* one per dash_key */
     bool points;            /* a dot at every point */
@@ -83,7 +83,7 @@ typedef struct {
 /* A file of its own: one SVG, the panels side by side, at most three in a row. */
 void chart_write_svg(FILE *out, const chart_figure *figure);
 
-/* Whether a file of this name is to be a chart alone, rather than a page. */
+/* Whether a file of this name is a chart alone (.svg) rather than a page. */
 bool chart_names_svg(const char *path);
 
 #endif

@@ -82,7 +82,8 @@ static void write_value(FILE *out, const chart_series *s, double x)
     fprintf(out, " to %s)", text);
 }
 
-/* </th>, </td> and </tr> may be left out in HTML; in a table of thousands of cells that tells. */
+/* </th>, </td> and </tr> may be left out in HTML; in a table of thousands of cells this saves much
+ * space. */
 static void write_numbers(FILE *out, const chart_panel *panel)
 {
     fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"data\"><caption>", out);

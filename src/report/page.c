@@ -1,6 +1,8 @@
 /* The parts of a page other than figures. */
 #include "page.h"
 
+#include <stdarg.h>
+
 #include "assets.h"
 #include "text.h"
 
@@ -89,19 +91,6 @@ const char *page_verdict_name(page_verdict verdict)
     return verdicts[verdict].name;
 }
 
-static void write_cell(FILE *out, const page_column *column, const page_cell *cell, bool head)
-{
-    fputs(head ? "<th scope=\"row\"" : "<td", out);
-    if (column->number)
-        fputs(" class=\"number\"", out);
-    element(out, " data-heading=\"", column->heading, "\">");
-    if (cell->verdict != PAGE_NO_VERDICT)
-        fprintf(out, "<b class=\"verdict %s\"><span aria-hidden=\"true\">%s</span> %s</b> ",
-                verdicts[cell->verdict].class, verdicts[cell->verdict].sign,
-                verdicts[cell->verdict].name);
-    element(out, "", cell->text, head ? "</th>" : "</td>");
-}
-
 /* A table of words becomes one card per row where the screen is narrow; one of numbers scrolls. */
 static bool of_words(const page_column *columns, size_t n)
 {
@@ -111,8 +100,8 @@ static bool of_words(const page_column *columns, size_t n)
     return words > 1;
 }
 
-void page_table(FILE *out, const char *caption, const page_column *columns, size_t n_columns,
-                const page_cell *cells, size_t n_rows)
+page_table page_table_begin(FILE *out, const char *caption, const page_column *columns,
+                            size_t n_columns)
 {
     fprintf(out, "<div class=\"scroll\" tabindex=\"0\"><table%s>",
             of_words(columns, n_columns) ? " class=\"cards\"" : "");
@@ -124,11 +113,50 @@ void page_table(FILE *out, const char *caption, const page_column *columns, size
         element(out, "", columns[i].heading, "</th>");
     }
     fputs("</tr></thead>\n<tbody>\n", out);
-    for (size_t r = 0; r < n_rows; r++) {
-        fputs("<tr>", out);
-        for (size_t i = 0; i < n_columns; i++)
-            write_cell(out, &columns[i], &cells[r * n_columns + i], i == 0);
-        fputs("</tr>\n", out);
-    }
-    fputs("</tbody></table></div>\n", out);
+    return (page_table){out, columns, n_columns, 0};
+}
+
+void page_cell_verdict(page_table *t, page_verdict verdict, const char *text)
+{
+    const page_column *column = &t->columns[t->at];
+    bool head = t->at == 0;
+
+    fputs(head ? "<tr><th scope=\"row\"" : "<td", t->out);
+    if (column->number)
+        fputs(" class=\"number\"", t->out);
+    element(t->out, " data-heading=\"", column->heading, "\">");
+    if (verdict != PAGE_NO_VERDICT)
+        fprintf(t->out, "<b class=\"verdict %s\"><span aria-hidden=\"true\">%s</span> %s</b> ",
+                verdicts[verdict].class, verdicts[verdict].sign, verdicts[verdict].name);
+    element(t->out, "", text, head ? "</th>" : "</td>");
+    t->at = (t->at + 1) % t->n_columns;
+    if (t->at == 0)
+        fputs("</tr>\n", t->out);
+}
+
+void page_cell_text(page_table *t, const char *text)
+{
+    page_cell_verdict(t, PAGE_NO_VERDICT, text);
+}
+
+void page_cell(page_table *t, const char *format, ...)
+{
+    char text[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    page_cell_text(t, text);
+}
+
+void page_cell_number(page_table *t, double value)
+{
+    char text[TEXT_NUMBER];
+    text_value(text, value);
+    page_cell_text(t, *text != '\0' ? text : "–");
+}
+
+void page_table_end(page_table *t)
+{
+    fputs("</tbody></table></div>\n", t->out);
 }

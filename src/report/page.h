@@ -5,10 +5,12 @@
  * values of the nearest point and the legend switches series.  The only URL in the page is the SVG
  * namespace.
  *
- * Call page_begin, then the others in the order they shall appear, then page_end.  As in chart.h,
- * texts are escaped here, nothing is allocated, and a write error stays in the stream. */
+ * Call page_begin, then the others in the order in which they appear, then page_end.  As in
+ * chart.h, texts are escaped here, nothing is allocated, and a write error stays in the stream. */
 #ifndef PBOOST_PAGE_H
 #define PBOOST_PAGE_H
+
+#include <priorboost/core.h>
 
 #include "chart.h"
 
@@ -48,14 +50,20 @@ typedef struct {
     bool number; /* aligned right, digits of equal width */
 } page_column;
 
+/* A table: begin it, write its cells row after row, end it. */
 typedef struct {
-    const char *text;     /* NULL: empty */
-    page_verdict verdict; /* shown before the text */
-} page_cell;
+    FILE *out;
+    const page_column *columns;
+    size_t n_columns, at; /* column of the next cell */
+} page_table;
 
-/* cells is row after row, n_rows * n_columns of them. */
-void page_table(FILE *out, const char *caption, const page_column *columns, size_t n_columns,
-                const page_cell *cells, size_t n_rows);
+page_table page_table_begin(FILE *out, const char *caption, const page_column *columns,
+                            size_t n_columns);
+void page_cell(page_table *table, const char *format, ...) PBOOST_PRINTF(2, 3); /* short */
+void page_cell_text(page_table *table, const char *text); /* of any length; NULL: empty */
+void page_cell_number(page_table *table, double value);   /* a dash for NaN */
+void page_cell_verdict(page_table *table, page_verdict verdict, const char *text); /* and why */
+void page_table_end(page_table *table);
 
 /* The figure with its legend, caption and data table. */
 void page_figure(FILE *out, const chart_figure *figure);

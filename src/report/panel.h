@@ -16,8 +16,8 @@ typedef struct {
 
 legend legend_of(const chart_figure *figure);
 
-/* What an entry's sample looks like: a key that is told by colour alone shows the series' own dash
- * and the other way round, else the other trait is neutral. */
+/* What an entry's sample looks like: a key that only has a colour shows the series' own dash, and
+ * the other way round; otherwise the other property is neutral. */
 typedef struct {
     const char *key;
     int colour;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "grid.h"
+#include "page.h"
 #include "try.h"
 
 /* ---- The chart ------------------------------------------------------------------------------- */
@@ -60,36 +60,30 @@ static size_t collect_curves(curve *curves, const pboost_plan *plan)
 
 /* ---- The page -------------------------------------------------------------------------------- */
 
-static pboost_status write_points(FILE *out, const pboost_plan *plan, pboost_error *err)
+static void write_points(FILE *out, const pboost_plan *plan)
 {
     static const page_column COLUMNS[] = {
         {"way of asking", false}, {"bag size", true}, {"bags", true},      {"epsilon", true},
         {"excess", true},         {"cautious", true}, {"std. error", true}};
-    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
-    pboost_status st = PBOOST_OK;
-    grid g = {0};
-
-    TRY(grid_make(&g, plan->n_points * N, err));
+    page_table t =
+        page_table_begin(out, "Every way of asking", COLUMNS, sizeof COLUMNS / sizeof *COLUMNS);
     for (size_t i = 0; i < plan->n_points; i++) {
         const pboost_plan_point *p = &plan->point[i];
         char epsilon[PLAN_EPSILON_TEXT], name[CURVE_NAME];
         plan_epsilon_text(epsilon, p->epsilon);
         name_curve(name, p);
-        grid_add(&g, "%s%s%s%s", name,
-                 p->forecast != PBOOST_FORECAST_INFORMATION ? "; by the " : "",
-                 p->forecast != PBOOST_FORECAST_INFORMATION ? plan_basis_name(p->forecast) : "",
-                 i == plan->best ? " (recommended)" : "");
-        grid_add(&g, "%zu", p->bag_size);
-        grid_add(&g, "%zu", p->n_bags);
-        grid_add(&g, "%s", epsilon);
-        grid_add_number(&g, p->excess);
-        grid_add_number(&g, p->cautious);
-        grid_add_number(&g, p->se);
+        page_cell(&t, "%s%s%s%s", name,
+                  p->forecast != PBOOST_FORECAST_INFORMATION ? "; by the " : "",
+                  p->forecast != PBOOST_FORECAST_INFORMATION ? plan_basis_name(p->forecast) : "",
+                  i == plan->best ? " (recommended)" : "");
+        page_cell(&t, "%zu", p->bag_size);
+        page_cell(&t, "%zu", p->n_bags);
+        page_cell_text(&t, epsilon);
+        page_cell_number(&t, p->excess);
+        page_cell_number(&t, p->cautious);
+        page_cell_number(&t, p->se);
     }
-    page_table(out, "Every way of asking", COLUMNS, N, g.cell, plan->n_points);
-done:
-    grid_free(&g);
-    return st;
+    page_table_end(&t);
 }
 
 static void write_assumptions(FILE *out, const pboost_plan *plan)
@@ -118,10 +112,8 @@ static void write_assumptions(FILE *out, const pboost_plan *plan)
     page_facts(out, facts, sizeof facts / sizeof *facts);
 }
 
-static pboost_status write_page(FILE *out, const pboost_plan *plan, const chart_figure *figure,
-                                pboost_error *err)
+static void write_page(FILE *out, const pboost_plan *plan, const chart_figure *figure)
 {
-    pboost_status st = PBOOST_OK;
     char options[PLAN_OPTIONS_TEXT], because[sizeof plan->reason + 16];
 
     plan_options_text(options, plan);
@@ -134,12 +126,10 @@ static pboost_status write_page(FILE *out, const pboost_plan *plan, const chart_
         page_notice(out, plan->warning[i]);
     page_section(out, "forecast", "Forecast");
     page_figure(out, figure);
-    TRY(write_points(out, plan, err));
+    write_points(out, plan);
     page_section(out, "assumed", "What this rests on");
     write_assumptions(out, plan);
     page_end(out);
-done:
-    return st;
 }
 
 pboost_status plan_write(const char *path, const pboost_plan *plan, pboost_error *err)
@@ -190,11 +180,9 @@ pboost_status plan_write(const char *path, const pboost_plan *plan, pboost_error
     if (svg)
         chart_write_svg(pboost_output_stream(output), &figure);
     else
-        TRY(write_page(pboost_output_stream(output), plan, &figure, err));
+        write_page(pboost_output_stream(output), plan, &figure);
     st = pboost_output_commit(output, err);
-    output = NULL;
 done:
-    pboost_output_discard(output);
     free(curves);
     free(series);
     return st;

@@ -9,14 +9,14 @@
 
 #include "try.h"
 
-/* The palette runs from hue to hue; runs that follow each other are kept apart in it. */
+/* Neighbours in the palette have similar hues; runs that follow each other get distant colours. */
 int run_colour(size_t number)
 {
     static const int ORDER[CHART_COLOURS - 1] = {2, 6, 4, 1, 5, 3, 7};
     return ORDER[number % (CHART_COLOURS - 1)];
 }
 
-/* How a run learnt, in words. */
+/* The method of a run, in words. */
 static void name_of(char out[RUN_CHART_NAME], const pboost_training *t)
 {
     static const char *const PAPER[][2] = {{"priorboost", "PriorBoost (the paper)"},

@@ -10,7 +10,7 @@ enum { RUN_CHART_NAME = 64 };
 /* figure points into the rest; it must not be moved. */
 typedef struct run_chart {
     chart_figure figure;
-    chart_panel panel; /* without series: no run tells its test loss at k > 1 */
+    chart_panel panel; /* without series: no run has a test loss at k > 1 */
     chart_series *series;
     chart_rule rule;
     char (*name)[RUN_CHART_NAME];
@@ -20,7 +20,7 @@ typedef struct run_chart {
 pboost_status run_chart_make(run_chart *out, const run_record *runs, size_t n, pboost_error *err);
 void run_chart_free(run_chart *chart);
 
-/* Runs that follow each other are kept apart in the palette. */
+/* Runs that follow each other get distant colours of the palette. */
 int run_colour(size_t number);
 
 #endif

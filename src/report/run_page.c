@@ -1,7 +1,8 @@
 /* The page that compares runs.
  *
  * Losses of different families are not comparable, nor are weights of columns that one model has
- * and another has not; so families are said beside every loss and weights are matched by name. */
+ * and another has not; so the family is shown beside every loss, and weights are matched by name.
+ */
 #include "run_page.h"
 
 #include <math.h>
@@ -19,12 +20,13 @@ static double mean_size(const run_record *run)
     return (double)run->model.training.rows_spent / bags;
 }
 
-static void add_epsilon(grid *g, const pboost_training *t)
+static void add_epsilon(page_table *t, const pboost_training *how)
 {
-    if (t->epsilon.den == 0)
-        grid_add(g, "none");
+    if (how->epsilon.den == 0)
+        page_cell_text(t, "none");
     else
-        grid_add(g, "%g%s", pboost_rational_value(t->epsilon), t->simulated ? " (simulated)" : "");
+        page_cell(t, "%g%s", pboost_rational_value(how->epsilon),
+                  how->simulated ? " (simulated)" : "");
 }
 
 static const char *known(const char *text)
@@ -32,31 +34,24 @@ static const char *known(const char *text)
     return text != NULL ? text : "–";
 }
 
-static pboost_status write_runs(FILE *out, const run_record *runs, size_t n, pboost_error *err)
+static void write_runs(FILE *out, const run_record *runs, size_t n)
 {
     static const page_column COLUMNS[] = {
         {"run", false},   {"family", false},   {"estimator", false}, {"bags", false},
         {"rounds", true}, {"mean size", true}, {"epsilon", false},   {"test loss", true}};
-    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
-    pboost_status st = PBOOST_OK;
-    grid g = {0};
-
-    TRY(grid_make(&g, n * N, err));
+    page_table t = page_table_begin(out, NULL, COLUMNS, sizeof COLUMNS / sizeof *COLUMNS);
     for (size_t i = 0; i < n; i++) {
-        const pboost_training *t = &runs[i].model.training;
-        grid_add(&g, "%s", runs[i].name);
-        grid_add(&g, "%s", pboost_family_name(runs[i].model.family));
-        grid_add(&g, "%s", known(t->estimator));
-        grid_add(&g, "%s", known(t->bags));
-        grid_add(&g, "%zu", t->rounds);
-        grid_add_number(&g, mean_size(&runs[i]));
-        add_epsilon(&g, t);
-        grid_add_number(&g, run_loss(&runs[i]));
+        const pboost_training *how = &runs[i].model.training;
+        page_cell_text(&t, runs[i].name);
+        page_cell_text(&t, pboost_family_name(runs[i].model.family));
+        page_cell_text(&t, known(how->estimator));
+        page_cell_text(&t, known(how->bags));
+        page_cell(&t, "%zu", how->rounds);
+        page_cell_number(&t, mean_size(&runs[i]));
+        add_epsilon(&t, how);
+        page_cell_number(&t, run_loss(&runs[i]));
     }
-    page_table(out, NULL, COLUMNS, N, g.cell, n);
-done:
-    grid_free(&g);
-    return st;
+    page_table_end(&t);
 }
 
 static void write_warnings(FILE *out, const run_record *run)
@@ -81,7 +76,7 @@ bool run_one_family(const run_record *runs, size_t n)
 
 /* ---- What was spent -------------------------------------------------------------------------- */
 
-static pboost_status write_spent(FILE *out, const run_record *runs, size_t n, pboost_error *err)
+static void write_spent(FILE *out, const run_record *runs, size_t n)
 {
     static const page_column COLUMNS[] = {{"run", false},
                                           {"least bag allowed", true},
@@ -90,36 +85,30 @@ static pboost_status write_spent(FILE *out, const run_record *runs, size_t n, pb
                                           {"epsilon of a label", false},
                                           {"bounds", false},
                                           {"labels held by", false}};
-    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
-    pboost_status st = PBOOST_OK;
-    grid g = {0};
 
-    TRY(grid_make(&g, n * N, err));
-    for (size_t i = 0; i < n; i++) {
-        const pboost_training *t = &runs[i].model.training;
-        const json_t *bounds = json_object_get(runs[i].record, "bounds");
-        grid_add(&g, "%s", runs[i].name);
-        grid_add(&g, "%zu", t->min_bag);
-        grid_add(&g, "%zu", t->rows_spent);
-        grid_add_number(&g, run_number(&runs[i], "rows"));
-        add_epsilon(&g, t);
-        if (json_array_size(bounds) == 2)
-            grid_add(&g, "%g to %g", json_number_value(json_array_get(bounds, 0)),
-                     json_number_value(json_array_get(bounds, 1)));
-        else
-            grid_add(&g, "–");
-        grid_add(&g, "%s",
-                 runs[i].record == NULL                                    ? "–"
-                 : json_is_true(json_object_get(runs[i].record, "remote")) ? "an oracle elsewhere"
-                                                                           : "the same process");
-    }
     page_paragraph(out,
-                   "Every row is answered for once, so a label's epsilon is spent once however "
-                   "many rounds there are: it is not multiplied by them.");
-    page_table(out, NULL, COLUMNS, N, g.cell, n);
-done:
-    grid_free(&g);
-    return st;
+                   "Each label is used in one answer only, so its epsilon is spent once: it is not "
+                   "multiplied by the number of rounds.");
+    page_table t = page_table_begin(out, NULL, COLUMNS, sizeof COLUMNS / sizeof *COLUMNS);
+    for (size_t i = 0; i < n; i++) {
+        const pboost_training *how = &runs[i].model.training;
+        const json_t *bounds = json_object_get(runs[i].record, "bounds");
+        page_cell_text(&t, runs[i].name);
+        page_cell(&t, "%zu", how->min_bag);
+        page_cell(&t, "%zu", how->rows_spent);
+        page_cell_number(&t, run_number(&runs[i], "rows"));
+        add_epsilon(&t, how);
+        if (json_array_size(bounds) == 2)
+            page_cell(&t, "%g to %g", json_number_value(json_array_get(bounds, 0)),
+                      json_number_value(json_array_get(bounds, 1)));
+        else
+            page_cell_text(&t, "–");
+        page_cell_text(&t, runs[i].record == NULL ? "–"
+                           : json_is_true(json_object_get(runs[i].record, "remote"))
+                               ? "an oracle elsewhere"
+                               : "the same process");
+    }
+    page_table_end(&t);
 }
 
 /* ---- Plan and outcome ------------------------------------------------------------------------ */
@@ -143,7 +132,7 @@ static double least_loss(const run_record *runs, size_t n, pboost_family family)
     return least;
 }
 
-static pboost_status write_plans(FILE *out, const run_record *runs, size_t n, pboost_error *err)
+static void write_plans(FILE *out, const run_record *runs, size_t n)
 {
     static const page_column COLUMNS[] = {{"run", false},
                                           {"size planned", true},
@@ -153,37 +142,35 @@ static pboost_status write_plans(FILE *out, const run_record *runs, size_t n, pb
                                           {"with all labels", true},
                                           {"loss above the best here", true},
                                           {"standard errors, realised : forecast", true}};
-    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
-    pboost_status st = PBOOST_OK;
-    grid g = {0};
-    size_t rows = 0;
+    bool any = false;
 
-    TRY(grid_make(&g, n * N, err));
+    for (size_t i = 0; i < n; i++)
+        any = any || run_has_plan(&runs[i]);
+    if (!any) {
+        page_paragraph(out,
+                       "No run was planned: train plans with --method auto, its default, unless "
+                       "the bags are given.");
+        return;
+    }
+    page_paragraph(
+        out, "The excess is the test loss above that of the best model of this form. It is "
+             "forecast from the features alone. To compare it with the result, add a run with "
+             "more labels to this page: the loss above the best run here is shown.");
+    page_table t = page_table_begin(out, NULL, COLUMNS, sizeof COLUMNS / sizeof *COLUMNS);
     for (size_t i = 0; i < n; i++) {
         const run_record *r = &runs[i];
         if (!run_has_plan(r))
             continue;
-        rows++;
-        grid_add(&g, "%s", r->name);
-        grid_add_number(&g, run_plan_number(r, "planned_bag_size"));
-        grid_add_number(&g, run_number(r, "bag_size"));
-        grid_add_number(&g, run_plan_number(r, "forecast_excess"));
-        grid_add_number(&g, run_plan_number(r, "forecast_cautious"));
-        grid_add_number(&g, run_plan_number(r, "forecast_all_labels"));
-        grid_add_number(&g, run_loss(r) - least_loss(runs, n, r->model.family));
-        grid_add_number(&g, error_ratio(r));
+        page_cell_text(&t, r->name);
+        page_cell_number(&t, run_plan_number(r, "planned_bag_size"));
+        page_cell_number(&t, run_number(r, "bag_size"));
+        page_cell_number(&t, run_plan_number(r, "forecast_excess"));
+        page_cell_number(&t, run_plan_number(r, "forecast_cautious"));
+        page_cell_number(&t, run_plan_number(r, "forecast_all_labels"));
+        page_cell_number(&t, run_loss(r) - least_loss(runs, n, r->model.family));
+        page_cell_number(&t, error_ratio(r));
     }
-    if (rows == 0) {
-        page_paragraph(out,
-                       "No run was planned: train plans with --method auto, its default, unless "
-                       "the bags are given.");
-        goto done;
-    }
-    page_paragraph(out,
-                   "The excess is the test loss above that of the best model of this form. It is "
-                   "forecast from the features alone. What came of it can be seen where a run with "
-                   "more labels is on this page too: the loss above the best run here.");
-    page_table(out, NULL, COLUMNS, N, g.cell, rows);
+    page_table_end(&t);
     for (size_t i = 0; i < n; i++) {
         char text[512];
         if (!run_has_plan(&runs[i]))
@@ -192,9 +179,6 @@ static pboost_status write_plans(FILE *out, const run_record *runs, size_t n, pb
                  known(run_plan_text(&runs[i], "reason")));
         page_paragraph(out, text);
     }
-done:
-    grid_free(&g);
-    return st;
 }
 
 /* ---- The page -------------------------------------------------------------------------------- */
@@ -217,7 +201,7 @@ pboost_status run_write_page(FILE *out, const run_record *runs, size_t n, pboost
         page_notice(out, "These runs are of different families: their losses cannot be compared.");
     for (size_t i = 0; i < n; i++)
         write_warnings(out, &runs[i]);
-    TRY(write_runs(out, runs, n, err));
+    write_runs(out, runs, n);
     page_section(out, "losses", "Loss by round");
     TRY(run_write_losses(out, runs, n, err));
     TRY(run_write_by_bag(out, runs, n, err));
@@ -226,9 +210,9 @@ pboost_status run_write_page(FILE *out, const run_record *runs, size_t n, pboost
     page_section(out, "coefficients", "Weights");
     TRY(run_write_weights(out, runs, n, err));
     page_section(out, "spent", "What was spent");
-    TRY(write_spent(out, runs, n, err));
+    write_spent(out, runs, n);
     page_section(out, "plan", "Plan and outcome");
-    TRY(write_plans(out, runs, n, err));
+    write_plans(out, runs, n);
     page_end(out);
 done:
     return st;

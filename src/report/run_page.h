@@ -2,7 +2,7 @@
 #ifndef PBOOST_RUN_PAGE_H
 #define PBOOST_RUN_PAGE_H
 
-#include "grid.h"
+#include "page.h"
 #include "run_record.h"
 
 /* Whether their losses can be compared at all. */

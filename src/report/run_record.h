@@ -1,4 +1,4 @@
-/* Runs of train, as their model files tell of them, and the page that compares them. */
+/* Runs of train, read from their model files, and the page that compares them. */
 #ifndef PBOOST_RUN_RECORD_H
 #define PBOOST_RUN_RECORD_H
 
@@ -10,8 +10,8 @@
 
 #define RUN_Z95 1.959963984540054 /* half an interval of 95 %, in standard errors */
 
-/* A model file.  Files that something else than train wrote have no record: they are models of
- * which less is known. */
+/* A model file.  Files that train did not write have no record, so less is known about these
+ * models. */
 typedef struct run_record {
     char name[64];
     pboost_model model;
@@ -32,7 +32,7 @@ const char *run_plan_text(const run_record *run, const char *key); /* NULL where
 bool run_has_plan(const run_record *run);
 /* The test loss of the last round. */
 double run_loss(const run_record *run);
-/* The standard error of column j, of the intercept for j == columns; as told or as forecast. */
+/* The standard error of column j, of the intercept for j == columns; as recorded or as forecast. */
 double run_error(const run_record *run, size_t j);
 double run_error_forecast(const run_record *run, size_t j);
 

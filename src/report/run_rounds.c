@@ -90,7 +90,7 @@ static chart_panel panel_of(const curves *c, const char *title, const char *labe
 {
     bool wide = c->least > 0.0 && c->most > 20.0 * c->least;
     chart_panel panel = {.title = title,
-                         .x = {over_rows ? "rows answered for" : "round",
+                         .x = {over_rows ? "rows spent" : "round",
                                c->longest > 16.0 ? CHART_LOG2 : CHART_LINEAR, 0.0, 0.0},
                          .y = {label, wide ? CHART_LOG : CHART_LINEAR, 0.0, 0.0},
                          .series = c->series,
@@ -123,7 +123,7 @@ pboost_status run_write_losses(FILE *out, const run_record *runs, size_t n, pboo
             panels[n_panels++] = panel_of(&c[i], TITLES[i], LABELS[i], QUANTITIES[i].over_rows);
     }
     if (n_panels == 0) {
-        page_paragraph(out, "No run tells of its rounds.");
+        page_paragraph(out, "No run has a record of its rounds.");
         goto done;
     }
     page_paragraph(out,
@@ -179,13 +179,13 @@ pboost_status run_write_bags(FILE *out, const run_record *runs, size_t n, pboost
                          i == 0 ? "rows in a bag" : "spread of predictions", false);
     }
     if (n_panels == 0) {
-        page_paragraph(out, "No run tells of its bags.");
+        page_paragraph(out, "No run has a record of its bags.");
         goto done;
     }
     page_paragraph(
         out, "The mean size of the bags of each round, with the smallest and the largest; and "
              "how far, in the root mean square, the round's model sees a row from the mean of "
-             "its bag. Bags of like rows tell the most about individuals.");
+             "its bag. Bags of similar rows say the most about individuals.");
     page_figure(out, &(chart_figure){.id = "bag-sizes",
                                      .title = "Bags by round",
                                      .caption = "Sizes of bags and spread within them, by round.",

@@ -26,25 +26,25 @@ static bool is_new(const run_record *runs, size_t i, size_t j)
     return true;
 }
 
-static void add_weight(grid *g, double weight, double error)
+static void add_weight(page_table *t, double weight, double error)
 {
     if (isnan(error))
-        grid_add(g, "%.4g", weight);
+        page_cell(t, "%.4g", weight);
     else
-        grid_add(g, "%.4g (%.4g to %.4g)", weight, weight - RUN_Z95 * error,
-                 weight + RUN_Z95 * error);
+        page_cell(t, "%.4g (%.4g to %.4g)", weight, weight - RUN_Z95 * error,
+                  weight + RUN_Z95 * error);
 }
 
-static void add_weights(grid *g, const run_record *runs, size_t n, const char *name)
+static void add_weights(page_table *t, const run_record *runs, size_t n, const char *name)
 {
-    grid_add(g, "%s", name);
+    page_cell_text(t, name);
     for (size_t i = 0; i < n; i++) {
         const pboost_coef *coef = &runs[i].model.coef;
         size_t j = find_column(&runs[i].model, name);
         if (j == coef->n)
-            grid_add(g, "–");
+            page_cell_text(t, "–");
         else
-            add_weight(g, coef->theta[j], run_error(&runs[i], j));
+            add_weight(t, coef->theta[j], run_error(&runs[i], j));
     }
 }
 
@@ -109,35 +109,29 @@ done:
 pboost_status run_write_weights(FILE *out, const run_record *runs, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t rows = 1;
-    grid g = {0};
     page_column *columns = NULL;
     bool drawn = true;
 
+    NEED(columns = calloc(n + 1, sizeof *columns), err);
+    columns[0].heading = "column";
     for (size_t i = 0; i < n; i++) {
         drawn = drawn && runs[i].model.coef.n > 0 && runs[i].model.coef.n <= MAX_COLUMNS;
-        for (size_t j = 0; j < runs[i].model.coef.n; j++)
-            rows += is_new(runs, i, j);
-    }
-    NEED(columns = calloc(n + 1, sizeof *columns), err);
-    TRY(grid_make(&g, rows * (n + 1), err));
-    columns[0].heading = "column";
-    for (size_t i = 0; i < n; i++)
         columns[i + 1] = (page_column){runs[i].name, true};
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < runs[i].model.coef.n; j++)
-            if (is_new(runs, i, j))
-                add_weights(&g, runs, n, runs[i].model.encoding.column[j]);
-    grid_add(&g, "(intercept)");
-    for (size_t i = 0; i < n; i++)
-        add_weight(&g, runs[i].model.coef.intercept, run_error(&runs[i], runs[i].model.coef.n));
+    }
     page_paragraph(out, "In the units of the table; intervals hold with 95 % and are known for the "
                         "aggregate estimator.");
     if (drawn)
         TRY(write_weights_figure(out, runs, n, err));
-    page_table(out, "Weights (95 % intervals)", columns, n + 1, g.cell, rows);
+    page_table t = page_table_begin(out, "Weights (95 % intervals)", columns, n + 1);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < runs[i].model.coef.n; j++)
+            if (is_new(runs, i, j))
+                add_weights(&t, runs, n, runs[i].model.encoding.column[j]);
+    page_cell_text(&t, "(intercept)");
+    for (size_t i = 0; i < n; i++)
+        add_weight(&t, runs[i].model.coef.intercept, run_error(&runs[i], runs[i].model.coef.n));
+    page_table_end(&t);
 done:
-    grid_free(&g);
     free(columns);
     return st;
 }

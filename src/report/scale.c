@@ -1,8 +1,8 @@
 /* An axis: its range, its ticks and the map from values to positions.
  *
- * Ticks are chosen by trying the sparsest kind that still leaves three labels, for fewer do not
- * tell a scale: on decades 1, 10, 100, then 1, 2, 5, 10, then steps of a linear axis; on powers of
- * two the powers, then linear steps. */
+ * Ticks are chosen by trying the sparsest kind that still leaves three labels, because fewer do not
+ * show the scale: on decades 1, 10, 100, then 1, 2, 5, 10, then steps of a linear axis; on powers
+ * of two the powers, then linear steps. */
 #include "scale.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ static void set_range(scale *s, const chart_axis *axis, const scale_extent *exte
     lo = fmin(lo, most);
     hi = fmax(hi, -most);
     double size = fmax(fabs(lo), fabs(hi)), room = margin * (hi - lo);
-    /* A single value, or one so nearly single that its ticks could not be told apart. */
+    /* A single value, or values so close that their ticks would have the same label. */
     if (hi - lo <= (logarithmic(s->kind) ? 1e-6 : fmax(1e-9 * size, 1e-300)))
         room = logarithmic(s->kind) ? 0.3 : size > 1e-300 ? 0.5 * size : 1;
     s->lo = back(s->kind, lo - room);

@@ -1,4 +1,4 @@
-/* An axis: from values to positions, and where its ticks stand. */
+/* An axis: from values to positions, and its ticks. */
 #ifndef PBOOST_REPORT_SCALE_H
 #define PBOOST_REPORT_SCALE_H
 
@@ -24,7 +24,7 @@ typedef struct {
     double minor[SCALE_MINOR];    /* a short stroke at the axis */
 } scale;
 
-/* The extent of what is to be shown, grown value by value; begins as SCALE_EMPTY. */
+/* The range of the values to show, extended value by value; begins as SCALE_EMPTY. */
 typedef struct {
     double lo, hi;
     bool infinite; /* +INFINITY was among the values */
@@ -36,7 +36,7 @@ bool scale_shows(chart_scale kind, double value);
 
 void scale_extend(scale_extent *extent, chart_scale kind, double value);
 
-/* The range and ticks for an axis; margin is the share of the range left free at either end. */
+/* The range and ticks for an axis; margin is the fraction of the range left free at either end. */
 void scale_fit(scale *s, const chart_axis *axis, const scale_extent *extent, double margin);
 
 /* Where value stands.  NAN for a value that the axis cannot show. */

@@ -1,4 +1,4 @@
-/* What a training gave: the text and JSON that are printed, the model file, the page. */
+/* The result of a training: the text and JSON that are printed, the model file, the page. */
 #include "train_result.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static double standard_error(const train_result *r, size_t cols, size_t j)
 
 /* ---- For people ------------------------------------------------------------------------------ */
 
-/* Rounds worth a line: the first, the last, and the powers of two between. */
+/* Rounds that get a line: the first, the last, and the powers of two between. */
 static bool worth_a_line(size_t round, size_t rounds)
 {
     return round == rounds || (round & (round - 1)) == 0;
@@ -266,7 +266,7 @@ json_t *train_json(const train_description *d)
 
 /* ---- The model ------------------------------------------------------------------------------- */
 
-/* Strings and arrays are lent by the description; nothing here is owned. */
+/* Strings and arrays are borrowed from the description. */
 static pboost_model lend_model(const train_description *d)
 {
     const train_result *r = d->result;

@@ -1,4 +1,4 @@
-/* What a training gave, and how it is told: as text, as JSON, as a model file, as a page. */
+/* The result of a training, as text, as JSON, as a model file and as a page. */
 #ifndef PBOOST_TRAIN_RESULT_H
 #define PBOOST_TRAIN_RESULT_H
 
@@ -36,7 +36,7 @@ typedef struct train_result {
     train_bags *bags_asked; /* by round */
     size_t rounds, rows_spent;
     pboost_fit_report fit;
-    train_warning warning[TRAIN_MAX_WARNINGS]; /* what a reader of the result must know */
+    train_warning warning[TRAIN_MAX_WARNINGS]; /* the warnings */
     size_t n_warnings;
     bool usable; /* the last fit; if it is not, the first warning says why */
     bool simulated;
@@ -45,7 +45,7 @@ typedef struct train_result {
     pboost_choice choice; /* with method auto, but for given bags */
 } train_result;
 
-/* A result and what else its reader is told.  Everything is lent. */
+/* A result and its description, for the output.  Everything is borrowed. */
 typedef struct train_description {
     const train_result *result;
     pboost_family family;
@@ -58,7 +58,7 @@ typedef struct train_description {
     const char *label, *positive,
         *offset;        /* columns, and the level that counts as 1; may be NULL */
     const char *oracle; /* the URL of the labels; NULL: in this process */
-    bool leaves_out; /* rows may be left out: the oracle has them not, or their unit has another */
+    bool leaves_out; /* rows may be left out: not available, or another row of the unit is used */
     const char *out; /* the model file; NULL: none is written */
 } train_description;
 

@@ -1,4 +1,4 @@
-/* What a claim sees. */
+/* The results that a claim is tested on. */
 #include "claim_view.h"
 
 #include <math.h>

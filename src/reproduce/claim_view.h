@@ -1,4 +1,4 @@
-/* What a claim sees, and the functions that test the claims. */
+/* The results that a claim is tested on, and the functions that test claims. */
 #ifndef PBOOST_REPRODUCE_CLAIM_VIEW_H
 #define PBOOST_REPRODUCE_CLAIM_VIEW_H
 

@@ -24,7 +24,7 @@ static size_t point_from(const view *v, double epsilon)
     return i;
 }
 
-enum { MOST_NAMED = 6 }; /* of many exceptions, before they are counted alone */
+enum { MOST_NAMED = 6 }; /* exceptions that are listed; the others are only counted */
 
 page_verdict claim_privacy_epsilon(const view *v)
 {
@@ -170,7 +170,7 @@ page_verdict claim_privacy_large_bag(const view *v)
     return all ? PAGE_HOLDS : PAGE_DOES_NOT_HOLD;
 }
 
-/* PriorBoost and OneShot at k = 1 under one reading of the penalty; writes where they part. */
+/* PriorBoost and OneShot at k = 1 under one reading of the penalty; writes where they differ. */
 static bool matches(const view *v, experiment_penalty penalty)
 {
     const repro_curve *boost = view_find(v, PBOOST_PRIORBOOST, PENALTY_SUM, 1);
@@ -183,7 +183,7 @@ static bool matches(const view *v, experiment_penalty penalty)
         gap = fmax(gap, here);
         if (here <= MATCH)
             continue;
-        fputs(apart++ > 0 ? ", ε=" : "they part at ε=", v->out);
+        fputs(apart++ > 0 ? ", ε=" : "they differ at ε=", v->out);
         print_epsilon(v->out, v->r->x[i]);
         fprintf(v->out, ": %.4g / %.4g", boost->mean[i], shot->mean[i]);
     }
@@ -234,7 +234,7 @@ page_verdict claim_bag_size_grows(const view *v)
     fprintf(v->out, "; %s.",
             strictly         ? "it never falls"
             : but_for_chance ? "where it falls, the two losses are within two standard errors"
-                             : "it falls by more than two standard errors explain");
+                             : "it falls by more than two standard errors");
     bool grows = repro_best_bag(v->results, v->id, last) > repro_best_bag(v->results, v->id, 0);
     return view_combine(strictly && grows, but_for_chance && grows);
 }

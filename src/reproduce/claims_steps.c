@@ -27,7 +27,8 @@ static double worst_final(const view *v)
     return worst;
 }
 
-/* What random bags cost in the first step is all but gone in the last; writes what remains. */
+/* Almost nothing of the excess in the first step, with random bags, remains in the last; writes
+ * what remains. */
 static bool excess_vanishes(const view *v, double target)
 {
     bool all = true;

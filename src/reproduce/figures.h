@@ -8,7 +8,7 @@
 
 enum { FIGURE_PANELS = 3 };
 
-/* A chart with what it borrows; curves and theory are lent by the results. */
+/* A chart with the arrays that it points into; curves and theory are borrowed from the results. */
 typedef struct {
     chart_figure chart;
     chart_panel panel[FIGURE_PANELS];

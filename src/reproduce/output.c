@@ -11,6 +11,15 @@
 
 /* ---- results.json ---------------------------------------------------------------------------- */
 
+/* The value, or NULL where something could not be put in. */
+static json_t *unless_bad(json_t *value, int bad)
+{
+    if (bad == 0)
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
 static json_t *json_point(experiment_axis axis, double x)
 {
     if (axis == AXIS_EPSILON)
@@ -24,6 +33,7 @@ static json_t *json_rows(const repro_results *results, experiment_id id, experim
     const repro_result *r = &results->result[id];
     const experiment_info *info = repro_experiment(id);
     json_t *rows = json_array();
+    int bad = 0;
 
     for (size_t c = 0; c < r->n_curves; c++)
         for (size_t i = 0; r->curves[c].penalty == penalty && i < r->n_points; i++) {
@@ -34,29 +44,24 @@ static json_t *json_rows(const repro_results *results, experiment_id id, experim
                           repro_axis_name(info->axis), json_point(info->axis, r->x[i]), "mean",
                           curve->mean[i], "sd", curve->sd[i], "realizations",
                           (json_int_t)results->settings.setup[id].realizations);
-            if (json_array_append_new(rows, row) != 0) {
-                json_decref(rows);
-                return NULL;
-            }
+            bad |= json_array_append_new(rows, row);
         }
-    return rows;
+    return unless_bad(rows, bad);
 }
 
 static json_t *json_claims(const repro_claims *claims)
 {
     json_t *array = json_array();
+    int bad = 0;
     for (size_t i = 0; i < claims->n; i++) {
         const repro_claim *c = &claims->claim[i];
         json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "id", c->id, "experiment",
                                 repro_experiment(c->experiment)->name, "claim", c->text,
                                 "criterion", c->criterion, "verdict", page_verdict_name(c->verdict),
                                 "measured", c->measured);
-        if (json_array_append_new(array, row) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+        bad |= json_array_append_new(array, row);
     }
-    return array;
+    return unless_bad(array, bad);
 }
 
 static json_t *json_risk(const theory_risk *r)
@@ -69,6 +74,7 @@ static json_t *json_risk(const theory_risk *r)
 static json_t *json_theory(const repro_theory *theory)
 {
     json_t *array = json_array();
+    int bad = 0;
     for (size_t i = 0; i < theory->n; i++) {
         const theory_row *r = &theory->row[i];
         json_t *row = json_pack(
@@ -79,17 +85,9 @@ static json_t *json_theory(const repro_theory *theory)
             r->gradient_bound, "simulated", r->gradient_simulated, "standard_error",
             r->gradient_error, "variance_check", "bags_per_feature", r->variance.bags_per_feature,
             "variance_ratio", r->variance.variance_ratio, "droppable", (int)r->variance.droppable);
-        if (json_array_append_new(array, row) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+        bad |= json_array_append_new(array, row);
     }
-    return array;
-}
-
-static int set_new(json_t *object, const char *key, json_t *value)
-{
-    return json_object_set_new(object, key, value);
+    return unless_bad(array, bad);
 }
 
 json_t *repro_results_json(const repro_findings *f)
@@ -101,34 +99,32 @@ json_t *repro_results_json(const repro_findings *f)
     for (experiment_id id = 0; id < N_EXPERIMENTS; id++) {
         const experiment_info *info = repro_experiment(id);
         if (results->settings.wanted[id])
-            bad |= set_new(object, info->name, json_rows(results, id, PENALTY_SUM));
+            bad |= json_object_set_new(object, info->name, json_rows(results, id, PENALTY_SUM));
         bool both = false;
         for (size_t m = 0; m < info->n_methods; m++)
             both = both || info->method[m].penalty == PENALTY_PER_ROW;
         if (results->settings.wanted[id] && both) {
             char key[64];
             snprintf(key, sizeof key, "%s-l2-per-row", info->name);
-            bad |= set_new(object, key, json_rows(results, id, PENALTY_PER_ROW));
+            bad |= json_object_set_new(object, key, json_rows(results, id, PENALTY_PER_ROW));
         }
     }
-    bad |= set_new(object, "claims", json_claims(f->claims));
-    bad |= set_new(object, "theory", json_theory(f->theory));
-    bad |= set_new(object, "machine", json_string(results->machine));
-    bad |= set_new(object, "version", json_string(pboost_version()));
-    bad |= set_new(object, "scale", json_string(repro_scale_name(results->settings.scale)));
-    bad |= set_new(object, "seed", json_integer((json_int_t)results->settings.seed));
-    bad |= set_new(object, "seconds", json_real(results->seconds));
-    if (bad != 0) {
-        json_decref(object);
-        return NULL;
-    }
-    return object;
+    bad |= json_object_set_new(object, "claims", json_claims(f->claims));
+    bad |= json_object_set_new(object, "theory", json_theory(f->theory));
+    bad |= json_object_set_new(object, "machine", json_string(results->machine));
+    bad |= json_object_set_new(object, "version", json_string(pboost_version()));
+    bad |= json_object_set_new(object, "scale",
+                               json_string(repro_scale_name(results->settings.scale)));
+    bad |= json_object_set_new(object, "seed", json_integer((json_int_t)results->settings.seed));
+    bad |= json_object_set_new(object, "seconds", json_real(results->seconds));
+    return unless_bad(object, bad);
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-static void write_csv(FILE *out, const repro_results *results, experiment_id id)
+static void write_csv(FILE *out, const repro_findings *f, experiment_id id)
 {
+    const repro_results *results = f->results;
     const repro_result *r = &results->result[id];
     const experiment_info *info = repro_experiment(id);
 
@@ -143,8 +139,11 @@ static void write_csv(FILE *out, const repro_results *results, experiment_id id)
         }
 }
 
-static void write_theory_csv(FILE *out, const repro_theory *theory)
+static void write_theory_csv(FILE *out, const repro_findings *f, experiment_id id)
 {
+    const repro_theory *theory = f->theory;
+
+    (void)id;
     fprintf(out, "k,bags,bias,variance,bound,simulated,standard_error,random_lower_bound\n");
     for (size_t i = 0; i < theory->n; i++) {
         const theory_row *r = &theory->row[i];
@@ -168,11 +167,18 @@ static pboost_status open_file(pboost_output **out, const char *dir, const char 
     return pboost_output_open(out, path, err);
 }
 
-static pboost_status write_figure(const char *dir, const repro_figure *figure, pboost_error *err)
+/* A figure: its numbers, written by `table`, and its chart. */
+static pboost_status
+write_figure(const char *dir, const repro_figure *figure,
+             void (*table)(FILE *out, const repro_findings *f, experiment_id id),
+             const repro_findings *findings, experiment_id id, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_output *output = NULL;
 
+    TRY(open_file(&output, dir, figure->chart.id, ".csv", err));
+    table(pboost_output_stream(output), findings, id);
+    TRY(pboost_output_commit(output, err));
     TRY(open_file(&output, dir, figure->chart.id, ".svg", err));
     chart_write_svg(pboost_output_stream(output), &figure->chart);
     TRY(pboost_output_commit(output, err));
@@ -180,34 +186,20 @@ done:
     return st;
 }
 
-static pboost_status write_experiment(const char *dir, const repro_results *results,
-                                      experiment_id id, pboost_error *err)
+static pboost_status write_figures(const char *dir, const repro_findings *f, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_output *output = NULL;
     repro_figure figure = {0};
 
-    TRY(open_file(&output, dir, repro_experiment(id)->name, ".csv", err));
-    write_csv(pboost_output_stream(output), results, id);
-    TRY(pboost_output_commit(output, err));
-    TRY(repro_figure_make(&figure, results, id, err));
-    TRY(write_figure(dir, &figure, err));
-done:
-    repro_figure_free(&figure);
-    return st;
-}
-
-static pboost_status write_theory(const char *dir, const repro_theory *theory, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_output *output = NULL;
-    repro_figure figure = {0};
-
-    TRY(open_file(&output, dir, "theory", ".csv", err));
-    write_theory_csv(pboost_output_stream(output), theory);
-    TRY(pboost_output_commit(output, err));
-    TRY(repro_figure_theory(&figure, theory, err));
-    TRY(write_figure(dir, &figure, err));
+    for (experiment_id id = 0; id < N_EXPERIMENTS; id++) {
+        if (!f->results->settings.wanted[id])
+            continue;
+        TRY(repro_figure_make(&figure, f->results, id, err));
+        TRY(write_figure(dir, &figure, write_csv, f, id, err));
+        repro_figure_free(&figure);
+    }
+    TRY(repro_figure_theory(&figure, f->theory, err));
+    TRY(write_figure(dir, &figure, write_theory_csv, f, N_EXPERIMENTS, err));
 done:
     repro_figure_free(&figure);
     return st;
@@ -248,10 +240,7 @@ pboost_status repro_write_all(const char *dir, const repro_findings *findings, p
 {
     pboost_status st = PBOOST_OK;
 
-    for (experiment_id id = 0; id < N_EXPERIMENTS; id++)
-        if (findings->results->settings.wanted[id])
-            TRY(write_experiment(dir, findings->results, id, err));
-    TRY(write_theory(dir, findings->theory, err));
+    TRY(write_figures(dir, findings, err));
     TRY(write_report(dir, findings, err));
     TRY(write_json(dir, findings, err));
 done:

@@ -1,11 +1,12 @@
-/* Fits that go on.  See refit.h.
+/* Fits that continue from an earlier fit.  See refit.h.
  *
  * For the losses of all our families |f'''| <= f'', so along a step p that changes no linear
  * predictor by more than D the Hessian stays within factors exp(-D) and exp(D) of itself.  After a
  * full Newton step the gradient is the integral of (H(x + t p) - H(x)) p over t in [0, 1], which in
  * the norm of H^-1 is at most (exp(D) - 1 - D) / D times that of H p.  The squared decrement there
- * is thus at most exp(D) ((exp(D) - 1 - D) / D)^2 of what it was: about (D/2)^2.  Where that is
- * within the tolerance the step is taken unseen, and the sums stay where they were. */
+ * is thus at most exp(D) ((exp(D) - 1 - D) / D)^2 of what it was: about (D/2)^2.  If that is within
+ * the tolerance the step is taken without a pass, and the sums stay those of the point before it.
+ */
 #include "refit.h"
 
 #include <math.h>
@@ -130,7 +131,7 @@ static double recall(const pboost_refit *r, double l2, double *gradient, double 
     return r->value + 0.5 * l2 * penalty;
 }
 
-/* What is known of one point is known; a Hessian found on the way is the next thing to know. */
+/* The point whose sums are kept needs no pass.  A point with a Hessian replaces the kept sums. */
 static double evaluate(void *self, const double *x, double *gradient, double *hessian)
 {
     refit_task *task = self;
@@ -163,7 +164,7 @@ static double reach(void *self, const double *p)
     return pboost_pass_direction(&task->plan, task->theta, 0.0).reach;
 }
 
-/* The share of the squared decrement that a full step can leave. */
+/* The fraction of the squared decrement that can remain after a full step. */
 static double left_by_step(const pboost_refit *r)
 {
     double square = 0.0;
@@ -176,14 +177,14 @@ static double left_by_step(const pboost_refit *r)
     return exp(d) * growth * growth;
 }
 
-/* A step from the sums alone, where it is sure to be enough; false: it may not be. */
+/* A step from the kept sums alone, if the bound shows that it is enough; false: it may not be. */
 static bool step_unseen(pboost_coef *coef, pboost_newton_report *report, pboost_refit *r,
                         const pboost_fit_options *o)
 {
     pboost_cholesky c = {r->cols, r->factor, r->scale, r->dropped};
     double *gradient = coef->theta, decrement = 0.0; /* the coefficients' place serves for both */
 
-    double value = recall(r, o->l2, gradient, r->factor);
+    double value = recall(r, o->l2.value, gradient, r->factor);
     memset(r->dropped, 0, r->cols);
     if (pboost_cholesky_factor(&c, pboost_rank_tolerance(r->cols), true) < r->cols)
         return false;
@@ -209,11 +210,11 @@ static pboost_status minimise(pboost_coef *coef, pboost_newton_report *report, p
                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    refit_task task = {.refit = r, .all = all, .l2 = o->l2};
+    refit_task task = {.refit = r, .all = all, .l2 = o->l2.value};
     const pboost_objective f = {.n = r->cols, .self = &task, .evaluate = evaluate, .reach = reach};
     const pboost_newton_options newton = {.max_iterations = o->max_iterations,
                                           .tolerance = o->tolerance,
-                                          .definite = o->l2 > 0.0,
+                                          .definite = o->l2.value > 0.0,
                                           .quadratic = !r->family->curved,
                                           .limit = INFINITY};
 
@@ -248,7 +249,7 @@ pboost_status pboost_refit_solve(pboost_coef *coef, pboost_fit_report *report, p
                                   .gradient_norm = newton.gradient_norm,
                                   .rank = newton.rank,
                                   .first_dropped = newton.first_dropped,
-                                  .l2 = options->l2,
+                                  .l2 = options->l2.value,
                                   .dispersion = NAN,
                                   .pearson = NAN,
                                   .freedom = NAN,

@@ -1,4 +1,4 @@
-/* A fit that goes on: its samples grow in number, or its targets change, and it is solved again.
+/* A fit that continues: samples are added, or targets change, and it is solved again.
  *
  * What a pass over the samples found at one point is kept.  The sums of further samples at that
  * same point are added to it, and other targets change it by what they change of X^T y; so the next
@@ -24,8 +24,8 @@ pboost_status pboost_refit_add(pboost_refit *refit, const pboost_samples *added,
 void pboost_refit_retarget(pboost_refit *refit, const double *change);
 
 /* Minimises the sum of losses of `all`, the samples added so far, with the penalty of the options,
- * of which family, estimator, intercept and threads are not looked at.  The coefficients that are
- * given do not matter. */
+ * The options' family, estimator, intercept and threads are ignored, and so are the coefficients
+ * that are given. */
 pboost_status pboost_refit_solve(pboost_coef *coef, pboost_fit_report *report, pboost_refit *refit,
                                  const pboost_samples *all, const pboost_fit_options *options,
                                  pboost_error *err);

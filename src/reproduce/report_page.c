@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "figures.h"
-#include "grid.h"
 #include "output.h"
 #include "try.h"
 
@@ -34,52 +33,24 @@ static void write_facts(FILE *out, const repro_results *results)
 
 /* ---- Claims ---------------------------------------------------------------------------------- */
 
-static pboost_status write_claims(FILE *out, const repro_claims *claims, pboost_error *err)
+/* All claims with their criteria; or those about one experiment, with what was measured. */
+static void write_claims(FILE *out, const repro_claims *claims, const experiment_id *about)
 {
-    static const page_column COLUMNS[] = {
-        {"Verdict", false}, {"The paper says", false}, {"It counts as true when", false}};
-    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
-    pboost_status st = PBOOST_OK;
-    page_cell *cells = NULL;
+    const page_column columns[] = {{"Verdict", false},
+                                   {"The paper says", false},
+                                   {about == NULL ? "It counts as true when" : "Measured", false}};
+    page_table t = page_table_begin(out, about == NULL ? NULL : "The numbers behind the verdicts",
+                                    columns, sizeof columns / sizeof *columns);
 
-    NEED(cells = calloc(claims->n * N, sizeof *cells), err);
     for (size_t i = 0; i < claims->n; i++) {
         const repro_claim *c = &claims->claim[i];
-        cells[i * N].verdict = c->verdict;
-        cells[i * N + 1].text = c->text;
-        cells[i * N + 2].text = c->criterion;
-    }
-    page_table(out, NULL, COLUMNS, N, cells, claims->n);
-done:
-    free(cells);
-    return st;
-}
-
-/* The numbers behind the verdicts on one experiment. */
-static pboost_status write_evidence(FILE *out, const repro_claims *claims, experiment_id id,
-                                    pboost_error *err)
-{
-    static const page_column COLUMNS[] = {
-        {"Verdict", false}, {"The paper says", false}, {"Measured", false}};
-    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
-    pboost_status st = PBOOST_OK;
-    page_cell *cells = NULL;
-    size_t n = 0;
-
-    NEED(cells = calloc(claims->n * N, sizeof *cells), err);
-    for (size_t i = 0; i < claims->n; i++) {
-        const repro_claim *c = &claims->claim[i];
-        if (c->experiment != id)
+        if (about != NULL && c->experiment != *about)
             continue;
-        cells[n * N].verdict = c->verdict;
-        cells[n * N + 1].text = c->text;
-        cells[n * N + 2].text = c->measured;
-        n++;
+        page_cell_verdict(&t, c->verdict, NULL);
+        page_cell_text(&t, c->text);
+        page_cell_text(&t, about == NULL ? c->criterion : c->measured);
     }
-    page_table(out, "What the verdicts rest on", COLUMNS, N, cells, n);
-done:
-    free(cells);
-    return st;
+    page_table_end(&t);
 }
 
 /* ---- Figures --------------------------------------------------------------------------------- */
@@ -105,32 +76,30 @@ static pboost_status write_finals(FILE *out, const repro_results *results, exper
     size_t width = setup->n_bags + 1;
     char(*heading)[32] = NULL;
     page_column *columns = NULL;
-    grid cells = {0};
 
     NEED(columns = calloc(width, sizeof *columns), err);
     NEED(heading = calloc(width, sizeof *heading), err);
-    TRY(grid_make(&cells, width * info->n_methods, err));
     columns[0].heading = "algorithm";
     for (size_t i = 0; i < setup->n_bags; i++) {
         snprintf(heading[i], sizeof *heading, "k = %zu", setup->min_bag[i]);
         columns[i + 1] = (page_column){heading[i], true};
     }
+    page_table t = page_table_begin(out, CAPTIONS[info->axis], columns, width);
     for (size_t m = 0; m < info->n_methods; m++) {
         const experiment_method *method = &info->method[m];
         const repro_curve named = {.algorithm = method->algorithm, .penalty = method->penalty};
-        grid_add(&cells, "%s", curve_name(&named));
+        page_cell_text(&t, curve_name(&named));
         for (size_t i = 0; i < setup->n_bags; i++) {
             const repro_curve *c = repro_results_find(results, id, method->algorithm,
                                                       method->penalty, setup->min_bag[i]);
             if (c != NULL)
-                grid_add(&cells, "%.4g", repro_curve_last(results, id, c));
+                page_cell(&t, "%.4g", repro_curve_last(results, id, c));
             else
-                grid_add(&cells, "–");
+                page_cell_text(&t, "–");
         }
     }
-    page_table(out, CAPTIONS[info->axis], columns, width, cells.cell, info->n_methods);
+    page_table_end(&t);
 done:
-    grid_free(&cells);
     free(columns);
     free(heading);
     return st;
@@ -141,8 +110,9 @@ static pboost_status write_experiment(FILE *out, const repro_findings *f, experi
 {
     static const char *const TEXTS[N_EXPERIMENTS] = {
         [EXPERIMENT_LINEAR] =
-            "y = xᵀθ* + noise. Each round asks about a fresh slice, in bags that the last round's "
-            "model makes alike; OneShot asks once, about random bags of all rows.",
+            "y = xᵀθ* + noise. Each round asks about a fresh slice, in bags of rows with "
+            "similar predictions by the last round's model; OneShot asks once, about random bags "
+            "of all rows.",
         [EXPERIMENT_LOGISTIC] =
             "The same rows, with labels round(sigmoid(xᵀθ* + noise)); the oracle rounds the mean "
             "of every bag to 0 or 1. The table also has the other reading of the penalty: λ for a "
@@ -159,7 +129,7 @@ static pboost_status write_experiment(FILE *out, const repro_findings *f, experi
     page_paragraph(out, TEXTS[id]);
     page_figure(out, &figure.chart);
     TRY(write_finals(out, f->results, id, err));
-    TRY(write_evidence(out, f->claims, id, err));
+    write_claims(out, f->claims, &id);
 done:
     repro_figure_free(&figure);
     return st;
@@ -167,71 +137,61 @@ done:
 
 /* ---- Theory ---------------------------------------------------------------------------------- */
 
-static void add_risk(grid *cells, const theory_risk *r)
+static void add_risk(page_table *t, const theory_risk *r)
 {
-    grid_add(cells, "%.3g", r->risk.bias);
-    grid_add(cells, "%.3g", r->risk.variance);
-    grid_add(cells, "%.4g", r->risk.bias + r->risk.variance);
-    grid_add(cells, "%.4g ± %.1g", r->simulated, 2.0 * r->simulated_error);
+    page_cell(t, "%.3g", r->risk.bias);
+    page_cell(t, "%.3g", r->risk.variance);
+    page_cell(t, "%.4g", r->risk.bias + r->risk.variance);
+    page_cell(t, "%.4g ± %.1g", r->simulated, 2.0 * r->simulated_error);
 }
 
-static pboost_status write_risks(FILE *out, const repro_theory *theory, pboost_error *err)
+static void write_risks(FILE *out, const repro_theory *theory)
 {
     static const page_column COLUMNS[] = {
         {"k", true},    {"bags", false},     {"bias", true},        {"variance", true},
         {"risk", true}, {"simulated", true}, {"upper bound", true}, {"(1−1/k)²|θ*|²", true}};
-    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
-    pboost_status st = PBOOST_OK;
-    grid cells = {0};
+    page_table t =
+        page_table_begin(out, "Linear regression: E|θ^ − θ*|², exactly and in simulation", COLUMNS,
+                         sizeof COLUMNS / sizeof *COLUMNS);
 
-    TRY(grid_make(&cells, theory->n * 2 * N, err));
     for (size_t i = 0; i < theory->n; i++) {
         const theory_row *r = &theory->row[i];
         const theory_risk *risk[] = {&r->curated, &r->random};
         for (size_t j = 0; j < 2; j++) {
-            grid_add(&cells, "%zu", r->min_bag);
-            grid_add(&cells, "%s", j == 0 ? "curated" : "random");
-            add_risk(&cells, risk[j]);
-            grid_add(&cells, "%.3g", risk[j]->bound);
+            page_cell(&t, "%zu", r->min_bag);
+            page_cell_text(&t, j == 0 ? "curated" : "random");
+            add_risk(&t, risk[j]);
+            page_cell(&t, "%.3g", risk[j]->bound);
             if (j == 0)
-                grid_add(&cells, "–");
+                page_cell_text(&t, "–");
             else
-                grid_add(&cells, "%.3g", r->lower_bound);
+                page_cell(&t, "%.3g", r->lower_bound);
         }
     }
-    page_table(out, "Linear regression: E|θ^ − θ*|², exactly and in simulation", COLUMNS, N,
-               cells.cell, theory->n * 2);
-done:
-    grid_free(&cells);
-    return st;
+    page_table_end(&t);
 }
 
-static pboost_status write_gradients(FILE *out, const repro_theory *theory, pboost_error *err)
+static void write_gradients(FILE *out, const repro_theory *theory)
 {
     static const page_column COLUMNS[] = {
         {"k", true},         {"bias", true},        {"variance", true}, {"sum", true},
         {"simulated", true}, {"upper bound", true}, {"m/d", true},      {"max v/min v", true}};
-    enum { N = sizeof COLUMNS / sizeof *COLUMNS };
-    pboost_status st = PBOOST_OK;
-    grid cells = {0};
+    page_table t = page_table_begin(
+        out, "Logistic regression: E|gradient of the mean loss at θ*|², curated bags", COLUMNS,
+        sizeof COLUMNS / sizeof *COLUMNS);
 
-    TRY(grid_make(&cells, theory->n * N, err));
     for (size_t i = 0; i < theory->n; i++) {
         const theory_row *r = &theory->row[i];
-        grid_add(&cells, "%zu", r->min_bag);
-        grid_add(&cells, "%.3g", r->gradient.bias);
-        grid_add(&cells, "%.3g", r->gradient.variance);
-        grid_add(&cells, "%.4g", r->gradient.bias + r->gradient.variance);
-        grid_add(&cells, "%.4g ± %.1g", r->gradient_simulated, 2.0 * r->gradient_error);
-        grid_add(&cells, "%.3g", r->gradient_bound);
-        grid_add(&cells, "%.4g", r->variance.bags_per_feature);
-        grid_add(&cells, "%.3g", r->variance.variance_ratio);
+        page_cell(&t, "%zu", r->min_bag);
+        page_cell(&t, "%.3g", r->gradient.bias);
+        page_cell(&t, "%.3g", r->gradient.variance);
+        page_cell(&t, "%.4g", r->gradient.bias + r->gradient.variance);
+        page_cell(&t, "%.4g ± %.1g", r->gradient_simulated, 2.0 * r->gradient_error);
+        page_cell(&t, "%.3g", r->gradient_bound);
+        page_cell(&t, "%.4g", r->variance.bags_per_feature);
+        page_cell(&t, "%.3g", r->variance.variance_ratio);
     }
-    page_table(out, "Logistic regression: E|gradient of the mean loss at θ*|², curated bags",
-               COLUMNS, N, cells.cell, theory->n);
-done:
-    grid_free(&cells);
-    return st;
+    page_table_end(&t);
 }
 
 static pboost_status write_theory(FILE *out, const repro_theory *theory, pboost_error *err)
@@ -249,8 +209,8 @@ static pboost_status write_theory(FILE *out, const repro_theory *theory, pboost_
                    "variance term of that bound does not depend on the bags where m/d is at least "
                    "max v/min v.");
     page_figure(out, &figure.chart);
-    TRY(write_risks(out, theory, err));
-    TRY(write_gradients(out, theory, err));
+    write_risks(out, theory);
+    write_gradients(out, theory);
 done:
     repro_figure_free(&figure);
     return st;
@@ -277,14 +237,14 @@ pboost_status repro_write_page(FILE *out, const repro_findings *f, pboost_error 
     const repro_settings *settings = &f->results->settings;
 
     page_begin(out, "PriorBoost, reproduced",
-               "The experiments of the paper, run anew, and what came of its claims");
+               "The experiments of the paper, repeated, with a verdict on each claim");
     write_facts(out, f->results);
     write_contents(out, settings);
     page_section(out, "claims", "Claims");
     if (settings->scale == SCALE_SMALL)
         page_notice(out, "This is a trial at small scale: claims about convergence at large k need "
                          "the paper's 256 rounds and 2^20 rows (--scale paper).");
-    TRY(write_claims(out, f->claims, err));
+    write_claims(out, f->claims, NULL);
     for (experiment_id id = 0; id < N_EXPERIMENTS; id++)
         if (settings->wanted[id])
             TRY(write_experiment(out, f, id, err));

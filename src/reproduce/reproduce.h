@@ -11,8 +11,8 @@ typedef struct {
     repro_theory theory;
 } repro_outcome;
 
-/* Runs the wanted experiments, or the rest of them where `dir` holds a part, and writes
- * results.json, a CSV and an SVG per figure, and report.html to `dir`. */
+/* Runs the wanted experiments and writes results.json, a CSV and an SVG per figure, and report.html
+ * to `dir`, which must be empty or not exist. */
 pboost_status repro_reproduce(repro_outcome *out, const repro_settings *settings, const char *dir,
                               const repro_host *host, pboost_error *err);
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/parallel.h"
 #include "try.h"
-#include "workers.h"
 
 /* ---- The machine ----------------------------------------------------------------------------- */
 
@@ -39,7 +39,7 @@ static void describe_machine(char *out, size_t size, int threads)
     uname(&name);
     find_processor(processor, sizeof processor);
     snprintf(out, size, "%s%s%s %s, %d of %d cores", processor, processor[0] != '\0' ? ", " : "",
-             name.sysname, name.machine, repro_threads(threads), repro_threads(0));
+             name.sysname, name.machine, pboost_threads(threads), pboost_threads(0));
 }
 
 /* ---- Averages -------------------------------------------------------------------------------- */
@@ -54,8 +54,6 @@ static pboost_status average(repro_curve *curve, const repro_plan *plan, experim
     for (size_t r = 0; r < realizations; r++) { /* Welford's update */
         const repro_series *s =
             repro_plan_find(plan, id, curve->algorithm, curve->penalty, curve->min_bag, r);
-        if (s == NULL || !s->done)
-            FAIL(err, PBOOST_INTERNAL, "a series is missing from the results");
         for (size_t i = 0; i < n_points; i++) {
             double step = s->loss[i] - curve->mean[i];
             curve->mean[i] += step / (double)(r + 1);

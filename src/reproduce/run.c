@@ -1,15 +1,15 @@
 /* Running all series of a plan.
  *
  * Each series runs on one thread.  Those that need the same data follow one another, the longest
- * first; the data are made once, by whoever needs them first.  At the end of a realization some
- * threads have nothing left to do there and begin the next: two are in memory at a time. */
+ * first; the data are made once, by the first series that needs them.  At the end of a realization
+ * some threads have nothing left to do there and begin the next: two are in memory at a time. */
 #include "run.h"
 
 #include <pthread.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "try.h"
-#include "workers.h"
 
 enum { MOST_REALIZATIONS = 2 }; /* in memory at a time */
 
@@ -28,24 +28,18 @@ typedef struct {
 typedef struct {
     const repro_settings *settings;
     const repro_host *host;
-    repro_store *store;
     job *job;
     realization *realization;
     size_t n_jobs, n_realizations;
-    pthread_mutex_t lock; /* of the store and all below */
+    pthread_mutex_t lock; /* of all below */
     pthread_cond_t changed;
-    double done, total, before; /* work: done, of all; seconds before this start */
-    double start, done_at_start;
-    size_t in_memory; /* realizations */
-    bool making;      /* of data, with all threads */
+    double done, total; /* work: done, of all */
+    double start;       /* seconds */
+    size_t in_memory;   /* realizations */
+    bool making;        /* of data, with all threads */
     pboost_status status;
     pboost_error error;
 } run;
-
-static double elapsed(const run *r)
-{
-    return r->host->seconds() - r->start;
-}
 
 /* ---- One series ------------------------------------------------------------------------------ */
 
@@ -61,7 +55,7 @@ static bool advance(void *user, double share)
 
     pthread_mutex_lock(&r->lock);
     r->done += share * w->series->work;
-    double rate = (r->done - r->done_at_start) / elapsed(r);
+    double rate = r->done / (r->host->seconds() - r->start);
     r->host->progress(r->host->user, r->done, r->total, (r->total - r->done) / rate);
     bool go_on = !r->host->interrupted(r->host->user);
     pthread_mutex_unlock(&r->lock);
@@ -118,15 +112,7 @@ static void give_up(run *r, pboost_status status, const pboost_error *err)
     pthread_mutex_unlock(&r->lock);
 }
 
-static pboost_status keep(run *r, const repro_series *series, pboost_error *err)
-{
-    pthread_mutex_lock(&r->lock);
-    pboost_status st = repro_store_add(r->store, series, r->before + elapsed(r), err);
-    pthread_mutex_unlock(&r->lock);
-    return st;
-}
-
-static pboost_status run_one(void *context, size_t i, pboost_error *err)
+static pboost_status run_one(void *context, size_t i, int worker, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     run *r = context;
@@ -135,9 +121,9 @@ static pboost_status run_one(void *context, size_t i, pboost_error *err)
     watched w = {r, series};
     const series_host host = {advance, &w};
 
+    (void)worker;
     TRY(borrow(r, needs, err));
     TRY(repro_series_run(series, r->settings, &needs->data, &host, err));
-    TRY(keep(r, series, err));
     give_back(r, needs);
 done:
     if (st != PBOOST_OK)
@@ -171,7 +157,7 @@ static realization *find_realization(run *r, const data_key *key)
     return &r->realization[r->n_realizations++];
 }
 
-/* The undone series of the plan, in the order in which they are begun. */
+/* The series of the plan, in the order in which they are begun. */
 static pboost_status line_up(run *r, repro_plan *plan, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -182,9 +168,6 @@ static pboost_status line_up(run *r, repro_plan *plan, pboost_error *err)
         repro_series *series = &plan->series[i];
         data_key key = repro_series_data(series, r->settings);
         r->total += series->work;
-        r->done += series->done ? series->work : 0.0;
-        if (series->done)
-            continue;
         realization *needs = find_realization(r, &key);
         needs->left++;
         r->job[r->n_jobs++] = (job){series, needs};
@@ -194,19 +177,16 @@ done:
     return st;
 }
 
-pboost_status repro_run(repro_plan *plan, const repro_settings *settings, repro_store *store,
-                        const repro_host *host, double *seconds, pboost_error *err)
+pboost_status repro_run(repro_plan *plan, const repro_settings *settings, const repro_host *host,
+                        pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    run r = {.settings = settings, .host = host, .store = store, .before = *seconds};
+    run r = {.settings = settings, .host = host, .start = host->seconds()};
 
     pthread_mutex_init(&r.lock, NULL);
     pthread_cond_init(&r.changed, NULL);
     TRY(line_up(&r, plan, err));
-    r.done_at_start = r.done;
-    r.start = host->seconds();
-    TRY(repro_workers(r.n_jobs, settings->threads, run_one, &r, err));
-    *seconds = r.before + elapsed(&r);
+    TRY(pboost_parallel_try(r.n_jobs, settings->threads, run_one, &r, err));
 done:
     host->progress(host->user, r.total, r.total, 0.0);
     for (size_t i = 0; i < r.n_realizations; i++)

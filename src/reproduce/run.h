@@ -3,9 +3,8 @@
 #define PBOOST_REPRODUCE_RUN_H
 
 #include "series.h"
-#include "store.h"
 
-/* How the front watches a run; calls do not overlap.  user is lent. */
+/* Callbacks during a run; they do not overlap.  user is borrowed. */
 typedef struct {
     void (*progress)(void *user, double done, double total, double seconds_left);
     bool (*interrupted)(void *user);
@@ -13,9 +12,8 @@ typedef struct {
     void *user;
 } repro_host;
 
-/* Runs what is not done yet and stores each series as it is done; *seconds goes on from the value
- * that the store gave. */
-pboost_status repro_run(repro_plan *plan, const repro_settings *settings, repro_store *store,
-                        const repro_host *host, double *seconds, pboost_error *err);
+/* Fills in the losses of all series. */
+pboost_status repro_run(repro_plan *plan, const repro_settings *settings, const repro_host *host,
+                        pboost_error *err);
 
 #endif

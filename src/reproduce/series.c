@@ -2,9 +2,9 @@
  *
  * PriorBoost and PBPrefix go through the library's trainer with a learner of our own, which keeps
  * the model of every round and knows both readings of the penalty.  Slices are cut from the table
- * in its order, for its rows are independent draws already, so that all rows of a fit lie together
- * and are read in order.  OneShot is one question about bags that are random with respect to the
- * data; for rows that are independent draws, neighbours make such bags.
+ * in its order, because its rows are independent draws; so all rows of a fit are neighbours in
+ * memory and are read in order.  OneShot is one question about bags that are random with respect to
+ * the data; for rows that are independent draws, neighbours make such bags.
  *
  * All models of a series are measured on the test table in one pass. */
 #include "series.h"
@@ -39,7 +39,7 @@ typedef struct {
     pboost_coef *path;     /* the model of every round */
     size_t n_fits, n_path; /* with n_path == 1 only the last is kept */
     double *target;        /* by row of the table */
-    pboost_refit *refit;   /* where each fit goes on from the one before; or NULL */
+    pboost_refit *refit;   /* lets each fit continue from the one before; or NULL */
 } model;
 
 static pboost_coef *current(model *m)
@@ -58,7 +58,7 @@ static pboost_status fit_range(model *m, size_t first, size_t n, pboost_error *e
     pboost_samples samples = {.x = &x, .n = n, .target = m->target + first};
 
     if (m->l2_per_row > 0.0)
-        options.l2 = m->l2_per_row * (double)n;
+        options.l2 = pboost_l2_fixed(m->l2_per_row * (double)n);
     m->n_fits++;
     pboost_coef *next = current(m);
     if (next != last)
@@ -96,14 +96,16 @@ static pboost_status fit(void *self, const pboost_answers *answers, size_t first
 {
     pboost_status st = PBOOST_OK;
     model *m = self;
-    size_t newest = answers->round_start[answers->n_rounds - 1];
+    pboost_bags bags = pboost_answers_bags(answers);
+    const double *mean = pboost_answers_mean(answers);
+    size_t newest = pboost_answers_round_start(answers, pboost_answers_rounds(answers) - 1);
 
-    for (size_t b = newest; b < answers->n_bags; b++)
-        for (size_t i = answers->start[b]; i < answers->start[b + 1]; i++)
-            m->target[answers->row[i]] = answers->mean[b];
+    for (size_t b = newest; b < bags.n_bags; b++)
+        for (size_t i = bags.start[b]; i < bags.start[b + 1]; i++)
+            m->target[bags.row[i]] = mean[b];
     if (m->refit != NULL)
-        TRY(add_range(m, answers->start[newest], answers->n_rows - answers->start[newest], err));
-    TRY(fit_range(m, answers->start[first_bag], answers->n_rows - answers->start[first_bag], err));
+        TRY(add_range(m, bags.start[newest], bags.n_rows - bags.start[newest], err));
+    TRY(fit_range(m, bags.start[first_bag], bags.n_rows - bags.start[first_bag], err));
 done:
     return st;
 }
@@ -119,7 +121,7 @@ static model model_make(const runner *r, size_t rows, pboost_coef *path, size_t 
                .target = target};
     m.options.tolerance = TOLERANCE;
     m.options.family = r->info->family;
-    m.options.l2 = r->setup->l2;
+    m.options.l2 = pboost_l2_fixed(r->setup->l2);
     m.options.intercept = false;
     if (r->series->penalty == PENALTY_PER_ROW)
         m.l2_per_row = r->setup->l2 * (double)r->setup->rounds / (double)rows;
@@ -280,7 +282,7 @@ done:
     return st;
 }
 
-/* One fit for each epsilon; where there are several, each goes on from the one before. */
+/* One fit for each epsilon; each continues from the one before. */
 static pboost_status train_oneshots(pboost_coef *coef, const runner *r, double *target,
                                     pboost_error *err)
 {
@@ -383,7 +385,6 @@ pboost_status repro_series_run(repro_series *series, const repro_settings *setti
     NEED(target = pboost_alloc(r.setup->rows, sizeof *target), err);
     TRY(train(coef, &r, target, err));
     TRY(measure(series, coef, n_coef, &r, err));
-    series->done = true;
 done:
     for (size_t i = 0; coef != NULL && i < n_coef; i++)
         pboost_coef_free(&coef[i]);

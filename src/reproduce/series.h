@@ -13,8 +13,7 @@ typedef struct {
     size_t min_bag, realization;
     size_t n_points;
     double *loss; /* by point: test loss */
-    double work;  /* rough share of the whole run, in units of its own */
-    bool done;
+    double work;  /* rough fraction of the whole run's time, in any scale */
 } repro_series;
 
 /* All series of the wanted experiments. */
@@ -34,7 +33,7 @@ repro_series *repro_plan_find(const repro_plan *plan, experiment_id experiment,
 /* The data that a series needs. */
 data_key repro_series_data(const repro_series *series, const repro_settings *settings);
 
-/* Called as a series advances, with the share (of 1) done since the last call; false stops it. */
+/* Called as a series advances, with the fraction done since the last call; false stops it. */
 typedef struct {
     bool (*advance)(void *user, double share);
     void *user;

@@ -171,34 +171,7 @@ done:
     return st;
 }
 
-/* ---- What the results depend on -------------------------------------------------------------- */
-
-void repro_settings_print(FILE *out, const repro_settings *settings)
-{
-    fprintf(out, "priorboost %s reproduce, seed %llu\n", pboost_version(),
-            (unsigned long long)settings->seed);
-    for (experiment_id id = 0; id < N_EXPERIMENTS; id++) {
-        const experiment_setup *s = &settings->setup[id];
-        if (!settings->wanted[id])
-            continue;
-        fprintf(out,
-                "%s: rows %zu, test rows %zu, features %zu, rounds %zu, realizations %zu, "
-                "noise %.17g, l2 %.17g",
-                EXPERIMENTS[id].name, s->rows, s->test_rows, s->features, s->rounds,
-                s->realizations, s->noise, s->l2);
-        fprintf(out, ", bags");
-        for (size_t i = 0; i < s->n_bags; i++)
-            fprintf(out, " %zu", s->min_bag[i]);
-        fprintf(out, ", epsilons");
-        for (size_t i = 0; i < s->n_epsilons; i++)
-            fprintf(out, " %llu/%llu", (unsigned long long)s->epsilon[i].num,
-                    (unsigned long long)s->epsilon[i].den);
-        fprintf(out, ", sizes");
-        for (size_t i = 0; i < s->n_sizes; i++)
-            fprintf(out, " %zu", s->size[i]);
-        fputc('\n', out);
-    }
-}
+/* ---- Points ---------------------------------------------------------------------------------- */
 
 size_t repro_n_points(const repro_settings *settings, experiment_id id)
 {

@@ -2,8 +2,6 @@
 #ifndef PBOOST_REPRODUCE_SETTINGS_H
 #define PBOOST_REPRODUCE_SETTINGS_H
 
-#include <stdio.h>
-
 #include <priorboost/core.h>
 
 typedef enum {
@@ -70,9 +68,6 @@ const char *repro_scale_name(repro_scale scale);
 
 /* Refuses settings that cannot be run, before anything is. */
 pboost_status repro_settings_check(const repro_settings *settings, pboost_error *err);
-
-/* Everything that the results depend on, as text: two runs with the same text have the same. */
-void repro_settings_print(FILE *out, const repro_settings *settings);
 
 /* The points of the experiment's axis: 1 .. T, the epsilons (infinity for none), or the sizes. */
 size_t repro_n_points(const repro_settings *settings, experiment_id id);

@@ -7,8 +7,8 @@
 
 #include <math.h>
 
+#include "base/parallel.h"
 #include "try.h"
-#include "workers.h"
 
 enum { ROWS = 4096, SIMULATIONS = 200, X_STREAM = 2, FIRST_STREAM = 16 };
 
@@ -79,7 +79,7 @@ static pboost_status simulate_risk(theory_risk *out, const table *t, const pboos
     pboost_samples samples = {.x = &t->matrix, .n = t->n, .target = y};
     tally error = {0};
 
-    options.l2 = 0.0;
+    options.l2 = pboost_l2_fixed(0.0);
     options.intercept = false;
     TRY(pboost_coef_init(&coef, t->d, err));
     for (size_t i = 0; i < SIMULATIONS; i++) {
@@ -149,7 +149,7 @@ done:
 
 /* ---- The sweep ------------------------------------------------------------------------------- */
 
-static pboost_status fill_row(void *context, size_t i, pboost_error *err)
+static pboost_status fill_row(void *context, size_t i, int worker, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const table *t = context;
@@ -157,6 +157,7 @@ static pboost_status fill_row(void *context, size_t i, pboost_error *err)
     pboost_bags curated = {0}, random = {0};
     double *y = NULL, *work = NULL;
 
+    (void)worker;
     NEED(y = pboost_alloc(t->n, sizeof *y), err);
     NEED(work = pboost_alloc(t->n, sizeof *work), err);
     TRY(pboost_bags_optimal(&curated, t->score, t->n, row->min_bag, 1, err));
@@ -224,7 +225,7 @@ pboost_status repro_theory_make(repro_theory *out, const repro_settings *setting
     TRY(make_table(&t, err));
     for (size_t j = 0; j < t.d; j++)
         out->norm2 += t.theta[j] * t.theta[j];
-    TRY(repro_workers(out->n, settings->threads, fill_row, &t, err));
+    TRY(pboost_parallel_try(out->n, settings->threads, fill_row, &t, err));
 done:
     free(t.theta);
     free(t.x);

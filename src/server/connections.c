@@ -1,8 +1,8 @@
-/* Who is connected, and until when they must have done what they are at.
+/* The open connections, each with a deadline for what it is doing.
  *
- * libmicrohttpd ends connections that are silent; one that sends a byte now and then could stay for
- * ever.  A socket is shut down here, under the lock, only while it is listed, and it is taken off
- * the list before its number can be used again. */
+ * libmicrohttpd ends connections that are silent; one that sends a byte from time to time could
+ * stay open without end.  A socket is shut down here, under the lock, only while it is listed, and
+ * it is taken off the list before its number can be used again. */
 #include <sys/socket.h>
 
 #include "service.h"

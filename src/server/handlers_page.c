@@ -1,4 +1,4 @@
-/* What is served as it is: the operator's page and the description of the interface. */
+/* Constant files: the operator's page and the description of the interface. */
 #include "service.h"
 
 pboost_status pboost_handle_page(request *r, pboost_error *err)

@@ -1,4 +1,4 @@
-/* Questions, what became of them, and which rows are left. */
+/* Questions, their stored replies, and which rows are left. */
 #include <string.h>
 
 #include "service.h"

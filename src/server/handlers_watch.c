@@ -1,4 +1,4 @@
-/* Rules, status, health, metrics: what can be seen without asking about rows. */
+/* Rules, status, health, metrics: everything except questions about rows. */
 #include <string.h>
 #include <time.h>
 

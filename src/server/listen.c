@@ -1,7 +1,7 @@
 /* Where the service listens.
  *
- * Without TLS it listens on a Unix socket that only its own user can open, or, if that was asked
- * for in so many words, on a loopback address. */
+ * Without TLS it listens on a Unix socket that only its own user can open, or, with
+ * --insecure-http, on a loopback address. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ enum { BACKLOG = 1024 };
 
 /* ---- unix:PATH ------------------------------------------------------------------------------- */
 
-/* Removes a socket that nobody listens on any more; whatever else is there stays. */
+/* Removes a socket on which no process listens any more; any other file stays. */
 static pboost_status clear_path(const struct sockaddr_un *address, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -30,7 +30,7 @@ static pboost_status clear_path(const struct sockaddr_un *address, pboost_error 
     if (lstat(address->sun_path, &info) != 0)
         return PBOOST_OK;
     if (!S_ISSOCK(info.st_mode))
-        FAIL(err, PBOOST_INVALID, "%s is there and is no socket", address->sun_path);
+        FAIL(err, PBOOST_INVALID, "%s exists and is not a socket", address->sun_path);
     probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (probe >= 0 && connect(probe, (const struct sockaddr *)address, sizeof *address) == 0)
         FAIL(err, PBOOST_INVALID, "another service listens on %s", address->sun_path);
@@ -123,7 +123,7 @@ static pboost_status listen_tcp(int *fd, char *url, size_t size, const pboost_se
         FAIL(err, PBOOST_INVALID, "--listen is '%s': %s", o->listen, gai_strerror(reason));
     if (o->insecure_http && !is_loopback(found->ai_addr))
         FAIL(err, PBOOST_INVALID,
-             "--insecure-http is for loopback addresses such as 127.0.0.1, and %s is none", host);
+             "--insecure-http is for loopback addresses such as 127.0.0.1; %s is not one", host);
     *fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
         bind(*fd, found->ai_addr, found->ai_addrlen) != 0 || listen(*fd, BACKLOG) != 0)

@@ -1,7 +1,7 @@
 /* Logs: one JSON object a line on standard error.
  *
- * They say who asked about how many rows and what became of it.  No handler has a label, so none
- * can be logged; bodies, tokens and ids are left out too. */
+ * They say which token asked about how many rows, and the status of the reply.  No handler has a
+ * label, so none can be logged; bodies, tokens and ids are left out too. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

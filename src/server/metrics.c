@@ -13,7 +13,7 @@ static const unsigned STATUSES[] = {200, 400, 401, 403, 404, 405, 409,
 _Static_assert(N_STATUSES <= MAX_STATUSES, "metrics have no room");
 static const double BUCKETS[N_BUCKETS] = {0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
 
-/* The last one stands for any other. */
+/* The last one is for any other status. */
 static size_t status_index(unsigned status)
 {
     size_t i = 0;
@@ -188,7 +188,8 @@ pboost_status pboost_metrics_print(unsigned char **body, size_t *length, service
                          "priorboost_build_info{version=\"%s\",store=\"%s\"} 1\n",
                          pboost_version(), ledger->store);
     print_one(&b, "ledger_rows", "gauge", "Rows ever imported.", ledger->rows);
-    print_one(&b, "ledger_rows_spent", "gauge", "Rows answered for or forgotten.", ledger->spent);
+    print_one(&b, "ledger_rows_spent", "gauge", "Rows whose label was used or erased.",
+              ledger->spent);
     print_one(&b, "ledger_rows_forgotten", "gauge", "Rows erased on request.", ledger->forgotten);
     print_one(&b, "ledger_answers", "gauge", "Questions ever answered.", ledger->answers);
     print_one(&b, "ledger_bags", "gauge", "Bags ever answered.", ledger->bags);

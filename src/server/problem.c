@@ -82,7 +82,7 @@ void pboost_refusal_reply(request *r, pboost_problem problem, const char *detail
 
 void pboost_failure_reply(request *r, pboost_status status, const pboost_error *err)
 {
-    /* What may go well when it is tried again: a full disk (PBOOST_OUTPUT) may have room. */
+    /* Failures that may pass: a full disk (PBOOST_OUTPUT) may have room later. */
     bool passing = status == PBOOST_NO_MEMORY || status == PBOOST_OUTPUT ||
                    status == PBOOST_ORACLE || status == PBOOST_CANCELLED;
 

@@ -1,4 +1,4 @@
-/* What a request is answered with. */
+/* Replies to requests. */
 #include <stdint.h>
 #include <string.h>
 

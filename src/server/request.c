@@ -1,13 +1,13 @@
 /* The life of a request.
  *
- * Threads of libmicrohttpd receive and send; whatever may wait for the ledger runs on a worker
- * while the connection is suspended, so a long question keeps nobody else from being served.  The
- * token is looked at before the body is taken in: a stranger cannot make the service hold bytes.
+ * Threads of libmicrohttpd receive and send; work that may wait for the ledger runs on a worker
+ * while the connection is suspended, so a long question does not delay other clients.  The token is
+ * checked before the body is read: a client without a token cannot make the service hold bytes.
  *
  *     header -> AUTHENTICATING -> RECEIVING -> WORKING -> REPLYING
  *
- * Where the reply is known early (no such page, token refused), the body is let go by: a client
- * that is still sending would not see a reply before a closed connection. */
+ * If the reply is known early (no such page, token refused), the body is still read and dropped: a
+ * client that is still sending would see a closed connection instead of the reply. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static void reply_too_large(request *r)
     pboost_problem_reply(r, 413, "body-too-large", "The body is too large", detail);
 }
 
-/* Replies at once to what the header shows to be wrong. */
+/* Replies at once if the header is wrong. */
 static void check_header(request *r, const char *method, const char *url)
 {
     const char *tail = NULL;
@@ -112,11 +112,11 @@ static void check_header(request *r, const char *method, const char *url)
     r->route = pboost_route_find(&tail, r->allow, sizeof r->allow, method, url);
     if (r->route == NULL && r->allow[0] == '\0') {
         pboost_problem_reply(r, 404, "not-found", "There is nothing at this address",
-                             "/v1/openapi.json describes what there is.");
+                             "/v1/openapi.json lists the addresses.");
         return;
     }
     if (r->route == NULL) {
-        pboost_problem_reply(r, 405, "method-not-allowed", "This address has another method",
+        pboost_problem_reply(r, 405, "method-not-allowed", "This address does not take this method",
                              r->allow);
         return;
     }
@@ -128,7 +128,7 @@ static void check_header(request *r, const char *method, const char *url)
         memcpy(r->tail, tail, strlen(tail) + 1);
     if (!read_type(r)) {
         pboost_problem_reply(r, 415, "unsupported-media-type",
-                             "The body has a type that is not read here", r->route->content_types);
+                             "The type of the body is not supported here", r->route->content_types);
         return;
     }
     if (announced_length(r) > r->service->options.max_body)
@@ -171,7 +171,7 @@ static void free_body(request *r)
     r->capacity = 0;
 }
 
-/* Takes in the next piece, or lets it go by, but not for ever. */
+/* Keeps the next piece of the body, or drops it, within a limit of bytes. */
 static enum MHD_Result receive(request *r, const char *data, size_t length)
 {
     size_t most = r->service->options.max_body;
@@ -285,7 +285,7 @@ static bool add_headers(struct MHD_Response *response, const request *r)
     return ok;
 }
 
-/* Counted and logged before it is sent: who has a reply finds it in the metrics. */
+/* Counted and logged before it is sent: a client that has the reply finds it in the metrics. */
 static void record(request *r, unsigned status)
 {
     double seconds = pboost_service_now() - r->began;
@@ -331,7 +331,7 @@ static enum MHD_Result begin(service *s, struct MHD_Connection *http, const char
     if (r->reply.status != 0 || r->route->access == ANYONE) {
         r->header_done = true;
         r->stage = r->reply.status != 0 ? REPLYING : RECEIVING;
-        /* Who announces that much is not waited for. */
+        /* The service does not wait for a body that is announced as too large. */
         return announced_length(r) > 2 * s->options.max_body ? send_reply(r) : MHD_YES;
     }
     return hand_over(r, AUTHENTICATING);

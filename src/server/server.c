@@ -25,7 +25,7 @@ static pboost_status close_memory(pboost_error *err)
     return PBOOST_OK;
 }
 
-/* As many descriptors as the system lets us have, for connections need one each. */
+/* As many descriptors as the system allows, because each connection needs one. */
 static void raise_descriptors(void)
 {
     struct rlimit limit;
@@ -67,16 +67,16 @@ static pboost_status check_options(const pboost_server_options *o, pboost_error 
     bool has_tls = o->tls_cert != NULL && o->tls_key != NULL;
 
     if ((o->tls_cert != NULL) != (o->tls_key != NULL))
-        return pboost_fail(err, PBOOST_INVALID, "--tls-cert and --tls-key go together");
+        return pboost_fail(err, PBOOST_INVALID, "--tls-cert and --tls-key must be given together");
     if (has_tls && (is_unix || o->insecure_http))
         return pboost_fail(err, PBOOST_INVALID,
-                           "--tls-cert goes neither with unix: nor with "
-                           "--insecure-http");
+                           "--tls-cert cannot be used with unix: or --insecure-http");
     if (!has_tls && !is_unix && !o->insecure_http)
-        return pboost_fail(err, PBOOST_INVALID,
-                           "--listen %s needs --tls-cert and --tls-key; without TLS there are "
-                           "unix:PATH and, on loopback, --insecure-http",
-                           o->listen);
+        return pboost_fail(
+            err, PBOOST_INVALID,
+            "--listen %s needs --tls-cert and --tls-key; without TLS use unix:PATH or, on "
+            "a loopback address, --insecure-http",
+            o->listen);
     return PBOOST_OK;
 }
 
@@ -113,18 +113,19 @@ static pboost_status start_daemon(service *s, int fd, pboost_error *err)
         pboost_on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, pboost_on_connection, s,
         MHD_OPTION_ARRAY, s->cert != NULL ? tls : none, MHD_OPTION_END);
     if (s->daemon == NULL)
-        return pboost_fail(err, PBOOST_INVALID,
-                           s->cert != NULL
-                               ? "the service does not start; do certificate and key fit?"
-                               : "the service does not start");
+        return pboost_fail(
+            err, PBOOST_INVALID,
+            s->cert != NULL
+                ? "the service does not start; check that certificate and key belong together"
+                : "the service does not start");
     return PBOOST_OK;
 }
 
 /* ---- Run ------------------------------------------------------------------------------------- */
 
-/* Set by the handler.  A handler rather than blocked signals: libraries have threads of their own
- * that block none, and any of them may be the one that the signal comes to.  So it is atomic:
- * volatile sig_atomic_t is for a handler that runs in the thread which looks. */
+/* Set by the handler.  A handler rather than blocked signals: libraries have threads that block no
+ * signal, and any of them may receive it.  The flag is atomic, because volatile sig_atomic_t is
+ * only for a handler in the thread that reads the flag. */
 static atomic_bool stop_asked;
 _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "a handler may not wait for a lock");
 
@@ -144,7 +145,7 @@ static void take_signals(void)
     sigaction(SIGPIPE, &ignore, NULL);
 }
 
-/* Until a signal comes or the ledger breaks; meanwhile late connections are ended. */
+/* Waits for a signal or a broken ledger, and ends connections after their deadline. */
 static void watch(service *s)
 {
     struct pollfd wait = {s->wake, POLLIN, 0};
@@ -187,9 +188,10 @@ done:
     if (s->daemon != NULL)
         MHD_stop_daemon(s->daemon);
     if (atomic_load(&s->broken))
-        st = pboost_fail(err, PBOOST_OUTPUT,
-                         "the store may not have kept what it was told to keep; start again from "
-                         "what the disk holds");
+        st =
+            pboost_fail(err, PBOOST_OUTPUT,
+                        "a write to the store failed or is uncertain; start the service again, and "
+                        "it continues from what is on the disk");
     pboost_log_event(st == PBOOST_OK ? "info" : "error", "stopped", "%s",
                      st == PBOOST_OK ? "all requests are done" : err->message);
     return st;

@@ -21,7 +21,7 @@ typedef struct request request;
 /* Whose token a route wants. */
 typedef enum access_rule { ANYONE, LEARNER, ANY_TOKEN } access_rule;
 
-/* Fills r->reply, or fails; then the reply tells the problem. */
+/* Fills r->reply, or fails; then the reply is a problem document. */
 typedef pboost_status handler(request *r, pboost_error *err);
 
 typedef struct route {
@@ -105,7 +105,7 @@ void pboost_problem_reply(request *r, unsigned status, const char *name, const c
 /* A rule that was broken; q and offenders may be NULL. */
 void pboost_refusal_reply(request *r, pboost_problem problem, const char *detail,
                           const wire_question *q, const pboost_reply *offenders);
-/* A call that failed for no fault of the client's; the message goes to the log alone. */
+/* A call that failed through no fault of the client; the message goes to the log only. */
 void pboost_failure_reply(request *r, pboost_status status, const pboost_error *err);
 
 /* ---- Metrics --------------------------------------------------------------------------------- */
@@ -138,8 +138,8 @@ void pboost_log_request(const request *r, unsigned status, double seconds);
 
 /* ---- Connections ----------------------------------------------------------------------------- */
 
-/* Each connection has a time by which it must have done what it is at, whoever dribbles; one thread
- * ends those that have not. */
+/* Each connection has a deadline for what it is doing, also if it sends single bytes; one thread
+ * ends connections after their deadline. */
 struct connection {
     connection *before, *after;
     int fd;
@@ -213,7 +213,7 @@ void pboost_request_work(request *r);
 pboost_status pboost_listen(int *fd, char *url, size_t size, const pboost_server_options *options,
                             pboost_error *err);
 
-/* ---- What is served as it is (made from the files of those names) ---------------------------- */
+/* ---- Constant files (made from the files of those names) ------------------------------------- */
 
 extern const char pboost_asset_page_html[], pboost_asset_page_css[], pboost_asset_page_js[],
     pboost_asset_icon_svg[], pboost_asset_openapi_json[];

@@ -1,4 +1,4 @@
-/* A few threads that may wait for the ledger, so that those which serve connections never do. */
+/* A few threads that may wait for the ledger, so that the threads of connections never wait. */
 #include "service.h"
 
 static void *run(void *self)

@@ -111,8 +111,8 @@ refuse() {
     says "$1"
     no_file no.json
 }
-refuse 'do not go together' --estimator aggregate --round
-refuse 'do not go together' --estimator interpolated --round
+refuse 'cannot be used with' --estimator aggregate --round
+refuse 'cannot be used with' --estimator interpolated --round
 refuse '--rho is for' --estimator aggregate --rho 0.5
 refuse '--rho is 2' --estimator interpolated --rho 2
 refuse '--l2 cv is for' --estimator event --l2 cv
@@ -127,5 +127,5 @@ expect 0 priorboost predict --model cv.json --data test.csv --interval --out /de
 expect 2 train --estimator cv --l2 cv
 says "--l2 cv is for --estimator aggregate"
 expect 2 train --estimator cv --round --bounds 0,1
-says "do not go together"
+says "cannot be used with"
 finish

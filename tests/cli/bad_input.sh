@@ -53,7 +53,8 @@ rm model.json
 refuse 3 'at most 1 rounds' linear --data good.csv --bag-size 101 --rounds 2
 
 # ---- labels ----
-refuse 3 'bounds' linear --data good.csv --bounds -0.001,0.001
+refuse 3 "good.csv:2: label 'y' is" linear --data good.csv --bounds -0.001,0.001
+says "it must be within --bounds -0.001,0.001"
 expect 0 linear --data good.csv --bounds -0.001,0.001 --clamp
 rm model.json
 refuse 3 'logistic labels must be 0 or 1' train --family logistic --data good.csv
@@ -122,6 +123,11 @@ no_file p.csv
 printf 'c,y\na,1\nb,2\na,1\nb,3\n' >category.csv
 expect 0 priorboost train --family linear --label y --min-bag 2 --data category.csv --out category.json
 printf 'c\na\nz\n' >unseen.csv
+expect 0 priorboost predict --model category.json --data unseen.csv
+says "1 cell has a category that was not in training"
+says "'z' in column 'c', unseen.csv:3, which counts as 'a'"
+expect 0 priorboost train --family linear --label y --min-bag 2 --data category.csv --unseen error \
+    --out category.json
 expect 3 priorboost predict --model category.json --data unseen.csv --out p.csv
 says 'unseen.csv:3'
 says "'z'"
@@ -131,14 +137,14 @@ expect 3 priorboost predict --model future.json --data good.csv
 says '99'
 # weights that are too large for the features
 huge() { tr -d '\n' <"$2" | sed -E 's/("theta": *)\[[^]]*\]/\1['"$1"']/'; }
-huge '1e300, 1e300, 0' model.json >huge.json
+huge '1e300, 1e300' model.json >huge.json
 printf 'x1,x2,id,y\n1,2,1,3\n1e10,1e10,2,3\n' >far.csv
 expect 3 priorboost predict --model huge.json --data far.csv --out p.csv
 says 'far.csv:3: the model predicts inf'
 no_file p.csv
 expect 0 priorboost evaluate --model huge.json --data far.csv
 says 'the loss is infinite'
-huge '1e300, -1e300, 0' model.json >huge.json
+huge '1e300, -1e300' model.json >huge.json
 expect 3 priorboost predict --model huge.json --data far.csv
 says 'weights are too large for these features'
 for family in logistic poisson; do

@@ -77,8 +77,8 @@ says 'which no logistic labels have'
 sed '5s/,[0-9]*,/,,/' rows.csv >hole.csv
 expect 3 priorboost train --family linear --data hole.csv --bag district --answers mean.csv
 says "hole.csv:5: bag 'district' is missing"
-refuse 2 '--min-bag makes no sense with --bag' --answers mean.csv --min-bag 3
-refuse 2 '--epsilon makes no sense' --answers mean.csv --epsilon 1 --bounds 0,1
+refuse 2 '--min-bag cannot be used with --bag' --answers mean.csv --min-bag 3
+refuse 2 '--epsilon cannot be used with --bag' --answers mean.csv --epsilon 1 --bounds 0,1
 refuse 2 '--answers is required' --no-intercept
 expect 2 priorboost train --family linear --data rows.csv --label y --min-bag 3 --answers mean.csv
 says '--bag is required'

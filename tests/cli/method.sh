@@ -90,7 +90,7 @@ no_file contradiction.json
 train 3 --rounds 2000 --out no.json
 says "rounds is 2000, but 50000 rows in equal slices of at least 32 allow at most 1562 rounds"
 train 3 --bag-size 50001 --out no.json
-says "the bags are to have at least 50001 rows, but the table has 50000 rows"
+says "bags must have at least 50001 rows, but the table has 50000 rows"
 train 2 --bag-size 31 --out no.json
 says "--bag-size is 31; it must be at least --min-bag, 32"
 no_file no.json

@@ -65,15 +65,15 @@ import 3 outside.csv
 says 'outside.csv:3'
 grep -q 4.375 stderr && fail "a label is told"
 import 3 missing.csv
-says "missing.csv:3: label 'y' is missing"
+says "missing.csv:3: label 'y' is missing or not a finite number"
 says --bad-label
 import 3 text.csv
-says "text.csv:3: label 'y' is not a finite number"
+says "text.csv:3: label 'y' is missing or not a finite number"
 grep -q secret stderr && fail "a label is told"
 import 3 twice.csv
-says "'7' is there twice"
+says "'7' occurs twice"
 import 3 known.csv
-says "'2' is in the store already"
+says "'2' is already in the store"
 import 3 nowhere.csv
 expect 3 priorboost oracle import --store s.db --data rows.csv --id id --label z
 expect 2 priorboost oracle import --store s.db --data rows.csv --id id --label y --unit id
@@ -95,9 +95,12 @@ sed 's/^\([0-9]\)/1\1/' bad.csv >more.csv
 bad 0 more.csv --bad-label 1 --clamp
 says '9 rows imported, 1 labels moved to a bound'
 says '6 bad labels taken in as 1'
+printf 'id;y\n81;0,25\n82;unknown\n83;0,75\n' >comma.csv
+bad 0 comma.csv --bad-label 1 --json
+[ "$(field bad_labels)" = 1 ] || fail "decimal commas: $(cat stdout)"
 printf 'id,y\n31,0\n32,5\n' >high.csv
 bad 3 high.csv
-says "high.csv:3: 'y': the label lies outside the bounds"
+says "high.csv:3: 'y': the label is outside the bounds"
 
 # ---- labels of text ----
 printf 'id,y\n41,yes\n42,no\n43,yes\n' >text.csv
@@ -110,10 +113,10 @@ bad 3 text.csv --positive Yes
 says "never is 'Yes'"
 bad 0 text.csv --positive yes
 bad 3 three.csv --positive yes
-says "three.csv:4: label 'y' has a third value"
+says "three.csv:4: label 'y' is missing or has a third value"
 grep -q secret stderr && fail "a label is told"
 bad 3 three.csv --positive yes --negative no
-says "three.csv:4: label 'y' is neither"
+says "three.csv:4: label 'y' is missing, or neither"
 bad 0 three.csv --positive yes --negative no --bad-label 0 --json
 [ "$(field bad_labels)" = 2 ] || fail "bad text labels: $(cat stdout)"
 bad 3 no.csv --positive yes

@@ -33,8 +33,8 @@ python3 -c 'import json; d=json.load(open("stdout")); e={p["epsilon"] for p in d
 assert e == {0.5, 5.0, None}, e' || fail "epsilons"
 plan --epsilon 0.5 --bounds=-16,16 --out plan.html
 printed "Recommended: --estimator aggregate --bags features"
-printed "because the noise outweighs"
-for text in "<svg" "--estimator aggregate --bags features" "because the noise outweighs" "Every way of asking" \
+printed "because larger bags reduce the noise"
+for text in "<svg" "--estimator aggregate --bags features" "because larger bags reduce the noise" "Every way of asking" \
     "aggregate, features, 1 round (recommended)" "an effect of modest size, assumed"; do
     grep -qF -- "$text" plan.html || fail "the page does not say: $text"
 done
@@ -91,7 +91,7 @@ says "--min-bag is required"
 expect 3 priorboost plan --data d.csv --label y --family linear --min-bag 30000
 says "min_bag is 30000, but the table has 10000 rows"
 expect 3 priorboost plan --data d.csv --family linear --min-bag 16 --prior prior.json
-says "a plan needs a prior with the columns of the table"
+says "the prior must have the columns of the table"
 
 # ---- what plan recommends is what train runs, also where the paper's estimator is forecast to be better ----
 priorboost generate --family poisson --rows 500 --features 8 --seed 1 --out small.csv

@@ -56,7 +56,7 @@ for text in "different families" "2: paper"; do
     grep -qF "$text" mixed.html || fail "the page does not say: $text"
 done
 expect 0 priorboost report other/paper.json --out bare.html
-grep -qF "No run tells of its rounds" bare.html || fail "a model without a record"
+grep -qF "No run has a record of its rounds" bare.html || fail "a model without a record"
 # The one chart.
 expect 0 priorboost report paper.json auto.json untested.json --out chart.svg
 for text in "PriorBoost (the paper)" "aggregate estimator, features bags" "least rows in a bag"; do

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The paper's experiments in one command: what it writes, what it refuses, how it continues.
+# The paper's experiments in one command: what it writes, what it refuses.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 quick=(--rows 8192 --sizes 2048,4096,8192 --test-rows 4096 --rounds 8 --features 4 --min-bags 1,4,16
@@ -14,7 +14,6 @@ for file in linear logistic privacy bag-size theory; do
     [ -s run/$file.csv ] && [ -s run/$file.svg ] || fail "$file.csv or $file.svg is missing"
 done
 [ -s run/report.html ] || fail "report.html is missing"
-[ ! -e run/partial ] || fail "run/partial was left behind"
 python3 - <<'PY' || fail "results.json or report.html"
 import json, math, re
 r = json.load(open("run/results.json"))
@@ -49,39 +48,22 @@ json.dump(r, open(sys.argv[1], "w"), sort_keys=True)' "t$threads.json"
 done
 cmp t1.json t3.json || fail "threads change the results"
 
-# ---- killed at any moment, the same command goes on and ends alike ----
-slow=(linear --rows 32768 --rounds 64 --test-rows 4096 --features 4 --min-bags 1,8,64 --seed 3 --threads 1)
-expect 0 priorboost reproduce "${slow[@]}" --out whole --json
-
-# Start a run and stop it by the signal $1 after its second series. On a fast or busy machine it may
-# be over by then: it is started again.
-stop_a_run_by() {
-    for _ in $(seq 50); do
-        rm -rf "cut-$1"
-        "$PRIORBOOST" reproduce "${slow[@]}" --out "cut-$1" >/dev/null 2>stderr &
-        local pid=$!
-        while kill -0 $pid 2>/dev/null && [ "$(cat "cut-$1/partial/series" 2>/dev/null | wc -l)" -lt 2 ]; do :; done
-        kill "-$1" $pid 2>/dev/null || true
-        wait $pid || return 0
-    done
-    fail "fifty runs were over before they could be stopped by $1"
-}
-
+# ---- a run that is stopped leaves nothing that looks like a result, and the command can be repeated ----
+slow=(linear --scale paper --threads 1)
 for signal in KILL INT; do
-    stop_a_run_by $signal
-    [ ! -e cut-$signal/results.json ] && [ ! -e cut-$signal/report.html ] || fail "a stopped run looks complete"
-    [ "$(ls cut-$signal)" = partial ] || fail "a stopped run left $(ls cut-$signal)"
-    expect 2 priorboost reproduce "${slow[@]}" --out cut-$signal --noise 0.2
-    says "cut-$signal holds an unfinished run with other settings"
-    before=$(wc -l <cut-$signal/partial/series)
-    [ "$before" -ge 1 ] || fail "nothing was kept"
-    expect 0 priorboost reproduce "${slow[@]}" --out cut-$signal
-    cmp whole/linear.csv cut-$signal/linear.csv || fail "a run that was stopped by $signal ends differently"
+    "$PRIORBOOST" reproduce "${slow[@]}" --out cut-$signal >/dev/null 2>stderr &
+    pid=$!
+    while kill -0 $pid 2>/dev/null && [ ! -d cut-$signal ]; do :; done
+    kill "-$signal" $pid
+    wait $pid && fail "the run was not stopped by $signal"
+    [ -z "$(ls cut-$signal)" ] || fail "a stopped run left $(ls cut-$signal)"
 done
+says "stopped"
+expect 0 priorboost reproduce linear "${quick[@]}" --out cut-INT
 
 # ---- refusals ----
 expect 2 priorboost reproduce linear "${quick[@]}" --out run
-says "run is not empty"
+says "--out: the folder run is not empty"
 [ -s run/results.json ] || fail "a finished run was touched"
 expect 2 priorboost reproduce linear
 says "--out DIR is required"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A fit that is not to be used: exit code 6, one sentence, no file; --force writes it all the same.
+# A fit that must not be used: exit code 6, one sentence, no file; --force writes it anyway.
 . "$(dirname "$0")/lib.sh"
 
 # The first column tells the label: without a penalty the weights run away.
@@ -10,7 +10,7 @@ runaway=(priorboost train --data separable.csv --id id --label y --family logist
 expect 6 "${runaway[@]}"
 says "no model is written: the model can explain the answers without error"
 says "set l2 > 0"
-says "(--force writes it all the same)"
+says "(--force writes it anyway)"
 [ "$(wc -l <stderr)" -eq 1 ] || fail "more than one sentence"
 [ ! -s stdout ] || fail "something was printed"
 no_file model.json page.html
@@ -55,5 +55,5 @@ for option in --resume --no-checkpoint; do
     says "$option needs --oracle"
 done
 expect 0 priorboost train --help
-printed "6 a fit that is not to be used"
+printed "6 a fit that must not be used"
 finish

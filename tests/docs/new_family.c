@@ -106,7 +106,7 @@ int main(void)
     s.trainer.family = s.fit.family;
     s.trainer.algorithm = PBOOST_PBPREFIX;
     s.trainer.rounds = ROUNDS;
-    check(pboost_simulate(&out, &features, rating, NULL, NULL, &s, &err), &err);
+    check(pboost_simulate(&out, &(pboost_features){.x = features}, rating, &s, &err), &err);
     coef.theta = path + (ROUNDS - 1) * (FEATURES + 1);
     coef.intercept = coef.theta[FEATURES];
     need_close(&coef, theta, 0.15);
@@ -116,7 +116,7 @@ int main(void)
     s.fit.estimator = PBOOST_AGGREGATE;
     s.trainer.bags = PBOOST_BAGS_FEATURES;
     s.trainer.rounds = 1;
-    check(pboost_simulate(&out, &features, rating, NULL, NULL, &s, &err), &err);
+    check(pboost_simulate(&out, &(pboost_features){.x = features}, rating, &s, &err), &err);
     coef.theta = path;
     coef.intercept = path[FEATURES];
     need_close(&coef, theta, 0.05);

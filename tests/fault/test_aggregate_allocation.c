@@ -2,6 +2,7 @@
  * before it, nothing leaks (under the address sanitizer). */
 #include "testing.h"
 
+#include "data/answers.h"
 #include "fault/inject.h"
 
 enum { ROWS = 120, COLS = 3, SIZE = 4 };
@@ -32,7 +33,7 @@ static void fitting_bags_may_run_out_of_memory(void **state)
                       : kind == 4 ? PBOOST_EVENT
                       : kind == 5 ? PBOOST_ESTIMATOR_CV
                                   : PBOOST_AGGREGATE;
-        o.l2 = kind == 1 ? PBOOST_L2_CV : PBOOST_L2_DEFAULT;
+        o.l2.mode = kind == 1 ? PBOOST_L2_CV : PBOOST_L2_AUTO;
         o.covariance = kind == 2 ? PBOOST_COVARIANCE_SANDWICH : PBOOST_COVARIANCE_MODEL;
         answers.noise_variance[0] = kind == 2 ? 0.01 : 0.0;
         long n = 1;
@@ -40,8 +41,8 @@ static void fitting_bags_may_run_out_of_memory(void **state)
             pboost_coef coef;
             assert_ok(pboost_coef_init(&coef, COLS, &err), err);
             inject_allocation(n);
-            pboost_status st = pboost_answers_fit(&coef, NULL, covariance, &matrix, NULL, NULL,
-                                                  &answers, 0, &o, &err);
+            pboost_status st =
+                pboost_answers_fit(&coef, NULL, covariance, PLAIN(matrix), &answers, 0, &o, &err);
             inject_nothing();
             if (injected()) {
                 assert_int_equal(st, PBOOST_NO_MEMORY);
@@ -54,7 +55,7 @@ static void fitting_bags_may_run_out_of_memory(void **state)
         }
         assert_true(n > 4);
     }
-    pboost_answers_free(&answers);
+    pboost_answers_clear(&answers);
 }
 
 int main(void)

@@ -136,7 +136,8 @@ static void encoding(void **unused)
         pboost_error err = {0};
         pboost_encoding e;
         inject_allocation(n);
-        pboost_status st = pboost_encoding_learn(&e, t, use, true, &err);
+        pboost_status st = pboost_encoding_learn(
+            &e, t, (pboost_encoding_options[]){encoding_options(use, true)}, &err);
         inject_nothing();
         check(st, false, &err);
         if (injected())
@@ -145,11 +146,13 @@ static void encoding(void **unused)
     }
     assert_true(n > 15);
     pboost_encoding e;
-    assert_int_equal(pboost_encoding_learn(&e, t, use, true, NULL), PBOOST_OK);
+    assert_int_equal(pboost_encoding_learn(
+                         &e, t, (pboost_encoding_options[]){encoding_options(use, true)}, NULL),
+                     PBOOST_OK);
     for (n = 1; n == 1 || injected(); n++) {
         pboost_error err = {0};
         inject_allocation(n);
-        pboost_status st = pboost_encoding_apply(x, &e, t, &err);
+        pboost_status st = pboost_encoding_apply(x, NULL, &e, t, &err);
         inject_nothing();
         check(st, false, &err);
     }

@@ -3,6 +3,7 @@
  * the same call succeeds afterwards. */
 #include "testing.h"
 
+#include "data/answers.h"
 #include "fault/inject.h"
 
 enum { N = 12, SIZE = 3 };
@@ -73,7 +74,7 @@ static void asking_may_run_out_of_memory(void **state)
         assert_ok(st, err);
         assert_int_equal(log.n_rounds, 1);
         assert_int_equal(log.n_rows, pboost_memory_oracle_rows_spent(oracle));
-        pboost_answers_free(&log);
+        pboost_answers_clear(&log);
         pboost_memory_oracle_free(oracle);
     }
     assert_true(n >= 7);

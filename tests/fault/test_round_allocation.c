@@ -40,7 +40,7 @@ static void train(pboost_family family)
     assert_ok(pboost_synthetic_theta(theta, &s, &err), err);
     assert_ok(pboost_synthetic_rows(x, y, &s, theta, 0, 0, ROWS, 1, &err), err);
     assert_ok(pboost_memory_oracle_create(&holder, y, ROWS, &rules, NULL, &err), err);
-    assert_ok(pboost_glm_create(&glm, &matrix, NULL, NULL, &fit, &err), err);
+    assert_ok(pboost_glm_create(&glm, PLAIN(matrix), &fit, &err), err);
     pboost_oracle oracle = pboost_memory_oracle_interface(holder);
     pboost_learner learner = pboost_glm_learner(glm);
     assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &options, &err), err);

@@ -34,7 +34,7 @@ static pboost_status train(pboost_family family, pboost_error *err)
     simulation.fit.family = family;
     simulation.trainer.rounds = ROUNDS;
     simulation.trainer.threads = 1;
-    st = pboost_simulate(&out, &matrix, y, NULL, NULL, &simulation, err);
+    st = pboost_simulate(&out, PLAIN(matrix), y, &simulation, err);
     pboost_coef coef = {FEATURES, last, last[FEATURES]};
     if (st == PBOOST_OK)
         st = pboost_losses(&loss, family, &samples, &coef, 1, 1, err);
@@ -57,7 +57,7 @@ static pboost_status train_in_one_call(pboost_family family, pboost_error *err)
     simulation.fit.family = family;
     simulation.trainer.rounds = ROUNDS;
     simulation.trainer.threads = 1;
-    pboost_status st = pboost_simulate(&out, &matrix, y, NULL, NULL, &simulation, err);
+    pboost_status st = pboost_simulate(&out, PLAIN(matrix), y, &simulation, err);
     assert_true(history[0].rows == (st == PBOOST_OK ? ROWS / ROUNDS : 0));
     return st;
 }

@@ -18,7 +18,7 @@ int main()
     if (pboost_bags_optimal(&bags, score, 4, 2, 1, &err) != PBOOST_OK)
         return 1;
     std::printf("%s: %zu bags\n", pboost_version(), bags.n_bags);
-    bool right = bags.n_bags == 2 && rules.min_bag == 1 && fit.l2 == PBOOST_L2_DEFAULT && trainer.rounds == 1 &&
+    bool right = bags.n_bags == 2 && rules.min_bag == 1 && fit.l2.mode == PBOOST_L2_AUTO && trainer.rounds == 1 &&
                  !oracle.clamp && synthetic.features == 8 && table.n_text == 0;
     pboost_bags_free(&bags);
     return right ? 0 : 1;

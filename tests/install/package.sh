@@ -8,9 +8,9 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 cd "$work"
 export SOURCE_DATE_EPOCH=1700000000
 
-# The version stands in one place; the changelog's newest entry is about it.
+# The version stands in one place; the changelog's newest dated section is about it.
 version=$(sed -n 's/^project(priorboost VERSION \([0-9.]*\).*/\1/p' "$SOURCE/CMakeLists.txt")
-grep -m 1 '^## ' "$SOURCE/CHANGELOG.md" | grep -q "^## $version\b" || fail "CHANGELOG.md is not about $version"
+grep -m 1 '^## [0-9]' "$SOURCE/CHANGELOG.md" | grep -q "^## $version\b" || fail "CHANGELOG.md is not about $version"
 
 cpack --config "$BUILD/CPackConfig.cmake" -B "$work/packages" >log 2>&1 || { cat log; exit 1; }
 cd packages

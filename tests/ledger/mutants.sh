@@ -87,6 +87,17 @@ mutant() {
 
 [ "$list" ] || printf '| guard taken out | test | |\n|---|---|---|\n'
 mutant "sensitivity" core/oracle/mechanism.c privacy_epsilon_audit '(grid->upper - grid->lower) * epsilon.den' '((grid->upper - grid->lower) / 2) * epsilon.den'
+mutant "sensitivity, in the ledger" ledger/open.c ledger_noise 'pboost_laplace_scale(&l->grid,' 'pboost_laplace_scale(&(label_grid){0, (l->grid.upper - l->grid.lower) / 2, 1},'
+low_scale='pboost_laplace_scale(&l->grid, (pboost_rational){10 * l->rules.rules.epsilon.num, 9 * l->rules.rules.epsilon.den})'
+paired='static int64_t first; if (b % 2 == 1) noise = -first; first = noise; total += noise;'
+mutant "scale of the noise" ledger/open.c ledger_noise 'pboost_laplace_scale(&l->grid, l->rules.rules.epsilon)' "$low_scale"
+mutant "scale of the noise, through HTTP" ledger/open.c server_noise 'pboost_laplace_scale(&l->grid, l->rules.rules.epsilon)' "$low_scale"
+mutant "no opposite noise in a pair of bags" ledger/ledger.c ledger_noise 'total += noise;' "$paired"
+mutant "no opposite noise in a pair of bags, through HTTP" ledger/ledger.c server_noise 'total += noise;' "$paired"
+mutant "no noise for two bags" ledger/ledger.c ledger_noise 'total += noise;' "${paired/-first/first}"
+mutant "no noise for two requests" ledger/ledger.c ledger_noise 'total += noise;' 'static int64_t kept[1 << 12]; if (kept[b] != 0) noise = kept[b]; kept[b] = noise; total += noise;'
+mutant "the system's randomness" ledger/ledger.c ledger_noise 'pboost_rng_source_system(&source);' 'pboost_rng_source_seeded(&source, 1, RNG_NOISE, 0);'
+mutant "no sum without noise in the log" ledger/ledger.c server_noise 'total += noise;' 'dprintf(2, "{\"time\":0,\"level\":\"info\",\"event\":\"sum\",\"message\":\"%lld\"}\n", (long long)total); total += noise;'
 mutant "sums that could overflow" core/oracle/mechanism.c unit_oracle_mechanism 'sum > (pboost_u128)SUM_LIMIT' 'false'
 mutant "every bag is judged" ledger/ledger.c ledger_rules 'claim c = {a->q->n_bags, a->n' 'claim c = {1, a->n'
 mutant "bags of at least k" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_BAG_TOO_SMALL, small_bags},' ''
@@ -110,6 +121,7 @@ mutant "expiry" ledger/token.c ledger_tokens 'token->expires != 0 && now >= toke
 mutant "revocation" ledger/token.c ledger_tokens 'if (token->state != PBOOST_TOKEN_ACTIVE)' 'if (false)'
 mutant "roles" ledger/token.c ledger_tokens 'token->role != role' 'false'
 mutant "secrets are compared" ledger/token.c ledger_tokens 'sodium_memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0' 'true'
+mutant "secrets are compared in constant time" ledger/token.c ledger_secrets 'sodium_memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0' 'memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0'
 mutant "duplicate ids at import" ledger/import.c ledger_import 'if (!added)' 'if (false)'
 mutant "known ids at import" ledger/import.c ledger_import 'if (slot != NO_NUMBER)
         FAIL' 'if (false)
@@ -179,6 +191,7 @@ mutant "who dribbles is cut off" server/connections.c server_limits 'now > c->de
 mutant "running requests finish" server/server.c server_limits 'drain(s);' ';'
 mutant "a broken store ends the service" server/request.c server_limits 'pboost_ledger_broken(s->ledger)' 'false'
 mutant "no core dumps" server/server.c server_api 'setrlimit(RLIMIT_CORE, &none) != 0 ||' ''
+mutant "no memory for others" server/server.c server_api '|| prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0' ''
 mutant "the socket is private" server/listen.c server_api 'umask(0177)' 'umask(0)'
 mutant "no plain HTTP to others" server/listen.c server_api 'o->insecure_http && !is_loopback(found->ai_addr)' 'false'
 mutant "no plain HTTP unless asked for" server/server.c server_api '!has_tls && !is_unix && !o->insecure_http' 'false'
@@ -197,7 +210,7 @@ mutant "kept: without being asked to" cli/train_checkpoint.c server_learner 'if 
 mutant "kept: which table it was" cli/train_checkpoint.c server_learner 'memcmp(bytes, data->hash, TRAIN_HASH) != 0' 'false'
 mutant "kept: which options there were" cli/train_checkpoint.c server_learner 'n == length && memcmp(run, kept, n) == 0' 'true'
 mutant "kept: the order of the rows" cli/train_checkpoint.c server_learner 'TRY(train_rows_arrange(data, row, rows->n_rows, err));' ';'
-mutant "kept: answers of a fit that is not to be used" cli/cmd_train.c server_learner '!result.usable && !a->force' 'false'
+mutant "kept: answers of a fit that must not be used" cli/cmd_train.c server_learner '!result.usable && !a->force' 'false'
 mutant "kept: the quota is looked at first" cli/train_remote.c server_learner 'rows > left' 'false'
 mutant "the page's policy" server/request.c server_page "default-src 'none'" "default-src 'self'"
 [ "$list" ] || echo "$killed caught, $survivors survived"

@@ -67,7 +67,7 @@ static void count(const int64_t *row, const pboost_reply *reply, const pboost_er
     }
     for (int i = 0; i < 2 * SIZE; i++)
         if (atomic_fetch_add(&the_board->answered[row[i] - 1], 1) > 0)
-            complain("a row was answered for twice", err);
+            complain("a label was used in two answers", err);
 }
 
 static void ask_alone(pboost_ledger *ledger, uint64_t *state, const char *request)

@@ -3,37 +3,35 @@
 #define PBOOST_TEST_FIGURE_H
 
 #include "results.h"
+#include "run.h"
 #include "testing.h"
 
-static inline bool figure_go_on(void *user, double share)
+static inline void figure_no_progress(void *user, double done, double total, double seconds_left)
+{
+    (void)user, (void)done, (void)total, (void)seconds_left;
+}
+
+static inline bool figure_never(void *user)
 {
     (void)user;
-    (void)share;
-    return true;
+    return false;
+}
+
+static inline double figure_no_clock(void)
+{
+    return 0.0;
 }
 
 /* Runs everything that the settings want; each test asks for little. */
 static inline void figure_run(repro_results *out, const repro_settings *settings)
 {
+    const repro_host host = {figure_no_progress, figure_never, figure_no_clock, NULL};
     pboost_error err = {0};
     repro_plan plan;
-    const series_host host = {figure_go_on, NULL};
 
     assert_ok(repro_settings_check(settings, &err), err);
     assert_ok(repro_plan_make(&plan, settings, &err), err);
-    for (size_t i = 0; i < plan.n; i++) {
-        if (plan.series[i].done)
-            continue;
-        repro_data data;
-        data_key key = repro_series_data(&plan.series[i], settings);
-        assert_ok(repro_data_make(&data, &key, 1, &err), err);
-        for (size_t j = i; j < plan.n; j++) {
-            data_key other = repro_series_data(&plan.series[j], settings);
-            if (!plan.series[j].done && other.seed == key.seed && other.rows == key.rows)
-                assert_ok(repro_series_run(&plan.series[j], settings, &data, &host, &err), err);
-        }
-        repro_data_free(&data);
-    }
+    assert_ok(repro_run(&plan, settings, &host, &err), err);
     assert_ok(repro_results_make(out, &plan, settings, 0.0, &err), err);
     repro_plan_free(&plan);
 }

@@ -9,7 +9,7 @@ static void fit(pboost_coef *coef, const table *t, const pboost_bags *bags, cons
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
     pboost_fit_report report;
     pboost_samples samples = {&t->matrix, bags->row, bags->n_rows, target, NULL, NULL};
-    options.l2 = 0.0;
+    options.l2 = pboost_l2_fixed(0.0);
     options.intercept = false;
     must(pboost_event_fit(coef, &report, &samples, &options, &err));
     assert_true(report.converged && report.rank == t->d);

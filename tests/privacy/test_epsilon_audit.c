@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "oracle/mechanism.h"
+#include "privacy/law.h"
 
 enum { BAG = 3, TRIALS = 150000 };
 
@@ -31,35 +32,19 @@ typedef void noisy_sums(int64_t *total, bool changed, pboost_rational epsilon);
 
 /* ---- The audit ------------------------------------------------------------------------------- */
 
-/* log(a/b) less 4.5 of its standard deviations: P(above the truth) < 4e-6. */
-static double lower_limit(double a, double b)
-{
-    if (a < 50 || b < 50)
-        return 0;
-    return log(a / b) - 4.5 * sqrt(1 / a - 1.0 / TRIALS + 1 / b - 1.0 / TRIALS);
-}
-
-/* The most that an observer is shown to gain by events "total >= t" and "total < t". */
+/* 4.5 standard deviations: P(above the truth) < 4e-6. */
 static double audit(noisy_sums *sample, pboost_rational epsilon)
 {
     pboost_rules rules = rules_with(epsilon);
     label_grid grid = pboost_grid(&rules);
     int64_t base = BAG * grid.lower, range = grid.upper - grid.lower;
     int64_t *total = malloc(2 * TRIALS * sizeof *total), *changed = total + TRIALS;
-    double gain = 0;
 
     assert_non_null(total);
     sample(total, false, epsilon);
     sample(changed, true, epsilon);
-    for (int64_t t = base - range; t <= base + 2 * range; t++) {
-        double plain_above = 0, changed_above = 0;
-        for (size_t i = 0; i < TRIALS; i++) {
-            plain_above += total[i] >= t;
-            changed_above += changed[i] >= t;
-        }
-        gain = fmax(gain, lower_limit(changed_above, plain_above));
-        gain = fmax(gain, lower_limit(TRIALS - plain_above, TRIALS - changed_above));
-    }
+    double gain = observed_gain((observed){TRIALS, total}, (observed){TRIALS, changed},
+                                base - range, base + 2 * range, 4.5);
     free(total);
     return gain;
 }

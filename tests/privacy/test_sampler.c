@@ -4,8 +4,9 @@
 #include "testing.h"
 
 #include "oracle/mechanism.h"
+#include "privacy/law.h"
 
-enum { DRAWS = 200000, CELLS = 48 };
+enum { DRAWS = 200000 };
 
 static const laplace_scale SCALES[] = {
     {1, 3}, /* nearly always 0 */
@@ -24,72 +25,6 @@ enum { N_SCALES = sizeof SCALES / sizeof *SCALES };
 static double rate_of(laplace_scale scale)
 {
     return (double)scale.den / (double)scale.num;
-}
-
-/* P(Z >= z) */
-static double at_least(double z, double rate)
-{
-    if (z <= 0)
-        return 1 - at_least(1 - z, rate);
-    return exp(-rate * z) / (1 + exp(-rate));
-}
-
-/* The least integer z >= 1 with P(Z >= z) <= probability. */
-static double upper_quantile(double probability, double rate)
-{
-    return fmax(1, ceil(-log(probability * (1 + exp(-rate))) / rate));
-}
-
-/* Borders of cells of about equal mass under the law, symmetric about 0. */
-static size_t cell_borders(double border[2 * CELLS], double rate)
-{
-    size_t n = 0;
-    for (int i = 1; i < CELLS; i++) {
-        double tail = (double)i / (2 * CELLS);
-        double z = upper_quantile(tail, rate);
-        border[n++] = z;
-        border[n++] = 1 - z;
-    }
-    for (size_t i = 1; i < n; i++)
-        for (size_t j = i; j > 0 && border[j - 1] > border[j]; j--) {
-            double swap = border[j];
-            border[j] = border[j - 1];
-            border[j - 1] = swap;
-        }
-    size_t distinct = 0;
-    for (size_t i = 0; i < n; i++)
-        if (distinct == 0 || border[i] > border[distinct - 1])
-            border[distinct++] = border[i];
-    return distinct;
-}
-
-/* Wilson and Hilferty's approximation: the normal deviate of a chi-square. */
-static double chi_square_deviate(double chi2, double freedom)
-{
-    double v = 2 / (9 * freedom);
-    return (cbrt(chi2 / freedom) - (1 - v)) / sqrt(v);
-}
-
-/* How far the draws are from the law of that rate, as a normal deviate. */
-static double distance(const int64_t *z, size_t n, double rate)
-{
-    double border[2 * CELLS], chi2 = 0;
-    size_t n_borders = cell_borders(border, rate);
-    size_t count[2 * CELLS + 1] = {0};
-
-    for (size_t i = 0; i < n; i++) {
-        size_t cell = 0;
-        while (cell < n_borders && (double)z[i] >= border[cell])
-            cell++;
-        count[cell]++;
-    }
-    for (size_t cell = 0; cell <= n_borders; cell++) {
-        double above = cell == 0 ? 1 : at_least(border[cell - 1], rate);
-        double below = cell == n_borders ? 0 : at_least(border[cell], rate);
-        double expected = (double)n * (above - below);
-        chi2 += ((double)count[cell] - expected) * ((double)count[cell] - expected) / expected;
-    }
-    return chi_square_deviate(chi2, (double)n_borders);
 }
 
 static void draw(int64_t *z, size_t n, laplace_scale scale, uint64_t seed)

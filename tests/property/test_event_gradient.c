@@ -86,7 +86,7 @@ static void the_order_of_rows_does_not_matter(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 30; seed++) {
         pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
-        o.l2 = 1.0;
+        o.l2 = pboost_l2_fixed(1.0);
         o.family = FAMILIES[seed % 3];
         test_table t = make_table(o.family, 300 + seed, 4, seed);
         pboost_samples s = samples_of(&t);
@@ -120,9 +120,9 @@ static void scaling_a_column_scales_its_weight(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 30; seed++) {
         pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
-        o.l2 = 1.0;
+        o.l2 = pboost_l2_fixed(1.0);
         o.family = FAMILIES[seed % 3];
-        o.l2 = 0.0;
+        o.l2 = pboost_l2_fixed(0.0);
         test_table t = make_table(o.family, 300, 4, seed);
         pboost_samples s = samples_of(&t);
         pboost_coef a = fitted(&s, &o);
@@ -142,7 +142,7 @@ static void a_weight_is_a_repetition(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 30; seed++) {
         pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
-        o.l2 = 1.0;
+        o.l2 = pboost_l2_fixed(1.0);
         o.family = FAMILIES[seed % 3];
         test_table t = make_table(o.family, 200, 4, seed);
         pboost_samples s = samples_of(&t);
@@ -171,7 +171,7 @@ static void the_intercept_takes_up_an_offset(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 30; seed++) {
         pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
-        o.l2 = 1.0;
+        o.l2 = pboost_l2_fixed(1.0);
         o.family = FAMILIES[seed % 3];
         test_table t = make_table(o.family, 200, 4, seed);
         pboost_samples s = samples_of(&t);
@@ -194,7 +194,7 @@ static void the_gradient_vanishes(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 30; seed++) {
         pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
-        o.l2 = 1.0;
+        o.l2 = pboost_l2_fixed(1.0);
         o.family = FAMILIES[seed % 3];
         test_table t = make_table(o.family, 400, 9, seed);
         pboost_samples s = samples_of(&t);

@@ -75,9 +75,9 @@ static void train(const plan_case *c, const pboost_matrix *x, const double *y,
     pboost_memory_oracle_options holder = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
-    pboost_run run;
+    pboost_run *run;
 
-    assert_ok(pboost_choice_make(&choice, x, NULL, NULL, o, &err), err);
+    assert_ok(pboost_choice_make(&choice, PLAIN(*x), NULL, o, &err), err);
     check_plan(&choice.plan);
     holder.simulated = true;
     holder.seed = c->seed;
@@ -91,14 +91,16 @@ static void train(const plan_case *c, const pboost_matrix *x, const double *y,
     options.rounds = choice.rounds;
     options.bag_size = choice.bag_size;
     options.seed = c->seed;
-    assert_ok(pboost_run_open(&run, x, NULL, NULL, &oracle, &fit, &options, &err), err);
-    assert_ok(pboost_run_rounds(&run, 1, &err), err);
-    assert_ok(pboost_choice_revise(&choice, run.trainer, x, NULL, run.coef, o, &err), err);
-    assert_ok(pboost_run_rounds(&run, run.rounds, &err), err);
+    assert_ok(pboost_run_create(&run, PLAIN(*x), &oracle, &fit, &options, &err), err);
+    assert_ok(pboost_run_rounds(run, 1, &err), err);
+    assert_ok(pboost_choice_revise(&choice, pboost_run_trainer(run), PLAIN(*x),
+                                   pboost_run_coef(run), o, &err),
+              err);
+    assert_ok(pboost_run_rounds(run, options.rounds, &err), err);
     for (size_t j = 0; j < c->d; j++)
-        assert_true(isfinite(run.coef->theta[j]));
-    assert_true(isfinite(run.coef->intercept));
-    pboost_run_close(&run);
+        assert_true(isfinite(pboost_run_coef(run)->theta[j]));
+    assert_true(isfinite(pboost_run_coef(run)->intercept));
+    pboost_run_free(run);
     pboost_memory_oracle_free(labels);
     pboost_choice_free(&choice);
 }
@@ -128,7 +130,7 @@ static void check_case(const plan_case *c)
         o.rules.upper = c->family == PBOOST_LOGISTIC ? 1.0 : 5.0;
         o.rules.epsilon = (pboost_rational){1, 1};
     }
-    pboost_status st = pboost_plan_make(&plan, &matrix, NULL, &o, &err);
+    pboost_status st = pboost_plan_make(&plan, PLAIN(matrix), &o, &err);
     if (st != PBOOST_OK) {
         fail_msg("%s, n %zu, d %zu, k %zu, noise %d, seed %zu: %s", pboost_family_name(c->family),
                  c->n, c->d, c->k, c->noise, (size_t)c->seed, err.message);

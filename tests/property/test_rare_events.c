@@ -4,6 +4,8 @@
  *
  * The full campaign is 200 seeds, the test runs fewer: property_rare_events [SEEDS [FIRST]]. */
 #include "fit_support.h"
+
+#include "data/answers.h"
 #include "plan/forecast.h"
 
 #define ROWS 2000
@@ -193,9 +195,9 @@ static void try_fit(tally *out, rare_table *t, pboost_family family, size_t k)
             mean[b] += t->y[bags.row[i]] / (double)(bags.start[b + 1] - bags.start[b]);
     assert_int_equal(pboost_answers_append(&answers, &bags, mean, NULL, NULL), PBOOST_OK);
     assert_int_equal(pboost_coef_init(&coef, t->d, NULL), PBOOST_OK);
-    assert_int_equal(
-        pboost_answers_fit(&coef, &report, NULL, &x, NULL, NULL, &answers, 0, &options, NULL),
-        PBOOST_OK);
+    assert_int_equal(pboost_answers_fit(&coef, &report, NULL, &(pboost_features){.x = x}, &answers,
+                                        0, &options, NULL),
+                     PBOOST_OK);
     fresh_loss fresh = measure(t, family, &coef);
     double expected = forecast(t, family, &x, &bags);
     bool worse = !report.mean_masked && worse_than_constant(t, family, &answers, &coef);
@@ -207,7 +209,7 @@ static void try_fit(tally *out, rare_table *t, pboost_family family, size_t k)
     out->beyond_forecast += beyond;
     out->twice_constant += twice;
     pboost_bags_free(&bags);
-    pboost_answers_free(&answers);
+    pboost_answers_clear(&answers);
     pboost_coef_free(&coef);
     free(mean);
 }

@@ -5,10 +5,13 @@ import concurrent.futures
 import ctypes
 import os
 import pathlib
+import pwd
 import resource
+import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -283,8 +286,8 @@ class Access(Case):
         for options, words in (
                 (["--listen", "127.0.0.1:0"], "--tls-cert"), (["--listen", "0.0.0.0:0", "--insecure-http"], "loopback"),
                 (["--listen", "nonsense"], "--tls-cert"), (["--listen", "nonsense", "--insecure-http"], "HOST:PORT"),
-                (["--listen", "127.0.0.1:0", "--tls-cert", "x"], "go together"), ([], "--listen is required"),
-                (["--listen", f"unix:{note}"], "no socket"),
+                (["--listen", "127.0.0.1:0", "--tls-cert", "x"], "given together"), ([], "--listen is required"),
+                (["--listen", f"unix:{note}"], "not a socket"),
                 (["--listen", "unix:" + "x" * 200], "bytes")):
             with self.subTest(options=options):
                 ended = subprocess.run([PRIORBOOST, "serve", "--store", store, *options], capture_output=True, text=True,
@@ -339,6 +342,31 @@ class Watching(Case):
         with self.serve() as service:
             limits = pathlib.Path(f"/proc/{service.process.pid}/limits").read_text()
             self.assertRegex(limits, r"Max core file size +0 +0")
+
+    def test_memory_is_closed_to_the_same_user(self):
+        """The system gives /proc/PID of a process that is not dumpable to root, so that no other process of
+        its user can read its memory.  Root sees no difference, so the service runs as nobody here."""
+        with self.serve() as service:
+            service.stop()
+        user, folder = os.getuid(), tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        if user == 0:
+            user = pwd.getpwnam("nobody").pw_uid
+            os.chown(folder, user, -1)
+            for path in pathlib.Path(self.folder).iterdir():
+                os.chown(path, user, -1)
+            os.chown(self.folder, user, -1)
+        program = shutil.copy(PRIORBOOST, folder)
+        process = subprocess.Popen([program, "serve", "--store", self.store, "--listen", f"unix:{folder}/socket"],
+                                   user=user, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            self.assertTrue(process.stdout.readline().startswith("listening on "), process.poll())
+            self.assertNotEqual(user, 0)
+            self.assertEqual(os.stat(f"/proc/{process.pid}/mem").st_uid, 0)
+            self.assertIn(f"\nUid:\t{user}\t", pathlib.Path(f"/proc/{process.pid}/status").read_text())
+        finally:
+            process.terminate()
+            process.communicate(timeout=60)
 
     def test_any_thread_may_be_told_to_stop(self):
         """The system gives a signal to whichever thread takes it: here to each of a few in turn."""

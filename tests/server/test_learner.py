@@ -156,7 +156,7 @@ class Rows(Learner):
                 self.train(service, *options, code=2)
                 self.assertIn(words, self.said)
             self.train(service, code=2, url="http://192.0.2.1:80")
-            self.assertIn("in the clear", self.said)
+            self.assertIn("without encryption", self.said)
             self.train(service, code=2, url="ftp://x")
         ended = subprocess.run([PRIORBOOST, "train", "--data", "x", "--label", "y", "--family", "linear", "--min-bag", "2",
                                 "--checkpoint", "c"], capture_output=True, text=True)
@@ -179,7 +179,7 @@ class Failures(Learner):
                     "--oracle", service.url, "--rounds", "1", "--no-checkpoint"]
             ended = subprocess.run([*base, "--token-file", path], capture_output=True, text=True)
             self.assertEqual(ended.returncode, 0, ended.stderr)
-            self.assertIn("others can read", ended.stderr)
+            self.assertIn("other users can read", ended.stderr)
             self.token["wrong"] = "pb_wrong"
             self.train(service, token="wrong", code=5)
             self.assertIn("token-invalid", self.said)
@@ -302,7 +302,7 @@ class Lies(Learner):
         self.lie(lambda b: b + bytes(1 << 21), "sent more than")
 
     def test_not_an_oracle(self):
-        self.spoiled(lambda path, *_: (200, "text/html", b"<html>"), 4, "is that an oracle?")
+        self.spoiled(lambda path, *_: (200, "text/html", b"<html>"), 4, "did not send the rules of an oracle")
 
     def test_another_type(self):
         self.spoiled(lambda path, n, r: (200, "text/plain", r.body) if path == "/v1/queries" else None, 4, "text/plain")
@@ -398,7 +398,7 @@ class Checkpoints(Learner):
             self.assertEqual(run.returncode, -signal.SIGKILL)
             remote = self.train(service, *options)
             self.assertEqual(remote["rows_spent"], 500)
-            self.assertIn("going on with the 500 rows", self.said)
+            self.assertIn("continuing with the 500 rows", self.said)
             self.assertEqual(service.get("/v1/status", token=self.token["operator"]).json()["ledger"]["spent"], 500)
 
     def test_a_folder_that_cannot_be(self):
@@ -498,7 +498,7 @@ class Kept(Learner):
         with self.serve(rows=self.labels, min_bag=8) as service:
             for other in (["--resume"], ["--checkpoint", "c"]):
                 self.train(service, "--no-checkpoint", *other, code=2)
-                self.assertIn(f"does not go with {other[0]}", self.said)
+                self.assertIn(f"cannot be used with {other[0]}", self.said)
             self.train(service, "--rounds", "2", "--no-checkpoint")
             self.assertEqual(os.listdir(self.at), [])
 
@@ -524,7 +524,7 @@ class Kept(Learner):
         with self.serve("--max-body", "2048", rows=self.labels, min_bag=8) as service:
             with Proxy(service, lambda path, n, reply: (0, "", b"") if path == "/v1/queries" and n >= 3 else None) as proxy:
                 self.train(None, *options, *FAST, url=proxy.url, code=4)  # the third part is answered, the reply lost
-            self.assertIn("--resume goes on from there", self.said)
+            self.assertIn("--resume continues from there", self.said)
             self.assertEqual(self.ledger(service)[0], 3)
             service.stop()
         with self.serve_again("--max-body", "4096") as service, Proxy(service, lambda *_: None) as proxy:

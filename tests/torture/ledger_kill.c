@@ -225,8 +225,8 @@ int main(int argc, char **argv)
     while (tried.kills < kills)
         torture_store(kills, &state);
     printf("| kill -9, %s | %zu kills | %zu before and %zu between replies, %zu answers found by "
-           "the retry, %zu asked again, %zu replies delivered, %zu stores, %zu audits | nothing "
-           "lost, nothing twice |\n",
+           "the retry, %zu asked again, %zu replies delivered, %zu stores, %zu audits | no answer "
+           "lost, no label used twice |\n",
            on_postgresql() ? "PostgreSQL" : "SQLite", tried.kills, tried.before_first, tried.during,
            tried.retried, tried.twice, tried.delivered, tried.stores, tried.audits);
     return 0;

@@ -295,7 +295,7 @@ int main(int argc, char **argv)
         wrong("nothing happened", NULL);
     printf("| simulation, %s | %zu runs, seeds %llu to %llu | %zu questions, %zu answers, %zu "
            "refusals; lost: %zu requests, %zu replies; %zu came twice, %zu late; %zu crashes, %zu "
-           "restarts, %zu clock jumps, %zu erasures | no bag sum of two |\n",
+           "restarts, %zu clock jumps, %zu erasures | no label used twice |\n",
            on_postgresql() ? "PostgreSQL" : "SQLite", tried.runs, (unsigned long long)seed,
            (unsigned long long)(seed + runs - 1), tried.questions, tried.answers, tried.refusals,
            tried.lost_requests, tried.lost_replies, tried.repeated, tried.late, tried.crashes,

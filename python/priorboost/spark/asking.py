@@ -56,7 +56,7 @@ def _read_answer(reply: bytes, name: bytes, sizes: Array) -> Array:
     """Return the means of a binary answer, if it is one to the question."""
     n = len(sizes)
     if len(reply) != 64 + len(name) + 12 * n or reply[:4] != b"PBA1":
-        raise OracleError(f"the oracle's reply of {len(reply)} bytes is no answer to {n} bags")
+        raise OracleError(f"the oracle's reply of {len(reply)} bytes is not an answer to {n} bags")
     if reply[64 : 64 + len(name)] != name:
         raise OracleError("the oracle answered another question than it was asked")
     at = 64 + len(name)
@@ -88,8 +88,8 @@ class Service:
         }
         if config.get("units"):
             warnings.warn(
-                "the oracle's rows belong to units, of which a bag may hold one row each: keep one "
-                "row of each unit in the table",
+                "the oracle's rows belong to units, and a bag may hold one row of a unit only: "
+                "keep one row of each unit in the table",
                 stacklevel=2,
             )
         if config["dp"]:

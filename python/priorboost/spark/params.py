@@ -14,7 +14,7 @@ _FLOATS = TypeConverters.toListFloat
 def _one_of(*names: str) -> Any:
     def convert(value: Any) -> str:
         if value not in names:
-            raise ValueError(f"{value!r} is none of {', '.join(names)}")
+            raise ValueError(f"{value!r} is not one of {', '.join(names)}")
         return str(value)
 
     return convert
@@ -47,7 +47,7 @@ TRAINING: dict[str, tuple[Any, Any, str]] = {
     "oraclePatience": (_FLOAT, 60.0, "seconds over which a request that fails is sent again"),
     "askFrom": (_one_of("driver", "executors"), "driver", "who talks to the service"),
     "minBag": (_count, 2, "least rows in a bag, with labelCol; a service has its own rule"),
-    "bagSize": (_count, 0, "ask for bags of at least so many rows; 0: minBag"),
+    "bagSize": (_count, 0, "ask for bags of at least this many rows; 0: minBag"),
     "rounds": (_count, 0, "slices that the rows are asked about in; 0: by the table's size"),
     "algorithm": (
         _one_of("priorboost", "oneshot", "pbprefix"),
@@ -67,8 +67,8 @@ TRAINING: dict[str, tuple[Any, Any, str]] = {
     "estimator": (
         _one_of("event", "aggregate"),
         "event",
-        "how answers become a model: every row stands for its bag's answer (the paper's), or bags "
-        "as a whole, those of all rounds",
+        "how answers become a model: every row is fitted to its bag's answer (the paper's), or "
+        "whole bags of all rounds are fitted",
     ),
     "l2": (_FLOAT, None, "adds (l2/2) |theta|^2 to the sum of losses; unset: 1, or by the data"),
     "fitIntercept": (_BOOL, True, "fit an intercept, unpenalised"),

@@ -292,7 +292,7 @@ def test_wrong_requests(spark):
         "seed is -1": {"seed": -1},
         "-2 is negative": {"bagSize": -2},
         "oneshot means random": {"algorithm": "oneshot", "bags": "features", "rounds": 1},
-        "is none of": {"bags": "best"},
+        "is not one of": {"bags": "best"},
         "epsilon needs bounds": {"epsilon": 1.0},
     }.items():
         with pytest.raises((ValueError, TypeError), match=message):
@@ -467,8 +467,8 @@ def test_a_service_that_lies(monkeypatch):
 
     assert told(lambda reply: reply) == [0.5, 1.0]
     for message, change in {
-        "is no answer to 2 bags": lambda reply: reply[:-1],
-        "bytes is no answer": put(0, b"HTML"),
+        "is not an answer to 2 bags": lambda reply: reply[:-1],
+        "bytes is not an answer": put(0, b"HTML"),
         "another question": put(64, b"x"),
         "not finite": put(128, np.array([np.nan]).tobytes()),
         "other bags": put(128 + 16, np.array([3], np.uint32).tobytes()),

@@ -1,4 +1,5 @@
-/* Bags of rows: the best for given scores, random ones, and what every maker of bags needs. */
+/* Bags of rows: optimal for given scores, or random; and functions that all ways to make bags use.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -36,7 +37,7 @@ static pboost_status check_min_bag(size_t n, size_t min_bag, pboost_error *err)
     return PBOOST_OK;
 }
 
-/* Bags of n rows, at most max_bags of them, all numbers yet to be filled in. */
+/* Memory for bags of n rows, at most max_bags of them; the caller fills in the numbers. */
 static pboost_status bags_init(pboost_workspace *work, pboost_bags *out, size_t n, size_t max_bags,
                                pboost_error *err)
 {
@@ -169,8 +170,8 @@ static pboost_status check_rows(const pboost_bags *bags, size_t table_rows, unsi
             FAIL(err, PBOOST_INVALID, "the bags name row %zu, but there are only %zu rows", r,
                  table_rows);
         if (seen[r / 8] >> r % 8 & 1)
-            FAIL(err, PBOOST_REFUSED, "row %zu is in the bags twice; a row may be asked about once",
-                 r);
+            FAIL(err, PBOOST_REFUSED,
+                 "row %zu is in the bags twice; each label can be used in one answer only", r);
         seen[r / 8] |= (unsigned char)(1u << r % 8);
     }
 done:

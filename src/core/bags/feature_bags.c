@@ -9,7 +9,7 @@
 
 #define SCORE_WEIGHT 0.5 /* of the score beside coordinates of weight 1 */
 
-/* Bags of samples that cannot be told apart, as they come. */
+/* Bags of samples that all have the same features, in their order. */
 static pboost_status bags_in_order(pboost_bags *out, size_t n, size_t min_bag, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -84,18 +84,18 @@ done:
     return st;
 }
 
-#define LEAST_VARIANCE 1e-3 /* of a row whose score is no mean, or all but certain */
-#define MOST_RATIO 1e6      /* of two variances */
+#define LEAST_OF_ROW 1e-3 /* variance of a row whose score is not a mean, or near its limit */
+#define MOST_RATIO 1e6    /* of two variances */
 
-/* How much each row tells, with mean 1.  Scores of a Poisson model can differ by any power of ten.
- * The tree works in single precision, where weights that are too far apart become 0 and the mean of
- * a node of such rows NaN; so their ratio is limited. */
+/* The information of each row, scaled to mean 1.  Scores of a Poisson model can differ by any power
+ * of ten. The tree works in single precision, where very small weights become 0 and the mean of a
+ * node of such rows NaN; so the ratio of weights is limited. */
 static void fill_weights(double *weight, pboost_family family, const double *score, size_t n)
 {
     const family_info *info = pboost_family_info(family);
     double total = 0.0, least = INFINITY;
     for (size_t i = 0; i < n; i++) {
-        weight[i] = fmax(info->variance_at(score[i]), LEAST_VARIANCE);
+        weight[i] = fmax(info->variance_at(score[i]), LEAST_OF_ROW);
         least = fmin(least, weight[i]);
     }
     for (size_t i = 0; i < n; i++) {

@@ -2,7 +2,8 @@
  *
  * Costs are kept less a constant: after each window the least one in reach is subtracted from the
  * 2k-1 that the next window needs.  So a rounding error is relative to the costs of a few bags, not
- * to the sum over all rows, and the cost of a path of a million bags is as good as that of one. */
+ * to the sum over all rows, and the cost of a path of a million bags is as accurate as that of one.
+ */
 #include "bags/partition.h"
 
 #include <float.h>
@@ -22,7 +23,7 @@
 /* From this many rows on, the path is sought from both ends. */
 #define TWO_ENDS_ROWS 32768
 
-/* A window, within which costs are relative to the same constant, is of so many cuts or more. */
+/* The least number of cuts in a window, within which costs are relative to the same constant. */
 #define WINDOW_ROWS 512
 
 static partition_kernel *const FEW[SIMD_LEVELS] = {
@@ -164,8 +165,8 @@ static void fetch_rows(double *restrict ahead, size_t n, const partition_piece *
         ahead[i] = pad * scale;
 }
 
-/* Row number `cut` of the piece, with the rows that a window from there on reads around it: where
- * they lie, or copied if they must be scaled or turned round, or stick out. */
+/* Row number `cut` of the piece, with the rows that a window from there on reads around it: in
+ * place, or copied if they must be scaled or reversed, or are not all in the list. */
 static const double *rows_around(partition_work *work, const partition_piece *p, size_t cut,
                                  size_t behind, size_t window)
 {
@@ -187,7 +188,7 @@ void pboost_partition_sweep(partition_work *work, const partition_table *table,
     partition_kernel *kernel = (k < MANY_FROM ? FEW : MANY)[level];
     double *cost = work->cost + behind;
 
-    /* before cut 0 lie cuts that no path uses */
+    /* cuts before 0 exist in memory, but no path uses them */
     for (size_t i = 0; i < behind; i++)
         work->cost[i] = (double)INFINITY;
     cost[-1] = 0;
@@ -399,8 +400,8 @@ static void solve_chunk(void *context, size_t c, int worker)
                            c + 1 == p->grid.n_chunks);
 }
 
-/* A chunk that does not fit is solved again from where the others end; if that gets no further
- * either, there are no common cuts to be had. */
+/* A chunk that does not fit is solved again from where the others end; if that adds nothing either,
+ * there are no common cuts. */
 static pboost_status splice_all(const problem *p, partition_cuts *cuts, int threads,
                                 pboost_error *err)
 {
@@ -417,8 +418,8 @@ done:
     return st;
 }
 
-/* Chunks write their cuts to places of their own in the room that cuts has, which are then moved
- * together.  No cut moves up: those up to the end of a chunk are no more than the chunks so far
+/* Each chunk writes its cuts to its own part of the array, and the cuts are then moved together. No
+ * cut moves to a later place: those up to the end of a chunk are no more than the chunks so far
  * have places for. */
 static pboost_status solve_chunks(problem *p, partition_cuts *cuts, int threads, pboost_error *err)
 {

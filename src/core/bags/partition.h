@@ -3,9 +3,9 @@
  * A cut is a position between rows, 0 .. n; a bag is the rows between two cuts that follow each
  * other.  The whole problem is a shortest path from cut 0 to cut n, where a step from i to j costs
  * the sum of squares of rows i .. j-1 about their mean and j - i is at least k.  A bag of 2k rows
- * or more can be halved at no loss, so steps of k .. 2k-1 suffice.
+ * or more can be halved without loss, so only steps of k .. 2k-1 are needed.
  *
- * It can be solved in pieces that know nothing of each other (threads here, machines elsewhere):
+ * It can be solved in independent pieces (by threads here, by machines in a cluster):
  *   - a chunk is a shortest-path tree from its first cut as far as its last;
  *   - any path to the far end has a cut among the 2k-1 positions that end at the chunk's last, so a
  *     cut that the tree's paths to all of these share (the chunk's last common cut) is on a
@@ -13,8 +13,8 @@
  *   - pieces overlap: if the last common cut q of one chunk is among the common cuts of the next,
  *     then all that the next chunk found after q holds as if it had started at q, since parts of
  *     shortest paths are shortest.  Otherwise the next chunk must be solved again, from q.
- * The last common cut lies about k^2 rows back, so this pays where n is many times k^2.  Where it
- * is not, the path is sought from both ends at once: among the 2k-1 positions in the middle is the
+ * The last common cut is about k^2 rows before the end, so this is worthwhile if n is many times
+ * k^2. Otherwise the path is searched from both ends: among the 2k-1 positions in the middle is the
  * cut at which the sum of both costs is least. */
 #ifndef PBOOST_PARTITION_H
 #define PBOOST_PARTITION_H
@@ -95,9 +95,9 @@ pboost_status pboost_partition(size_t *start, size_t *n_bags, const double *x, s
                                size_t min_bag, int threads, pboost_workspace *memory,
                                pboost_error *err);
 
-/* For pieces of one list that are solved apart: the scale of the whole list, and the common cuts of
- * a piece, or with to_end the path to its end, found with both_ends as pboost_partition finds it
- * where it has one chunk.  out->cut is for n / k + 2 cuts; k >= 2, n >= k. */
+/* For pieces of one list that are solved separately: the scale of the whole list, and the common
+ * cuts of a piece, or with to_end the path to its end, found with both_ends as pboost_partition
+ * finds it where it has one chunk.  out->cut is for n / k + 2 cuts; k >= 2, n >= k. */
 double pboost_partition_scale(double lowest, double highest);
 pboost_status pboost_partition_piece(partition_cuts *out, const double *x, size_t n, size_t min_bag,
                                      double scale, bool to_end, bool both_ends, int threads,

@@ -1,14 +1,18 @@
 /* Stable order of doubles, by distribution.
  *
- * The range of the values, that of a sample where they are many, is divided into equal cells, of
- * which those at the ends take what lies outside; a cell is a monotone function of the value,
- * whatever the rounding, so scattering records to their cells in order of input is one stable step
- * of a sort.  A long list goes to buckets of two thousand records or so, each a run of cells, with
- * the runs chosen from a sample; it goes there by whole lines of the cache, past the cache, as none
- * of them is needed soon.  A short one goes to twice as many cells as it has records and is
- * finished by insertion.  What a skewed distribution leaves together is distributed again over its
- * own, smaller range, and merged if that does not help.  The result is unique, so it does not
- * depend on the sample, the buckets or the threads. */
+ * The range of the values, that of a sample where they are many, is divided into equal cells; the
+ * first and the last also take values outside the range; a cell is a monotone function of the
+ * value, whatever the rounding, so scattering records to their cells in order of input is one
+ * stable step of a sort.  A long list goes to buckets of two thousand records or so, each a run of
+ * cells, with the runs chosen from a sample; it goes there by whole lines of the cache, past the
+ * cache, as none of them is needed soon.  A short one goes to twice as many cells as it has records
+ * and is finished by insertion.  What a skewed distribution leaves together is distributed again
+ * over its own, smaller range, and merged if that does not help.  The result is unique, so it does
+ * not depend on the sample, the buckets or the threads.
+ *
+ * A plain radix sort would be a tenth of this.  bench_sort compares the two: of gaussian and
+ * logistic scores radix takes 2.2 to 2.5 times as long for 4096 rows, a slice of the paper, 1.1 to
+ * 1.7 times for 1e4 to 1e6 and 2 times for 1e7; of heavy-tailed ones 0.7 to 1.6 times. */
 #include "bags/sort.h"
 
 #include <math.h>
@@ -26,17 +30,16 @@
 
 #define MAX_CELLS 65536
 
-/* A long list is read in tasks of at least so many rows, and so many tasks at most: a bucket gets
- * its rows from each task apart, and where those of one end and of another begin lines are not
- * whole. */
+/* The least rows of a task that reads a long list, and the most tasks.  A bucket has a separate
+ * range for each task, and the cache lines at the ends of a range are not written as a whole. */
 #define TASK_ROWS 65536
 #define MAX_TASKS 16
 
-/* The range of a long list and what its buckets hold are judged from every so-manieth row: often
- * enough that a bucket is as long as it should be, within a third. */
+/* The range of a long list and the sizes of its buckets are estimated from one row in this many:
+ * enough rows that a bucket has its intended size within a third. */
 #define SAMPLE_STRIDE(n) ((n) < ((size_t)1 << 22) ? (size_t)16 : (size_t)64)
 
-/* From so many rows on they are moved by whole lines, past the caches. */
+/* From this many rows on they are moved by whole cache lines, past the caches. */
 #define STREAM_ROWS ((size_t)1 << 18)
 
 static sort_range_kernel *const RANGE[SIMD_LEVELS] = {
@@ -239,7 +242,7 @@ static pboost_status refuse_nonfinite(const double *value, size_t n, pboost_erro
     return PBOOST_OK;
 }
 
-/* Values may lie outside low .. high, if that does not happen often. */
+/* Values may be outside low .. high, if that is rare. */
 static pboost_status sort_long(size_t *row, double *sorted, const double *value, size_t n,
                                double low, double high, int threads, int depth,
                                pboost_workspace *memory, pboost_error *err)

@@ -20,7 +20,7 @@ typedef struct {
 /* Lists up to this long are sorted by insertion. */
 #define TINY 24
 
-/* Distribute at most so often before merging. */
+/* The most distributions before merging. */
 #define MAX_DEPTH 8
 
 typedef sort_grid cells;

@@ -1,14 +1,14 @@
 /* The tree that makes bags from features.
  *
- * What the answers of bags tell about theta is I = sum_B w_B m_B m_B', with m_B the bag's mean in
+ * The answers of bags carry the information I = sum_B w_B m_B m_B', with m_B the bag's mean in
  * whitened coordinates and w_B its weight; the error of the estimate is tr I^-1.  A split of a node
  * adds (w_L w_R / w) delta delta' to I, delta the difference of the halves' means, which takes
  * about (w_L w_R / w) |I^-1 delta|^2 off the error.  So a node is split across the direction in
  * which the samples, seen through I^-1, vary most, at the cut with the largest such gain.  I is
  * what the level above has reached plus what the levels to come are expected to add to every
  * direction: a direction that no split has served yet counts more than one that is known well.
- * Without that, rare categories stay together in bags and their weights are lost; and with it far
- * outliers do no harm, since they attract only the splits of nodes that hold them.  (Limiting
+ * Without that, rare categories stay together in bags and their weights are lost; and with it
+ * outliers do no harm, since they attract only the splits of the nodes that hold them.  (Limiting
  * coordinates to a few standard deviations, which helps splits that ignore I, made things worse
  * here on every table tried.)
  *
@@ -18,7 +18,7 @@
  *
  * A cut leaves a multiple of min_bag rows on its left, so that only one leaf has more than min_bag
  * rows and there are as many bags as the rule allows; and at least a quarter of the node on either
- * side, so that the depth is O(log n) whatever the data.
+ * side, so that the depth is O(log n) for any data.
  *
  * Nodes are ranges of positions.  Coordinates move with the rows, so that a node is always one
  * contiguous piece of memory; sums over it are cut into blocks by its size alone. */
@@ -127,13 +127,13 @@ typedef struct {
     size_t first;
 } node_batch;
 
-static void split_small(void *context, size_t index, int worker)
+static pboost_status split_small(void *context, size_t index, int worker, pboost_error *err)
 {
     const node_batch *batch = context;
     tree *t = batch->tree;
     size_t i = batch->first + index;
-    if (t->status[worker] == PBOOST_OK && node_size(t->now.node[i]) < TREE_LARGE_NODE)
-        t->status[worker] = split_node(t, i, worker, &t->error[worker]);
+    bool small = node_size(t->now.node[i]) < TREE_LARGE_NODE;
+    return small ? split_node(t, i, worker, err) : PBOOST_OK;
 }
 
 /* The nodes that are not large, in batches that take little time. */
@@ -146,10 +146,7 @@ static pboost_status split_all_small(tree *t, pboost_error *err)
         for (; i < t->now.count && floats < WATCH_BATCH; i++)
             floats += node_size(t->now.node[i]) * t->stride;
         TRY(pboost_cancel_check(t->cancel, err));
-        pboost_parallel(i - batch.first, t->threads, split_small, &batch);
-        for (int w = 0; w < t->threads; w++)
-            if (t->status[w] != PBOOST_OK)
-                FAIL(err, t->status[w], "%s", t->error[w].message);
+        TRY(pboost_parallel_try(i - batch.first, t->threads, split_small, &batch, err));
     }
 done:
     return st;
@@ -247,8 +244,6 @@ static pboost_status work_init(tree *t, pboost_error *err)
     t->work_size = pboost_tree_work_size(t);
     NEED(t->work = pboost_alloc_large(workers * t->work_size, sizeof *t->work), err);
     NEED(t->partial = pboost_alloc(pboost_tree_partial_size(t), sizeof *t->partial), err);
-    NEED(t->status = calloc(workers, sizeof *t->status), err);
-    NEED(t->error = calloc(workers, sizeof *t->error), err);
 done:
     return st;
 }
@@ -319,8 +314,6 @@ static void tree_free(tree *t)
     free(t->jitter);
     free(t->work);
     free(t->partial);
-    free(t->status);
-    free(t->error);
 }
 
 pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const double *weight,

@@ -1,7 +1,7 @@
 /* Cutting a node of the tree in two, across its direction.
  *
  * A node of few rows is sorted by its projection, and the best cut found exactly.  For a larger one
- * the projections of a sample tell where to cut, and the value of that rank is found among the few
+ * the projections of a sample show where to cut, and the value of that rank is found among the few
  * rows near it.  Either way the rows on the wrong side of the cut then change places, pair by pair:
  * half of all rows move, none needs room elsewhere, and a node stays one contiguous piece of
  * memory. */
@@ -15,7 +15,7 @@
 #include "try.h"
 
 #define BRACKET 64   /* ranks of the sample on either side that hold the cut, almost surely */
-#define LEAST_PART 4 /* no side of a cut has less than this part of the node */
+#define LEAST_PART 4 /* no side of a cut has less than this fraction of the node */
 
 /* What happens to one node: projection, then left or right. */
 typedef struct {
@@ -154,8 +154,8 @@ static void bracket_chunk(void *context, size_t chunk, int worker)
     p->chunk[1][chunk] = count;
 }
 
-/* The value of rank p->left.  Ranks of the sample tell about where it is; only rows thereabouts are
- * sorted. */
+/* The value of rank p->left.  Ranks of the sample show roughly where it is; only rows near there
+ * are sorted. */
 static pboost_status find_near(node_cut *p, tree_bench b, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -175,11 +175,12 @@ static pboost_status find_near(node_cut *p, tree_bench b, pboost_error *err)
         }
         if (below < p->left && p->left <= below + count)
             break;
-        p->low = -INFINITY; /* the sample misled */
+        p->low = -INFINITY; /* the bracket from the sample was wrong */
         p->high = INFINITY;
     }
-    if (!(below < p->left && p->left <= below + count)) /* only what is no number is nowhere */
-        FAIL(err, PBOOST_BAD_DATA, "the features overflow where bags are made; scale them down");
+    if (!(below < p->left && p->left <= below + count)) /* only NaN can be on neither side */
+        FAIL(err, PBOOST_BAD_DATA,
+             "the features are too large to make bags from: products overflow; scale them down");
     NEED(near = pboost_alloc(2 * count, sizeof *near), err);
     NEED(order = pboost_alloc(count, sizeof *order), err);
     for (size_t c = 0; c < chunks; c++)

@@ -1,5 +1,5 @@
-/* One node of the tree: its mean and the direction across which it is split.  Why these are the
- * right ones is said in tree.c.
+/* One node of the tree: its mean and the direction across which it is split.  tree.c explains why
+ * these are the right ones.
  *
  * The direction is u = I^-1 p with p the top eigenvector of I^-1 C I^-1, C the node's scatter, by
  * the power method on I^-2 C.  Where the rank is small, or the node so large that its rows come
@@ -227,7 +227,7 @@ pboost_status pboost_tree_direction(float *center, const tree *t, size_t index, 
         for (size_t j = 0; j < t->stride; j++)
             largest = fabsf(b.image[j]) > largest ? fabsf(b.image[j]) : largest;
         if (!(largest > 0.0f))
-            break; /* all samples are the same: any direction will do */
+            break; /* all samples are the same: any direction can be used */
         float scale = 1.0f / largest;
         for (size_t j = 0; j < t->stride; j++)
             b.image[j] *= scale;

@@ -1,4 +1,4 @@
-/* The tree that makes bags from features, as its parts see it: tree.c grows it level by level,
+/* The tree that makes bags from features, for its own files: tree.c grows it level by level,
  * tree_node.c finds how to split a node, tree_cut.c splits it. */
 #ifndef PBOOST_TREENODE_H
 #define PBOOST_TREENODE_H
@@ -10,7 +10,7 @@
 #include "kernels/nodes.h"
 
 #define TREE_LARGE_NODE (1 << 15) /* rows from which a node is worth several threads by itself */
-#define TREE_SAMPLE 2048          /* rows whose projections tell where to cut a larger node */
+#define TREE_SAMPLE 2048          /* rows whose projections show where to cut a larger node */
 #define TREE_CHUNK ((size_t)8192) /* rows that a thread takes at once */
 #define TREE_CHUNKS 32            /* of one large node, where sums are matrices */
 #define TREE_ALL_THREADS (-1)     /* instead of a worker */
@@ -49,16 +49,14 @@ typedef struct {
     float *value;      /* projection, by position */
     float *near;       /* by position: projections near the cut */
     size_t *misplaced; /* by position: rows that change sides */
-    size_t sample;     /* rows that stand for a larger node */
+    size_t sample;     /* rows of the sample of a larger node */
     double *jitter;    /* by sampled row: where in its stretch of the node it is, 0 to 1 */
     double *work;      /* by worker */
     size_t work_size;
     double *partial; /* by chunk of one large node */
-    pboost_status *status;
-    pboost_error *error; /* by worker */
 } tree;
 
-/* The memory of whoever works on a node: a worker among others, or one with all threads. */
+/* The memory to work on a node, for one worker among others or for one with all threads. */
 typedef struct {
     double *sorted; /* by row of the largest node that is sorted, as the next two */
     double *unsorted;
@@ -67,7 +65,7 @@ typedef struct {
     float *direction;            /* stride */
     float *image;                /* stride */
     float *scatter;              /* stride squared, where it is formed */
-    const pboost_cancel *cancel; /* NULL: not for this worker to look at */
+    const pboost_cancel *cancel; /* NULL: this worker does not check it */
     int threads;
 } tree_bench;
 
@@ -81,7 +79,7 @@ static inline bool is_leaf(const tree *t, tree_node node)
     return node_size(node) < 2 * t->min_bag;
 }
 
-/* Whether a sample of its rows tells where to cut it. */
+/* Whether a sample of its rows decides where to cut it. */
 static inline bool is_sampled(const tree *t, tree_node node)
 {
     return node_size(node) > 2 * t->sample;

@@ -1,7 +1,7 @@
 /* Whitening by a Cholesky factor: the covariance scaled to unit diagonal is L L', so L^-1 takes the
  * standardised columns to coordinates with covariance I.  Coordinate j is what column j adds to the
  * columns before it.  Any other root of the covariance is a rotation of this one, which changes
- * nothing for users that treat all directions alike; and a Cholesky factor finds the columns that
+ * nothing for users that treat all directions equally; and a Cholesky factor finds the columns that
  * add nothing by itself. */
 #include "bags/whiten.h"
 
@@ -17,7 +17,7 @@
 #include "try.h"
 
 #define CHUNK_ROWS 256
-/* A column of which less than this share of the variance is its own is rounding or a near copy. */
+/* A column that adds less than this fraction of its variance is rounding or a near copy. */
 #define LEAST_SHARE 1e-9
 
 typedef struct {
@@ -97,7 +97,7 @@ static pboost_status covariance(whitening *w, const pboost_samples *samples, int
         TRY(pboost_samples_find_nonfinite(samples, err));
         FAIL(err, PBOOST_BAD_DATA, "the covariance of the features overflows; scale them down");
     }
-    /* A deviation that is rounding of the mean is none. */
+    /* A deviation that is a rounding error of the mean counts as 0. */
     for (size_t j = 0; j < w->cols; j++) {
         double rounding = 0x1p-45 * fabs(w->mean[j]);
         w->root.dropped[j] = !(w->root.l[j * w->cols + j] > rounding * rounding);

@@ -1,10 +1,10 @@
-/* Whether the caller has had enough. */
+/* Whether the caller wants to stop. */
 #ifndef PBOOST_WATCH_H
 #define PBOOST_WATCH_H
 
 #include <priorboost/core.h>
 
-/* Numbers that are gone through between two looks: a few hundredths of a second. */
+/* Numbers that are processed between two checks: a few hundredths of a second. */
 #define WATCH_BATCH ((size_t)1 << 22)
 
 static inline bool pboost_stopped(const pboost_cancel *cancel)

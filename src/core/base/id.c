@@ -1,4 +1,4 @@
-/* What stands for a row's id in shuffles: the same on every machine and for every order of rows. */
+/* The key of a row's id in shuffles: the same on every machine and for every order of rows. */
 #include <priorboost/core.h>
 
 /* FNV-1a; the generator that takes the key mixes it further. */

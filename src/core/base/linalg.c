@@ -15,7 +15,7 @@ double pboost_rank_tolerance(size_t n)
     return 1e-13 + 4e-15 * (double)n;
 }
 
-/* Sums too short for the kernel to pay. */
+/* Sums that are too short for the kernel to be faster. */
 static double dot(const glm_kernels *kernels, const double *a, const double *b, size_t n)
 {
     double sum = 0.0;

@@ -14,15 +14,15 @@ typedef struct {
     unsigned char *dropped; /* n; those set on entry stay dropped */
 } pboost_cholesky;
 
-/* Factors in place.  A scaled pivot at or below `tolerance` means that the column is, as far as
- * rounding lets one see, a combination of those before: it is dropped where may_drop, else its
- * pivot is raised to the tolerance.  Returns the number of columns kept. */
+/* Factors in place.  A scaled pivot at or below `tolerance` means that the column is, up to
+ * rounding, a linear combination of those before: it is dropped where may_drop, else its pivot is
+ * raised to the tolerance.  Returns the number of columns kept. */
 size_t pboost_cholesky_factor(pboost_cholesky *c, double tolerance, bool may_drop);
 
 /* x = A^-1 b over the columns kept, 0 in the dropped ones; x may be b. */
 void pboost_cholesky_solve(double *x, const pboost_cholesky *c, const double *b);
 
-/* What rounding leaves of a pivot that should be 0, for a Gram matrix of order n. */
+/* The size of a pivot that is 0 up to rounding, for a Gram matrix of order n. */
 double pboost_rank_tolerance(size_t n);
 
 bool pboost_is_zero(const double *x, size_t n); /* all n of them */

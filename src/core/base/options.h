@@ -13,8 +13,8 @@
 #define OPTIONS_READ(out, given, init, err)                                                        \
     pboost_options_read(out, sizeof *(out), given, #init, err)
 
-/* Refuses a struct that lies inside another and does not have today's size: the fields after it
- * would not be where they are looked for. */
+/* Refuses a struct inside another that does not have the size of this version: the fields after it
+ * would be read from the wrong place. */
 #define OPTIONS_INSIDE(inner, init, err)                                                           \
     pboost_options_inside((inner)->struct_size, sizeof *(inner), #init, err)
 

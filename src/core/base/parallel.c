@@ -1,9 +1,9 @@
-/* The only file that knows threads.
+/* The only file that starts threads.
  *
  * Threads live as long as one call: the caller works too, takes chunks from a common counter, and
- * waits asleep for the others.  Starting them costs some ten microseconds, which is nothing beside
- * what is worth cutting into chunks; in return nothing spins on a busy machine, nothing is left
- * behind that a forked child would miss, and there is no state between calls. */
+ * sleeps until the others are done.  Starting threads takes some ten microseconds, little compared
+ * with work that is cut into chunks.  In return no thread spins on a busy machine, a forked child
+ * misses nothing, and there is no state between calls. */
 #define _GNU_SOURCE /* sched_getaffinity; NOLINT(bugprone-reserved-identifier) */
 #include "base/parallel.h"
 
@@ -52,10 +52,52 @@ void pboost_parallel(size_t n_chunks, int threads,
 
     if (n_workers > n_chunks)
         n_workers = n_chunks;
-    while (n_helpers + 1 < n_workers &&
-           pthread_create(&helper[n_helpers], NULL, work, &t) == 0) /* fewer will do as well */
+    while (n_helpers + 1 < n_workers && pthread_create(&helper[n_helpers], NULL, work, &t) ==
+                                            0) /* the work can be done with fewer */
         n_helpers++;
     work(&t);
     for (size_t i = 0; i < n_helpers; i++)
         pthread_join(helper[i], NULL);
+}
+
+typedef struct {
+    pboost_job *job;
+    void *context;
+    atomic_size_t failed; /* the first job that failed; SIZE_MAX: none */
+    pthread_mutex_t lock; /* of changes to it and of all below */
+    pboost_status status;
+    pboost_error error;
+} attempt;
+
+/* Jobs before one that failed are still run, so which failure is told is not left to chance. */
+static void try_job(void *context, size_t i, int worker)
+{
+    attempt *a = context;
+    pboost_error error = {0};
+
+    if (i > atomic_load(&a->failed))
+        return;
+    pboost_status st = a->job(a->context, i, worker, &error);
+    if (st == PBOOST_OK)
+        return;
+    pthread_mutex_lock(&a->lock);
+    if (i < atomic_load(&a->failed)) {
+        atomic_store(&a->failed, i);
+        a->status = st;
+        a->error = error;
+    }
+    pthread_mutex_unlock(&a->lock);
+}
+
+pboost_status pboost_parallel_try(size_t n_jobs, int threads, pboost_job *job, void *context,
+                                  pboost_error *err)
+{
+    attempt a = {.job = job, .context = context, .failed = SIZE_MAX};
+
+    pthread_mutex_init(&a.lock, NULL);
+    pboost_parallel(n_jobs, threads, try_job, &a);
+    pthread_mutex_destroy(&a.lock);
+    if (a.status != PBOOST_OK && err != NULL)
+        *err = a.error;
+    return a.status;
 }

@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include <priorboost/core.h>
+
 /* The number of threads that `threads` asks for; 0 means one per core. */
 int pboost_threads(int threads);
 
@@ -15,5 +17,11 @@ int pboost_threads(int threads);
  * the number of threads and no two calls with the same worker overlap. */
 void pboost_parallel(size_t n_chunks, int threads,
                      void (*body)(void *context, size_t chunk, int worker), void *context);
+
+/* The same for jobs that can fail.  After a failure no later job is begun, and the first job that
+ * fails is the one that is reported, whatever the number of threads. */
+typedef pboost_status pboost_job(void *context, size_t job, int worker, pboost_error *err);
+pboost_status pboost_parallel_try(size_t n_jobs, int threads, pboost_job *job, void *context,
+                                  pboost_error *err);
 
 #endif

@@ -5,8 +5,8 @@
  * The purpose takes the place of the top byte of the index; that byte, which only hashes use, goes
  * to the top byte of the stream.
  *
- * System words are never made up: if getrandom fails for any reason but an interruption, so does
- * the call, and with it the question. */
+ * There is no substitute for system words: if getrandom fails for any reason except an
+ * interruption, the call fails, and with it the question. */
 #include "base/rng.h"
 
 #include <errno.h>

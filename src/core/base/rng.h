@@ -38,7 +38,7 @@ void pboost_rng_fill(uint64_t *out, size_t n, uint64_t seed, rng_purpose purpose
 void pboost_rng_normals(double *out, size_t n, uint64_t seed, rng_purpose purpose, uint64_t stream,
                         uint64_t index);
 
-/* The key by which a row takes its place in a shuffle. */
+/* The key that decides the place of a row in a shuffle. */
 static inline uint64_t pboost_rng_key(uint64_t seed, rng_purpose purpose, uint64_t stream,
                                       uint64_t index)
 {
@@ -64,7 +64,7 @@ void pboost_rng_source_seeded(rng_source *source, uint64_t seed, rng_purpose pur
                               uint64_t stream);
 void pboost_rng_source_system(rng_source *source);
 
-/* The next word; PBOOST_ORACLE where the operating system has none to give, never a weaker one. */
+/* The next word; PBOOST_ORACLE if the operating system has none; there is never a weaker one. */
 pboost_status pboost_rng_refill(rng_source *source, pboost_error *err);
 static inline pboost_status pboost_rng_next(uint64_t *out, rng_source *source, pboost_error *err)
 {

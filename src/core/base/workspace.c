@@ -13,7 +13,7 @@ void pboost_workspace_free(pboost_workspace *work)
     *work = (pboost_workspace){0};
 }
 
-/* The least block not taken that holds so many bytes, or with any the greatest that does not;
+/* The smallest free block of at least this many bytes or, with any, the largest free block;
  * WORKSPACE_BLOCKS: none. */
 static size_t find(const pboost_workspace *work, size_t bytes, bool any)
 {
@@ -29,8 +29,8 @@ static size_t find(const pboost_workspace *work, size_t bytes, bool any)
     return found;
 }
 
-/* A block of so many bytes and an eighth more, for slices that are a little longer: in place of one
- * that is too small, as whoever needs more now has taken that before. */
+/* A block of this many bytes and an eighth more, for slices that are a little longer.  It replaces
+ * a block that is too small, which the same caller used before. */
 static size_t make(pboost_workspace *work, size_t bytes)
 {
     size_t at = find(work, bytes, true), more = bytes / 8;

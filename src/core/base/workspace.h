@@ -1,9 +1,9 @@
 /* Memory that is kept from one round of training to the next.
  *
- * What a round needs depends on its slice alone, and slices are alike: a workspace keeps what was
- * given back and hands it out again, so that rounds after the first of their kind take nothing from
- * the system.  Whoever repeats owns one: the trainer for bags, the model for scores and fits.  A
- * single call has none, NULL: it takes memory from the system and gives it back there. */
+ * What a round needs depends only on its slice, and slices have similar sizes.  So a workspace
+ * keeps released memory and uses it again, and later rounds allocate nothing from the system.  The
+ * trainer owns a workspace for bags, the model one for scores and fits.  A single call has none
+ * (NULL): its memory is allocated from the system and freed. */
 #ifndef PBOOST_WORKSPACE_H
 #define PBOOST_WORKSPACE_H
 
@@ -23,12 +23,12 @@ typedef struct pboost_workspace {
 /* Frees everything, taken or not. */
 void pboost_workspace_free(pboost_workspace *work);
 
-/* n items of uninitialised memory, at least one byte; NULL where there is none to be had.  Not for
- * several threads at once. */
+/* n items of uninitialised memory, at least one byte; NULL if there is none.  Not for several
+ * threads at a time. */
 void *pboost_acquire(pboost_workspace *work, size_t n, size_t size);
 /* The same, all zeros. */
 void *pboost_acquire_zeros(pboost_workspace *work, size_t n, size_t size);
-/* Gives back what was taken; memory from elsewhere is freed.  NULL is let through. */
+/* Releases what was acquired; memory that is not the workspace's is freed.  NULL is ignored. */
 void pboost_release(pboost_workspace *work, void *memory);
 
 #endif

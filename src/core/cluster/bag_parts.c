@@ -1,5 +1,5 @@
-/* The aggregate fit where no machine has all bags: each part gives the moments of its bags and its
- * share of their Gram matrix; the fit itself is that of aggregate.c, whose passes come here.
+/* The aggregate fit where no machine has all bags: each part computes the moments and the Gram
+ * matrix of its bags; the fit itself is that of aggregate.c, which calls the passes here.
  *
  * By bag, mean and variance are brought to where the fit runs, weight and residual go back; the
  * derivatives, as wide as the table, are made where the rows are and stay there. */
@@ -221,7 +221,7 @@ done:
     return st;
 }
 
-/* Stops the fit where a machine has failed, or where the caller has had enough. */
+/* Stops the fit if a machine has failed or the caller wants to stop. */
 typedef struct {
     const bag_machines *machines;
     const pboost_cancel *given;
@@ -238,10 +238,10 @@ static pboost_status check_options(const pboost_fit_options *o, pboost_error *er
     if (o->estimator != PBOOST_AGGREGATE)
         return pboost_fail(err, PBOOST_INVALID, "the estimator is %s, but this fits aggregates",
                            pboost_estimator_name(o->estimator));
-    if (o->l2 == PBOOST_L2_CV || o->covariance == PBOOST_COVARIANCE_SANDWICH)
+    if (o->l2.mode == PBOOST_L2_CV || o->covariance == PBOOST_COVARIANCE_SANDWICH)
         return pboost_fail(
             err, PBOOST_INVALID, "%s is for rows on one machine, not for parts of them",
-            o->l2 == PBOOST_L2_CV ? "l2 by cross-validation" : "the sandwich covariance");
+            o->l2.mode == PBOOST_L2_CV ? "l2 by cross-validation" : "the sandwich covariance");
     return PBOOST_OK;
 }
 

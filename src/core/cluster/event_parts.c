@@ -1,4 +1,4 @@
-/* The event-level fit where no machine has all samples: each part gives its sums, somebody adds
+/* The event-level fit where no machine has all samples: each part gives its sums, the caller adds
  * them up, and the minimiser sees one function.
  *
  * Every evaluation is a pass over all machines, so there is no warm-up on subsamples and no rough
@@ -108,7 +108,7 @@ typedef struct {
     const pboost_cancel *cancel;
     pboost_coef at; /* where the last pass was */
     double *sums;
-    pboost_status status; /* of the first call that failed; the cancel counts for one */
+    pboost_status status; /* of the first call that failed; a cancel counts as a failure */
     pboost_error error;
 } remote_rows;
 
@@ -167,8 +167,7 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     pboost_status st = PBOOST_OK;
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
     remote_rows remote = {.parts = parts};
-    event_problem problem = {
-        .options = &options, .cols = coef->n, .pass = {&remote, remote_sums, remote_direction}};
+    event_problem problem = {.pass = {&remote, remote_sums, remote_direction}};
     bag_data data = {{.n_bags = n_bags, .start = start}, target, noise};
     pboost_samples bags = {.n = n_bags, .target = target};
     pboost_coef found = {0};
@@ -179,17 +178,10 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     TRY(OPTIONS_READ(&options, given, PBOOST_FIT_OPTIONS_INIT, err));
     remote.cancel = options.cancel;
     TRY(pboost_bag_answers_check(&data, &options, err));
-    TRY(pboost_event_check_options(coef, &options, err));
-    if (options.l2 == PBOOST_L2_DEFAULT)
-        options.l2 = EVENT_L2;
-    problem.family = pboost_family_info(options.family);
-    problem.n_parameters = coef->n + options.intercept;
     NEED(bags.weight = rows = pboost_alloc(n_bags, sizeof *rows), err);
     for (size_t b = 0; b < n_bags; b++)
         rows[b] = (double)(start[b + 1] - start[b]);
-    problem.at_zero = pboost_event_value_at_zero(&bags, options.family);
-    if (options.intercept && problem.family->curved)
-        TRY(pboost_event_check_intercept(&bags, problem.family, err));
+    TRY(pboost_event_begin(&problem, &options, coef, &bags, err));
     TRY(pboost_coef_init(&remote.at, coef->n, err));
     NEED(problem.theta = calloc(coef->n > 0 ? coef->n : 1, sizeof *problem.theta), err);
     NEED(remote.sums = pboost_alloc(PBOOST_PART_SIZE(coef->n, true), sizeof *remote.sums), err);
@@ -206,8 +198,8 @@ done:
         if (err != NULL)
             *err = remote.error;
     }
-    /* The answers are paid for: where noise took their mean out of the range, say what they do say.
-     */
+    /* The labels are spent, so the answers are not refused: if noise moved their mean out of the
+     * range, the fit is the constant model. */
     if (st == PBOOST_BAD_DATA && rows != NULL && remote.status == PBOOST_OK &&
         pboost_constant_if_outside(coef, report, &data, NULL, &options)) {
         st = PBOOST_OK;

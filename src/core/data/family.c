@@ -92,8 +92,8 @@ static double poisson_quasi(double y, double from, double to, double n, double c
     return n * (times_log1p(y + n * c, (to - from) / (from + n * c)) - (to - from));
 }
 
-/* exp grows faster than any line; the factor stands for that, but leaves room for a rounding error
- * in a v that should be 0. */
+/* exp grows faster than any line, so the slope is infinite.  It is a large finite number here,
+ * because a v that should be 0 may have a rounding error. */
 static double poisson_slope(double y, double v)
 {
     return v > 0.0 ? (1e3 + fabs(y)) * v : -y * v;
@@ -123,7 +123,8 @@ const family_info *pboost_family_info(pboost_family family)
 pboost_status pboost_family_check(pboost_family family, pboost_error *err)
 {
     if (pboost_family_info(family) == NULL)
-        return pboost_fail(err, PBOOST_INVALID, "%d is no family; see pboost_family", (int)family);
+        return pboost_fail(err, PBOOST_INVALID, "%d is not a family; see pboost_family",
+                           (int)family);
     return PBOOST_OK;
 }
 

@@ -1,4 +1,4 @@
-/* The families as one table: everything that differs between them stands in its row. */
+/* The families as one table: everything that differs between them is in its row. */
 #ifndef PBOOST_FAMILY_H
 #define PBOOST_FAMILY_H
 
@@ -20,20 +20,20 @@ typedef struct {
      * (y - t) / (v(t)/n + c) over t from `from` to `to`. */
     double (*quasi)(double y, double from, double to, double n, double c);
     bool curved;    /* b'' is not constant: fitting takes more than one Newton step */
-    double no_loss; /* a fraction of the loss at theta = 0 that is as good as none */
+    double no_loss; /* a fraction of the loss at theta = 0 that counts as 0 */
     /* The slope of the loss at infinity along a direction in which eta changes by v: what decides
      * whether there is a finite minimiser. */
     double (*slope_at_infinity)(double y, double v);
     double prior_spread; /* the variance of eta that a wide prior expects; 0: that of the labels */
-    bool ridge_judged;   /* under noise, by the answers: log odds alone have a scale of their own */
+    bool ridge_judged;   /* under noise by the answers; log odds have a natural scale */
 } family_info;
 
-/* The row of the table; NULL for a value that is no family. */
+/* The row of the table; NULL for a value that is not a family. */
 const family_info *pboost_family_info(pboost_family family);
 
 pboost_status pboost_family_check(pboost_family family, pboost_error *err);
 
-/* That of a family where eta varies and labels disperse so much. */
+/* That of a family, for this variance of eta and this dispersion. */
 static inline double pboost_prior_spread(const family_info *family, double eta_sd, double phi)
 {
     return family->prior_spread > 0.0 ? family->prior_spread : eta_sd * eta_sd + phi;

@@ -5,12 +5,31 @@
 #include "data/family.h"
 #include "try.h"
 
+pboost_l2 pboost_l2_fixed(double value)
+{
+    return (pboost_l2){PBOOST_L2_FIXED, value};
+}
+
+pboost_status pboost_l2_check(pboost_l2 l2, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    if ((unsigned)l2.mode > PBOOST_L2_CV)
+        FAIL(err, PBOOST_INVALID, "l2.mode %d is unknown", (int)l2.mode);
+    if (!(l2.value >= 0.0) || isinf(l2.value))
+        FAIL(err, PBOOST_INVALID, "l2 is %g; it must be finite and not negative", l2.value);
+    if (l2.mode != PBOOST_L2_FIXED && l2.value != 0.0)
+        FAIL(err, PBOOST_INVALID, "l2 is %g, but its mode is not PBOOST_L2_FIXED", l2.value);
+done:
+    return st;
+}
+
 pboost_status pboost_fit_options_check(const pboost_fit_options *o, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     TRY(pboost_family_check(o->family, err));
-    if ((!(o->l2 >= 0.0) && o->l2 != PBOOST_L2_DEFAULT && o->l2 != PBOOST_L2_CV) || isinf(o->l2))
-        FAIL(err, PBOOST_INVALID, "l2 is %g; it must be finite and not negative", o->l2);
+    TRY(pboost_l2_check(o->l2, err));
+    if (o->l2.mode == PBOOST_L2_CV && o->estimator != PBOOST_AGGREGATE)
+        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
     if (!(o->tolerance >= 0.0))
         FAIL(err, PBOOST_INVALID, "tolerance is %g; it must not be negative", o->tolerance);
     if (o->threads < 0)

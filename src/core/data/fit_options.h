@@ -1,9 +1,16 @@
-/* What the options of a fit may be, whatever the estimator. */
+/* Checks of the fit options that hold for every estimator. */
 #ifndef PBOOST_FIT_OPTIONS_H
 #define PBOOST_FIT_OPTIONS_H
 
 #include <priorboost/core.h>
 
+/* The penalty that was given, or `chosen` where the fit chooses it. */
+static inline double pboost_l2_or(pboost_l2 l2, double chosen)
+{
+    return l2.mode == PBOOST_L2_FIXED ? l2.value : chosen;
+}
+
+pboost_status pboost_l2_check(pboost_l2 l2, pboost_error *err);
 pboost_status pboost_fit_options_check(const pboost_fit_options *options, pboost_error *err);
 
 #endif

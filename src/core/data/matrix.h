@@ -1,8 +1,8 @@
 /* Reading features: samples of any type and stride become small dense panels of doubles.
  *
  * A panel holds up to `capacity` rows in blocks of PANEL_LANES columns, padded with zeros: column j
- * of row r is panel[((j / LANES) * capacity + r) * LANES + j % LANES].  A block is then what one
- * vector register can take per row, whatever the number of columns. */
+ * of row r is panel[((j / LANES) * capacity + r) * LANES + j % LANES].  A block then fits one
+ * vector register per row, for any number of columns. */
 #ifndef PBOOST_MATRIX_H
 #define PBOOST_MATRIX_H
 

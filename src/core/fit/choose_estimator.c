@@ -1,10 +1,9 @@
 /* The estimator by cross-validation over bags.
  *
- * The answers are paid for, and a bag that took no part in a fit tells how well the fit predicts
- * the mean of rows it has not seen.  Every estimator is fitted without each fold in turn; the one
- * with the least sum of r^2 / V over the bags left out fits them all.  V is that of an aggregate
- * fit to all bags, the same for everyone.  An estimator that has no solution without some fold is
- * out. */
+ * Nothing new is asked, and a bag that was not used in a fit shows how well the fit predicts the
+ * mean of other rows.  Every estimator is fitted without each fold in turn; the one with the least
+ * sum of r^2 / V over the bags left out fits them all.  V is that of an aggregate fit to all bags,
+ * the same for all estimators.  An estimator that has no solution for some fold is not chosen. */
 #include <math.h>
 
 #include "fit/aggregate/aggregate.h"
@@ -37,37 +36,25 @@ static pboost_status add_misfit(double *sum, const fit_task *task, const pboost_
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bag_pass pass = {0};
-    bag_moments mean = {0}, variance = {0};
-    double *parameter = NULL;
-    const pboost_coef *models[] = {coef, at};
-    bag_moments *moments[] = {&mean, &variance};
-    bag_data data = pboost_bag_data(task->x, task->weight, task->offset, held, 0);
+    fit_explained mean = {0}, variance = {0};
+    fit_task part = *task;
 
-    TRY(pboost_bagpass_init(&pass, &data.rows, task->options->family, true, NULL,
-                            task->options->threads, err));
-    NEED(parameter = pboost_alloc(pass.n_parameters, sizeof *parameter), err);
-    for (int m = 0; m < 2; m++) {
-        TRY(pboost_bag_moments_init(moments[m], &pass, err));
-        parameter[0] = models[m]->intercept;
-        for (size_t j = 0; j < coef->n; j++)
-            parameter[j + 1] = models[m]->theta[j];
-        pboost_bagpass_run(moments[m], &pass, parameter);
-    }
+    part.answers = held;
+    part.first_bag = 0;
+    TRY(pboost_fit_explain(&mean, &part, held->n_bags, coef, err));
+    TRY(pboost_fit_explain(&variance, &part, held->n_bags, at, err));
     for (size_t b = 0; b < held->n_bags; b++) {
-        double r = held->mean[b] - mean.mean[b];
-        double v = phi * variance.variance[b] + held->noise_variance[b];
+        double r = held->mean[b] - mean.at.mean[b];
+        double v = phi * variance.at.variance[b] + held->noise_variance[b];
         *sum += isinf(v) ? 0.0 : r * r / fmax(v, 1e-300);
     }
 done:
-    free(parameter);
-    pboost_bagpass_free(&pass);
-    pboost_bag_moments_free(&mean);
-    pboost_bag_moments_free(&variance);
+    pboost_fit_explained_free(&mean);
+    pboost_fit_explained_free(&variance);
     return st;
 }
 
-/* One fold: every candidate is fitted to the others and judged by it. */
+/* One fold: every candidate is fitted to the other folds and tested on it. */
 static pboost_status run_fold(double *misfit, const fit_task *task, const unsigned char *fold,
                               unsigned char which, const pboost_coef *at, double phi,
                               pboost_error *err)
@@ -85,12 +72,12 @@ static pboost_status run_fold(double *misfit, const fit_task *task, const unsign
         part.first_bag = 0;
         part.options = &o;
         part.work = NULL; /* parts are smaller than what a round keeps */
-        if (o.estimator == PBOOST_INTERPOLATED && task->weight != NULL)
+        if (o.estimator == PBOOST_INTERPOLATED && task->features->weight != NULL)
             misfit[c] = INFINITY; /* it takes none */
         if (isinf(misfit[c]))
             continue;
         pboost_coef_free(&coef);
-        TRY(pboost_coef_init(&coef, task->x->cols, err));
+        TRY(pboost_coef_init(&coef, task->features->x.cols, err));
         st = pboost_estimator_fit(&coef, NULL, NULL, &part, err);
         if (st == PBOOST_BAD_DATA) {
             misfit[c] = INFINITY;
@@ -102,8 +89,8 @@ static pboost_status run_fold(double *misfit, const fit_task *task, const unsign
     }
 done:
     pboost_coef_free(&coef);
-    pboost_answers_free(&rest);
-    pboost_answers_free(&held);
+    pboost_answers_clear(&rest);
+    pboost_answers_clear(&held);
     return st;
 }
 
@@ -123,9 +110,9 @@ pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *tas
     o.estimator = PBOOST_AGGREGATE;
     reference.options = &o;
     reference.work = NULL;
-    TRY(pboost_coef_init(&at, task->x->cols, err));
+    TRY(pboost_coef_init(&at, task->features->x.cols, err));
     TRY(pboost_estimator_fit(&at, &report, NULL, &reference, err));
-    if (n < 2 * CROSSVAL_FOLDS || report.mean_masked) /* nothing to judge by */
+    if (n < 2 * CROSSVAL_FOLDS || report.mean_masked) /* too few bags to compare */
         goto done;
     NEED(fold = pboost_alloc(n, 1), err);
     pboost_crossval_folds(fold, n, task->options->seed);

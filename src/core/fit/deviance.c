@@ -4,30 +4,22 @@
 #include "fit/estimator.h"
 #include "try.h"
 
-/* The moments of bags first_bag .. end_bag under coef. */
-typedef struct {
-    bag_data data;
-    bag_pass pass;
-    bag_moments at;
-} explained;
-
-static void explained_free(explained *e)
+void pboost_fit_explained_free(fit_explained *e)
 {
     pboost_bagpass_free(&e->pass);
     pboost_bag_moments_free(&e->at);
 }
 
-static pboost_status explain(explained *out, const pboost_matrix *x, const double *weight,
-                             const double *offset, const pboost_answers *answers, size_t first_bag,
-                             size_t end_bag, const pboost_coef *coef,
-                             const pboost_fit_options *options, pboost_error *err)
+pboost_status pboost_fit_explain(fit_explained *out, const fit_task *task, size_t end_bag,
+                                 const pboost_coef *coef, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    const pboost_fit_options *options = task->options;
     double *parameter = NULL;
 
-    *out = (explained){.data = pboost_bag_data(x, weight, offset, answers, first_bag)};
-    out->data.rows.n_bags = end_bag - first_bag;
-    TRY(pboost_bag_data_check(coef, &out->data, answers, options, err));
+    *out = (fit_explained){.data = pboost_bag_data(task->features, task->answers, task->first_bag)};
+    out->data.rows.n_bags = end_bag - task->first_bag;
+    TRY(pboost_bag_data_check(coef, &out->data, task->answers, options, err));
     TRY(pboost_bagpass_init(&out->pass, &out->data.rows, options->family, true, NULL,
                             options->threads, err));
     TRY(pboost_bag_moments_init(&out->at, &out->pass, err));
@@ -42,7 +34,7 @@ done:
 }
 
 /* phi for which sum r^2 / (phi a + c) is the number of bags. */
-static pboost_status dispersion_of(double *out, const explained *e, pboost_error *err)
+static pboost_status dispersion_of(double *out, const fit_explained *e, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t n = e->data.rows.n_bags;
@@ -58,24 +50,25 @@ done:
     return st;
 }
 
-pboost_status pboost_bag_deviance(double *out, pboost_family family, const pboost_matrix *x,
-                                  const double *weight, const double *offset,
-                                  const pboost_answers *answers, size_t first_bag, size_t end_bag,
-                                  const pboost_coef *coef, int threads, pboost_error *err)
+pboost_status pboost_bag_deviance(double *out, pboost_family family,
+                                  const pboost_features *features, const pboost_answers *answers,
+                                  size_t first_bag, size_t end_bag, const pboost_coef *coef,
+                                  int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
-    explained e = {0};
+    fit_task task = {features, answers, first_bag, &options, NULL};
+    fit_explained e = {0};
 
     *out = 0.0;
     if (first_bag >= end_bag || end_bag > answers->n_bags)
         FAIL(err, PBOOST_INVALID, "bags %zu to %zu of %zu", first_bag, end_bag, answers->n_bags);
     options.family = family;
     options.threads = threads;
-    TRY(explain(&e, x, weight, offset, answers, first_bag, end_bag, coef, &options, err));
+    TRY(pboost_fit_explain(&e, &task, end_bag, coef, err));
     TRY(dispersion_of(out, &e, err));
 done:
-    explained_free(&e);
+    pboost_fit_explained_free(&e);
     return st;
 }
 
@@ -84,17 +77,17 @@ pboost_status pboost_fit_judge(pboost_fit_report *report, const fit_task *t,
 {
     pboost_status st = PBOOST_OK;
     const pboost_answers *a = t->answers;
-    explained e = {0};
+    fit_explained e = {0};
     double phi = 1.0;
 
     if (report->estimator == PBOOST_AGGREGATE || report->mean_masked || a->rounded)
         return PBOOST_OK; /* the aggregate fit has judged itself */
-    TRY(explain(&e, t->x, t->weight, t->offset, a, t->first_bag, a->n_bags, coef, t->options, err));
+    TRY(pboost_fit_explain(&e, t, a->n_bags, coef, err));
     if (t->options->family != PBOOST_LOGISTIC)
         TRY(dispersion_of(&phi, &e, err));
     report->worse_than_constant =
         pboost_worse_than_constant(&e.data, &e.at, t->options, phi > 0.0 ? phi : 1.0);
 done:
-    explained_free(&e);
+    pboost_fit_explained_free(&e);
     return st;
 }

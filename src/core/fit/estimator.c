@@ -6,13 +6,14 @@
 
 #include "base/names.h"
 #include "base/options.h"
+#include "data/fit_options.h"
 #include "data/matrix.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/constant.h"
 #include "fit/event/event.h"
 #include "try.h"
 
-/* The event-level targets of eq. (1): every row stands for its bag's answer. */
+/* The event-level targets of eq. (1): the target of every row is its bag's answer. */
 static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, double *covariance,
                                const fit_task *task, pboost_error *err)
 {
@@ -20,24 +21,24 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report, dou
     const pboost_answers *a = task->answers;
     size_t first_row = a->start[task->first_bag];
     double *target = NULL;
-    bag_data data = pboost_bag_data(task->x, task->weight, task->offset, a, task->first_bag);
+    bag_data data = pboost_bag_data(task->features, a, task->first_bag);
     (void)covariance;
 
     NEED(target = pboost_acquire(task->work, a->n_rows - first_row, sizeof *target), err);
     for (size_t b = task->first_bag; b < a->n_bags; b++)
         for (size_t i = a->start[b]; i < a->start[b + 1]; i++)
             target[i - first_row] = a->mean[b];
-    pboost_samples samples = {.x = task->x,
+    pboost_samples samples = {.x = &task->features->x,
                               .row = a->row + first_row,
                               .n = a->n_rows - first_row,
                               .target = target,
-                              .weight = task->weight,
-                              .offset = task->offset};
+                              .weight = task->features->weight,
+                              .offset = task->features->offset};
     st = pboost_event_fit_samples(task->work, coef, report, &samples, task->options, err);
-    /* The answers are paid for: where noise took their mean out of the range, say what they do say.
-     */
+    /* The labels are spent, so the answers are not refused: if noise moved their mean out of the
+     * range, the fit is the constant model. */
     if (st == PBOOST_BAD_DATA &&
-        pboost_constant_if_outside(coef, report, &data, task->weight, task->options))
+        pboost_constant_if_outside(coef, report, &data, task->features->weight, task->options))
         st = pboost_samples_find_nonfinite(&samples, err);
 done:
     pboost_release(task->work, target);
@@ -47,16 +48,16 @@ done:
 static pboost_status fit_aggregate(pboost_coef *coef, pboost_fit_report *report, double *covariance,
                                    const fit_task *t, pboost_error *err)
 {
-    return pboost_aggregate_fit(coef, report, covariance, t->x, t->weight, t->offset, t->answers,
-                                t->first_bag, t->options, err);
+    return pboost_aggregate_fit(coef, report, covariance, t->features, t->answers, t->first_bag,
+                                t->options, err);
 }
 
 static pboost_status fit_interpolated(pboost_coef *coef, pboost_fit_report *report,
                                       double *covariance, const fit_task *t, pboost_error *err)
 {
     (void)covariance;
-    return pboost_interpolated_fit(coef, report, t->x, t->weight, t->offset, t->answers,
-                                   t->first_bag, t->options, err);
+    return pboost_interpolated_fit(coef, report, t->features, t->answers, t->first_bag, t->options,
+                                   err);
 }
 
 static pboost_status fit_chosen(pboost_coef *coef, pboost_fit_report *report, double *covariance,
@@ -65,8 +66,7 @@ static pboost_status fit_chosen(pboost_coef *coef, pboost_fit_report *report, do
     pboost_status st = PBOOST_OK;
     pboost_fit_options o = *t->options;
     fit_task chosen = *t;
-    if (o.l2 == PBOOST_L2_CV)
-        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
+    TRY(pboost_fit_options_check(&o, err)); /* before another estimator stands in o */
     TRY(pboost_estimator_choose(&o.estimator, t, err));
     chosen.options = &o;
     TRY(pboost_estimator_fit(coef, report, covariance, &chosen, err));
@@ -120,13 +120,13 @@ pboost_status pboost_fit_run(pboost_coef *coef, pboost_fit_report *report, doubl
 }
 
 pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
-                                 const pboost_matrix *x, const double *weight, const double *offset,
-                                 const pboost_answers *answers, size_t first_bag,
-                                 const pboost_fit_options *options, pboost_error *err)
+                                 const pboost_features *features, const pboost_answers *answers,
+                                 size_t first_bag, const pboost_fit_options *options,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_options own = PBOOST_FIT_OPTIONS_INIT;
-    fit_task task = {x, weight, offset, answers, first_bag, &own, NULL};
+    fit_task task = {features, answers, first_bag, &own, NULL};
 
     TRY(OPTIONS_READ(&own, options, PBOOST_FIT_OPTIONS_INIT, err));
     TRY(pboost_fit_run(coef, report, covariance, &task, err));

@@ -4,9 +4,9 @@
  *
  * with loss the family's: squared error, cross-entropy, mu - y log mu.  For squared error
  * sum_i (answer - mu_i)^2 = s_B (answer - mu_B)^2 + sum_i (mu_i - mu_B)^2, so rho is also the
- * weight of the within-bag variance of predictions as a penalty.  Bags count by their rows: neither
- * their own variances nor the mechanism's noise take part.  That is what the aggregate estimator
- * does better; these two stand here for comparison.
+ * weight of the within-bag variance of predictions as a penalty.  Bags count by their rows: their
+ * own variances and the mechanism's noise are ignored.  The aggregate estimator includes them and
+ * is better; these two are for comparison.
  *
  * The bag-level loss of a curved family is not convex in theta.  Levenberg-Marquardt uses s_B J J'
  * / v(mu_B) for its Hessian, which is exact in expectation. */
@@ -153,7 +153,7 @@ static pboost_status init(interpolated_fit *fit, const bag_data *data,
     *fit = (interpolated_fit){.data = data,
                               .options = options,
                               .family = pboost_family_info(options->family),
-                              .l2 = options->l2 >= 0.0 ? options->l2 : DEFAULT_L2};
+                              .l2 = pboost_l2_or(options->l2, DEFAULT_L2)};
     NEED(fit->target = pboost_alloc(n, sizeof *fit->target), err);
     NEED(fit->weight = pboost_alloc(rows->n_bags, sizeof *fit->weight), err);
     NEED(fit->residual = pboost_alloc(rows->n_bags, sizeof *fit->residual), err);
@@ -205,13 +205,12 @@ static void start(double *x, interpolated_fit *fit, const pboost_coef *coef)
 }
 
 pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *report,
-                                      const pboost_matrix *x, const double *weight,
-                                      const double *offset, const pboost_answers *answers,
-                                      size_t first_bag, const pboost_fit_options *options,
-                                      pboost_error *err)
+                                      const pboost_features *features,
+                                      const pboost_answers *answers, size_t first_bag,
+                                      const pboost_fit_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bag_data data = pboost_bag_data(x, NULL, offset, answers, first_bag);
+    bag_data data = pboost_bag_data(features, answers, first_bag);
     interpolated_fit fit = {0};
     levenberg lm = {0};
     levenberg_report last = {0};
@@ -219,11 +218,9 @@ pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *repo
 
     if (report != NULL)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
-    if (weight != NULL)
+    if (features->weight != NULL)
         FAIL(err, PBOOST_INVALID,
              "the interpolated estimator takes no weights: a bag's answer is a plain mean");
-    if (options->l2 == PBOOST_L2_CV)
-        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
     if (first_bag > answers->n_bags)
         FAIL(err, PBOOST_INVALID, "the first bag is %zu of %zu", first_bag, answers->n_bags);
     TRY(pboost_bag_data_check(coef, &data, answers, options, err));

@@ -1,8 +1,7 @@
-/* What the reader of a fit must know before relying on it: every front end tells the same.
+/* The warnings about a fit; all front ends show the same.
  *
- * Each warning is a condition on the report, its threshold and its words, in the order in which
- * they matter to a reader.  Nothing here can fail, so that no warning is ever lost to another
- * trouble. */
+ * Each warning is a condition on the report, its threshold and its text, in order of importance.
+ * Nothing here can fail, so that no warning is lost because of another error. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,9 +10,9 @@
 #include "base/options.h"
 #include "data/matrix.h"
 
-#define LARGE_SD 8.0                  /* of a linear predictor: predictions are all but certain */
-#define LOW_FREEDOM 0.25              /* of the weights: less is a model that was not learnt */
-#define HIGH_PEARSON 1.5              /* residuals that large are not the model's */
+#define LARGE_SD 8.0     /* of a linear predictor: predictions are almost 0 or 1 */
+#define LOW_FREEDOM 0.25 /* of the weights: with fewer effective ones nothing was learnt */
+#define HIGH_PEARSON 1.5 /* residuals that large are not the model's */
 #define ENOUGH_ROWS ((size_t)1 << 20) /* to tell a standard deviation */
 #define LONGEST_NAME 100              /* of a column, in bytes */
 
@@ -47,7 +46,7 @@ static int shown_length(const char *name)
     return (int)n;
 }
 
-/* What has been told so far; out may be NULL. */
+/* The warnings so far; out may be NULL. */
 typedef struct {
     pboost_warning *out;
     size_t n;
@@ -76,7 +75,7 @@ static bool is_finite(const pboost_coef *coef)
     return isfinite(coef->intercept);
 }
 
-/* Why the fit is not to be used. */
+/* Why the fit must not be used. */
 static void tell_of_failure(telling *t, const pboost_fitted *fit)
 {
     const pboost_fit_report *r = fit->report;
@@ -119,7 +118,7 @@ static void tell_of_column(telling *t, const pboost_fitted *fit)
          fit->report->rank, shown_length(name), name);
 }
 
-/* A NaN has no sign worth telling. */
+/* The sign of a NaN means nothing. */
 static void tell_of_spread(telling *t, const pboost_fitted *fit)
 {
     pboost_family family = fit->options->family;
@@ -129,8 +128,8 @@ static void tell_of_spread(telling *t, const pboost_fitted *fit)
         return;
     if (family == PBOOST_POISSON)
         tell(t, PBOOST_WARNING_SEPARABLE,
-             "the linear predictor has standard deviation %.3g: counts do not differ so much, the "
-             "fit diverged; do not trust its numbers",
+             "the linear predictor has standard deviation %.3g, more than counts have: the fit "
+             "diverged; do not trust its numbers",
              sd);
     else
         tell(t, PBOOST_WARNING_SEPARABLE,
@@ -161,7 +160,7 @@ static void tell_of_noise(telling *t, const pboost_fitted *fit)
              "epsilon");
 }
 
-/* What the answers say of a model that is fitted to them bag by bag. */
+/* Warnings about a model that is fitted to bags. */
 static void tell_of_answers(telling *t, const pboost_fitted *fit)
 {
     const pboost_fit_report *r = fit->report;

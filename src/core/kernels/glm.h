@@ -108,7 +108,7 @@ typedef struct {
                            bool with_gram);
     /* Fills in what all models need of the rows. */
     void (*survey)(glm_scored *rows);
-    /* eta and gradient of rows where they lie.  eta has room for whole vectors. */
+    /* eta and gradient of rows in place.  eta has room for whole vectors. */
     void (*eta_table)(double *eta, const glm_table *table, const double *theta, double intercept);
     void (*gradient_table)(double *gradient, const glm_table *table, const double *residual);
     double (*dot)(const double *a, const double *b, size_t n);

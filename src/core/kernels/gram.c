@@ -3,8 +3,8 @@
 #include "kernels/panels.h"
 #include "kernels/vec.h"
 
-/* Asks for block b of row r of the next panel, while there is arithmetic to do: a pass over a large
- * table would else wait for memory and compute in turn. */
+/* Asks for block b of row r of the next panel, while there is arithmetic to do: otherwise a pass
+ * over a large table would wait for memory and compute in turn. */
 INLINE void ask_ahead(glm_panel p, size_t b, size_t r)
 {
     if (p.ahead != NULL)

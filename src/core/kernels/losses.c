@@ -5,9 +5,9 @@
  * left to the caller as one of a product.  So a model costs a row its predictor, one exponential
  * and two sums.
  *
- * What is gained is paid for in digits where a model is nearly always right and sure of it: there
- * the first and the last term cancel.  Such a model is refused, and so is one that might make
- * e^-|eta| underflow, which is known from the largest features before a row is looked at. */
+ * The price is a loss of digits if almost all predictions of a model are right and near 0 or 1:
+ * then the first and the last term cancel.  Such a model is refused, and so is one that might make
+ * e^-|eta| underflow, which the largest features show before a row is read. */
 #include "kernels/losses.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@
 #endif
 
 #define SAFE_SIZE 700.0         /* e^-|eta| is a normal number */
-#define CANCELLED (1.0 / 512.0) /* a loss below this share of what it is the difference of */
+#define CANCELLED (1.0 / 512.0) /* a loss below this fraction of the terms that cancel */
 
 void SIMD(pboost_losses_survey)(glm_scored *rows)
 {

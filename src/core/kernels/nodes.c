@@ -14,7 +14,7 @@
 #define SUM_ROWS 256
 #define GRAM_ROWS 128
 
-/* About how vectors cross calls, which they never do. */
+/* A warning about passing vectors to functions, which never happens: all are inlined. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 typedef float vec __attribute__((vector_size(4 * LANES)));

@@ -7,7 +7,7 @@
 #define LANES 8 /* as panels have */
 #include "kernels/vec.h"
 
-/* Rows picked by number lie anywhere: ask for each some time before it is needed. */
+/* Rows picked by number can be anywhere: each is prefetched some time before it is needed. */
 #define ROWS_AHEAD 12
 
 void SIMD(pboost_panel_rows)(double *panel, size_t capacity, glm_rows rows)

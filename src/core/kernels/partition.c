@@ -1,9 +1,9 @@
 /* The inner loops of the partition: the least cost of reaching each of a block of cuts.
  *
  * Both kernels add up non-negative terms only, measured from a row inside the bag in question, so
- * every cost is right to a few units in the last place relative to itself, whatever the offset of
- * the data and whatever lies next to the bag; a bag of equal rows costs exactly 0.  There is no
- * cancelling difference of prefix sums, hence nothing to certify and nothing to redo.
+ * every cost is right to a few units in the last place relative to itself, for any offset of the
+ * data and any neighbours of the bag; a bag of equal rows costs exactly 0.  There is no difference
+ * of prefix sums, in which digits would cancel.
  *
  * few:  vector lanes are consecutive cuts j.  With d_t = x[j-1] - x[j-t] >= 0 a bag of s rows costs
  *       sum d^2 - (sum d)^2 / s.  If x[j-1] and x[j-s] differ by R the cost is at least R^2 / 2 and
@@ -228,8 +228,9 @@ void SIMD(pboost_partition_few)(double *cost, uint32_t *step, const double *x, s
 
 /* ---- many ------------------------------------------------------------------------------------ */
 
-/* Tiles are of LANES cuts.  So many are finished together: what is known of one l serves them all,
- * and there is less to bisect; but there are more l to try, which for small k weighs more. */
+/* Tiles have LANES cuts.  This many are computed together: the values of one l are used for all of
+ * them, and there is less to bisect; but there are more l to try, which matters more for small k.
+ */
 #define GROUP (8 / LANES)
 #define LARGE_GROUP (LANES == 8 ? 2 : GROUP)
 #define MOST_GROUP (LANES == 2 ? 4 : 2)
@@ -310,7 +311,7 @@ INLINE size_t arg_least(lanes value, lanes arg)
 }
 
 /* The best l for r rows on the right, among low .. high.  The lanes beyond high are never better,
- * but for rounding; of what is as good as high, high will do. */
+ * but for rounding; if several are as good as high, high is used. */
 INLINE size_t best_left(const block *b, size_t r, size_t low, size_t high)
 {
     const partition_table *table = b->table;

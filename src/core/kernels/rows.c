@@ -1,7 +1,7 @@
-/* Loops over rows where they lie.
+/* Loops over rows in place.
  *
- * A gradient reads each row twice, which does not pay for a copy.  Rows are read in order, as
- * memory likes it, and need not be a multiple of a register long: the last block is the last eight
+ * A gradient reads each row twice, too seldom to copy it.  Rows are read in order, which is
+ * fastest, and their length need not be a multiple of a register: the last block is the last eight
  * columns, of which those that another block has served count as zeros. */
 #include "kernels/rows.h"
 

@@ -1,4 +1,4 @@
-/* Loops over rows where they lie.  Only kernels include this. */
+/* Loops over rows in place.  Only kernels include this. */
 #ifndef PBOOST_KERNELS_ROWS_H
 #define PBOOST_KERNELS_ROWS_H
 

@@ -32,7 +32,7 @@ static inline __attribute__((always_inline)) void stream_line(void *to, const vo
 #endif
 }
 
-/* After the last line, before anyone else is told of them. */
+/* After the last line, before another thread reads them. */
 static inline void stream_end(void)
 {
 #ifdef __SSE2__

@@ -1,7 +1,7 @@
 /* Vectors of doubles and the functions that the kernels need on them.
  *
- * A vector is what one register of the level holds, unless whoever includes this wants LANES of his
- * own: loops over panels want eight.  The compiler lowers sums and products of longer vectors to
+ * A vector is one register of the level, unless the including file defines LANES: loops over panels
+ * use eight.  The compiler lowers sums and products of longer vectors to
  * several registers, but comparisons and shifts to single elements (GCC 12), so functions are for
  * vectors of a register.  Everything is forced inline, so no vector ever crosses a call and the
  * levels can share names. */
@@ -13,7 +13,7 @@
 
 #include "kernels/sums.h"
 
-/* About how vectors cross calls, which they never do. */
+/* A warning about passing vectors to functions, which never happens: all are inlined. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #ifndef LANES

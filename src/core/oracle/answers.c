@@ -2,7 +2,7 @@
  *
  * Room for the whole round is made before the oracle is asked, so that nothing can fail between
  * the moment rows are spent and the moment their answers are in the log. */
-#include "oracle/answers.h"
+#include "data/answers.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -73,7 +73,7 @@ done:
     return st;
 }
 
-void pboost_answers_free(pboost_answers *answers)
+void pboost_answers_clear(pboost_answers *answers)
 {
     free(answers->round_start);
     free(answers->start);
@@ -83,7 +83,23 @@ void pboost_answers_free(pboost_answers *answers)
     *answers = (pboost_answers){0};
 }
 
-/* Counts the bags in whose means and noise already stand at the end of the log. */
+pboost_status pboost_answers_create(pboost_answers **out, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    NEED(*out = calloc(1, sizeof **out), err);
+done:
+    return st;
+}
+
+void pboost_answers_free(pboost_answers *answers)
+{
+    if (answers == NULL)
+        return;
+    pboost_answers_clear(answers);
+    free(answers);
+}
+
+/* Counts in the bags whose means and noise are already at the end of the log. */
 static void append(pboost_answers *a, const pboost_bags *bags)
 {
     a->round_start[0] = 0;
@@ -164,4 +180,37 @@ pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *
     append(answers, bags);
 done:
     return st;
+}
+
+/* ---- What is in it --------------------------------------------------------------------------- */
+
+pboost_bags pboost_answers_bags(const pboost_answers *answers)
+{
+    return (pboost_bags){answers->n_rows, answers->n_bags, answers->row, answers->start};
+}
+
+size_t pboost_answers_rounds(const pboost_answers *answers)
+{
+    return answers->n_rounds;
+}
+
+size_t pboost_answers_round_start(const pboost_answers *answers, size_t round)
+{
+    return round < answers->n_rounds ? answers->round_start[round] : answers->n_bags;
+}
+
+const double *pboost_answers_mean(const pboost_answers *answers)
+{
+    return answers->mean;
+}
+
+const double *pboost_answers_noise_variance(const pboost_answers *answers)
+{
+    return answers->noise_variance;
+}
+
+size_t pboost_answers_width(const pboost_answers *answers)
+{
+    (void)answers;
+    return 1;
 }

@@ -120,7 +120,7 @@ pboost_status pboost_rational_parse(pboost_rational *out, const char *text, pboo
              length > 0 ? text : "empty");
     if (!to_rational(out, n))
         FAIL(err, PBOOST_INVALID,
-             "epsilon is %.40s; it must have at most 19 digits and lie between 1e-19 and 1e19",
+             "epsilon is %.40s; it must have at most 19 digits and be between 1e-19 and 1e19",
              text);
 done:
     return st;
@@ -270,8 +270,8 @@ static pboost_status check_step(pboost_rules *rules, pboost_error *err)
         FAIL(err, PBOOST_INVALID, "step is %g; it must be a positive number, or 0 for the default",
              step);
     if (step > span)
-        FAIL(err, PBOOST_INVALID, "step is %g, but the bounds [%g, %g] are only %g apart", step,
-             rules->lower, rules->upper, span);
+        FAIL(err, PBOOST_INVALID, "step is %g, larger than the range of the bounds [%g, %g], %g",
+             step, rules->lower, rules->upper, span);
     if (far / step > GRID_LIMIT)
         FAIL(err, PBOOST_INVALID,
              "step is %g, but the bounds [%g, %g] are then more than 2^53 steps from 0; "
@@ -291,8 +291,8 @@ static pboost_status check_epsilon(const pboost_rules *rules, pboost_error *err)
         FAIL(err, PBOOST_INVALID, "epsilon is 0; it must be a positive number such as 0.5");
     if (!rules->bounded)
         FAIL(err, PBOOST_INVALID,
-             "epsilon is %g, but labels have no bounds; noise needs to know the least and the "
-             "largest label possible",
+             "epsilon is %g, but labels have no bounds; the noise depends on the smallest and the "
+             "largest possible label",
              pboost_rational_value(epsilon));
     label_grid grid = pboost_grid(rules);
     laplace_scale scale = pboost_laplace_scale(&grid, epsilon);
@@ -314,9 +314,7 @@ static pboost_status check_rules(pboost_rules *rules, pboost_error *err)
         TRY(check_bounds(rules, err));
         TRY(check_step(rules, err));
     } else if (rules->step != 0) {
-        FAIL(err, PBOOST_INVALID,
-             "step is %g, but labels have no bounds; only bounded labels lie "
-             "on a grid",
+        FAIL(err, PBOOST_INVALID, "step is %g, but labels have no bounds; a step needs bounds",
              rules->step);
     }
     if (rules->epsilon.den != 0)
@@ -515,9 +513,9 @@ done:
     return st;
 }
 
-/* True with probability exp(-n/scale): that a geometric size is at least n, or where it is known to
- * be at least m, at least m + n.  Whole units of the scale first: the first of them that fails
- * spares the rest. */
+/* True with probability exp(-n/scale): that a geometric size is at least n or, if it is known to be
+ * at least m, at least m + n.  Whole multiples of the scale are drawn first, because the first
+ * failure ends the draw. */
 static pboost_status reaches(bool *out, const laplace_sampler *sampler, uint64_t n,
                              rng_source *source, pboost_error *err)
 {
@@ -533,7 +531,7 @@ done:
     return st;
 }
 
-/* The sign of size - n for a geometric size of which nothing is known yet. */
+/* The sign of size - n for a geometric size that has not been drawn. */
 static pboost_status compare_size(int *out, const laplace_sampler *sampler, uint64_t n,
                                   rng_source *source, pboost_error *err)
 {

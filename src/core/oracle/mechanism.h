@@ -37,8 +37,8 @@ double pboost_grid_mean(const label_grid *grid, int64_t total, size_t size);
 /* The sign of total * step / size - 1/2, exactly: -1, 0 or 1. */
 int pboost_grid_side_of_half(const label_grid *grid, int64_t total, size_t size);
 
-/* The largest total of `size` labels whose mean is at most 1/2, and whether it is 1/2; not known
- * where it is beyond what doubles count. */
+/* The largest total of `size` labels whose mean is at most 1/2, and whether it is 1/2; not known if
+ * it is too large for exact doubles. */
 typedef struct {
     bool known, exact;
     int64_t total;
@@ -64,7 +64,7 @@ pboost_status pboost_uniform_below(uint64_t *out, uint64_t n, rng_source *source
 pboost_status pboost_coin_ratio(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
                                 pboost_error *err);
 
-/* What the sampler needs to know of a scale; made once for many draws. */
+/* Values of a scale that the sampler needs; computed once for many draws. */
 typedef struct {
     laplace_scale scale;
     uint64_t block; /* floor(num / den), at least 1 */
@@ -76,8 +76,8 @@ laplace_sampler pboost_laplace_sampler(laplace_scale scale);
 pboost_status pboost_laplace_draw(int64_t *out, const laplace_sampler *sampler, rng_source *source,
                                   pboost_error *err);
 
-/* The sign of z - bar for a draw z of which no more is drawn than that: a few words instead of
- * about ten, where nothing else of z will be released.  |bar| is below 2^63. */
+/* The sign of z - bar for a draw z.  Only the sign is drawn, with a few words instead of about ten;
+ * use it if nothing else about z will be released.  |bar| is below 2^63. */
 pboost_status pboost_laplace_side(int *out, const laplace_sampler *sampler, int64_t bar,
                                   rng_source *source, pboost_error *err);
 

@@ -1,8 +1,8 @@
 /* The in-memory oracle: the only file of the library that can reach a label by row.
  *
- * A question passes every rule before a label is looked at, so that refusals cannot depend on
- * labels.  Rows are marked spent only after the last answer is ready, and a question that fails on
- * the way gives back no answer at all: an answer for a row not yet spent could be had twice. */
+ * A question passes every rule before a label is read, so that refusals cannot depend on labels.
+ * Rows are marked as spent after the last answer is ready, and a question that fails before that
+ * returns no answer at all: otherwise a learner could get two answers about a row. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct pboost_memory_oracle {
     label_grid grid;
     laplace_sampler noise;
     uint64_t *spent;     /* one bit by row */
-    unsigned char *seen; /* likewise, for the check of a question */
+    unsigned char *seen; /* the same, for the check of a question */
     size_t rows_spent;
     uint64_t questions; /* answered so far: each has its own stream of simulated noise */
 };
@@ -45,7 +45,7 @@ static pboost_status check_labels(const pboost_memory_oracle *o, const double *l
                  row, label[row]);
         if (label[row] < lower || label[row] > upper)
             FAIL(err, PBOOST_BAD_DATA,
-                 "the label of row %zu is %g; it must lie in the bounds [%g, %g], or be clamped",
+                 "the label of row %zu is %g; it must be within the bounds [%g, %g], or be clamped",
                  row, label[row], lower, upper);
     }
 done:
@@ -120,7 +120,7 @@ static bool is_spent(const pboost_memory_oracle *o, size_t row)
     return o->spent[row / 64] >> row % 64 & 1;
 }
 
-/* Whatever is wrong with the bags themselves is told by pboost_bags_check. */
+/* pboost_bags_check reports what is wrong with the bags themselves. */
 static pboost_status check_question(const pboost_memory_oracle *o, const pboost_bags *bags,
                                     pboost_error *err)
 {
@@ -131,8 +131,8 @@ static pboost_status check_question(const pboost_memory_oracle *o, const pboost_
         for (size_t i = bags->start[b]; i < bags->start[b + 1]; i++)
             if (is_spent(o, bags->row[i]))
                 FAIL(err, PBOOST_REFUSED,
-                     "row %zu in bag %zu is spent; a row is answered for only once", bags->row[i],
-                     b);
+                     "row %zu in bag %zu is spent; each label can be used in one answer only",
+                     bags->row[i], b);
 done:
     return st;
 }
@@ -178,14 +178,14 @@ static pboost_status round_mean(double *answer, int side_of_half, const pboost_m
     return PBOOST_OK;
 }
 
-/* What bags of one size have in common; neighbours are often alike. */
+/* Values that depend only on the size of a bag; neighbours often have the same size. */
 typedef struct {
     size_t size;
     grid_half half;
 } size_rule;
 
-/* On which side of 1/2 the noisy mean is.  Only this will be known of the noise, so only this is
- * drawn of it where possible. */
+/* Whether the noisy mean is above 1/2.  Nothing else about the noise is released, so nothing else
+ * is drawn if possible. */
 static pboost_status find_side(int *out, const pboost_memory_oracle *o, int64_t total,
                                const size_rule *rule, rng_source *source, pboost_error *err)
 {

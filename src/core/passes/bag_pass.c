@@ -1,8 +1,8 @@
 /* Passes over bags.  See bag_pass.h.
  *
- * Rows are gathered into panels in the order of the bags; a bag may lie across panels of its chunk,
- * and its sums go on where they stopped.  The Gram matrix is then over bags instead of rows, with
- * the jacobian in the place of the features. */
+ * Rows are gathered into panels in the order of the bags; a bag may cross panels of its chunk, and
+ * its sums continue in the next panel.  The Gram matrix is over bags instead of rows, with the
+ * jacobian in place of the features. */
 #include "passes/bag_pass.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static const bag_pass_class LOCAL = {local_moments, local_gram, local_features};
 
 /* ---- Plan ------------------------------------------------------------------------------------ */
 
-/* Chunk c ends with the first bag that takes it to its share of the rows. */
+/* Chunk c ends with the first bag that gives it its number of rows. */
 static void cut_chunks(bag_pass *p)
 {
     const size_t *start = p->bags.start;
@@ -119,7 +119,7 @@ typedef struct {
     double intercept; /* in the units of x, less the shift */
 } moments_task;
 
-/* The sums over the bag at hand. */
+/* The sums over the current bag. */
 typedef struct {
     double mean, slope, variance;
     double *product; /* of b'' x */
@@ -143,13 +143,13 @@ static void finish_bag(const moments_task *task, size_t bag, const bag_sums *sum
     memset(jacobian + p->cols, 0, (p->stride - p->n_parameters) * sizeof *jacobian);
 }
 
-/* Rows of a chunk: a panel, or where they lie. */
+/* Rows of a chunk: a panel, or the table's own memory. */
 typedef struct {
     glm_panel panel;
     glm_table table; /* count 0: it is a panel */
 } loaded_rows;
 
-/* Rows side by side are read where they lie; eight columns are a panel as they are. */
+/* Rows that are neighbours in memory are read in place; eight columns are a panel already. */
 static bool lie_side_by_side(const bag_pass *p)
 {
     const pboost_matrix *x = p->bags.x;
@@ -337,7 +337,7 @@ static pboost_status local_features(bag_pass *out, const bag_pass *pass, pboost_
                                pass->units.scale != NULL ? &pass->units : NULL, pass->threads, err);
 }
 
-/* ---- Wherever the rows are ------------------------------------------------------------------- */
+/* ---- Rows on this machine or on others ------------------------------------------------------- */
 
 void pboost_bagpass_run(bag_moments *out, bag_pass *pass, const double *parameter)
 {

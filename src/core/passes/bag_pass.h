@@ -1,5 +1,5 @@
-/* One pass over the rows of bags: what the aggregate estimator and the planner need to know of each
- * bag at a given theta.
+/* One pass over the rows of bags: what the aggregate estimator and the planner need about each bag
+ * at a given theta.
  *
  *     mean      mu_B = mean of b'(eta_i)              what the answer is expected to be
  *     variance  a_B  = sum of b''(eta_i)/w_i / s^2    its variance per unit of dispersion
@@ -25,8 +25,8 @@ typedef struct {
     const size_t *start, *row;
 } bag_rows;
 
-/* Units in which theta is given and J returned: column j stands for (x_j - center_j) / scale_j.
- * `shift` is the part of the centre that is taken off x itself, where x is far from 0. */
+/* Units in which theta is given and J returned: column j is (x_j - center_j) / scale_j.  `shift` is
+ * the part of the centre that is subtracted from x itself, if x is far from 0. */
 typedef struct {
     const double *shift;          /* NULL: 0 */
     const double *center, *scale; /* center is without the shift */
@@ -42,8 +42,8 @@ typedef struct {
 
 typedef struct bag_pass bag_pass;
 
-/* How a pass is made: on this machine, or by those that have the rows (cluster/bag_parts.c).  What
- * failed there comes back as NaN. */
+/* How a pass is made: on this machine, or by those that have the rows (cluster/bag_parts.c).  A
+ * failure there gives NaN. */
 typedef struct {
     void (*moments)(bag_moments *out, bag_pass *pass, const double *parameter);
     void (*gram)(double *gram, double *vector, bag_pass *pass, const bag_moments *moments,
@@ -80,8 +80,8 @@ void pboost_bagpass_free(bag_pass *pass);
 pboost_status pboost_bag_moments_init(bag_moments *out, const bag_pass *pass, pboost_error *err);
 void pboost_bag_moments_free(bag_moments *moments);
 
-/* parameter: the intercept first where there is one, then theta; n_parameters in all.  What
- * overflows comes out as infinities or NaN. */
+/* parameter: the intercept first where there is one, then theta; n_parameters in all.  Overflow
+ * gives infinities or NaN. */
 void pboost_bagpass_run(bag_moments *out, bag_pass *pass, const double *parameter);
 
 /* gram (n_parameters squared, row-major, the lower triangle) = sum of weight_B J_B J_B' and, where

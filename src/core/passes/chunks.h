@@ -8,8 +8,8 @@
 /* Rows of a panel of `padded` columns, at least `least`. */
 size_t pboost_panel_rows(size_t padded, size_t least);
 
-/* How many chunks so many rows of `padded` columns are cut into, at least 1, where every chunk has
- * sums of `sums_size` values. */
+/* The number of chunks, at least 1, for this many rows of `padded` columns; every chunk has sums of
+ * `sums_size` values. */
 size_t pboost_chunk_count(size_t rows, size_t padded, size_t sums_size);
 
 #endif

@@ -13,9 +13,10 @@
 #define MIN_PANEL_ROWS                                                                             \
     128             /* a panel of many columns has enough rows to pay for a tile's traffic         \
                      */
-#define MIN_STEP 16 /* rows read in place at a time, likewise */
+#define MIN_STEP 16 /* rows read in place at a time, for the same reason */
 
-#define RUN 16 /* samples of a part that follow each other: memory is quickest by the kilobyte */
+#define RUN                                                                                        \
+    16 /* samples of a subsample that follow each other: memory is fastest by the kilobyte */
 
 #define CACHE_VALUES ((size_t)1 << 17) /* all panels together, kept between passes */
 #define SHIFT_SAMPLE 64                /* rows that decide whether a column is shifted */

@@ -16,13 +16,13 @@ typedef struct pass_plan {
     const family_info *family;
     const glm_kernels *kernels;
     int threads;
-    size_t stride;       /* takes one run of samples of so many */
+    size_t stride;       /* one group of samples in this many is used */
     size_t count;        /* samples that are taken */
     double scale;        /* what every sum is multiplied by: all samples over those taken */
     const double *shift; /* of columns; NULL: none */
     size_t cols, padded, blocks;
     bool cross;    /* cross terms are wanted with gram; set to false they may be left out */
-    bool in_place; /* a pass without gram reads rows where they lie */
+    bool in_place; /* a pass without gram reads rows in place */
     bool turned;   /* panels hold columns: there are few enough for that to be faster */
     size_t panel_rows;
     size_t pitch; /* rows from one block of a panel to the next */
@@ -44,9 +44,9 @@ typedef struct {
     size_t stride;
 } pass_sums;
 
-/* A column whose mean dwarfs its deviation (a year, a time stamp) is all but constant to a Gram
- * matrix.  With an intercept it may be moved by one of its own values at no other change than that
- * of the intercept.  Returns whether any column is. */
+/* A column whose mean is much larger than its deviation (a year, a time stamp) is almost constant
+ * in a Gram matrix.  With an intercept such a column can be shifted by one of its own values; only
+ * the intercept changes.  Returns whether any column is shifted. */
 bool pboost_pass_shift(double *shift, const pboost_samples *samples);
 
 pboost_status pboost_pass_init(pass_plan *plan, const pboost_samples *samples,
@@ -71,8 +71,8 @@ typedef struct {
 
 pass_direction pboost_pass_direction(pass_plan *plan, const double *theta, double intercept);
 
-/* A pass as a fit sees it, wherever the rows are: on this machine, or on others (cluster).  What
- * failed elsewhere comes back as a value that is not a number. */
+/* A pass as a fit uses it, with rows on this machine or on others (cluster).  A failure on another
+ * machine gives NaN as the value. */
 typedef struct {
     void *self;
     pass_sums (*sums)(void *self, const double *theta, double intercept, bool gram);

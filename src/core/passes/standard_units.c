@@ -1,7 +1,8 @@
 /* Standardising.  See standard_units.h.
  *
- * Sums are taken about the first row, so that a column whose mean dwarfs its deviation (a year, a
- * time stamp) keeps its digits; such a column is also shifted before it is multiplied. */
+ * Sums are taken about the first row, so that a column whose mean is much larger than its deviation
+ * (a year, a time stamp) keeps its digits; such a column is also shifted before it is multiplied.
+ */
 #include "passes/standard_units.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ typedef struct {
     double *row_room; /* NULL: where rows go, side by side */
 } column_task;
 
-/* Rows of a bag lie anywhere in the table: ask for each some time before it is needed. */
+/* Rows of a bag can be anywhere in the table: each is prefetched some time before it is needed. */
 static void ask_for(const pboost_matrix *x, size_t row)
 {
     const double *from = (const double *)x->data + (ptrdiff_t)row * x->row_stride;
@@ -177,7 +178,7 @@ typedef struct {
     const standard_units *units;
 } gather_task;
 
-/* Rows are there; they change their units, and what goes with them follows. */
+/* Rescales rows that are already copied; weights and offsets are put in the same order. */
 static void standardise_chunk(void *context, size_t chunk, int worker)
 {
     const gather_task *task = context;
@@ -260,6 +261,12 @@ void pboost_units_leave(pboost_coef *coef, const standard_units *u, const double
         if (intercept)
             coef->intercept -= coef->theta[j] * (u->shift[j] + u->center[j]);
     }
+}
+
+void pboost_units_penalty(double *penalty, const standard_units *u, pboost_l2 l2, double own)
+{
+    for (size_t j = 0; j < u->cols; j++)
+        penalty[j] = l2.mode == PBOOST_L2_FIXED ? l2.value / (u->scale[j] * u->scale[j]) : own;
 }
 
 /* With z = (x - m) / s: theta = theta_z / s and intercept = intercept_z - sum of theta m. */

@@ -27,8 +27,12 @@ void pboost_units_enter(double *parameter, const standard_units *u, const pboost
 void pboost_units_leave(pboost_coef *coef, const standard_units *u, const double *parameter,
                         bool intercept);
 
+/* The ridge of each weight in standard units: l2 where it is fixed, which is for the units of x;
+ * otherwise `own`. */
+void pboost_units_penalty(double *penalty, const standard_units *u, pboost_l2 l2, double own);
+
 /* The rows of bags side by side in the order of the bags, features in standard units: passes over
- * them read memory as it comes, which rows picked from all over a table do not. */
+ * them read memory in order, which is faster than rows from all over a table. */
 typedef struct {
     bag_rows rows;
     pboost_matrix matrix;

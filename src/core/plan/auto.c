@@ -1,10 +1,10 @@
 /* Running what the planner recommends.
  *
- * Before anything is asked the plan rests on assumptions.  Under noise the best bag size depends on
- * them (larger bags drown the noise, but a wrong model gets worse in them), so where one row in
- * seventeen makes enough bags to tell more than is assumed these are asked first: their residuals
- * say what the dispersion and the model's error are, and the rest is asked as a second plan says.
- * Without noise no bags are better than the smallest, and there is nothing to learn. */
+ * Before anything is asked, the plan uses assumptions.  Under noise the best bag size depends on
+ * them: larger bags reduce the noise, but a wrong model does more harm in them.  So if one row in
+ * seventeen makes enough bags to measure more than is assumed, these rows are asked first.  Their
+ * residuals show the dispersion and the model's error, and a second plan decides how to ask about
+ * the rest. Without noise the smallest bags are the best, and there is no such round. */
 #include <math.h>
 
 #include <priorboost/plan.h>
@@ -35,8 +35,9 @@ static void follow(pboost_choice *choice, const pboost_fixed *fixed)
     choice->algorithm = PBOOST_PBPREFIX; /* the answers of all rounds are used */
 }
 
-/* Whether so many bags of that size would tell more than is assumed: of the dispersion, or of the
- * model's error by groups of 16 (pilot.c).  If not, they would only be rows spent in worse bags. */
+/* Whether this many bags of that size measure the dispersion, or the model's error by groups of 16
+ * (pilot.c), better than they are assumed.  If not, their rows would only be spent in worse bags.
+ */
 static bool can_tell(const pboost_choice *choice, const pboost_plan_options *o, size_t size,
                      size_t bags)
 {
@@ -49,9 +50,9 @@ static bool can_tell(const pboost_choice *choice, const pboost_plan_options *o, 
     return of_phi || of_error;
 }
 
-/* Sets a first round apart, of bags as near to those recommended as it has enough of.  What it is
- * for is the size of the other bags: there is none where that, the rounds or equal slices are
- * fixed. */
+/* Plans a first round, with bags of about the recommended size if it has enough of them.  Its
+ * purpose is to choose the size of the other bags, so there is none if that size, the rounds or
+ * equal slices are fixed. */
 static void set_pilot(pboost_choice *choice, const pboost_matrix *x, const pboost_plan_options *o)
 {
     const pboost_rules *rules = &o->rules;
@@ -72,7 +73,7 @@ static void set_pilot(pboost_choice *choice, const pboost_matrix *x, const pboos
     choice->bag_size = size;
 }
 
-pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, const double *offset,
+pboost_status pboost_choice_make(pboost_choice *out, const pboost_features *features,
                                  const double *prior_score, const pboost_plan_options *options,
                                  pboost_error *err)
 {
@@ -82,21 +83,22 @@ pboost_status pboost_choice_make(pboost_choice *out, const pboost_matrix *x, con
     *out = (pboost_choice){.learnt = {NULL, NAN, NAN, NAN}};
     TRY(OPTIONS_READ(&o, options, PBOOST_PLAN_OPTIONS_INIT, err));
     o.brief = true;
-    for (size_t i = 0; prior_score != NULL && i < x->rows; i++) {
+    for (size_t i = 0; prior_score != NULL && i < features->x.rows; i++) {
         if (!isfinite(prior_score[i]))
             FAIL(err, PBOOST_BAD_DATA, "the prior score of row %zu is %g; it must be finite", i,
                  prior_score[i]);
-        o.assumed.mean = (i == 0 ? 0.0 : o.assumed.mean) + prior_score[i] / (double)x->rows;
+        o.assumed.mean =
+            (i == 0 ? 0.0 : o.assumed.mean) + prior_score[i] / (double)features->x.rows;
     }
-    TRY(pboost_plan_make(&out->plan, x, offset, &o, err));
+    TRY(pboost_plan_make(&out->plan, features, &o, err));
     follow(out, &o.fixed);
-    set_pilot(out, x, &o);
+    set_pilot(out, &features->x, &o);
 done:
     return st;
 }
 
-/* Plans again with what round 1 taught; on failure the choice is as it was. */
-static pboost_status plan_again(pboost_choice *choice, const pboost_matrix *x, const double *offset,
+/* Plans again with what was learnt from round 1; on failure the choice does not change. */
+static pboost_status plan_again(pboost_choice *choice, const pboost_features *features,
                                 const pboost_answers *answers, const pboost_coef *coef,
                                 const pboost_plan_options *options, pboost_error *err)
 {
@@ -107,10 +109,9 @@ static pboost_status plan_again(pboost_choice *choice, const pboost_matrix *x, c
     TRY(OPTIONS_READ(&o, options, PBOOST_PLAN_OPTIONS_INIT, err));
     o.brief = true;
     o.assumed.coef = coef;
-    o.assumed.dispersion =
-        choice->plan.dispersion; /* what was assumed is weighed with what is seen */
-    TRY(pboost_assumptions_learn(&o.assumed, o.family, x, offset, answers, coef, o.threads, err));
-    TRY(pboost_plan_make(&revised, x, offset, &o, err));
+    o.assumed.dispersion = choice->plan.dispersion; /* combined with what is measured */
+    TRY(pboost_assumptions_learn(&o.assumed, o.family, features, answers, coef, o.threads, err));
+    TRY(pboost_plan_make(&revised, features, &o, err));
     pboost_plan_free(&choice->plan);
     choice->plan = revised;
     choice->learnt = o.assumed;
@@ -120,17 +121,16 @@ done:
 }
 
 pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
-                                   const pboost_matrix *x, const double *offset,
-                                   const pboost_coef *coef, const pboost_plan_options *options,
-                                   pboost_error *err)
+                                   const pboost_features *features, const pboost_coef *coef,
+                                   const pboost_plan_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     if (!choice->pilot || pboost_trainer_rounds_done(trainer) != 1)
         goto done;
-    st = plan_again(choice, x, offset, pboost_trainer_answers(trainer), coef, options, err);
-    /* A fit to few rows can predict means that overflow on others, and no plan can rest on it.  The
-     * labels of round 1 are spent, so the training goes on as it was planned at first. */
+    st = plan_again(choice, features, pboost_trainer_answers(trainer), coef, options, err);
+    /* A fit to few rows can predict means that overflow on others, and then it cannot be used for a
+     * plan. The labels of round 1 are spent, so the training continues with the first plan. */
     if (st == PBOOST_BAD_DATA) {
         st = PBOOST_OK;
         if (err != NULL)
@@ -138,7 +138,7 @@ pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *traine
     }
     TRY(st);
     const pboost_plan_point *best = &choice->plan.point[choice->plan.best];
-    size_t rest = x->rows - pilot_rows(x->rows);
+    size_t rest = features->x.rows - pilot_rows(features->x.rows);
     choice->bag_size = best->bag_size < rest ? best->bag_size : rest;
     choice->bags = best->bags;
     TRY(pboost_trainer_ask_for(trainer, choice->bags, choice->bag_size, err));

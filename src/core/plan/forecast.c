@@ -6,19 +6,19 @@
  *
  * A wrong model leaves a deviation g in every answer that the bag does not average out.  The best
  * model has sum x g = 0 over all rows; bags cover all rows, so what is left of sum J g is minus the
- * sum of the covariances of x and g within bags.  Bags of rows that are alike in x therefore do not
- * mind a wrong model, and mixed ones do.  Let W be the covariance of x within bags and S that of
- * all rows; with Var g = e and slopes of g that fall in any of d directions alike, g has a
+ * sum of the covariances of x and g within bags.  So a wrong model does little harm in bags of rows
+ * with similar x, and more in mixed bags.  Let W be the covariance of x within bags and S that of
+ * all rows; with Var g = e and slopes of g that are equally likely in all d directions, g has a
  * covariance with x of variance (e/d) W S^-1 W in a bag.  But g cannot do more harm than noise of
- * variance e in every answer, of which little would get through where bags hardly differ: so of the
- * two the smaller counts, direction by direction (the parallel sum of matrices).  On two real
- * tables, e being a few per cent of the variance of the means, that is about what larger bags
- * really cost (docs/planner-appendix.md).
+ * variance e in every answer, which has little effect if bags hardly differ.  So in each direction
+ * the smaller of the two counts (the parallel sum of matrices).  On two real tables, e being a few
+ * per cent of the variance of the means, that is about what larger bags really cost
+ * (docs/planner-appendix.md).
  *
- * A sample of rows stands for the table.  Bags on a sample are less alike than on the table,
- * because its tree is less deep: each level halves one of r directions, which leaves 1 - 2/pi of a
- * normal's variance within, so levels more leave (1 - 2/pi)^(levels / r) of what is left within
- * bags. */
+ * A sample of rows is used instead of the table.  Rows within a bag of a sample are less similar
+ * than on the table, because its tree is less deep: each level halves one of r directions, which
+ * leaves 1 - 2/pi of a normal's variance within, so levels more leave (1 - 2/pi)^(levels / r) of
+ * what is left within bags. */
 #include "plan/forecast.h"
 
 #include <math.h>
@@ -121,8 +121,8 @@ static void complete(double *a, size_t n, double scale)
             a[i * n + j] = a[j * n + i] = a[i * n + j] * scale;
 }
 
-/* out = the mean over rows of b'' x x' weighed by b'' / (phi b'' + noise): what rows tell, by row,
- * in bags of rows that are all alike. */
+/* out = the mean over rows of b'' x x' weighted by b'' / (phi b'' + noise): the information per row
+ * in bags of equal rows. */
 static void limit(double *out, population *p, double phi, double noise)
 {
     size_t n = p->pass.bags.n_bags;
@@ -237,12 +237,12 @@ done:
     return st;
 }
 
-/* What it costs that the ridge is judged by the noisy answers (ridge_evidence.c) instead of known.
- * With kappa and w what it takes and leaves in a direction, the answers tell the logarithm of the
- * weights' variance with information sum w^2 / 2, and being wrong in it by one costs kappa^2 w
- * times the weights' variance; for weights that are all known alike that is the price of Stein's
- * estimator.  Where hardly anything is left the estimate cannot be wrong by more than one, about:
- * there is nothing more to lose. */
+/* The cost of a ridge that is estimated from noisy answers (ridge_evidence.c) instead of known. Let
+ * kappa be the fraction that the ridge removes in a direction and w the fraction that it leaves.
+ * The answers have information sum w^2 / 2 about the logarithm of the weights' variance, and an
+ * error of one in it costs kappa^2 w times the weights' variance.  For weights with equal
+ * information this is the cost of Stein's estimator.  If hardly anything is left, the error is
+ * limited to about one, because there is nothing more to lose. */
 static pboost_status price_of_judging(double *out, const population *p, const double *inverse,
                                       pboost_error *err)
 {
@@ -301,7 +301,7 @@ done:
     return st;
 }
 
-/* tr a^-1 b over tr a^-1 a: how many times a is b, over all directions. */
+/* tr a^-1 b over tr a^-1 a: the average ratio of b to a over all directions. */
 static pboost_status mean_ratio(double *out, const population *p, const double *a, const double *b,
                                 pboost_error *err)
 {
@@ -347,7 +347,7 @@ done:
     return st;
 }
 
-/* What the answers about bags tell, by bag, at the parameters. */
+/* The information in the answers, by bag, at the parameters. */
 typedef struct {
     bag_pass pass;
     bag_moments moments;

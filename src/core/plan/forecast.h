@@ -1,4 +1,4 @@
-/* What a set of bags will tell about theta, and what that is worth on test rows. */
+/* The information of a set of bags about theta, and the expected loss on test rows. */
 #ifndef PBOOST_FORECAST_H
 #define PBOOST_FORECAST_H
 
@@ -19,7 +19,7 @@ typedef struct {
     size_t n_parameters;
     double *parameter; /* theta */
     double *penalty;   /* lambda / phi by parameter */
-    bool ridge_judged; /* by noisy answers, not known */
+    bool ridge_judged; /* the ridge is estimated from noisy answers, not known */
     double *hessian;   /* E b'' x x' */
     size_t *start;     /* every row of the sample as a bag of its own: */
     bag_pass pass;     /* ... */
@@ -29,7 +29,7 @@ typedef struct {
     double loss_scale;               /* of the family's loss: 2 for squared error */
 } population;
 
-/* rows: the sample that stands for the population. */
+/* rows: the sample of the population. */
 pboost_status pboost_population_init(population *out, pboost_family family, const pboost_matrix *x,
                                      const double *offset, const size_t *row, size_t n,
                                      bool intercept, int threads, pboost_error *err);
@@ -39,7 +39,7 @@ void pboost_population_free(population *p);
 void pboost_population_set(population *p, const pboost_coef *coef);
 /* Or assumes an effect of this standard deviation of eta in a random direction, about the mean.  No
  * column moves the eta of any row of x by more than `most`: where a column is rare or heavy-tailed,
- * an effect that is modest for its standard deviation would be absurd for a few rows. */
+ * an effect that is modest for its standard deviation would be far too large for a few rows. */
 void pboost_population_assume(population *p, double mean, double eta_sd, double most,
                               uint64_t seed);
 /* Fills hessian, row, mean and mean_variance at the parameters; offsets included. */

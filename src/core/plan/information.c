@@ -1,4 +1,4 @@
-/* What answers about bags will tell. */
+/* The information that answers about bags will have. */
 #include <math.h>
 
 #include <priorboost/plan.h>

@@ -1,13 +1,13 @@
-/* What a first round of answers says about the labels' dispersion and about the model's error.
+/* Estimates the labels' dispersion and the model's error from the answers of the first round.
  *
  * The residual of a bag has variance phi a_B + c_B + e, with e the model's error, which does not
  * shrink with the bag.  Neighbours in the order of the bags are neighbours in the tree, so m of
- * them merged stand for a bag of m times the size: there it is phi a_B / m + c_B / m + e.  Bags and
- * groups of four give phi, groups of 4 and 16 give e, each for what it is worth.
+ * them merged are like a bag of m times the size, with variance phi a_B / m + c_B / m + e. Bags and
+ * groups of four give phi, groups of 4 and 16 give e, weighted by their precision.
  *
- * Under noise a small round cannot tell e from nothing.  Taken at its word it would make a plan
- * enlarge bags, or not, by chance; so what is measured is weighed against what is usual (a per cent
- * of the variance of the means) by its own standard error. */
+ * Under noise a small round can hardly distinguish e from 0.  If the estimate were taken as exact,
+ * the bag size would depend on chance.  So the estimate is combined with the usual value (some per
+ * cent of the variance of the means), weighted by its standard error. */
 #include <math.h>
 
 #include "fit/aggregate/aggregate.h"
@@ -16,7 +16,7 @@
 
 #define MERGED 4
 #define MOST_MERGED                                                                                \
-    16 /* what larger groups average out would not be in bags that a plan may take */
+    16 /* larger groups average out errors that bags of a possible size would still have */
 #define LEAST_GROUPS 8
 
 typedef struct {
@@ -62,7 +62,8 @@ static double variance_of_means(const bag_data *data, const bag_moments *m)
     return fmin(square, fmax(answers - noise, 0.0));
 }
 
-/* e by precision: what is usual, give or take as much, and what groups of every size say. */
+/* e as an average weighted by precision: the usual value, with an error as large as itself, and the
+ * estimates from groups of every size. */
 static double learn_error(const bag_data *data, const bag_moments *m, double phi)
 {
     size_t n = data->rows.n_bags;
@@ -73,7 +74,7 @@ static double learn_error(const bag_data *data, const bag_moments *m, double phi
         residuals r = measure(data, m, size);
         size_t whole = n / size;
         double expected = phi * r.variance + r.noise, groups = (double)whole;
-        /* Few groups may be alike by chance: their spread is at least a normal's. */
+        /* A few groups may be similar by chance: their spread is at least that of a normal. */
         double error = fmax(r.error, expected * sqrt(2.0 / groups));
         double weight = error > 0.0 ? 1.0 / (error * error) : 0.0;
         precision += weight;
@@ -82,8 +83,8 @@ static double learn_error(const bag_data *data, const bag_moments *m, double phi
     return fmax(sum / precision, 0.0);
 }
 
-/* A dispersion that was assumed, give or take as much, and what was measured; where nothing was
- * assumed, no less than its own error. */
+/* The assumed dispersion, with an error as large as itself, combined with the measured one; if
+ * nothing was assumed, at least its own error. */
 static double weigh(double assumed, double measured, double error)
 {
     if (isnan(assumed))
@@ -96,7 +97,7 @@ static double weigh(double assumed, double measured, double error)
 }
 
 pboost_status pboost_assumptions_learn(pboost_assumptions *assumed, pboost_family family,
-                                       const pboost_matrix *x, const double *offset,
+                                       const pboost_features *features,
                                        const pboost_answers *answers, const pboost_coef *coef,
                                        int threads, pboost_error *err)
 {
@@ -105,11 +106,12 @@ pboost_status pboost_assumptions_learn(pboost_assumptions *assumed, pboost_famil
     bag_pass pass = {0};
     bag_moments moments = {0};
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
+    pboost_features unweighted = {features->x, NULL, features->offset};
 
     if (answers->n_bags < 2 * MERGED)
         FAIL(err, PBOOST_BAD_DATA, "there are %zu answers; at least %d are needed to learn from",
              answers->n_bags, 2 * MERGED);
-    bag_data data = pboost_bag_data(x, NULL, offset, answers, 0);
+    bag_data data = pboost_bag_data(&unweighted, answers, 0);
     options.family = family;
     options.threads = threads;
     TRY(pboost_bag_data_check(coef, &data, answers, &options, err));

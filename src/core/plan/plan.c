@@ -7,8 +7,8 @@
  * What the forecast cannot see is that the model is wrong.  A wrong model leaves in every answer a
  * deviation that larger bags do not average out: on real tables several per cent of the variance of
  * the means.  A second figure counts what that deviation does to the weights where bags are mixed
- * (forecast.c).  A way of asking is judged by its worst ratio to the best, whether the model is
- * right or wrong, and the smallest is recommended. */
+ * (forecast.c).  The worst ratio of a way of asking is the larger of its ratios to the best, if the
+ * model is right and if it is wrong; the way with the smallest is recommended. */
 #include "plan/plan.h"
 
 #include <math.h>
@@ -18,13 +18,14 @@
 #include "base/cancel.h"
 #include "base/options.h"
 #include "data/family.h"
+#include "data/fit_options.h"
 #include "data/matrix.h"
 #include "train/schedule.h"
 #include "try.h"
 
-#define CLEARLY 0.95       /* a loss less than this part of another is clearly better */
-#define BOUNDS_SLACK 1.5   /* bounds are so many times as wide as the labels need */
-#define AS_BAD_AS_MEAN 0.5 /* part of the constant model's excess that is as bad as that */
+#define CLEARLY 0.95       /* a loss below this fraction of another is clearly better */
+#define BOUNDS_SLACK 1.5   /* bounds are this many times as wide as the labels need */
+#define AS_BAD_AS_MEAN 0.5 /* fraction of the constant model's excess that counts as no better */
 #define BAGS_PER_WEIGHT 1  /* fewer are not forecast */
 #define LEAST_BAGS 32      /* in all */
 #define EVENTS_PER_WEIGHT 10
@@ -37,7 +38,7 @@ typedef struct {
     pboost_estimator estimator;
     pboost_strategy bags;
     size_t rounds;        /* 0: the trainer's default */
-    bool improves;        /* bags are more alike within the larger the table */
+    bool improves;        /* rows within bags are more similar if the table is larger */
     bool comparison_only; /* never the best */
 } manner;
 
@@ -51,8 +52,8 @@ static const manner MANNERS[] = {
 };
 #define N_MANNERS (sizeof MANNERS / sizeof *MANNERS)
 
-/* Those that the caller's own choices leave open.  What is otherwise for comparison only is a
- * candidate where the caller has chosen its bags; out holds N_MANNERS. */
+/* Those that the caller's options allow.  A manner that is otherwise only for comparison is a
+ * candidate if the caller has chosen its bags; out holds N_MANNERS. */
 static size_t open_manners(manner *out, const pboost_plan_options *o)
 {
     const pboost_fixed *fixed = &o->fixed;
@@ -83,8 +84,8 @@ static double farthest(size_t n)
     return sqrt(2.0 * log((double)n + 2.0));
 }
 
-/* Labels outside of the bounds are refused, so these hold the farthest of all n; and they were
- * named before anyone had looked, so they are wider than that. */
+/* Labels outside the bounds are refused, so the bounds hold the most extreme of n labels; and they
+ * were chosen without looking at labels, so they are wider than that. */
 static double label_sd(const pboost_plan_options *o, size_t n)
 {
     return o->rules.bounded ? 0.5 * (o->rules.upper - o->rules.lower) / (BOUNDS_SLACK * farthest(n))
@@ -128,20 +129,18 @@ static double default_dispersion(const pboost_plan_options *o, size_t n, double 
     return o->family == PBOOST_POISSON ? 1.0 + 0.1 * mean : 1.0;
 }
 
-/* lambda / phi of the aggregate estimator, as it chooses it for itself; judged, it sees where
- * effects are smaller than the widest that it would expect. */
+/* lambda / phi of the aggregate estimator, as it chooses it for itself; if it is estimated from the
+ * answers, it adapts to effects that are smaller than the wide prior's. */
 static void set_penalty(population *p, const pboost_plan_options *o, bool noise)
 {
     const family_info *family = pboost_family_info(p->family);
     double sd = p->row.eta_sd, d = (double)p->x->cols;
+    pboost_l2 over_phi = {o->l2.mode, o->l2.value / p->phi};
     double spread = pboost_prior_spread(family, sd, p->phi);
-    p->ridge_judged = noise && family->ridge_judged && o->l2 < 0.0;
+    p->ridge_judged = noise && family->ridge_judged && o->l2.mode != PBOOST_L2_FIXED;
     if (p->ridge_judged && family->prior_spread > 0.0)
         spread = fmin(spread, sd * sd);
-    for (size_t j = 0; j < p->x->cols; j++) {
-        double s = p->units.scale[j];
-        p->penalty[p->intercept + j] = o->l2 >= 0.0 ? o->l2 / (p->phi * s * s) : d / spread;
-    }
+    pboost_units_penalty(p->penalty + p->intercept, &p->units, over_phi, d / spread);
 }
 
 static pboost_status assume(planner *p, pboost_plan *plan, pboost_error *err)
@@ -211,9 +210,9 @@ static pboost_schedule schedule_of(const planner *p)
     return fixed->has_schedule ? fixed->schedule : PBOOST_EQUAL;
 }
 
-/* Bags by the prior alone are forecast with the prior taken for right, which under noise it is not:
- * forecasts were ten times too good.  Where the caller wants such bags, they are taken for random
- * ones, which they are at least as good as. */
+/* A forecast for bags by the prior alone assumes that the prior is right, which under noise it is
+ * not: forecasts were ten times too good.  If the caller wants such bags, the forecast is that of
+ * random bags, which are never better. */
 static bool taken_for_random(const planner *p, const manner *how)
 {
     return how->bags == PBOOST_BAGS_PRIOR && p->options->rules.epsilon.den > 0;
@@ -321,7 +320,7 @@ static pboost_status add_points(pboost_plan *plan, planner *p, const manner *how
 
     TRY(pboost_cancel_check(o->cancel, err));
     if (m.bags == PBOOST_BAGS_FEATURES && m.comparison_only && bag_size > o->rules.min_bag)
-        goto done; /* once is enough to tell that rounds do not help */
+        goto done; /* one size is enough to show that rounds do not help */
     if (m.rounds == 0)
         m.rounds = pboost_rounds_default(p->n, p->x->cols, bag_size);
     while (o->fixed.has_bags && o->fixed.rounds == 0 && m.rounds > 1 &&
@@ -380,7 +379,7 @@ static bool is_candidate(const pboost_plan_point *point, pboost_rational epsilon
     return !point->comparison_only && same_epsilon(point->epsilon, epsilon);
 }
 
-/* The least of either figure over all candidates, by whatever points. */
+/* The least of each figure over all candidates; the points may differ. */
 typedef struct {
     double excess, cautious;
 } least_losses;
@@ -391,8 +390,8 @@ static double times(double loss, double least)
     return loss > least ? loss / least : 1.0;
 }
 
-/* How many times as bad as the best a point is, whether the model is right or wrong: the larger of
- * both. */
+/* The worst ratio: the loss of a point over the least loss, if the model is right and if it is
+ * wrong; the larger of both. */
 static double worst_ratio(const pboost_plan_point *point, least_losses least)
 {
     return fmax(times(point->excess, least.excess), times(point->cautious, least.cautious));
@@ -440,13 +439,13 @@ static void explain(pboost_plan *plan, const planner *p)
     bool chosen = fixed->rounds > 0 || fixed->bag_size > 0 || fixed->has_bags;
     if (best->bag_size > k && fixed->bag_size == 0)
         snprintf(plan->reason, sizeof plan->reason,
-                 "the noise outweighs what larger bags lose: bags of %zu are forecast an excess "
-                 "loss of %.3g, bags of %zu one of %.3g",
+                 "larger bags reduce the noise by more than they lose: bags of %zu have a forecast "
+                 "excess loss of %.3g, bags of %zu one of %.3g",
                  best->bag_size, best->excess, k, smallest->excess);
     else
         snprintf(plan->reason, sizeof plan->reason,
-                 "%s bags of %zu are forecast an excess loss of %.3g, %.2g times that with all "
-                 "labels; nothing else%s is clearly better",
+                 "%s bags of %zu have a forecast excess loss of %.3g, %.2g times that of all "
+                 "labels; no other way of asking%s is clearly better",
                  pboost_strategy_name(best->bags), best->bag_size, best->excess,
                  times(best->excess, plan->all_labels), chosen ? " that the options allow" : "");
     size_t used = strlen(plan->reason);
@@ -482,7 +481,7 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
     plan->best = recommend(plan, p->options->rules.epsilon);
     if (plan->best == SIZE_MAX || !isfinite(plan->all_labels) || !isfinite(plan->constant))
         FAIL(err, PBOOST_BAD_DATA,
-             "no loss can be forecast: the numbers overflow with the model that the plan rests on "
+             "no loss can be forecast: the numbers overflow with the model that the plan assumes "
              "(mean %g, dispersion %g); give another prior, or rescale the columns",
              pop->mean, pop->phi);
     const pboost_plan_point *best = &plan->point[plan->best];
@@ -554,14 +553,13 @@ static pboost_status check(const pboost_matrix *x, const double *offset,
     if (x->rows < o->rules.min_bag)
         FAIL(err, PBOOST_BAD_DATA, "min_bag is %zu, but the table has %zu rows", o->rules.min_bag,
              x->rows);
-    if (o->l2 != PBOOST_L2_DEFAULT && o->l2 != PBOOST_L2_CV && !(o->l2 >= 0.0 && o->l2 < INFINITY))
-        FAIL(err, PBOOST_INVALID, "l2 is %g; it must be finite and not negative", o->l2);
+    TRY(pboost_l2_check(o->l2, err));
     for (size_t i = 0; offset != NULL && i < x->rows; i++)
         if (!isfinite(offset[i]))
             FAIL(err, PBOOST_BAD_DATA, "the offset of row %zu is %g; it must be finite", i,
                  offset[i]);
     if (fixed->has_estimator && fixed->estimator == PBOOST_EVENT)
-        FAIL(err, PBOOST_INVALID, "a plan is not for the event estimator");
+        FAIL(err, PBOOST_INVALID, "a plan cannot be made for the event estimator");
     if (fixed->bag_size > 0 && fixed->bag_size < o->rules.min_bag)
         FAIL(err, PBOOST_REFUSED,
              "bag_size is %zu, but the oracle answers no bag of fewer than %zu rows",
@@ -582,15 +580,15 @@ static pboost_status score_rows(planner *p, pboost_error *err)
     for (size_t i = 0; i < p->n; i++)
         if (!isfinite(p->score[i]))
             FAIL(err, PBOOST_BAD_DATA,
-                 "the model that the plan rests on predicts a mean of %g for row %zu; give another "
-                 "prior, or limit far values of the columns (winsorize)",
+                 "the model that the plan assumes predicts a mean of %g for row %zu; give another "
+                 "prior, or limit extreme values of the columns (winsorize)",
                  p->score[i], p->order.row[i]);
 done:
     return st;
 }
 
-/* Sizes k, 2k, 4k, ... as long as there are enough bags; k alone where nothing speaks for larger
- * ones: only noise makes them better. */
+/* Sizes k, 2k, 4k, ... as long as there are enough bags; k alone without noise, because only noise
+ * makes larger ones better. */
 static size_t bag_sizes(size_t *size, size_t n, size_t cols, const pboost_plan_options *o)
 {
     size_t count = 0, least = BAGS_PER_WEIGHT * (cols + 1), k = o->rules.min_bag;
@@ -603,18 +601,19 @@ static size_t bag_sizes(size_t *size, size_t n, size_t cols, const pboost_plan_o
     return count;
 }
 
-pboost_status pboost_plan_make(pboost_plan *out, const pboost_matrix *x, const double *offset,
+pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features,
                                const pboost_plan_options *given, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t size[MAX_SIZES];
     manner manners[N_MANNERS];
     pboost_plan_options own = PBOOST_PLAN_OPTIONS_INIT, *options = &own;
-    planner p = {.options = options, .x = x, .offset = offset, .n = x->rows};
+    const pboost_matrix *x = &features->x;
+    planner p = {.options = options, .x = x, .offset = features->offset, .n = x->rows};
 
     *out = (pboost_plan){.rows = x->rows, .n_columns = x->cols};
     TRY(OPTIONS_READ(&own, given, PBOOST_PLAN_OPTIONS_INIT, err));
-    TRY(check(x, offset, options, err));
+    TRY(check(x, p.offset, options, err));
     out->sample_rows = options->max_rows > 0 && options->max_rows < p.n ? options->max_rows : p.n;
     TRY(pboost_bags_random(&p.order, p.n, p.n, options->seed, err));
     TRY(assume(&p, out, err));

@@ -1,4 +1,4 @@
-/* The planner's parts. */
+/* The planner, for its own files. */
 #ifndef PBOOST_PLAN_H
 #define PBOOST_PLAN_H
 
@@ -6,7 +6,7 @@
 
 #define PLAN_MODEL_ERROR 0.05 /* of the variance of means, where nothing is known */
 
-/* Rows of the table in random order; forecasts take the first so many. */
+/* Rows of the table in random order; forecasts use the first ones. */
 typedef struct {
     const pboost_plan_options *options;
     const pboost_matrix *x;
@@ -25,10 +25,10 @@ pboost_status pboost_plan_event(double *excess, pboost_forecast *forecast, const
                                 size_t rows, size_t rounds, size_t bag_size, pboost_error *err);
 
 /* What answers say about assumed->dispersion and ->model_error: residuals of the bags, and of
- * groups of neighbours merged.  coef is a fit to those answers.  A dispersion that assumed holds
- * already is taken for a guess and weighed with what is measured. */
+ * groups of neighbours merged.  coef is a fit to those answers.  A dispersion that `assumed` has
+ * already is a guess, and is combined with the measured one. */
 pboost_status pboost_assumptions_learn(pboost_assumptions *assumed, pboost_family family,
-                                       const pboost_matrix *x, const double *offset,
+                                       const pboost_features *features,
                                        const pboost_answers *answers, const pboost_coef *coef,
                                        int threads, pboost_error *err);
 

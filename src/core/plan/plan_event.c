@@ -2,9 +2,8 @@
  *
  * The paper's loop is run on the answers that the assumed model expects, without noise: that gives
  * the bags of the last round as the loop would really reach them (large bags never lose the bias of
- * the first, random ones, in few rounds).  The paper's theorems then judge a fit on those bags.
- *
- * They speak of |theta^ - theta*|^2 or of the gradient's norm; in coordinates in which the Hessian
+ * the first, random ones, in few rounds).  The paper's theorems then give the error of a fit on
+ * those bags, as |theta^ - theta*|^2 or as the gradient's norm; in coordinates in which the Hessian
  * of the mean loss is v times the identity, the excess loss is v/2 |theta^ - theta*|^2 or |g|^2 /
  * (2v). Such coordinates are the features whitened with the weights b'', and a constant. */
 #include <math.h>

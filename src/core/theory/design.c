@@ -1,4 +1,4 @@
-/* The paper's theory as functions: what given bags will cost before a label is spent.
+/* The paper's theory as functions: the error with given bags, before a label is spent.
  *
  * All of it comes from two passes over the rows, in the order of the bags.  The first finds the
  * mean mu_i = b'(x_i theta) and the unit variance b''(x_i theta) of each row; between the passes mu
@@ -31,6 +31,13 @@ typedef struct {
     double *pull;          /* by place in bags->row: first mu, then the bag's mean less mu */
     double *variance;      /* by place: b'' */
     double within;         /* the k-means objective: sum of pull^2 */
+    /* What the second pass adds up, in one piece of memory. */
+    double *pulled;  /* X'r, d */
+    double *gram;    /* H, d x d */
+    double *between; /* Z, likewise */
+    double *scratch; /* 2d */
+    double spread;   /* sum over bags of (sum of b'') |xbar|^2 */
+    double *memory;
 } design;
 
 static double dot(const double *a, const double *b, size_t n)
@@ -94,6 +101,7 @@ static void design_free(design *g)
 {
     free(g->pull);
     free(g->variance);
+    free(g->memory);
     *g = (design){0};
 }
 
@@ -125,22 +133,6 @@ done:
     return st;
 }
 
-/* What the second pass adds up, in one piece of memory. */
-typedef struct {
-    double *pulled;  /* X'r, d */
-    double *gram;    /* H, d x d */
-    double *between; /* Z, likewise */
-    double *scratch; /* 2d */
-    double spread;   /* sum over bags of (sum of b'') |xbar|^2 */
-    double *memory;
-} sums;
-
-static void sums_free(sums *s)
-{
-    free(s->memory);
-    *s = (sums){0};
-}
-
 /* The bag that is being added up, and the panel of those finished: rows of S X. */
 typedef struct {
     double *total, variance;
@@ -149,30 +141,29 @@ typedef struct {
     size_t n_done;
 } bag_sums;
 
-static void flush_bags(bag_sums *open, sums *s, const design *g, const double *ones)
+static void flush_bags(bag_sums *open, design *g, const double *ones)
 {
     glm_panel p = {
         .x = open->done, .capacity = PANEL_ROWS, .count = open->n_done, .blocks = g->blocks};
-    pboost_glm_kernels()->gram(s->between, p, ones);
+    pboost_glm_kernels()->gram(g->between, p, ones);
     open->n_done = 0;
 }
 
-static void close_bag(bag_sums *open, sums *s, const design *g, const double *ones)
+static void close_bag(bag_sums *open, design *g, const double *ones)
 {
     double size = (double)(g->bags->start[open->bag + 1] - g->bags->start[open->bag]);
-    s->spread += open->variance * (dot(open->total, open->total, g->d) / size / size);
+    g->spread += open->variance * (dot(open->total, open->total, g->d) / size / size);
     for (size_t j = 0; j < g->padded; j++)
         open->done[((j / PANEL_LANES) * PANEL_ROWS + open->n_done) * PANEL_LANES +
                    j % PANEL_LANES] = open->total[j] / sqrt(size);
     if (++open->n_done == PANEL_ROWS)
-        flush_bags(open, s, g, ones);
+        flush_bags(open, g, ones);
     memset(open->total, 0, g->padded * sizeof *open->total);
     open->variance = 0.0;
     open->bag++;
 }
 
-static void add_to_bags(bag_sums *open, sums *s, const design *g, glm_panel p, size_t first,
-                        const double *ones)
+static void add_to_bags(bag_sums *open, design *g, glm_panel p, size_t first, const double *ones)
 {
     for (size_t r = 0; r < p.count; r++) {
         for (size_t b = 0; b < g->blocks; b++)
@@ -180,7 +171,7 @@ static void add_to_bags(bag_sums *open, sums *s, const design *g, glm_panel p, s
                 open->total[b * PANEL_LANES + j] += p.x[(b * PANEL_ROWS + r) * PANEL_LANES + j];
         open->variance += g->variance[first + r];
         if (first + r + 1 == g->bags->start[open->bag + 1])
-            close_bag(open, s, g, ones);
+            close_bag(open, g, ones);
     }
 }
 
@@ -194,7 +185,7 @@ static void unpad(double *a, size_t d, size_t padded)
             a[j * d + i] = a[i * d + j];
 }
 
-static pboost_status add_up(sums *s, const design *g, pboost_error *err)
+static pboost_status add_up(design *g, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const glm_kernels *kernels = pboost_glm_kernels();
@@ -202,12 +193,11 @@ static pboost_status add_up(sums *s, const design *g, pboost_error *err)
     double *work = NULL, *ones = NULL;
     bag_sums open = {0};
 
-    *s = (sums){0};
-    NEED(s->memory = calloc(padded * (3 + 2 * padded), sizeof *s->memory), err);
-    s->pulled = s->memory;
-    s->scratch = s->pulled + padded;
-    s->gram = s->scratch + 2 * padded;
-    s->between = s->gram + padded * padded;
+    NEED(g->memory = calloc(padded * (3 + 2 * padded), sizeof *g->memory), err);
+    g->pulled = g->memory;
+    g->scratch = g->pulled + padded;
+    g->gram = g->scratch + 2 * padded;
+    g->between = g->gram + padded * padded;
     NEED(work = pboost_alloc(PANEL_ROWS * padded, sizeof *work), err);
     NEED(open.done = pboost_alloc(PANEL_ROWS * padded, sizeof *open.done), err);
     NEED(open.total = calloc(padded, sizeof *open.total), err);
@@ -217,20 +207,18 @@ static pboost_status add_up(sums *s, const design *g, pboost_error *err)
 
     for (size_t first = 0; first < g->n; first += PANEL_ROWS) {
         glm_panel p = load_panel(work, g, first);
-        kernels->gradient(s->pulled, s->scratch, p, g->pull + first, ones);
-        kernels->gram(s->gram, p, ones);
-        add_to_bags(&open, s, g, p, first, ones);
+        kernels->gradient(g->pulled, g->scratch, p, g->pull + first, ones);
+        kernels->gram(g->gram, p, ones);
+        add_to_bags(&open, g, p, first, ones);
     }
-    flush_bags(&open, s, g, ones);
-    unpad(s->gram, g->d, padded);
-    unpad(s->between, g->d, padded);
+    flush_bags(&open, g, ones);
+    unpad(g->gram, g->d, padded);
+    unpad(g->between, g->d, padded);
 done:
     free(work);
     free(open.done);
     free(open.total);
     free(ones);
-    if (st != PBOOST_OK)
-        sums_free(s);
     return st;
 }
 
@@ -265,41 +253,52 @@ done:
     return st;
 }
 
-/* ---- Linear regression ----------------------------------------------------------------------- */
+/* A parameter of a theorem: finite, and above 0 or at least 0. */
+typedef struct {
+    const char *name;
+    double value;
+    bool may_be_zero;
+} level;
 
-static pboost_status check_level(const char *name, double value, bool zero_allowed,
-                                 pboost_error *err)
+/* Both passes; free the design whatever the result. */
+static pboost_status design_sum(design *g, pboost_family family, const pboost_matrix *x,
+                                const pboost_bags *bags, const double *theta, level of,
+                                pboost_error *err)
 {
-    if (isfinite(value) && (value > 0.0 || (zero_allowed && value == 0.0)))
-        return PBOOST_OK;
-    return pboost_fail(err, PBOOST_INVALID, "%s is %g; it must be finite and %s", name, value,
-                       zero_allowed ? "at least 0" : "above 0");
+    pboost_status st = PBOOST_OK;
+
+    *g = (design){0};
+    if (!isfinite(of.value) || of.value < 0.0 || (of.value == 0.0 && !of.may_be_zero))
+        FAIL(err, PBOOST_INVALID, "%s is %g; it must be finite and %s", of.name, of.value,
+             of.may_be_zero ? "at least 0" : "above 0");
+    TRY(design_make(g, family, x, bags, theta, err));
+    TRY(add_up(g, err));
+done:
+    return st;
 }
+
+/* ---- Linear regression ----------------------------------------------------------------------- */
 
 pboost_status pboost_risk_linear(pboost_risk *out, const pboost_matrix *x, const pboost_bags *bags,
                                  const double *theta, double sigma2, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    design g = {0};
-    sums s = {0};
+    design g;
     double bias = 0.0, trace = 0.0;
 
     *out = (pboost_risk){NAN, NAN};
-    TRY(check_level("sigma2", sigma2, true, err));
-    TRY(design_make(&g, PBOOST_LINEAR, x, bags, theta, err));
-    TRY(add_up(&s, &g, err));
-    TRY(invert_gram(s.gram, g.d, err));
+    TRY(design_sum(&g, PBOOST_LINEAR, x, bags, theta, (level){"sigma2", sigma2, true}, err));
+    TRY(invert_gram(g.gram, g.d, err));
     for (size_t i = 0; i < g.d; i++) {
-        const double *h = s.gram + i * g.d; /* row i of H^-1 */
-        double entry = dot(h, s.pulled, g.d);
+        const double *h = g.gram + i * g.d; /* row i of H^-1 */
+        double entry = dot(h, g.pulled, g.d);
         bias += entry * entry;
         for (size_t j = 0; j < g.d; j++)
-            trace += h[j] * dot(s.between + j * g.d, h, g.d);
+            trace += h[j] * dot(g.between + j * g.d, h, g.d);
     }
     *out = (pboost_risk){bias, sigma2 * trace};
 done:
     design_free(&g);
-    sums_free(&s);
     return st;
 }
 
@@ -307,19 +306,15 @@ pboost_status pboost_risk_linear_bound(double *out, const pboost_matrix *x, cons
                                        const double *theta, double sigma2, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    design g = {0};
-    sums s = {0};
+    design g;
 
     *out = NAN;
-    TRY(check_level("sigma2", sigma2, true, err));
-    TRY(design_make(&g, PBOOST_LINEAR, x, bags, theta, err));
-    TRY(add_up(&s, &g, err));
-    TRY(invert_gram(s.gram, g.d, err));
-    double norm2 = pboost_eigen_largest(s.gram, g.d, s.scratch);
+    TRY(design_sum(&g, PBOOST_LINEAR, x, bags, theta, (level){"sigma2", sigma2, true}, err));
+    TRY(invert_gram(g.gram, g.d, err));
+    double norm2 = pboost_eigen_largest(g.gram, g.d, g.scratch);
     *out = norm2 * (g.within + sigma2 * (double)(g.m < g.d ? g.m : g.d));
 done:
     design_free(&g);
-    sums_free(&s);
     return st;
 }
 
@@ -330,21 +325,17 @@ pboost_status pboost_gradient_norm(pboost_risk *out, pboost_family family, const
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    design g = {0};
-    sums s = {0};
+    design g;
 
     *out = (pboost_risk){NAN, NAN};
-    TRY(check_level("phi", phi, false, err));
-    TRY(design_make(&g, family, x, bags, theta, err));
-    TRY(add_up(&s, &g, err));
+    TRY(design_sum(&g, family, x, bags, theta, (level){"phi", phi, false}, err));
     double n = (double)g.n;
     for (size_t j = 0; j < g.d; j++)
-        s.pulled[j] /= n * phi;
-    out->bias = dot(s.pulled, s.pulled, g.d);
-    out->variance = s.spread / phi / n / n; /* D^-1 twice, D^(1/2) twice: 1/phi is left */
+        g.pulled[j] /= n * phi;
+    out->bias = dot(g.pulled, g.pulled, g.d);
+    out->variance = g.spread / phi / n / n; /* D^-1 twice, D^(1/2) twice: 1/phi is left */
 done:
     design_free(&g);
-    sums_free(&s);
     return st;
 }
 
@@ -374,20 +365,16 @@ pboost_status pboost_gradient_bound(double *out, pboost_family family, const pbo
                                     pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    design g = {0};
-    sums s = {0};
+    design g;
 
     *out = NAN;
-    TRY(check_level("phi", phi, false, err));
-    TRY(design_make(&g, family, x, bags, theta, err));
-    TRY(add_up(&s, &g, err));
-    double norm2 = pboost_eigen_largest(s.gram, g.d, s.scratch) / phi / phi;
+    TRY(design_sum(&g, family, x, bags, theta, (level){"phi", phi, false}, err));
+    double norm2 = pboost_eigen_largest(g.gram, g.d, g.scratch) / phi / phi;
     variances v = variances_of(&g);
     double variance = phi * fmin(v.bag_means, (double)g.d * v.largest);
     *out = norm2 * (g.within + variance) / (double)g.n / (double)g.n;
 done:
     design_free(&g);
-    sums_free(&s);
     return st;
 }
 

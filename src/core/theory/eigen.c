@@ -98,7 +98,8 @@ static double norm(const double *v, size_t n)
     return sqrt(sum);
 }
 
-/* A vector with no structure that a matrix could be blind to: the golden ratio's multiples. */
+/* A start vector without structure, from multiples of the golden ratio, so that it is not
+ * orthogonal to the eigenvector. */
 static void start_vector(double *v, size_t n)
 {
     double whole;

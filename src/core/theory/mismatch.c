@@ -1,4 +1,4 @@
-/* How far two partitions of the same rows are apart: |P - Q| in operator norm, where P = S'S and
+/* The distance of two partitions of the same rows: |P - Q| in operator norm, where P = S'S and
  * Q = S~'S~ average over the bags of each (the mismatch of Theorem "UB-risk-approximate"; the paper
  * writes SS', which is the identity for any bags).
  *
@@ -7,7 +7,7 @@
  * block diagonal and its norm is the largest of its blocks'.  In a block P has rank p (its bags of
  * the first partition) and Q rank q.
  *   - p > q: the range of P holds a unit vector u with Qu = 0, so |(P - Q) u| = 1, the largest
- *     possible.  Likewise p < q.
+ *     possible.  The same holds for p < q.
  *   - p = q: |P - Q|^2 = 1 - s^2 with s the least singular value of C = S S~', the cosine of the
  *     largest angle between the ranges; that is the largest eigenvalue of I - C C'.
  * C[a][b] = |A n B| / sqrt(|A| |B|) is sparse: it has at most one entry for each row. */
@@ -58,7 +58,7 @@ static int by_number(const void *left, const void *right)
     return (*l > *r) - (*l < *r);
 }
 
-/* The rows of a partition in order, each with its bag; refuses what is no partition. */
+/* The rows of a partition in order, each with its bag; refuses bags that are not a partition. */
 static pboost_status places_of(place **out, const pboost_bags *bags, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;

@@ -12,8 +12,7 @@
 #include "try.h"
 
 struct pboost_glm {
-    pboost_matrix x;
-    const double *weight, *offset;
+    pboost_features features;
     pboost_fit_options options;
     pboost_coef coef;
     pboost_fit_report report;
@@ -22,8 +21,8 @@ struct pboost_glm {
     size_t first_bag;   /* that the last fit used */
 };
 
-/* The aggregate estimator is unbiased whatever the bags, so answers of every round stay useful; and
- * one that is chosen by its forecasts is chosen by all of them. */
+/* The aggregate estimator is unbiased for any bags, so the answers of all rounds are used; and if
+ * the estimator is chosen by cross-validation, all answers are used for the choice. */
 static bool pools(const pboost_fit_options *o)
 {
     return o->estimator == PBOOST_AGGREGATE || o->estimator == PBOOST_ESTIMATOR_CV;
@@ -40,8 +39,6 @@ static pboost_status check_options(const pboost_fit_options *o, bool weighted, p
     TRY(pboost_bag_answers_check(&bag, o, err));
     if ((unsigned)o->estimator > PBOOST_ESTIMATOR_CV)
         FAIL(err, PBOOST_INVALID, "estimator %d is unknown", (int)o->estimator);
-    if (o->l2 == PBOOST_L2_CV && o->estimator != PBOOST_AGGREGATE)
-        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
     if (weighted && o->estimator == PBOOST_INTERPOLATED)
         FAIL(err, PBOOST_INVALID,
              "the interpolated estimator takes no weights: a bag's answer is a plain mean");
@@ -64,24 +61,23 @@ done:
     return st;
 }
 
-/* Whatever a fit would refuse for certain is refused here: when it fits, labels are spent. */
-pboost_status pboost_glm_create(pboost_glm **out, const pboost_matrix *x, const double *weight,
-                                const double *offset, const pboost_fit_options *options,
-                                pboost_error *err)
+/* What a fit would always refuse is refused here, before labels are spent. */
+pboost_status pboost_glm_create(pboost_glm **out, const pboost_features *features,
+                                const pboost_fit_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_glm *glm = NULL;
     pboost_fit_options own = PBOOST_FIT_OPTIONS_INIT;
 
     *out = NULL;
-    pboost_samples all = {.x = x, .n = x->rows, .weight = weight, .offset = offset};
+    const pboost_matrix *x = &features->x;
+    pboost_samples all = {
+        .x = x, .n = x->rows, .weight = features->weight, .offset = features->offset};
     TRY(OPTIONS_READ(&own, options, PBOOST_FIT_OPTIONS_INIT, err));
-    TRY(check_options(&own, weight != NULL, err));
+    TRY(check_options(&own, features->weight != NULL, err));
     TRY(check_table(&all, err));
     NEED(glm = calloc(1, sizeof *glm), err);
-    glm->x = *x;
-    glm->weight = weight;
-    glm->offset = offset;
+    glm->features = *features;
     glm->options = own;
     TRY(pboost_coef_init(&glm->coef, x->cols, err));
     if (pools(&own)) {
@@ -105,6 +101,16 @@ void pboost_glm_free(pboost_glm *glm)
     free(glm);
 }
 
+const pboost_features *pboost_glm_features(const pboost_glm *glm)
+{
+    return &glm->features;
+}
+
+const pboost_fit_options *pboost_glm_options(const pboost_glm *glm)
+{
+    return &glm->options;
+}
+
 const pboost_coef *pboost_glm_coef(const pboost_glm *glm)
 {
     return &glm->coef;
@@ -126,16 +132,15 @@ const double *pboost_glm_covariance(const pboost_glm *glm)
 static pboost_status score(void *self, const size_t *row, size_t n, double *out, pboost_error *err)
 {
     pboost_glm *glm = self;
-    pboost_samples samples = {&glm->x, row, n, NULL, NULL, glm->offset};
+    pboost_samples samples = {
+        .x = &glm->features.x, .row = row, .n = n, .offset = glm->features.offset};
     return pboost_score_in(&glm->work, out, glm->options.family, &samples, &glm->coef,
                            glm->options.threads, err);
 }
 
 static fit_task task_of(pboost_glm *glm, const pboost_answers *answers)
 {
-    return (fit_task){.x = &glm->x,
-                      .weight = glm->weight,
-                      .offset = glm->offset,
+    return (fit_task){.features = &glm->features,
                       .answers = answers,
                       .first_bag = glm->first_bag,
                       .options = &glm->options,

@@ -1,64 +1,68 @@
 /* Training a generalised linear model: round by round with any oracle, or in one call on labels in
- * hand. */
+ * memory. */
 #include <string.h>
 
 #include "base/options.h"
 #include "train/glm.h"
 #include "try.h"
 
-void pboost_run_close(pboost_run *run)
+struct pboost_run {
+    pboost_glm *glm; /* the model, a learner */
+    pboost_trainer *trainer;
+    double *path; /* by round: theta and, last, the intercept */
+};
+
+void pboost_run_free(pboost_run *run)
 {
+    if (run == NULL)
+        return;
     pboost_trainer_free(run->trainer);
     pboost_glm_free(run->glm);
-    free(run->path); /* NOLINT(clang-analyzer-unix.Malloc): a closed run holds NULL */
-    *run = (pboost_run){0};
+    free(run->path);
+    free(run);
 }
 
-pboost_status pboost_run_open(pboost_run *out, const pboost_matrix *x, const double *weight,
-                              const double *offset, const pboost_oracle *oracle,
-                              const pboost_fit_options *fit, const pboost_trainer_options *options,
-                              pboost_error *err)
+pboost_status pboost_run_create(pboost_run **out, const pboost_features *features,
+                                const pboost_oracle *oracle, const pboost_fit_options *fit,
+                                const pboost_trainer_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_trainer_options o = PBOOST_TRAINER_OPTIONS_INIT;
     pboost_fit_options f = PBOOST_FIT_OPTIONS_INIT;
+    pboost_run *run = NULL;
 
-    *out = (pboost_run){0};
+    *out = NULL;
     TRY(OPTIONS_READ(&o, options, PBOOST_TRAINER_OPTIONS_INIT, err));
     TRY(OPTIONS_READ(&f, fit, PBOOST_FIT_OPTIONS_INIT, err));
-    out->rounds = o.rounds;
-    TRY(pboost_glm_create(&out->glm, x, weight, offset, &f, err));
+    NEED(run = calloc(1, sizeof *run), err);
+    TRY(pboost_glm_create(&run->glm, features, &f, err));
     if (oracle->rules.round && f.estimator != PBOOST_EVENT)
         FAIL(err, PBOOST_INVALID,
              "the oracle rounds its answers to 0 or 1; the %s estimator needs means as they are",
              pboost_estimator_name(f.estimator));
-    pboost_learner learner = pboost_glm_learner(out->glm);
-    o.x = x;
-    TRY(pboost_trainer_create(&out->trainer, x->rows, oracle, &learner, &o, err));
-    NEED(out->path = pboost_alloc(o.rounds * (x->cols + 1), sizeof *out->path), err);
-    out->coef = pboost_glm_coef(out->glm);
-    out->history = pboost_trainer_history(out->trainer);
-    out->report = pboost_glm_report(out->glm);
+    pboost_learner learner = pboost_glm_learner(run->glm);
+    o.x = &pboost_glm_features(run->glm)->x;
+    TRY(pboost_trainer_create(&run->trainer, o.x->rows, oracle, &learner, &o, err));
+    NEED(run->path = pboost_alloc(o.rounds * (o.x->cols + 1), sizeof *run->path), err);
+    *out = run;
+    run = NULL;
 done:
-    if (st != PBOOST_OK)
-        pboost_run_close(out);
+    pboost_run_free(run);
     return st;
 }
 
 pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t d = run->coef->n;
+    const pboost_coef *coef = pboost_glm_coef(run->glm);
 
     for (; rounds > 0 && !pboost_trainer_done(run->trainer); rounds--) {
         size_t done = pboost_trainer_rounds_done(run->trainer);
-        double *kept = run->path + done * (d + 1);
+        double *kept = run->path + done * (coef->n + 1);
         st = pboost_trainer_step(run->trainer, err);
         if (pboost_trainer_rounds_done(run->trainer) > done) { /* on_round may stop it after that */
-            memcpy(kept, run->coef->theta, d * sizeof *kept);
-            kept[d] = run->coef->intercept;
-            run->covariance =
-                pboost_glm_covariance(run->glm); /* cross-validation may choose anew */
+            memcpy(kept, coef->theta, coef->n * sizeof *kept);
+            kept[coef->n] = coef->intercept;
         }
         TRY(st);
     }
@@ -68,21 +72,53 @@ done:
     return st;
 }
 
-static void copy_outcome(pboost_outcome *out, const pboost_run *run, const pboost_matrix *x,
-                         const pboost_fit_options *fit)
+const pboost_coef *pboost_run_coef(const pboost_run *run)
 {
-    size_t n = x->cols + 1;
+    return pboost_glm_coef(run->glm);
+}
+
+const pboost_fit_report *pboost_run_report(const pboost_run *run)
+{
+    return pboost_glm_report(run->glm);
+}
+
+const double *pboost_run_covariance(const pboost_run *run)
+{
+    bool fitted = pboost_trainer_rounds_done(run->trainer) > 0;
+    return fitted ? pboost_glm_covariance(run->glm) : NULL;
+}
+
+pboost_coef pboost_run_coef_after(const pboost_run *run, size_t round)
+{
+    size_t n = pboost_glm_coef(run->glm)->n;
+    double *theta = run->path + (round - 1) * (n + 1);
+    return (pboost_coef){n, theta, theta[n]};
+}
+
+pboost_trainer *pboost_run_trainer(const pboost_run *run)
+{
+    return run->trainer;
+}
+
+void pboost_run_outcome(pboost_outcome *out, const pboost_run *run)
+{
+    const pboost_coef *coef = pboost_glm_coef(run->glm);
+    const double *covariance = pboost_run_covariance(run);
+    size_t n = coef->n + 1, rounds = pboost_trainer_rounds_done(run->trainer);
+    pboost_fitted fit = {.report = pboost_glm_report(run->glm),
+                         .options = pboost_glm_options(run->glm),
+                         .x = &pboost_glm_features(run->glm)->x,
+                         .coef = coef};
 
     if (out->report != NULL)
-        *out->report = *run->report;
+        *out->report = *fit.report;
     if (out->history != NULL)
-        memcpy(out->history, run->history, run->rounds * sizeof *run->history);
+        memcpy(out->history, pboost_trainer_history(run->trainer), rounds * sizeof *out->history);
     if (out->path != NULL)
-        memcpy(out->path, run->path, run->rounds * n * sizeof *run->path);
-    if (out->covariance != NULL && run->covariance != NULL)
-        memcpy(out->covariance, run->covariance, n * n * sizeof *run->covariance);
-    out->warnings = pboost_warnings(
-        NULL, &(pboost_fitted){.report = run->report, .options = fit, .x = x, .coef = run->coef});
+        memcpy(out->path, run->path, rounds * n * sizeof *run->path);
+    if (out->covariance != NULL && covariance != NULL)
+        memcpy(out->covariance, covariance, n * n * sizeof *covariance);
+    out->warnings = pboost_warnings(NULL, &fit);
 }
 
 static pboost_status read_simulation(pboost_simulation *out, const pboost_simulation *given,
@@ -99,23 +135,23 @@ done:
     return st;
 }
 
-pboost_status pboost_simulate(pboost_outcome *out, const pboost_matrix *x, const double *label,
-                              const double *weight, const double *offset,
-                              const pboost_simulation *simulation, pboost_error *err)
+pboost_status pboost_simulate(pboost_outcome *out, const pboost_features *features,
+                              const double *label, const pboost_simulation *simulation,
+                              pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_memory_oracle *labels = NULL;
-    pboost_run run = {0};
+    pboost_run *run = NULL;
     pboost_simulation s;
 
     TRY(read_simulation(&s, simulation, err));
-    TRY(pboost_memory_oracle_create(&labels, label, x->rows, &s.rules, &s.holder, err));
+    TRY(pboost_memory_oracle_create(&labels, label, features->x.rows, &s.rules, &s.holder, err));
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
-    TRY(pboost_run_open(&run, x, weight, offset, &oracle, &s.fit, &s.trainer, err));
-    TRY(pboost_run_rounds(&run, s.trainer.rounds, err));
-    copy_outcome(out, &run, x, &s.fit);
+    TRY(pboost_run_create(&run, features, &oracle, &s.fit, &s.trainer, err));
+    TRY(pboost_run_rounds(run, s.trainer.rounds, err));
+    pboost_run_outcome(out, run);
 done:
-    pboost_run_close(&run);
+    pboost_run_free(run);
     pboost_memory_oracle_free(labels);
     return st;
 }

@@ -1,7 +1,7 @@
 /* Slices: how many rows each round uses.
  *
- * The border after round t is the share of the table that the schedule gives to rounds 1 .. t,
- * rounded down, so that every row is in exactly one slice whatever the rounding. */
+ * The border after round t is the fraction of the table that the schedule gives to rounds 1 .. t,
+ * rounded down, so that every row is in exactly one slice. */
 #include "train/schedule.h"
 
 #include <math.h>
@@ -82,7 +82,7 @@ pboost_status pboost_schedule_check(pboost_schedule schedule, size_t rows, size_
         return pboost_fail(err, PBOOST_INVALID, "a slice of 0 rows; it must have at least 1");
     if (rows < least_rows)
         return pboost_fail(err, PBOOST_BAD_DATA,
-                           "the bags are to have at least %zu rows, but the table has %zu rows",
+                           "bags must have at least %zu rows, but the table has %zu rows",
                            least_rows, rows);
     if (rounds > rows || smallest_slice(schedule, rows, rounds) < least_rows)
         return pboost_fail(err, PBOOST_BAD_DATA,

@@ -4,7 +4,7 @@
 
 #include <priorboost/core.h>
 
-/* Fails where so many rows do not make so many slices of at least least_rows each. */
+/* Fails if the rows do not make that many slices of at least least_rows each. */
 pboost_status pboost_schedule_check(pboost_schedule schedule, size_t rows, size_t rounds,
                                     size_t least_rows, pboost_error *err);
 

@@ -1,11 +1,11 @@
 /* The adaptive loop of the paper (Algorithm PriorBoost) and its two relatives.
  *
- * The rows are put in an order that depends on the seed and on what stands for each row alone, and
+ * The rows are put in an order that depends only on the seed and on each row's key, and
  * cut into T slices.  Each round scores its slice with the last model, bags it, asks, and refits.
  * Within a slice the rows keep that random order, so a stable sort by score breaks ties at random.
  *
  * The trainer holds no labels: it knows rows by number, the model through the learner interface and
- * the labels through the oracle interface; features it hands to the maker of bags, if at all. */
+ * the labels through the oracle interface; it uses features only to make bags from them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "base/names.h"
 #include "base/options.h"
 #include "base/rng.h"
-#include "oracle/answers.h"
+#include "data/answers.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 #include "try.h"
@@ -174,7 +174,7 @@ done:
     return st;
 }
 
-/* Scores the slice with the prior, bags it and buys the answers. */
+/* Scores the slice with the prior, makes bags and asks. */
 static pboost_status ask_slice(pboost_trainer *t, slice *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -193,7 +193,8 @@ done:
     return st;
 }
 
-/* Writes the round into the history and tells the caller, who may stop the training. */
+/* Writes the round into the history and calls the caller's on_round, which may stop the training.
+ */
 static pboost_status report_round(pboost_trainer *t, const slice *s, pboost_error *err)
 {
     const size_t *bag = t->answers.round_start + t->round;
@@ -211,9 +212,9 @@ static pboost_status report_round(pboost_trainer *t, const slice *s, pboost_erro
     return PBOOST_OK;
 }
 
-/* One round: score the next slice with the prior, bag it, buy the answers, refit.
- * A row is in exactly one slice, so its label is paid for once.  A step that failed after it had
- * bought the answers left them in the log: the next step fits those. */
+/* One round: score the next slice with the prior, make bags, ask, refit.  A row is in exactly one
+ * slice, so its label is used once.  If a step fails after it has asked, the answers are in the
+ * log, and the next step fits them. */
 pboost_status pboost_trainer_step(pboost_trainer *t, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -239,9 +240,9 @@ done:
     return st;
 }
 
-/* ---- Going on with an earlier run ------------------------------------------------------------ */
+/* ---- Continuing an earlier run --------------------------------------------------------------- */
 
-/* Turns the rows of bags into positions in the slice, of which each must come once. */
+/* Turns the rows of bags into positions in the slice; each position must occur once. */
 static pboost_status place_rows(size_t *row, const pboost_trainer *t, const slice *s,
                                 pboost_error *err)
 {
@@ -321,7 +322,7 @@ static pboost_status check_options(pboost_trainer_options *o, size_t rows,
     return PBOOST_OK;
 }
 
-/* A user's own oracle and learner come here unchecked. */
+/* An oracle or a learner of the user has not been checked before. */
 static pboost_status check_parties(pboost_oracle *oracle, const pboost_learner *learner,
                                    pboost_error *err)
 {
@@ -437,7 +438,7 @@ void pboost_trainer_free(pboost_trainer *t)
 {
     if (t == NULL)
         return;
-    pboost_answers_free(&t->answers);
+    pboost_answers_clear(&t->answers);
     pboost_bags_free(&t->recalled);
     pboost_workspace_free(&t->work);
     free(t->order);

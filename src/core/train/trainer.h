@@ -1,10 +1,10 @@
-/* The trainer, as the planner sees it. */
+/* The trainer, for the planner. */
 #ifndef PBOOST_TRAINER_H
 #define PBOOST_TRAINER_H
 
 #include <priorboost/core.h>
 
-/* Changes what the rounds to come ask for: a first round can teach what is best for the others. */
+/* Changes how later rounds ask: the first round can show what is best for the others. */
 pboost_status pboost_trainer_ask_for(pboost_trainer *trainer, pboost_strategy bags, size_t bag_size,
                                      pboost_error *err);
 

@@ -221,7 +221,7 @@ static void test_trainer(void **state)
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
     pboost_fit_options fit = PBOOST_FIT_OPTIONS_INIT;
     pboost_glm *glm;
-    assert_ok(pboost_glm_create(&glm, &m, NULL, NULL, &fit, &err), err);
+    assert_ok(pboost_glm_create(&glm, PLAIN(m), &fit, &err), err);
     pboost_learner learner = pboost_glm_learner(glm);
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     pboost_trainer *trainer;

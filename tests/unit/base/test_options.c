@@ -1,6 +1,8 @@
 /* Options of callers that were built against another header. */
 #include "testing.h"
 
+#include "data/answers.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -68,17 +70,16 @@ static pboost_status take_answers_fit(const void *options, pboost_error *err)
     pboost_answers answers = {0};
     assert_ok(pboost_bags_random(&bags, ROWS, 1, 1, err), *err);
     assert_ok(pboost_answers_append(&answers, &bags, y, NULL, err), *err);
-    pboost_status st =
-        pboost_answers_fit(&coef, NULL, NULL, &x, NULL, NULL, &answers, 0, options, err);
+    pboost_status st = pboost_answers_fit(&coef, NULL, NULL, PLAIN(x), &answers, 0, options, err);
     pboost_bags_free(&bags);
-    pboost_answers_free(&answers);
+    pboost_answers_clear(&answers);
     return st;
 }
 
 static pboost_status take_glm(const void *options, pboost_error *err)
 {
     pboost_glm *glm;
-    pboost_status st = pboost_glm_create(&glm, &x, NULL, NULL, options, err);
+    pboost_status st = pboost_glm_create(&glm, PLAIN(x), options, err);
     pboost_glm_free(glm);
     return st;
 }
@@ -104,11 +105,11 @@ static pboost_status open_run(const void *fit, const void *trainer, pboost_error
 {
     pboost_rules rules = PBOOST_RULES_INIT;
     pboost_memory_oracle *labels;
-    pboost_run run;
+    pboost_run *run;
     assert_ok(pboost_memory_oracle_create(&labels, y, ROWS, &rules, NULL, err), *err);
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
-    pboost_status st = pboost_run_open(&run, &x, NULL, NULL, &oracle, fit, trainer, err);
-    pboost_run_close(&run);
+    pboost_status st = pboost_run_create(&run, PLAIN(x), &oracle, fit, trainer, err);
+    pboost_run_free(run);
     pboost_memory_oracle_free(labels);
     return st;
 }
@@ -133,7 +134,7 @@ static pboost_status take_trainer(const void *options, pboost_error *err)
     pboost_glm *glm;
     pboost_trainer *trainer;
     assert_ok(pboost_memory_oracle_create(&labels, y, ROWS, &rules, NULL, err), *err);
-    assert_ok(pboost_glm_create(&glm, &x, NULL, NULL, &fit, err), *err);
+    assert_ok(pboost_glm_create(&glm, PLAIN(x), &fit, err), *err);
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
     pboost_learner learner = pboost_glm_learner(glm);
     pboost_status st = pboost_trainer_create(&trainer, ROWS, &oracle, &learner, options, err);
@@ -159,7 +160,7 @@ static pboost_status take_information(const void *rules, pboost_error *err)
 static pboost_status take_plan(const void *options, pboost_error *err)
 {
     pboost_plan plan;
-    pboost_status st = pboost_plan_make(&plan, &x, NULL, options, err);
+    pboost_status st = pboost_plan_make(&plan, PLAIN(x), options, err);
     pboost_plan_free(&plan);
     return st;
 }
@@ -167,7 +168,7 @@ static pboost_status take_plan(const void *options, pboost_error *err)
 static pboost_status take_choice(const void *options, pboost_error *err)
 {
     pboost_choice choice;
-    pboost_status st = pboost_choice_make(&choice, &x, NULL, NULL, options, err);
+    pboost_status st = pboost_choice_make(&choice, PLAIN(x), NULL, options, err);
     pboost_choice_free(&choice);
     return st;
 }
@@ -187,7 +188,7 @@ static pboost_status take_simulation(const void *options, pboost_error *err)
     pboost_round history;
     double path[COLS + 1];
     pboost_outcome outcome = {&report, &history, path, NULL, 0};
-    return pboost_simulate(&outcome, &x, y, NULL, NULL, options, err);
+    return pboost_simulate(&outcome, PLAIN(x), y, options, err);
 }
 
 static const pboost_fit_options FIT = PBOOST_FIT_OPTIONS_INIT;

@@ -159,8 +159,7 @@ static void compare(table *t, const pboost_fit_options *o)
     assert_ok(pboost_answers_append(&answers, &bags, t->answer, t->noise, &err), err);
     for (size_t j = 0; j < COLS; j++)
         theta[j] = theta2[j] = j == 3 ? 0.0 : 0.1; /* a start of some use */
-    assert_ok(pboost_aggregate_fit(&a, &one, covariance, &x, NULL, NULL, &answers, 0, o, &err),
-              err);
+    assert_ok(pboost_aggregate_fit(&a, &one, covariance, PLAIN(x), &answers, 0, o, &err), err);
     assert_ok(
         pboost_bag_parts_fit(&b, &two, other, &parts, BAGS, t->start, t->answer, t->noise, o, &err),
         err);
@@ -173,7 +172,7 @@ static void compare(table *t, const pboost_fit_options *o)
             assert_true(fabs(covariance[i * (COLS + 1) + j] - other[i * (COLS + 1) + j]) <
                         1e-6 * sqrt(covariance[i * (COLS + 2)] * covariance[j * (COLS + 2)]) +
                             1e-12);
-    pboost_answers_free(&answers);
+    pboost_answers_clear(&answers);
 }
 
 static void parts_are_fitted_as_the_whole(void **unused)
@@ -188,7 +187,8 @@ static void parts_are_fitted_as_the_whole(void **unused)
                 o.family = family;
                 o.estimator = PBOOST_AGGREGATE;
                 o.intercept = kind < 2;
-                o.l2 = kind == 1 ? 0.5 : PBOOST_L2_DEFAULT;
+                if (kind == 1)
+                    o.l2 = pboost_l2_fixed(0.5);
                 fill(t, family, noisy ? 0.04 : 0.0, kind != 1);
                 if (!o.intercept)
                     for (size_t i = 0; i < ROWS; i++)
@@ -345,7 +345,7 @@ static void wrong_requests_are_refused(void **unused)
         pboost_status expected = wrong < 4 ? PBOOST_INVALID : PBOOST_BAD_DATA;
         o.struct_size -= wrong == 0;
         o.estimator = wrong == 1 ? PBOOST_EVENT : o.estimator;
-        o.l2 = wrong == 2 ? PBOOST_L2_CV : o.l2;
+        o.l2.mode = wrong == 2 ? PBOOST_L2_CV : PBOOST_L2_AUTO;
         o.covariance = wrong == 3 ? PBOOST_COVARIANCE_SANDWICH : o.covariance;
         n_bags = wrong == 4 ? 0 : n_bags;
         t->start[3] = wrong == 5 ? t->start[2] : 3 * BAG;

@@ -401,7 +401,7 @@ static void wrong_requests_are_refused(void **unused)
         pboost_parts_fit(&coef, NULL, &parts, 2, t->start, t->answer, t->noise, NULL, &o, NULL),
         PBOOST_INVALID);
     o = good;
-    o.l2 = -3;
+    o.l2 = pboost_l2_fixed(-3);
     assert_int_equal(
         pboost_parts_fit(&coef, NULL, &parts, 2, t->start, t->answer, t->noise, NULL, &o, NULL),
         PBOOST_INVALID);
@@ -481,7 +481,7 @@ static void separable_parts_are_recognised(void **unused)
         t->x[i * COLS] = i / BAG % 2 ? 1.0 + uniform() : -1.0 - uniform();
     }
     o.family = PBOOST_LOGISTIC;
-    o.l2 = 0;
+    o.l2 = pboost_l2_fixed(0);
     assert_int_equal(pboost_parts_fit(&coef, NULL, &parts, ROWS / BAG, t->start, t->answer,
                                       t->noise, NULL, &o, &err),
                      PBOOST_BAD_DATA);

@@ -10,7 +10,7 @@ static void rho_one_is_the_event_level_fit(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 6; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i % 3], 2.0);
+        pboost_fit_options o = options_for(FAMILIES[i % 3], pboost_l2_fixed(2.0));
         test_table t = make_table(o.family, 900, 4, i);
         pboost_answers a = make_answers(&t, i < 3 ? 1 : 6, 0.0, true, i);
         o.estimator = PBOOST_EVENT;
@@ -22,7 +22,7 @@ static void rho_one_is_the_event_level_fit(void **state)
         assert_same_coef(&f.coef, &event.coef, 1e-6);
         fitted_free(&f);
         fitted_free(&event);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -45,7 +45,7 @@ static double bag_loss(const test_table *t, const pboost_answers *a, const pboos
                                                    : mu - y * log(mu));
     }
     for (size_t j = 0; j < c->n; j++)
-        sum += 0.5 * o->l2 * c->theta[j] * c->theta[j];
+        sum += 0.5 * o->l2.value * c->theta[j] * c->theta[j];
     return sum;
 }
 
@@ -53,7 +53,7 @@ static void rho_zero_minimises_the_bag_level_loss(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i], 1.0);
+        pboost_fit_options o = options_for(FAMILIES[i], pboost_l2_fixed(1.0));
         o.estimator = PBOOST_INTERPOLATED;
         o.rho = 0.0;
         test_table t = make_table(o.family, 900, 3, i);
@@ -70,7 +70,7 @@ static void rho_zero_minimises_the_bag_level_loss(void **state)
                 *at = keep;
             }
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -81,7 +81,7 @@ static void the_estimator_is_chosen_by_bags_left_out(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i], PBOOST_L2_DEFAULT);
+        pboost_fit_options o = options_for(FAMILIES[i], L2_AUTO);
         test_table t = make_table(o.family, 6000, 4, i);
         pboost_answers a = make_answers(&t, 8, 0.0, false, i); /* random bags: event shrinks */
         o.estimator = PBOOST_ESTIMATOR_CV;
@@ -102,30 +102,30 @@ static void the_estimator_is_chosen_by_bags_left_out(void **state)
         chosen = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
         assert_int_equal(chosen.report.estimator, PBOOST_AGGREGATE);
         fitted_free(&chosen);
-        o.l2 = PBOOST_L2_CV;
+        o.l2 = L2_CV;
         assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_INVALID, "cross-validation");
         a.rounded = true;
-        o.l2 = 1.0;
+        o.l2 = pboost_l2_fixed(1.0);
         assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_INVALID, "rounded");
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
     /* Noise alone in bags that are all alike: what shrinks most predicts best. */
-    pboost_fit_options o = options_for(PBOOST_LINEAR, 0.001);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, pboost_l2_fixed(0.001));
     test_table t = make_table(PBOOST_LINEAR, 400, 20, 1);
     pboost_answers a = make_answers(&t, 8, 400.0, false, 1);
     o.estimator = PBOOST_ESTIMATOR_CV;
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_int_equal(f.report.estimator, PBOOST_EVENT);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
 static void comparisons_refuse_what_they_cannot_do(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, 1.0);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, pboost_l2_fixed(1.0));
     test_table t = make_table(PBOOST_LINEAR, 60, 2, 1);
     pboost_answers a = make_answers(&t, 4, 0.0, true, 1);
     o.estimator = PBOOST_INTERPOLATED;
@@ -133,11 +133,11 @@ static void comparisons_refuse_what_they_cannot_do(void **state)
     o.rho = 1.5;
     assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_INVALID, "rho is 1.5");
     o.rho = 0.5;
-    o.l2 = PBOOST_L2_CV;
+    o.l2 = L2_CV;
     assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_INVALID, "cross-validation");
     o.estimator = PBOOST_EVENT;
     assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_INVALID, "cross-validation");
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -148,24 +148,24 @@ static void the_bag_deviance_is_the_dispersion_of_the_truth(void **state)
     (void)state;
     test_table t = make_table(PBOOST_LINEAR, 40000, 3, 1);
     pboost_answers a = make_answers(&t, 10, 0.02, true, 1);
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     double good = 0.0, worse = 0.0;
     pboost_error err = {0};
-    assert_int_equal(pboost_bag_deviance(&good, PBOOST_LINEAR, &t.matrix, NULL, NULL, &a, 0,
-                                         a.n_bags, &f.coef, 1, &err),
+    assert_int_equal(pboost_bag_deviance(&good, PBOOST_LINEAR, &(pboost_features){.x = t.matrix},
+                                         &a, 0, a.n_bags, &f.coef, 1, &err),
                      PBOOST_OK);
     f.coef.theta[0] += 0.3;
-    assert_int_equal(pboost_bag_deviance(&worse, PBOOST_LINEAR, &t.matrix, NULL, NULL, &a, 100,
-                                         a.n_bags, &f.coef, 1, &err),
+    assert_int_equal(pboost_bag_deviance(&worse, PBOOST_LINEAR, &(pboost_features){.x = t.matrix},
+                                         &a, 100, a.n_bags, &f.coef, 1, &err),
                      PBOOST_OK);
     assert_near(good, 0.25, 0.03);
     assert_true(worse > 0.6);
-    assert_int_equal(pboost_bag_deviance(&good, PBOOST_LINEAR, &t.matrix, NULL, NULL, &a, 0,
-                                         a.n_bags + 1, &f.coef, 1, &err),
+    assert_int_equal(pboost_bag_deviance(&good, PBOOST_LINEAR, &(pboost_features){.x = t.matrix},
+                                         &a, 0, a.n_bags + 1, &f.coef, 1, &err),
                      PBOOST_INVALID);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -210,25 +210,26 @@ static void appended_answers_are_checked(void **state)
     assert_int_equal(a.start[4], 6);
     assert_int_equal(a.round_start[2], 4);
     assert_true(a.mean[3] == 2.0 && a.noise_variance[3] == 0.0);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
 }
 
 /* Rounds of bags of any kind add up: what one round leaves open the next may settle. */
 static void a_learner_pools_all_rounds(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     test_table t = make_table(PBOOST_LINEAR, 4000, 3, 1);
     pboost_answers a = make_answers(&t, 8, 0.0, true, 1);
     pboost_glm *glm;
     pboost_error err = {0};
-    assert_int_equal(pboost_glm_create(&glm, &t.matrix, NULL, NULL, &o, &err), PBOOST_OK);
+    assert_int_equal(pboost_glm_create(&glm, &(pboost_features){.x = t.matrix}, &o, &err),
+                     PBOOST_OK);
     pboost_learner learner = pboost_glm_learner(glm);
     assert_int_equal(learner.fit(learner.self, &a, a.n_bags - 50, &err), PBOOST_OK);
     assert_int_equal(pboost_glm_report(glm)->bags, a.n_bags);
     assert_true(pboost_glm_covariance(glm)[0] > 0.0);
     pboost_glm_free(glm);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 

@@ -178,7 +178,7 @@ static void refuses_bad_rows(void **unused)
     bad("a,b\n1,2,3\n", "t.csv:2: the row has 3 cells, but the header has 2");
     bad("a,b\n\"x\ny\",2\n1\n", "t.csv:4: the row has 1 cell");
     bad("a,b\n1,\"open\n", "t.csv:2: cell 2 has a quote that is never closed");
-    bad("a,b\n1,\"x\"y\n", "t.csv:2: cell 2 goes on after its closing quote");
+    bad("a,b\n1,\"x\"y\n", "t.csv:2: cell 2 has text after its closing quote");
     bad("a,b\n1,x\ry\n", "t.csv:2: there is a carriage return");
     bad("a,b\n1,2\n2,x\n3,x\ry\n", "t.csv:4: there is a carriage return");
     check_bad("a,b\n1,\0\n", 8, "t.csv:2: there is a NUL byte");
@@ -202,8 +202,8 @@ static void says_where_a_number_is_none(void **unused)
 
     (void)unused;
     assert_fails(pboost_table_numbers(&x, t, 0, true, &err), PBOOST_BAD_DATA, err,
-                 "t.csv:5: column 'x' is 'abc', but the column began with numbers; correct the "
-                 "cell, or read the column as text");
+                 "t.csv:5: column 'x' is 'abc', but other cells are numbers; correct the cell, or "
+                 "say --na 'abc' (it is missing) or --types x=category");
     assert_null(x);
     assert_fails(pboost_table_numbers(&x, t, 1, true, &err), PBOOST_BAD_DATA, err,
                  "t.csv:2: column 'y' is 'a'; it must be a number");

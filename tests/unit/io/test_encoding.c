@@ -9,7 +9,9 @@ static pboost_encoding learn(const pboost_table *t, bool impute)
 
     for (size_t i = 0; i < 64; i++)
         use[i] = true;
-    assert_ok(pboost_encoding_learn(&e, t, use, impute, &err), err);
+    assert_ok(pboost_encoding_learn(
+                  &e, t, (pboost_encoding_options[]){encoding_options(use, impute)}, &err),
+              err);
     return e;
 }
 
@@ -20,7 +22,9 @@ static void bad_learn(const char *text, const char *part)
     pboost_encoding e;
     pboost_error err;
 
-    assert_fails(pboost_encoding_learn(&e, t, use, false, &err), PBOOST_BAD_DATA, err, part);
+    assert_fails(pboost_encoding_learn(
+                     &e, t, (pboost_encoding_options[]){encoding_options(use, false)}, &err),
+                 PBOOST_BAD_DATA, err, part);
     assert_null(e.feature);
     assert_null(e.column);
     assert_int_equal(e.n_columns, 0);
@@ -36,7 +40,7 @@ static void check_apply(const pboost_encoding *e, const char *text, const double
 
     for (size_t i = 0; i <= n; i++)
         x[i] = 777;
-    assert_ok(pboost_encoding_apply(x, e, t, &err), err);
+    assert_ok(pboost_encoding_apply(x, NULL, e, t, &err), err);
     for (size_t i = 0; i < n; i++)
         assert_true(x[i] == expected[i]);
     assert_true(x[n] == 777);
@@ -51,7 +55,7 @@ static void bad_apply(const pboost_encoding *e, const char *text, pboost_status 
     double x[64];
     pboost_error err;
 
-    assert_fails(pboost_encoding_apply(x, e, t, &err), status, err, part);
+    assert_fails(pboost_encoding_apply(x, NULL, e, t, &err), status, err, part);
     pboost_table_free(t);
 }
 
@@ -86,7 +90,9 @@ static void uses_only_what_it_is_told(void **unused)
     pboost_error err = {0};
 
     (void)unused;
-    assert_ok(pboost_encoding_learn(&e, t, use, false, &err), err);
+    assert_ok(pboost_encoding_learn(
+                  &e, t, (pboost_encoding_options[]){encoding_options(use, false)}, &err),
+              err);
     assert_int_equal(e.n_features, 1);
     assert_string_equal(e.feature[0].name, "b");
     pboost_encoding_free(&e);
@@ -103,7 +109,7 @@ static void a_constant_category_has_no_column(void **unused)
     assert_int_equal(e.n_features, 2);
     assert_int_equal(e.n_columns, 1);
     check_apply(&e, "a,b\n1,x\n2,x\n", expected);
-    bad_apply(&e, "a,b\n1,y\n", PBOOST_BAD_DATA, "known are 'x'");
+    bad_apply(&e, "a,b\n1,y\n", PBOOST_BAD_DATA, "known values are 'x'");
     pboost_encoding_free(&e);
     pboost_table_free(t);
 }
@@ -155,19 +161,13 @@ static void refuses_to_learn(void **unused)
     bad_learn("a,b,c\n1,2,3\n1,,3\n",
               "t.csv:3: column 'b' is missing; fill in the cell, or use --impute mean");
     bad_learn("a,b,c\n1,x,3\n1,NA,3\n", "t.csv:3: column 'b' is missing");
-    bad_learn("a,b,c\n1,2,3\n1,x,3\n", "t.csv:3: column 'b' is 'x', but the column began");
+    bad_learn("a,b,c\n1,2,3\n1,x,3\n", "t.csv:3: column 'b' is 'x', but other cells are numbers");
     bad_learn("a,b,c\n1,inf,3\n1,5,3\n", "t.csv:2: column 'b' is 'inf'; it must be a finite");
     bad_learn("s,s=b,c\na,1,1\nb,1,1\n", "t.csv: two features are named 's=b'");
     for (int i = 0; i <= 1000; i++)
         p += sprintf(p, "v%d\n", i);
-    bad_learn(text, "t.csv: column 'id' has 1001 different values; a category may have at most "
-                    "1000, so exclude the column");
-    p[-6] = '\0'; /* one level less */
-    pboost_table *t = table_of(text);
-    pboost_encoding e = learn(t, false);
-    assert_int_equal(e.n_columns, 999);
-    pboost_encoding_free(&e);
-    pboost_table_free(t);
+    bad_learn(text,
+              "t.csv: column 'id' has 1001 different values, none of them in 20 rows or more");
     free(text);
 }
 
@@ -186,8 +186,9 @@ static void refuses_to_impute_from_nothing(void **unused)
         for (size_t i = 0; i < 2; i++) {
             pboost_table *t;
             assert_ok(table_from(&t, TEXT[i], strlen(TEXT[i]), 64, &options, &err), err);
-            assert_fails(pboost_encoding_learn(&e, t, use, true, &err), PBOOST_BAD_DATA, err,
-                         "column 'b' is missing in every row; exclude it");
+            assert_fails(pboost_encoding_learn(
+                             &e, t, (pboost_encoding_options[]){encoding_options(use, true)}, &err),
+                         PBOOST_BAD_DATA, err, "column 'b' is missing in every row; --drop it");
             pboost_table_free(t);
         }
 }
@@ -200,7 +201,8 @@ static void refuses_tables_that_do_not_fit(void **unused)
     (void)unused;
     bad_apply(&e, "a,c\n1,x\n", PBOOST_BAD_DATA, "t.csv has no column 'b'; its columns are a, c");
     bad_apply(&e, "a,b\n1,v1\n2,new\n", PBOOST_BAD_DATA,
-              "t.csv:3: column 'b' is 'new', which was not seen in training; known are 'v1', 'v2', "
+              "t.csv:3: column 'b' is 'new', which was not in the training table; the known values "
+              "are 'v1', 'v2', "
               "'v3', ... (5 in all)");
     bad_apply(&e, "a,b\n1,v1\n,v2\n", PBOOST_BAD_DATA,
               "t.csv:3: column 'a' is missing; fill in the cell, or train with --impute mean");
@@ -226,9 +228,64 @@ static void no_columns_are_fine(void **unused)
 
     (void)unused;
     assert_int_equal(e.n_columns, 0);
-    assert_ok(pboost_encoding_apply(&x, &e, t, &err), err);
+    assert_ok(pboost_encoding_apply(&x, NULL, &e, t, &err), err);
     assert_true(x == 5);
     pboost_encoding_free(&e);
+    pboost_table_free(t);
+}
+
+/* Rare levels share a column, and so do levels that were not in training. */
+static void rare_levels_share_a_column(void **unused)
+{
+    char *text = malloc(40000), *p = text;
+    pboost_encoding_options o = PBOOST_ENCODING_OPTIONS_INIT;
+    pboost_error err = {0};
+    pboost_unseen unseen;
+    pboost_encoding e;
+    double x[2 * 3];
+
+    (void)unused;
+    assert_non_null(text);
+    p += sprintf(p, "c\n");
+    for (size_t i = 0; i < 60; i++) /* three frequent levels, and 150 rare ones */
+        p += sprintf(p, "b%zu\n", i % 3);
+    for (size_t i = 0; i < 150; i++)
+        p += sprintf(p, "rare%zu\n", i);
+    pboost_table *t = table_of(text);
+    assert_ok(pboost_encoding_learn(&e, t, &o, &err), err);
+    assert_int_equal(e.n_columns, 3);
+    assert_string_equal(e.column[2], "c=(other)");
+    pboost_table *next = table_of("c\nb2\nnew\n");
+    assert_ok(pboost_encoding_apply(x, &unseen, &e, next, &err), err);
+    static const double EXPECTED[] = {0, 1, 0, 0, 0, 1};
+    for (size_t i = 0; i < 6; i++)
+        assert_float_equal(x[i], EXPECTED[i], 0);
+    assert_int_equal(unseen.cells, 0);
+    pboost_table_free(next);
+    pboost_encoding_free(&e);
+    pboost_table_free(t);
+    free(text);
+}
+
+static void counts_unseen_levels(void **unused)
+{
+    pboost_table *t = table_of("a,c\n1,x\n2,y\n3,z\n"), *next = table_of("a,c\n1,y\n1,q\n1,r\n");
+    pboost_encoding_options o = PBOOST_ENCODING_OPTIONS_INIT;
+    pboost_error err = {0};
+    pboost_unseen unseen;
+    pboost_encoding e;
+    double x[9];
+
+    (void)unused;
+    assert_ok(pboost_encoding_learn(&e, t, &o, &err), err);
+    assert_ok(pboost_encoding_apply(x, &unseen, &e, next, &err), err);
+    assert_int_equal(unseen.cells, 2);
+    assert_int_equal(unseen.row, 1);
+    assert_int_equal(unseen.feature, 1);
+    assert_string_equal(unseen.level, "q");
+    assert_true(x[4] == 0 && x[5] == 0 && x[1] == 1);
+    pboost_encoding_free(&e);
+    pboost_table_free(next);
     pboost_table_free(t);
 }
 
@@ -244,6 +301,8 @@ int main(void)
         cmocka_unit_test(refuses_to_impute_from_nothing),
         cmocka_unit_test(refuses_tables_that_do_not_fit),
         cmocka_unit_test(no_columns_are_fine),
+        cmocka_unit_test(rare_levels_share_a_column),
+        cmocka_unit_test(counts_unseen_levels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,9 @@ static pboost_model full_model(void)
     pboost_error err = {0};
     pboost_model m = {.family = PBOOST_POISSON};
 
-    assert_ok(pboost_encoding_learn(&m.encoding, t, use, true, &err), err);
+    assert_ok(pboost_encoding_learn(&m.encoding, t,
+                                    (pboost_encoding_options[]){encoding_options(use, true)}, &err),
+              err);
     pboost_table_free(t);
     assert_ok(pboost_coef_init(&m.coef, 3, &err), err);
     m.coef.theta[0] = 0.1;
@@ -217,7 +219,7 @@ static void refuses_wrong_content(void **unused)
 {
     (void)unused;
     bad("priorboost-model", "other", "m.json is not a model file");
-    bad("\"version\": 1", "\"version\": 2", "version 2 is newer than this program understands (1)");
+    bad("\"version\": 1", "\"version\": 3", "version 3 is newer than this program understands (2)");
     bad("\"version\": 1", "\"version\": 0", "\"version\"");
     bad("\"version\": 1", "\"version\": \"1\"", "\"version\" is text");
     bad("poisson", "gamma", "\"family\" is \"gamma\"; it must be linear, logistic or poisson");
@@ -255,6 +257,10 @@ static void refuses_wrong_content(void **unused)
     bad("\"0.1\"", "\"abc\"", "\"epsilon\" is \"abc\"; it must be a number above 0");
     bad("\"0.1\"", "\"1/0\"", "\"epsilon\" is \"1/0\"");
     bad("\"0.1\"", "0.1", "\"epsilon\" is a number; it must be decimal text or null");
+    bad("\"unseen\": \"error\"", "\"unseen\": \"x\"", "\"unseen\" is text; it must be baseline");
+    bad("\"fill\": 39.5", "\"fill\": 39.5, \"other\": true", "\"other\" is true");
+    bad("\"fill\": 39.5", "\"fill\": 39.5, \"date\": [\"noon\"]", "'noon' is no part of a date");
+    bad("\"fill\": 39.5", "\"fill\": 39.5, \"date\": []", "\"date\" is an array; it must be parts");
     bad("\"l2\": 2.5", "\"l2\": true", "\"l2\" is true");
     bad("\"l2\": 2.5", "\"rounds\": 2", "duplicate object key");
 }

@@ -1,6 +1,8 @@
 /* The log of answers: it grows by whole rounds, and not at all when the oracle fails. */
 #include "testing.h"
 
+#include "data/answers.h"
+
 /* An oracle that answers the first row of each bag, or what it is told to. */
 typedef struct {
     size_t last_round, asked;
@@ -87,10 +89,42 @@ static void rounds_are_appended(void **state)
         assert_true(log.noise_variance[b] == pboost_rules_noise_variance(&oracle.rules, size));
         assert_true(log.noise_variance[b] > 0);
     }
-    pboost_answers_free(&log);
+    pboost_answers_clear(&log);
     assert_null(log.row);
     assert_int_equal(log.n_bags, 0);
-    pboost_answers_free(&log);
+    pboost_answers_clear(&log);
+}
+
+/* As a user sees it: by calls alone, and empty at first. */
+static void what_was_answered_can_be_read(void **state)
+{
+    (void)state;
+    pboost_error err;
+    pboost_answers *log;
+    some_bags s;
+    const double first[] = {1.5, 2.5}, second[] = {3.5}, noise[] = {0.25};
+
+    assert_ok(pboost_answers_create(&log, &err), err);
+    assert_int_equal(pboost_answers_rounds(log), 0);
+    assert_int_equal(pboost_answers_bags(log).n_bags, 0);
+    assert_int_equal(pboost_answers_round_start(log, 0), 0);
+    assert_ok(pboost_answers_append(log, fill(&s, 2, 0), first, NULL, &err), err);
+    size_t rows = s.bags.n_rows;
+    assert_ok(pboost_answers_append(log, fill(&s, 1, rows), second, noise, &err), err);
+    pboost_bags bags = pboost_answers_bags(log);
+    assert_int_equal(bags.n_bags, 3);
+    assert_int_equal(bags.n_rows, rows + s.bags.n_rows);
+    assert_int_equal(bags.row[bags.start[2]], rows);
+    assert_int_equal(pboost_answers_rounds(log), 2);
+    assert_int_equal(pboost_answers_round_start(log, 0), 0);
+    assert_int_equal(pboost_answers_round_start(log, 1), 2);
+    assert_int_equal(pboost_answers_round_start(log, 2), 3);
+    assert_int_equal(pboost_answers_width(log), 1);
+    assert_true(pboost_answers_mean(log)[2] == 3.5);
+    assert_true(pboost_answers_noise_variance(log)[1] == 0.0);
+    assert_true(pboost_answers_noise_variance(log)[2] == 0.25);
+    pboost_answers_free(log);
+    pboost_answers_free(NULL);
 }
 
 static void capacity_at_least_doubles(void **state)
@@ -109,7 +143,7 @@ static void capacity_at_least_doubles(void **state)
     }
     assert_true(changes <= 13);
     assert_true(log.row_capacity <= 4096);
-    pboost_answers_free(&log);
+    pboost_answers_clear(&log);
 }
 
 static void a_failed_question_leaves_the_log_as_it_was(void **state)
@@ -147,7 +181,7 @@ static void a_failed_question_leaves_the_log_as_it_was(void **state)
     assert_ok(pboost_answers_ask(&log, &oracle, fill(&s, 4, 6), &err), err);
     assert_int_equal(e.last_round, 1);
     assert_int_equal(log.n_bags, 7);
-    pboost_answers_free(&log);
+    pboost_answers_clear(&log);
 }
 
 /* More bags than memory could hold: refused before the oracle is asked, nothing is spent. */
@@ -163,7 +197,7 @@ static void room_is_made_before_the_question(void **state)
     assert_fails(pboost_answers_ask(&log, &oracle, &many, &err), PBOOST_NO_MEMORY, err, "memory");
     assert_int_equal(e.asked, 0);
     assert_int_equal(log.n_rounds, 0);
-    pboost_answers_free(&log);
+    pboost_answers_clear(&log);
 }
 
 /* Bags whose offsets do not lead through their rows are refused before anything is read or asked.
@@ -205,7 +239,7 @@ static void malformed_bags_are_refused(void **state)
                  "6 rows, but no bags");
     assert_int_equal(e.asked, 0);
     assert_int_equal(log.n_rounds, 0);
-    pboost_answers_free(&log);
+    pboost_answers_clear(&log);
 }
 
 /* Without rules that make sense the noise in the answers is not known: nothing is asked. */
@@ -225,13 +259,14 @@ static void senseless_rules_are_refused(void **state)
     assert_fails(pboost_answers_ask(&log, &oracle, fill(&s, 3, 0), &err), PBOOST_INVALID, err,
                  "bounds are [0, nan]");
     assert_int_equal(e.asked, 0);
-    pboost_answers_free(&log);
+    pboost_answers_clear(&log);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_are_appended),
+        cmocka_unit_test(what_was_answered_can_be_read),
         cmocka_unit_test(capacity_at_least_doubles),
         cmocka_unit_test(a_failed_question_leaves_the_log_as_it_was),
         cmocka_unit_test(room_is_made_before_the_question),

@@ -132,7 +132,7 @@ static void bad_bounds_and_steps_are_refused(void **state)
         {0, 1, INFINITY, "it must be a positive number"},
         {0, 1, 0x1p-1060, "it must be a positive number"},
         {0, 0x1p-1010, 0, "it must be a positive number"},
-        {0, 1, 1.5, "step is 1.5, but the bounds [0, 1] are only 1 apart"},
+        {0, 1, 1.5, "step is 1.5, larger than the range of the bounds [0, 1], 1"},
         {0, 1, 0x1p-54, "more than 2^53 steps"},
         {1e15, 1e15 + 1, 0, "more than 2^53 steps"},
     };

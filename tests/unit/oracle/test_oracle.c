@@ -293,7 +293,7 @@ static void bad_labels_are_refused(void **state)
     assert_fails(pboost_memory_oracle_create(&oracle, infinite, 1, &plain, NULL, &err),
                  PBOOST_BAD_DATA, err, "the label of row 0 is inf");
     assert_fails(pboost_memory_oracle_create(&oracle, outside, 3, &grid, NULL, &err),
-                 PBOOST_BAD_DATA, err, "row 2 is 1.5; it must lie in the bounds [-1, 1]");
+                 PBOOST_BAD_DATA, err, "row 2 is 1.5; it must be within the bounds [-1, 1]");
     outside[2] = -1.5;
     assert_fails(pboost_memory_oracle_create(&oracle, outside, 3, &grid, NULL, &err),
                  PBOOST_BAD_DATA, err, "row 2 is -1.5");

@@ -112,7 +112,7 @@ static void fits_do_not_depend_on_the_layout(void **state)
     (void)state;
     for (size_t d = 3; d <= 12; d += 9) {
         fixture f = make(d);
-        pboost_fit_options o = options_for(PBOOST_LOGISTIC, 1.5);
+        pboost_fit_options o = options_for(PBOOST_LOGISTIC, pboost_l2_fixed(1.5));
         pboost_answers a = make_answers(&f.table, 3, 0.0, true, d);
         fitted first = fit_or_fail(&f.layout[0], NULL, f.table.offset, &a, &o);
         for (size_t layout = 1; layout < 3; layout++) {
@@ -121,7 +121,7 @@ static void fits_do_not_depend_on_the_layout(void **state)
             fitted_free(&other);
         }
         fitted_free(&first);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         fixture_free(&f);
     }
 }

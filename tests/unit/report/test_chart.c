@@ -502,20 +502,17 @@ static void page_is_self_contained(void **state)
 static void verdicts_are_words(void **state)
 {
     page_column columns[] = {{"claim", false}, {"verdict", false}, {"n", true}};
-    page_cell cells[] = {{.text = "a"},
-                         {.verdict = PAGE_HOLDS},
-                         {.text = "1"},
-                         {.text = "b"},
-                         {.verdict = PAGE_HOLDS_ONE_READING, .text = "why"},
-                         {.text = "2"},
-                         {.text = "c"},
-                         {.verdict = PAGE_DOES_NOT_HOLD},
-                         {.text = "3"},
-                         {.text = "d"},
-                         {.verdict = PAGE_NOT_TESTED},
-                         {.text = NULL}};
     (void)state;
-    WRITTEN(text, page_table(out, "C <c>", columns, 3, cells, 4));
+    WRITTEN(text, {
+        page_table t = page_table_begin(out, "C <c>", columns, 3);
+        for (int verdict = PAGE_HOLDS; verdict <= PAGE_NOT_TESTED; verdict++) {
+            page_cell(&t, "%c", 'a' + verdict);
+            page_cell_verdict(&t, (page_verdict)verdict,
+                              verdict == PAGE_HOLDS_ONE_READING ? "why" : NULL);
+            page_cell_text(&t, NULL);
+        }
+        page_table_end(&t);
+    });
     assert_has(text, "<caption>C &lt;c&gt;</caption>");
     assert_has(text, "✓</span> holds</b>");
     assert_has(text, "◐</span> holds under one reading</b> why");
@@ -528,7 +525,15 @@ static void verdicts_are_words(void **state)
     assert_has(text, "<td class=\"number\" data-heading=\"n\"></td>");
     free(text);
     columns[1].number = true; /* one column of words: scrolls instead */
-    WRITTEN(narrow, page_table(out, NULL, columns, 3, cells, 1));
+    WRITTEN(narrow, {
+        page_table t = page_table_begin(out, NULL, columns, 3);
+        page_cell_number(&t, 0.25);
+        page_cell_number(&t, NAN);
+        page_cell_number(&t, INFINITY);
+        page_table_end(&t);
+    });
+    assert_has(narrow, ">0.25</th><td class=\"number\" data-heading=\"verdict\">–</td>");
+    assert_has(narrow, "data-heading=\"n\">∞</td></tr>\n</tbody>");
     assert_lacks(narrow, "class=\"cards\"");
     assert_lacks(narrow, "<caption>");
     free(narrow);
@@ -542,7 +547,6 @@ static void all_text_is_escaped(void **state)
     page_entry entry = {bad, bad};
     page_fact fact = {bad, bad};
     page_column column = {bad, false};
-    page_cell cell = {.text = bad};
     double x[] = {1}, y[] = {1};
     chart_series s = {.colour_key = bad, .dash_key = bad, .n = 1, .x = x, .y = y};
     chart_mark mark = {1, 1, 0, bad, bad, bad};
@@ -557,7 +561,10 @@ static void all_text_is_escaped(void **state)
         page_code(out, bad);
         page_notice(out, bad);
         page_facts(out, &fact, 1);
-        page_table(out, bad, &column, 1, &cell, 1);
+        page_table t = page_table_begin(out, bad, &column, 1);
+        page_cell_text(&t, bad);
+        page_cell(&t, "%s", bad);
+        page_table_end(&t);
         page_figure(out, &figure);
         chart_write_svg(out, &figure);
     });

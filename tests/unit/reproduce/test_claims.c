@@ -34,7 +34,6 @@ static void fill(double (*loss)(const repro_series *s, double x))
         repro_series *s = &plan.series[i];
         for (size_t j = 0; j < s->n_points; j++)
             s->loss[j] = loss(s, repro_point(&settings, s->experiment, j));
-        s->done = true;
     }
 }
 

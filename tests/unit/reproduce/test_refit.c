@@ -32,7 +32,7 @@ static pboost_fit_options options_for(pboost_family family, double l2)
     pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
     o.family = family;
     o.intercept = false;
-    o.l2 = l2;
+    o.l2 = pboost_l2_fixed(l2);
     o.tolerance = 1e-10;
     return o;
 }
@@ -56,7 +56,7 @@ static void assert_minimum(const pboost_coef *found, const pboost_samples *all,
     double scale = (double)all->n * (o->family == PBOOST_LINEAR ? 0.5 : 1.0);
     for (int m = 0; m < 2; m++)
         for (size_t j = 0; j < FEATURES; j++)
-            penalty[m] += 0.5 * o->l2 * both[m].theta[j] * both[m].theta[j];
+            penalty[m] += 0.5 * o->l2.value * both[m].theta[j] * both[m].theta[j];
     double value = loss[0] * scale + penalty[0], least = loss[1] * scale + penalty[1];
     assert_true(value - least <= 1.01e-10 * fabs(least) + 1e-13 * scale);
     pboost_coef_free(&best);

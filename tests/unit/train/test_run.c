@@ -55,9 +55,9 @@ static void table_close(table *t)
     pboost_memory_oracle_free(t->labels);
 }
 
-static pboost_status open(pboost_run *run, table *t, pboost_error *err)
+static pboost_status open(pboost_run **run, table *t, pboost_error *err)
 {
-    return pboost_run_open(run, &t->matrix, NULL, NULL, &t->oracle, &t->fit, &t->options, err);
+    return pboost_run_create(run, PLAIN(t->matrix), &t->oracle, &t->fit, &t->options, err);
 }
 
 /* ---- What a run gives ------------------------------------------------------------------------ */
@@ -67,37 +67,34 @@ static void a_run_is_its_rounds(void **state)
     (void)state;
     table t;
     pboost_error err;
-    pboost_run run;
+    pboost_run *run;
     double path[ROUNDS][FEATURES + 1];
 
     table_open(&t, PBOOST_LOGISTIC);
     t.fit.estimator = PBOOST_AGGREGATE;
     t.options.bags = PBOOST_BAGS_HYBRID;
     assert_ok(open(&run, &t, &err), err);
-    assert_int_equal(run.rounds, ROUNDS);
     for (size_t i = 0; i < ROUNDS; i++) { /* by hand */
-        assert_ok(pboost_trainer_step(run.trainer, &err), err);
-        memcpy(path[i], run.coef->theta, FEATURES * sizeof(double));
-        path[i][FEATURES] = run.coef->intercept;
+        assert_ok(pboost_trainer_step(pboost_run_trainer(run), &err), err);
+        memcpy(path[i], pboost_run_coef(run)->theta, FEATURES * sizeof(double));
+        path[i][FEATURES] = pboost_run_coef(run)->intercept;
     }
-    pboost_run_close(&run);
+    pboost_run_free(run);
     table_close(&t);
 
     table_open(&t, PBOOST_LOGISTIC);
     t.fit.estimator = PBOOST_AGGREGATE;
     t.options.bags = PBOOST_BAGS_HYBRID;
     assert_ok(open(&run, &t, &err), err);
-    assert_ok(pboost_run_rounds(&run, 1, &err), err);
-    assert_int_equal(pboost_trainer_rounds_done(run.trainer), 1);
-    assert_ok(pboost_run_rounds(&run, SIZE_MAX, &err), err);
-    assert_memory_equal(run.path, path, sizeof path);
-    assert_int_equal(run.history[ROUNDS - 1].round, ROUNDS);
-    assert_true(run.report->converged);
-    assert_ptr_equal(run.covariance, pboost_glm_covariance(run.glm));
-    assert_non_null(run.covariance);
-    assert_ok(pboost_run_rounds(&run, 1, &err), err); /* none is left: nothing to do */
-    pboost_run_close(&run);
-    assert_null(run.path);
+    assert_ok(pboost_run_rounds(run, 1, &err), err);
+    assert_int_equal(pboost_trainer_rounds_done(pboost_run_trainer(run)), 1);
+    assert_ok(pboost_run_rounds(run, SIZE_MAX, &err), err);
+    assert_memory_equal(pboost_run_coef_after(run, 1).theta, path, sizeof path);
+    assert_int_equal(pboost_trainer_history(pboost_run_trainer(run))[ROUNDS - 1].round, ROUNDS);
+    assert_true(pboost_run_report(run)->converged);
+    assert_non_null(pboost_run_covariance(run));
+    assert_ok(pboost_run_rounds(run, 1, &err), err); /* none is left: nothing to do */
+    pboost_run_free(run);
     table_close(&t);
 }
 
@@ -107,18 +104,18 @@ static void a_chosen_estimator_has_its_covariance(void **state)
     (void)state;
     table t;
     pboost_error err;
-    pboost_run run;
+    pboost_run *run;
 
     table_open(&t, PBOOST_LINEAR);
     t.fit.estimator = PBOOST_ESTIMATOR_CV;
     t.options.bags = PBOOST_BAGS_FEATURES;
     assert_ok(open(&run, &t, &err), err);
-    assert_null(run.covariance);
-    assert_ok(pboost_run_rounds(&run, SIZE_MAX, &err), err);
-    assert_int_equal(run.report->estimator, PBOOST_AGGREGATE);
-    assert_non_null(run.covariance);
-    assert_true(run.covariance[0] > 0.0);
-    pboost_run_close(&run);
+    assert_null(pboost_run_covariance(run));
+    assert_ok(pboost_run_rounds(run, SIZE_MAX, &err), err);
+    assert_int_equal(pboost_run_report(run)->estimator, PBOOST_AGGREGATE);
+    assert_non_null(pboost_run_covariance(run));
+    assert_true(pboost_run_covariance(run)[0] > 0.0);
+    pboost_run_free(run);
     table_close(&t);
 }
 
@@ -128,7 +125,7 @@ static void a_simulation_is_a_run(void **state)
     (void)state;
     table t;
     pboost_error err;
-    pboost_run by_hand;
+    pboost_run *by_hand;
     double path[ROUNDS * (FEATURES + 1)], before;
     pboost_outcome out = {.path = path};
 
@@ -136,21 +133,21 @@ static void a_simulation_is_a_run(void **state)
     pboost_simulation simulation = {sizeof simulation, t.oracle.rules,
                                     PBOOST_MEMORY_ORACLE_OPTIONS_INIT, t.fit, t.options};
     assert_ok(open(&by_hand, &t, &err), err);
-    assert_ok(pboost_run_rounds(&by_hand, SIZE_MAX, &err), err);
-    assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
-    assert_memory_equal(path, by_hand.path, sizeof path);
+    assert_ok(pboost_run_rounds(by_hand, SIZE_MAX, &err), err);
+    assert_ok(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), err);
+    assert_memory_equal(path, pboost_run_coef_after(by_hand, 1).theta, sizeof path);
     path[0] = before = 77.0;
     simulation.rules.min_bag = ROWS; /* more than a slice has */
-    assert_fails(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err),
-                 PBOOST_BAD_DATA, err, "rounds");
+    assert_fails(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), PBOOST_BAD_DATA,
+                 err, "rounds");
     t.cancel.user = &t;
     simulation.rules.min_bag = MIN_BAG;
     simulation.trainer.cancel = &t.cancel; /* stopped after a round: nothing is written */
     t.patience = 1;
-    assert_fails(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err),
-                 PBOOST_CANCELLED, err, "stopped");
+    assert_fails(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), PBOOST_CANCELLED,
+                 err, "stopped");
     assert_true(path[0] == before);
-    pboost_run_close(&by_hand);
+    pboost_run_free(by_hand);
     table_close(&t);
 }
 
@@ -161,7 +158,7 @@ static void an_outcome_is_that_of_a_run(void **state)
     enum { N = FEATURES + 1 };
     table t;
     pboost_error err;
-    pboost_run run;
+    pboost_run *run;
     pboost_fit_report report;
     pboost_round history[ROUNDS];
     double path[ROUNDS * N], covariance[N * N];
@@ -173,8 +170,8 @@ static void an_outcome_is_that_of_a_run(void **state)
     memset(covariance, 7, sizeof covariance);
     simulation.rules.min_bag = ROWS;
     memset(path, 7, sizeof path);
-    assert_fails(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err),
-                 PBOOST_BAD_DATA, err, "rounds");
+    assert_fails(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), PBOOST_BAD_DATA,
+                 err, "rounds");
     assert_int_equal(out.warnings, 99);
     assert_memory_equal(path, covariance, sizeof path);
 
@@ -184,24 +181,25 @@ static void an_outcome_is_that_of_a_run(void **state)
         table_close(&t); /* whose labels the last run spent */
         table_open(&t, PBOOST_LOGISTIC);
         simulation.fit.estimator = aggregate ? PBOOST_AGGREGATE : PBOOST_EVENT;
-        assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+        assert_ok(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), err);
         t.fit = simulation.fit;
         assert_ok(open(&run, &t, &err), err);
-        assert_ok(pboost_run_rounds(&run, SIZE_MAX, &err), err);
-        assert_memory_equal(path, run.path, sizeof path);
-        assert_int_equal(history[ROUNDS - 1].bags, run.history[ROUNDS - 1].bags);
+        assert_ok(pboost_run_rounds(run, SIZE_MAX, &err), err);
+        assert_memory_equal(path, pboost_run_coef_after(run, 1).theta, sizeof path);
+        assert_int_equal(history[ROUNDS - 1].bags,
+                         pboost_trainer_history(pboost_run_trainer(run))[ROUNDS - 1].bags);
         assert_int_equal(report.estimator, simulation.fit.estimator);
-        assert_true(report.objective == run.report->objective);
+        assert_true(report.objective == pboost_run_report(run)->objective);
         assert_int_equal(out.warnings, 0);
         if (aggregate)
-            assert_memory_equal(covariance, run.covariance, sizeof covariance);
+            assert_memory_equal(covariance, pboost_run_covariance(run), sizeof covariance);
         else
             assert_true(covariance[0] == before); /* there is none to give */
-        pboost_run_close(&run);
+        pboost_run_free(run);
     }
     out = (pboost_outcome){.report = &report, .warnings = 99}; /* the rest is not wanted */
     simulation.fit.max_iterations = 1;
-    assert_ok(pboost_simulate(&out, &t.matrix, t.y, NULL, NULL, &simulation, &err), err);
+    assert_ok(pboost_simulate(&out, PLAIN(t.matrix), t.y, &simulation, &err), err);
     assert_false(report.converged);
     assert_int_equal(out.warnings, 1);
     table_close(&t);
@@ -212,15 +210,13 @@ static void a_run_that_fails_to_open_is_empty(void **state)
     (void)state;
     table t;
     pboost_error err;
-    pboost_run run;
+    pboost_run *run;
 
     table_open(&t, PBOOST_LINEAR);
     t.options.rounds = ROWS;
     assert_fails(open(&run, &t, &err), PBOOST_BAD_DATA, err, "rounds");
-    assert_null(run.glm);
-    assert_null(run.trainer);
-    assert_null(run.path);
-    pboost_run_close(&run);
+    assert_null(run);
+    pboost_run_free(run);
     table_close(&t);
 }
 
@@ -230,16 +226,16 @@ static void a_run_that_fails_to_open_is_empty(void **state)
 static size_t spend(table *t, size_t patience, pboost_status expected)
 {
     pboost_error err;
-    pboost_run run;
+    pboost_run *run;
 
     t->looks = 0;
     t->patience = patience;
     assert_ok(open(&run, t, &err), err);
     if (expected == PBOOST_OK)
-        assert_ok(pboost_run_rounds(&run, 1, &err), err);
+        assert_ok(pboost_run_rounds(run, 1, &err), err);
     else
-        assert_fails(pboost_run_rounds(&run, 1, &err), expected, err, "stopped");
-    pboost_run_close(&run);
+        assert_fails(pboost_run_rounds(run, 1, &err), expected, err, "stopped");
+    pboost_run_free(run);
     return pboost_memory_oracle_rows_spent(t->labels);
 }
 
@@ -251,7 +247,7 @@ static void nothing_is_spent_on_what_cannot_be_fitted(void **state)
     table *t = malloc(sizeof *t);
     double *weight = calloc(ROWS, sizeof *weight), *offset = calloc(ROWS, sizeof *offset);
     pboost_error err;
-    pboost_run run;
+    pboost_run *run;
     table_open(t, PBOOST_LINEAR);
     pboost_fit_options good = t->fit;
     pboost_matrix whole = t->matrix;
@@ -260,9 +256,11 @@ static void nothing_is_spent_on_what_cannot_be_fitted(void **state)
     assert_fails(open(&run, t, &err), PBOOST_BAD_DATA, err, "row 2, column 1 is nan");
     t->x[7] = 0.0;
     offset[5] = INFINITY;
-    assert_fails(pboost_run_open(&run, &whole, NULL, offset, &t->oracle, &good, &t->options, &err),
+    assert_fails(pboost_run_create(&run, &(pboost_features){.x = whole, .offset = offset},
+                                   &t->oracle, &good, &t->options, &err),
                  PBOOST_BAD_DATA, err, "the offset of row 5 is inf");
-    assert_fails(pboost_run_open(&run, &whole, weight, NULL, &t->oracle, &good, &t->options, &err),
+    assert_fails(pboost_run_create(&run, &(pboost_features){.x = whole, .weight = weight},
+                                   &t->oracle, &good, &t->options, &err),
                  PBOOST_BAD_DATA, err, "all 3000 weights are 0");
     t->matrix.cols = 0;
     assert_fails(open(&run, t, &err), PBOOST_BAD_DATA, err, "no feature columns");
@@ -273,19 +271,19 @@ static void nothing_is_spent_on_what_cannot_be_fitted(void **state)
     t->fit.tolerance = NAN;
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "tolerance is nan");
     t->fit = good;
-    t->fit.l2 = PBOOST_L2_CV;
+    t->fit.l2.mode = PBOOST_L2_CV;
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "l2 by cross-validation");
     t->fit = good;
     t->fit.family = (pboost_family)9;
-    assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "9 is no family");
+    assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "9 is not a family");
     t->fit = good;
     t->fit.estimator = (pboost_estimator)9;
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "estimator 9 is unknown");
     t->fit.estimator = PBOOST_INTERPOLATED;
     weight[0] = 1.0;
-    assert_fails(
-        pboost_run_open(&run, &whole, weight, NULL, &t->oracle, &t->fit, &t->options, &err),
-        PBOOST_INVALID, err, "takes no weights");
+    assert_fails(pboost_run_create(&run, &(pboost_features){.x = whole, .weight = weight},
+                                   &t->oracle, &t->fit, &t->options, &err),
+                 PBOOST_INVALID, err, "takes no weights");
     t->fit.estimator = PBOOST_AGGREGATE;
     t->oracle.rules.round = true;
     assert_fails(open(&run, t, &err), PBOOST_INVALID, err, "rounds its answers");
@@ -330,19 +328,19 @@ static void fits_can_be_stopped(void **state)
     (void)state;
     const struct {
         pboost_estimator estimator;
-        double l2;
+        pboost_l2 l2;
         size_t least_looks;
-    } fits[] = {{PBOOST_EVENT, 1.0, 3},
-                {PBOOST_AGGREGATE, PBOOST_L2_DEFAULT, 3},
-                {PBOOST_AGGREGATE, PBOOST_L2_CV, 100},
-                {PBOOST_INTERPOLATED, 1.0, 3}};
+    } fits[] = {{PBOOST_EVENT, {PBOOST_L2_FIXED, 1.0}, 3},
+                {PBOOST_AGGREGATE, {PBOOST_L2_AUTO, 0.0}, 3},
+                {PBOOST_AGGREGATE, {PBOOST_L2_CV, 0.0}, 100},
+                {PBOOST_INTERPOLATED, {PBOOST_L2_FIXED, 1.0}, 3}};
     pboost_error err;
 
     for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {
         size_t looks = fits[i].least_looks;
         for (size_t patience = 0; patience <= looks; patience += looks > 10 ? 11 : 1) {
             table t;
-            pboost_run run;
+            pboost_run *run;
             table_open(&t, PBOOST_LOGISTIC);
             t.options.rounds = 1;
             t.fit.estimator = fits[i].estimator;
@@ -351,13 +349,13 @@ static void fits_can_be_stopped(void **state)
             t.patience = patience < looks ? patience : SIZE_MAX;
             assert_ok(open(&run, &t, &err), err);
             if (patience < looks) {
-                assert_fails(pboost_run_rounds(&run, 1, &err), PBOOST_CANCELLED, err, "stopped");
+                assert_fails(pboost_run_rounds(run, 1, &err), PBOOST_CANCELLED, err, "stopped");
                 assert_true(t.looks <= patience + 3); /* it does not go on for long */
             } else {
-                assert_ok(pboost_run_rounds(&run, 1, &err), err);
+                assert_ok(pboost_run_rounds(run, 1, &err), err);
                 assert_true(t.looks >= looks);
             }
-            pboost_run_close(&run);
+            pboost_run_free(run);
             table_close(&t);
         }
     }
@@ -374,7 +372,7 @@ static void a_stopped_run_goes_on(void **state)
     for (size_t i = 0; i < sizeof estimators / sizeof *estimators; i++)
         for (size_t stop = 0; stop < 3; stop++) { /* at no look, the first, the second */
             table t;
-            pboost_run run;
+            pboost_run *run;
             table_open(&t, PBOOST_LOGISTIC);
             t.fit.estimator = estimators[i];
             t.fit.cancel = &t.cancel;
@@ -383,17 +381,16 @@ static void a_stopped_run_goes_on(void **state)
                 t.looks = 0;
                 t.patience = stop - 1;
                 if (stop > 0)
-                    assert_fails(pboost_run_rounds(&run, 1, &err), PBOOST_CANCELLED, err,
-                                 "stopped");
+                    assert_fails(pboost_run_rounds(run, 1, &err), PBOOST_CANCELLED, err, "stopped");
                 t.patience = SIZE_MAX;
-                assert_ok(pboost_run_rounds(&run, 1, &err), err);
+                assert_ok(pboost_run_rounds(run, 1, &err), err);
                 assert_int_equal(pboost_memory_oracle_rows_spent(t.labels),
                                  (r + 1) * ROWS / ROUNDS);
             }
             if (stop == 0)
-                memcpy(path, run.path, sizeof path);
-            assert_memory_equal(run.path, path, sizeof path);
-            pboost_run_close(&run);
+                memcpy(path, pboost_run_coef_after(run, 1).theta, sizeof path);
+            assert_memory_equal(pboost_run_coef_after(run, 1).theta, path, sizeof path);
+            pboost_run_free(run);
             table_close(&t);
         }
 }
@@ -411,18 +408,18 @@ static void a_round_that_on_round_stops_is_in_the_path(void **state)
     (void)state;
     table t;
     pboost_error err;
-    pboost_run run;
+    pboost_run *run;
 
     table_open(&t, PBOOST_LOGISTIC);
     t.options.on_round = stop_at_once;
     assert_ok(open(&run, &t, &err), err);
     for (size_t r = 0; r < ROUNDS; r++) {
-        assert_fails(pboost_run_rounds(&run, 1, &err), PBOOST_CANCELLED, err, "stopped");
-        assert_memory_equal(run.path + r * (FEATURES + 1), run.coef->theta,
+        assert_fails(pboost_run_rounds(run, 1, &err), PBOOST_CANCELLED, err, "stopped");
+        assert_memory_equal(pboost_run_coef_after(run, r + 1).theta, pboost_run_coef(run)->theta,
                             FEATURES * sizeof(double));
     }
-    assert_true(pboost_trainer_done(run.trainer));
-    pboost_run_close(&run);
+    assert_true(pboost_trainer_done(pboost_run_trainer(run)));
+    pboost_run_free(run);
     table_close(&t);
 }
 
@@ -439,14 +436,14 @@ static void plans_can_be_stopped(void **state)
     table_open(&t, PBOOST_LINEAR);
     o.rules.min_bag = MIN_BAG;
     o.cancel = &t.cancel;
-    assert_ok(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), err);
+    assert_ok(pboost_plan_make(&plan, PLAIN(t.matrix), &o, &err), err);
     pboost_plan_free(&plan);
     size_t looks = t.looks;
     assert_true(looks >= FORECASTS + LEVELS);
     for (size_t patience = 0; patience < looks; patience += 1 + looks / 16) {
         t.looks = 0;
         t.patience = patience;
-        assert_fails(pboost_plan_make(&plan, &t.matrix, NULL, &o, &err), PBOOST_CANCELLED, err,
+        assert_fails(pboost_plan_make(&plan, PLAIN(t.matrix), &o, &err), PBOOST_CANCELLED, err,
                      "stopped");
         assert_null(plan.point);
         assert_true(t.looks <= patience + 2);

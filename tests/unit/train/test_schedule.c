@@ -82,7 +82,7 @@ static void wrong_requests_are_refused(void **state)
     assert_fails(pboost_schedule_slices(start, PBOOST_EQUAL, 2, 3, 0, &err), PBOOST_INVALID, err,
                  "a slice of 0 rows");
     assert_fails(pboost_schedule_slices(start, PBOOST_EQUAL, 25, 1, 40, &err), PBOOST_BAD_DATA, err,
-                 "the bags are to have at least 40 rows, but the table has 25 rows");
+                 "bags must have at least 40 rows, but the table has 25 rows");
     assert_fails(pboost_schedule_slices(start, PBOOST_EQUAL, 100, 4, 30, &err), PBOOST_BAD_DATA,
                  err, "at most 3 rounds");
 }

@@ -2,6 +2,7 @@
  * that is no GLM, and an oracle in between that writes down every question. */
 #include "testing.h"
 
+#include "data/answers.h"
 #include "train/glm.h"
 
 enum { ROWS = 4000, FEATURES = 3, MIN_BAG = 5 };
@@ -502,7 +503,7 @@ static void train_glm(double *theta, const table *t, const pboost_oracle *oracle
     pboost_glm *glm;
     pboost_trainer *trainer;
     fit.threads = o->threads;
-    assert_ok(pboost_glm_create(&glm, &x, NULL, NULL, &fit, &err), err);
+    assert_ok(pboost_glm_create(&glm, PLAIN(x), &fit, &err), err);
     pboost_learner learner = pboost_glm_learner(glm);
     assert_ok(pboost_trainer_create(&trainer, ROWS, oracle, &learner, o, &err), err);
     assert_ok(pboost_trainer_run(trainer, &err), err);

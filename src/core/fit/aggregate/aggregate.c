@@ -1,12 +1,12 @@
 /* The aggregate estimator.
  *
- * Whatever the bags, E[answer] = mu_B(theta) and Var[answer] = phi a_B + c_B, so
+ * For any bags, E[answer] = mu_B(theta) and Var[answer] = phi a_B + c_B, so
  *
  *     sum_B J_B (answer_B - mu_B) / V_B - lambda theta = 0,    V_B = a_B + c_B / phi
  *
- * is an unbiased estimating equation (lambda apart), and with these V the best of its kind.  V is
- * over phi so that lambda means what it means to the event-level estimator, which this is where
- * every bag is one row and there is no noise.
+ * is an unbiased estimating equation (except for lambda), and with these V the best of its kind.  V
+ * is divided by phi so that lambda means the same as for the event-level estimator.  With bags of
+ * one row and no noise the two estimators are the same.
  *
  * a_B is written as v(mu_B) / n_B, with v the variance function of the family and n_B the size of
  * the bag: its number of rows where they all have the same mean.  The sizes are frozen, the
@@ -14,9 +14,9 @@
  *
  *     sum_B integral to mu_B of (answer_B - t) / (v(t)/n_B + c_B/phi) dt - (lambda/2) |theta|^2
  *
- * is maximised, whose gradient is the equation, and the sizes are refreshed, until a refresh leaves
- * nothing to do.  With bags of one row and no noise that is the likelihood itself.  (Freezing V as
- * a whole and minimising sum r^2/V has the same fixed points and does not find them where events
+ * is maximised, whose gradient is the equation, and the sizes are refreshed, until a refresh
+ * changes nothing.  With bags of one row and no noise that is the likelihood itself.  (Freezing V
+ * as a whole and minimising sum r^2/V has the same fixed points, but does not find them if events
  * are rare: a positive answer whose V is nearly 0 pulls the fit away, and the V after that are
  * worse.) */
 #include "fit/aggregate/aggregate.h"
@@ -29,11 +29,11 @@
 #include "try.h"
 
 #define INNER_STEPS 10 /* between two refreshes of V, at most */
-/* Where residuals are large, steps are short: so many count for one of Newton's. */
+/* If residuals are large, steps are short: this many count as one Newton step. */
 #define STEPS_A_STEP 5
 #define INNER_SLACK 1e-2 /* what is left to the next refresh */
-#define SETTLED 1e-9     /* relative change of the dispersion that counts as none */
-/* A fit that has taken so many refreshes may end this near to its solution, in standard errors. */
+#define SETTLED 1e-9     /* relative change of the dispersion that counts as 0 */
+/* After this many refreshes a fit may end this near to its solution, in standard errors. */
 #define ENOUGH_REFRESHES 25
 #define NEAR 1e-3
 
@@ -102,7 +102,6 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
     levenberg_report last = {0};
     levenberg_problem problem = {fit->pass.n_parameters, fit, attempt, accept, here};
     const pboost_fit_options *o = fit->options;
-    bool may_drop = o->l2 == 0.0;
     size_t most = o->max_iterations * STEPS_A_STEP;
     double floor = 0.0;
 
@@ -120,7 +119,7 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
                                      .floor = floor,
                                      .rounding = pboost_quasi_rounding(fit),
                                      .cancel = o->cancel};
-        pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, may_drop);
+        pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, fit->unpenalised);
         TRY(pboost_cancel_check(o->cancel, err));
         report->iterations += last.steps;
         double phi = fit->phi, spread = fit->spread, evidence = pboost_ridge_evidence_now(fit);
@@ -147,7 +146,7 @@ pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report,
     pboost_status st = PBOOST_OK;
     const pboost_fit_options *o = fit->options;
 
-    if (o->l2 == PBOOST_L2_CV)
+    if (o->l2.mode == PBOOST_L2_CV)
         TRY(pboost_aggregate_choose_l2(fit, coef, err));
     TRY(pboost_aggregate_solve(fit, report, coef, err));
     if (covariance != NULL)
@@ -161,14 +160,13 @@ done:
 }
 
 pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
-                                   const pboost_matrix *x, const double *weight,
-                                   const double *offset, const pboost_answers *answers,
+                                   const pboost_features *features, const pboost_answers *answers,
                                    size_t first_bag, const pboost_fit_options *options,
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_report ignored = {0};
-    bag_data data = pboost_bag_data(x, weight, offset, answers, first_bag);
+    bag_data data = pboost_bag_data(features, answers, first_bag);
     aggregate_fit fit = {0};
 
     report = report != NULL ? report : &ignored;

@@ -1,18 +1,20 @@
-/* The aggregate estimator, as its parts see it. */
+/* The aggregate estimator, for its own files. */
 #ifndef PBOOST_AGGREGATE_H
 #define PBOOST_AGGREGATE_H
 
+#include "data/answers.h"
+#include "data/fit_options.h"
 #include "fit/aggregate/levenberg.h"
 #include "passes/bag_pass.h"
 #include "passes/standard_units.h"
 
-/* Bags with what was said about them. */
+/* Bags with their answers. */
 typedef struct {
     bag_rows rows;
     const double *answer, *noise; /* by bag */
 } bag_data;
 
-/* Where an aggregate fit stands.  Parameters are in standard units, the intercept first. */
+/* The state of an aggregate fit.  Parameters are in standard units, the intercept first. */
 typedef struct {
     bag_data data;
     const pboost_fit_options *options;
@@ -28,10 +30,11 @@ typedef struct {
     double lambda, multiple;     /* in standard units; its multiple of the default */
     double phi, freedom;
     double measured_phi;        /* before it was raised to its standard error, or to Poisson's */
-    double least_phi;           /* what is beyond doubt of it */
+    double least_phi;           /* its lower limit: less three standard errors */
     double spread, wide_spread; /* of eta as the ridge takes it, and what it may be */
     size_t spread_refreshes;    /* under noise */
     double *evidence_work;      /* for ridge_evidence.c, under noise; else NULL */
+    bool unpenalised;           /* l2 was given, as 0 */
     bool noisy;                 /* some answers are */
     bool floored;               /* phi is its own standard error: noise masks it */
     double start_mean;          /* of the constant model */
@@ -40,10 +43,10 @@ typedef struct {
 } aggregate_fit;
 
 /* The bags of a log from first_bag on. */
-bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const double *offset,
-                         const pboost_answers *answers, size_t first_bag);
+bag_data pboost_bag_data(const pboost_features *features, const pboost_answers *answers,
+                         size_t first_bag);
 
-/* Refuses options, answers and bags that make no sense. */
+/* Refuses options, answers and bags that are not valid. */
 pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *data,
                                     const pboost_answers *answers,
                                     const pboost_fit_options *options, pboost_error *err);
@@ -65,8 +68,7 @@ pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report,
 
 /* Checks and fits.  The arguments are those of pboost_answers_fit. */
 pboost_status pboost_aggregate_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
-                                   const pboost_matrix *x, const double *weight,
-                                   const double *offset, const pboost_answers *answers,
+                                   const pboost_features *features, const pboost_answers *answers,
                                    size_t first_bag, const pboost_fit_options *options,
                                    pboost_error *err);
 
@@ -94,7 +96,7 @@ pboost_status pboost_bags_are_mixed(bool *out, const aggregate_fit *fit, pboost_
 void pboost_refresh_dispersion(aggregate_fit *fit, double freedom);
 
 /* ridge.c.  The evidence is found before the dispersion is refreshed, the spread after it; settled:
- * the spread will not be judged again. */
+ * the spread will not change again. */
 void pboost_ridge_start(aggregate_fit *fit);
 void pboost_ridge_refresh_penalty(aggregate_fit *fit);
 double pboost_ridge_evidence_now(const aggregate_fit *fit);

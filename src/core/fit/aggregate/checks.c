@@ -1,16 +1,16 @@
-/* What the fits to bags refuse, and why. */
+/* Checks of the input of fits to bags. */
 #include <math.h>
 
 #include "data/fit_options.h"
 #include "fit/aggregate/aggregate.h"
 #include "try.h"
 
-bag_data pboost_bag_data(const pboost_matrix *x, const double *weight, const double *offset,
-                         const pboost_answers *answers, size_t first_bag)
+bag_data pboost_bag_data(const pboost_features *features, const pboost_answers *answers,
+                         size_t first_bag)
 {
-    return (bag_data){.rows = {.x = x,
-                               .weight = weight,
-                               .offset = offset,
+    return (bag_data){.rows = {.x = &features->x,
+                               .weight = features->weight,
+                               .offset = features->offset,
                                .n_bags = answers->n_bags - first_bag,
                                .start = answers->start + first_bag,
                                .row = answers->row},

@@ -1,16 +1,17 @@
 /* The constant model.
  *
- * An intercept is not penalised, so it runs away from answers whose mean is no mean of the family:
- * counts that are negative on average, proportions above 1.  Under strong noise that is what
- * answers are like, and no fault of theirs.  If not even the mean of all answers is clearly inside
- * the range, no weight can be known: all of them rest on less than it does.  What can be said is
- * the constant model of a mean one standard error inside the range, or half an event inside where
- * there is no noise and no event was seen. */
+ * An intercept is not penalised, so it diverges if the mean of the answers is not a possible mean
+ * of the family: counts that are negative on average, proportions above 1.  Under strong noise such
+ * answers are normal.  If not even the mean of all answers is clearly inside the range, no weight
+ * can be estimated, because weights need more information than the mean.  The result is then the
+ * constant model with a mean one standard error inside the range, or half an event inside if there
+ * is no noise and no event. */
 #include "fit/aggregate/constant.h"
 
 #include <math.h>
 
 #include "data/family.h"
+#include "data/fit_options.h"
 
 answer_mean pboost_answer_mean(const bag_data *data, const double *weight, pboost_family family)
 {
@@ -63,7 +64,7 @@ bool pboost_constant_if_outside(pboost_coef *coef, pboost_fit_report *report, co
         *report = (pboost_fit_report){.converged = true,
                                       .objective = NAN,
                                       .first_dropped = SIZE_MAX,
-                                      .l2 = options->l2 >= 0.0 ? options->l2 : 1.0,
+                                      .l2 = pboost_l2_or(options->l2, 1.0),
                                       .bags = data->rows.n_bags,
                                       .dispersion = NAN,
                                       .pearson = NAN,

@@ -1,4 +1,4 @@
-/* The constant model: where a fit starts, and what is left where noise hides even the mean. */
+/* The constant model: the start of a fit, and its result if noise masks even the mean. */
 #ifndef PBOOST_CONSTANT_H
 #define PBOOST_CONSTANT_H
 
@@ -7,9 +7,9 @@
 typedef struct {
     double mean;    /* of the answers, by rows */
     double error;   /* its standard deviation by the mechanism's noise */
-    bool outside;   /* no mean of the family: an intercept would run away */
-    bool unclear;   /* not further inside than its error: it may as well be outside */
-    double nearest; /* the nearest mean that is clearly one */
+    bool outside;   /* not a mean of the family: an intercept would diverge */
+    bool unclear;   /* inside by less than its error: it may be outside */
+    double nearest; /* the nearest mean that is clearly inside */
 } answer_mean;
 
 /* weight: by row of x, NULL: 1. */
@@ -18,7 +18,8 @@ answer_mean pboost_answer_mean(const bag_data *data, const double *weight, pboos
 /* The intercept of a model that predicts `mean` on average and knows no features. */
 double pboost_constant_intercept(const bag_rows *rows, pboost_family family, double mean);
 
-/* Where an intercept would run away: sets coef to the constant model, says so and returns true. */
+/* If an intercept would diverge: sets coef to the constant model, says so in the report and returns
+ * true. */
 bool pboost_constant_if_outside(pboost_coef *coef, pboost_fit_report *report, const bag_data *data,
                                 const double *weight, const pboost_fit_options *options);
 

@@ -1,19 +1,19 @@
 /* The covariance of an aggregate fit.
  *
  * With A = sum J J'/V + penalty, the estimate varies about the truth with covariance phi A^-1: the
- * variance of the estimating equation and, where lambda / phi is the precision of what is assumed
- * of theta beforehand, the bias of the ridge with it.  If the model's variances are not those of
- * the answers, the middle of A^-1 (sum J J' r^2 / V^2) A^-1 is estimated from the residuals; a
- * residual is smaller than the error by its own pull on the fit, 1 - h on average (HC2). */
+ * variance of the estimating equation and also the bias of the ridge, if lambda / phi is the
+ * precision of the prior of theta.  If the model's variances are not those of the answers, the
+ * middle of A^-1 (sum J J' r^2 / V^2) A^-1 is estimated from the residuals; a residual is smaller
+ * than the error because its bag influences the fit, by 1 - h on average (HC2). */
 #include <math.h>
 #include <string.h>
 
 #include "fit/aggregate/aggregate.h"
 #include "try.h"
 
-/* The factor of A for the ridge of a wide prior.  A ridge that shrinks because noise hides the
- * weights says nothing of their size: with it intervals would shrink to the constant model and
- * miss. */
+/* The factor of A for the ridge of a wide prior.  A ridge that is strong because noise masks the
+ * weights says nothing about their size: with it, intervals would shrink to the constant model and
+ * miss the truth. */
 static void widen(aggregate_fit *fit)
 {
     levenberg *lm = &fit->lm;

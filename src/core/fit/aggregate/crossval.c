@@ -1,10 +1,10 @@
-/* Lambda by cross-validation over bags: the answers are paid for, and a bag that took no part in a
- * fit tells how well the fit predicts.
+/* Lambda by cross-validation over bags: nothing new is asked, and a bag that was not used in a fit
+ * shows how well the fit predicts.
  *
  * Bags fall into folds by a seeded draw.  Every multiple of the default lambda is fitted without
  * each fold in turn; what counts is the sum of r^2 / V over the bags left out.  V is that of one
- * reference fit on all bags, the same for all candidates: with a V of its own a candidate could buy
- * a small criterion with large variances. */
+ * reference fit on all bags, the same for all candidates: with its own V a candidate could reach a
+ * small criterion by large variances. */
 #include <math.h>
 #include <string.h>
 

@@ -67,7 +67,7 @@ double pboost_dispersion_error(const bag_errors *e, double phi)
     return slope > 0.0 ? sqrt(spread) / slope : 0.0;
 }
 
-/* Labels of 0 and 1 leave no room for dispersion; counts vary as Poisson's or more. */
+/* Labels of 0 and 1 have dispersion 1; counts have the dispersion of Poisson or more. */
 void pboost_refresh_dispersion(aggregate_fit *fit, double freedom)
 {
     double bags = (double)fit->data.rows.n_bags;

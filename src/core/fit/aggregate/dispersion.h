@@ -1,4 +1,4 @@
-/* The dispersion phi: by how much the labels vary more than the family's b'' says. */
+/* The dispersion phi: the variance of the labels divided by the family's b''. */
 #ifndef PBOOST_DISPERSION_H
 #define PBOOST_DISPERSION_H
 

@@ -1,9 +1,9 @@
 /* Levenberg-Marquardt with the diagonal of the matrix as its measure.
  *
  * The first step is undamped.  A step that does not lower the value is tried again shorter and
- * nearer to the gradient; a step that does as well as the quadratic model predicted makes the next
- * one bolder.  One that is worth less than rounding shows is taken as it is.  Convergence is judged
- * by the undamped step alone: a damped one is short anyhow. */
+ * nearer to the gradient; a step that does as well as the quadratic model predicted reduces the
+ * damping of the next one.  A step whose gain is below rounding is taken without a comparison.
+ * Convergence is decided by the undamped step only, because a damped step is always short. */
 #include "fit/aggregate/levenberg.h"
 
 #include <float.h>

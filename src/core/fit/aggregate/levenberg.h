@@ -1,5 +1,5 @@
-/* Levenberg-Marquardt: minimises a sum of squares, or anything with a good positive semidefinite
- * stand-in for its Hessian, that is not convex. */
+/* Levenberg-Marquardt: minimises a sum of squares, or another function that is not convex, with a
+ * good positive semidefinite approximation of its Hessian. */
 #ifndef PBOOST_LEVENBERG_H
 #define PBOOST_LEVENBERG_H
 
@@ -27,7 +27,7 @@ typedef struct {
     const pboost_cancel *cancel;
 } levenberg_options;
 
-/* Memory that outlives a call, so that a problem that changes a little can be taken up again. */
+/* Memory that outlives a call, so that a problem that changes a little can be solved again. */
 typedef struct {
     size_t n;
     double *gradient, *step, *trial, *matrix, *block;
@@ -49,8 +49,8 @@ pboost_status pboost_levenberg_init(levenberg *out, size_t n, pboost_error *err)
 void pboost_levenberg_free(levenberg *lm);
 
 /* Minimises from x, which is the point.  may_drop: columns of the matrix that add nothing to those
- * before them keep their parameters; they are found in the first call.  Ends early, with nothing of
- * use, when the cancel says so: the caller asks it again. */
+ * before them keep their parameters; they are found in the first call.  Ends early, without a
+ * usable result, if the cancel says so: the caller checks it again. */
 void pboost_levenberg(double *x, levenberg_report *report, levenberg *lm,
                       const levenberg_problem *problem, const levenberg_options *options,
                       bool may_drop);

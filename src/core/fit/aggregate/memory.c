@@ -21,6 +21,7 @@ pboost_status pboost_aggregate_reserve(aggregate_fit *fit, pboost_error *err)
 
     fit->family = pboost_family_info(o->family);
     fit->multiple = 1.0;
+    fit->unpenalised = pboost_l2_or(o->l2, 1.0) == 0.0;
     fit->noisy = has_noise(&fit->data);
     fit->start_mean = mean.nearest;
     fit->mean_masked = o->intercept && (mean.outside || mean.unclear);
@@ -33,7 +34,7 @@ pboost_status pboost_aggregate_reserve(aggregate_fit *fit, pboost_error *err)
     NEED(fit->weight = pboost_alloc(bags, sizeof(double)), err);
     NEED(fit->size = pboost_alloc(bags, sizeof(double)), err);
     NEED(fit->frozen_mean = pboost_alloc(bags, sizeof(double)), err);
-    if (o->l2 < 0.0 && fit->family->ridge_judged && fit->noisy)
+    if (o->l2.mode != PBOOST_L2_FIXED && fit->family->ridge_judged && fit->noisy)
         NEED(fit->evidence_work =
                  pboost_alloc(pboost_ridge_evidence_size(fit->pass.cols), sizeof(double)),
              err);

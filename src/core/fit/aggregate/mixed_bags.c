@@ -1,4 +1,4 @@
-/* Are bags made by chance?  Their means then vary no more than chance makes them. */
+/* Whether bags are as mixed as random ones: then their means vary no more than by chance. */
 #include "fit/aggregate/aggregate.h"
 #include "try.h"
 
@@ -25,7 +25,8 @@ pboost_status pboost_bags_are_mixed(bool *out, const aggregate_fit *fit, pboost_
     pboost_bagpass_gram(gram, NULL, &pass, &means, size, NULL);
     for (size_t j = 0; j < cols; j++)
         between += gram[j * cols + j];
-    /* Standardised features have variance 1, and by chance a share of bags / rows lies between. */
+    /* Standardised features have variance 1, and by chance a fraction of bags / rows of it is
+     * between bags. */
     *out = rows->n_bags < n && between < TWICE * (double)rows->n_bags * (double)cols;
 done:
     pboost_bagpass_free(&pass);

@@ -6,7 +6,7 @@
 
 #define ROUNDING 1e-14   /* relative error of a mean */
 #define FULL_REFRESHES 8 /* of the sizes; after each such number they take shorter steps */
-#define NO_GAIN 1e-6     /* log quasi-likelihood a bag that counts as none */
+#define NO_GAIN 1e-6     /* log quasi-likelihood per bag that counts as 0 */
 
 /* c/phi of a bag. */
 static double noise_over(const bag_data *data, size_t b, double phi)
@@ -81,8 +81,8 @@ void pboost_quasi_set_weights(aggregate_fit *fit)
         fit->weight[b] = fit->size[b] > 0.0 ? 1.0 / variance_at(fit, b, fit->point.mean[b]) : 0.0;
 }
 
-/* A refresh may overshoot, so that the fit jumps between two points.  Later refreshes therefore go
- * only a part of the way (of the logarithm), which leaves the solution where it is. */
+/* A refresh may overshoot, so that the fit jumps between two points.  Later refreshes therefore
+ * change the logarithm only partly, which does not change the solution. */
 void pboost_quasi_refresh_sizes(aggregate_fit *fit, size_t refreshes)
 {
     size_t shorter = (refreshes - 1) / FULL_REFRESHES;

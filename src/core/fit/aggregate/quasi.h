@@ -9,7 +9,7 @@
 
 #include "fit/aggregate/aggregate.h"
 
-#define LEAST_VARIANCE 1e-150 /* where all rows of a bag are certain */
+#define LEAST_VARIANCE 1e-150 /* if the mean of every row is at its limit */
 
 /* n of bag b at these moments.  0: the bag has a row of weight 0 and counts for nothing. */
 double pboost_bag_size(const bag_data *data, const bag_moments *at, const family_info *family,
@@ -25,7 +25,7 @@ bool pboost_worse_than_constant(const bag_data *data, const bag_moments *at,
 /* Minus the log quasi-likelihood of these means by bag.  Its constant is chosen so that it is half
  * the sum of r^2 / V where the sizes were frozen. */
 double pboost_quasi_loss(const aggregate_fit *fit, const double *mean);
-/* What rounding may make of it at the point. */
+/* The possible rounding error of it at the point. */
 double pboost_quasi_rounding(const aggregate_fit *fit);
 /* 1/V at the point. */
 void pboost_quasi_set_weights(aggregate_fit *fit);

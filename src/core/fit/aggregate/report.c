@@ -1,10 +1,10 @@
-/* What an aggregate fit says of itself. */
+/* The report of an aggregate fit. */
 #include <math.h>
 
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/quasi.h"
 
-#define SEPARABLE_SD 8.0 /* a linear predictor that varies so much means near certainty */
+#define SEPARABLE_SD 8.0 /* sd of a linear predictor above which predictions are almost 0 or 1 */
 #define SEPARABLE_MEAN 30.0
 
 void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit,
@@ -21,7 +21,7 @@ void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit
     report->gradient_norm = last->gradient_norm;
     report->rank = fit->lm.rank - fit->options->intercept;
     report->l2 = fit->lambda;
-    report->l2_standardized = fit->options->l2 < 0.0;
+    report->l2_standardized = fit->options->l2.mode != PBOOST_L2_FIXED;
     report->bags = fit->data.rows.n_bags;
     report->dispersion = fit->phi;
     report->dispersion_floored = fit->floored;
@@ -31,10 +31,10 @@ void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit
     report->worse_than_constant =
         !fit->mean_masked &&
         pboost_worse_than_constant(&fit->data, &fit->point, fit->options, fit->phi);
-    /* Without a ridge a separable fit has no end: wherever it stopped is no solution. */
+    /* Without a ridge a separable fit diverges: the point where it stopped is not a solution. */
     report->separable = family->curved && (fit->point.eta_sd > SEPARABLE_SD ||
                                            fabs(fit->point.eta_mean) > SEPARABLE_MEAN);
-    report->converged = report->converged && !(report->separable && fit->options->l2 == 0.0);
+    report->converged = report->converged && !(report->separable && fit->unpenalised);
     for (size_t i = fit->pass.n_parameters; i-- > fit->options->intercept;)
         if (fit->lm.factor.dropped[i])
             report->first_dropped = i - fit->options->intercept;

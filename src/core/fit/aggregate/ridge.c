@@ -1,15 +1,16 @@
-/* How strong the ridge of an aggregate fit is, where the caller leaves it to the fit.
+/* The default ridge of an aggregate fit.
  *
  * lambda / phi is one over the variance of a weight, and the weights of standardised features share
  * the variance (`spread`) of the linear predictor evenly: lambda = phi d / spread.  The family's
- * wide prior says what the spread may be; of linear models, whose labels nobody sees, it is the
- * variance of the fit's own linear predictor plus phi.
+ * wide prior gives the spread; for linear models, whose labels are not seen, it is the variance of
+ * the fit's own linear predictor plus phi.
  *
  * Under noise the fit's own spread may be mostly noise, and a wide prior would be too weak where a
- * ridge is needed most.  There the spread is found once, by the likelihood of the answers
- * (ridge_evidence.c), from the weights as the wide prior leaves them. */
+ * ridge is needed most.  So under noise the spread is estimated once, from the likelihood of the
+ * answers (ridge_evidence.c) and the weights under the wide prior. */
 #include <math.h>
 
+#include "data/fit_options.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/ridge_evidence.h"
 
@@ -28,15 +29,11 @@ void pboost_ridge_start(aggregate_fit *fit)
 
 void pboost_ridge_refresh_penalty(aggregate_fit *fit)
 {
-    double l2 = fit->options->l2, *penalty = fit->penalty + fit->options->intercept;
-    bool given = l2 >= 0.0;
+    const pboost_fit_options *o = fit->options;
     double lambda = fit->spread > 0.0 ? fit->phi * (double)fit->pass.cols / fit->spread : 0.0;
-    fit->lambda = given ? l2 : fit->multiple * lambda;
+    fit->lambda = pboost_l2_or(o->l2, fit->multiple * lambda);
     fit->penalty[0] = 0.0;
-    for (size_t j = 0; j < fit->pass.cols; j++) {
-        double s = fit->units.scale[j];
-        penalty[j] = given ? l2 / (s * s) : fit->lambda;
-    }
+    pboost_units_penalty(fit->penalty + o->intercept, &fit->units, o->l2, fit->lambda);
 }
 
 double pboost_ridge_evidence_now(const aggregate_fit *fit)

@@ -5,20 +5,21 @@
  *
  *     |1 + G / lambda|^-1/2  exp(b' (G + lambda)^-1 b / 2 phi)
  *
- * which weighs every direction by what is known of it.  The length of the fitted weights would not
- * do: it is for the most part noise in the directions of which the answers tell least, and a ridge
- * that went by it would be the weaker the more noise there is.
+ * which weights every direction by its information.  The length of the fitted weights cannot be
+ * used: it is mostly noise in the directions with the least information, and a ridge based on it
+ * would be weaker if there is more noise.
  *
- * A ridge that makes this largest shrinks to nothing, or not at all, by chance where little is
- * known; so it is averaged: over ridges that are twice the next, from one that leaves nothing of
- * the weights down to the wide one, alike before anything is seen, each counts by its likelihood.
+ * If there is little information, the ridge of largest likelihood shrinks completely, or not at
+ * all, by chance.  So the result is an average over ridges, each half of the one before, from one
+ * that leaves nothing of the weights down to the wide one.  All have the same prior probability and
+ * are weighted by their likelihood.
  */
 #include "fit/aggregate/ridge_evidence.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Times the information about a weight: no more than shrinks it to nothing. */
+/* The strongest ridge, as a multiple of the information about a weight: it leaves nothing of it. */
 #define MOST_RIDGE 1000.0
 #define MOST_RIDGES 32
 
@@ -59,8 +60,8 @@ static double likelihood(pboost_cholesky *c, double *x, const double *g, const d
     return sum;
 }
 
-/* phi for the likelihood: residuals as they were measured.  That of the fit may be raised to its
- * standard error, so that intervals are wide enough; believed, it would hide a part of the signal.
+/* phi for the likelihood: residuals as they were measured.  The phi of the fit may be raised to its
+ * standard error, so that intervals are wide enough; used here, it would mask a part of the signal.
  */
 static double measured_phi(const aggregate_fit *fit)
 {

@@ -1,4 +1,4 @@
-/* Where an aggregate fit starts: at the constant model, or at the caller's where that explains the
+/* The start of an aggregate fit: the constant model, or the caller's model if that explains the
  * answers better. */
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,8 @@ void pboost_aggregate_set_residuals(aggregate_fit *fit)
         fit->residual[b] = fit->data.answer[b] - fit->point.mean[b];
 }
 
-/* Minus twice the Gaussian pseudo-likelihood of the point: residuals and their variances weighed
- * against each other. */
+/* Minus twice the Gaussian pseudo-likelihood of the point: the sum over bags of squared residual
+ * over variance, and of the log variance. */
 static double misfit(const aggregate_fit *fit)
 {
     double sum = 0.0;
@@ -39,7 +39,7 @@ static double move_to(aggregate_fit *fit, const double *x)
 void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef)
 {
     double *x = fit->parameter, *given = fit->lm.trial;
-    bool warm = coef != NULL && fit->options->l2 != 0.0 && !pboost_is_zero(coef->theta, coef->n);
+    bool warm = coef != NULL && !fit->unpenalised && !pboost_is_zero(coef->theta, coef->n);
     fit->phi = fit->measured_phi = 1.0;
     memset(x, 0, fit->pass.n_parameters * sizeof *x);
     if (fit->options->intercept)

@@ -1,4 +1,4 @@
-/* What the event-level fit refuses, and why. */
+/* Checks of the input of the event-level fit. */
 #include <math.h>
 
 #include "data/fit_options.h"
@@ -14,8 +14,6 @@ pboost_status pboost_event_check_options(const pboost_coef *coef, const pboost_f
     if (o->estimator != PBOOST_EVENT)
         FAIL(err, PBOOST_INVALID, "the estimator is %s, but this fits by event",
              pboost_estimator_name(o->estimator));
-    if (o->l2 == PBOOST_L2_CV)
-        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
     for (size_t j = 0; j < coef->n; j++)
         if (!isfinite(coef->theta[j]))
             FAIL(err, PBOOST_INVALID, "the start has weight %g at column %zu; it must be finite",

@@ -41,14 +41,14 @@ static void fill_hessian(double *hessian, const event_problem *p, const pass_sum
         if (first)
             row[0] = sums->cross[j];
         memcpy(row + first, sums->gram + j * sums->stride, (j + 1) * sizeof *row);
-        row[first + j] += p->options->l2;
+        row[first + j] += p->l2;
     }
 }
 
 static double evaluate_pass(event_problem *p, const row_pass *pass, const double *x,
                             double *gradient, double *hessian)
 {
-    double l2 = p->options->l2, penalty = 0.0, intercept = unpack(p, x);
+    double l2 = p->l2, penalty = 0.0, intercept = unpack(p, x);
     size_t first = p->options->intercept;
     pass_sums sums = pass->sums(pass->self, p->theta, intercept, hessian != NULL);
     if (isnan(sums.value))
@@ -101,7 +101,7 @@ pboost_status pboost_event_minimise(double *x, pboost_newton_report *report, eve
                                     const row_pass *pass, const row_pass *rough,
                                     const event_goal *goal, pboost_error *err)
 {
-    bool curved = problem->family->curved, definite = problem->options->l2 > 0.0;
+    bool curved = problem->family->curved, definite = problem->l2 > 0.0;
     objective self = {problem, pass, rough};
     pboost_objective f = {.n = problem->n_parameters,
                           .self = &self,
@@ -150,20 +150,21 @@ done:
 }
 
 static void fill_report(pboost_fit_report *out, const pboost_newton_report *r,
-                        const pboost_fit_options *o)
+                        const event_problem *p)
 {
+    bool intercept = p->options->intercept;
     *out = (pboost_fit_report){.converged = r->converged,
                                .iterations = r->iterations,
                                .objective = r->value,
                                .gradient_norm = r->gradient_norm,
-                               .rank = r->rank - o->intercept,
+                               .rank = r->rank - intercept,
                                .first_dropped = r->first_dropped,
-                               .l2 = o->l2,
+                               .l2 = p->l2,
                                .dispersion = NAN,
                                .pearson = NAN,
                                .freedom = NAN,
                                .eta_sd = NAN};
-    if (o->intercept && r->first_dropped != SIZE_MAX)
+    if (intercept && r->first_dropped != SIZE_MAX)
         out->first_dropped--;
 }
 
@@ -187,17 +188,37 @@ pboost_status pboost_event_solve(pboost_coef *coef, pboost_fit_report *report, e
         FAIL(err, PBOOST_BAD_DATA, "the sum of losses overflows: rescale features or targets");
     if (newton.recedes)
         FAIL(err, PBOOST_BAD_DATA,
-             "no finite minimiser: the data are separable, the %s loss falls for ever along a "
-             "direction of theta; use l2 > 0",
+             "no finite minimiser: the data are separable, and the %s loss decreases without limit "
+             "along "
+             "a direction of theta; use l2 > 0",
              p->family->name);
     memcpy(coef->theta, x + first, p->cols * sizeof *x);
     coef->intercept = first ? x[0] : 0.0;
     for (size_t j = 0; first && shift != NULL && j < p->cols; j++)
         coef->intercept -= shift[j] * coef->theta[j];
     if (report != NULL)
-        fill_report(report, &newton, p->options);
+        fill_report(report, &newton, p);
 done:
     pboost_release(p->work, x);
+    return st;
+}
+
+pboost_status pboost_event_begin(event_problem *p, pboost_fit_options *options,
+                                 const pboost_coef *coef, const pboost_samples *targets,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_event_check_options(coef, options, err));
+    p->l2 = pboost_l2_or(options->l2, EVENT_L2);
+    p->options = options;
+    p->family = pboost_family_info(options->family);
+    p->cols = coef->n;
+    p->n_parameters = coef->n + options->intercept;
+    p->at_zero = pboost_event_value_at_zero(targets, options->family);
+    if (options->intercept && p->family->curved)
+        TRY(pboost_event_check_intercept(targets, p->family, err));
+done:
     return st;
 }
 
@@ -207,7 +228,7 @@ pboost_status pboost_event_fit_samples(pboost_workspace *work, pboost_coef *coef
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
-    event_problem problem = {.options = &options, .cols = coef->n, .work = work};
+    event_problem problem = {.work = work};
     event_parts parts = {.samples = samples};
     pass_plan plan = {0};
     double *shift = NULL;
@@ -216,19 +237,12 @@ pboost_status pboost_event_fit_samples(pboost_workspace *work, pboost_coef *coef
     if (report != NULL)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     TRY(OPTIONS_READ(&options, given, PBOOST_FIT_OPTIONS_INIT, err));
-    TRY(pboost_event_check_options(coef, &options, err));
     TRY(pboost_samples_check(samples, true, err));
     if (coef->n != samples->x->cols)
         FAIL(err, PBOOST_INVALID, "there are %zu coefficients for %zu columns", coef->n,
              samples->x->cols);
     TRY(pboost_samples_check_weights(samples, err));
-    if (options.l2 == PBOOST_L2_DEFAULT)
-        options.l2 = EVENT_L2;
-    problem.family = pboost_family_info(options.family);
-    problem.n_parameters = coef->n + options.intercept;
-    problem.at_zero = pboost_event_value_at_zero(samples, options.family);
-    if (options.intercept && problem.family->curved)
-        TRY(pboost_event_check_intercept(samples, problem.family, err));
+    TRY(pboost_event_begin(&problem, &options, coef, samples, err));
     NEED(shift = pboost_acquire(work, coef->n, sizeof *shift), err);
     shifted = options.intercept && pboost_pass_shift(shift, samples);
     parts.shift = shifted ? shift : NULL;

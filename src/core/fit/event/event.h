@@ -1,10 +1,11 @@
-/* The event-level fit, as its parts see it. */
+/* The event-level fit, for its own files. */
 #ifndef PBOOST_EVENT_H
 #define PBOOST_EVENT_H
 
 #include <priorboost/core.h>
 
 #include "base/workspace.h"
+#include "data/fit_options.h"
 #include "fit/event/newton.h"
 #include "passes/row_pass.h"
 
@@ -12,7 +13,8 @@
 
 /* The sum of losses as a function of parameters, the intercept first. */
 typedef struct event_problem {
-    const pboost_fit_options *options; /* with l2 as it is */
+    const pboost_fit_options *options;
+    double l2;
     const family_info *family;
     size_t cols, n_parameters;
     double *theta;  /* to work with: padded, zeros after the columns */
@@ -32,6 +34,12 @@ typedef struct {
     double tolerance, limit; /* see pboost_newton_options */
     bool may_recede;         /* notice that there is no finite minimiser */
 } event_goal;
+
+/* Checks the options, which get their own l2, and sets all of the problem that depends on them and
+ * on the targets; what is left are the passes and memory. */
+pboost_status pboost_event_begin(event_problem *problem, pboost_fit_options *options,
+                                 const pboost_coef *coef, const pboost_samples *targets,
+                                 pboost_error *err);
 
 /* Minimises the sum of losses over `pass`, from x and in place. */
 pboost_status pboost_event_minimise(double *x, pboost_newton_report *report, event_problem *problem,
@@ -64,8 +72,8 @@ void pboost_event_parts_free(event_parts *parts);
 
 pboost_status pboost_event_check_options(const pboost_coef *coef, const pboost_fit_options *options,
                                          pboost_error *err);
-/* Refuses targets whose mean is no mean of the family: an intercept, which is not penalised, would
- * run away from them whatever l2 is. */
+/* Refuses targets whose mean is not a mean of the family: an intercept, which is not penalised,
+ * would diverge for any l2. */
 pboost_status pboost_event_check_intercept(const pboost_samples *samples, const family_info *family,
                                            pboost_error *err);
 /* Says why the sum of losses is not finite even where all parameters are 0. */

@@ -11,7 +11,7 @@
  * rest.
  *
  * At convergence half the squared decrement is the distance of the value from its minimum up to
- * higher order terms, which is what makes it the right thing to compare with the tolerance.  Two
+ * higher order terms, so it is the right quantity to compare with the tolerance.  Two
  * decrements in a row predict the next one; when that is small enough, the step is taken and the
  * function is not evaluated again only to see so. */
 #include "fit/event/newton.h"
@@ -25,10 +25,10 @@
 #include "try.h"
 
 #define MEMORY 12             /* steps that quasi-Newton mode remembers */
-#define QUASI_STEPS 14        /* it may take before the Hessian is worth its price */
+#define QUASI_STEPS 14        /* it may take before the Hessian is worth its cost */
 #define PATIENCE 12           /* iterations before a function is suspected of having no minimiser */
 #define PREDICTED 0.05        /* a forecast must keep this far below the tolerance */
-#define PREDICTED_QUASI 0.1   /* or where each further digit costs as much as the last */
+#define PREDICTED_QUASI 0.1   /* or if each further digit costs as much as the last */
 #define EXPLAINED 0.999       /* a quadratic that falls by more loses digits to cancellation */
 #define SAFE_PIVOT 1e-6       /* and one with smaller pivots loses them in the solve */
 #define SUSPICIOUS_REACH 0.05 /* a step at convergence that still moves predictors by so much */
@@ -115,8 +115,8 @@ static double evaluate(solver *s, const double *at, double *gradient, bool hessi
     return isfinite(value) && all_finite(gradient, s->n) ? value : INFINITY;
 }
 
-/* Factors the Hessian.  Which columns add nothing is decided once: later, weights that have faded
- * make columns look dependent that are not.  A dropped column's parameter is 0; returns whether
+/* Factors the Hessian.  Which columns add nothing is decided once: later, very small row weights
+ * can make independent columns look dependent.  A dropped column's parameter is 0; returns whether
  * that moved x, so that the function must be evaluated again. */
 static bool factorise(solver *s, pboost_newton_report *report)
 {
@@ -217,8 +217,8 @@ static bool move(solver *s, bool hessian)
     return false;
 }
 
-/* Whether the function decreases for ever.  The direction is not known exactly: the last step, the
- * way from the start and the way of the last few iterations all tend to it. */
+/* Whether the function decreases without limit.  The direction is not known exactly: the last step,
+ * the way from the start and the way of the last few iterations all tend to it. */
 static bool runs_away(solver *s)
 {
     const pboost_objective *f = s->f;
@@ -317,8 +317,8 @@ static bool advance(solver *s)
     return true;
 }
 
-/* Asks whether the function runs away when there is reason to: the iterations are many, or the
- * decrement is small though the step is not.  Returns whether convergence can be believed. */
+/* Checks for a missing minimum if there is reason to: many iterations, or a small decrement with a
+ * large step.  Returns whether convergence can be trusted. */
 static bool suspect(solver *s, pboost_newton_report *report, bool small)
 {
     bool due = report->iterations >= PATIENCE && report->iterations % 4 == 0;
@@ -375,7 +375,7 @@ static void iterate(solver *s, pboost_newton_report *report)
         double before = s->value;
         bool moved = advance(s);
         stalled = before - s->value <= 4.0 * DBL_EPSILON * s->scale ? stalled + 1 : 0;
-        if (!moved || stalled >= 4) { /* as far as rounding lets one go */
+        if (!moved || stalled >= 4) { /* as far as rounding allows */
             report->converged = 0.5 * s->last_decrement <= 1e-10 * s->scale;
             return;
         }

@@ -1,4 +1,4 @@
-/* A minimiser of smooth convex functions that sees nothing but value, gradient and Hessian. */
+/* A minimiser of smooth convex functions that uses only value, gradient and Hessian. */
 #ifndef PBOOST_NEWTON_H
 #define PBOOST_NEWTON_H
 

@@ -1,13 +1,13 @@
-/* Large tables are fitted on a 64th and an 8th of the samples first, so that a full pass is spent
- * only where it refines.  With many columns a Gram matrix costs more than several gradients; there
- * the Hessian of an 8th of the samples stands for that of all, and that of a 64th for that of the
- * 8th. */
+/* Large tables are fitted on a 64th and an 8th of the samples first, so that full passes are needed
+ * only to refine.  With many columns a Gram matrix costs more than several gradients; then the
+ * Hessian of an 8th of the samples is used instead of that of all, and that of a 64th instead of
+ * that of the 8th. */
 #include <math.h>
 
 #include "fit/event/event.h"
 #include "try.h"
 
-#define COARSE 64 /* one sample of so many is taken */
+#define COARSE 64 /* one sample in this many is used */
 #define FINE 8
 #define WARM_UP_ROWS 1024 /* least rows of a warm-up, and least rows per parameter */
 #define WARM_UP_ROWS_PER_PARAMETER 40
@@ -15,11 +15,11 @@
 #define FEWEST_ROWS_PER_PARAMETER 6  /* for a Hessian of any use */
 #define WARM_UP_ITERATIONS 12
 #define WARM_UP_TOLERANCE 1e-3 /* the step taken within it leaves about its square */
-#define COSTLY_COLUMNS 24      /* from here on a rough Hessian pays */
+#define COSTLY_COLUMNS 24      /* from this number of columns on a rough Hessian saves time */
 
 static bool hessian_is_costly(const event_problem *p)
 {
-    return p->family->curved && p->options->l2 > 0.0 && p->cols >= COSTLY_COLUMNS;
+    return p->family->curved && p->l2 > 0.0 && p->cols >= COSTLY_COLUMNS;
 }
 
 static bool enough_rows(const event_problem *p, size_t rows)

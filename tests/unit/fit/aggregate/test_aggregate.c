@@ -40,7 +40,7 @@ static void one_row_bags_without_noise_are_the_event_level_fit(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 12; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i % 3], 1.5);
+        pboost_fit_options o = options_for(FAMILIES[i % 3], pboost_l2_fixed(1.5));
         test_table t = make_table(o.family, 700, 5, i);
         pboost_answers a = make_answers(&t, 1, 0.0, true, i);
         const double *weight = i & 4 ? t.weight : NULL, *offset = i >= 6 ? t.offset : NULL;
@@ -53,7 +53,7 @@ static void one_row_bags_without_noise_are_the_event_level_fit(void **state)
         assert_int_equal(aggregate.report.l2_standardized, false);
         fitted_free(&aggregate);
         fitted_free(&event);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -63,7 +63,7 @@ static void the_estimating_equation_is_solved(void **state)
     (void)state;
     long double g[16], gram[256];
     for (size_t i = 0; i < 24; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i % 3], i < 12 ? 2.0 : 0.0);
+        pboost_fit_options o = options_for(FAMILIES[i % 3], pboost_l2_fixed(i < 12 ? 2.0 : 0.0));
         test_table t = make_table(o.family, 1200, 4, i);
         pboost_answers a = make_answers(&t, 5 + i % 7, i & 1 ? 0.01 : 0.0, i & 2, i);
         const double *weight = i & 4 ? t.weight : NULL, *offset = i & 8 ? t.offset : NULL;
@@ -71,11 +71,11 @@ static void the_estimating_equation_is_solved(void **state)
         assert_true(f.report.converged);
         equation(g, gram, &t, weight, offset, &a, &f, o.family);
         for (size_t j = 0; j <= t.d; j++) {
-            double penalty = j < t.d ? o.l2 * f.coef.theta[j] : 0.0;
+            double penalty = j < t.d ? o.l2.value * f.coef.theta[j] : 0.0;
             assert_near((double)g[j], penalty, 1e-5 * sqrt((double)gram[j * (t.d + 2)]));
         }
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -86,7 +86,7 @@ static void the_covariance_is_the_inverse_information(void **state)
     (void)state;
     long double g[16], gram[256], factor[256], column[16];
     for (size_t i = 0; i < 6; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i % 3], 2.0);
+        pboost_fit_options o = options_for(FAMILIES[i % 3], pboost_l2_fixed(2.0));
         test_table t = make_table(o.family, 1200, 4, i);
         for (size_t r = 0; r < t.n; r++) /* the intercept must mind the means */
             t.x[r * t.d + 1] += 3.0;
@@ -95,7 +95,7 @@ static void the_covariance_is_the_inverse_information(void **state)
         size_t p = t.d + 1;
         equation(g, gram, &t, NULL, NULL, &a, &f, o.family);
         for (size_t j = 0; j < t.d; j++)
-            gram[j * p + j] += o.l2;
+            gram[j * p + j] += o.l2.value;
         for (size_t j = 0; j < p; j++) {
             memcpy(factor, gram, sizeof factor);
             memset(column, 0, sizeof column);
@@ -106,7 +106,7 @@ static void the_covariance_is_the_inverse_information(void **state)
                             1e-6 * fabs((double)column[j]));
         }
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -114,7 +114,7 @@ static void the_covariance_is_the_inverse_information(void **state)
 static void the_sandwich_agrees_where_the_model_is_right_and_grows_where_it_is_not(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, L2_AUTO);
     test_table t = make_table(PBOOST_LOGISTIC, 20000, 3, 8);
     pboost_answers a = make_answers(&t, 10, 0.0, true, 1);
     fitted model = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -134,7 +134,7 @@ static void the_sandwich_agrees_where_the_model_is_right_and_grows_where_it_is_n
         assert_true(sandwich.covariance[j * 5] > 2.0 * model.covariance[j * 5]);
     fitted_free(&sandwich);
     fitted_free(&model);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -144,7 +144,7 @@ static void units_do_not_matter(void **state)
     (void)state;
     const double scale[] = {1e-9, 1.0, 1e7, 3.0}, shift[] = {0.0, 1e6, 0.0, -2.0};
     for (size_t i = 0; i < 6; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i % 3], PBOOST_L2_DEFAULT);
+        pboost_fit_options o = options_for(FAMILIES[i % 3], L2_AUTO);
         test_table t = make_table(o.family, 2000, 4, i);
         pboost_answers a = make_answers(&t, 8, i < 3 ? 0.01 : 0.0, true, i);
         fitted plain = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -161,7 +161,7 @@ static void units_do_not_matter(void **state)
         assert_near(other.report.l2, plain.report.l2, 1e-6 * plain.report.l2);
         fitted_free(&plain);
         fitted_free(&other);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -169,7 +169,7 @@ static void units_do_not_matter(void **state)
 static void threads_and_levels_do_not_matter(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, L2_AUTO);
     test_table t = make_table(PBOOST_LOGISTIC, 60000, 9, 4);
     pboost_answers a = make_answers(&t, 7, 0.01, false, 1);
     fitted one = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -189,7 +189,7 @@ static void threads_and_levels_do_not_matter(void **state)
     }
     pboost_simd_force(best);
     fitted_free(&one);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -198,7 +198,7 @@ static void threads_and_levels_do_not_matter(void **state)
 static void the_dispersion_is_found(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     test_table t = make_table(PBOOST_LINEAR, 40000, 3, 1); /* residual variance 1/4 */
     for (int noisy = 0; noisy < 2; noisy++) {
         pboost_answers a = make_answers(&t, 10, noisy ? 0.02 : 0.0, true, 1);
@@ -212,7 +212,7 @@ static void the_dispersion_is_found(void **state)
         double lambda = f.report.dispersion * 3.0 / y;
         assert_near(f.report.l2, lambda, noisy ? 0.25 * lambda : 1e-6);
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
     }
     /* Noise that hides it: a positive stand-in, said to be one. */
     pboost_answers a = make_answers(&t, 10, 1e4, true, 3);
@@ -220,7 +220,7 @@ static void the_dispersion_is_found(void **state)
     assert_true(f.report.dispersion_floored);
     assert_true(f.report.dispersion > 100.0);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -230,7 +230,7 @@ static void the_dispersion_is_found(void **state)
 static double mean_spread(size_t d, size_t bag_size, double noise, uint64_t runs,
                           double least_variance)
 {
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     double spread = 0.0;
     for (uint64_t seed = 1; seed <= runs; seed++) {
         test_table t = make_table(PBOOST_LINEAR, 8192, d, seed);
@@ -241,7 +241,7 @@ static double mean_spread(size_t d, size_t bag_size, double noise, uint64_t runs
         for (size_t j = 0; j < d; j++)
             assert_true(f.covariance[j * (d + 1) + j] > least_variance);
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
     return spread;
@@ -268,7 +268,7 @@ static void noise_on_single_labels_does_not_run_away(void **state)
 static void a_weight_that_is_known_is_kept_among_hidden_ones(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     double weight = 0.0, others = 0.0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         test_table t = make_table(PBOOST_LINEAR, 8192, 16, seed);
@@ -281,7 +281,7 @@ static void a_weight_that_is_known_is_kept_among_hidden_ones(void **state)
         for (size_t j = 1; j < 16; j++)
             others += f.coef.theta[j] * f.coef.theta[j] / 20.0;
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
     assert_true(weight > 1.5 && weight < 2.2);
@@ -294,7 +294,7 @@ static void a_weight_that_is_known_is_kept_among_hidden_ones(void **state)
 static void doubt_about_the_dispersion_does_not_shrink(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     double weight = 0.0;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         test_table t = make_table(PBOOST_LINEAR, 1024, 1, seed);
@@ -305,7 +305,7 @@ static void doubt_about_the_dispersion_does_not_shrink(void **state)
         fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
         weight += f.coef.theta[0] / 200.0;
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
     assert_true(weight > 0.6);
@@ -316,7 +316,7 @@ static void doubt_about_the_dispersion_does_not_shrink(void **state)
 static void the_ridge_of_counts_shrinks_too(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_POISSON, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_POISSON, L2_AUTO);
     double spread = 0.0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         test_table t = make_table(PBOOST_POISSON, 4096, 12, seed);
@@ -328,7 +328,7 @@ static void the_ridge_of_counts_shrinks_too(void **state)
         assert_true(f.report.converged);
         spread += f.report.eta_sd * f.report.eta_sd / 40.0;
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
     assert_true(spread < 0.05);
@@ -339,13 +339,13 @@ static void the_ridge_of_counts_shrinks_too(void **state)
 static void the_ridge_of_log_odds_is_given(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, L2_AUTO);
     test_table t = make_table(PBOOST_LOGISTIC, 4096, 8, 1);
     pboost_answers a = make_answers(&t, 4, 2.0, false, 1);
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_near(f.report.l2, 2.0, 1e-12);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -354,7 +354,7 @@ static void the_ridge_of_log_odds_is_given(void **state)
 static void labels_far_from_zero_converge(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     for (uint64_t seed = 1; seed <= 60; seed++) {
         test_table t = make_table(PBOOST_LINEAR, 2048, 3, seed);
         for (size_t i = 0; i < t.n; i++)
@@ -364,7 +364,7 @@ static void labels_far_from_zero_converge(void **state)
         if (!f.report.converged)
             fail_msg("seed %d: %zu iterations", (int)seed, f.report.iterations);
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -375,7 +375,7 @@ static void labels_far_from_zero_converge(void **state)
 static void a_fit_that_is_near_its_solution_has_converged(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, L2_AUTO);
     test_table t = make_table(PBOOST_LOGISTIC, 2000, 5, 4);
     pboost_answers a = make_answers(&t, 8, 0.0, true, 4);
     fitted strict = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -386,14 +386,14 @@ static void a_fit_that_is_near_its_solution_has_converged(void **state)
     assert_same_coef(&f.coef, &strict.coef, 1e-6);
     fitted_free(&strict);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
 static void a_column_that_never_varies_leaves_the_constant_model(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
     test_table t = make_table(PBOOST_LINEAR, 1024, 1, 1);
     for (size_t i = 0; i < t.n; i++)
         t.x[i] = 3.0;
@@ -402,7 +402,7 @@ static void a_column_that_never_varies_leaves_the_constant_model(void **state)
     assert_true(f.report.converged && isfinite(f.report.l2));
     assert_true(f.coef.theta[0] == 0.0 && fabs(f.coef.intercept) < 1.0);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -410,7 +410,7 @@ static void labels_that_are_no_coin_leave_logistic_dispersion_at_one(void **stat
 {
     (void)state;
     for (size_t i = 1; i < 3; i++) {
-        pboost_fit_options o = options_for(FAMILIES[i], PBOOST_L2_DEFAULT);
+        pboost_fit_options o = options_for(FAMILIES[i], L2_AUTO);
         test_table t = make_table(o.family, 20000, 3, 1);
         pboost_answers a = make_answers(&t, 10, 0.0, true, 1);
         test_rng rng = {5};
@@ -425,7 +425,7 @@ static void labels_that_are_no_coin_leave_logistic_dispersion_at_one(void **stat
         assert_near(f.report.l2, lambda, 1e-9 * lambda);
         assert_true(f.report.l2_standardized);
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -435,7 +435,7 @@ static void cross_validation_shrinks_what_is_noise_and_not_what_is_not(void **st
     (void)state;
     test_table t = make_table(PBOOST_LINEAR, 2000, 12, 3);
     pboost_answers a = make_answers(&t, 10, 0.0, false, 1);
-    pboost_fit_options o = options_for(PBOOST_LINEAR, PBOOST_L2_CV);
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_CV);
     o.seed = 7;
     fitted signal = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     fitted again = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
@@ -444,7 +444,7 @@ static void cross_validation_shrinks_what_is_noise_and_not_what_is_not(void **st
     for (size_t b = 0; b < a.n_bags; b++)
         a.mean[b] = normal(&rng);
     fitted noise = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
-    o.l2 = PBOOST_L2_DEFAULT;
+    o.l2 = L2_AUTO;
     fitted plain = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_true(noise.report.l2 > 5.0 * plain.report.l2);
     assert_true(noise.report.freedom < 0.7 * plain.report.freedom);
@@ -453,7 +453,7 @@ static void cross_validation_shrinks_what_is_noise_and_not_what_is_not(void **st
     fitted_free(&again);
     fitted_free(&noise);
     fitted_free(&plain);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -462,7 +462,7 @@ static void cross_validation_shrinks_what_is_noise_and_not_what_is_not(void **st
 static void a_fit_that_ran_away_says_so(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, 0.0);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, pboost_l2_fixed(0.0));
     test_table t = make_table(PBOOST_LOGISTIC, 600, 2, 1);
     for (size_t i = 0; i < t.n; i++)
         t.y[i] = t.x[i * 2] > 0.0;
@@ -471,18 +471,18 @@ static void a_fit_that_ran_away_says_so(void **state)
     assert_true(f.report.separable);
     assert_false(f.report.converged);
     fitted_free(&f);
-    o.l2 = PBOOST_L2_DEFAULT;
+    o.l2 = L2_AUTO;
     f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_true(f.report.separable);
     assert_true(fabs(f.coef.theta[0]) < 200.0);
     fitted_free(&f);
 
-    o = options_for(PBOOST_LOGISTIC, 1.0);
+    o = options_for(PBOOST_LOGISTIC, pboost_l2_fixed(1.0));
     o.max_iterations = 1;
     f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_false(f.report.converged);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -490,7 +490,7 @@ static void columns_that_add_nothing_are_reported(void **state)
 {
     (void)state;
     for (int ridge = 0; ridge < 2; ridge++) {
-        pboost_fit_options o = options_for(PBOOST_LINEAR, ridge ? PBOOST_L2_DEFAULT : 0.0);
+        pboost_fit_options o = options_for(PBOOST_LINEAR, ridge ? L2_AUTO : pboost_l2_fixed(0.0));
         test_table t = make_table(PBOOST_LINEAR, 900, 4, 1);
         for (size_t i = 0; i < t.n; i++) {
             t.x[i * 4 + 1] = 7.0;
@@ -506,7 +506,7 @@ static void columns_that_add_nothing_are_reported(void **state)
             assert_true(f.coef.theta[3] == 0.0);
         }
         fitted_free(&f);
-        pboost_answers_free(&a);
+        pboost_answers_clear(&a);
         free_table(&t);
     }
 }
@@ -517,14 +517,14 @@ static void mixed_bags_with_noise_under_cover_for_curved_families(void **state)
     for (size_t i = 0; i < 3; i++)
         for (int noisy = 0; noisy < 2; noisy++)
             for (int sorted = 0; sorted < 2; sorted++) {
-                pboost_fit_options o = options_for(FAMILIES[i], PBOOST_L2_DEFAULT);
+                pboost_fit_options o = options_for(FAMILIES[i], L2_AUTO);
                 test_table t = make_table(o.family, 4000, 2, 1);
                 pboost_answers a = make_answers(&t, 16, noisy ? 0.01 : 0.0, sorted, 1);
                 fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
                 assert_int_equal(f.report.undercovers,
                                  o.family != PBOOST_LINEAR && noisy && !sorted);
                 fitted_free(&f);
-                pboost_answers_free(&a);
+                pboost_answers_clear(&a);
                 free_table(&t);
             }
 }
@@ -545,7 +545,7 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
                  {PBOOST_LOGISTIC, -9.0, 1e6, 0.5}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t e = 0; e < 3; e++) {
-            pboost_fit_options o = options_for(cases[i].family, PBOOST_L2_DEFAULT);
+            pboost_fit_options o = options_for(cases[i].family, L2_AUTO);
             o.estimator = estimators[e];
             test_table t = make_table(o.family, 1000, 3, i);
             pboost_answers a = make_answers(&t, 4, cases[i].noise, false, i);
@@ -569,7 +569,7 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
             assert_false(g.report.mean_masked);
             fitted_free(&g);
             fitted_free(&f);
-            pboost_answers_free(&a);
+            pboost_answers_clear(&a);
             free_table(&t);
         }
 }
@@ -579,7 +579,7 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
 static void a_mean_that_noise_drowns_is_not_followed(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_POISSON, PBOOST_L2_DEFAULT);
+    pboost_fit_options o = options_for(PBOOST_POISSON, L2_AUTO);
     test_table t = make_table(PBOOST_POISSON, 1000, 3, 1);
     pboost_answers a = make_answers(&t, 4, 10.0, false, 1);
     for (size_t b = 0; b < a.n_bags; b++)
@@ -593,7 +593,7 @@ static void a_mean_that_noise_drowns_is_not_followed(void **state)
     f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_false(f.report.mean_masked);
     fitted_free(&f);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
@@ -602,13 +602,17 @@ static void a_mean_that_noise_drowns_is_not_followed(void **state)
 static void bad_requests_are_refused(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_POISSON, 1.0), bad = o;
+    pboost_fit_options o = options_for(PBOOST_POISSON, pboost_l2_fixed(1.0)), bad = o;
     test_table t = make_table(PBOOST_POISSON, 60, 2, 1);
     pboost_answers a = make_answers(&t, 4, 0.0, true, 1), other = a;
     other.rounded = true;
     assert_refused(&t.matrix, NULL, NULL, &other, &o, PBOOST_INVALID, "rounded to 0 or 1");
-    bad.l2 = -0.5;
+    bad.l2 = pboost_l2_fixed(-0.5);
     assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "l2 is -0.5");
+    bad.l2 = (pboost_l2){PBOOST_L2_AUTO, 3.0}; /* the mode was forgotten */
+    assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "l2 is 3, but its mode");
+    bad.l2.mode = (pboost_l2_mode)5;
+    assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "l2.mode 5");
     bad = o;
     bad.struct_size = 8;
     assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "struct_size");
@@ -625,7 +629,7 @@ static void bad_requests_are_refused(void **state)
     bad.estimator = (pboost_estimator)9;
     assert_refused(&t.matrix, NULL, NULL, &a, &bad, PBOOST_INVALID, "estimator 9");
     bad = o;
-    bad.l2 = PBOOST_L2_CV;
+    bad.l2 = L2_CV;
     other = a;
     other.n_bags = 5;
     assert_refused(&t.matrix, NULL, NULL, &other, &bad, PBOOST_BAD_DATA, "at least 10");
@@ -644,14 +648,14 @@ static void bad_requests_are_refused(void **state)
     t.x[7] = keep;
     a.mean[2] = NAN;
     assert_refused(&t.matrix, NULL, NULL, &a, &o, PBOOST_BAD_DATA, "answer for bag 2");
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 
 static void rows_of_weight_zero_silence_their_bags(void **state)
 {
     (void)state;
-    pboost_fit_options o = options_for(PBOOST_LOGISTIC, 1.0);
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, pboost_l2_fixed(1.0));
     test_table t = make_table(PBOOST_LOGISTIC, 400, 2, 1);
     pboost_answers a = make_answers(&t, 4, 0.0, true, 1);
     for (size_t i = 0; i < t.n; i++)
@@ -664,7 +668,7 @@ static void rows_of_weight_zero_silence_their_bags(void **state)
     assert_same_coef(&f.coef, &g.coef, 1e-6);
     fitted_free(&f);
     fitted_free(&g);
-    pboost_answers_free(&a);
+    pboost_answers_clear(&a);
     free_table(&t);
 }
 

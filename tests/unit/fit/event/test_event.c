@@ -9,7 +9,7 @@ static pboost_fit_options options_for(pboost_family family, double l2, bool inte
 {
     pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
     o.family = family;
-    o.l2 = l2;
+    o.l2 = pboost_l2_fixed(l2);
     o.intercept = intercept;
     return o;
 }
@@ -204,7 +204,7 @@ static void separable_data_have_no_minimiser(void **state)
             }
             pboost_fit_options o = options_for(PBOOST_LOGISTIC, 0.0, true);
             assert_no_minimiser(&s, &o);
-            o.l2 = 1e-3;
+            o.l2 = pboost_l2_fixed(1e-3);
             if (kind < 2)
                 assert_fits(&s, &o, 1e-10);
             else
@@ -311,7 +311,7 @@ static void degenerate_columns_are_dropped(void **state)
             assert_near(report.objective, with, 1e-9 * fabs(with));
             pboost_coef_free(&coef);
 
-            o.l2 = 1.0;
+            o.l2 = pboost_l2_fixed(1.0);
             assert_int_equal(fit(&coef, &report, &s, &o, NULL), PBOOST_OK);
             assert_int_equal(report.rank, 4);
             assert_true(report.first_dropped == SIZE_MAX);
@@ -325,7 +325,7 @@ static void degenerate_columns_are_dropped(void **state)
                 t.x[i * 3 + 2] = t.x[i * 4 + 3];
             }
             t.matrix = pboost_matrix_f64(t.x, t.n, 3);
-            o.l2 = 0.0;
+            o.l2 = pboost_l2_fixed(0.0);
             long double b[4];
             assert_near((double)minimum_ld(&s, &o, b), with, 1e-9 * fabs(with));
             free_table(&t);
@@ -353,7 +353,7 @@ static void magnitudes_do_not_matter(void **state)
             assert_near(scaled.theta[0], plain.theta[0], 1e-8);
             pboost_coef_free(&plain);
             pboost_coef_free(&scaled);
-            o.l2 = 1.0;
+            o.l2 = pboost_l2_fixed(1.0);
             assert_int_equal(fit(&scaled, &report, &s, &o, NULL), PBOOST_OK);
             assert_true(report.converged);
             pboost_coef_free(&scaled);
@@ -416,7 +416,7 @@ static void poisson_overflow_is_stepped_around(void **state)
     assert_fits(&s, &o, 1e-12);
     for (size_t i = 0; i < t.n; i++)
         t.y[i] = i == 0 ? 1e300 : 0.0;
-    o.l2 = 1.0;
+    o.l2 = pboost_l2_fixed(1.0);
     pboost_coef coef;
     pboost_fit_report report;
     assert_int_equal(fit(&coef, &report, &s, &o, NULL), PBOOST_OK);
@@ -555,12 +555,12 @@ static void bad_requests_are_refused(void **state)
     memset(t.weight, 0, t.n * sizeof *t.weight);
     other.weight = t.weight;
     assert_refused(&other, &o, PBOOST_BAD_DATA, "all 50 weights are 0");
-    o.l2 = -0.5;
+    o.l2 = pboost_l2_fixed(-0.5);
     assert_refused(&s, &o, PBOOST_INVALID, "l2 is -0.5");
-    o.l2 = NAN;
+    o.l2 = pboost_l2_fixed(NAN);
     assert_refused(&s, &o, PBOOST_INVALID, "l2 is");
     o = options_for((pboost_family)7, 1.0, true);
-    assert_refused(&s, &o, PBOOST_INVALID, "no family");
+    assert_refused(&s, &o, PBOOST_INVALID, "not a family");
     o = options_for(PBOOST_LOGISTIC, 1.0, true);
     o.struct_size = 3;
     assert_refused(&s, &o, PBOOST_INVALID, "struct_size");

@@ -1,0 +1,237 @@
+/* Applying an encoding: from the cells of a table to the numbers that a model sees. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "date.h"
+#include "encoding.h"
+#include "try.h"
+
+enum { BLOCK = 256, REFERENCE = -1, UNSEEN = -2 };
+
+/* Where a feature comes from and goes to. */
+typedef struct step {
+    void (*fill_block)(double *x, size_t stride, const struct step *s, size_t first, size_t rows);
+    const double *number;
+    double fill;
+    double lower, upper;
+    const uint32_t *code;
+    int32_t *column_of; /* by code of the table: indicator within the feature, or REFERENCE */
+    int64_t *seconds;   /* by code of the table: a date */
+    unsigned date;
+    size_t at, n; /* its columns in x */
+} step;
+
+static pboost_status refuse_level(const pboost_table *table, const column *c,
+                                  const pboost_feature *f, uint32_t code, pboost_error *err)
+{
+    const char *level = pboost_dictionary_get(&c->levels, code);
+    char known[160];
+    size_t row = 0, used = 0;
+
+    while (c->code[row] != code)
+        row++;
+    for (size_t k = 0; k < f->n_levels && used < sizeof known - 1; k++) {
+        if (k == 3 && f->n_levels > 4) {
+            snprintf(known + used, sizeof known - used, ", ... (%zu in all)", f->n_levels);
+            break;
+        }
+        int n = snprintf(known + used, sizeof known - used, "%s'%.30s'", k > 0 ? ", " : "",
+                         pboost_shown_text(f->level[k]).text);
+        used += (size_t)n;
+    }
+    return pboost_fail(
+        err, PBOOST_BAD_DATA,
+        "%s: column '%s' is '%s', which was not in the training table; the known values are %s",
+        pboost_place(table, row).text, pboost_shown_text(c->name).text,
+        pboost_shown_text(level).text, known);
+}
+
+static void fill_numbers(double *x, size_t stride, const step *s, size_t first, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++) {
+        double v = s->number[first + i];
+        v = isnan(v) ? s->fill : v;
+        x[i * stride + s->at] = v < s->lower ? s->lower : v > s->upper ? s->upper : v;
+    }
+}
+
+static void fill_category(double *x, size_t stride, const step *s, size_t first, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++) {
+        double *to = x + i * stride + s->at;
+        uint32_t code = s->code != NULL ? s->code[first + i] : DICTIONARY_NONE;
+        memset(to, 0, s->n * sizeof *to);
+        if (code != DICTIONARY_NONE && s->column_of[code] >= 0)
+            to[s->column_of[code]] = 1.0;
+    }
+}
+
+static void fill_date(double *x, size_t stride, const step *s, size_t first, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++) {
+        double *to = x + i * stride + s->at;
+        uint32_t code = s->code != NULL ? s->code[first + i] : DICTIONARY_NONE;
+        double seconds = code != DICTIONARY_NONE ? (double)s->seconds[code] : s->fill;
+        calendar at = pboost_date_calendar((int64_t)floor(seconds));
+        const double number[DATE_PARTS] = {seconds / 86400.0, (double)at.year, at.month, at.weekday,
+                                           at.hour};
+
+        memset(to, 0, s->n * sizeof *to);
+        for (size_t p = 0; p < DATE_PARTS; p++) {
+            if (!(s->date & PBOOST_DATE_PARTS[p].bit))
+                continue;
+            int indicator = (int)number[p] - PBOOST_DATE_PARTS[p].first - 1;
+            if (PBOOST_DATE_PARTS[p].values == 0)
+                *to = number[p];
+            else if (indicator >= 0)
+                to[indicator] = 1.0;
+            to += pboost_date_part_columns(p);
+        }
+    }
+}
+
+/* Counts the cells whose code is no level. */
+static void count_unseen(pboost_unseen *unseen, const pboost_table *table, const column *c,
+                         const int32_t *column_of, size_t feature)
+{
+    for (size_t i = 0; i < table->rows; i++) {
+        if (c->code[i] == DICTIONARY_NONE || column_of[c->code[i]] != UNSEEN)
+            continue;
+        if (unseen->cells++ == 0) {
+            unseen->row = i;
+            unseen->feature = feature;
+            unseen->level = pboost_dictionary_get(&c->levels, c->code[i]);
+        }
+    }
+}
+
+static pboost_status prepare_category(step *out, pboost_unseen *unseen,
+                                      const pboost_encoding *encoding, size_t feature,
+                                      const pboost_table *table, const column *c, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_feature *f = &encoding->feature[feature];
+
+    out->fill_block = fill_category;
+    if (c->kind != COLUMN_TEXT && c->n_missing == table->rows)
+        goto done; /* nothing but missing cells has no kind; all of them are the reference */
+    if (c->kind != COLUMN_TEXT)
+        FAIL(err, PBOOST_INVALID,
+             "%s: column '%s' is a category of the model but was read as numbers; name it in the "
+             "table options",
+             table->path, pboost_shown_text(c->name).text);
+    NEED(out->column_of = pboost_alloc(c->levels.n, sizeof *out->column_of), err);
+    for (size_t i = 0; i < c->levels.n; i++) {
+        const char *level = pboost_dictionary_get(&c->levels, (uint32_t)i);
+        char **found = bsearch(&level, f->level, f->n_levels, sizeof *f->level, pboost_by_bytes);
+        if (found != NULL)
+            out->column_of[i] = (int32_t)(found - f->level) + REFERENCE;
+        else if (f->other)
+            out->column_of[i] = (int32_t)f->n_levels + REFERENCE;
+        else if (encoding->refuse_unseen)
+            TRY(refuse_level(table, c, f, (uint32_t)i, err));
+        else
+            out->column_of[i] = UNSEEN;
+    }
+    out->code = c->code;
+    count_unseen(unseen, table, c, out->column_of, feature);
+done:
+    return st;
+}
+
+static pboost_status prepare_date(step *out, const pboost_table *table, const column *c,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    out->fill_block = fill_date;
+    if (c->kind != COLUMN_TEXT && c->n_missing == table->rows)
+        goto done;
+    if (c->kind != COLUMN_TEXT)
+        FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is a date of the model but holds numbers",
+             table->path, pboost_shown_text(c->name).text);
+    NEED(out->seconds = pboost_alloc(c->levels.n, sizeof *out->seconds), err);
+    for (size_t i = 0; i < c->levels.n; i++) {
+        const char *level = pboost_dictionary_get(&c->levels, (uint32_t)i);
+        size_t row = 0;
+        if (pboost_date_parse(&out->seconds[i], level))
+            continue;
+        while (c->code[row] != i)
+            row++;
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s: column '%s' is '%s'; it must be a date such as 2024-03-31 or 2024-03-31 12:30",
+             pboost_place(table, row).text, pboost_shown_text(c->name).text,
+             pboost_shown_text(level).text);
+    }
+    out->code = c->code;
+done:
+    return st;
+}
+
+static pboost_status prepare(step *out, pboost_unseen *unseen, const pboost_encoding *encoding,
+                             size_t feature, const pboost_table *table, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_feature *f = &encoding->feature[feature];
+    const column *c;
+    size_t col;
+
+    out->n = pboost_feature_columns(f);
+    out->fill = f->fill;
+    out->date = f->date;
+    out->lower = f->winsorize ? f->lower : -INFINITY;
+    out->upper = f->winsorize ? f->upper : INFINITY;
+    out->fill_block = fill_numbers;
+    TRY(pboost_table_find(&col, table, f->name, err));
+    c = &table->column[col];
+    if (c->n_missing > 0 && !f->impute)
+        TRY(pboost_refuse_missing(table, c, "fill in the cell, or train with --impute mean", err));
+    if (f->date != 0)
+        TRY(prepare_date(out, table, c, err));
+    else if (f->n_levels > 0)
+        TRY(prepare_category(out, unseen, encoding, feature, table, c, err));
+    else if (c->kind == COLUMN_TEXT && c->n_missing == table->rows)
+        FAIL(err, PBOOST_INVALID,
+             "%s: column '%s' is a number of the model but was read as text; do not name it in the "
+             "table options",
+             table->path, pboost_shown_text(c->name).text);
+    else
+        TRY(pboost_table_numbers(&out->number, table, col, true, err));
+done:
+    return st;
+}
+
+pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
+                                    const pboost_encoding *encoding, const pboost_table *table,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = encoding->n_columns, at = 0;
+    pboost_unseen found = {0};
+    step *steps = calloc(encoding->n_features > 0 ? encoding->n_features : 1, sizeof *steps);
+
+    NEED(steps, err);
+    for (size_t i = 0; i < encoding->n_features; i++) {
+        TRY(prepare(&steps[i], &found, encoding, i, table, err));
+        steps[i].at = at;
+        at += steps[i].n;
+    }
+    if (at != n)
+        FAIL(err, PBOOST_INVALID, "the encoding has %zu columns, but its features make %zu", n, at);
+    /* By blocks of rows that stay in the cache while feature after feature is written. */
+    for (size_t first = 0; first < table->rows; first += BLOCK) {
+        size_t rows = table->rows - first < BLOCK ? table->rows - first : BLOCK;
+        for (size_t i = 0; i < encoding->n_features; i++)
+            steps[i].fill_block(x + first * n, n, &steps[i], first, rows);
+    }
+    if (unseen != NULL)
+        *unseen = found;
+done:
+    for (size_t i = 0; steps != NULL && i < encoding->n_features; i++) {
+        free(steps[i].column_of);
+        free(steps[i].seconds);
+    }
+    free(steps);
+    return st;
+}
