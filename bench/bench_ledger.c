@@ -186,8 +186,8 @@ int main(int argc, char **argv)
     printf("], \"store\": \"%s\", \"peak_mib\": %ld, \"same_bytes_written_and_synced_seconds\": "
            "%.3f}\n",
            status.store, usage.ru_maxrss / 1024, write_and_sync(folder, 24 * rows));
-    for (int i = 0; i < 3; i++) {
-        static const char *const END[] = {"", "-wal", "-shm"};
+    for (int i = 0; i < 5; i++) {
+        static const char *const END[] = {"", "-wal", "-shm", ".key", ".witness"};
         snprintf(file, sizeof file, "%s/store.db%s", folder, END[i]);
         unlink(file);
     }

@@ -13,8 +13,9 @@
  * Threads: all calls on one ledger may be made from any thread; it does one thing at a time.
  *
  * Failure: when the store may or may not have kept what it was told to keep (a write or fsync that
- * failed), the ledger is broken: every later call fails with PBOOST_ORACLE and
- * pboost_ledger_broken() is true.  The process must end; a new one starts from what the disk holds.
+ * failed), or when it was exchanged or edited by others, the ledger is broken: every later call
+ * fails with PBOOST_ORACLE and pboost_ledger_broken() is true.  The process must end; a new one
+ * starts from what the disk holds.
  */
 #ifndef PRIORBOOST_LEDGER_H
 #define PRIORBOOST_LEDGER_H
@@ -85,7 +86,10 @@ typedef struct pboost_ledger_options {
     size_t struct_size;
     const char *key_file; /* NULL: FILE.key beside a SQLite file; for PostgreSQL by the store's id
                              in the user's state directory: see docs/operating.md */
-    bool without_labels;  /* leave labels and rows on the disk: tokens, status, audit, export */
+    const char *witness_file; /* NULL: FILE.witness, or there */
+    bool inspect; /* to look at a store that may be damaged or old: what is wrong with its witness
+                     or entries is not refused but found by an audit, and nothing may be changed */
+    bool without_labels; /* leave labels and rows on the disk: tokens, status, audit, export */
     int64_t (*now)(void *user); /* seconds since 1970; NULL: the system's clock.  Only the expiry of
                                    tokens and the limit of refusals depend on it */
     void *user;
@@ -95,11 +99,11 @@ typedef struct pboost_ledger_options {
 
 #define PBOOST_LEDGER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(pboost_ledger_options), NULL, false, NULL, NULL, 0                                  \
+        sizeof(pboost_ledger_options), NULL, NULL, false, false, NULL, NULL, 0                     \
     }
 
-/* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...", and its key file.  Existing
- * ones are refused.  options may be NULL. */
+/* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...", its key file and its witness.
+ * Existing ones are refused.  options may be NULL. */
 pboost_status pboost_ledger_create(const char *store, const pboost_ledger_rules *rules,
                                    const pboost_ledger_options *options, pboost_error *err);
 
@@ -108,7 +112,26 @@ pboost_status pboost_ledger_create(const char *store, const pboost_ledger_rules 
 pboost_status pboost_ledger_upgrade(int *from, const char *store,
                                     const pboost_ledger_options *options, pboost_error *err);
 
-/* Opens a store and reads its labels into memory; options may be NULL. */
+/* What a restore did. */
+typedef struct pboost_restored {
+    size_t lost;    /* entries that the store does not know */
+    size_t burned;  /* rows that it spent */
+    size_t erased;  /* labels */
+    size_t revoked; /* tokens */
+    size_t imports; /* that are lost, and must be repeated */
+    size_t banned; /* rows of them that were answered for or erased, and cannot be imported again */
+} pboost_restored;
+
+/* After a backup was put in the place of a store: spends the rows that were answered since, by what
+ * the witness says, and repeats erasures and revocations.  without_witness, where it is lost:
+ * spends every row, revokes every token and begins a new witness.  Nobody may be using the store.
+ */
+pboost_status pboost_ledger_restore(pboost_restored *out, const char *store,
+                                    const pboost_ledger_options *options, bool without_witness,
+                                    pboost_error *err);
+
+/* Opens a store and reads its labels into memory; options may be NULL.  A store that is older than
+ * its witness is refused, and one whose claims, tokens or names are not what its chain says. */
 pboost_status pboost_ledger_open(pboost_ledger **out, const char *store,
                                  const pboost_ledger_options *options, pboost_error *err);
 void pboost_ledger_close(pboost_ledger *ledger);
@@ -117,6 +140,7 @@ const pboost_ledger_rules *pboost_ledger_get_rules(const pboost_ledger *ledger);
 
 /* Whether the process must end (see above). */
 bool pboost_ledger_broken(const pboost_ledger *ledger);
+const char *pboost_ledger_why_broken(const pboost_ledger *ledger); /* "": it is not */
 
 /* ---- Rows and labels ------------------------------------------------------------------------- */
 
@@ -340,7 +364,7 @@ pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger 
 typedef struct pboost_ledger_entry {
     uint64_t number;                /* from 0 */
     const char *kind;               /* "init", "import", "answer", "forget", "token", "revoke",
-                                       "upgrade" */
+                                       "upgrade", "burn", "burn-all", "restore" */
     int64_t time;                   /* seconds since 1970, by the clock of then */
     const char *token, *request_id; /* of an answer; of tokens the name; NULL otherwise */
     uint64_t rows, bags;

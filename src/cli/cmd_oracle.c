@@ -9,6 +9,7 @@
 static const cli_command COMMANDS[] = {
     {"oracle init", "make a store and fix its rules", oracle_init},
     {"oracle upgrade", "bring a store of an older version forward", oracle_upgrade},
+    {"oracle restore", "spend what a backup does not know was spent", oracle_restore},
     {"oracle import", "add rows and their labels", oracle_import},
     {"oracle token", "create, list or revoke tokens", oracle_token},
     {"oracle forget", "delete labels and ids", oracle_forget},
@@ -70,6 +71,7 @@ pboost_status oracle_options(pboost_ledger_options *out, const cli_context *cli,
 {
     *out = (pboost_ledger_options)PBOOST_LEDGER_OPTIONS_INIT;
     out->key_file = place->key;
+    out->witness_file = place->witness;
     if (place->store == NULL)
         return pboost_fail(err, PBOOST_INVALID, "--store is required; see 'priorboost %s --help'",
                            cli->command);
@@ -77,14 +79,15 @@ pboost_status oracle_options(pboost_ledger_options *out, const cli_context *cli,
 }
 
 pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const oracle_place *place,
-                          bool labels, pboost_error *err)
+                          oracle_use use, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_ledger_options options;
 
     *out = NULL;
     TRY(oracle_options(&options, cli, place, err));
-    options.without_labels = !labels;
+    options.without_labels = use != ORACLE_LABELS;
+    options.inspect = use == ORACLE_INSPECT;
     TRY(pboost_ledger_open(out, place->store, &options, err));
 done:
     return st;

@@ -8,6 +8,7 @@
 
 pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_upgrade(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status oracle_restore(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_forget(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_rekey(cli_context *cli, int argc, char **argv, pboost_error *err);
@@ -18,22 +19,31 @@ pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_erro
 
 /* Where a store and what belongs to it are, and the options that say so. */
 typedef struct {
-    const char *store, *key;
+    const char *store, *key, *witness;
 } oracle_place;
 
 #define ORACLE_PLACE(place)                                                                        \
     {"--store", "S", cli_read_text, &(place).store, NULL, "sqlite:FILE or postgresql://..."},      \
+        {"--key",                                                                                  \
+         "FILE",                                                                                   \
+         cli_read_text,                                                                            \
+         &(place).key,                                                                             \
+         NULL,                                                                                     \
+         "its key file; default: beside an SQLite file,\notherwise in ~/.local/state/priorboost"}, \
     {                                                                                              \
-        "--key", "FILE", cli_read_text, &(place).key, NULL,                                        \
-            "its key file; default: beside an SQLite file,\notherwise in "                         \
-            "~/.local/state/priorboost"                                                            \
+        "--witness", "FILE", cli_read_text, &(place).witness, NULL,                                \
+            "what it must not forget; default: in the same place"                                  \
     }
+
+/* How a command opens a store: it only looks at it, also where it is damaged; it changes it; or it
+ * needs the labels. */
+typedef enum { ORACLE_INSPECT, ORACLE_CHANGE, ORACLE_LABELS } oracle_use;
 
 /* Fails if --store is missing; the options to make or open it. */
 pboost_status oracle_options(pboost_ledger_options *out, const cli_context *cli,
                              const oracle_place *place, pboost_error *err);
 pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const oracle_place *place,
-                          bool labels, pboost_error *err);
+                          oracle_use use, pboost_error *err);
 
 /* The rules as an object; NULL where memory ran out. */
 json_t *oracle_rules_json(const pboost_ledger_rules *rules);

@@ -158,7 +158,7 @@ pboost_status oracle_forget(cli_context *cli, int argc, char **argv, pboost_erro
     if (a.id.n == 0 && a.unit.n == 0)
         FAIL(err, PBOOST_INVALID,
              "--id, --id-file or --unit is required; see 'priorboost oracle forget --help'");
-    TRY(oracle_open(&ledger, cli, &a.place, true, err));
+    TRY(oracle_open(&ledger, cli, &a.place, ORACLE_LABELS, err));
     TRY(forget(&forgotten, ledger, &a, err));
     if (cli->json)
         TRY(cli_print_json(json_pack("{s:I}", "forgotten", (json_int_t)forgotten), err));

@@ -242,7 +242,7 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
         FAIL(err, PBOOST_INVALID, "--negative is '%s', but there is no --positive", a.negative);
     if (a.negative != NULL && strcmp(a.negative, a.positive) == 0)
         FAIL(err, PBOOST_INVALID, "--positive and --negative are both '%s'", a.negative);
-    TRY(oracle_open(&ledger, cli, &a.place, true, err));
+    TRY(oracle_open(&ledger, cli, &a.place, ORACLE_LABELS, err));
     TRY(text_columns_add(&text, a.id, err));
     TRY(text_columns_add_n(&text, a.label, strlen(a.label), a.positive != NULL, err));
     if (a.unit != NULL)

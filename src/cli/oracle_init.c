@@ -1,4 +1,4 @@
-/* priorboost oracle init and upgrade: a store and its rules. */
+/* priorboost oracle init, upgrade and restore: a store and its rules. */
 #include <stdio.h>
 #include <string.h>
 
@@ -83,7 +83,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     strcpy(rules.scope_rows, scope_rows);
     TRY(oracle_options(&made, cli, &place, err));
     TRY(pboost_ledger_create(place.store, &rules, &made, err));
-    TRY(oracle_open(&ledger, cli, &place, false, err));
+    TRY(oracle_open(&ledger, cli, &place, ORACLE_CHANGE, err));
     TRY(print_rules(cli, place.store, pboost_ledger_get_rules(ledger), err));
 done:
     pboost_ledger_close(ledger);
@@ -120,6 +120,63 @@ pboost_status oracle_upgrade(cli_context *cli, int argc, char **argv, pboost_err
     else
         cli_note(cli, "the store was of version %d and is now of version %d", from,
                  PBOOST_STORE_VERSION);
+done:
+    return st;
+}
+
+/* ---- restore --------------------------------------------------------------------------------- */
+
+static const cli_usage RESTORE = {
+    .synopsis = "--store S [--without-witness]",
+    .text =
+        "Makes a backup that was put in the place of the store fit for use.  The backup does not\n"
+        "know what was answered after it was made; the witness does.  The rows that were answered\n"
+        "since are spent, erasures and revocations are repeated, and heads that learners have "
+        "seen\n"
+        "stay known.  Tokens that were created since are lost.  Rows that were imported since are\n"
+        "lost too; import them again, without those that were answered for.  Stop the service\n"
+        "first.  If the witness is lost, --without-witness spends every row, revokes every token\n"
+        "and begins a new witness.",
+    .operand = NULL};
+
+static pboost_status print_restored(const cli_context *cli, const pboost_restored *r,
+                                    pboost_error *err)
+{
+    if (cli->json)
+        return cli_print_json(json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "lost",
+                                        (json_int_t)r->lost, "burned", (json_int_t)r->burned,
+                                        "erased", (json_int_t)r->erased, "revoked",
+                                        (json_int_t)r->revoked, "imports", (json_int_t)r->imports,
+                                        "banned", (json_int_t)r->banned),
+                              err);
+    cli_note(cli,
+             "%zu entries are lost; %zu rows were spent, %zu labels erased, %zu tokens revoked",
+             r->lost, r->burned, r->erased, r->revoked);
+    if (r->imports > 0)
+        cli_note(cli, "%zu imports are lost; repeat them without %zu rows that were answered for",
+                 r->imports, r->banned);
+    return PBOOST_OK;
+}
+
+pboost_status oracle_restore(cli_context *cli, int argc, char **argv, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    oracle_place place = {0};
+    pboost_ledger_options how;
+    pboost_restored restored;
+    bool without_witness = false;
+    const cli_option options[] = {
+        ORACLE_PLACE(place),
+        {"--without-witness", NULL, NULL, &without_witness, NULL,
+         "the witness is lost: spend every row"},
+    };
+
+    TRY(cli_parse(cli, NULL, argc, argv, &RESTORE, options, sizeof options / sizeof *options, err));
+    if (cli->help)
+        return PBOOST_OK;
+    TRY(oracle_options(&how, cli, &place, err));
+    TRY(pboost_ledger_restore(&restored, place.store, &how, without_witness, err));
+    TRY(print_restored(cli, &restored, err));
 done:
     return st;
 }

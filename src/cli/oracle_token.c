@@ -185,7 +185,7 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
              what);
     if (!listing && a.token.name == NULL)
         FAIL(err, PBOOST_INVALID, "--name is required; see 'priorboost oracle token --help'");
-    TRY(oracle_open(&ledger, cli, &a.place, false, err));
+    TRY(oracle_open(&ledger, cli, &a.place, ORACLE_CHANGE, err));
     TRY(listing    ? list(cli, ledger, err)
         : revoking ? revoke(cli, ledger, a.token.name, err)
                    : create(cli, ledger, &a, err));

@@ -52,7 +52,7 @@ pboost_status oracle_status(cli_context *cli, int argc, char **argv, pboost_erro
     TRY(cli_parse(cli, NULL, argc, argv, &STATUS, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_open(&ledger, cli, &place, false, err));
+    TRY(oracle_open(&ledger, cli, &place, ORACLE_INSPECT, err));
     TRY(pboost_ledger_get_status(&status, ledger, err));
     TRY(print_status(cli, pboost_ledger_get_rules(ledger), &status, err));
 done:
@@ -108,7 +108,7 @@ pboost_status oracle_audit(cli_context *cli, int argc, char **argv, pboost_error
                          strspn(head, "0123456789abcdefABCDEF") != PBOOST_HEAD_TEXT - 1))
         FAIL(err, PBOOST_INVALID, "--head is '%.80s'; a head has %d hexadecimal digits", head,
              PBOOST_HEAD_TEXT - 1);
-    TRY(oracle_open(&ledger, cli, &place, false, err));
+    TRY(oracle_open(&ledger, cli, &place, ORACLE_INSPECT, err));
     TRY(pboost_ledger_audit(&audit, ledger, err));
     if (head != NULL)
         TRY(pboost_ledger_knows(&known, ledger, head, err));
@@ -191,7 +191,7 @@ pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_erro
     TRY(cli_parse(cli, NULL, argc, argv, &EXPORT, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_open(&ledger, cli, &place, false, err));
+    TRY(oracle_open(&ledger, cli, &place, ORACLE_INSPECT, err));
     TRY(pboost_output_open(&output, out, err));
     printing p = {pboost_output_stream(output), false};
     TRY(pboost_ledger_entries(ledger, 0, print_entry, &p, err));

@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     pboost_audit *out;
     const pboost_ledger *ledger;
+    bool replies;              /* released numbers and replies were read too */
     const label_table *labels; /* NULL: they could not be read */
     chain_link link;
     uint32_t *claimed; /* by slot: 1 + the entry that claimed it */
@@ -30,6 +31,7 @@ typedef struct {
     range_list old_rows;            /* of the imports of version 1 */
     size_t n_tokens, token_capacity;
     pboost_token *token; /* as the entries say */
+    record lost;         /* what the last restore says of lost heads and rows */
 } auditing;
 
 PBOOST_PRINTF(2, 3) static void found(auditing *a, const char *format, ...)
@@ -110,17 +112,25 @@ static void claim_slot(auditing *a, int64_t entry, uint32_t slot, bool answered)
     }
 }
 
+static void count_use(auditing *a, int64_t entry, uint32_t slot)
+{
+    const label_table *t = a->labels;
+
+    if (t->units && slot < t->n &&
+        ++a->uses[pboost_labels_use(t, slot)] >
+            pboost_shares_rows(&t->shares, pboost_labels_share(t, slot)))
+        found(a, "a unit was used more often than the rules allow, last by entry %lld",
+              (long long)entry);
+}
+
 static void use_unit(auditing *a, int64_t entry, uint32_t slot)
 {
     const label_table *t = a->labels;
 
+    count_use(a, entry, slot);
     if (!t->units || slot >= t->n)
         return;
     uint32_t unit = t->unit[slot];
-    if (++a->uses[pboost_labels_use(t, slot)] >
-        pboost_shares_rows(&t->shares, pboost_labels_share(t, slot)))
-        found(a, "a unit was used more often than the rules allow, last by entry %lld",
-              (long long)entry);
     if (a->bag[unit] == a->out->bags + 1)
         found(a, "a bag of entry %lld holds two rows of one unit", (long long)entry);
     a->bag[unit] = (uint32_t)a->out->bags + 1;
@@ -157,6 +167,26 @@ static void count_rows(auditing *a, int64_t token, uint64_t rows)
         a->token[token - 1].rows_used += rows;
 }
 
+/* Without replies: its claims and uses, as the chain hashed them. */
+static void audit_claims(auditing *a, const store_value *value)
+{
+    const unsigned char *data = value[DATA].data, *slots = value[SLOTS].data;
+    int64_t entry = value[NUMBER].number;
+
+    if (value[DATA].length < 8 + 2 * sizeof(digest) ||
+        !hashes_to("priorboost slots 1", &value[SLOTS], data + 8 + sizeof(digest)) ||
+        value[SLOTS].length != 4 * (uint64_t)value[ROWS].number) {
+        found(a, "the answer of entry %lld is not the one that the chain knows", (long long)entry);
+        return;
+    }
+    count_rows(a, (int64_t)number_at(data, 8), (uint64_t)value[ROWS].number);
+    for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
+        uint32_t slot = (uint32_t)number_at(slots + 4 * i, 4);
+        claim_slot(a, entry, slot, true);
+        count_use(a, entry, slot);
+    }
+}
+
 static pboost_status audit_answer(auditing *a, const store_value *value, pboost_error *err)
 {
     int64_t entry = value[NUMBER].number;
@@ -164,6 +194,10 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
     const unsigned char *released = value[RELEASED].data, *slots = value[SLOTS].data;
 
     (void)err;
+    if (!a->replies) {
+        audit_claims(a, value);
+        return PBOOST_OK;
+    }
     if (!parts_agree(value, a->link.version) || rows != (uint64_t)value[ROWS].number ||
         bags != (uint64_t)value[BAGS].number || value[SLOTS].length % 4 != 0 ||
         value[RELEASED].length % RELEASED_BYTES != 0) {
@@ -316,6 +350,54 @@ static pboost_status audit_revoke(auditing *a, const store_value *value, pboost_
     return makes_no_sense(a, value);
 }
 
+/* One more use of the row's unit, unless it has all that it may have. */
+static void burn_use(auditing *a, uint32_t slot)
+{
+    const label_table *t = a->labels;
+
+    if (!t->units || slot >= t->n)
+        return;
+    uint32_t *uses = &a->uses[pboost_labels_use(t, slot)];
+    *uses += *uses < pboost_shares_rows(&t->shares, pboost_labels_share(t, slot));
+}
+
+/* token, hash of slots, units that there were */
+static pboost_status audit_burn(auditing *a, const store_value *value, pboost_error *err)
+{
+    record_reader r = {value[DATA].data, value[DATA].length, false};
+    int64_t entry = value[NUMBER].number;
+    (void)err;
+
+    int64_t token = (int64_t)pboost_read_number(&r);
+    digest hash = pboost_read_digest(&r);
+    uint64_t n_units = pboost_read_number(&r);
+    if (r.bad || r.left > 0 || !hashes_to("priorboost slots 1", &value[SLOTS], hash.byte))
+        return makes_no_sense(a, value);
+    count_rows(a, token, (uint64_t)value[ROWS].number);
+    for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
+        uint32_t slot = (uint32_t)number_at((const char *)value[SLOTS].data + 4 * i, 4);
+        claim_slot(a, entry, slot, true);
+        burn_use(a, slot);
+    }
+    bool all = strcmp(value[KIND].data, "burn-all") == 0;
+    for (size_t u = 0; a->labels != NULL && all && u < n_units && u < a->labels->n_units; u++)
+        for (uint32_t share = 0; share < a->labels->shares.n; share++)
+            a->uses[u * a->labels->shares.n + share] =
+                pboost_shares_rows(&a->labels->shares, share);
+    return PBOOST_OK;
+}
+
+/* The last one says which heads and rows were lost. */
+static pboost_status audit_restore(auditing *a, const store_value *value, pboost_error *err)
+{
+    (void)err;
+    if (value[DATA].length > sizeof a->lost.byte)
+        return makes_no_sense(a, value);
+    a->lost.used = 0;
+    pboost_record_bytes(&a->lost, value[DATA].data, value[DATA].length);
+    return PBOOST_OK;
+}
+
 static pboost_status audit_nothing(auditing *a, const store_value *value, pboost_error *err)
 {
     (void)a, (void)value, (void)err;
@@ -327,9 +409,10 @@ static const struct {
     const char *kind;
     pboost_status (*audit)(auditing *a, const store_value *value, pboost_error *err);
 } ENTRIES[] = {
-    {"init", audit_nothing},    {"answer", audit_answer}, {"forget", audit_forget},
-    {"import", audit_import},   {"token", audit_token},   {"revoke", audit_revoke},
-    {"upgrade", audit_upgrade}, {"rekey", audit_nothing},
+    {"init", audit_nothing},    {"answer", audit_answer},   {"forget", audit_forget},
+    {"import", audit_import},   {"token", audit_token},     {"revoke", audit_revoke},
+    {"upgrade", audit_upgrade}, {"rekey", audit_nothing},   {"burn", audit_burn},
+    {"burn-all", audit_burn},   {"restore", audit_restore},
 };
 
 /* Goes on as the store does where a link is wrong, to count what is wrong beyond. */
@@ -337,16 +420,17 @@ static void follow_link(auditing *a, const store_value *value, const chain_entry
 {
     int64_t number = value[NUMBER].number;
     chain_link link = pboost_chain_next(&a->link, entry);
-    const unsigned char *nonce = value[NONCE].data;
+    const unsigned char *nonce = a->replies ? value[NONCE].data : NULL;
 
-    pboost_chain_seal(&link, value[NONCE].length == NONCE_BYTES ? nonce : NULL, value[BODY].data,
-                      value[BODY].length);
+    if (a->replies)
+        pboost_chain_seal(&link, value[NONCE].length == NONCE_BYTES ? nonce : NULL,
+                          value[BODY].data, value[BODY].length);
     if (number != link.number)
         found(a, "entry %lld of the chain is missing", (long long)link.number);
     else if (value[HASH].length != sizeof(digest) || value[SEAL].length != sizeof(digest) ||
              memcmp(value[HASH].data, link.hash.byte, sizeof(digest)) != 0)
         found(a, "entry %lld was changed: its hash differs", (long long)number);
-    else if (memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0)
+    else if (a->replies && memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0)
         found(a, "the reply of entry %lld was changed: its seal differs", (long long)number);
     link.number = number;
     if (value[HASH].length == sizeof(digest))
@@ -374,7 +458,7 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
 
     follow_link(a, value, &entry);
     a->out->entries++;
-    if ((strcmp(kind, "answer") == 0) != (value[TOKEN].kind == VALUE_NUMBER)) {
+    if (a->replies && (strcmp(kind, "answer") == 0) != (value[TOKEN].kind == VALUE_NUMBER)) {
         found(a, "entry %lld and its answer do not belong together",
               (long long)value[NUMBER].number);
         return PBOOST_OK;
@@ -480,6 +564,23 @@ done:
     return st;
 }
 
+static pboost_status audit_lost(auditing *a, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    record now;
+
+    TRY(pboost_lost_hash(&now, s, err));
+    record_reader r = {now.byte, now.used, false};
+    uint64_t heads = pboost_read_number(&r);
+    (void)pboost_read_digest(&r);
+    if (a->lost.used == 0
+            ? heads + pboost_read_number(&r) != 0
+            : now.used != a->lost.used || memcmp(now.byte, a->lost.byte, now.used) != 0)
+        found(a, "heads or rows that were lost in a restore are not those that the chain knows");
+done:
+    return st;
+}
+
 static pboost_status audit_sums(auditing *a, store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -488,6 +589,7 @@ static pboost_status audit_sums(auditing *a, store *s, pboost_error *err)
     for (int k = 0; k < RANGE_KINDS; k++)
         TRY(audit_ranges(a, &a->ranges[k], (range_kind)k, true, err));
     TRY(audit_tokens(a, s, err));
+    TRY(audit_lost(a, s, err));
     if (a->labels == NULL)
         goto done;
     TRY(s->class->run(s, "SELECT slot, entry FROM ledger_claim", NULL, 0, audit_claim, a, err));
@@ -528,20 +630,24 @@ done:
     return st;
 }
 
-pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger, pboost_error *err)
+#define ENTRY_COLUMNS                                                                              \
+    "SELECT e.number, e.kind, e.time, e.rows, e.bags, e.data, e.hash, e.seal, e.slots, e.mac"
+
+pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger, bool replies,
+                                       pboost_error *err)
 {
+    static const char *const SQL[] = {
+        ENTRY_COLUMNS " FROM ledger_entry e ORDER BY e.number",
+        ENTRY_COLUMNS ", a.token, a.request, a.question, a.released, a.format, a.body, a.nonce"
+                      " FROM ledger_entry e LEFT JOIN ledger_answer a ON a.entry = e.number"
+                      " ORDER BY e.number"};
     pboost_status st = PBOOST_OK;
     store *s = ledger->write.store;
-    auditing a = {.out = out, .ledger = ledger, .link = {.number = -1}};
+    auditing a = {.out = out, .ledger = ledger, .replies = replies, .link = {.number = -1}};
 
     *out = (pboost_audit){0};
     TRY(load_labels(&a, ledger, err));
-    TRY(s->class->run(s,
-                      "SELECT e.number, e.kind, e.time, e.rows, e.bags, e.data, e.hash, e.seal,"
-                      " e.slots, e.mac, a.token, a.request, a.question, a.released, a.format,"
-                      " a.body, a.nonce FROM ledger_entry e LEFT JOIN ledger_answer a"
-                      " ON a.entry = e.number ORDER BY e.number",
-                      NULL, 0, audit_entry, &a, err));
+    TRY(s->class->run(s, SQL[replies], NULL, 0, audit_entry, &a, err));
     TRY(audit_sums(&a, s, err));
 done:
     free(a.claimed);
@@ -554,12 +660,36 @@ done:
     return st;
 }
 
+/* A ledger that is only inspected has not opened its witness. */
+static pboost_status audit_witness(pboost_audit *out, pboost_ledger *l, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_error why = {0};
+    auditing a = {.out = out};
+
+    pthread_mutex_lock(&l->witness.mutex);
+    if (l->witness.fd < 0)
+        st = pboost_witness_open(&l->witness, NULL, NULL, &why);
+    if (st == PBOOST_OK)
+        st = pboost_witness_check(&l->witness, l->write.store, &why);
+    pthread_mutex_unlock(&l->witness.mutex);
+    if (st == PBOOST_REFUSED || is_damage(st, l->write.store)) {
+        found(&a, "%s", why.message);
+        return PBOOST_OK;
+    }
+    if (st != PBOOST_OK)
+        FAIL(err, st, "%s", why.message);
+done:
+    return st;
+}
+
 pboost_status pboost_ledger_audit(pboost_audit *out, pboost_ledger *ledger, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     TRY(pboost_side_enter(ledger, &ledger->write, false, err));
-    TRY(pboost_ledger_audit_here(out, ledger, err));
+    TRY(pboost_ledger_audit_here(out, ledger, true, err));
+    TRY(audit_witness(out, ledger, err));
 done:
     pboost_side_leave(&ledger->write);
     return st;

@@ -231,13 +231,11 @@ static pboost_status take_link(void *user, const store_value *value, size_t n, p
         !take_digest(&mac, &value[3]))
         FAIL(err, PBOOST_BAD_DATA, "entry %lld of the ledger is damaged", (long long)link->number);
     digest right = pboost_chain_mac(r->s->keys, link);
-    if (!pboost_digest_equal(&mac, &right)) {
-        r->s->broken = true;
-        FAIL(err, PBOOST_ORACLE,
-             "entry %lld of the ledger was not written with this key file: the store was edited, or"
-             " the key file is that of another store",
-             (long long)link->number);
-    }
+    if (!pboost_digest_equal(&mac, &right))
+        st = pboost_store_break(r->s, err,
+                                "entry %lld of the ledger was not written with this key file: the"
+                                " store was edited, or the key file is that of another store",
+                                (long long)link->number);
 done:
     return st;
 }

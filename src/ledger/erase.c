@@ -243,6 +243,8 @@ pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
     TRY(s->class->scrub(s, err)); /* also where nothing is new: the last time it may have failed */
 done:
     pboost_side_leave(&ledger->write);
+    if (st == PBOOST_OK)
+        st = pboost_ledger_cover(ledger, INT64_MAX, err);
     free(f.erase);
     free(f.spend);
     free(f.bytes);

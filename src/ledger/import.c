@@ -224,6 +224,31 @@ done:
     return st;
 }
 
+/* Rows that were answered for before a restore lost them. */
+static pboost_status check_lost(importing *m, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    int64_t lost = 0, here = 0;
+
+    TRY(s->class->run(s, "SELECT count(*) FROM ledger_lost_row", NULL, 0, pboost_store_number,
+                      &lost, err));
+    for (size_t i = 0; lost > 0 && i < m->in->n; i++) {
+        unsigned char mark[ROW_MARK];
+        pboost_row_mark(mark, &m->ledger->keys, m->in->id[i]);
+        TRY(RUN(s, "SELECT count(*) FROM ledger_lost_row WHERE mark = $1", pboost_store_number,
+                &here, err, value_bytes(mark, sizeof mark)));
+        m->report->bad_row = here > 0 ? i : SIZE_MAX;
+        m->report->bad_part = "id";
+        if (here > 0)
+            FAIL(err, PBOOST_REFUSED,
+                 "id '%.60s' was answered for or erased before the store was restored; leave the"
+                 " row out",
+                 pboost_ids_text(&m->seen, (uint32_t)i, m->text));
+    }
+done:
+    return st;
+}
+
 static pboost_status put_row(void *user, store_value *value, size_t i, pboost_error *err)
 {
     importing *m = user;
@@ -338,6 +363,7 @@ pboost_status pboost_ledger_import(pboost_import_report *out, pboost_ledger *led
     m.old_units = m.units.n;
     m.old_scopes = m.scopes.n;
     TRY(take_rows(&m, err));
+    TRY(check_lost(&m, s, err));
     TRY(store_import(&m, s, err));
     TRY(pboost_store_commit(s, err));
     if (in->progress != NULL)
@@ -346,6 +372,8 @@ pboost_status pboost_ledger_import(pboost_import_report *out, pboost_ledger *led
 done:
     pboost_side_leave(&ledger->write);
     free_importing(&m);
+    if (st == PBOOST_OK)
+        st = pboost_ledger_cover(ledger, INT64_MAX, err);
     if (st != PBOOST_OK)
         out->clamped = out->replaced = 0;
     return st;

@@ -232,8 +232,7 @@ done:
     return st;
 }
 
-/* The name in its folder is on the disk as well. */
-static bool sync_folder(const char *path)
+bool pboost_sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *folder = slash == NULL   ? strdup(".")
@@ -282,7 +281,7 @@ pboost_status pboost_keys_write(const ledger_keys *keys, const char *path, bool 
              name);
     made = fd >= 0;
     if (fd < 0 || !write_all(fd, text, length) || (replace && rename(name, path) != 0) ||
-        !sync_folder(path))
+        !pboost_sync_folder(path))
         FAIL(err, PBOOST_OUTPUT, "key file %s: %s", name, strerror(errno));
 done:
     if (fd >= 0)

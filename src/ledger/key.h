@@ -61,6 +61,9 @@ pboost_status pboost_keys_write(const ledger_keys *keys, const char *path, bool 
 digest pboost_keys_mac(const ledger_keys *keys, key_purpose purpose, const void *data,
                        size_t length);
 
+/* The name of a new file is on the disk as well. */
+bool pboost_sync_folder(const char *path);
+
 void pboost_store_id_text(char out[STORE_ID_TEXT], const ledger_keys *keys);
 
 /* Where a file that belongs to a store is: `given`, unless it is NULL; beside a SQLite file, with

@@ -314,7 +314,8 @@ static pboost_status take_entry(void *user, const store_value *value, size_t n, 
 {
     label_table *t = user;
     const unsigned char *byte = value[1].data;
-    bool answered = strcmp(value[0].data, "answer") == 0;
+    const char *kind = value[0].data;
+    bool erased = strcmp(kind, "forget") == 0;
     (void)n;
 
     for (size_t i = 0; i + 4 <= value[1].length; i += 4) {
@@ -322,10 +323,12 @@ static pboost_status take_entry(void *user, const store_value *value, size_t n, 
                         (uint32_t)byte[i + 2] << 16 | (uint32_t)byte[i + 3] << 24;
         if (slot >= t->n)
             return damaged(err, "row", slot);
-        pboost_labels_spend(t, &slot, 1, answered);
-        if (!answered)
+        pboost_labels_spend(t, &slot, 1, !erased);
+        if (erased)
             pboost_labels_erase(t, &slot, 1);
     }
+    for (size_t u = 0; strcmp(kind, "burn-all") == 0 && u < t->n_units; u++)
+        t->uses[u] = INT32_MAX;
     return PBOOST_OK;
 }
 
@@ -337,11 +340,8 @@ static pboost_status read_new(label_table *t, store *s, pboost_error *err)
     int64_t imports = 0;
 
     TRY(pboost_chain_at(&mine, s, t->link.number, err));
-    if (mine.number < 0 || !pboost_digest_equal(&mine.hash, &t->link.hash)) {
-        s->broken = true;
-        FAIL(err, PBOOST_ORACLE,
-             "the store was exchanged for another or older one while it was in use");
-    }
+    if (mine.number < 0 || !pboost_digest_equal(&mine.hash, &t->link.hash))
+        return pboost_store_break(s, err, "%s", STORE_EXCHANGED);
     TRY(RUN(s, "SELECT count(*) FROM ledger_entry WHERE number > $1 AND kind = 'import'",
             pboost_store_number, &imports, err, value_number(t->link.number)));
     if (imports > 0)

@@ -1,8 +1,9 @@
 /* A question, answered in one transaction.
  *
- * Claim the rows, sum, draw noise, store the reply's bytes, append to the chain, commit; only then
- * is the reply sent.  A failure before the commit undoes all of it.  The noise that was drawn is
- * then lost together with its claim, so a client never sees two draws for one question.
+ * Claim the rows, sum, draw noise, store the reply's bytes, append to the chain, commit; then write
+ * to the witness; only then is the reply sent.  A failure before the commit undoes all of it.  The
+ * noise that was drawn is then lost together with its claim, so a client never sees two draws for
+ * one question.
  *
  * Rows are checked twice.  The copy in memory, brought up to date under the store's write lock,
  * says which rows are at fault; the store's constraints forbid a second claim even if the copy is
@@ -40,6 +41,7 @@ typedef struct {
     double *mean;
     unsigned char *released; /* by bag: S + Z and the size, 64 bits each */
     unsigned char nonce[NONCE_BYTES];
+    int64_t entry; /* of the answer, new or stored */
 } asking;
 
 static void free_asking(asking *a)
@@ -112,10 +114,11 @@ done:
 typedef struct {
     pboost_reply *reply;
     digest hash;
+    int64_t entry;
     bool found;
 } stored_answer;
 
-/* question, format, body */
+/* question, format, body, entry */
 static pboost_status take_answer(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -131,6 +134,7 @@ static pboost_status take_answer(void *user, const store_value *value, size_t n,
     answer->reply->length = value[2].length;
     answer->reply->format = (uint32_t)value[1].number;
     answer->reply->retried = true;
+    answer->entry = value[3].number;
     answer->found = true;
 done:
     return st;
@@ -140,7 +144,8 @@ static pboost_status find_answer(stored_answer *out, store *s, int64_t token,
                                  const char *request_id, pboost_error *err)
 {
     return RUN(s,
-               "SELECT question, format, body FROM ledger_answer WHERE token = $1 AND request = $2",
+               "SELECT question, format, body, entry FROM ledger_answer"
+               " WHERE token = $1 AND request = $2",
                take_answer, out, err, value_number(token), value_text(request_id));
 }
 
@@ -164,6 +169,7 @@ static pboost_status recall(bool *answered, pboost_reply *out, asking *a, pboost
     }
     TRY(find_answer(&stored, s, a->token.id, a->q->request_id, err));
     *answered = stored.found;
+    a->entry = stored.entry;
     if (stored.found && !pboost_digest_equal(&stored.hash, &a->hash)) {
         pboost_reply_free(out);
         TRY(pboost_refuse(&out->problem, PBOOST_PROBLEM_REQUEST_CONFLICT, err));
@@ -396,6 +402,7 @@ static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger
     TRY(pboost_store_commit(s, err));
     pboost_labels_spend(&l->labels, a->slot, a->n, true);
     l->labels.link = link;
+    a->entry = link.number;
 done:
     return st;
 }
@@ -446,6 +453,8 @@ pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
     }
     if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE)
         FAIL(err, PBOOST_INTERNAL, "the store forbids what the rules allow");
+    if (st == PBOOST_OK)
+        TRY(pboost_ledger_cover(ledger, a.entry, err));
 done:
     if (st != PBOOST_OK) {
         free(out->body);
@@ -474,6 +483,8 @@ pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *
     *found = stored.found;
 done:
     pboost_side_leave(&ledger->read);
+    if (st == PBOOST_OK && *found)
+        st = pboost_ledger_cover(ledger, stored.entry, err);
     if (st != PBOOST_OK)
         pboost_reply_free(out);
     return st;

@@ -56,25 +56,42 @@ done:
     return st;
 }
 
-/* The key file comes first: a store without its key could never be opened. */
-pboost_status pboost_ledger_new_keys(ledger_keys *out, char **path, const char *url,
-                                     const char *key_file, pboost_error *err)
+void pboost_files_free(store_files *files, bool remove)
+{
+    char **const path[] = {&files->key, &files->witness};
+
+    for (size_t i = 0; i < 2; i++) {
+        if (*path[i] != NULL && remove)
+            (void)unlink(*path[i]);
+        free(*path[i]);
+        *path[i] = NULL;
+    }
+}
+
+/* Only files that were made here are in `out`. */
+pboost_status pboost_files_create(store_files *out, ledger_keys *keys, const char *url,
+                                  const pboost_ledger_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     char id[STORE_ID_TEXT];
+    store_files made = {0};
 
-    TRY(pboost_keys_draw(out, err));
-    pboost_store_id_text(id, out);
-    TRY(pboost_store_file(path, key_file, url, id, ".key", err));
-    TRY(pboost_keys_write(out, *path, false, err));
+    TRY(pboost_keys_draw(keys, err));
+    pboost_store_id_text(id, keys);
+    TRY(pboost_store_file(&made.key, options->key_file, url, id, ".key", err));
+    TRY(pboost_store_file(&made.witness, options->witness_file, url, id, ".witness", err));
+    TRY(pboost_keys_write(keys, made.key, false, err));
+    out->key = made.key;
+    made.key = NULL;
+    TRY(pboost_witness_create(made.witness, keys, err));
+    out->witness = made.witness;
+    made.witness = NULL;
 done:
-    if (st != PBOOST_OK) {
-        free(*path);
-        *path = NULL;
-    }
+    pboost_files_free(&made, false);
     return st;
 }
 
+/* The first record of the witness is written by whoever opens the store first. */
 pboost_status pboost_ledger_create(const char *store_url, const pboost_ledger_rules *rules,
                                    const pboost_ledger_options *options, pboost_error *err)
 {
@@ -82,7 +99,7 @@ pboost_status pboost_ledger_create(const char *store_url, const pboost_ledger_ru
     pboost_ledger_rules checked = *rules;
     pboost_ledger_options o;
     ledger_keys keys = {0};
-    char *key_file = NULL;
+    store_files files = {0};
     store *s = NULL;
     bool committing = false;
 
@@ -90,7 +107,7 @@ pboost_status pboost_ledger_create(const char *store_url, const pboost_ledger_ru
     TRY(check_options(&o, options, err));
     TRY(pboost_ledger_rules_check(&checked, err));
     TRY(pboost_store_open(&s, store_url, true, err));
-    TRY(pboost_ledger_new_keys(&keys, &key_file, store_url, o.key_file, err));
+    TRY(pboost_files_create(&files, &keys, store_url, &o, err));
     s->keys = &keys;
     TRY(write_rules(&committing, s, &checked, err));
 done:
@@ -99,10 +116,8 @@ done:
     else
         pboost_store_close(s);
     /* A PostgreSQL that was lost at commit may have the store, which then needs its key. */
-    if (key_file != NULL && st != PBOOST_OK &&
-        (!committing || pboost_store_path(store_url) != NULL))
-        (void)unlink(key_file);
-    free(key_file);
+    pboost_files_free(&files,
+                      st != PBOOST_OK && (!committing || pboost_store_path(store_url) != NULL));
     pboost_keys_wipe(&keys);
     return st;
 }
@@ -165,12 +180,19 @@ done:
     return st;
 }
 
+/* The labels, and whether the store is what its chain says. */
 static pboost_status read_labels(pboost_ledger *l, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_audit audit;
 
     TRY(pboost_side_enter(l, &l->write, false, err));
-    TRY(pboost_labels_refresh(&l->labels, l->write.store, err));
+    TRY(pboost_ledger_audit_here(&audit, l, false, err));
+    if (audit.problems > 0 && !l->options.inspect)
+        FAIL(err, PBOOST_BAD_DATA,
+             "the store was changed by another program, and is not used: %s ('priorboost oracle"
+             " audit' tells more; put back a backup and run 'priorboost oracle restore')",
+             audit.first_problem);
 done:
     pboost_side_leave(&l->write);
     return st;
@@ -202,6 +224,7 @@ static pboost_status read_keys(pboost_ledger *l, store *s, const char *url, pboo
     char id[STORE_WORD] = "", key_id[STORE_ID_TEXT];
 
     TRY(pboost_store_word(id, s, "store", err));
+    TRY(pboost_store_file(&l->witness.path, l->options.witness_file, url, id, ".witness", err));
     TRY(pboost_store_file(&l->key_file, l->options.key_file, url, id, ".key", err));
     TRY(pboost_keys_read(&l->keys, l->key_file, err));
     pboost_store_id_text(key_id, &l->keys);
@@ -212,10 +235,11 @@ done:
     return st;
 }
 
-static pboost_status open_stores(pboost_ledger *l, const char *url, pboost_error *err)
+pboost_status pboost_ledger_open_stores(pboost_ledger *l, const char *url, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
+    NEED(l->url = strdup(url), err);
     TRY(pboost_store_open(&l->write.store, url, false, err));
     TRY(check_version(l->write.store, url, err));
     TRY(read_keys(l, l->write.store, url, err));
@@ -231,6 +255,35 @@ done:
     return st;
 }
 
+pboost_status pboost_ledger_cover(pboost_ledger *l, int64_t number, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    witness *w = &l->witness;
+
+    if (w->fd < 0 || number <= w->covered)
+        return PBOOST_OK;
+    pthread_mutex_lock(&w->mutex); /* who waits here is often covered by the one before */
+    if (number > w->covered) {
+        pthread_mutex_lock(&l->read.mutex);
+        st = pboost_witness_append(w, l->read.store, err);
+        pthread_mutex_unlock(&l->read.mutex);
+    }
+    pthread_mutex_unlock(&w->mutex);
+    return st;
+}
+
+static pboost_status open_witness(pboost_ledger *l, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_witness_open(&l->witness, NULL, NULL, err));
+    TRY(pboost_witness_check(&l->witness, l->read.store, err));
+    TRY(pboost_ledger_cover(l, INT64_MAX, err));
+    l->write.seen = l->read.seen = l->witness.last;
+done:
+    return st;
+}
+
 pboost_status pboost_ledger_begin(pboost_ledger **out, const pboost_ledger_options *options,
                                   pboost_error *err)
 {
@@ -241,6 +294,11 @@ pboost_status pboost_ledger_begin(pboost_ledger **out, const pboost_ledger_optio
     NEED(l = calloc(1, sizeof *l), err);
     pthread_mutex_init(&l->write.mutex, NULL);
     pthread_mutex_init(&l->read.mutex, NULL);
+    pthread_mutex_init(&l->witness.mutex, NULL);
+    l->witness.fd = -1;
+    l->witness.covered = -1;
+    l->write.seen.number = l->read.seen.number = -1;
+    l->witness.keys = &l->keys;
     TRY(check_options(&l->options, options, err));
     *out = l;
     l = NULL;
@@ -257,7 +315,9 @@ pboost_status pboost_ledger_open(pboost_ledger **out, const char *store_url,
 
     *out = NULL;
     TRY(pboost_ledger_begin(&l, options, err));
-    TRY(open_stores(l, store_url, err));
+    TRY(pboost_ledger_open_stores(l, store_url, err));
+    if (!l->options.inspect)
+        TRY(open_witness(l, err));
     if (!l->options.without_labels)
         TRY(read_labels(l, err));
     *out = l;
@@ -277,6 +337,9 @@ void pboost_ledger_close(pboost_ledger *ledger)
     pboost_shares_free(&ledger->labels.shares);
     pboost_keys_wipe(&ledger->keys);
     free(ledger->key_file);
+    pboost_witness_close(&ledger->witness);
+    free(ledger->url);
+    pthread_mutex_destroy(&ledger->witness.mutex);
     pthread_mutex_destroy(&ledger->write.mutex);
     pthread_mutex_destroy(&ledger->read.mutex);
     free(ledger);
@@ -299,7 +362,35 @@ bool pboost_ledger_broken(const pboost_ledger *ledger)
     return ledger->write.store->broken || ledger->read.store->broken;
 }
 
+const char *pboost_ledger_why_broken(const pboost_ledger *ledger)
+{
+    const store *s = ledger->write.store->broken ? ledger->write.store : ledger->read.store;
+    return s->broken ? s->why.message : "";
+}
+
 /* ---- Transactions ---------------------------------------------------------------------------- */
+
+/* Through a connection of its own, which remembers nothing: is the last entry that this side knew
+ * still there? */
+static pboost_status check_same(pboost_ledger *l, ledger_side *side, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    chain_link here;
+    store *s = NULL;
+
+    if (side->seen.number < 0)
+        return PBOOST_OK;
+    TRY(pboost_store_open(&s, l->url, false, err));
+    s->keys = &l->keys;
+    TRY(pboost_chain_at(&here, s, side->seen.number, err));
+    if (here.number < 0 || !pboost_digest_equal(&here.hash, &side->seen.hash))
+        st = pboost_store_break(side->store, err, "%s", STORE_EXCHANGED);
+done:
+    if (s != NULL && s->broken)
+        (void)pboost_store_break(side->store, NULL, "%s", s->why.message);
+    pboost_store_close(s);
+    return st;
+}
 
 pboost_status pboost_side_enter(pboost_ledger *ledger, ledger_side *side, bool write,
                                 pboost_error *err)
@@ -310,6 +401,12 @@ pboost_status pboost_side_enter(pboost_ledger *ledger, ledger_side *side, bool w
     if (ledger->read.store != NULL && pboost_ledger_broken(ledger))
         FAIL(err, PBOOST_ORACLE, "the store has failed; the process must end and be started again");
     TRY(pboost_store_begin(side->store, write, err));
+    if (side->store->touched) {
+        TRY(check_same(ledger, side, err));
+        side->store->touched = false;
+    }
+    if (side == &ledger->write && ledger->labels.valid)
+        side->seen = ledger->labels.link;
 done:
     return st;
 }

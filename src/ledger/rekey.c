@@ -126,6 +126,7 @@ pboost_status pboost_ledger_rekey(size_t *rows, uint32_t *key, pboost_ledger *le
 
     *rows = 0;
     TRY(change_key(rows, ledger, err));
+    TRY(pboost_ledger_cover(ledger, INT64_MAX, err));
     st = pboost_side_enter(ledger, &ledger->write, true, err);
     if (st == PBOOST_OK)
         st = drop_keys(ledger, err);

@@ -57,7 +57,8 @@ static pboost_status take_seal(void *user, const store_value *value, size_t n, p
     if (key == NULL)
         FAIL(err, PBOOST_BAD_DATA,
              "the key file has no label key %lld, with which the store's labels are encrypted; put"
-             " back the newest key file",
+             " back the newest key file, or, if the store is a backup from before 'oracle rekey',"
+             " the key file of then",
              (long long)value[2].number);
     if (seals->n == seals->capacity) {
         size_t capacity = 2 * seals->capacity + 8;

@@ -10,10 +10,12 @@
 #include "labels.h"
 #include "oracle/mechanism.h"
 #include "rules.h"
+#include "witness.h"
 
 typedef struct {
     pthread_mutex_t mutex;
     store *store;
+    chain_link seen; /* an entry that is known to be in it; number -1: none */
 } ledger_side;
 
 struct pboost_ledger {
@@ -21,6 +23,8 @@ struct pboost_ledger {
     pboost_ledger_options options;
     ledger_keys keys;
     char *key_file; /* that has them */
+    witness witness;
+    char *url;
     label_grid grid;
     laplace_sampler noise; /* where there is an epsilon */
     ledger_side write, read;
@@ -37,12 +41,28 @@ void pboost_side_leave(ledger_side *side);
  * store yet and is closed as any other. */
 pboost_status pboost_ledger_begin(pboost_ledger **out, const pboost_ledger_options *options,
                                   pboost_error *err);
+pboost_status pboost_ledger_open_stores(pboost_ledger *l, const char *url, pboost_error *err);
 pboost_status pboost_ledger_read_rules(pboost_ledger *l, store *s, pboost_error *err);
-pboost_status pboost_ledger_new_keys(ledger_keys *out, char **path, const char *url,
-                                     const char *key_file, pboost_error *err);
 
-/* Audits inside a transaction of the writing side. */
-pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger, pboost_error *err);
+/* The files beside a new store: its key and an empty witness.  They come first: a store without its
+ * key could never be opened.  remove: the store was not made. */
+typedef struct {
+    char *key, *witness;
+} store_files;
+pboost_status pboost_files_create(store_files *out, ledger_keys *keys, const char *url,
+                                  const pboost_ledger_options *options, pboost_error *err);
+void pboost_files_free(store_files *files, bool remove);
+
+/* Audits inside a transaction of the writing side, and reads the labels.  Without replies: only
+ * what must hold before the ledger may answer, which leaves out sums and replies. */
+pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger, bool replies,
+                                       pboost_error *err);
+
+/* Numbers and hashes of the heads and rows that were lost in restores. */
+pboost_status pboost_lost_hash(record *out, store *s, pboost_error *err);
+
+/* Makes sure that an entry is witnessed before anyone is told of it; INT64_MAX: all there are. */
+pboost_status pboost_ledger_cover(pboost_ledger *l, int64_t number, pboost_error *err);
 
 int64_t pboost_ledger_now(const pboost_ledger *ledger);
 

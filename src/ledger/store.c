@@ -10,6 +10,7 @@
 #include "store.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,20 @@ pboost_status pboost_store_number(void *user, const store_value *value, size_t n
     (void)n, (void)err;
     *(int64_t *)user = value[0].number;
     return PBOOST_OK;
+}
+
+pboost_status pboost_store_break(store *s, pboost_error *err, const char *format, ...)
+{
+    char message[sizeof s->why.message];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    if (!s->broken)
+        (void)pboost_fail(&s->why, PBOOST_ORACLE, "%s", message);
+    s->broken = true;
+    return pboost_fail(err, PBOOST_ORACLE, "%s", message);
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -61,6 +76,7 @@ static const struct {
      " count BIGINT NOT NULL, last BIGINT NOT NULL, PRIMARY KEY (token, hour, problem))~"},
     {"ledger_lost_head", "hash @ PRIMARY KEY"},
     {"ledger_new_label", "slot INTEGER PRIMARY KEY, label @ NOT NULL"},
+    {"ledger_lost_row", "mark @ PRIMARY KEY"},
 };
 
 enum { SQL_MAX = 800 };

@@ -73,9 +73,19 @@ struct store {
     const store_class *class;
     struct ledger_keys *keys; /* that authenticate what is in it; the ledger's, once it is open */
     const char *key_file;     /* that has them; NULL: not known */
-    atomic_bool broken;       /* what is on the disk is not known: the process must end */
-    bool open;                /* a transaction is */
+    atomic_bool broken; /* what is on the disk is not known, or not ours: the process must end */
+    pboost_error why;   /* it is broken: the first reason */
+    bool open;          /* a transaction is */
+    bool touched;       /* what holds it was changed or connected to anew: is it still the same? */
 };
+
+#define STORE_EXCHANGED                                                                            \
+    "the store was exchanged for another or older one while it was in use; put back the right one" \
+    " and start again, or run 'priorboost oracle restore'"
+
+/* Breaks the store, for this reason; PBOOST_ORACLE. */
+pboost_status pboost_store_break(store *s, pboost_error *err, const char *format, ...)
+    PBOOST_PRINTF(3, 4);
 
 /* The file of a store in SQLite, as named by its URL; NULL: it is elsewhere. */
 const char *pboost_store_path(const char *url);

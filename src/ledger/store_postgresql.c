@@ -348,6 +348,7 @@ static pboost_status begin(store *s, bool write, pboost_error *err)
         PQtransactionStatus(of(s)->connection) != PQTRANS_IDLE) {
         of(s)->lost = false;
         PQreset(of(s)->connection);
+        s->touched = true;
         TRY(configure(s, err));
     }
     TRY(run(s,

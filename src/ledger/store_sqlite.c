@@ -11,6 +11,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store.h"
@@ -19,8 +20,9 @@ typedef struct {
     store base;
     sqlite3 *db;
     sqlite3_stmt *undo; /* ROLLBACK, made ready beforehand: it must work when memory is short */
-    char *path;
-    int wal_pages; /* in the write-ahead log after the last commit */
+    char *path, *log;   /* the file and its write-ahead log */
+    struct stat file, log_file; /* as they were when last looked at */
+    int wal_pages;              /* in the write-ahead log after the last commit */
 } sqlite_store;
 
 enum { CHECKPOINT_PAGES = 1000 };
@@ -45,11 +47,8 @@ static pboost_status failed(store *s, int code, pboost_error *err)
 
     if (code == SQLITE_IOERR_NOMEM || primary == SQLITE_NOMEM)
         return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
-    if (is_breaking(code)) {
-        s->broken = true;
-        return pboost_fail(err, PBOOST_ORACLE, "the store %s failed: %s", path,
-                           sqlite3_errstr(code));
-    }
+    if (is_breaking(code))
+        return pboost_store_break(s, err, "the store %s failed: %s", path, sqlite3_errstr(code));
     if (primary == SQLITE_CONSTRAINT)
         return pboost_fail(err, PBOOST_REFUSED, "the store's constraints forbid it");
     if (primary == SQLITE_BUSY || primary == SQLITE_LOCKED)
@@ -186,9 +185,48 @@ static int count_pages(void *self, sqlite3 *db, const char *name, int pages)
     return SQLITE_OK;
 }
 
+/* The files by these names are still those that are open.  SQLite would go on with files that were
+ * moved or deleted, and with pages that it remembers.  Only checkpoints write to the file itself,
+ * of any process; so when it was written to, the ledger looks whether it is still its own. */
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool is_untouched(const struct stat *a, const struct stat *b)
+{
+    return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static void look(store *s)
+{
+    (void)stat(of(s)->path, &of(s)->file);
+    (void)stat(of(s)->log, &of(s)->log_file);
+}
+
+static pboost_status check_files(store *s, pboost_error *err)
+{
+    struct stat file, log_file;
+
+    if (stat(of(s)->path, &file) != 0 || stat(of(s)->log, &log_file) != 0 ||
+        !is_same(&file, &of(s)->file) || !is_same(&log_file, &of(s)->log_file))
+        return pboost_store_break(
+            s, err,
+            "the store %s was moved, deleted or replaced while it was in use; put"
+            " back the right one and start again, or run 'priorboost oracle"
+            " restore'",
+            of(s)->path);
+    s->touched = s->touched || !is_untouched(&file, &of(s)->file);
+    of(s)->file = file;
+    return PBOOST_OK;
+}
+
 static pboost_status begin(store *s, bool write, pboost_error *err)
 {
-    return run(s, write ? "BEGIN IMMEDIATE" : "BEGIN", NULL, 0, NULL, NULL, err);
+    pboost_status st = check_files(s, err);
+    return st != PBOOST_OK ? st
+                           : run(s, write ? "BEGIN IMMEDIATE" : "BEGIN", NULL, 0, NULL, NULL, err);
 }
 
 /* A checkpoint that runs out of memory is left to the next commit; one that fails on the disk
@@ -199,6 +237,7 @@ static pboost_status commit(store *s, pboost_error *err)
     if (st == PBOOST_OK && of(s)->wal_pages > CHECKPOINT_PAGES) {
         of(s)->wal_pages = 0;
         (void)checkpoint(s, SQLITE_CHECKPOINT_PASSIVE, NULL);
+        (void)stat(of(s)->path, &of(s)->file);
     }
     return st;
 }
@@ -211,7 +250,8 @@ static void rollback(store *s)
     (void)sqlite3_step(of(s)->undo);
     (void)sqlite3_reset(of(s)->undo);
     if (sqlite3_get_autocommit(of(s)->db) == 0)
-        s->broken = true;
+        (void)pboost_store_break(s, NULL, "the store %s: a transaction cannot be undone",
+                                 of(s)->path);
 }
 
 /* secure_delete overwrites what is deleted, but SQLite leaves copies of rows that it moved between
@@ -251,6 +291,7 @@ static void close_store(store *s)
     sqlite3_finalize(of(s)->undo);
     sqlite3_close_v2(of(s)->db);
     free(of(s)->path);
+    free(of(s)->log);
     free(s);
 }
 
@@ -326,6 +367,7 @@ static pboost_status configure(store *s, pboost_error *err)
     int code = sqlite3_prepare_v2(of(s)->db, "ROLLBACK", -1, &of(s)->undo, NULL);
     if (code != SQLITE_OK)
         st = failed(s, code, err);
+    look(s);
 done:
     return st;
 }
@@ -341,6 +383,9 @@ pboost_status pboost_sqlite_open(store **out, const char *path, bool create, pbo
     NEED(s = calloc(1, sizeof *s), err);
     s->base.class = &SQLITE;
     NEED(s->path = strdup(path), err);
+    NEED(s->log = malloc(strlen(path) + sizeof "-wal"), err);
+    memcpy(s->log, path, strlen(path));
+    memcpy(s->log + strlen(path), "-wal", sizeof "-wal");
     if (create)
         TRY(make_file(path, err));
     else if (access(path, F_OK) != 0)

@@ -67,8 +67,6 @@ static bool take_text(char out[PBOOST_ID_MAX + 1], const store_value *value)
 static pboost_status take_token(pboost_token *out, store *s, const store_value *value,
                                 pboost_error *err)
 {
-    pboost_status st = PBOOST_OK;
-
     *out = (pboost_token){.id = value[ID].number,
                           .role = (pboost_role)value[ROLE].number,
                           .created = value[CREATED].number,
@@ -86,15 +84,12 @@ static pboost_status take_token(pboost_token *out, store *s, const store_value *
     if (whole)
         memcpy(out->hash, value[HASH].data, sizeof out->hash);
     digest mac = token_mac(s, out);
-    if (!whole || sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0) {
-        s->broken = true;
-        FAIL(err, PBOOST_ORACLE,
-             "token '%.60s' was changed in the store by another program; run 'priorboost oracle"
-             " audit'",
-             out->name);
-    }
-done:
-    return st;
+    if (!whole || sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0)
+        return pboost_store_break(s, err,
+                                  "token '%.60s' was changed in the store by another program; run"
+                                  " 'priorboost oracle audit'",
+                                  out->name);
+    return PBOOST_OK;
 }
 
 pboost_status pboost_token_put(store *s, const pboost_token *t, bool create, pboost_error *err)
@@ -301,6 +296,8 @@ pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger 
     TRY(pboost_store_commit(s, err));
 done:
     pboost_side_leave(&ledger->write);
+    if (st == PBOOST_OK)
+        st = pboost_ledger_cover(ledger, INT64_MAX, err);
     if (st != PBOOST_OK)
         sodium_memzero(secret, PBOOST_TOKEN_TEXT);
     return st;
@@ -328,6 +325,8 @@ pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboos
     TRY(pboost_store_commit(s, err));
 done:
     pboost_side_leave(&ledger->write);
+    if (st == PBOOST_OK)
+        st = pboost_ledger_cover(ledger, INT64_MAX, err);
     return st;
 }
 

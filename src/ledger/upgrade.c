@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "ranges.h"
 #include "state.h"
@@ -252,10 +251,10 @@ static pboost_status to_version_2(store *s, const pboost_ledger_rules *rules, pb
         "ALTER TABLE ledger_row RENAME TO old_row",
         "ALTER TABLE ledger_token RENAME TO old_token",
     };
-    static const char *const MAKE[] = {"ledger_seal",    "ledger_new_label", "ledger_meta",
-                                       "ledger_entry",   "ledger_answer",    "ledger_row",
-                                       "ledger_unit",    "ledger_unit_use",  "ledger_token",
-                                       "ledger_refusal", "ledger_lost_head"};
+    static const char *const MAKE[] = {"ledger_meta",    "ledger_entry",     "ledger_answer",
+                                       "ledger_row",     "ledger_unit",      "ledger_unit_use",
+                                       "ledger_seal",    "ledger_new_label", "ledger_token",
+                                       "ledger_refusal", "ledger_lost_head", "ledger_lost_row"};
     static const char *const MOVE[] = {
         "INSERT INTO ledger_entry SELECT number, kind, time, rows, bags, data, hash, seal, slots,"
         " hash FROM old_entry",
@@ -304,7 +303,7 @@ static pboost_status take_steps(pboost_ledger *l, int64_t from, pboost_error *er
             TRY(STEPS[i].step(s, &l->rules, err));
     snprintf(version, sizeof version, "%d", CHAIN_VERSION);
     TRY(pboost_store_set_word(s, "version", version, err));
-    TRY(pboost_ledger_audit_here(&audit, l, err));
+    TRY(pboost_ledger_audit_here(&audit, l, true, err));
     if (audit.problems > 0)
         FAIL(err, PBOOST_BAD_DATA, "the store is not sound and was left as it is: %s",
              audit.first_problem);
@@ -317,9 +316,9 @@ pboost_status pboost_ledger_upgrade(int *from, const char *store_url,
 {
     pboost_status st = PBOOST_OK;
     pboost_ledger *l = NULL;
-    char *key_file = NULL;
+    store_files files = {0};
     int64_t version = CHAIN_VERSION;
-    bool needed = false; /* the key file, once the store may have been changed */
+    bool needed = false; /* the files beside the store, which may have been changed */
 
     TRY(pboost_ledger_begin(&l, options, err));
     TRY(pboost_store_open(&l->write.store, store_url, false, err));
@@ -333,7 +332,7 @@ pboost_status pboost_ledger_upgrade(int *from, const char *store_url,
              (long long)version, CHAIN_VERSION);
     if (version < CHAIN_VERSION) {
         TRY(pboost_ledger_read_rules(l, s, err));
-        TRY(pboost_ledger_new_keys(&l->keys, &key_file, store_url, l->options.key_file, err));
+        TRY(pboost_files_create(&files, &l->keys, store_url, &l->options, err));
         s->keys = &l->keys;
         TRY(take_steps(l, version, err));
         needed = true;
@@ -344,9 +343,7 @@ done:
     *from = (int)version;
     if (l != NULL)
         pboost_store_rollback(l->write.store);
-    if (key_file != NULL && !needed)
-        (void)unlink(key_file);
-    free(key_file);
+    pboost_files_free(&files, !needed);
     pboost_ledger_close(l);
     return st;
 }

@@ -19,6 +19,8 @@ static pboost_status take_sums(void *user, const store_value *value, size_t n, p
         out->answers += (uint64_t)value[1].number;
         out->spent += (uint64_t)value[2].number;
         out->bags += (uint64_t)value[3].number;
+    } else if (strcmp(kind, "burn") == 0 || strcmp(kind, "burn-all") == 0) {
+        out->spent += (uint64_t)value[2].number;
     } else if (strcmp(kind, "forget") == 0) {
         out->spent += (uint64_t)value[2].number;
         out->forgotten += (uint64_t)value[4].number / 4;

@@ -188,10 +188,10 @@ done:
     if (s->daemon != NULL)
         MHD_stop_daemon(s->daemon);
     if (atomic_load(&s->broken))
-        st =
-            pboost_fail(err, PBOOST_OUTPUT,
-                        "a write to the store failed or is uncertain; start the service again, and "
-                        "it continues from what is on the disk");
+        st = pboost_fail(err, PBOOST_OUTPUT,
+                         "%s.  The service stops; started again, it continues from what is on the"
+                         " disk",
+                         pboost_ledger_why_broken(s->ledger));
     pboost_log_event(st == PBOOST_OK ? "info" : "error", "stopped", "%s",
                      st == PBOOST_OK ? "all requests are done" : err->message);
     return st;

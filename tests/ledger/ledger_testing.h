@@ -53,7 +53,8 @@ static inline test_store new_store(void)
 
 static inline void drop_store(const test_store *t)
 {
-    static const char *const END[] = {"", "-wal", "-shm", ".copy", ".key"};
+    static const char *const END[] = {"",     "-wal",     "-shm",         ".copy",
+                                      ".key", ".witness", ".witness.copy"};
     char path[100];
 
     if (t->folder[0] == '\0')
@@ -228,11 +229,25 @@ static inline void change_store(const test_store *t, const char *sql)
 }
 
 /* A backup of every table, inside the store; putting it back is what a restore does. */
-static const char *const LEDGER_TABLES[] = {"ledger_meta",    "ledger_entry",    "ledger_answer",
-                                            "ledger_claim",   "ledger_unit_use", "ledger_row",
-                                            "ledger_unit",    "ledger_scope",    "ledger_token",
-                                            "ledger_refusal", "ledger_lost_head", "ledger_seal"};
+static const char *const LEDGER_TABLES[] = {
+    "ledger_meta", "ledger_entry",     "ledger_answer",  "ledger_claim", "ledger_unit_use",
+    "ledger_row",  "ledger_unit",      "ledger_scope",   "ledger_token", "ledger_refusal",
+    "ledger_seal", "ledger_lost_head", "ledger_lost_row"};
 enum { N_LEDGER_TABLES = sizeof LEDGER_TABLES / sizeof *LEDGER_TABLES };
+
+/* A copy of the witness too, which nobody should have. */
+static inline void copy_file(const char *from, const char *to)
+{
+    static char block[1 << 16];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb"); /* in place, where it is there */
+    size_t n;
+
+    assert_true(in != NULL && out != NULL);
+    while ((n = fread(block, 1, sizeof block, in)) > 0)
+        assert_int_equal(fwrite(block, 1, n, out), n);
+    fclose(in);
+    fclose(out);
+}
 
 static inline void back_up(const test_store *t)
 {

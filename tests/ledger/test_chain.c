@@ -36,8 +36,12 @@ static pboost_ledger *lived_in(test_store *t, pboost_token *token, char heads[2]
     *token = plain_token(ledger, "a");
     for (int i = 0; i < 2; i++) {
         pboost_reply reply;
-        if (i == 1)
+        if (i == 1) {
+            char copy[520];
+            snprintf(copy, sizeof copy, "%.500s.copy", ledger->witness.path);
+            copy_file(ledger->witness.path, copy);
             back_up(t);
+        }
         assert_ok(ask(&reply, ledger, token, i == 0 ? "first" : "second", row[i], 8, 4, NULL, &err),
                   err);
         head_of(heads[i], &reply);
@@ -73,9 +77,14 @@ static void an_older_copy_is_refused(void **state)
     for (int i = 0; i < 4; i++)
         assert_refused(ask(&reply, ledger, &token, "third", other, 4, 4, wrong[i], &err), reply,
                        PBOOST_PROBLEM_LEDGER_ROLLBACK, err);
+    char witness_file[500], copy[520];
+    snprintf(witness_file, sizeof witness_file, "%s", ledger->witness.path);
+    snprintf(copy, sizeof copy, "%s.copy", witness_file);
     pboost_ledger_close(ledger);
 
-    put_back(&t); /* the state before the second answer */
+    /* the state before the second answer, and its witness too, which is a mistake */
+    put_back(&t);
+    assert_int_equal(rename(copy, witness_file), 0);
     ledger = open_store(&t);
     assert_sound(ledger); /* it is a true copy: only who has seen more can tell */
     assert_ok(pboost_ledger_knows(&known, ledger, heads[0], &err), err);
@@ -184,7 +193,7 @@ static bool found_by_audit(const test_store *t)
     pboost_ledger *ledger;
     pboost_audit audit;
 
-    options.without_labels = true;
+    options.without_labels = options.inspect = true;
     pboost_status st = pboost_ledger_open(&ledger, t->url, &options, &err);
     if (st == PBOOST_BAD_DATA) /* the rules */
         return true;

@@ -132,7 +132,7 @@ static void names_are_covered_after_the_upgrade(void **state)
 
         assert_ok(pboost_ledger_upgrade(&from, t.url, NULL, &err), err);
         change_store(&t, DAMAGE[i]);
-        options.without_labels = true;
+        options.without_labels = options.inspect = true;
         assert_ok(pboost_ledger_open(&ledger, t.url, &options, &err), err);
         assert_ok(pboost_ledger_audit(&audit, ledger, &err), err);
         if (audit.problems == 0)

@@ -1,0 +1,406 @@
+/* The witness of a store: records of fixed form with a MAC each.
+ *
+ *     64 bits   bytes of the record after these
+ *     64 bits   number of the entry
+ *     32 bytes  head
+ *     text      kind, with its final zero
+ *     64 bits   token of an answer, otherwise 0
+ *     bytes     slots, name or marks
+ *     32 bytes  MAC of all that
+ *
+ * A record that was not written to its end by a crash is cut off: its entry was not answered for.
+ */
+#include "witness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HEAD_BYTES = 64, RECORD_MIN = 8 + 32 + 2 + 8 + 32 };
+
+void pboost_row_mark(unsigned char out[ROW_MARK], const ledger_keys *keys, pboost_id id)
+{
+    digest d = pboost_name_digest(keys, "lost row", id);
+    memcpy(out, d.byte, ROW_MARK);
+}
+
+static void first_line(char out[HEAD_BYTES + 1], const ledger_keys *keys)
+{
+    char id[STORE_ID_TEXT];
+    pboost_store_id_text(id, keys);
+    snprintf(out, HEAD_BYTES + 1, "priorboost witness 1 of %32s       \n", id);
+}
+
+static pboost_status file_error(const witness *w, pboost_error *err)
+{
+    return pboost_fail(err, PBOOST_ORACLE, "witness %s: %s", w->path, strerror(errno));
+}
+
+/* ---- Making and opening ---------------------------------------------------------------------- */
+
+pboost_status pboost_witness_create(const char *path, const ledger_keys *keys, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char head[HEAD_BYTES + 1];
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+
+    first_line(head, keys);
+    if (fd < 0 && errno == EEXIST)
+        FAIL(err, PBOOST_REFUSED,
+             "%s is there already; it is the witness of a store.  If that store is gone, move the"
+             " file away",
+             path);
+    if (fd < 0 || write(fd, head, HEAD_BYTES) != HEAD_BYTES || fsync(fd) != 0 ||
+        !pboost_sync_folder(path)) {
+        st = pboost_fail(err, PBOOST_OUTPUT, "witness %s: %s", path, strerror(errno));
+        if (fd >= 0)
+            (void)unlink(path);
+    }
+done:
+    if (fd >= 0)
+        close(fd);
+    return st;
+}
+
+void pboost_witness_close(witness *w)
+{
+    if (w->fd >= 0)
+        close(w->fd);
+    w->fd = -1;
+    free(w->path);
+    w->path = NULL;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static pboost_status read_at(const witness *w, void *out, size_t bytes, off_t at, pboost_error *err)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = pread(w->fd, (char *)out + done, bytes - done, at + (off_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return file_error(w, err);
+        done += (size_t)n;
+    }
+    return PBOOST_OK;
+}
+
+static uint64_t number_at(const unsigned char *byte)
+{
+    record_reader r = {byte, 8, false};
+    return pboost_read_number(&r);
+}
+
+/* False where the MAC or the form is wrong. */
+static bool parse(witness_record *out, const witness *w, const unsigned char *byte, size_t length)
+{
+    record_reader r = {byte + 8, length - sizeof(digest) - 8, false};
+    digest mac = pboost_keys_mac(w->keys, KEY_WITNESS, byte, length - sizeof mac.byte);
+
+    out->number = (int64_t)pboost_read_number(&r);
+    out->head = pboost_read_digest(&r);
+    out->kind = pboost_read_text(&r);
+    out->token = (int64_t)pboost_read_number(&r);
+    out->data = r.byte;
+    out->length = r.left;
+    return !r.bad && sodium_memcmp(mac.byte, byte + length - sizeof mac.byte, sizeof mac.byte) == 0;
+}
+
+/* Reads what was appended since w->size; the caller has the lock.  What is left at the end is cut
+ * off. */
+static pboost_status read_new(witness *w, witness_visit *visit, void *user, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    unsigned char *byte = NULL, length[8];
+    witness_record one;
+    struct stat about;
+
+    if (fstat(w->fd, &about) != 0) {
+        st = file_error(w, err);
+        goto done;
+    }
+    if (about.st_size < w->size)
+        FAIL(err, PBOOST_ORACLE, "the witness %s was cut or exchanged while it was in use",
+             w->path);
+    while (about.st_size - w->size >= 8) {
+        TRY(read_at(w, length, 8, w->size, err));
+        uint64_t rest = number_at(length), whole = rest + 8;
+        bool fits = rest >= RECORD_MIN && rest <= (uint64_t)(about.st_size - w->size - 8);
+        if (fits) {
+            free(byte);
+            NEED(byte = malloc(whole), err);
+            TRY(read_at(w, byte, whole, w->size, err));
+        }
+        bool last = !fits || w->size + (off_t)whole == about.st_size;
+        if (!fits || !parse(&one, w, byte, whole)) {
+            if (last)
+                break; /* not written to its end */
+            FAIL(err, PBOOST_BAD_DATA,
+                 "the witness %s is damaged at byte %lld: it was edited, or it belongs to another"
+                 " store",
+                 w->path, (long long)w->size);
+        }
+        if (visit != NULL)
+            TRY(visit(user, &one, err));
+        w->size += (off_t)whole;
+        w->last = (chain_link){.number = one.number, .hash = one.head};
+    }
+    if (about.st_size != w->size && ftruncate(w->fd, w->size) != 0)
+        st = file_error(w, err);
+done:
+    free(byte);
+    return st;
+}
+
+static pboost_status missing(const witness *w, pboost_error *err)
+{
+    return pboost_fail(
+        err, PBOOST_REFUSED,
+        "the store's witness %s is missing, so it cannot be told whether the store is an old copy. "
+        " Put it back, or name it with --witness.  If it is lost: 'priorboost oracle restore"
+        " --without-witness'",
+        w->path);
+}
+
+pboost_status pboost_witness_open(witness *w, witness_visit *visit, void *user, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char head[HEAD_BYTES + 1], there[HEAD_BYTES];
+    struct stat about;
+
+    first_line(head, w->keys);
+    w->size = HEAD_BYTES;
+    w->last = (chain_link){.number = -1};
+    w->fd = open(w->path, O_RDWR | O_CLOEXEC);
+    if (w->fd < 0 && errno == ENOENT) {
+        st = missing(w, err);
+        goto done;
+    }
+    if (w->fd < 0 || flock(w->fd, LOCK_EX) != 0 || fstat(w->fd, &about) != 0) {
+        st = file_error(w, err);
+        goto done;
+    }
+    if (about.st_size < HEAD_BYTES)
+        FAIL(err, PBOOST_BAD_DATA, "%s is not a witness", w->path);
+    TRY(read_at(w, there, HEAD_BYTES, 0, err));
+    if (memcmp(head, there, HEAD_BYTES) != 0)
+        FAIL(err, PBOOST_BAD_DATA, "%s is not the witness of this store", w->path);
+    TRY(read_new(w, visit, user, err));
+done:
+    if (w->fd >= 0)
+        (void)flock(w->fd, LOCK_UN);
+    return st;
+}
+
+pboost_status pboost_witness_check(const witness *w, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    chain_link here;
+
+    if (w->last.number < 0)
+        return PBOOST_OK;
+    TRY(pboost_chain_at(&here, s, w->last.number, err));
+    if (here.number < 0 || !pboost_digest_equal(&here.hash, &w->last.hash))
+        FAIL(err, PBOOST_REFUSED,
+             "the store is older than its witness %s, which has seen entry %lld: a backup was put"
+             " in its place.  Run 'priorboost oracle restore', which spends the rows that were"
+             " answered since",
+             w->path, (long long)w->last.number);
+done:
+    return st;
+}
+
+/* ---- Appending ------------------------------------------------------------------------------- */
+
+typedef struct {
+    unsigned char *byte;
+    size_t used, capacity;
+} buffer;
+
+static bool add(buffer *b, const void *data, size_t length)
+{
+    if (b->capacity - b->used < length) {
+        size_t capacity = 2 * b->capacity + length + 256;
+        unsigned char *grown = realloc(b->byte, capacity);
+        if (grown == NULL)
+            return false;
+        b->byte = grown;
+        b->capacity = capacity;
+    }
+    if (length > 0)
+        memcpy(b->byte + b->used, data, length);
+    b->used += length;
+    return true;
+}
+
+static bool add_number(buffer *b, uint64_t number)
+{
+    unsigned char byte[8];
+    for (int i = 0; i < 8; i++)
+        byte[i] = (unsigned char)(number >> 8 * i);
+    return add(b, byte, sizeof byte);
+}
+
+typedef struct {
+    const witness *w;
+    buffer out;
+    chain_link last;
+    size_t start;              /* of the record that is being made */
+    int64_t first_row, n_rows; /* of an import, whose marks are still to come */
+} appending;
+
+static bool begin_record(appending *a, int64_t number, const store_value *value)
+{
+    record_reader data = {value[3].data, value[3].length, false};
+    const char *kind = value[1].data;
+    bool answer = strcmp(kind, "answer") == 0;
+
+    a->start = a->out.used;
+    return add_number(&a->out, 0) && add_number(&a->out, (uint64_t)number) &&
+           add(&a->out, value[2].data, sizeof(digest)) && add(&a->out, kind, strlen(kind) + 1) &&
+           add_number(&a->out, answer ? pboost_read_number(&data) : 0);
+}
+
+/* The length, which is known only now, and the MAC. */
+static bool end_record(appending *a)
+{
+    size_t length = a->out.used - a->start;
+    uint64_t rest = length - 8 + sizeof(digest);
+
+    for (int i = 0; i < 8; i++)
+        a->out.byte[a->start + (size_t)i] = (unsigned char)(rest >> 8 * i);
+    digest mac = pboost_keys_mac(a->w->keys, KEY_WITNESS, a->out.byte + a->start, length);
+    return add(&a->out, mac.byte, sizeof mac.byte);
+}
+
+/* number, kind, hash, data, slots, rows: one entry, which may leave the marks of an import open */
+static pboost_status take_entry(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    appending *a = user;
+    (void)n;
+
+    if (value[1].kind != VALUE_TEXT || value[2].length != sizeof(digest))
+        FAIL(err, PBOOST_BAD_DATA, "entry %lld of the ledger is damaged",
+             (long long)value[0].number);
+    const char *kind = value[1].data;
+    bool whole = begin_record(a, value[0].number, value);
+    a->last.number = value[0].number;
+    memcpy(a->last.hash.byte, value[2].data, sizeof(digest));
+    if (strcmp(kind, "import") == 0) {
+        record_reader r = {value[3].data, value[3].length, false};
+        a->first_row = (int64_t)pboost_read_number(&r);
+        a->n_rows = value[5].number;
+        whole = whole && add_number(&a->out, (uint64_t)a->first_row);
+    } else if (strcmp(kind, "revoke") == 0) {
+        whole = whole && add(&a->out, value[3].data, value[3].length) && end_record(a);
+    } else {
+        whole = whole && add(&a->out, value[4].data, value[4].length) && end_record(a);
+    }
+    NEED(whole ? a : NULL, err);
+done:
+    return st;
+}
+
+static pboost_status take_row(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    appending *a = user;
+    unsigned char mark[ROW_MARK] = {0};
+    (void)n;
+
+    if (value[0].kind == VALUE_TEXT)
+        pboost_row_mark(mark, a->w->keys, (pboost_id){value[0].data, 0});
+    NEED(add(&a->out, mark, sizeof mark) ? a : NULL, err);
+done:
+    return st;
+}
+
+/* One entry at a time where it is an import, whose rows are another query. */
+static pboost_status collect(appending *a, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    chain_link last;
+
+    TRY(pboost_store_begin(s, false, err));
+    TRY(pboost_chain_last(&last, s, err));
+    while (a->last.number < last.number) {
+        a->n_rows = -1;
+        TRY(RUN(s,
+                "SELECT number, kind, hash, data, slots, rows FROM ledger_entry WHERE number = $1",
+                take_entry, a, err, value_number(a->last.number + 1)));
+        if (a->n_rows >= 0) {
+            TRY(RUN(s, "SELECT id FROM ledger_row WHERE slot >= $1 AND slot < $2 ORDER BY slot",
+                    take_row, a, err, value_number(a->first_row),
+                    value_number(a->first_row + a->n_rows)));
+            NEED(end_record(a) ? a : NULL, err);
+        }
+    }
+done:
+    pboost_store_rollback(s);
+    return st;
+}
+
+/* What did not reach the disk whole is cut off again.  After a failed fsync it is not known what is
+ * on the disk. */
+static pboost_status write_out(witness *w, const buffer *out, store *s, pboost_error *err)
+{
+    for (size_t done = 0; done < out->used;) {
+        ssize_t n = pwrite(w->fd, out->byte + done, out->used - done, w->size + (off_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            pboost_status st =
+                pboost_fail(err, PBOOST_OUTPUT, "witness %s: %s", w->path, strerror(errno));
+            if (ftruncate(w->fd, w->size) != 0)
+                (void)pboost_store_break(s, NULL, "witness %s: %s", w->path, strerror(errno));
+            return st;
+        }
+        done += (size_t)n;
+    }
+    if (fdatasync(w->fd) != 0)
+        return pboost_store_break(s, err, "witness %s: %s", w->path, strerror(errno));
+    w->size += (off_t)out->used;
+    return PBOOST_OK;
+}
+
+/* The file that is open is still the one with this name. */
+static bool still_there(const witness *w)
+{
+    struct stat open_file, named;
+    return fstat(w->fd, &open_file) == 0 && stat(w->path, &named) == 0 &&
+           open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
+}
+
+pboost_status pboost_witness_append(witness *w, store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    appending a = {.w = w};
+
+    if (flock(w->fd, LOCK_EX) != 0) {
+        st = file_error(w, err);
+        goto done;
+    }
+    if (!still_there(w)) {
+        st = pboost_store_break(
+            s, err,
+            "the witness %s was moved, deleted or replaced while it was in use; put it back",
+            w->path);
+        goto done;
+    }
+    TRY(read_new(w, NULL, NULL, err));
+    a.last = w->last;
+    TRY(collect(&a, s, err));
+    TRY(write_out(w, &a.out, s, err));
+    w->last = a.last;
+    w->covered = a.last.number;
+done:
+    (void)flock(w->fd, LOCK_UN);
+    free(a.out.byte);
+    return st;
+}
