@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "wire.h"
+#include "wire_audit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,13 +39,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     wire_question rows;
     wire_answer answer;
     wire_config config;
+    wire_audit_line line;
     bool available[3];
 
     if (size == 0)
         return 0;
     uint8_t kind = *data++;
     size--;
-    switch (kind % 6) {
+    switch (kind % 8) {
     case 0:
         read_question(WIRE_JSON, data, size);
         break;
@@ -62,8 +64,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 4:
         pboost_wire_read_available(available, ids, 3, data, size, NULL);
         break;
-    default:
+    case 5:
         pboost_wire_read_config(&config, data, size, NULL);
+        break;
+    default:
+        pboost_wire_read_audit(&line, (const char *)data, size, NULL);
     }
     return 0;
 }

@@ -33,7 +33,7 @@ typedef enum pboost_problem {
     PBOOST_PROBLEM_MALFORMED,       /* no bags, an empty or over-long request id or row id */
     PBOOST_PROBLEM_TOKEN_INVALID,   /* unknown or revoked */
     PBOOST_PROBLEM_TOKEN_EXPIRED,   /* it was valid once */
-    PBOOST_PROBLEM_TOKEN_ROLE,      /* an operator's token cannot ask, a learner's not administer */
+    PBOOST_PROBLEM_TOKEN_ROLE,      /* only a learner's token can ask, only an approver's approve */
     PBOOST_PROBLEM_LEDGER_ROLLBACK, /* the client has seen a head that this store never had */
     PBOOST_PROBLEM_REQUEST_CONFLICT, /* the request id was used for another question */
     PBOOST_PROBLEM_BAG_TOO_SMALL,    /* offenders are bags */
@@ -43,6 +43,10 @@ typedef enum pboost_problem {
     PBOOST_PROBLEM_UNIT_REPEATED,  /* a bag holds two rows of one unit */
     PBOOST_PROBLEM_UNIT_SPENT,     /* the unit has been in as many answered bags as it may */
     PBOOST_PROBLEM_QUOTA_EXCEEDED, /* the token may not ask about so many rows */
+    PBOOST_PROBLEM_TOKEN_PENDING,  /* it waits for approval, or its approval is not valid */
+    PBOOST_PROBLEM_UNKNOWN_TOKEN,  /* there is none of this name to approve */
+    PBOOST_PROBLEM_NOT_PENDING,    /* it does not wait for approval */
+    PBOOST_PROBLEM_OWN_TOKEN,      /* its creator cannot approve it, nor a younger approver */
     PBOOST_PROBLEM_REFUSAL_LIMIT,  /* refusals have named as many rows in an hour as they may */
     PBOOST_PROBLEMS
 } pboost_problem;
@@ -61,25 +65,49 @@ const pboost_problem_info *pboost_problem_describe(pboost_problem problem);
 
 typedef struct pboost_ledger pboost_ledger;
 
-enum { PBOOST_STORE_VERSION = 2 };      /* of the stores that this program makes and opens */
-enum { PBOOST_SCOPE_ROWS_TEXT = 1024 }; /* bytes, with the final zero */
+enum { PBOOST_STORE_VERSION = 2 };     /* of the stores that this program makes and opens */
+enum { PBOOST_SCOPE_ROWS_TEXT = 512 }; /* bytes, with the final zero */
+/* The epsilon of a row (or of a unit: unit_rows times it) above which noise protects almost
+ * nothing. */
+enum { PBOOST_EPSILON_MOST = 10 };
+#define PBOOST_WEAK_WORDS "labels can be guessed" /* by which the label holder says so */
+
+/* The data sheet: what learners are told about the labels, beside the rules. */
+enum { PBOOST_SHEET_LABEL, PBOOST_SHEET_OWNER, PBOOST_SHEET_PURPOSE, PBOOST_SHEET_CONTACT };
+#define PBOOST_SHEET_NAMES                                                                         \
+    {                                                                                              \
+        "label", "owner", "purpose", "contact"                                                     \
+    }
+enum { PBOOST_SHEET_FIELDS = 4, PBOOST_SHEET_TEXT = 201 }; /* bytes, with the final zero */
+
+typedef struct pboost_sheet {
+    char text[PBOOST_SHEET_FIELDS][PBOOST_SHEET_TEXT]; /* one line of UTF-8 each; "": not told */
+} pboost_sheet;
+
+pboost_status pboost_sheet_set(pboost_sheet *sheet, size_t field, const char *text,
+                               pboost_error *err);
 
 /* What the label holder fixes when the store is made; none of it can change later. */
 typedef struct pboost_ledger_rules {
     size_t struct_size;
-    pboost_rules rules;     /* bounded, min_bag >= 2, not round */
-    bool no_noise;          /* must be said where epsilon is none, and only there */
-    bool units;             /* rows belong to units (a person with several rows) */
-    size_t unit_rows;       /* a unit enters at most this many answered bags */
+    pboost_rules rules; /* bounded, min_bag >= 2, not round */
+    bool no_noise;      /* must be said where epsilon is none, and only there */
+    bool weak_privacy;  /* must be said where a row or unit may lose more than PBOOST_EPSILON_MOST,
+                           and only there */
+    bool units;         /* rows belong to units (a person with several rows) */
+    size_t unit_rows;   /* a unit enters at most this many answered bags */
     unsigned claim_seconds; /* longest wait for other users of the store */
     /* "A=2,B=1": how many of a unit's answered bags each scope may have; "": a unit's rows lie in
      * one scope, which may have all. */
     char scope_rows[PBOOST_SCOPE_ROWS_TEXT];
+    pboost_sheet sheet;
+    bool require_approval; /* learners' tokens are pending until an approver approves them */
 } pboost_ledger_rules;
 
 #define PBOOST_LEDGER_RULES_INIT                                                                   \
     {                                                                                              \
-        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, 1, 30, ""                    \
+        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, false, 1, 30, "", {{""}},    \
+            false                                                                                  \
     }
 
 typedef struct pboost_ledger_options {
@@ -95,11 +123,13 @@ typedef struct pboost_ledger_options {
     void *user;
     uint64_t refusal_rows; /* rows that refusals may name to a token in an hour; a refusal that
                               names none counts as one.  0: any number */
+    bool check_standbys;   /* refuse a database that may fail over to a server which has not kept
+                              every answer */
 } pboost_ledger_options;
 
 #define PBOOST_LEDGER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(pboost_ledger_options), NULL, NULL, false, false, NULL, NULL, 0                     \
+        sizeof(pboost_ledger_options), NULL, NULL, false, false, NULL, NULL, 0, false              \
     }
 
 /* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...", its key file and its witness.
@@ -218,12 +248,16 @@ pboost_status pboost_ledger_rekey(size_t *rows, uint32_t *key, pboost_ledger *le
 /* ---- Tokens ---------------------------------------------------------------------------------- */
 
 typedef enum pboost_role {
-    PBOOST_LEARNER,
-    PBOOST_OPERATOR,
-    PBOOST_AUDITOR,
-    PBOOST_APPROVER,
+    PBOOST_LEARNER,  /* asks */
+    PBOOST_OPERATOR, /* monitors */
+    PBOOST_AUDITOR,  /* reads the ledger; makes nothing, asks nothing */
+    PBOOST_APPROVER, /* approves tokens */
     PBOOST_ROLES
 } pboost_role;
+
+const char *pboost_role_name(pboost_role role);            /* "learner" */
+bool pboost_role_read(pboost_role *out, const char *name); /* false: there is no such role */
+#define PBOOST_MAY(role) (1u << (role))                    /* a set of roles is the sum of these */
 
 /* A pending token waits for approval and can do nothing. */
 typedef enum pboost_token_state {
@@ -233,7 +267,11 @@ typedef enum pboost_token_state {
     PBOOST_TOKEN_STATES
 } pboost_token_state;
 
+const char *pboost_token_state_name(pboost_token_state state); /* "pending" */
+
 enum { PBOOST_TOKEN_TEXT = 48, PBOOST_HEAD_TEXT = 65 }; /* bytes, with the final zero */
+enum { PBOOST_SEAL = 32, PBOOST_PUBLIC_KEY = 32, PBOOST_SIGNATURE = 64 };
+enum { PBOOST_PUBLIC_KEY_TEXT = 65, PBOOST_SIGNATURE_TEXT = 129 };
 
 typedef struct pboost_token_options {
     size_t struct_size;
@@ -242,11 +280,15 @@ typedef struct pboost_token_options {
     int64_t expires;   /* seconds since 1970; 0: never */
     uint64_t max_rows; /* rows it may ever have answered; 0: any number */
     const char *scope; /* only rows imported with this scope; NULL: all rows */
+    bool pending;      /* it waits for approval, also where the store does not require that */
+    const char
+        *creator; /* secret of the operator's or approver's token that makes it; NULL: none */
+    struct pboost_token *made; /* gets the token; may be NULL */
 } pboost_token_options;
 
 #define PBOOST_TOKEN_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(pboost_token_options), NULL, PBOOST_LEARNER, 0, 0, NULL                             \
+        sizeof(pboost_token_options), NULL, PBOOST_LEARNER, 0, 0, NULL, false, NULL, NULL          \
     }
 
 typedef struct pboost_token {
@@ -258,8 +300,11 @@ typedef struct pboost_token {
     bool scoped;
     char scope[PBOOST_ID_MAX + 1];
     pboost_token_state state;
-    char created_by[PBOOST_ID_MAX + 1], approved_by[PBOOST_ID_MAX + 1]; /* "": not known, nobody */
-    unsigned char hash[32];                                             /* of its secret */
+    char created_by[PBOOST_ID_MAX + 1];  /* name of a token; "": the label holder's command line */
+    char approved_by[PBOOST_ID_MAX + 1]; /* name of an approver; "": nobody */
+    unsigned char hash[32];              /* of its secret */
+    unsigned char public_key[PBOOST_PUBLIC_KEY]; /* of an approver: verifies its approvals */
+    unsigned char approval[PBOOST_SIGNATURE];    /* by approved_by */
 } pboost_token;
 
 /* Makes a token of 256 random bits.  The store keeps only its hash: secret is shown here, once. */
@@ -270,10 +315,17 @@ pboost_status pboost_token_list(pboost_token **out, size_t *n, pboost_ledger *le
                                 pboost_error *err);
 pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboost_error *err);
 
-/* Whose secret this is.  PBOOST_REFUSED with *problem TOKEN_INVALID, _EXPIRED or _ROLE otherwise.
- * The time taken does not depend on how much of a guess is right. */
+/* Approves a pending token with the secret of an approver other than its creator.  PBOOST_REFUSED
+ * with *problem where that may not be. */
+pboost_status pboost_token_approve(pboost_token *out, pboost_problem *problem,
+                                   pboost_ledger *ledger, const char *name, const char *secret,
+                                   pboost_error *err);
+
+/* Whose secret this is.  PBOOST_REFUSED with *problem TOKEN_INVALID, _EXPIRED, _PENDING or _ROLE
+ * (none of these roles) otherwise.  The time taken does not depend on how much of a guess is right.
+ */
 pboost_status pboost_token_authenticate(pboost_token *out, pboost_problem *problem,
-                                        pboost_ledger *ledger, const char *secret, pboost_role role,
+                                        pboost_ledger *ledger, const char *secret, unsigned roles,
                                         pboost_error *err);
 
 /* How many answered bags a unit may be in for this token: the share of its scope, or all. */
@@ -361,11 +413,17 @@ typedef struct pboost_ledger_status {
 pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger *ledger,
                                        pboost_error *err);
 
+/* *most: the largest number of answered bags that a row, or unit, was in; times epsilon, it is what
+ * the labels of one row or unit have lost.  by_token[i]: the same for the answers to token[i]
+ * alone, all of pboost_token_list.  It reads every use of a unit. */
+pboost_status pboost_ledger_uses(uint64_t *most, uint64_t *by_token, pboost_ledger *ledger,
+                                 const pboost_token *token, size_t n, pboost_error *err);
+
 typedef struct pboost_ledger_entry {
-    uint64_t number;                /* from 0 */
-    const char *kind;               /* "init", "import", "answer", "forget", "token", "revoke",
-                                       "upgrade", "burn", "burn-all", "restore" */
-    int64_t time;                   /* seconds since 1970, by the clock of then */
+    uint64_t number;  /* from 0 */
+    const char *kind; /* "init", "import", "answer", "forget", "token", "approve", "revoke",
+                         "upgrade", "burn", "burn-all", "restore" */
+    int64_t time;     /* seconds since 1970, by the clock of then */
     const char *token, *request_id; /* of an answer; of tokens the name; NULL otherwise */
     uint64_t rows, bags;
     char head[PBOOST_HEAD_TEXT]; /* of the chain, this entry included */
@@ -374,10 +432,10 @@ typedef struct pboost_ledger_entry {
     const unsigned char *seal; /* 32 bytes: hash of the reply's body */
 } pboost_ledger_entry;
 
-/* Visits entries in order, from number `first`; false ends the visit.  Visitors must not call the
- * ledger. */
+/* Visits at most `most` entries in order, from number `first`; false ends the visit.  Visitors must
+ * not call the ledger. */
 typedef bool pboost_entry_visit(void *user, const pboost_ledger_entry *entry);
-pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first,
+pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first, uint64_t most,
                                     pboost_entry_visit *visit, void *user, pboost_error *err);
 
 /* Visits claimed rows in order of import, with the entry that claimed each; id is NULL where it was
@@ -412,6 +470,41 @@ typedef struct pboost_audit {
 
 /* Verifies the chain and computes again what can be computed.  Damage is a result, not an error. */
 pboost_status pboost_ledger_audit(pboost_audit *out, pboost_ledger *ledger, pboost_error *err);
+
+/* ---- Audit files ----------------------------------------------------------------------------- */
+
+/* The chain without replies, ids and secrets, for those who have only the store's public key. */
+typedef struct pboost_signed_head {
+    uint64_t entries; /* before it; 0: there is no such head */
+    char head[PBOOST_HEAD_TEXT], signature[PBOOST_SIGNATURE_TEXT];
+} pboost_signed_head;
+
+/* Visits at most `most` entries from number `first`, and signs the head after the last of them. */
+pboost_status pboost_ledger_audit_file(pboost_signed_head *out, pboost_ledger *ledger,
+                                       uint64_t first, uint64_t most, pboost_entry_visit *visit,
+                                       void *user, pboost_error *err);
+
+/* The Ed25519 key, in hex, that verifies the heads of this store. */
+void pboost_ledger_public_key(char out[PBOOST_PUBLIC_KEY_TEXT], const pboost_ledger *ledger);
+
+/* Checks entries and heads in their order, without a store.  PBOOST_BAD_DATA says what is wrong;
+ * the verifier can then only be closed. */
+typedef struct pboost_verifier pboost_verifier;
+pboost_status pboost_verifier_open(pboost_verifier **out, const char *public_key,
+                                   pboost_error *err);
+void pboost_verifier_close(pboost_verifier *v);
+pboost_status pboost_verifier_entry(pboost_verifier *v, const pboost_ledger_entry *entry,
+                                    pboost_error *err);
+pboost_status pboost_verifier_head(pboost_verifier *v, const pboost_signed_head *head,
+                                   pboost_error *err);
+
+typedef struct pboost_verified {
+    uint64_t entries, tokens, rows; /* rows answered */
+    bool whole;                     /* the last entry is under a signed head */
+    char head[PBOOST_HEAD_TEXT];
+} pboost_verified;
+
+void pboost_verifier_result(pboost_verified *out, const pboost_verifier *v);
 
 #ifdef __cplusplus
 }

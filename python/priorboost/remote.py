@@ -113,6 +113,13 @@ class RemoteOracle:
                     left.update(reply["available"])
         return np.array([text in left for text in texts])
 
+    def sheet(self) -> dict[str, str | None]:
+        """Tell what the label holder says about the labels: label, owner, purpose, contact."""
+        with _Session(self) as session:
+            config = session.send("/v1/config")
+        with _as_agreed():
+            return dict(config.get("sheet") or {})
+
     def rows_left(self) -> int | None:
         """Tell how many rows the token may still have answered; None: there is no limit."""
         with _Session(self) as session:

@@ -296,6 +296,12 @@ def test_a_quota_is_looked_at_before_anything_is_asked(table, service, keeping):
     without = dataclasses.replace(keeping, checkpoint=None)
     pb.PriorBoostRegressor(rounds=4).fit(X, oracle=without, ids=ids)
     assert keeping.rows_left() == 0
+    assert keeping.sheet() == {}  # a service that knows of none
+    service.config = {"sheet": {"label": "visits", "owner": None}}
+    assert keeping.sheet() == {"label": "visits", "owner": None}
+    service.config = {"sheet": "visits"}
+    with pytest.raises(pb.OracleError):
+        keeping.sheet()
 
 
 def test_the_quota_of_the_real_service(serve, table):

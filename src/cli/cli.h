@@ -159,6 +159,11 @@ void cli_progress_left(const cli_context *cli, const char *what, double done, do
 /* Set once the user asked to stop (SIGINT, SIGTERM). */
 bool cli_interrupted(void);
 
+/* A token: the first line of the file that the option names.  Warns where others can read it. */
+enum { CLI_SECRET = 512 };
+pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, const char *option,
+                              const char *path, pboost_error *err);
+
 double cli_seconds(void); /* of a monotonic clock */
 
 /* One JSON object on stdout; takes the reference.  NULL means it could not be built. */

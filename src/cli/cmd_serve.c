@@ -51,9 +51,10 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
 {
     pboost_status st = PBOOST_OK;
     pboost_server_options o = PBOOST_SERVER_OPTIONS_INIT;
-    pboost_ledger_options opening = PBOOST_LEDGER_OPTIONS_INIT;
+    pboost_ledger_options ledger_options = PBOOST_LEDGER_OPTIONS_INIT;
     pboost_ledger *ledger = NULL;
     oracle_place place = {0};
+    bool allow_async_standby = false;
     size_t refusal_rows = 1000, header_seconds = o.header_seconds, body_seconds = o.body_seconds,
            drain_seconds = o.drain_seconds;
     const cli_option options[] = {
@@ -75,6 +76,8 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
          "to send its body and to fetch the reply; default 300"},
         {"--drain-seconds", "S", cli_read_count, &drain_seconds, NULL,
          "for running requests after SIGTERM; default 30"},
+        {"--allow-async-standby", NULL, NULL, &allow_async_standby, NULL,
+         "PostgreSQL: start although a failover could lose answers"},
     };
 
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
@@ -102,9 +105,10 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     o.drain_seconds = (unsigned)drain_seconds;
     o.ready = on_ready;
     o.user = cli;
-    TRY(oracle_options(&opening, cli, &place, err));
-    opening.refusal_rows = refusal_rows;
-    TRY(pboost_ledger_open(&ledger, place.store, &opening, err));
+    TRY(oracle_options(&ledger_options, cli, &place, err));
+    ledger_options.check_standbys = !allow_async_standby;
+    ledger_options.refusal_rows = refusal_rows;
+    TRY(pboost_ledger_open(&ledger, place.store, &ledger_options, err));
     TRY(pboost_server_run(ledger, &o, err));
 done:
     pboost_ledger_close(ledger);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +28,29 @@ double cli_seconds(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, const char *option,
+                              const char *path, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    struct stat info;
+    FILE *file = fopen(path, "re");
+
+    out[0] = '\0';
+    if (file == NULL)
+        FAIL(err, PBOOST_BAD_DATA, "cannot open %s %s: %s", option, path, strerror(errno));
+    if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 077) != 0)
+        cli_note(cli, "warning: other users can read %s; chmod 600 protects the token", path);
+    if (fgets(out, CLI_SECRET, file) == NULL)
+        out[0] = '\0';
+    out[strcspn(out, " \t\r\n")] = '\0';
+    if (out[0] == '\0')
+        FAIL(err, PBOOST_BAD_DATA, "%s holds no token on its first line", path);
+done:
+    if (file != NULL)
+        fclose(file);
+    return st;
 }
 
 enum { BAR_WIDTH = 32 };

@@ -97,7 +97,7 @@ void data_note_unseen(const cli_context *cli, const pboost_unseen *unseen,
              "note: %zu cell%s a category that was not in training and count%s as the first level; "
              "the first is '%s' in column '%s', %s:%zu, which counts as '%s'",
              unseen->cells, unseen->cells == 1 ? " has" : "s have", unseen->cells == 1 ? "s" : "",
-             unseen->level, f->name, pboost_table_path(table),
+             unseen->level, f->name, pboost_table_row_path(table, unseen->row),
              pboost_table_line(table, unseen->row), f->level[0]);
 }
 
@@ -131,7 +131,7 @@ static pboost_status positive_labels(double *y, const pboost_table *table, size_
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
         if (code[i] == UINT32_MAX)
             return pboost_fail(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is missing",
-                               pboost_table_path(table), pboost_table_line(table, i),
+                               pboost_table_row_path(table, i), pboost_table_line(table, i),
                                pboost_table_name(table, col));
         if (code[i] != wanted && other == UINT32_MAX)
             other = code[i];
@@ -140,7 +140,7 @@ static pboost_status positive_labels(double *y, const pboost_table *table, size_
                 err, PBOOST_BAD_DATA,
                 "%s:%zu: label '%s' is '%s', a third value beside '%s' and '%s'; a logistic label "
                 "has two",
-                pboost_table_path(table), pboost_table_line(table, i),
+                pboost_table_row_path(table, i), pboost_table_line(table, i),
                 pboost_table_name(table, col), pboost_table_level(table, col, code[i]), positive,
                 pboost_table_level(table, col, other));
         y[i] = code[i] == wanted;
@@ -167,7 +167,7 @@ static pboost_status number_labels(double *y, const pboost_table *table, size_t 
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
         if (!pboost_family_allows(family, number[i]))
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is %.17g; %s labels must be %s%s",
-                 pboost_table_path(table), pboost_table_line(table, i),
+                 pboost_table_row_path(table, i), pboost_table_line(table, i),
                  pboost_table_name(table, col), number[i], pboost_family_name(family),
                  pboost_family_labels(family),
                  family == PBOOST_LOGISTIC ? ", or use --positive VALUE" : "");
@@ -225,7 +225,7 @@ pboost_status data_weights(double **out, const pboost_table *table, const char *
     for (size_t i = 0; *out != NULL && i < pboost_table_rows(table); i++)
         if ((*out)[i] < 0.0)
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: weight '%s' is %.17g; it must be at least 0",
-                 pboost_table_path(table), pboost_table_line(table, i), name, (*out)[i]);
+                 pboost_table_row_path(table, i), pboost_table_line(table, i), name, (*out)[i]);
     return PBOOST_OK;
 done:
     free(*out);
@@ -265,11 +265,11 @@ pboost_status data_row_keys(uint64_t **out, const pboost_table *table, const cha
     const uint32_t *code = pboost_table_codes(table, col);
     for (size_t i = 0; i < n; i++)
         if (code[i] == UINT32_MAX)
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' is missing", pboost_table_path(table),
-                 pboost_table_line(table, i), name);
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' is missing",
+                 pboost_table_row_path(table, i), pboost_table_line(table, i), name);
     if (find_repeat(&row, &earlier, code, n))
         FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' is '%s', as on line %zu; ids must be unique",
-             pboost_table_path(table), pboost_table_line(table, row), name,
+             pboost_table_row_path(table, row), pboost_table_line(table, row), name,
              pboost_table_level(table, col, code[row]), pboost_table_line(table, earlier));
     NEED(key = pboost_alloc(n, sizeof *key), err);
     for (size_t i = 0; i < n; i++)
@@ -307,7 +307,7 @@ pboost_status data_predict(predictions *out, const pboost_model *model, const pb
         if (!isfinite(out->mean[i]))
             FAIL(err, PBOOST_BAD_DATA,
                  "%s:%zu: the model predicts %g; its weights are too large for these features",
-                 pboost_table_path(table), pboost_table_line(table, i), out->mean[i]);
+                 pboost_table_row_path(table, i), pboost_table_line(table, i), out->mean[i]);
     if (level > 0.0) {
         NEED(out->lower = pboost_alloc(n, sizeof *out->lower), err);
         NEED(out->upper = pboost_alloc(n, sizeof *out->upper), err);

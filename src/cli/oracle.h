@@ -16,6 +16,9 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
 pboost_status oracle_status(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_audit(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status oracle_export_audit(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status oracle_public_key(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status oracle_verify_audit(cli_context *cli, int argc, char **argv, pboost_error *err);
 
 /* Where a store and what belongs to it are, and the options that say so. */
 typedef struct {

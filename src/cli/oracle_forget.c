@@ -81,8 +81,8 @@ static pboost_status add_column(forget_arguments *a, pboost_error *err)
     const uint32_t *code = pboost_table_codes(a->table, col);
     for (size_t i = 0; i < pboost_table_rows(a->table); i++) {
         if (code[i] == UINT32_MAX)
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: '%s' is missing", a->file,
-                 pboost_table_line(a->table, i), a->column);
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: '%s' is missing",
+                 pboost_table_row_path(a->table, i), pboost_table_line(a->table, i), a->column);
         TRY(cli_texts_add(&a->id, pboost_table_level(a->table, col, code[i]), err));
     }
 done:

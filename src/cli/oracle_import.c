@@ -41,7 +41,7 @@ static pboost_status read_ids(pboost_id **out, const pboost_table *table, const 
     const uint32_t *code = pboost_table_codes(table, col);
     for (size_t i = 0; i < n; i++) {
         if (code[i] == UINT32_MAX)
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: '%s' is missing", pboost_table_path(table),
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: '%s' is missing", pboost_table_row_path(table, i),
                  pboost_table_line(table, i), name);
         id[i] = (pboost_id){pboost_table_level(table, col, code[i]), 0};
     }
@@ -105,7 +105,8 @@ static pboost_status refuse_cell(const pboost_table *table, size_t row, const im
                           : "is missing or has a third value; --negative says which counts as 0";
     return pboost_fail(err, PBOOST_BAD_DATA,
                        "%s:%zu: label '%s' %s; correct it, or import such rows with --bad-label",
-                       pboost_table_path(table), pboost_table_line(table, row), a->label, why);
+                       pboost_table_row_path(table, row), pboost_table_line(table, row), a->label,
+                       why);
 }
 
 static pboost_status read_labels(double **out, const pboost_table *table, const import_arguments *a,
@@ -178,7 +179,7 @@ static pboost_status import_table(pboost_import_report *report, cli_context *cli
     in.scope = scope;
     st = pboost_ledger_import(report, ledger, &in, &why);
     if (st != PBOOST_OK && report->bad_row != SIZE_MAX)
-        FAIL(err, st, "%s:%zu: '%s': %s", pboost_table_path(table),
+        FAIL(err, st, "%s:%zu: '%s': %s", pboost_table_row_path(table, report->bad_row),
              pboost_table_line(table, report->bad_row), column_of(a, report->bad_part),
              why.message);
     if (st != PBOOST_OK)

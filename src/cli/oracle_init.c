@@ -12,7 +12,7 @@ static const cli_usage INIT = {
         "Makes an empty store and its key file, and fixes the rules.  They cannot be changed\n"
         "afterwards.  An answer is the mean of a bag of at least K rows; with --epsilon it has\n"
         "noise that makes it E-label differentially private for each row, in any number of\n"
-        "questions.",
+        "questions.  Learners see the rules and the data sheet before they ask.",
     .operand = NULL};
 
 static pboost_status print_rules(cli_context *cli, const char *store,
@@ -39,7 +39,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     oracle_place place = {0};
     pboost_ledger_options made;
-    const char *scope_rows = "";
+    const char *weak = NULL, *scope_rows = "", *sheet[PBOOST_SHEET_FIELDS] = {NULL};
     cli_bounds bounds = {0, 0};
     size_t seconds = rules.claim_seconds;
     bool bounded = false;
@@ -50,6 +50,8 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "least rows in a bag, at least 2"},
         {"--epsilon", "E", cli_read_epsilon, &rules.rules.epsilon, NULL,
          "of label differential privacy, for each row"},
+        {"--weak-privacy", "WORDS", cli_read_text, &weak, NULL,
+         "confirms an epsilon above 10 for a row or unit;\nWORDS: '" PBOOST_WEAK_WORDS "'"},
         {"--no-noise", NULL, NULL, &rules.no_noise, NULL,
          "answer with exact means; no differential privacy"},
         {"--bounds", "LO,HI", cli_read_bounds, &bounds, &bounded,
@@ -64,6 +66,16 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "how many of them each scope may have, if a unit has\nrows in several scopes"},
         {"--claim-seconds", "N", cli_read_count, &seconds, NULL,
          "longest wait for other users of the store; default 30"},
+        {"--require-approval", NULL, NULL, &rules.require_approval, NULL,
+         "learners' tokens are pending until an approver approves"},
+        {"--label-name", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_LABEL], NULL,
+         "data sheet: what the label is; learners see it"},
+        {"--owner", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_OWNER], NULL,
+         "data sheet: who owns the labels"},
+        {"--purpose", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_PURPOSE], NULL,
+         "data sheet: what they may be used for"},
+        {"--contact", "TEXT", cli_read_text, &sheet[PBOOST_SHEET_CONTACT], NULL,
+         "data sheet: whom to ask"},
     };
 
     rules.rules.min_bag = 0;
@@ -73,6 +85,10 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     if (place.store == NULL || rules.rules.min_bag == 0 || !bounded)
         FAIL(err, PBOOST_INVALID,
              "--store, --min-bag and --bounds are required; see 'priorboost oracle init --help'");
+    if (weak != NULL && strcmp(weak, PBOOST_WEAK_WORDS) != 0)
+        FAIL(err, PBOOST_INVALID, "--weak-privacy is '%.60s'; it must be '%s'", weak,
+             PBOOST_WEAK_WORDS);
+    rules.weak_privacy = weak != NULL;
     rules.rules.bounded = true;
     rules.rules.lower = bounds.lower;
     rules.rules.upper = bounds.upper;
@@ -81,6 +97,9 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
         FAIL(err, PBOOST_INVALID, "--scope-rows has %zu bytes; the most is %zu", strlen(scope_rows),
              sizeof rules.scope_rows - 1);
     strcpy(rules.scope_rows, scope_rows);
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        if (sheet[i] != NULL)
+            TRY(pboost_sheet_set(&rules.sheet, i, sheet[i], err));
     TRY(oracle_options(&made, cli, &place, err));
     TRY(pboost_ledger_create(place.store, &rules, &made, err));
     TRY(oracle_open(&ledger, cli, &place, ORACLE_CHANGE, err));

@@ -1,4 +1,4 @@
-/* priorboost oracle token: create, list, revoke. */
+/* priorboost oracle token: create, list, approve, revoke. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,15 +6,19 @@
 
 #include "oracle.h"
 
-static const cli_usage USAGE = {.synopsis =
-                                    "create|list|revoke --store S [--name NAME] [OPTION...]",
-                                .text = "Manages who may ask.  The secret of a new token is shown "
-                                        "once; the store keeps only its hash.",
-                                .operand = "create|list|revoke"};
+#define ROLES "learner|operator|auditor|approver"
+
+static const cli_usage USAGE = {
+    .synopsis = "create|list|approve|revoke --store S [--name NAME] [OPTION...]",
+    .text =
+        "Manages who may ask.  The secret of a new token is shown once; the store keeps only its\n"
+        "hash.  A pending token can do nothing until an approver other than its creator has\n"
+        "approved it.",
+    .operand = "create|list|approve|revoke"};
 
 typedef struct {
     oracle_place place;
-    const char *expires, *role;
+    const char *expires, *role, *creator, *approver;
     pboost_token_options token;
     size_t rows;
 } arguments;
@@ -73,15 +77,18 @@ static pboost_status create(cli_context *cli, pboost_ledger *ledger, arguments *
                             pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    char secret[PBOOST_TOKEN_TEXT] = "";
+    char secret[PBOOST_TOKEN_TEXT] = "", creator[CLI_SECRET] = "";
+    pboost_token made;
 
     if (a->expires != NULL)
         TRY(read_expiry(&a->token.expires, a->expires, err));
-    if (strcmp(a->role, "operator") == 0)
-        a->token.role = PBOOST_OPERATOR;
-    else if (strcmp(a->role, "learner") != 0)
-        FAIL(err, PBOOST_INVALID, "--role is '%s'; it must be learner or operator", a->role);
+    if (!pboost_role_read(&a->token.role, a->role))
+        FAIL(err, PBOOST_INVALID, "--role is '%s'; it must be one of " ROLES, a->role);
     a->token.max_rows = a->rows;
+    if (a->creator != NULL)
+        TRY(cli_read_secret(creator, cli, "--creator-token", a->creator, err));
+    a->token.creator = a->creator != NULL ? creator : NULL;
+    a->token.made = &made;
     TRY(pboost_token_create(secret, ledger, &a->token, err));
     if (cli->json)
         TRY(cli_print_json(
@@ -90,47 +97,71 @@ static pboost_status create(cli_context *cli, pboost_ledger *ledger, arguments *
     else
         printf("%s\n", secret);
     TRY(cli_flush(err));
-    cli_note(cli, "token '%s' created; this is the only time its secret is shown", a->token.name);
+    cli_note(cli, "token '%s' created%s; this is the only time its secret is shown", a->token.name,
+             made.state == PBOOST_TOKEN_PENDING ? ", pending until it is approved" : "");
 done:
-    memset(secret, 0, sizeof secret);
+    explicit_bzero(secret, sizeof secret);
+    explicit_bzero(creator, sizeof creator);
     return st;
 }
 
-static json_t *token_json(const pboost_token *t)
+/* What one row or unit can have lost to these uses; null: there is no noise. */
+static json_t *epsilon_json(const pboost_ledger_rules *rules, uint64_t uses)
 {
-    return json_pack(
-        "{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:b}", "name", t->name, "role",
-        t->role == PBOOST_OPERATOR ? "operator" : "learner", "created", (json_int_t)t->created,
-        "expires", t->expires != 0 ? json_integer((json_int_t)t->expires) : json_null(),
-        "rows_used", (json_int_t)t->rows_used, "rows",
-        t->max_rows != 0 ? json_integer((json_int_t)t->max_rows) : json_null(), "scope",
-        report_json_text(t->scoped ? t->scope : NULL), "revoked", t->state == PBOOST_TOKEN_REVOKED);
+    return rules->no_noise ? json_null()
+                           : json_real(pboost_rational_value(rules->rules.epsilon) * (double)uses);
 }
 
-static pboost_status list(cli_context *cli, pboost_ledger *ledger, pboost_error *err)
+static json_t *token_json(const pboost_token *t, const pboost_ledger_rules *rules, uint64_t uses)
+{
+    return json_pack(
+        "{s:s, s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "name", t->name, "role",
+        pboost_role_name(t->role), "state", pboost_token_state_name(t->state), "created",
+        (json_int_t)t->created, "expires",
+        t->expires != 0 ? json_integer((json_int_t)t->expires) : json_null(), "rows_used",
+        (json_int_t)t->rows_used, "rows",
+        t->max_rows != 0 ? json_integer((json_int_t)t->max_rows) : json_null(), "epsilon",
+        epsilon_json(rules, uses), "scope", report_json_text(t->scoped ? t->scope : NULL),
+        "created_by", report_json_text(t->created_by[0] != '\0' ? t->created_by : NULL),
+        "approved_by", report_json_text(t->approved_by[0] != '\0' ? t->approved_by : NULL));
+}
+
+static void print_token(const pboost_token *t, const pboost_ledger_rules *rules, uint64_t uses)
+{
+    char expires[ORACLE_TIME_TEXT], most[24] = "any", epsilon[24] = "none";
+
+    if (t->max_rows != 0)
+        snprintf(most, sizeof most, "%llu", (unsigned long long)t->max_rows);
+    if (!rules->no_noise)
+        snprintf(epsilon, sizeof epsilon, "%g",
+                 pboost_rational_value(rules->rules.epsilon) * (double)uses);
+    printf("%-20s %-9s %-8s %-21s %12llu %12s %8s %-12s %s\n", t->name, pboost_role_name(t->role),
+           pboost_token_state_name(t->state), oracle_time(expires, t->expires),
+           (unsigned long long)t->rows_used, most, t->role == PBOOST_LEARNER ? epsilon : "",
+           t->scoped ? t->scope : "all", t->approved_by);
+}
+
+static pboost_status list(cli_context *cli, pboost_ledger *ledger, arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    const pboost_ledger_rules *rules = pboost_ledger_get_rules(ledger);
     pboost_token *token = NULL;
     json_t *array = json_array();
+    uint64_t most, *uses = NULL;
     size_t n;
-    char expires[ORACLE_TIME_TEXT];
+    (void)a;
 
     TRY(pboost_token_list(&token, &n, ledger, err));
+    NEED(uses = pboost_alloc(n, sizeof *uses), err);
+    TRY(pboost_ledger_uses(&most, uses, ledger, token, n, err));
     if (!cli->json)
-        printf("%-20s %-9s %-21s %12s %12s %-12s %s\n", "name", "role", "expires", "rows used",
-               "of", "scope", "");
+        printf("%-20s %-9s %-8s %-21s %12s %12s %8s %-12s %s\n", "name", "role", "state", "expires",
+               "rows used", "of", "epsilon", "scope", "approved by");
     for (size_t i = 0; i < n; i++) {
-        const pboost_token *t = &token[i];
-        char most[24] = "any";
-        if (t->max_rows != 0)
-            snprintf(most, sizeof most, "%llu", (unsigned long long)t->max_rows);
-        if (cli->json && json_array_append_new(array, token_json(t)) != 0)
+        if (cli->json && json_array_append_new(array, token_json(&token[i], rules, uses[i])) != 0)
             FAIL(err, PBOOST_NO_MEMORY, "out of memory");
         if (!cli->json)
-            printf("%-20s %-9s %-21s %12llu %12s %-12s %s\n", t->name,
-                   t->role == PBOOST_OPERATOR ? "operator" : "learner",
-                   oracle_time(expires, t->expires), (unsigned long long)t->rows_used, most,
-                   t->scoped ? t->scope : "all", t->state == PBOOST_TOKEN_REVOKED ? "revoked" : "");
+            print_token(&token[i], rules, uses[i]);
     }
     if (cli->json)
         TRY(cli_print_json(json_pack("{s:O}", "tokens", array), err));
@@ -138,13 +169,39 @@ static pboost_status list(cli_context *cli, pboost_ledger *ledger, pboost_error 
 done:
     json_decref(array);
     free(token);
+    free(uses);
     return st;
 }
 
-static pboost_status revoke(cli_context *cli, pboost_ledger *ledger, const char *name,
+static pboost_status approve(cli_context *cli, pboost_ledger *ledger, arguments *a,
+                             pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char secret[CLI_SECRET] = "";
+    pboost_token token;
+    pboost_problem problem;
+
+    if (a->approver == NULL)
+        FAIL(err, PBOOST_INVALID,
+             "--approver-token is required: the file with the token of an approver");
+    TRY(cli_read_secret(secret, cli, "--approver-token", a->approver, err));
+    TRY(pboost_token_approve(&token, &problem, ledger, a->token.name, secret, err));
+    if (cli->json)
+        TRY(cli_print_json(
+            json_pack("{s:s, s:s}", "approved", token.name, "approved_by", token.approved_by),
+            err));
+    else
+        cli_note(cli, "token '%s' approved by '%s'", token.name, token.approved_by);
+done:
+    explicit_bzero(secret, sizeof secret);
+    return st;
+}
+
+static pboost_status revoke(cli_context *cli, pboost_ledger *ledger, arguments *a,
                             pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    const char *name = a->token.name;
 
     TRY(pboost_token_revoke(ledger, name, err));
     if (cli->json)
@@ -153,6 +210,22 @@ static pboost_status revoke(cli_context *cli, pboost_ledger *ledger, const char 
         cli_note(cli, "token '%s' revoked", name);
 done:
     return st;
+}
+
+typedef struct {
+    const char *name;
+    pboost_status (*run)(cli_context *cli, pboost_ledger *ledger, arguments *a, pboost_error *err);
+} action;
+
+static const action ACTIONS[] = {
+    {"create", create}, {"list", list}, {"approve", approve}, {"revoke", revoke}};
+
+static const action *find_action(const char *name)
+{
+    for (size_t i = 0; i < sizeof ACTIONS / sizeof *ACTIONS; i++)
+        if (strcmp(ACTIONS[i].name, name) == 0)
+            return &ACTIONS[i];
+    return NULL;
 }
 
 pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error *err)
@@ -165,30 +238,36 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
         ORACLE_PLACE(a.place),
         {"--name", "NAME", cli_read_text, &a.token.name, NULL,
          "name of the token; it cannot be used again"},
-        {"--role", "learner|operator", cli_read_text, &a.role, NULL,
-         "learner (default), who asks; or operator, who monitors"},
+        {"--role", ROLES, cli_read_text, &a.role, NULL,
+         "learner (default) asks; operator monitors; auditor reads\nthe ledger; approver approves "
+         "tokens"},
         {"--expires", "D", cli_read_text, &a.expires, NULL,
          "30d, 12h, 90m or a date; default: never"},
         {"--rows", "MAX", cli_read_count, &a.rows, NULL, "how many rows the token may ask about"},
         {"--scope", "GROUP", cli_read_text, &a.token.scope, NULL,
          "only rows imported with this scope"},
+        {"--pending", NULL, NULL, &a.token.pending, NULL,
+         "create: it can do nothing until it is approved"},
+        {"--creator-token", "FILE", cli_read_text, &a.creator, NULL,
+         "create: the operator or approver who creates it, and\nwho cannot approve it"},
+        {"--approver-token", "FILE", cli_read_text, &a.approver, NULL,
+         "approve: the token of the approver"},
     };
 
     TRY(cli_parse(cli, &what, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    bool listing = strcmp(what, "list") == 0, revoking = strcmp(what, "revoke") == 0;
     if (*what == '\0')
-        FAIL(err, PBOOST_INVALID, "an action is missing; it must be create, list or revoke");
-    if (!listing && !revoking && strcmp(what, "create") != 0)
-        FAIL(err, PBOOST_INVALID, "action '%s' is unknown; it must be create, list or revoke",
-             what);
-    if (!listing && a.token.name == NULL)
+        FAIL(err, PBOOST_INVALID,
+             "an action is missing; it must be create, list, approve or revoke");
+    const action *todo = find_action(what);
+    if (todo == NULL)
+        FAIL(err, PBOOST_INVALID,
+             "action '%s' is unknown; it must be create, list, approve or revoke", what);
+    if (todo->run != list && a.token.name == NULL)
         FAIL(err, PBOOST_INVALID, "--name is required; see 'priorboost oracle token --help'");
     TRY(oracle_open(&ledger, cli, &a.place, ORACLE_CHANGE, err));
-    TRY(listing    ? list(cli, ledger, err)
-        : revoking ? revoke(cli, ledger, a.token.name, err)
-                   : create(cli, ledger, &a, err));
+    TRY(todo->run(cli, ledger, &a, err));
 done:
     pboost_ledger_close(ledger);
     return st;

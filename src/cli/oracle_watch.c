@@ -6,25 +6,50 @@
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-static const cli_usage STATUS = {.synopsis = "--store S",
-                                 .text =
-                                     "Shows the rules, rows spent and left, and the chain's head.",
-                                 .operand = NULL};
+static const cli_usage STATUS = {
+    .synopsis = "--store S",
+    .text = "Shows the data sheet, the rules, rows spent and left, and the chain's head.",
+    .operand = NULL};
+
+/* The epsilon that the answers have cost the most used row, or unit. */
+static pboost_status find_spending(double *out, pboost_ledger *ledger, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_token *token = NULL;
+    uint64_t most, *uses = NULL;
+    size_t n;
+
+    TRY(pboost_token_list(&token, &n, ledger, err));
+    NEED(uses = pboost_alloc(n, sizeof *uses), err);
+    TRY(pboost_ledger_uses(&most, uses, ledger, token, n, err));
+    *out = most == 0 ? 0
+                     : (double)most *
+                           pboost_rational_value(pboost_ledger_get_rules(ledger)->rules.epsilon);
+done:
+    free(token);
+    free(uses);
+    return st;
+}
 
 static pboost_status print_status(const cli_context *cli, const pboost_ledger_rules *rules,
-                                  const pboost_ledger_status *s, pboost_error *err)
+                                  const pboost_ledger_status *s, double spent, pboost_error *err)
 {
+    static const char *const NAMES[] = PBOOST_SHEET_NAMES;
     const pboost_rules *r = &rules->rules;
     char epsilon[40];
 
     if (cli->json)
         return cli_print_json(
-            json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "store", s->store,
+            json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s}", "store", s->store,
                       "rules", oracle_rules_json(rules), "rows", (json_int_t)s->rows, "spent",
                       (json_int_t)s->spent, "left", (json_int_t)(s->rows - s->spent), "forgotten",
                       (json_int_t)s->forgotten, "answers", (json_int_t)s->answers, "bags",
-                      (json_int_t)s->bags, "entries", (json_int_t)s->entries, "head", s->head),
+                      (json_int_t)s->bags, "entries", (json_int_t)s->entries, "epsilon_spent",
+                      rules->no_noise ? json_null() : json_real(spent), "head", s->head),
             err);
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        if (rules->sheet.text[i][0] != '\0')
+            printf("%-9s %s\n", NAMES[i], rules->sheet.text[i]);
     snprintf(epsilon, sizeof epsilon, "epsilon %g per row", pboost_rational_value(r->epsilon));
     printf("rules     bags of at least %zu rows; labels in [%g, %g] in steps of %g; %s\n",
            r->min_bag, r->lower, r->upper, r->step,
@@ -35,6 +60,10 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
     printf("rows      %llu, of which %llu spent (%llu forgotten) and %llu left\n",
            (unsigned long long)s->rows, (unsigned long long)s->spent,
            (unsigned long long)s->forgotten, (unsigned long long)(s->rows - s->spent));
+    if (!rules->no_noise)
+        printf("epsilon   %g spent by the most used %s, of at most %g\n", spent,
+               rules->units ? "unit" : "row",
+               pboost_rational_value(r->epsilon) * (double)rules->unit_rows);
     printf("answers   %llu questions, %llu bags\n", (unsigned long long)s->answers,
            (unsigned long long)s->bags);
     printf("ledger    %llu entries, head %s\n", (unsigned long long)s->entries, s->head);
@@ -47,6 +76,7 @@ pboost_status oracle_status(cli_context *cli, int argc, char **argv, pboost_erro
     oracle_place place = {0};
     pboost_ledger *ledger = NULL;
     pboost_ledger_status status;
+    double spent = 0;
     const cli_option options[] = {ORACLE_PLACE(place)};
 
     TRY(cli_parse(cli, NULL, argc, argv, &STATUS, options, sizeof options / sizeof *options, err));
@@ -54,7 +84,8 @@ pboost_status oracle_status(cli_context *cli, int argc, char **argv, pboost_erro
         return PBOOST_OK;
     TRY(oracle_open(&ledger, cli, &place, ORACLE_INSPECT, err));
     TRY(pboost_ledger_get_status(&status, ledger, err));
-    TRY(print_status(cli, pboost_ledger_get_rules(ledger), &status, err));
+    TRY(find_spending(&spent, ledger, err));
+    TRY(print_status(cli, pboost_ledger_get_rules(ledger), &status, spent, err));
 done:
     pboost_ledger_close(ledger);
     return st;
@@ -194,7 +225,7 @@ pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_erro
     TRY(oracle_open(&ledger, cli, &place, ORACLE_INSPECT, err));
     TRY(pboost_output_open(&output, out, err));
     printing p = {pboost_output_stream(output), false};
-    TRY(pboost_ledger_entries(ledger, 0, print_entry, &p, err));
+    TRY(pboost_ledger_entries(ledger, 0, UINT64_MAX, print_entry, &p, err));
     if (!p.failed)
         TRY(pboost_ledger_claims(ledger, print_claim, &p, err));
     if (p.failed)

@@ -62,8 +62,9 @@ static pboost_status group_rows(pboost_bags *out, const pboost_table *table, siz
     NEED(out->start = calloc(m + 2, sizeof *out->start), err);
     for (size_t i = 0; i < n; i++) {
         if (code[i] == UINT32_MAX)
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: bag '%s' is missing", pboost_table_path(table),
-                 pboost_table_line(table, i), pboost_table_name(table, col));
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: bag '%s' is missing",
+                 pboost_table_row_path(table, i), pboost_table_line(table, i),
+                 pboost_table_name(table, col));
         out->start[code[i] + 2]++;
     }
     for (size_t b = 2; b <= m; b++)
@@ -120,17 +121,17 @@ static pboost_status find_bag(size_t *out, const answers_file *f, size_t line,
     uint32_t code = pboost_table_codes(f->table, f->bag)[line];
     if (code == UINT32_MAX)
         return pboost_fail(err, PBOOST_BAD_DATA, "%s:%zu: bag '%s' is missing",
-                           pboost_table_path(f->table), pboost_table_line(f->table, line),
+                           pboost_table_row_path(f->table, line), pboost_table_line(f->table, line),
                            pboost_table_name(f->table, f->bag));
     *out = by_level[code];
     if (*out != SIZE_MAX)
         return PBOOST_OK;
     if (f->count[line] == 0.0)
         return pboost_fail(err, PBOOST_BAD_DATA, "%s:%zu: bag '%s' is empty: its count is 0",
-                           pboost_table_path(f->table), pboost_table_line(f->table, line),
+                           pboost_table_row_path(f->table, line), pboost_table_line(f->table, line),
                            bag_name(f->table, f->bag, line));
     return pboost_fail(err, PBOOST_BAD_DATA, "%s:%zu: bag '%s' has no rows in %s (column '%s')",
-                       pboost_table_path(f->table), pboost_table_line(f->table, line),
+                       pboost_table_row_path(f->table, line), pboost_table_line(f->table, line),
                        bag_name(f->table, f->bag, line), pboost_table_path(table),
                        pboost_table_name(table, col));
 }
@@ -185,7 +186,7 @@ static pboost_status match(double *mean, double *noise, const answers_file *f,
         TRY(find_bag(&b, f, i, table, col, by_level, err));
         if (line_of[b] != SIZE_MAX)
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: bag '%s' has an answer on line %zu already",
-                 pboost_table_path(f->table), pboost_table_line(f->table, i),
+                 pboost_table_row_path(f->table, i), pboost_table_line(f->table, i),
                  bag_name(f->table, f->bag, i), pboost_table_line(f->table, line_of[b]));
         line_of[b] = i;
         TRY(take_line(&mean[b], &noise[b], f, i, bags->start[b + 1] - bags->start[b], family, err));
@@ -193,7 +194,8 @@ static pboost_status match(double *mean, double *noise, const answers_file *f,
     for (b = 0; b < bags->n_bags; b++)
         if (line_of[b] == SIZE_MAX)
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: bag '%s' has no answer in %s",
-                 pboost_table_path(table), pboost_table_line(table, bags->row[bags->start[b]]),
+                 pboost_table_row_path(table, bags->row[bags->start[b]]),
+                 pboost_table_line(table, bags->row[bags->start[b]]),
                  pboost_table_level(table, col, (uint32_t)b), pboost_table_path(f->table));
 done:
     free(by_level);

@@ -107,8 +107,8 @@ static pboost_status check_bounds(const double *label, const pboost_table *table
             return pboost_fail(err, PBOOST_BAD_DATA,
                                "%s:%zu: label '%s' is %.17g; it must be within --bounds %g,%g, or "
                                "be moved to the nearest bound (--clamp)",
-                               a->data, pboost_table_line(table, i), a->label, label[i],
-                               a->bounds.lower, a->bounds.upper);
+                               pboost_table_row_path(table, i), pboost_table_line(table, i),
+                               a->label, label[i], a->bounds.lower, a->bounds.upper);
     return PBOOST_OK;
 }
 

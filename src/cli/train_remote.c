@@ -1,11 +1,9 @@
 /* priorboost train --oracle: the labels stay with another party. */
 #include "train_remote.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "checkpoint.h"
 #include "remote.h"
@@ -19,32 +17,8 @@ struct train_remote {
     train_checkpoint checkpoint;
     bool ready; /* to ask; the checkpoint belongs to this run */
     bool first; /* start of the run */
-    char token[512];
+    char token[CLI_SECRET];
 };
-
-/* ---- The token ------------------------------------------------------------------------------- */
-
-/* The first line of the file. */
-static pboost_status read_token(train_remote *r, const char *path, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    struct stat info;
-    FILE *file = fopen(path, "re");
-
-    if (file == NULL)
-        FAIL(err, PBOOST_BAD_DATA, "cannot open --token-file %s: %s", path, strerror(errno));
-    if (fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & 077) != 0)
-        cli_note(r->cli, "warning: other users can read %s; chmod 600 protects the token", path);
-    if (fgets(r->token, sizeof r->token, file) == NULL)
-        r->token[0] = '\0';
-    r->token[strcspn(r->token, " \t\r\n")] = '\0';
-    if (r->token[0] == '\0')
-        FAIL(err, PBOOST_BAD_DATA, "%s holds no token on its first line", path);
-done:
-    if (file != NULL)
-        fclose(file);
-    return st;
-}
 
 /* ---- Connecting ------------------------------------------------------------------------------ */
 
@@ -59,6 +33,20 @@ static void note_retry(void *user, const char *message)
     cli_note(user, "%s; trying again", message);
 }
 
+/* The data sheet in one line, as far as the label holder tells it. */
+static void note_sheet(const cli_context *cli, const pboost_sheet *sheet)
+{
+    static const char *const NAMES[] = PBOOST_SHEET_NAMES;
+    char line[PBOOST_SHEET_FIELDS * (PBOOST_SHEET_TEXT + 12)] = "";
+
+    for (size_t i = 0, used = 0; i < PBOOST_SHEET_FIELDS; i++)
+        if (sheet->text[i][0] != '\0')
+            used += (size_t)snprintf(line + used, sizeof line - used, "%s%s: %s",
+                                     used > 0 ? "; " : "", NAMES[i], sheet->text[i]);
+    if (line[0] != '\0')
+        cli_note(cli, "%s", line);
+}
+
 pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_context *cli,
                                 const train_arguments *a, pboost_error *err)
 {
@@ -69,7 +57,7 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     NEED(r = calloc(1, sizeof *r), err);
     r->cli = cli;
     r->arguments = a;
-    TRY(read_token(r, a->token_file, err));
+    TRY(cli_read_secret(r->token, cli, "--token-file", a->token_file, err));
     TRY(train_checkpoint_find(&r->checkpoint, a, err));
     cli_interrupted(); /* from here on a signal stops between tries */
     pboost_remote_options options = {
@@ -83,6 +71,7 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     TRY(pboost_remote_open(&r->remote, a->oracle, &options, err));
     const wire_config *config = pboost_remote_config(r->remote);
     *rules = r->checkpoint.rules = config->rules;
+    note_sheet(cli, &config->sheet);
     if (a->min_bag > 0 && a->min_bag < rules->min_bag)
         FAIL(err, PBOOST_REFUSED,
              "--min-bag is %zu, but the oracle answers no bag of fewer than %zu rows", a->min_bag,

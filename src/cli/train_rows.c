@@ -63,7 +63,8 @@ pboost_status train_rows_load_ids(train_data *out, const pboost_table *table,
         size_t length = strlen(pboost_table_level(table, col, code[i]));
         if (length == 0 || length > PBOOST_ID_MAX)
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: id '%s' has %zu bytes; it must have 1 to %d",
-                 a->data, pboost_table_line(table, i), a->id, length, (int)PBOOST_ID_MAX);
+                 pboost_table_row_path(table, i), pboost_table_line(table, i), a->id, length,
+                 (int)PBOOST_ID_MAX);
         bytes += length + 1;
     }
     NEED(out->id_text = pboost_alloc(bytes, 1), err);

@@ -270,12 +270,31 @@ static char guess_separator(const source *s, bool *whole)
     return SEPARATORS[best];
 }
 
+/* The header of a further file, which must have the columns of the first. */
+static pboost_status check_header(const reader *r, pboost_error *err)
+{
+    const pboost_table *table = r->table;
+
+    if (r->n_cells != table->cols)
+        return pboost_fail(err, PBOOST_BAD_DATA, "%s has %zu columns, but %s has %zu", r->src->name,
+                           r->n_cells, table->part[0].path, table->cols);
+    for (size_t i = 0; i < table->cols; i++) {
+        const char *name = pboost_dictionary_get(&table->names, (uint32_t)i);
+        if (strlen(name) != r->cell[i].n || memcmp(name, r->cell[i].text, r->cell[i].n) != 0)
+            return pboost_fail(err, PBOOST_BAD_DATA, "%s: column %zu is '%s', but in %s it is '%s'",
+                               r->src->name, i + 1,
+                               pboost_shown(r->cell[i].text, r->cell[i].n).text,
+                               table->part[0].path, pboost_shown_text(name).text);
+    }
+    return PBOOST_OK;
+}
+
 static pboost_status read_header(reader *r, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     source *s = r->src;
     size_t used;
-    bool whole;
+    bool whole, first = r->table->cols == 0;
 
     TRY(see(r, 3, err));
     if (s->end - s->begin >= 3 && memcmp(s->data + s->begin, "\xef\xbb\xbf", 3) == 0)
@@ -301,8 +320,11 @@ static pboost_status read_header(reader *r, pboost_error *err)
         if (c->n == 0)
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: column %zu of %zu has no name", s->name, r->line,
                  i + 1, r->n_kept);
-        TRY(pboost_table_add_column(r->table, c->text, c->n, err));
+        if (first)
+            TRY(pboost_table_add_column(r->table, c->text, c->n, err));
     }
+    if (!first)
+        TRY(check_header(r, err));
     pass(r, used, 1 + r->breaks);
 done:
     return st;
@@ -352,7 +374,7 @@ done:
 static pboost_status read_rows(reader *r, size_t *rows, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t row = 0, shift = 0, blank_lines = 0, used;
+    size_t row = *rows, shift = 0 - row, blank_lines = 0, used; /* line 2 of this file is next */
 
     for (;;) {
         TRY(next_record(r, &used, err));
@@ -385,13 +407,15 @@ pboost_status pboost_csv_read(pboost_table *table, source *src, pboost_error *er
 {
     pboost_status st = PBOOST_OK;
     reader r = {.src = src, .table = table, .line = 1};
-    size_t rows;
+    size_t rows = table->rows;
 
     TRY(read_header(&r, err));
+    if (rows > 0) /* lines are counted anew */
+        TRY(pboost_table_mark_line(table, rows, 0 - rows, err));
     TRY(read_rows(&r, &rows, err));
-    if (rows == 0)
+    if (rows == table->rows)
         FAIL(err, PBOOST_BAD_DATA, "%s has a header but no rows", src->name);
-    pboost_table_finish(table, rows);
+    table->rows = rows;
 done:
     free(r.cell);
     return st;

@@ -453,7 +453,7 @@ pboost_status pboost_npy_read(pboost_table *table, source *src, pboost_error *er
     }
     TRY(pboost_table_reserve(table, rows, err));
     TRY(read_data(&r, rows, cols, err));
-    pboost_table_finish(table, rows);
+    table->rows = rows;
 done:
     free(r.field);
     return st;

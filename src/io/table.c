@@ -40,8 +40,9 @@ shown pboost_shown_text(const char *text)
 place pboost_place(const pboost_table *table, size_t row)
 {
     place out;
-    size_t line = pboost_table_line(table, row), n = strlen(table->path), room = PLACE_BYTES - 40;
-    const char *tail = n > room ? table->path + (n - room) : table->path;
+    const char *path = pboost_table_row_path(table, row);
+    size_t line = pboost_table_line(table, row), n = strlen(path), room = PLACE_BYTES - 40;
+    const char *tail = n > room ? path + (n - room) : path;
 
     snprintf(out.text, sizeof out.text, "%s%.*s%s%zu", n > room ? "..." : "", (int)room, tail,
              table->is_array ? ": row " : ":", line);
@@ -50,7 +51,7 @@ place pboost_place(const pboost_table *table, size_t row)
 
 /* ---- Making a table -------------------------------------------------------------------------- */
 
-static pboost_status create(pboost_table **out, const char *path, pboost_error *err)
+pboost_status pboost_table_create(pboost_table **out, const char *path, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_table *table = calloc(1, sizeof *table);
@@ -63,6 +64,19 @@ done:
         table = NULL;
     }
     *out = table;
+    return st;
+}
+
+pboost_status pboost_table_add_part(pboost_table *table, const char *path, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    table_part *grown = realloc(table->part, (table->n_parts + 1) * sizeof *grown);
+
+    NEED(grown, err);
+    table->part = grown;
+    NEED(grown[table->n_parts].path = pboost_copy(path), err);
+    grown[table->n_parts++].first_row = table->rows;
+done:
     return st;
 }
 
@@ -256,9 +270,10 @@ pboost_status pboost_column_put_text(pboost_table *table, column *c, size_t row,
     return put_word(table, c, row, text, n, err);
 }
 
-void pboost_table_finish(pboost_table *table, size_t rows)
+void pboost_table_finish(pboost_table *table)
 {
-    table->rows = rows;
+    size_t rows = table->rows;
+
     for (size_t i = 0; i < table->cols; i++) {
         column *c = &table->column[i];
         c->name = pboost_dictionary_get(&table->names, (uint32_t)i);
@@ -266,95 +281,6 @@ void pboost_table_finish(pboost_table *table, size_t rows)
         if (rows > 0 && rows < table->capacity)
             (void)resize_column(c, table->capacity, rows, NULL); /* or the larger block stays */
     }
-}
-
-pboost_status pboost_table_read_source(pboost_table **out, source *src,
-                                       const pboost_table_options *options, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_table *table = NULL;
-    static const char MAGIC[] = "\x93NUMPY";
-
-    if (options != NULL && options->struct_size != sizeof *options)
-        FAIL(err, PBOOST_INVALID,
-             "struct_size of the table options is %zu; it must be %zu, as "
-             "PBOOST_TABLE_OPTIONS_INIT sets it",
-             options->struct_size, sizeof *options);
-    TRY(create(&table, src->name, err));
-    table->options = options;
-    TRY(pboost_source_need(src, sizeof MAGIC - 1, err));
-    if (src->end - src->begin >= sizeof MAGIC - 1 &&
-        memcmp(src->data + src->begin, MAGIC, sizeof MAGIC - 1) == 0)
-        TRY(pboost_npy_read(table, src, err));
-    else
-        TRY(pboost_csv_read(table, src, err));
-    table->options = NULL; /* the caller's */
-done:
-    if (st != PBOOST_OK) {
-        pboost_table_free(table);
-        table = NULL;
-    }
-    *out = table;
-    return st;
-}
-
-/* The options and, as text, the columns of numbers that turned out to be text. */
-static pboost_status add_text_columns(pboost_table_options *out, const char ***list,
-                                      const pboost_table *table,
-                                      const pboost_table_options *options, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const pboost_table_options defaults = PBOOST_TABLE_OPTIONS_INIT;
-
-    *out = options != NULL ? *options : defaults;
-    NEED(*list = pboost_alloc(out->n_text + table->cols, sizeof **list), err);
-    if (out->n_text > 0)
-        memcpy(*list, out->text, out->n_text * sizeof **list);
-    for (size_t i = 0; i < table->cols; i++)
-        if (table->column[i].read_again)
-            (*list)[out->n_text++] = table->column[i].name;
-    out->text = *list;
-done:
-    return st;
-}
-
-/* Reads a regular file a second time: the text of its mixed columns was not kept. */
-static pboost_status read_again(pboost_table **out, const char *path,
-                                const pboost_table_options *options, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_table *first = *out;
-    pboost_table_options with;
-    const char **list = NULL;
-    source src;
-
-    *out = NULL;
-    TRY(add_text_columns(&with, &list, first, options, err));
-    TRY(pboost_source_open(&src, path, err));
-    st = pboost_table_read_source(out, &src, &with, err);
-    pboost_source_close(&src);
-done:
-    free(list);
-    pboost_table_free(first);
-    return st;
-}
-
-pboost_status pboost_table_read(pboost_table **out, const char *path,
-                                const pboost_table_options *options, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    source src;
-    bool is_file;
-
-    *out = NULL;
-    TRY(pboost_source_open(&src, path, err));
-    is_file = src.regular;
-    st = pboost_table_read_source(out, &src, options, err);
-    pboost_source_close(&src);
-    if (st == PBOOST_OK && is_file && (*out)->read_again)
-        st = read_again(out, path, options, err);
-done:
-    return st;
 }
 
 void pboost_table_free(pboost_table *table)
@@ -369,6 +295,9 @@ void pboost_table_free(pboost_table *table)
     free(table->column);
     pboost_dictionary_free(&table->names);
     free(table->mark);
+    for (size_t i = 0; i < table->n_parts; i++)
+        free(table->part[i].path);
+    free(table->part);
     free(table->path);
     free(table);
 }
@@ -393,6 +322,15 @@ const char *pboost_table_name(const pboost_table *table, size_t col)
 const char *pboost_table_path(const pboost_table *table)
 {
     return table->path;
+}
+
+const char *pboost_table_row_path(const pboost_table *table, size_t row)
+{
+    size_t i = table->n_parts;
+
+    while (i > 1 && table->part[i - 1].first_row > row)
+        i--;
+    return i > 0 ? table->part[i - 1].path : table->path;
 }
 
 size_t pboost_table_line(const pboost_table *table, size_t row)

@@ -49,8 +49,16 @@ typedef struct line_mark {
     size_t row, shift;
 } line_mark;
 
-struct pboost_table {
+/* A file of the table and its first row. */
+typedef struct table_part {
     char *path;
+    size_t first_row;
+} table_part;
+
+struct pboost_table {
+    char *path;       /* as it was asked for: a file, or a pattern of several */
+    table_part *part; /* the files */
+    size_t n_parts;
     bool is_array; /* NPY: places are rows, not lines */
     size_t rows, cols, capacity, cols_capacity;
     column *column;
@@ -69,6 +77,11 @@ typedef struct place {
 
 place pboost_place(const pboost_table *table, size_t row);
 
+pboost_status pboost_table_create(pboost_table **out, const char *path, pboost_error *err);
+
+/* Says that the rows from here on are those of this file. */
+pboost_status pboost_table_add_part(pboost_table *table, const char *path, pboost_error *err);
+
 /* Adds a column, of the kind that the options ask for; the table has no rows yet.  A name that is
  * already there is an error. */
 pboost_status pboost_table_add_column(pboost_table *table, const char *name, size_t n,
@@ -86,8 +99,8 @@ void pboost_column_put_missing(column *c, size_t row);
 pboost_status pboost_column_put_text(pboost_table *table, column *c, size_t row, const char *text,
                                      size_t n, pboost_error *err);
 
-/* Settles the number of rows, what each column is, and gives back room that was not needed. */
-void pboost_table_finish(pboost_table *table, size_t rows);
+/* Settles what each column is and gives back room that was not needed. */
+void pboost_table_finish(pboost_table *table);
 
 /* ---- What a column is (types.c) -------------------------------------------------------------- */
 
@@ -103,7 +116,7 @@ pboost_status pboost_refuse_offender(const pboost_table *table, const column *c,
 /* Decides from all cells what the column is. */
 void pboost_column_settle(pboost_table *table, column *c);
 
-/* The two formats; out is filled by the caller's table_read. */
+/* The two formats.  Both add to the rows of the table; CSV may be called for several files. */
 pboost_status pboost_csv_read(pboost_table *table, source *src, pboost_error *err);
 pboost_status pboost_npy_read(pboost_table *table, source *src, pboost_error *err);
 

@@ -65,3 +65,19 @@ bool pboost_utf8_bad(size_t *valid, const char *text, size_t n)
     *valid = i;
     return false;
 }
+
+/* Control characters: U+0000 to U+001F, U+007F to U+009F, and those that turn the direction of text
+ * (U+202A to U+202E, U+2066 to U+2069). */
+bool pboost_utf8_printable(const char *text)
+{
+    size_t n = strlen(text), valid = 0;
+
+    if (pboost_utf8_bad(&valid, text, n) || valid != n)
+        return false;
+    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
+        if (*c < ' ' || *c == 0x7f || (c[0] == 0xc2 && c[1] < 0xa0) ||
+            (c[0] == 0xe2 && c[1] == 0x80 && c[2] >= 0xaa && c[2] <= 0xae) ||
+            (c[0] == 0xe2 && c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9))
+            return false;
+    return true;
+}

@@ -9,4 +9,7 @@
  * there can begin no such character; false if all are valid or the last character is only cut. */
 bool pboost_utf8_bad(size_t *valid, const char *text, size_t n);
 
+/* Whether text is UTF-8 without control characters: one line that a terminal shows as it is. */
+bool pboost_utf8_printable(const char *text);
+
 #endif

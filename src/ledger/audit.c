@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "ranges.h"
+#include "replay.h"
 #include "state.h"
 
 typedef struct {
@@ -29,9 +30,8 @@ typedef struct {
     uint64_t n_claimed;
     range_list ranges[RANGE_KINDS]; /* of the imports */
     range_list old_rows;            /* of the imports of version 1 */
-    size_t n_tokens, token_capacity;
-    pboost_token *token; /* as the entries say */
-    record lost;         /* what the last restore says of lost heads and rows */
+    token_replay tokens;            /* as the entries say */
+    record lost;                    /* what the last restore says of lost heads and rows */
 } auditing;
 
 PBOOST_PRINTF(2, 3) static void found(auditing *a, const char *format, ...)
@@ -161,12 +161,6 @@ static void audit_bag(auditing *a, int64_t entry, const unsigned char *slots, si
     a->out->bags++;
 }
 
-static void count_rows(auditing *a, int64_t token, uint64_t rows)
-{
-    if (token >= 1 && token <= (int64_t)a->n_tokens)
-        a->token[token - 1].rows_used += rows;
-}
-
 /* Without replies: its claims and uses, as the chain hashed them. */
 static void audit_claims(auditing *a, const store_value *value)
 {
@@ -179,7 +173,6 @@ static void audit_claims(auditing *a, const store_value *value)
         found(a, "the answer of entry %lld is not the one that the chain knows", (long long)entry);
         return;
     }
-    count_rows(a, (int64_t)number_at(data, 8), (uint64_t)value[ROWS].number);
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
         uint32_t slot = (uint32_t)number_at(slots + 4 * i, 4);
         claim_slot(a, entry, slot, true);
@@ -206,7 +199,6 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
     }
     a->out->answers++;
     a->out->rows += rows;
-    count_rows(a, value[TOKEN].number, rows);
     if (a->labels == NULL)
         return PBOOST_OK;
     for (size_t b = 0; b < bags; b++) {
@@ -315,41 +307,6 @@ done:
     return st;
 }
 
-static pboost_status audit_token(auditing *a, const store_value *value, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    chain_entry entry = {
-        .time = value[TIME].number, .data = value[DATA].data, .data_length = value[DATA].length};
-    pboost_token token;
-
-    if (!pboost_token_from_entry(&token, &entry) || token.id != (int64_t)a->n_tokens + 1)
-        return makes_no_sense(a, value);
-    if (a->n_tokens == a->token_capacity) {
-        size_t capacity = 2 * a->token_capacity + 8;
-        pboost_token *grown;
-        NEED(grown = realloc(a->token, capacity * sizeof *grown), err);
-        a->token = grown;
-        a->token_capacity = capacity;
-    }
-    a->token[a->n_tokens++] = token;
-done:
-    return st;
-}
-
-static pboost_status audit_revoke(auditing *a, const store_value *value, pboost_error *err)
-{
-    record_reader r = {value[DATA].data, value[DATA].length, false};
-    const char *name = pboost_read_text(&r);
-    (void)err;
-
-    for (size_t i = 0; !r.bad && i < a->n_tokens; i++)
-        if (strcmp(a->token[i].name, name) == 0) {
-            a->token[i].state = PBOOST_TOKEN_REVOKED;
-            return PBOOST_OK;
-        }
-    return makes_no_sense(a, value);
-}
-
 /* One more use of the row's unit, unless it has all that it may have. */
 static void burn_use(auditing *a, uint32_t slot)
 {
@@ -368,12 +325,11 @@ static pboost_status audit_burn(auditing *a, const store_value *value, pboost_er
     int64_t entry = value[NUMBER].number;
     (void)err;
 
-    int64_t token = (int64_t)pboost_read_number(&r);
+    (void)pboost_read_number(&r); /* the token, whose rows the replay counts */
     digest hash = pboost_read_digest(&r);
     uint64_t n_units = pboost_read_number(&r);
     if (r.bad || r.left > 0 || !hashes_to("priorboost slots 1", &value[SLOTS], hash.byte))
         return makes_no_sense(a, value);
-    count_rows(a, token, (uint64_t)value[ROWS].number);
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
         uint32_t slot = (uint32_t)number_at((const char *)value[SLOTS].data + 4 * i, 4);
         claim_slot(a, entry, slot, true);
@@ -409,10 +365,10 @@ static const struct {
     const char *kind;
     pboost_status (*audit)(auditing *a, const store_value *value, pboost_error *err);
 } ENTRIES[] = {
-    {"init", audit_nothing},    {"answer", audit_answer},   {"forget", audit_forget},
-    {"import", audit_import},   {"token", audit_token},     {"revoke", audit_revoke},
-    {"upgrade", audit_upgrade}, {"rekey", audit_nothing},   {"burn", audit_burn},
-    {"burn-all", audit_burn},   {"restore", audit_restore},
+    {"init", audit_nothing},   {"answer", audit_answer},   {"forget", audit_forget},
+    {"import", audit_import},  {"token", audit_nothing},   {"approve", audit_nothing},
+    {"revoke", audit_nothing}, {"upgrade", audit_upgrade}, {"burn", audit_burn},
+    {"burn-all", audit_burn},  {"restore", audit_restore}, {"rekey", audit_nothing},
 };
 
 /* Goes on as the store does where a link is wrong, to count what is wrong beyond. */
@@ -446,7 +402,9 @@ static void follow_link(auditing *a, const store_value *value, const chain_entry
 
 static pboost_status audit_entry(void *user, const store_value *value, size_t n, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     auditing *a = user;
+    char problem[REPLAY_PROBLEM];
     const char *kind = value[KIND].kind == VALUE_TEXT ? value[KIND].data : "";
     chain_entry entry = {kind,
                          value[TIME].number,
@@ -458,6 +416,9 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
 
     follow_link(a, value, &entry);
     a->out->entries++;
+    TRY(pboost_replay_entry(&a->tokens, problem, &entry, &a->link, err));
+    if (problem[0] != '\0')
+        found(a, "entry %lld: %s", (long long)value[NUMBER].number, problem);
     if (a->replies && (strcmp(kind, "answer") == 0) != (value[TOKEN].kind == VALUE_NUMBER)) {
         found(a, "entry %lld and its answer do not belong together",
               (long long)value[NUMBER].number);
@@ -467,6 +428,8 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
         if (strcmp(ENTRIES[i].kind, kind) == 0)
             return ENTRIES[i].audit(a, value, err);
     return makes_no_sense(a, value);
+done:
+    return st;
 }
 
 /* ---- What the entries add up to -------------------------------------------------------------- */
@@ -550,14 +513,15 @@ static pboost_status audit_tokens(auditing *a, store *s, pboost_error *err)
     }
     if (st != PBOOST_OK)
         FAIL(err, st, "%s", why.message);
-    if (n != a->n_tokens)
-        found(a, "the store has %zu tokens, but %zu were created", n, a->n_tokens);
-    for (size_t i = 0; i < n && i < a->n_tokens; i++) {
-        digest here = pboost_token_digest(&token[i]), there = pboost_token_digest(&a->token[i]);
+    if (n != a->tokens.n)
+        found(a, "the store has %zu tokens, but %zu were created", n, a->tokens.n);
+    for (size_t i = 0; i < n && i < a->tokens.n; i++) {
+        digest here = pboost_token_digest(&token[i]),
+               there = pboost_token_digest(&a->tokens.token[i]);
         if (!pboost_digest_equal(&here, &there))
             found(a, "token '%.60s' is not as the ledger says (%llu rows used, not %llu)",
                   token[i].name, (unsigned long long)token[i].rows_used,
-                  (unsigned long long)a->token[i].rows_used);
+                  (unsigned long long)a->tokens.token[i].rows_used);
     }
 done:
     free(token);
@@ -656,7 +620,7 @@ done:
     for (int k = 0; k < RANGE_KINDS; k++)
         free(a.ranges[k].range);
     free(a.old_rows.range);
-    free(a.token);
+    pboost_replay_free(&a.tokens);
     return st;
 }
 

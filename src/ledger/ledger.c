@@ -41,6 +41,7 @@ typedef struct {
     double *mean;
     unsigned char *released; /* by bag: S + Z and the size, 64 bits each */
     unsigned char nonce[NONCE_BYTES];
+    int64_t now;   /* when the token was found to be valid, and of the entry */
     int64_t entry; /* of the answer, new or stored */
 } asking;
 
@@ -160,7 +161,9 @@ static pboost_status recall(bool *answered, pboost_reply *out, asking *a, pboost
     bool known = false;
 
     TRY(pboost_token_by_id(&a->token, s, a->q->token->id, err));
-    TRY(pboost_token_check(&out->problem, &a->token, PBOOST_LEARNER, pboost_ledger_now(l), err));
+    a->now = pboost_ledger_now(l);
+    TRY(pboost_token_check(&out->problem, l, s, &a->token, PBOOST_MAY(PBOOST_LEARNER), a->now,
+                           err));
     if (a->q->head != NULL && *a->q->head != '\0') {
         if (pboost_digest_read(&head, a->q->head))
             TRY(pboost_chain_knows(&known, s, &head, err));
@@ -394,7 +397,7 @@ static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger
     for (size_t i = 0; i < a->n; i++)
         put_number(a->slot_bytes + 4 * i, a->slot[i], 4);
     describe_answer(&data, a);
-    chain_entry entry = {"answer", pboost_ledger_now(l), a->n, a->q->n_bags, data.byte, data.used};
+    chain_entry entry = {"answer", a->now, a->n, a->q->n_bags, data.byte, data.used};
     chain_link link = pboost_chain_next(&l->labels.link, &entry);
     TRY(render(out, a, l, &link.hash, err));
     pboost_chain_seal(&link, a->nonce, out->body, out->length);

@@ -40,8 +40,7 @@ static pboost_status write_rules(bool *committing, store *s, const pboost_ledger
 
     pboost_store_id_text(id, s->keys);
     snprintf(version, sizeof version, "%d", CHAIN_VERSION);
-    pboost_ledger_rules_print(&data, rules, CHAIN_VERSION);
-    pboost_record_text(&data, id);
+    pboost_first_entry_print(&data, rules, id);
     chain_entry entry = {"init", (int64_t)time(NULL), 0, 0, data.byte, data.used};
     chain_link link = pboost_chain_next(&none, &entry);
     TRY(pboost_store_begin(s, true, err));
@@ -132,6 +131,7 @@ int64_t pboost_ledger_now(const pboost_ledger *ledger)
 
 typedef struct {
     pboost_ledger_rules *rules;
+    digest *hash;
     bool found;
 } first_entry;
 
@@ -153,9 +153,8 @@ static pboost_status take_rules(void *user, const store_value *value, size_t n, 
         FAIL(err, PBOOST_BAD_DATA,
              "the store's rules were changed: their hash is not the one in "
              "the ledger");
-    record_reader r = {value[4].data, value[4].length, false};
-    const char *text = pboost_read_text(&r);
-    TRY(pboost_ledger_rules_parse(first->rules, text, strlen(text) + 1, err));
+    *first->hash = link.hash;
+    TRY(pboost_first_entry_parse(first->rules, value[4].data, value[4].length, err));
 done:
     return st;
 }
@@ -163,7 +162,7 @@ done:
 pboost_status pboost_ledger_read_rules(pboost_ledger *l, store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    first_entry first = {&l->rules, false};
+    first_entry first = {&l->rules, &l->first, false};
 
     TRY(s->class->run(
         s, "SELECT kind, time, rows, bags, data, hash FROM ledger_entry WHERE number = 0", NULL, 0,
@@ -235,20 +234,36 @@ done:
     return st;
 }
 
+/* In a transaction, which ends before another connection is made: a pooler has few of them. */
+static pboost_status read_first(pboost_ledger *l, store *s, const char *url, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_store_begin(s, false, err));
+    TRY(check_version(s, url, err));
+    TRY(read_keys(l, s, url, err));
+    s->keys = &l->keys;
+    s->key_file = l->key_file;
+    TRY(pboost_ledger_read_rules(l, s, err));
+done:
+    pboost_store_rollback(s);
+    return st;
+}
+
 pboost_status pboost_ledger_open_stores(pboost_ledger *l, const char *url, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     NEED(l->url = strdup(url), err);
     TRY(pboost_store_open(&l->write.store, url, false, err));
-    TRY(check_version(l->write.store, url, err));
-    TRY(read_keys(l, l->write.store, url, err));
-    l->write.store->keys = &l->keys;
-    l->write.store->key_file = l->key_file;
-    TRY(pboost_ledger_read_rules(l, l->write.store, err));
+    TRY(read_first(l, l->write.store, url, err));
     TRY(pboost_store_open(&l->read.store, url, false, err));
     l->read.store->keys = &l->keys;
     l->read.store->key_file = l->key_file;
+    if (l->options.check_standbys && l->write.store->class->check_standbys != NULL) {
+        TRY(l->write.store->class->check_standbys(l->write.store, err));
+        TRY(l->read.store->class->check_standbys(l->read.store, err));
+    }
     TRY(l->write.store->class->set_wait(l->write.store, l->rules.claim_seconds, err));
     TRY(l->read.store->class->set_wait(l->read.store, l->rules.claim_seconds, err));
 done:

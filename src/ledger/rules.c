@@ -2,8 +2,12 @@
 #include "rules.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "oracle/mechanism.h"
+#include "utf8.h"
 
 /* ---- Problems -------------------------------------------------------------------------------- */
 
@@ -28,6 +32,11 @@ static const pboost_problem_info PROBLEMS[] = {
      "a unit is spent: it was in as many answered bags as it may be", 409, false},
     {PBOOST_PROBLEM_QUOTA_EXCEEDED, "quota-exceeded", "the token has too few rows left", 403,
      false},
+    {PBOOST_PROBLEM_TOKEN_PENDING, "token-pending", "the token waits for approval", 403, false},
+    {PBOOST_PROBLEM_UNKNOWN_TOKEN, "unknown-token", "there is no token of this name", 404, false},
+    {PBOOST_PROBLEM_NOT_PENDING, "not-pending", "the token does not wait for approval", 409, false},
+    {PBOOST_PROBLEM_OWN_TOKEN, "own-token",
+     "someone other than its creator, and no younger approver, must approve the token", 403, false},
     {PBOOST_PROBLEM_REFUSAL_LIMIT, "refusal-limit",
      "refusals have named too many rows to this token in this hour", 429, false},
 };
@@ -48,6 +57,78 @@ bool pboost_name_valid(const char *name)
     for (; length <= PBOOST_ID_MAX && name[length] > ' ' && name[length] < 127; length++)
         ;
     return length > 0 && length <= PBOOST_ID_MAX && name[length] == '\0';
+}
+
+/* A field that is long or not one line of text is refused. */
+static pboost_status check_field(size_t field, const char *text, pboost_error *err)
+{
+    static const char *const NAMES[] = PBOOST_SHEET_NAMES;
+    pboost_status st = PBOOST_OK;
+
+    if (strnlen(text, PBOOST_SHEET_TEXT) == PBOOST_SHEET_TEXT)
+        FAIL(err, PBOOST_INVALID, "the data sheet's %s is longer than %d bytes", NAMES[field],
+             PBOOST_SHEET_TEXT - 1);
+    if (!pboost_utf8_printable(text))
+        FAIL(err, PBOOST_INVALID,
+             "the data sheet's %s must be one line of UTF-8 text without control characters",
+             NAMES[field]);
+done:
+    return st;
+}
+
+pboost_status pboost_sheet_set(pboost_sheet *sheet, size_t field, const char *text,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(check_field(field, text, err));
+    memset(sheet->text[field], 0, PBOOST_SHEET_TEXT);
+    memcpy(sheet->text[field], text, strlen(text));
+done:
+    return st;
+}
+
+static bool sheet_is_empty(const pboost_sheet *sheet)
+{
+    bool empty = true;
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        empty = empty && sheet->text[i][0] == '\0';
+    return empty;
+}
+
+/* The epsilon that a row, or a unit in all its bags, can lose. */
+static double most_epsilon(const pboost_ledger_rules *rules)
+{
+    return pboost_rational_value(rules->rules.epsilon) * (double)rules->unit_rows;
+}
+
+static bool is_weak(const pboost_ledger_rules *rules)
+{
+    const pboost_rational epsilon = rules->rules.epsilon;
+    return (pboost_u128)epsilon.num * rules->unit_rows >
+           (pboost_u128)PBOOST_EPSILON_MOST * epsilon.den;
+}
+
+/* Whoever knows the other labels of a bag and holds two values of the last one equally likely is
+ * at most exp(epsilon) / (1 + exp(epsilon)) sure of it after the answer. */
+static pboost_status check_weak_privacy(const pboost_ledger_rules *rules, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double epsilon = most_epsilon(rules);
+
+    if (is_weak(rules) && !rules->weak_privacy)
+        FAIL(err, PBOOST_INVALID,
+             "epsilon is %g for each %s; someone who knows the other labels of a bag can then be"
+             " %.7g %% sure of the last one, so the noise protects almost nothing; choose at most"
+             " %d (1 is usual), or confirm with --weak-privacy '%s'",
+             epsilon, rules->units ? "unit (--unit-rows times --epsilon)" : "row",
+             100 / (1 + exp(-epsilon)), PBOOST_EPSILON_MOST, PBOOST_WEAK_WORDS);
+    if (!is_weak(rules) && rules->weak_privacy)
+        FAIL(err, PBOOST_INVALID,
+             "weak privacy is confirmed (--weak-privacy), but no epsilon above %d asks for that",
+             PBOOST_EPSILON_MOST);
+done:
+    return st;
 }
 
 pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error *err)
@@ -88,51 +169,53 @@ pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error
              rules->scope_rows);
     TRY(pboost_shares_parse(&shares, rules->scope_rows, rules->unit_rows, err));
     TRY(pboost_rules_check(&rules->rules, err));
+    TRY(check_weak_privacy(rules, err));
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
+        TRY(check_field(i, rules->sheet.text[i], err));
 done:
     pboost_shares_free(&shares);
     return st;
 }
 
-#define SCOPE_ROWS " scope_rows "
+enum { RULES_TEXT = 512 + PBOOST_SCOPE_ROWS_TEXT };
+static const char APPROVAL[] = " require_approval", SCOPE_ROWS[] = " scope_rows ";
 
 /* Bounds and step as the bits of a double, exact in any locale. */
-void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules, int version)
+static void print_rules(char text[RULES_TEXT], const pboost_ledger_rules *rules, int version)
 {
     const pboost_rules *r = &rules->rules;
     uint64_t bits[3];
-    char text[512 + PBOOST_SCOPE_ROWS_TEXT];
 
     memcpy(&bits[0], &r->lower, 8);
     memcpy(&bits[1], &r->upper, 8);
     memcpy(&bits[2], &r->step, 8);
-    snprintf(text, sizeof text,
+    snprintf(text, RULES_TEXT,
              "rules %d min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
              " upper %016" PRIx64 " step %016" PRIx64
-             " units %d unit_rows %zu claim_seconds %u%s%s",
+             " units %d unit_rows %zu claim_seconds %u%s%s%s",
              version, r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2],
              rules->units, rules->unit_rows, rules->claim_seconds,
-             *rules->scope_rows != '\0' ? SCOPE_ROWS : "", rules->scope_rows);
-    out->used = 0;
-    pboost_record_text(out, text);
+             rules->require_approval ? APPROVAL : "", *rules->scope_rows != '\0' ? SCOPE_ROWS : "",
+             rules->scope_rows);
 }
 
-pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *text, size_t length,
-                                        pboost_error *err)
+static pboost_status parse_rules(pboost_ledger_rules *out, int *version, const char *text,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     pboost_rules *r = &rules.rules;
     uint64_t bits[3];
-    int units = 0, version = 0, end = 0;
-    record again;
+    int units = 0;
+    const char *scope_rows;
+    char again[RULES_TEXT];
 
-    if (length == 0 || ((const char *)text)[length - 1] != '\0' ||
-        sscanf(text,
+    if (sscanf(text,
                "rules %d min_bag %zu epsilon %" SCNu64 "/%" SCNu64 " lower %" SCNx64
-               " upper %" SCNx64 " step %" SCNx64 " units %d unit_rows %zu claim_seconds %u%n",
-               &version, &r->min_bag, &r->epsilon.num, &r->epsilon.den, &bits[0], &bits[1],
-               &bits[2], &units, &rules.unit_rows, &rules.claim_seconds, &end) != 10 ||
-        version < 1 || version > CHAIN_VERSION)
+               " upper %" SCNx64 " step %" SCNx64 " units %d unit_rows %zu claim_seconds %u",
+               version, &r->min_bag, &r->epsilon.num, &r->epsilon.den, &bits[0], &bits[1], &bits[2],
+               &units, &rules.unit_rows, &rules.claim_seconds) != 10 ||
+        *version < 1 || *version > CHAIN_VERSION)
         FAIL(err, PBOOST_BAD_DATA,
              "the store's rules cannot be read; was it made by a newer "
              "version?");
@@ -141,13 +224,48 @@ pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *te
     memcpy(&r->step, &bits[2], 8);
     r->bounded = true;
     rules.units = units == 1;
-    if (strncmp((const char *)text + end, SCOPE_ROWS, strlen(SCOPE_ROWS)) == 0)
-        snprintf(rules.scope_rows, sizeof rules.scope_rows, "%s",
-                 (const char *)text + end + strlen(SCOPE_ROWS));
+    if ((scope_rows = strstr(text, SCOPE_ROWS)) != NULL)
+        snprintf(rules.scope_rows, sizeof rules.scope_rows, "%s", scope_rows + strlen(SCOPE_ROWS));
     rules.no_noise = r->epsilon.den == 0;
+    rules.weak_privacy = is_weak(&rules);
+    rules.require_approval = *version > 1 && strstr(text, APPROVAL) != NULL;
     TRY(pboost_ledger_rules_check(&rules, err));
-    pboost_ledger_rules_print(&again, &rules, version);
-    if (again.used != length || memcmp(again.byte, text, length) != 0)
+    print_rules(again, &rules, *version);
+    if (strcmp(again, text) != 0)
+        FAIL(err, PBOOST_BAD_DATA, "the store's rules are damaged");
+    *out = rules;
+done:
+    return st;
+}
+
+/* The rules, the store's id and the data sheet, if there is one. */
+void pboost_first_entry_print(record *out, const pboost_ledger_rules *rules, const char *store_id)
+{
+    char text[RULES_TEXT];
+
+    print_rules(text, rules, CHAIN_VERSION);
+    out->used = 0;
+    pboost_record_text(out, text);
+    pboost_record_text(out, store_id);
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS && !sheet_is_empty(&rules->sheet); i++)
+        pboost_record_text(out, rules->sheet.text[i]);
+}
+
+/* Version 1 had the rules alone. */
+pboost_status pboost_first_entry_parse(pboost_ledger_rules *out, const void *data, size_t length,
+                                       pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    record_reader r = {data, length, false};
+    pboost_ledger_rules rules;
+    int version = 0;
+
+    TRY(parse_rules(&rules, &version, pboost_read_text(&r), err));
+    if (version > 1)
+        (void)pboost_read_text(&r);
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS && version > 1 && r.left > 0; i++)
+        TRY(pboost_sheet_set(&rules.sheet, i, pboost_read_text(&r), err));
+    if (r.bad || r.left > 0)
         FAIL(err, PBOOST_BAD_DATA, "the store's rules are damaged");
     *out = rules;
 done:

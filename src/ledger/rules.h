@@ -16,10 +16,10 @@ typedef struct {
 /* Refuses what cannot be a ledger's rules and fills in the step. */
 pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error *err);
 
-/* The rules as text, and back; version: of the store that has them. */
-void pboost_ledger_rules_print(record *out, const pboost_ledger_rules *rules, int version);
-pboost_status pboost_ledger_rules_parse(pboost_ledger_rules *out, const void *text, size_t length,
-                                        pboost_error *err);
+/* What the chain's first entry says, and back. */
+void pboost_first_entry_print(record *out, const pboost_ledger_rules *rules, const char *store_id);
+pboost_status pboost_first_entry_parse(pboost_ledger_rules *out, const void *data, size_t length,
+                                       pboost_error *err);
 
 /* Whether request ids, names and the like are 1 to PBOOST_ID_MAX printable characters without
  * blanks. */

@@ -23,6 +23,7 @@ struct pboost_ledger {
     pboost_ledger_options options;
     ledger_keys keys;
     char *key_file; /* that has them */
+    digest first;   /* hash of the chain's first entry */
     witness witness;
     char *url;
     label_grid grid;
@@ -80,8 +81,20 @@ digest pboost_token_digest(const pboost_token *token);
 
 /* A token as its entry in the chain says; false where it makes no sense. */
 bool pboost_token_from_entry(pboost_token *out, const chain_entry *entry);
-pboost_status pboost_token_check(pboost_problem *problem, const pboost_token *token,
-                                 pboost_role role, int64_t now, pboost_error *err);
+pboost_status pboost_token_by_name(pboost_token *out, store *s, const char *name,
+                                   pboost_error *err);
+
+/* Whose secret this is; id 0: nobody's. */
+pboost_status pboost_token_recognise(pboost_token *out, store *s, const char *secret,
+                                     pboost_error *err);
+
+/* Whether a token may be used now, by one of these roles: also whether its approval is valid. */
+pboost_status pboost_token_check(pboost_problem *problem, const pboost_ledger *ledger, store *s,
+                                 const pboost_token *token, unsigned roles, int64_t now,
+                                 pboost_error *err);
+
+/* Appends an entry without rows, in the transaction that is open. */
+pboost_status pboost_token_append(pboost_ledger *l, const chain_entry *entry, pboost_error *err);
 
 /* Sets the problem and a message that names it. */
 pboost_status pboost_refuse(pboost_problem *out, pboost_problem problem, pboost_error *err);

@@ -70,7 +70,8 @@ static const struct {
      "token INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, role INTEGER NOT NULL,"
      " hash @ NOT NULL UNIQUE, created BIGINT NOT NULL, expires BIGINT NOT NULL,"
      " max_rows BIGINT NOT NULL, rows_used BIGINT NOT NULL, scope TEXT, state INTEGER NOT NULL,"
-     " created_by TEXT NOT NULL, approved_by TEXT NOT NULL, mac @ NOT NULL"},
+     " created_by TEXT NOT NULL, approved_by TEXT NOT NULL, public_key @ NOT NULL,"
+     " approval @ NOT NULL, mac @ NOT NULL"},
     {"ledger_refusal",
      "token INTEGER NOT NULL, hour BIGINT NOT NULL, problem TEXT NOT NULL,"
      " count BIGINT NOT NULL, last BIGINT NOT NULL, PRIMARY KEY (token, hour, problem))~"},

@@ -4,13 +4,42 @@
  * depends only on the number of tokens. */
 #include <string.h>
 
+#include "approval.h"
 #include "state.h"
+
+/* ---- Roles and states ------------------------------------------------------------------------ */
+
+static const char *const ROLES[] = {"learner", "operator", "auditor", "approver"};
+_Static_assert(sizeof ROLES / sizeof *ROLES == PBOOST_ROLES, "each role has a name");
+
+const char *pboost_role_name(pboost_role role)
+{
+    return ROLES[role];
+}
+
+bool pboost_role_read(pboost_role *out, const char *name)
+{
+    for (int i = 0; i < PBOOST_ROLES; i++)
+        if (strcmp(ROLES[i], name) == 0) {
+            *out = (pboost_role)i;
+            return true;
+        }
+    return false;
+}
+
+static const char *const STATES[] = {"pending", "active", "revoked"};
+_Static_assert(sizeof STATES / sizeof *STATES == PBOOST_TOKEN_STATES, "each state has a name");
+
+const char *pboost_token_state_name(pboost_token_state state)
+{
+    return STATES[state];
+}
 
 /* ---- In the store ---------------------------------------------------------------------------- */
 
 #define TOKEN_COLUMNS                                                                              \
     "token, name, role, hash, created, expires, max_rows, rows_used, scope, state, created_by,"    \
-    " approved_by, mac"
+    " approved_by, public_key, approval, mac"
 
 enum {
     ID,
@@ -25,6 +54,8 @@ enum {
     STATE,
     BY,
     APPROVED,
+    PUBLIC_KEY,
+    APPROVAL,
     MAC
 };
 
@@ -46,6 +77,8 @@ digest pboost_token_digest(const pboost_token *t)
     pboost_hash_number(&h, t->state);
     pboost_hash_block(&h, t->created_by, strlen(t->created_by));
     pboost_hash_block(&h, t->approved_by, strlen(t->approved_by));
+    pboost_hash_bytes(&h, t->public_key, sizeof t->public_key);
+    pboost_hash_bytes(&h, t->approval, sizeof t->approval);
     return pboost_hash_end(&h);
 }
 
@@ -60,6 +93,14 @@ static bool take_text(char out[PBOOST_ID_MAX + 1], const store_value *value)
     bool fits = value->kind != VALUE_BYTES && value->length <= PBOOST_ID_MAX;
     if (fits && value->kind == VALUE_TEXT)
         memcpy(out, value->data, value->length);
+    return fits;
+}
+
+static bool take_bytes(unsigned char *out, size_t length, const store_value *value)
+{
+    bool fits = value->kind == VALUE_BYTES && value->length == length;
+    if (fits)
+        memcpy(out, value->data, length);
     return fits;
 }
 
@@ -78,11 +119,12 @@ static pboost_status take_token(pboost_token *out, store *s, const store_value *
     bool whole = take_text(out->name, &value[NAME]) && take_text(out->scope, &value[SCOPE]) &&
                  take_text(out->created_by, &value[BY]) &&
                  take_text(out->approved_by, &value[APPROVED]) &&
-                 value[HASH].length == sizeof out->hash && value[MAC].length == sizeof(digest) &&
-                 value[ROLE].number >= 0 && value[ROLE].number < PBOOST_ROLES &&
-                 value[STATE].number >= 0 && value[STATE].number < PBOOST_TOKEN_STATES;
-    if (whole)
-        memcpy(out->hash, value[HASH].data, sizeof out->hash);
+                 take_bytes(out->hash, sizeof out->hash, &value[HASH]) &&
+                 take_bytes(out->public_key, sizeof out->public_key, &value[PUBLIC_KEY]) &&
+                 take_bytes(out->approval, sizeof out->approval, &value[APPROVAL]) &&
+                 value[MAC].length == sizeof(digest) && value[ROLE].number >= 0 &&
+                 value[ROLE].number < PBOOST_ROLES && value[STATE].number >= 0 &&
+                 value[STATE].number < PBOOST_TOKEN_STATES;
     digest mac = token_mac(s, out);
     if (!whole || sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0)
         return pboost_store_break(s, err,
@@ -102,13 +144,14 @@ pboost_status pboost_token_put(store *s, const pboost_token *t, bool create, pbo
                 value_number(t->id)));
     TRY(RUN(s,
             "INSERT INTO ledger_token VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
-            " $13)",
+            " $13, $14, $15)",
             NULL, NULL, err, value_number(t->id), value_text(t->name), value_number(t->role),
             value_bytes(t->hash, sizeof t->hash), value_number(t->created),
             value_number(t->expires), value_number((int64_t)t->max_rows),
             value_number((int64_t)t->rows_used), value_text(t->scoped ? t->scope : NULL),
             value_number(t->state), value_text(t->created_by), value_text(t->approved_by),
-            value_bytes(mac.byte, sizeof mac.byte)));
+            value_bytes(t->public_key, sizeof t->public_key),
+            value_bytes(t->approval, sizeof t->approval), value_bytes(mac.byte, sizeof mac.byte)));
 done:
     return st;
 }
@@ -135,16 +178,27 @@ pboost_status pboost_token_by_id(pboost_token *out, store *s, int64_t id, pboost
                value_number(id));
 }
 
-pboost_status pboost_token_check(pboost_problem *problem, const pboost_token *token,
-                                 pboost_role role, int64_t now, pboost_error *err)
+pboost_status pboost_token_by_name(pboost_token *out, store *s, const char *name, pboost_error *err)
 {
-    if (token->state != PBOOST_TOKEN_ACTIVE)
+    token_reader r = {s, out};
+    *out = NOBODY;
+    return RUN(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token WHERE name = $1", take_one, &r, err,
+               value_text(name));
+}
+
+pboost_status pboost_token_check(pboost_problem *problem, const pboost_ledger *ledger, store *s,
+                                 const pboost_token *token, unsigned roles, int64_t now,
+                                 pboost_error *err)
+{
+    if (token->state == PBOOST_TOKEN_REVOKED)
         return pboost_refuse(problem, PBOOST_PROBLEM_TOKEN_INVALID, err);
     if (token->expires != 0 && now >= token->expires)
         return pboost_refuse(problem, PBOOST_PROBLEM_TOKEN_EXPIRED, err);
-    if (token->role != role)
+    if (token->state == PBOOST_TOKEN_PENDING)
+        return pboost_refuse(problem, PBOOST_PROBLEM_TOKEN_PENDING, err);
+    if ((PBOOST_MAY(token->role) & roles) == 0)
         return pboost_refuse(problem, PBOOST_PROBLEM_TOKEN_ROLE, err);
-    return PBOOST_OK;
+    return pboost_approval_check(problem, ledger, s, token, err);
 }
 
 /* ---- Secrets --------------------------------------------------------------------------------- */
@@ -175,6 +229,35 @@ done:
     return st;
 }
 
+typedef struct {
+    store *s;
+    digest hash;
+    pboost_token *token;
+} recognition;
+
+/* Every token is compared, also after the right one. */
+static pboost_status compare(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    recognition *r = user;
+    pboost_token token;
+    (void)n;
+
+    pboost_status st = take_token(&token, r->s, value, err);
+    if (st == PBOOST_OK && sodium_memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0)
+        *r->token = token;
+    return st;
+}
+
+pboost_status pboost_token_recognise(pboost_token *out, store *s, const char *secret,
+                                     pboost_error *err)
+{
+    recognition r = {s, hash_secret(secret), out};
+
+    *out = NOBODY;
+    return s->class->run(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token", NULL, 0, compare, &r,
+                         err);
+}
+
 /* ---- Making and revoking --------------------------------------------------------------------- */
 
 static pboost_status check_options(const pboost_token_options *o, const pboost_ledger *l,
@@ -193,8 +276,9 @@ static pboost_status check_options(const pboost_token_options *o, const pboost_l
         FAIL(err, PBOOST_INVALID, "a token's scope must be 1 to %d bytes", PBOOST_ID_MAX);
     if (o->expires < 0 || o->max_rows > INT64_MAX)
         FAIL(err, PBOOST_INVALID, "a token's expiry and number of rows must not be negative");
-    if (o->role == PBOOST_OPERATOR && (o->max_rows > 0 || o->scope != NULL))
-        FAIL(err, PBOOST_INVALID, "an operator's token has no rows and no scope");
+    if (o->role != PBOOST_LEARNER && (o->max_rows > 0 || o->scope != NULL))
+        FAIL(err, PBOOST_INVALID, "only a learner's token has rows and a scope, not one of role %s",
+             pboost_role_name(o->role));
     if (o->scope != NULL && pboost_shares_find(&l->labels.shares, o->scope) == NO_NUMBER)
         FAIL(err, PBOOST_INVALID,
              "scope '%.60s' has no share in the store's rules, which are %.200s", o->scope,
@@ -203,7 +287,7 @@ done:
     return st;
 }
 
-static pboost_status append_entry(pboost_ledger *l, const chain_entry *entry, pboost_error *err)
+pboost_status pboost_token_append(pboost_ledger *l, const chain_entry *entry, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     store *s = l->write.store;
@@ -230,6 +314,7 @@ static void describe_token(record *data, const pboost_token *t)
     pboost_record_number(data, t->state);
     pboost_record_text(data, t->created_by);
     pboost_record_text(data, t->approved_by);
+    pboost_record_bytes(data, t->public_key, sizeof t->public_key);
 }
 
 static void copy_name(char out[PBOOST_ID_MAX + 1], const char *text)
@@ -257,8 +342,57 @@ bool pboost_token_from_entry(pboost_token *out, const chain_entry *entry)
         out->state = (pboost_token_state)pboost_read_number(&r);
         copy_name(out->created_by, pboost_read_text(&r));
         copy_name(out->approved_by, pboost_read_text(&r));
+        digest key = pboost_read_digest(&r);
+        memcpy(out->public_key, key.byte, sizeof out->public_key);
     }
-    return !r.bad && r.left == 0;
+    return !r.bad && r.left == 0 && out->role < PBOOST_ROLES && out->state < PBOOST_TOKEN_STATES;
+}
+
+/* Who makes it: a token that may, or the label holder's command line. */
+static pboost_status find_creator(char out[PBOOST_ID_MAX + 1], pboost_ledger *l, const char *secret,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_problem problem;
+    pboost_token creator;
+
+    if (secret == NULL)
+        return PBOOST_OK;
+    TRY(pboost_token_recognise(&creator, l->write.store, secret, err));
+    TRY(pboost_token_check(&problem, l, l->write.store, &creator,
+                           PBOOST_MAY(PBOOST_OPERATOR) | PBOOST_MAY(PBOOST_APPROVER),
+                           pboost_ledger_now(l), err));
+    copy_name(out, creator.name);
+done:
+    return st;
+}
+
+/* The token's number, its state and its creator; names are used once. */
+static pboost_status place_token(pboost_token *t, pboost_ledger *l, const pboost_token_options *o,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store *s = l->write.store;
+    int64_t taken = 0, approvers = 0;
+
+    TRY(RUN(s, "SELECT count(*) FROM ledger_token WHERE name = $1", pboost_store_number, &taken,
+            err, value_text(o->name)));
+    if (taken > 0)
+        FAIL(err, PBOOST_INVALID, "a token '%s' exists already; a name cannot be used again",
+             o->name);
+    TRY(find_creator(t->created_by, l, o->creator, err));
+    TRY(s->class->run(s, "SELECT count(*) + 1 FROM ledger_token", NULL, 0, pboost_store_number,
+                      &t->id, err));
+    TRY(RUN(s, "SELECT count(*) FROM ledger_token WHERE role = $1", pboost_store_number, &approvers,
+            err, value_number(PBOOST_APPROVER)));
+    if (o->pending && o->role == PBOOST_APPROVER && approvers == 0)
+        FAIL(err, PBOOST_INVALID,
+             "'%s' is the first approver, whom nobody could approve; make it without --pending",
+             o->name);
+    if (o->pending || pboost_approval_needed(l->rules.require_approval, t, approvers == 0))
+        t->state = PBOOST_TOKEN_PENDING;
+done:
+    return st;
 }
 
 pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger *ledger,
@@ -267,33 +401,30 @@ pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger 
     pboost_status st = PBOOST_OK;
     store *s = ledger->write.store;
     pboost_token token = {.created = pboost_ledger_now(ledger), .state = PBOOST_TOKEN_ACTIVE};
-    int64_t taken = 0;
     record data;
 
     secret[0] = '\0';
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
     TRY(check_options(options, ledger, err));
-    TRY(RUN(s, "SELECT count(*) FROM ledger_token WHERE name = $1", pboost_store_number, &taken,
-            err, value_text(options->name)));
-    if (taken > 0)
-        FAIL(err, PBOOST_INVALID, "a token '%s' exists already; a name cannot be used again",
-             options->name);
-    TRY(draw_secret(secret, err));
-    digest hash = hash_secret(secret);
-    memcpy(token.hash, hash.byte, sizeof token.hash);
-    TRY(s->class->run(s, "SELECT count(*) + 1 FROM ledger_token", NULL, 0, pboost_store_number,
-                      &token.id, err));
     copy_name(token.name, options->name);
     token.role = options->role;
     token.expires = options->expires;
     token.max_rows = options->max_rows;
     token.scoped = options->scope != NULL;
     copy_name(token.scope, token.scoped ? options->scope : "");
+    TRY(place_token(&token, ledger, options, err));
+    TRY(draw_secret(secret, err));
+    digest hash = hash_secret(secret);
+    memcpy(token.hash, hash.byte, sizeof token.hash);
+    if (token.role == PBOOST_APPROVER)
+        pboost_approver_key(token.public_key, secret);
     TRY(pboost_token_put(s, &token, true, err));
     describe_token(&data, &token);
-    TRY(append_entry(ledger, &(chain_entry){"token", token.created, 0, 0, data.byte, data.used},
-                     err));
+    TRY(pboost_token_append(
+        ledger, &(chain_entry){"token", token.created, 0, 0, data.byte, data.used}, err));
     TRY(pboost_store_commit(s, err));
+    if (options->made != NULL)
+        *options->made = token;
 done:
     pboost_side_leave(&ledger->write);
     if (st == PBOOST_OK)
@@ -307,19 +438,17 @@ pboost_status pboost_token_revoke(pboost_ledger *ledger, const char *name, pboos
 {
     pboost_status st = PBOOST_OK;
     store *s = ledger->write.store;
-    pboost_token token = NOBODY;
-    token_reader r = {s, &token};
+    pboost_token token;
     record data = {0};
 
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
-    TRY(RUN(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token WHERE name = $1", take_one, &r, err,
-            value_text(name)));
+    TRY(pboost_token_by_name(&token, s, name, err));
     if (token.state == PBOOST_TOKEN_REVOKED)
         FAIL(err, PBOOST_INVALID, "token '%s' does not exist, or is revoked already", name);
     token.state = PBOOST_TOKEN_REVOKED;
     TRY(pboost_token_put(s, &token, false, err));
     pboost_record_text(&data, name);
-    TRY(append_entry(
+    TRY(pboost_token_append(
         ledger, &(chain_entry){"revoke", pboost_ledger_now(ledger), 0, 0, data.byte, data.used},
         err));
     TRY(pboost_store_commit(s, err));
@@ -330,7 +459,7 @@ done:
     return st;
 }
 
-/* ---- Listing and recognising ----------------------------------------------------------------- */
+/* ---- Listing and authenticating -------------------------------------------------------------- */
 
 typedef struct {
     store *s;
@@ -385,38 +514,18 @@ done:
     return st;
 }
 
-typedef struct {
-    store *s;
-    digest hash;
-    pboost_token *token;
-} recognition;
-
-/* Every token is compared, also after the right one. */
-static pboost_status compare(void *user, const store_value *value, size_t n, pboost_error *err)
-{
-    recognition *r = user;
-    pboost_token token;
-    (void)n;
-
-    pboost_status st = take_token(&token, r->s, value, err);
-    if (st == PBOOST_OK && sodium_memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0)
-        *r->token = token;
-    return st;
-}
-
 pboost_status pboost_token_authenticate(pboost_token *out, pboost_problem *problem,
-                                        pboost_ledger *ledger, const char *secret, pboost_role role,
+                                        pboost_ledger *ledger, const char *secret, unsigned roles,
                                         pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     store *s = ledger->read.store;
-    recognition r = {s, hash_secret(secret), out};
 
     *out = NOBODY;
     *problem = PBOOST_PROBLEM_NONE;
     TRY(pboost_side_enter(ledger, &ledger->read, false, err));
-    TRY(s->class->run(s, "SELECT " TOKEN_COLUMNS " FROM ledger_token", NULL, 0, compare, &r, err));
-    TRY(pboost_token_check(problem, out, role, pboost_ledger_now(ledger), err));
+    TRY(pboost_token_recognise(out, s, secret, err));
+    TRY(pboost_token_check(problem, ledger, s, out, roles, pboost_ledger_now(ledger), err));
 done:
     pboost_side_leave(&ledger->read);
     if (st != PBOOST_OK)

@@ -98,24 +98,29 @@ static pboost_status visit_entry(void *user, const store_value *value, size_t n,
                                  .data_length = value[6].length,
                                  .seal = value[7].data};
     pboost_digest_text(entry.head, &hash);
-    if ((strcmp(kind, "token") == 0 || strcmp(kind, "revoke") == 0) &&
+    if ((strcmp(kind, "token") == 0 || strcmp(kind, "approve") == 0 ||
+         strcmp(kind, "revoke") == 0) &&
         memchr(entry.data, '\0', entry.data_length) != NULL)
         entry.token = (const char *)entry.data;
     return v->entry(v->user, &entry) ? PBOOST_OK : PBOOST_CANCELLED;
 }
 
-pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first,
+pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first, uint64_t most,
                                     pboost_entry_visit *visit, void *user, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     visitor v = {.entry = visit, .user = user};
+    int64_t from = first < INT32_MAX ? (int64_t)first : INT32_MAX;
+    int64_t to = most < INT32_MAX ? from + (int64_t)most - 1 : INT32_MAX;
 
     TRY(pboost_side_enter(ledger, &ledger->read, false, err));
     TRY(RUN(ledger->read.store,
             "SELECT e.number, e.kind, e.time, e.rows, e.bags, e.hash, e.data, e.seal, t.name,"
             " a.request FROM ledger_entry e LEFT JOIN ledger_answer a ON a.entry = e.number"
-            " LEFT JOIN ledger_token t ON t.token = a.token WHERE e.number >= $1 ORDER BY e.number",
-            visit_entry, &v, err, value_number(first <= INT32_MAX ? (int64_t)first : INT32_MAX)));
+            " LEFT JOIN ledger_token t ON t.token = a.token WHERE e.number BETWEEN $1 AND $2"
+            " ORDER BY e.number",
+            visit_entry, &v, err, value_number(from),
+            value_number(to < INT32_MAX ? to : INT32_MAX)));
 done:
     pboost_side_leave(&ledger->read);
     return st == PBOOST_CANCELLED ? PBOOST_OK : st;

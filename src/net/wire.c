@@ -11,6 +11,7 @@
 
 #include "buffer.h"
 #include "try.h"
+#include "utf8.h"
 #include "wire_forms.h"
 
 /* ---- The two forms --------------------------------------------------------------------------- */
@@ -88,6 +89,35 @@ done:
 
 /* ---- The rules ------------------------------------------------------------------------------- */
 
+static const char *const SHEET[] = PBOOST_SHEET_NAMES;
+
+/* {"label": "...", ...}; null: not told. */
+static void write_sheet(pboost_buffer *b, const pboost_sheet *sheet)
+{
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++) {
+        pboost_buffer_format(b, "%s\"%s\":", i == 0 ? "{" : ",", SHEET[i]);
+        if (sheet->text[i][0] != '\0')
+            pboost_buffer_json(b, sheet->text[i]);
+        else
+            pboost_buffer_text(b, "null");
+    }
+    pboost_buffer_text(b, "}");
+}
+
+/* An oracle before 0.3 has none.  What it tells is shown on a terminal: nothing but text passes. */
+static bool read_sheet(pboost_sheet *out, const json_t *sheet)
+{
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++) {
+        const char *text = json_string_value(json_object_get(sheet, SHEET[i]));
+        if (text == NULL)
+            continue;
+        if (strlen(text) >= PBOOST_SHEET_TEXT || !pboost_utf8_printable(text))
+            return false;
+        memcpy(out->text[i], text, strlen(text) + 1);
+    }
+    return true;
+}
+
 pboost_status pboost_wire_write_config(unsigned char **body, size_t *length,
                                        const wire_config *config, pboost_error *err)
 {
@@ -109,6 +139,8 @@ pboost_status pboost_wire_write_config(unsigned char **body, size_t *length,
     pboost_buffer_format(&b, ",\"units\":%s,\"unit_rows\":%zu,\"max_body\":%zu,\"version\":",
                          config->units ? "true" : "false", config->unit_rows, config->max_body);
     pboost_buffer_json(&b, pboost_version());
+    pboost_buffer_text(&b, ",\"sheet\":");
+    write_sheet(&b, &config->sheet);
     pboost_buffer_text(&b, "}\n");
     return pboost_buffer_take(body, length, &b, err);
 }
@@ -129,6 +161,7 @@ pboost_status pboost_wire_read_config(wire_config *out, const unsigned char *bod
     int dp = 0, units = 0;
     const char *fraction = NULL;
     pboost_rules rules = PBOOST_RULES_INIT;
+    pboost_sheet sheet = {0};
 
     *out = (wire_config){0};
     json_t *config = json_loadb((const char *)body, length, 0, NULL);
@@ -139,12 +172,13 @@ pboost_status pboost_wire_read_config(wire_config *out, const unsigned char *bod
         FAIL(err, PBOOST_ORACLE,
              "the service did not send the rules of an oracle; check its address");
     if (min_bag < 1 || unit_rows < 1 || max_body < 1024 ||
-        (dp && !read_fraction(&rules.epsilon, fraction)))
+        (dp && !read_fraction(&rules.epsilon, fraction)) ||
+        !read_sheet(&sheet, json_object_get(config, "sheet")))
         FAIL(err, PBOOST_ORACLE, "the oracle's rules are not valid");
     rules.min_bag = (size_t)min_bag;
     rules.bounded = true;
     TRY(pboost_rules_check(&rules, err));
-    *out = (wire_config){rules, units != 0, (size_t)unit_rows, (size_t)max_body};
+    *out = (wire_config){rules, units != 0, (size_t)unit_rows, (size_t)max_body, sheet};
 done:
     json_decref(config);
     return st;

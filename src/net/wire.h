@@ -96,6 +96,7 @@ typedef struct wire_config {
     bool units;
     size_t unit_rows;
     size_t max_body; /* bytes of a question */
+    pboost_sheet sheet;
 } wire_config;
 
 pboost_status pboost_wire_write_config(unsigned char **body, size_t *length,

@@ -11,7 +11,7 @@ static wire_config config_of(const request *r)
     const pboost_ledger *ledger = r->service->ledger;
     const pboost_ledger_rules *rules = pboost_ledger_get_rules(ledger);
     return (wire_config){rules->rules, rules->units, pboost_ledger_unit_rows(ledger, &r->token),
-                         r->service->options.max_body};
+                         r->service->options.max_body, rules->sheet};
 }
 
 pboost_status pboost_handle_config(request *r, pboost_error *err)
@@ -46,14 +46,16 @@ static json_t *rows_left(const pboost_token *t)
     return json_integer(t->max_rows > t->rows_used ? (json_int_t)(t->max_rows - t->rows_used) : 0);
 }
 
-static json_t *describe_token(const pboost_token *t)
+json_t *pboost_describe_token(const pboost_token *t)
 {
-    return json_pack("{s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:b}", "name", t->name, "role",
-                     t->role == PBOOST_OPERATOR ? "operator" : "learner", "created",
-                     (json_int_t)t->created, "expires", limit_or_null((uint64_t)t->expires),
-                     "rows_used", (json_int_t)t->rows_used, "max_rows", limit_or_null(t->max_rows),
-                     "rows_left", rows_left(t), "scope", text_or_null(t->scoped ? t->scope : NULL),
-                     "revoked", (int)(t->state == PBOOST_TOKEN_REVOKED));
+    return json_pack("{s:s, s:s, s:s, s:I, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "name", t->name,
+                     "role", pboost_role_name(t->role), "state", pboost_token_state_name(t->state),
+                     "created", (json_int_t)t->created, "expires",
+                     limit_or_null((uint64_t)t->expires), "rows_used", (json_int_t)t->rows_used,
+                     "max_rows", limit_or_null(t->max_rows), "rows_left", rows_left(t), "scope",
+                     text_or_null(t->scoped ? t->scope : NULL), "created_by",
+                     text_or_null(t->created_by[0] != '\0' ? t->created_by : NULL), "approved_by",
+                     text_or_null(t->approved_by[0] != '\0' ? t->approved_by : NULL));
 }
 
 static pboost_status list_tokens(json_t **out, pboost_ledger *ledger, pboost_error *err)
@@ -66,7 +68,7 @@ static pboost_status list_tokens(json_t **out, pboost_ledger *ledger, pboost_err
     TRY(pboost_token_list(&token, &n, ledger, err));
     NEED(*out = json_array(), err);
     for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(*out, describe_token(&token[i])) != 0)
+        if (json_array_append_new(*out, pboost_describe_token(&token[i])) != 0)
             FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:
     free(token);
@@ -98,8 +100,8 @@ static pboost_status list_recent(json_t **out, pboost_ledger *ledger, uint64_t e
     entry_list list = {0};
 
     NEED(*out = list.list = json_array(), err);
-    TRY(pboost_ledger_entries(ledger, entries > SHOWN ? entries - SHOWN : 0, add_entry, &list,
-                              err));
+    TRY(pboost_ledger_entries(ledger, entries > SHOWN ? entries - SHOWN : 0, SHOWN, add_entry,
+                              &list, err));
     if (list.failed)
         FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:
@@ -140,18 +142,28 @@ static json_t *describe_ledger(const pboost_ledger_status *l)
                      (json_int_t)l->entries, "head", l->head);
 }
 
-/* An operator sees everyone; a learner sees itself. */
-static pboost_status add_operator_view(json_t *status, service *s, const pboost_ledger_status *l,
-                                       pboost_error *err)
+static pboost_status add_tokens(json_t *status, service *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    json_t *tokens = NULL, *recent = NULL, *refused = NULL;
+    json_t *tokens = NULL;
 
     TRY(list_tokens(&tokens, s->ledger, err));
+    if (json_object_set(status, "tokens", tokens) != 0)
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+done:
+    json_decref(tokens);
+    return st;
+}
+
+static pboost_status add_ledger(json_t *status, service *s, const pboost_ledger_status *l,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    json_t *recent = NULL, *refused = NULL;
+
     TRY(list_recent(&recent, s->ledger, l->entries, err));
     TRY(list_refused(&refused, s->ledger, err));
     if (json_object_set(status, "refused", refused) != 0 ||
-        json_object_set(status, "tokens", tokens) != 0 ||
         json_object_set(status, "recent", recent) != 0 ||
         json_object_set_new(status, "ledger", describe_ledger(l)) != 0 ||
         json_object_set_new(status, "rate", pboost_metrics_rate(&s->metrics)) != 0 ||
@@ -161,7 +173,6 @@ static pboost_status add_operator_view(json_t *status, service *s, const pboost_
             0)
         FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:
-    json_decref(tokens);
     json_decref(recent);
     json_decref(refused);
     return st;
@@ -200,11 +211,14 @@ pboost_status pboost_handle_status(request *r, pboost_error *err)
     TRY(pboost_ledger_get_status(&ledger, s->ledger, err));
     status = json_pack("{s:s, s:I, s:I, s:b, s:o, s:s}", "version", pboost_version(), "time",
                        (json_int_t)time(NULL), "started", (json_int_t)s->started, "healthy",
-                       !atomic_load(&s->broken), "token", describe_token(&r->token), "head",
+                       !atomic_load(&s->broken), "token", pboost_describe_token(&r->token), "head",
                        ledger.head);
     NEED(status, err);
-    if (r->token.role == PBOOST_OPERATOR)
-        TRY(add_operator_view(status, s, &ledger, err));
+    unsigned role = PBOOST_MAY(r->token.role); /* a learner sees itself */
+    if ((role & (AUDITORS | APPROVER)) != 0)
+        TRY(add_tokens(status, s, err));
+    if ((role & AUDITORS) != 0)
+        TRY(add_ledger(status, s, &ledger, err));
     TRY(reply_with_rules(r, status, err));
 done:
     json_decref(status);

@@ -51,18 +51,21 @@ function drawRate(rate) {
   $("rate").setAttribute("aria-label", text);
 }
 
+const SHEET = {label: "Label", owner: "Owner", purpose: "Purpose", contact: "Contact"};
+
 function rulesOf(r) {
   return [
+    ...Object.entries(SHEET).filter(([name]) => r.sheet[name]).map(([name, term]) => [term, r.sheet[name]]),
     ["Least rows in a bag", count(r.min_bag)],
     ["Noise", r.dp ? `ε = ${r.epsilon} (${r.epsilon_fraction}) per row` : "none: nothing is claimed about differential privacy"],
-    ["Labels", `from ${r.lower} to ${r.upper}, in steps of ${r.step}`],
+    ["Label values", `from ${r.lower} to ${r.upper}, in steps of ${r.step}`],
     ["A row is answered", "at most once"],
     ...(r.units ? [["A unit is answered", `in at most ${count(r.unit_rows)} bag${r.unit_rows > 1 ? "s" : ""}`]] : []),
   ];
 }
 
 function stateOf(t, now) {
-  return t.revoked ? "revoked" : t.expires && t.expires <= now ? "expired" : "valid";
+  return t.state === "active" && t.expires && t.expires <= now ? "expired" : t.state;
 }
 
 function render(s) {
@@ -74,10 +77,10 @@ function render(s) {
   drawRate(s.rate);
   define("rules", rulesOf(s.rules));
   fill("tokens", s.tokens.map((t) => {
-    const state = stateOf(t, s.time);
-    return [[t.name], [t.role], [t.scope ?? "all rows"], [count(t.rows_used), "n"],
-      [t.max_rows === null ? "any" : count(t.max_rows), "n"],
-      [t.expires === null ? "never" : moment(t.expires)], [state, state === "valid" ? "" : "revoked"]];
+    const state = stateOf(t, s.time), asks = t.role === "learner";
+    return [[t.name], [t.role], [t.created_by ?? ""], [t.approved_by ?? ""], [asks ? t.scope ?? "all rows" : ""],
+      [asks ? count(t.rows_used) : "", "n"], [!asks ? "" : t.max_rows === null ? "any" : count(t.max_rows), "n"],
+      [t.expires === null ? "never" : moment(t.expires)], [state, state === "active" ? "" : "revoked"]];
   }));
   fill("recent", s.recent.map((e) => [[count(e.number), "n"], [moment(e.time)], [e.kind], [e.token ?? ""],
     [count(e.rows), "n"], [count(e.bags), "n"], [e.request_id ?? ""]]));
@@ -125,7 +128,7 @@ async function refresh() {
     if (reply.status === 401 || reply.status === 403) return leave((await reply.json()).title + ".");
     if (!reply.ok) throw new Error(`status ${reply.status}`);
     const status = await reply.json();
-    if (status.token.role !== "operator") return leave("This is a learner's token; this page needs an operator's.");
+    if (!status.ledger) return leave(`This token's role is ${status.token.role}; this page needs an operator's or an auditor's.`);
     render(status);
     enter(true);
   } catch (error) {

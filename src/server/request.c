@@ -196,13 +196,8 @@ static void authenticate(request *r)
         r->secret[0] == '\0' ? "Send a token as 'Authorization: Bearer TOKEN'." : NULL;
 
     if (r->secret[0] != '\0')
-        st =
-            pboost_token_authenticate(&r->token, &problem, ledger, r->secret, PBOOST_LEARNER, &err);
-    if (st == PBOOST_REFUSED && problem == PBOOST_PROBLEM_TOKEN_ROLE &&
-        r->route->access == ANY_TOKEN)
-        st = pboost_token_authenticate(&r->token, &problem, ledger, r->secret, PBOOST_OPERATOR,
+        st = pboost_token_authenticate(&r->token, &problem, ledger, r->secret, r->route->roles,
                                        &err);
-    explicit_bzero(r->secret, sizeof r->secret);
     r->has_token = st == PBOOST_OK;
     if (st == PBOOST_REFUSED)
         pboost_refusal_reply(r, problem, detail, NULL, NULL);
@@ -224,6 +219,7 @@ static void find_reply(request *r)
         if (st != PBOOST_OK)
             pboost_failure_reply(r, st, &err);
     }
+    explicit_bzero(r->secret, sizeof r->secret); /* only an approval needs it */
 }
 
 static void report_broken(service *s)
@@ -328,7 +324,7 @@ static enum MHD_Result begin(service *s, struct MHD_Connection *http, const char
     atomic_fetch_add(&s->running, 1);
     give_time(r, s->options.body_seconds);
     check_header(r, method, url);
-    if (r->reply.status != 0 || r->route->access == ANYONE) {
+    if (r->reply.status != 0 || r->route->roles == ANYONE) {
         r->header_done = true;
         r->stage = r->reply.status != 0 ? REPLYING : RECEIVING;
         /* The service does not wait for a body that is announced as too large. */

@@ -13,6 +13,8 @@ const route pboost_routes[] = {
     {"POST", "/v1/available",    "available", LEARNER,   true,  WIRE_JSON_TYPE, pboost_handle_available},
     {"GET",  "/v1/config",       "config",    ANY_TOKEN, true,  NULL,           pboost_handle_config},
     {"GET",  "/v1/status",       "status",    ANY_TOKEN, true,  NULL,           pboost_handle_status},
+    {"GET",  "/v1/audit/",       "audit",     AUDITORS,  true,  NULL,           pboost_handle_audit},
+    {"POST", "/v1/approvals/",   "approve",   APPROVER,  true,  NULL,           pboost_handle_approve},
     {"GET",  "/v1/openapi.json", "openapi",   ANYONE,    false, NULL,           pboost_handle_openapi},
     {"GET",  "/healthz",         "healthz",   ANYONE,    false, NULL,           pboost_handle_healthy},
     {"GET",  "/readyz",          "readyz",    ANYONE,    true,  NULL,           pboost_handle_ready},

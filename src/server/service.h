@@ -18,8 +18,16 @@ typedef struct request request;
 
 /* ---- Routes ---------------------------------------------------------------------------------- */
 
-/* Whose token a route wants. */
-typedef enum access_rule { ANYONE, LEARNER, ANY_TOKEN } access_rule;
+/* Whose token a route takes: a set of roles. */
+enum {
+    ANYONE = 0, /* also without a token */
+    LEARNER = PBOOST_MAY(PBOOST_LEARNER),
+    OPERATOR = PBOOST_MAY(PBOOST_OPERATOR),
+    AUDITOR = PBOOST_MAY(PBOOST_AUDITOR),
+    APPROVER = PBOOST_MAY(PBOOST_APPROVER),
+    AUDITORS = AUDITOR | OPERATOR,
+    ANY_TOKEN = LEARNER | OPERATOR | AUDITOR | APPROVER
+};
 
 /* Fills r->reply, or fails; then the reply is a problem document. */
 typedef pboost_status handler(request *r, pboost_error *err);
@@ -27,7 +35,7 @@ typedef pboost_status handler(request *r, pboost_error *err);
 typedef struct route {
     const char *method, *path; /* a path that ends in '/' (but "/") takes one more segment */
     const char *name;          /* in logs and metrics */
-    access_rule access;
+    unsigned roles;            /* that it is for */
     bool waits; /* may wait for the ledger: not on a thread that serves connections */
     const char *content_types; /* of the body; NULL: there is none */
     handler *handle;
@@ -44,7 +52,7 @@ const route *pboost_route_find(const char **tail, char *allow, size_t size, cons
 handler pboost_handle_query, pboost_handle_find, pboost_handle_available, pboost_handle_config,
     pboost_handle_status, pboost_handle_healthy, pboost_handle_ready, pboost_handle_metrics,
     pboost_handle_openapi, pboost_handle_page, pboost_handle_page_css, pboost_handle_page_js,
-    pboost_handle_icon;
+    pboost_handle_icon, pboost_handle_audit, pboost_handle_approve;
 
 /* ---- Requests -------------------------------------------------------------------------------- */
 
@@ -98,6 +106,9 @@ void pboost_reply_lend(request *r, unsigned status, const char *type, const char
 /* The document as text.  json_dumps does not notice every lack of memory. */
 pboost_status pboost_json_print(unsigned char **text, size_t *length, const json_t *document,
                                 size_t flags, pboost_error *err);
+
+/* A token without its secret.  NULL: out of memory. */
+json_t *pboost_describe_token(const pboost_token *token);
 
 /* Problem documents (RFC 9457). */
 void pboost_problem_reply(request *r, unsigned status, const char *name, const char *title,

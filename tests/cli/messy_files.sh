@@ -148,6 +148,14 @@ printf '\x1f\x8b\x08abcdefghijklmnop' >damaged
 expect 3 logistic --data damaged
 says 'damaged is damaged: it begins like gzip, but cannot be unpacked'
 
+# a table in several files
+head -n 201 f.csv >part-1.csv
+{ head -n 1 f.csv; tail -n 200 f.csv; } >part-2.csv
+for data in 'part-*.csv' part-1.csv,part-2.csv; do
+    expect 0 logistic --data "$data" --out m.json
+    cmp -s m.json plain.json || fail "$data gives another model"
+done
+
 # 20: categories that were not in training
 make new.csv cities=Bonn,Ulm,Trier
 expect 0 priorboost predict --model m.json --data new.csv --out p.csv

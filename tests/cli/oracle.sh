@@ -25,8 +25,28 @@ expect 0 priorboost oracle init --store sqlite:s.db --min-bag 4 --epsilon 0.1 --
 [ "$(field min_bag) $(field dp) $(field epsilon) $(field step)" = "4 true 0.1 1.9073486328125e-06" ] || fail "rules: $(cat stdout)"
 [ "$(stat -c %a s.db)" = 600 ] || fail "others may read the store"
 [ "$(stat -c %a s.db.key)" = 600 ] || fail "others may read the key file"
-expect 5 priorboost oracle init --store s.db --min-bag 2 --epsilon 100 --bounds 0,1
+expect 5 priorboost oracle init --store s.db --min-bag 2 --epsilon 10 --bounds 0,1
 says 'cannot be changed'
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 12 --bounds 0,1
+says "epsilon is 12 for each row; someone who knows the other labels of a bag can then be 99.99939 % sure"
+says "--weak-privacy 'labels can be guessed'"
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 12 --bounds 0,1 --weak-privacy yes
+says "--weak-privacy is 'yes'"
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 4 --bounds 0,1 --unit --unit-rows 3
+says 'epsilon is 12 for each unit'
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 1e19 --bounds 0,1
+expect 2 priorboost oracle init --store w.db --min-bag 2 --epsilon 1 --bounds 0,1 --weak-privacy 'labels can be guessed'
+no_file w.db
+expect 0 priorboost oracle init --store w.db --min-bag 2 --epsilon 12 --bounds 0,1 --weak-privacy 'labels can be guessed'
+expect 2 priorboost oracle init --store d.db --min-bag 2 --epsilon 1 --bounds 0,1 --contact "$(printf 'a\tb')"
+says "the data sheet's contact must be one line"
+no_file d.db
+expect 0 priorboost oracle init --store d.db --min-bag 2 --epsilon 1 --bounds 0,1 --label-name 'visits to a doctor' \
+    --owner 'Insurer & Söhne' --contact privacy@example.org
+expect 0 priorboost oracle status --store d.db
+printed 'label     visits to a doctor'
+expect 0 priorboost oracle status --store d.db --json
+[ "$(field rules.sheet.owner) $(field rules.sheet.purpose)" = "Insurer & Söhne null" ] || fail "sheet: $(cat stdout)"
 expect 3 priorboost oracle status --store none.db
 no_file none.db
 echo "not a database, but long enough to look at" >text.db
@@ -145,12 +165,18 @@ done
 token 2 create --name x --expires 2099-02-30
 says "'2099-02-30'; it must be"
 token 2 create --name x --role king
+says 'learner|operator|auditor|approver'
+for role in operator auditor approver; do
+    token 2 create --name x --role $role --rows 5
+    says "not one of role $role"
+done
 token 2 paint --name x
 token 2
-says 'create, list or revoke'
+says 'create, list, approve or revoke'
 token 0 list --json
 [ "$(field tokens.0.name) $(field tokens.0.rows) $(field tokens.1.role) $(field tokens.2.scope) $(field tokens.2.expires)" = \
     "anna 100 operator north 4102358400" ] || fail "tokens: $(cat stdout)"
+[ "$(field tokens.0.state) $(field tokens.0.created_by) $(field tokens.0.epsilon)" = "active null 0.0" ] || fail "tokens: $(cat stdout)"
 grep -q "$secret" stdout && fail "a secret is shown again"
 token 0 list
 printed 'anna'

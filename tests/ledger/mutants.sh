@@ -108,6 +108,10 @@ mutant "a unit unit_rows times" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_UNI
 mutant "quotas" ledger/rules.c ledger_tokens '{PBOOST_PROBLEM_QUOTA_EXCEEDED, over_quota},' ''
 mutant "k of at least 2" ledger/rules.c ledger_rules 'rules->rules.min_bag < 2' 'rules->rules.min_bag < 1'
 mutant "no noise only by name" ledger/rules.c ledger_rules 'rules->rules.epsilon.den == 0 && !rules->no_noise' 'false'
+mutant "a weak epsilon is confirmed" ledger/rules.c ledger_rules 'is_weak(rules) && !rules->weak_privacy' 'false'
+mutant "the epsilon of a unit is confirmed" ledger/rules.c ledger_rules '(pboost_u128)epsilon.num * rules->unit_rows' '(pboost_u128)epsilon.num'
+mutant "what an oracle tells cannot steer a terminal" io/utf8.c unit_net_wire "*c < ' ' || *c == 0x7f ||" ""
+mutant "the data sheet is part of the rules" ledger/rules.c ledger_rules 'TRY(pboost_sheet_set(&rules.sheet, i, pboost_read_text(&r), err));' '(void)pboost_read_text(&r);'
 mutant "scopes" ledger/ledger.c ledger_tokens 't->scope[slot[i]] != scope' 'false'
 mutant "erased rows look unknown" ledger/ledger.c ledger_tokens '(t->label[slot[i]] == NO_LABEL ||' '(false ||'
 mutant "same id, other question" ledger/ledger.c ledger_rules 'stored.found && !pboost_digest_equal(&stored.hash, &a->hash)' 'false'
@@ -118,10 +122,29 @@ mutant "claims of other processes are read" ledger/labels.c ledger_import 'last.
 mutant "a rollback under a running service" ledger/labels.c ledger_chain 'mine.number < 0 || !pboost_digest_equal(&mine.hash, &t->link.hash)' 'false'
 mutant "rules are in the chain" ledger/open.c ledger_rules 'memcmp(value[5].data, link.hash.byte, sizeof link.hash.byte) != 0' 'false'
 mutant "expiry" ledger/token.c ledger_tokens 'token->expires != 0 && now >= token->expires' 'false'
-mutant "revocation" ledger/token.c ledger_tokens 'if (token->state != PBOOST_TOKEN_ACTIVE)' 'if (false)'
-mutant "roles" ledger/token.c ledger_tokens 'token->role != role' 'false'
+mutant "revocation" ledger/token.c ledger_tokens 'if (token->state == PBOOST_TOKEN_REVOKED)' 'if (false)'
+mutant "roles" ledger/token.c ledger_tokens '(PBOOST_MAY(token->role) & roles) == 0' 'false'
 mutant "secrets are compared" ledger/token.c ledger_tokens 'sodium_memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0' 'true'
 mutant "secrets are compared in constant time" ledger/token.c ledger_secrets 'sodium_memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0' 'memcmp(token.hash, r->hash.byte, sizeof r->hash.byte) == 0'
+mutant "pending tokens" ledger/token.c ledger_approval 'token->state == PBOOST_TOKEN_PENDING' 'false'
+mutant "an approval is looked at whenever a token is used" ledger/token.c ledger_approval 'return pboost_approval_check(problem, ledger, s, token, err);' 'return PBOOST_OK;'
+mutant "an approval is a signature" ledger/approval.c ledger_approval 'approver->public_key) == 0' 'approver->public_key) <= 0'
+mutant "a store that requires approval" ledger/approval.c ledger_approval 'token->role == PBOOST_LEARNER && require_approval' 'false'
+mutant "later approvers need approval" ledger/approval.c ledger_approval 'token->role == PBOOST_APPROVER && !first' 'false'
+mutant "its creator does not approve a token" ledger/approval.c ledger_approval 'if (strcmp(token->created_by, approver->name) == 0 ||' 'if ('
+mutant "the signature of its creator is no approval" ledger/approval.c ledger_approval 'strcmp(token->created_by, approver->name) != 0 &&' ''
+mutant "who creates a token" ledger/token.c ledger_approval 'PBOOST_MAY(PBOOST_OPERATOR) | PBOOST_MAY(PBOOST_APPROVER)' '~0u'
+mutant "audit file: hash of an entry" ledger/audit_file.c ledger_audit_file '!pboost_digest_equal(&told.hash, &link.hash)' 'false'
+mutant "audit file: seal of an entry" ledger/audit_file.c ledger_audit_file '!pboost_digest_equal(&told.seal, &link.seal)' 'false'
+mutant "audit file: signature of the head" ledger/audit_file.c ledger_audit_file 'd.byte, sizeof d.byte, v->public_key) != 0' 'd.byte, sizeof d.byte, v->public_key) > 0'
+mutant "audit file: entries under the head" ledger/audit_file.c ledger_audit_file 'head->entries != (uint64_t)v->link.number + 1' 'false'
+mutant "audit file: its end" cli/oracle_audit_file.c server_govern '!out->whole' 'false'
+mutant "audit file: it continues the older one" cli/oracle_audit_file.c server_govern 'strcmp(parsed.entry.head, old->head) != 0' 'false'
+mutant "audit file: it is no shorter than the older one" cli/oracle_audit_file.c server_govern 'out->entries < old->entries' 'false'
+mutant "audit: answers to tokens that were not valid" ledger/replay.c ledger_audit_file 'token->role != PBOOST_LEARNER || !alive(' 'false && !alive('
+mutant "audit: quotas" ledger/replay.c ledger_audit_file 'token->max_rows != 0 && token->rows_used > token->max_rows' 'false'
+mutant "audit: approvals" ledger/replay.c ledger_audit_file '!pboost_approval_valid(token, approver, &r->origin)' 'false'
+mutant "audit files are for auditors" server/routes.c server_govern 'AUDITORS,' 'ANY_TOKEN,'
 mutant "duplicate ids at import" ledger/import.c ledger_import 'if (!added)' 'if (false)'
 mutant "known ids at import" ledger/import.c ledger_import 'if (slot != NO_NUMBER)
         FAIL' 'if (false)
@@ -139,13 +162,13 @@ mutant "shares within unit_rows" ledger/shares.c ledger_scopes 'total > unit_row
 mutant "refusals are limited" ledger/refusals.c ledger_scopes '(uint64_t)named < l->options.refusal_rows' 'true'
 mutant "refusals are recorded" ledger/ledger.c ledger_scopes 'st == PBOOST_REFUSED && is_recorded(out)' 'false'
 mutant "the limit comes before the rules" ledger/ledger.c ledger_scopes 'TRY(pboost_refusals_check(out, l, token, err));' 'find_slots(a->slot, l, token, a->q->id, a->n); TRY(pboost_claim_judge(out, &l->rules, &l->labels, &c, quota, err)); TRY(pboost_refusals_check(out, l, token, err));'
-mutant "the limit is told" cli/cmd_serve.c server_api 'opening.refusal_rows = refusal_rows;' ''
+mutant "the limit is told" cli/cmd_serve.c server_api 'ledger_options.refusal_rows = refusal_rows;' ''
 mutant "erasure spends" ledger/erase.c ledger_import 'f->spend[f->n_spend++] = slot;' ';'
 mutant "erasure takes the label" ledger/erase.c ledger_erase 'SET label = NULL, id = NULL' 'SET id = NULL'
 mutant "erasure takes the id" ledger/erase.c ledger_erase 'SET label = NULL, id = NULL' 'SET label = NULL'
 mutant "erasure takes the id of a unit" ledger/erase.c ledger_erase 'UPDATE ledger_unit SET id = NULL, digest' 'UPDATE ledger_unit SET digest'
 mutant "erasure writes the file anew" ledger/store_sqlite.c ledger_erase '"VACUUM"' '"SELECT 1"'
-mutant "erasure writes the tables anew, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_erase '{"VACUUM FULL ledger_row", "VACUUM FULL ledger_unit"}' '{"SELECT 1"}'
+mutant "erasure writes the tables anew, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_erase '"VACUUM FULL %s.%s"' '"SELECT 1 -- %s.%s"'
 mutant "no statistics of ids, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_erase '.hide_ids = "ALTER id SET STATISTICS 0",' ''
 mutant "erasure empties the log" ledger/store_sqlite.c ledger_erase 'sqlite3_wal_checkpoint_v2(of(s)->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL)' 'SQLITE_OK'
 mutant "a reader that blocks an erasure" ledger/store_sqlite.c ledger_erase '(code & 0xff) == SQLITE_BUSY ||' '(code & 0xff) == SQLITE_BUSY) return PBOOST_OK; if ('
@@ -178,13 +201,24 @@ mutant "checkpoints are watched" ledger/store_sqlite.c fault_ledger '(void)check
 mutant "one transaction" ledger/ledger.c fault_ledger 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'
 mutant "answer only after commit" ledger/ledger.c torture_ledger_kill 'TRY(pboost_store_commit(s, err));' 'static int late; if (++late % 3 == 0) TRY(pboost_store_commit(s, err));' 60
 mutant "commits are synced" ledger/store_sqlite.c ledger_durability 'PRAGMA synchronous = FULL' 'PRAGMA synchronous = NORMAL'
-mutant "commits are synced, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_durability "IN ('off', 'local')" "= 'never'"
-mutant "a server that does not sync" ledger/store_postgresql.c postgresql:ledger_durability '{"fsync", "on"}, ' ''
-mutant "a server that goes on after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability ', {"data_sync_retry", "off"}' ''
+mutant "commits are synced, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_durability "ELSE 'on' END, true)" "ELSE current_setting('synchronous_commit') END, true)"
+mutant "settings for each transaction" ledger/store_postgresql.c postgresql:ledger_durability 'st = settle(s, err);' 'st = of(s)->schema[0] == 0 ? settle(s, err) : PBOOST_OK; /* when it is opened */'
+mutant "the tables of the store that was opened" ledger/store_postgresql.c postgresql:ledger_durability "ELSE \$5 || ', pg_temp' END" "ELSE \$5 END"
+mutant "a server that does not sync" ledger/store_postgresql.c postgresql:ledger_durability '{"fsync", "on"}' '{"full_page_writes", "on"}'
+mutant "a server that goes on after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability '{"data_sync_retry", "off"}' '{"full_page_writes", "on"}'
+mutant "writers take turns, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_races 'if (st == PBOOST_OK && write && !of(s)->creating)' 'if (false)'
+mutant "the schema that the role has" ledger/store_postgresql.c postgresql:server_database "(SELECT reset_val FROM pg_settings\"
+               \" WHERE name = 'search_path')" "current_setting('search_path')" Poolers
+mutant "standbys are looked for" ledger/open.c postgresql:server_database 'if (l->options.check_standbys &&' 'if (false &&' Standbys.test_commits_wait_for_every_standby_or_the_service_does_not_start
+mutant "standbys that commits do not wait for" ledger/store_postgresql.c postgresql:server_database " OR r.sync_state = 'async'" '' Standbys.test_commits_wait_for_every_standby_or_the_service_does_not_start
+mutant "standbys that are down" ledger/store_postgresql.c postgresql:server_database 'AND NOT active AND' 'AND false AND' Standbys.test_a_standby_that_is_down_has_a_slot
+mutant "standbys are looked for again" ledger/store_postgresql.c postgresql:server_database 'if (of(s)->no_async_standby)' 'if (false)' Standbys.test_a_service_that_loses_its_server_looks_again
+mutant "no service on a standby" ledger/store_postgresql.c postgresql:server_database 'if (value[0].number != 0)' 'if (false)' Standbys.test_a_standby_is_not_served
+mutant "no password in the arguments" ledger/store_postgresql.c postgresql:server_database 'TRY(refuse_password(url, err));' '' Passwords.test_not_in_the_arguments
 mutant "one transaction, PostgreSQL" ledger/ledger.c postgresql:fault_ledger_postgresql 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'
 mutant "a lost connection is made anew" ledger/store_postgresql.c postgresql:fault_ledger_postgresql 'PQreset(of(s)->connection);' ';'
-mutant "who asks is asked for a token" server/request.c server_api 'r->route->access == ANYONE' 'true'
-mutant "a learner sees only itself" server/handlers_watch.c server_api 'r->token.role == PBOOST_OPERATOR' 'true'
+mutant "who asks is asked for a token" server/request.c server_api 'r->route->roles == ANYONE' 'true'
+mutant "a learner sees only itself" server/handlers_watch.c server_api '(role & (AUDITORS | APPROVER)) != 0' 'true'
 mutant "bodies have a limit" server/request.c server_limits 'r->length + length > most' 'false'
 mutant "all bodies together have a limit" server/request.c server_limits '4 * s->options.max_body + (1 << 20)' 'SIZE_MAX'
 mutant "who dribbles is cut off" server/connections.c server_limits 'now > c->deadline' 'false'

@@ -364,7 +364,7 @@ static void entries_and_claims_can_be_visited(void **state)
     pboost_error err = {0};
     seen s = {0};
 
-    assert_ok(pboost_ledger_entries(ledger, 0, see_entry, &s, &err), err);
+    assert_ok(pboost_ledger_entries(ledger, 0, UINT64_MAX, see_entry, &s, &err), err);
     assert_int_equal(s.entries, status_of(ledger).entries);
     assert_int_equal(s.answers, 2);
     assert_string_equal(s.last, heads[1]);
@@ -372,7 +372,7 @@ static void entries_and_claims_can_be_visited(void **state)
     assert_int_equal(s.claims, 17);
     assert_true(s.erased > 0);
     s.entries = 98;
-    assert_ok(pboost_ledger_entries(ledger, 98, see_entry, &s, &err), err);
+    assert_ok(pboost_ledger_entries(ledger, 98, UINT64_MAX, see_entry, &s, &err), err);
     assert_int_equal(s.entries, 98);
     pboost_ledger_close(ledger);
     drop_store(&t);

@@ -475,6 +475,72 @@ static void rules_are_said_in_full_and_never_change(void **state)
     drop_store(&t);
 }
 
+/* An epsilon above 10, of a row or of a unit in all its bags, is confirmed; nothing else is. */
+static void weak_privacy_is_confirmed(void **state)
+{
+    (void)state;
+    static const struct {
+        pboost_rational epsilon;
+        size_t unit_rows; /* 0: no units */
+        bool weak;
+    } CASES[] = {{{10, 1}, 0, false},      {{100000001, 10000000}, 0, true},
+                 {{12, 1}, 0, true},       {{UINT64_MAX, 1}, 0, true},
+                 {{5, 1}, 2, false},       {{6, 1}, 2, true},
+                 {{1, 100}, 1000, false},  {{1, 100}, 1001, true},
+                 {{0, 0}, 1000000, false}, {{1, 2}, 0, false}};
+
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        pboost_error err = {0};
+        test_store t = new_store();
+        pboost_ledger_rules rules = plain_rules();
+        pboost_ledger *ledger;
+
+        rules.rules.epsilon = CASES[i].epsilon;
+        rules.no_noise = CASES[i].epsilon.den == 0;
+        rules.units = CASES[i].unit_rows > 0;
+        rules.unit_rows = rules.units ? CASES[i].unit_rows : 1;
+        rules.rules.upper = 10000000; /* a grid on which every epsilon has noise */
+        rules.weak_privacy = !CASES[i].weak;
+        assert_fails(pboost_ledger_create(t.url, &rules, NULL, &err), PBOOST_INVALID, err,
+                     "--weak-privacy");
+        rules.weak_privacy = CASES[i].weak;
+        assert_ok(pboost_ledger_create(t.url, &rules, NULL, &err), err);
+        ledger = open_store(&t);
+        assert_int_equal(pboost_ledger_get_rules(ledger)->weak_privacy, CASES[i].weak);
+        pboost_ledger_close(ledger);
+        drop_store(&t);
+    }
+}
+
+static void a_data_sheet_is_part_of_the_rules(void **state)
+{
+    (void)state;
+    pboost_error err = {0};
+    test_store t = new_store();
+    pboost_ledger_rules rules = plain_rules();
+    pboost_ledger *ledger;
+    char novel[PBOOST_SHEET_TEXT + 1];
+
+    memset(novel, 'a', sizeof novel);
+    novel[PBOOST_SHEET_TEXT] = '\0';
+    assert_fails(pboost_sheet_set(&rules.sheet, PBOOST_SHEET_OWNER, novel, &err), PBOOST_INVALID,
+                 err, "owner is longer than 200 bytes");
+    assert_fails(pboost_sheet_set(&rules.sheet, PBOOST_SHEET_CONTACT, "a\nb", &err), PBOOST_INVALID,
+                 err, "contact must be one line");
+    assert_fails(pboost_sheet_set(&rules.sheet, PBOOST_SHEET_LABEL, "\xff", &err), PBOOST_INVALID,
+                 err, "label must be one line");
+    novel[PBOOST_SHEET_TEXT - 1] = '\0';
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++) /* all as long as they may be */
+        assert_ok(pboost_sheet_set(&rules.sheet, i, novel, &err), err);
+    assert_ok(pboost_sheet_set(&rules.sheet, PBOOST_SHEET_PURPOSE, "", &err), err);
+    assert_ok(pboost_ledger_create(t.url, &rules, NULL, &err), err);
+    ledger = open_store(&t);
+    assert_memory_equal(&pboost_ledger_get_rules(ledger)->sheet, &rules.sheet, sizeof rules.sheet);
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +554,8 @@ int main(void)
         cmocka_unit_test(the_store_refuses_even_where_the_copy_is_wrong),
         cmocka_unit_test(differences_cannot_be_asked_for),
         cmocka_unit_test(rules_are_said_in_full_and_never_change),
+        cmocka_unit_test(weak_privacy_is_confirmed),
+        cmocka_unit_test(a_data_sheet_is_part_of_the_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

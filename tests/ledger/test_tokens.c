@@ -43,35 +43,37 @@ static void tokens_expire_are_revoked_and_have_a_role(void **state)
     assert_ok(pboost_token_create(operator, ledger, &learner, &err), err);
     assert_string_not_equal(secret, operator);
 
-    assert_ok(pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_LEARNER, &err),
+    assert_ok(pboost_token_authenticate(&token, &problem, ledger, secret,
+                                        PBOOST_MAY(PBOOST_LEARNER), &err),
               err);
     assert_string_equal(token.name, "a");
-    assert_int_equal(
-        pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_OPERATOR, &err),
-        PBOOST_REFUSED);
+    assert_int_equal(pboost_token_authenticate(&token, &problem, ledger, secret,
+                                               PBOOST_MAY(PBOOST_OPERATOR), &err),
+                     PBOOST_REFUSED);
     assert_int_equal(problem, PBOOST_PROBLEM_TOKEN_ROLE);
-    assert_int_equal(
-        pboost_token_authenticate(&token, &problem, ledger, operator, PBOOST_LEARNER, &err),
-        PBOOST_REFUSED);
+    assert_int_equal(pboost_token_authenticate(&token, &problem, ledger, operator,
+                                               PBOOST_MAY(PBOOST_LEARNER), &err),
+                     PBOOST_REFUSED);
     assert_int_equal(problem, PBOOST_PROBLEM_TOKEN_ROLE);
     for (size_t i = 0; i <= strlen(secret); i += 5) { /* cut or changed anywhere */
         strcpy(wrong, secret);
         wrong[i] = i < strlen(secret) && wrong[i] != 'A' ? 'A' : '\0';
         if (i == strlen(secret))
             wrong[i - 1] = '\0';
-        assert_int_equal(
-            pboost_token_authenticate(&token, &problem, ledger, wrong, PBOOST_LEARNER, &err),
-            PBOOST_REFUSED);
+        assert_int_equal(pboost_token_authenticate(&token, &problem, ledger, wrong,
+                                                   PBOOST_MAY(PBOOST_LEARNER), &err),
+                         PBOOST_REFUSED);
         assert_int_equal(problem, PBOOST_PROBLEM_TOKEN_INVALID);
         assert_int_equal(token.state, PBOOST_TOKEN_REVOKED);
     }
-    assert_ok(pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_LEARNER, &err),
+    assert_ok(pboost_token_authenticate(&token, &problem, ledger, secret,
+                                        PBOOST_MAY(PBOOST_LEARNER), &err),
               err);
     pboost_token old = token;
     clock_at = 2000;
-    assert_int_equal(
-        pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_LEARNER, &err),
-        PBOOST_REFUSED);
+    assert_int_equal(pboost_token_authenticate(&token, &problem, ledger, secret,
+                                               PBOOST_MAY(PBOOST_LEARNER), &err),
+                     PBOOST_REFUSED);
     assert_int_equal(problem, PBOOST_PROBLEM_TOKEN_EXPIRED);
     assert_refused(ask(&reply, ledger, &old, "r", row, 4, 4, NULL, &err), reply,
                    PBOOST_PROBLEM_TOKEN_EXPIRED, err);
@@ -79,9 +81,9 @@ static void tokens_expire_are_revoked_and_have_a_role(void **state)
     assert_ok(pboost_token_revoke(ledger, "a", &err), err);
     assert_fails(pboost_token_revoke(ledger, "a", &err), PBOOST_INVALID, err, "revoked");
     assert_fails(pboost_token_revoke(ledger, "nobody", &err), PBOOST_INVALID, err, "nobody");
-    assert_int_equal(
-        pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_LEARNER, &err),
-        PBOOST_REFUSED);
+    assert_int_equal(pboost_token_authenticate(&token, &problem, ledger, secret,
+                                               PBOOST_MAY(PBOOST_LEARNER), &err),
+                     PBOOST_REFUSED);
     assert_int_equal(problem, PBOOST_PROBLEM_TOKEN_INVALID);
     assert_refused(ask(&reply, ledger, &old, "r", row, 4, 4, NULL, &err), reply,
                    PBOOST_PROBLEM_TOKEN_INVALID, err);

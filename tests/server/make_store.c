@@ -1,7 +1,9 @@
-/* make_store STORE MIN_BAG EPSILON|none LO HI UNIT_ROWS|0 TOKEN... < rows: a store for a test.
+/* make_store STORE MIN_BAG EPSILON|none LO HI UNIT_ROWS|0 SHEET TOKEN... < rows: a store for a
+ * test.
  *
+ * SHEET is the data sheet, its fields with | between them.
  * Rows are lines of ID LABEL [UNIT [SCOPE]], '-' for none.  TOKEN is
- * NAME:ROLE:EXPIRES:MAX_ROWS:SCOPE; the secrets are printed one a line. */
+ * NAME:ROLE:EXPIRES:MAX_ROWS:SCOPE[:pending]; the secrets are printed one a line. */
 #include <priorboost/ledger.h>
 
 #include <stdio.h>
@@ -60,21 +62,30 @@ static void import_rows(pboost_ledger *ledger, bool units)
     free(label);
 }
 
+static void read_sheet(pboost_sheet *out, char *text)
+{
+    pboost_error err = {0};
+    for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++) {
+        char *field = strsep(&text, "|");
+        require(pboost_sheet_set(out, i, field != NULL ? field : "", &err), &err);
+    }
+}
+
 static void print_token(pboost_ledger *ledger, char *text)
 {
     pboost_error err = {0};
     pboost_token_options options = PBOOST_TOKEN_OPTIONS_INIT;
     char secret[PBOOST_TOKEN_TEXT];
-    char *part[5] = {text, NULL, NULL, NULL, NULL};
+    char *part[6];
 
-    for (int i = 1; i < 5; i++) {
-        part[i] = strchr(part[i - 1], ':');
-        if (part[i] == NULL)
-            exit(2);
-        *part[i]++ = '\0';
-    }
+    for (int i = 0; i < 6; i++)
+        part[i] = strsep(&text, ":");
+    if (part[4] == NULL)
+        exit(2);
+    options.pending = part[5] != NULL && strcmp(part[5], "pending") == 0;
     options.name = part[0];
-    options.role = strcmp(part[1], "operator") == 0 ? PBOOST_OPERATOR : PBOOST_LEARNER;
+    if (!pboost_role_read(&options.role, part[1]))
+        exit(2);
     options.expires = strtoll(part[2], NULL, 10);
     options.max_rows = strtoull(part[3], NULL, 10);
     options.scope = *part[4] != '\0' ? part[4] : NULL;
@@ -88,7 +99,7 @@ int main(int argc, char **argv)
     pboost_ledger *ledger;
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
 
-    if (argc < 7)
+    if (argc < 8)
         return 2;
     rules.rules.min_bag = strtoull(argv[2], NULL, 10);
     rules.no_noise = strcmp(argv[3], "none") == 0;
@@ -101,10 +112,11 @@ int main(int argc, char **argv)
     rules.units = rules.unit_rows > 0;
     if (!rules.units)
         rules.unit_rows = 1;
+    read_sheet(&rules.sheet, argv[7]);
     require(pboost_ledger_create(argv[1], &rules, NULL, &err), &err);
     require(pboost_ledger_open(&ledger, argv[1], NULL, &err), &err);
     import_rows(ledger, rules.units);
-    for (int i = 7; i < argc; i++)
+    for (int i = 8; i < argc; i++)
         print_token(ledger, argv[i]);
     pboost_ledger_close(ledger);
     return 0;

@@ -40,13 +40,13 @@ def new_store(folder):
     return POSTGRESQL.replace("/postgres?", f"/{name}?")
 
 
-def make_store(folder, rows, min_bag=2, epsilon="none", bounds=(0, 1), unit_rows=0, tokens=()):
+def make_store(folder, rows, min_bag=2, epsilon="none", bounds=(0, 1), unit_rows=0, sheet=(), tokens=()):
     """A store of rows (id, label[, unit[, scope]]) and the secrets of its tokens by name."""
     store = new_store(folder)
     tokens = [*tokens, "learner:learner:0:0:", "operator:operator:0:0:"]
     text = "".join(" ".join(map(str, row)) + "\n" for row in rows)
     made = subprocess.run([MAKE_STORE, store, str(min_bag), str(epsilon), str(bounds[0]), str(bounds[1]),
-                           str(unit_rows), *tokens], input=text, capture_output=True, text=True)
+                           str(unit_rows), "|".join(sheet), *tokens], input=text, capture_output=True, text=True)
     if made.returncode != 0:
         raise RuntimeError(made.stderr)
     return store, dict(zip((t.split(":")[0] for t in tokens), made.stdout.split()))

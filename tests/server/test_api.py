@@ -250,6 +250,27 @@ class Access(Case):
             for secret in self.token.values():
                 self.assertNotIn(secret, text)
 
+    def test_each_role_has_its_routes(self):
+        """What a role may not do is refused by name, whatever the request says."""
+        roles = ["learner", "operator", "auditor", "approver"]
+        asks = {("POST", "/v1/queries"), ("GET", "/v1/queries/x"), ("POST", "/v1/available")}
+        sees = {"learner": set(), "approver": {"tokens"},
+                "operator": {"tokens", "ledger", "recent", "rate", "refusals"},
+                "auditor": {"tokens", "ledger", "recent", "rate", "refusals"}}
+        with self.serve(tokens=["auditor:auditor:0:0:", "approver:approver:0:0:"]) as service:
+            for role in roles:
+                for method, path in sorted(asks):
+                    with self.subTest(role=role, path=path):
+                        reply = service.send(method, path, {} if method == "POST" else None, token=self.token[role])
+                        if role == "learner":
+                            self.assertIn(reply.status, (400, 404))
+                        else:
+                            self.check_problem(reply, 403, "token-role")
+                self.assertEqual(service.get("/v1/config", token=self.token[role]).status, 200)
+                status = service.get("/v1/status", token=self.token[role]).json()
+                self.assertEqual(status["token"]["role"], role)
+                self.assertEqual(sees["operator"] & set(status), sees[role])
+
     def test_request_ids_are_per_token(self):
         with self.serve(tokens=["other:learner:0:0:"]) as service:
             service.ask(self.token["learner"], "same", [["1", "2"]])

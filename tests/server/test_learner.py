@@ -72,6 +72,19 @@ class Learner(Case):
             self.assertEqual(remote[member], here[member], member)
 
 
+class DataSheet(Learner):
+    def test_it_is_shown(self):
+        self.make_tables()
+        with self.serve(rows=self.labels, min_bag=8, sheet=["visits", "", "research", "ann@example.org"]) as service:
+            self.assertEqual(service.get("/v1/config", token=self.token["learner"]).json()["sheet"],
+                             {"label": "visits", "owner": None, "purpose": "research", "contact": "ann@example.org"})
+            self.train(service)
+            self.assertIn("label: visits; purpose: research; contact: ann@example.org\n", self.said)
+        with self.serve(rows=self.labels, min_bag=8) as service:
+            self.train(service)
+            self.assertNotIn("label:", self.said)
+
+
 class SameModel(Learner):
     def test_every_algorithm(self):
         for family in ("logistic", "linear"):

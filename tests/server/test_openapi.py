@@ -77,7 +77,8 @@ class OpenApi(Case):
 
     def test_it_is_true(self):
         self.seen = set()
-        with self.serve("--max-body", "4000", "--refusal-rows", "12", min_bag=3, tokens=["small:learner:0:3:"],
+        with self.serve("--max-body", "4000", "--refusal-rows", "12", min_bag=3,
+                        tokens=["small:learner:0:3:", "auditor:auditor:0:0:", "approver:approver:0:0:", "new:learner:0:0::pending"],
                         rows=[(i, i % 2, f"u{i // 2}") for i in range(200)], unit_rows=1) as service:
             self.document = service.get("/v1/openapi.json").json()
             self.assertTrue(self.document["openapi"].startswith("3.1"))
@@ -117,6 +118,15 @@ class OpenApi(Case):
                 check("get", path, token=learner)
                 check("get", path, token=operator)
                 check("get", path, status=401)
+            auditor, approver = self.token["auditor"], self.token["approver"]
+            page, approval = "/v1/audit/{first}", "/v1/approvals/{name}"
+            check("get", "/v1/audit/0", page, token=auditor)
+            check("get", "/v1/audit/0", page, 401)
+            check("get", "/v1/audit/0", page, 403, token=learner)
+            check("get", "/v1/audit/x", page, 404, token=auditor)
+            for name, token, status in (("new", approver, 200), ("new", approver, 409), ("who", approver, 404),
+                                        ("new", operator, 403), ("new", None, 401)):
+                check("post", f"/v1/approvals/{name}", approval, status, token=token)
             for path in ("/v1/openapi.json", "/healthz", "/readyz", "/metrics", "/", "/page.css", "/page.js", "/icon.svg"):
                 check("get", path)
             self.check_complete()
@@ -134,12 +144,12 @@ class OpenApi(Case):
         for path, methods in self.document["paths"].items():
             for method in ("get", "post", "put", "delete", "patch"):
                 if method not in methods:
-                    reply = service.send(method.upper(), path.replace("{request_id}", "x"))
+                    reply = service.send(method.upper(), re.sub("{[a-z_]+}", "x", path))
                     self.assertEqual(reply.status, 405, f"{method} {path}")
         source = pathlib.Path(os.environ["SOURCE"], "src/server/routes.c").read_text()
-        routes = {(method.lower(), re.sub("(?<=.)/$", "/{request_id}", path))
+        routes = {(method.lower(), re.sub("(?<=.)/$", "/{}", path))
                   for method, path in re.findall(r'\{"([A-Z]+)",\s+"([^"]+)"', source)}
-        self.assertEqual(routes, {(m, p) for p, methods in self.document["paths"].items() for m in methods})
+        self.assertEqual(routes, {(m, re.sub("{[a-z_]+}", "{}", p)) for p, methods in self.document["paths"].items() for m in methods})
         ledger = pathlib.Path(os.environ["SOURCE"], "src/ledger/rules.c").read_text()
         problems = set(re.findall(r'\{PBOOST_PROBLEM_[A-Z_]+,\s*"([a-z-]+)"', ledger)) - {"none"}
         listed = set(self.document["components"]["schemas"]["Problem"]["properties"]["problem"]["enum"])

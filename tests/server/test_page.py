@@ -57,7 +57,7 @@ class OperatorPage(Case):
 
     def test_page(self):
         evil = "<b>evil</b>&amp;"
-        with self.serve("--insecure-http", listen="127.0.0.1:0", epsilon="0.5", rows=[(i, i % 2) for i in range(1000)],
+        with self.serve("--insecure-http", listen="127.0.0.1:0", epsilon="0.5", sheet=["visits", f"Insurer {evil}", "", "ann@example.org"], rows=[(i, i % 2) for i in range(1000)],
                         tokens=[f"{evil}:learner:0:500:", "old:learner:1000:0:"]) as service, Page(find_chromium()) as page:
             service.ask(self.token[evil], "<script>alert(1)</script>", [["0", "1"], ["2", "3", "4"]])
             service.ask(self.token["learner"], "again", [["0", "9"]])
@@ -78,6 +78,7 @@ class OperatorPage(Case):
             self.until(page, "!document.getElementById('state').hidden")
             self.assertEqual([self.text(page, i) for i in ("left", "spent", "rows", "answers", "bags")], ["995", "5", "1,000", "1", "2"])
             self.assertIn("0.5", self.text(page, "rules"))
+            self.assertIn(f"LabelvisitsOwnerInsurer {evil}Contactann@example.orgLeast", self.text(page, "rules"))
             self.assertIn("healthy", self.text(page, "health"))
             self.assertRegex(self.text(page, "head"), "^[0-9a-f]{64}$")
             self.assertRegex(self.text(page, "refusals"), "learnerrow-spent.* UTC")

@@ -136,32 +136,28 @@ done:
     return st;
 }
 
-pboost_status pboost_predict_in(pboost_workspace *work, double *mean, pboost_family family,
-                                const pboost_samples *samples, const pboost_coef *coef, int threads,
-                                pboost_error *err)
+pboost_status pboost_predict(double *mean, pboost_family family, const pboost_samples *samples,
+                             const pboost_coef *coef, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     TRY(check(family, samples, false, coef, 1, threads, err));
-    TRY(predict(work, mean, family, true, samples, coef, threads, err));
+    TRY(predict(NULL, mean, family, true, samples, coef, threads, err));
 done:
     return st;
 }
 
-pboost_status pboost_predict(double *mean, pboost_family family, const pboost_samples *samples,
-                             const pboost_coef *coef, int threads, pboost_error *err)
-{
-    return pboost_predict_in(NULL, mean, family, samples, coef, threads, err);
-}
-
 #define LARGEST_SCORE 1e100
 
-pboost_status pboost_score_in(pboost_workspace *work, double *score, pboost_family family,
-                              const pboost_samples *samples, const pboost_coef *coef, int threads,
-                              pboost_error *err)
+pboost_status pboost_score(double *score, pboost_family family, const pboost_samples *samples,
+                           const pboost_coef *coef, int threads, pboost_workspace *work,
+                           pboost_error *err)
 {
-    pboost_status st = pboost_predict_in(work, score, family, samples, coef, threads, err);
-    for (size_t i = 0; st == PBOOST_OK && family == PBOOST_POISSON && i < samples->n; i++)
+    pboost_status st = PBOOST_OK;
+    TRY(check(family, samples, false, coef, 1, threads, err));
+    TRY(predict(work, score, family, true, samples, coef, threads, err));
+    for (size_t i = 0; family == PBOOST_POISSON && i < samples->n; i++)
         score[i] = fmin(score[i], LARGEST_SCORE);
+done:
     return st;
 }
 

@@ -121,6 +121,59 @@ static void reads_mixed_codes_again(void **state)
     pboost_table_free(t);
 }
 
+static void put_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* Several files are one table, and every row knows its own file and line. */
+static void reads_several_files(void **state)
+{
+    char pattern[512], list[1024], *end = list;
+    pboost_error err = {0};
+    pboost_table *t;
+    const double *x;
+
+    put_file(path_in(*state, "part-1.csv"), "a,b\n1,x\n2,\"y\n\"\n3,x\n");
+    put_file(path_in(*state, "part-2.csv"), "a,b\n4,z\n5,x\nabc,x\n");
+    snprintf(pattern, sizeof pattern, "%s/part-*.csv", (const char *)*state);
+    assert_ok(pboost_table_read(&t, pattern, NULL, &err), err);
+    assert_int_equal(pboost_table_rows(t), 6);
+    assert_int_equal(pboost_table_n_levels(t, 1), 3);
+    assert_string_equal(pboost_table_path(t), pattern);
+    assert_string_equal(pboost_table_row_path(t, 2), path_in(*state, "part-1.csv"));
+    assert_string_equal(pboost_table_row_path(t, 3), path_in(*state, "part-2.csv"));
+    assert_int_equal(pboost_table_line(t, 2), 5);
+    assert_int_equal(pboost_table_line(t, 3), 2);
+    assert_int_equal(pboost_table_line(t, 5), 4);
+    assert_fails(pboost_table_numbers(&x, t, 0, true, &err), PBOOST_BAD_DATA, err,
+                 "part-2.csv:4: column 'a' is 'abc'");
+    pboost_table_free(t);
+
+    end += sprintf(end, "%s,", path_in(*state, "part-2.csv"));
+    sprintf(end, "%s", path_in(*state, "part-1.csv"));
+    assert_ok(pboost_table_read(&t, list, NULL, &err), err);
+    assert_int_equal(pboost_table_line(t, 5), 5);
+    pboost_table_free(t);
+
+    put_file(path_in(*state, "part-3.csv"), "a,c\n4,z\n");
+    assert_fails(pboost_table_read(&t, pattern, NULL, &err), PBOOST_BAD_DATA, err,
+                 "part-3.csv: column 2 is 'c', but in ");
+    put_file(path_in(*state, "part-3.csv"), "a\n4\n");
+    assert_fails(pboost_table_read(&t, pattern, NULL, &err), PBOOST_BAD_DATA, err,
+                 "part-3.csv has 1 columns, but ");
+    put_file(path_in(*state, "part-3.csv"), "a,b\n");
+    assert_fails(pboost_table_read(&t, pattern, NULL, &err), PBOOST_BAD_DATA, err,
+                 "part-3.csv has a header but no rows");
+    snprintf(pattern, sizeof pattern, "%s/none-*.csv", (const char *)*state);
+    assert_fails(pboost_table_read(&t, pattern, NULL, &err), PBOOST_BAD_DATA, err,
+                 "no file matches");
+}
+
 static void obeys_the_caller(void **unused)
 {
     static const char *const A[] = {"a"}, *const MISSING[] = {"-9", "none"};
@@ -188,6 +241,7 @@ int main(void)
         cmocka_unit_test(reads_decimal_commas),
         cmocka_unit_test(tells_mistakes_from_codes),
         cmocka_unit_test_setup_teardown(reads_mixed_codes_again, enter_directory, leave_directory),
+        cmocka_unit_test_setup_teardown(reads_several_files, enter_directory, leave_directory),
         cmocka_unit_test(obeys_the_caller),
         cmocka_unit_test(recognises_ids),
         cmocka_unit_test(recognises_dates_and_empty_columns),

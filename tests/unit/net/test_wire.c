@@ -324,7 +324,9 @@ static pboost_status read_config(wire_config *out, const char *text)
 static void rules_survive_the_way(void **state)
 {
     (void)state;
-    wire_config config = {PBOOST_RULES_INIT, true, 3, 1 << 20}, back;
+    wire_config config = {
+        PBOOST_RULES_INIT, true, 3, 1 << 20, {{"visits", "", "it's \"fine\"", "ä"}}};
+    wire_config back;
     unsigned char *body;
     size_t length;
 
@@ -342,6 +344,7 @@ static void rules_survive_the_way(void **state)
         assert_true(back.rules.step == 1.0 / 3);
         assert_int_equal(back.rules.min_bag, 17);
         assert_true(back.units && back.unit_rows == 3 && back.max_body == 1 << 20);
+        assert_memory_equal(&back.sheet, &config.sheet, sizeof back.sheet);
         free(body);
     }
     static const char *const bad[] = {
@@ -365,6 +368,40 @@ static void rules_survive_the_way(void **state)
         PBOOST_OK);
 }
 
+/* What an oracle tells is shown on a terminal: text passes, an escape or a novel does not. */
+static void sheets_are_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sheet;
+        pboost_status expected;
+    } CASES[] = {{"{\"label\":\"visits\",\"more\":3}", PBOOST_OK},
+                 {"{\"owner\":null}", PBOOST_OK},
+                 {"null", PBOOST_OK},
+                 {"{\"owner\":\"caf\\u00e9 \\u20ac\"}", PBOOST_OK},
+                 {"{\"owner\":\"\\u001b[2J\"}", PBOOST_ORACLE},
+                 {"{\"owner\":\"a\\nb\"}", PBOOST_ORACLE},
+                 {"{\"owner\":\"\\u009b2J\"}", PBOOST_ORACLE},
+                 {"{\"owner\":\"\\u202e\"}", PBOOST_ORACLE},
+                 {"{\"owner\":\"\\u2067\"}", PBOOST_ORACLE},
+                 {"{\"owner\":\"\\u007f\"}", PBOOST_ORACLE}};
+    char text[1000], novel[250];
+    wire_config back;
+    const char *rules = "{\"min_bag\":2,\"dp\":false,\"lower\":0,\"upper\":1,\"step\":1,"
+                        "\"units\":false,\"unit_rows\":1,\"max_body\":9999,\"sheet\":";
+
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        snprintf(text, sizeof text, "%s%s}", rules, CASES[i].sheet);
+        assert_int_equal(read_config(&back, text), CASES[i].expected);
+    }
+    memset(novel, 'a', sizeof novel);
+    for (size_t n = PBOOST_SHEET_TEXT - 1; n <= PBOOST_SHEET_TEXT; n++) {
+        snprintf(text, sizeof text, "%s{\"owner\":\"%.*s\"}}", rules, (int)n, novel);
+        assert_int_equal(read_config(&back, text),
+                         n < PBOOST_SHEET_TEXT ? PBOOST_OK : PBOOST_ORACLE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +415,7 @@ int main(void)
         cmocka_unit_test(answers_survive_the_way),
         cmocka_unit_test(available_rows),
         cmocka_unit_test(rules_survive_the_way),
+        cmocka_unit_test(sheets_are_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
