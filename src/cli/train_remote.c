@@ -68,6 +68,8 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     pboost_remote_options options = {
         .http = {.token = r->token,
                  .ca = a->ca,
+                 .client_cert = a->client_cert,
+                 .client_key = a->client_key,
                  .patience = (double)a->patience,
                  .stop = should_stop,
                  .note = note_retry,

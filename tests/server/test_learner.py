@@ -361,14 +361,14 @@ class Lies(Learner):
         self.spoiled(lambda path, n, r: (200, "text/plain", r.body) if path == "/v1/queries" else None, 4, "text/plain")
 
     def test_lost_replies(self):
-        """Every first reply to a question is lost after it was answered, or comes as a 500."""
+        """The first replies to a question are lost after it was answered, a 500, or a 429."""
         self.make_tables()
-        lost = lambda path, n, reply: None if path != "/v1/queries" or n % 3 == 0 else \
-            ((0, "", b"") if n % 3 == 1 else (500, "text/plain", b"oops"))
+        spoilt = {1: (0, "", b""), 2: (500, "text/plain", b"oops"), 3: (429, "application/problem+json", b"{}")}
+        lost = lambda path, n, reply: spoilt.get(n % 4) if path == "/v1/queries" else None
         with self.serve(rows=self.labels, min_bag=8) as service, Proxy(service, lost) as proxy:
             remote = self.train(None, "--rounds", "3", url=proxy.url)
             self.check_same(remote, self.train_here("--rounds", "3"))
-            self.assertEqual(proxy.asked, 9)
+            self.assertEqual(proxy.asked, 12)
             self.assertEqual(service.get("/v1/status", token=self.token["operator"]).json()["ledger"]["answers"], 3)
 
     def test_refusals_are_not_tried_again(self):
@@ -487,7 +487,7 @@ class Checkpoints(Learner):
 
 
 class Kept(Learner):
-    """What is paid for is kept: by default, durably, for the same run whatever the order of its rows."""
+    """Answers are kept by default, durably, for the same run with its rows in any order."""
 
     def ledger(self, service):
         ledger = service.get("/v1/status", token=self.token["operator"]).json()["ledger"]
@@ -558,7 +558,7 @@ class Kept(Learner):
             self.assertEqual(os.listdir(self.at), [])
 
     def test_rows_in_another_order(self):
-        """Rows are known by id; a table with a pilot is planned anew after the first round."""
+        """Rows are known by id; a table with a pilot is planned again after the first round."""
         for options, noise in ((["--rounds", "4"], "none"), (["--standardize"], "4")):
             self.make_tables(rows=6000)
             folder = ["--checkpoint", f"{self.folder}/c{noise}"]
