@@ -358,8 +358,7 @@ static pboost_status store_answer(const pboost_reply *out, const asking *a, stor
             value_bytes(a->released, RELEASED_BYTES * a->q->n_bags), value_number(a->q->format),
             value_bytes(out->body, out->length), value_bytes(a->nonce, NONCE_BYTES)));
     pboost_token token = a->token;
-    token.rows_used += a->n;
-    TRY(pboost_token_put(s, &token, false, err));
+    TRY(pboost_token_spend(s, &token, a->n, err));
 done:
     return st;
 }

@@ -266,11 +266,8 @@ pboost_status pboost_ledger_cover(pboost_ledger *l, int64_t number, pboost_error
     if (w->fd < 0 || number <= w->covered)
         return PBOOST_OK;
     pthread_mutex_lock(&w->mutex); /* who waits here is often covered by the one before */
-    if (number > w->covered) {
-        pthread_mutex_lock(&l->read.mutex);
-        st = pboost_witness_append(w, l->read.store, err);
-        pthread_mutex_unlock(&l->read.mutex);
-    }
+    if (number > w->covered)
+        st = pboost_witness_append(w, &(shared_store){l->read.store, &l->read.mutex}, err);
     pthread_mutex_unlock(&w->mutex);
     return st;
 }
