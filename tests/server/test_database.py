@@ -55,7 +55,7 @@ class Standby:
         if AS:
             shutil.chown(self.folder, "postgres")
         self.data, self.name = f"{self.folder}/data", name
-        self.run("pg_basebackup", "-D", self.data, "-c", "fast", "-R", "-d",
+        self.run("pg_basebackup", "-D", self.data, "-c", "fast", "--no-sync", "-R", "-d",
                  f"host={SERVER} user=test application_name={name}", *(["-C", "-S", slot] if slot else []))
         self.start()
 
