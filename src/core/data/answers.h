@@ -2,7 +2,7 @@
 #ifndef PBOOST_ANSWERS_H
 #define PBOOST_ANSWERS_H
 
-#include <priorboost/core.h>
+#include <priorboost/trainer.h>
 
 /* Round t holds bags round_start[t] .. round_start[t+1], bag b the rows row[start[b] ..
  * start[b+1]). {0} is an empty log. */
