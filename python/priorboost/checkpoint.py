@@ -1,4 +1,4 @@
-"""What a learner must remember to go on after it was killed, with no row asked about twice.
+"""The files that let a learner continue after it was killed; no row is asked about twice.
 
     run          what the questions depend on: the table and the parameters
     rows         which rows the run uses, in their order
@@ -7,7 +7,7 @@
 
 Every file appears whole or not at all and is on the disk before the next step.  The folder is one
 run's: another table and other parameters are refused.  The names are those of the command line's
-checkpoint, but not the contents: each goes on with its own runs only.
+checkpoint, but not the contents: each continues only its own runs.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Checkpoint:
         return np.array([position[text] for text in self._read("rows")], dtype=np.intp)
 
     def _is_of(self, run: dict[str, Any]) -> bool:
-        """Return whether it is begun; refuse it if it is another run's."""
+        """Return whether the run was begun; refuse a folder of another run."""
         kept = self._read("run")
         for name, value in run.items() if kept is not None else ():
             if kept.get(name) == value:
@@ -125,7 +125,7 @@ class Checkpoint:
 
 
 def table_digest(ids: list[str], keys: Array, X: Any = None) -> str:
-    """Tell a table by its ids and, if they are an array, its features, in whatever order.
+    """Return a digest of a table's ids and, if it is an array, its features, for any row order.
 
     Examples
     --------

@@ -175,7 +175,7 @@ def test_the_meta_estimator_learns_from_a_service(table, service, oracle):
 
 
 def test_a_run_started_anew_asks_the_same_questions(table, service, oracle):
-    """A fit that died after two rounds goes on as if nothing had happened."""
+    """A fit that was killed after two rounds continues and has the same result."""
     X, _, ids = table
     whole = StandIn(service.labels)
     try:
@@ -358,7 +358,7 @@ def test_the_quota_of_the_real_service(serve, table):
 
 
 def test_other_bags_than_those_kept_are_refused(table, service, keeping):
-    """A trainer that is not told the bags of an earlier start must not get their answers."""
+    """A trainer without the bags of an earlier start must not get their answers."""
     X, _, ids = table
     pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
     with _Session(keeping) as session:
@@ -567,7 +567,7 @@ def test_a_token_that_others_can_read(table, oracle):
 
 @pytest.fixture
 def persons(table):
-    """About whom each row is: 320 persons, of whom 160 have four rows and 160 one."""
+    """The unit of each row: 320 persons; 160 have four rows and 160 have one."""
     return [f"n{i % 160 if i < 640 else i}" for i in range(len(table[2]))]
 
 

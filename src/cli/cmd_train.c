@@ -202,8 +202,8 @@ done:
 }
 
 /* If the fit is refused, there is no model and the error says why. */
-static pboost_status tell_result(cli_context *cli, const train_arguments *a,
-                                 const train_description *d, pboost_error *err)
+static pboost_status print_result(cli_context *cli, const train_arguments *a,
+                                  const train_description *d, pboost_error *err)
 {
     const train_result *result = d->result;
 
@@ -247,7 +247,7 @@ static pboost_status refuse_fit(cli_context *cli, const train_arguments *a,
     const train_result *result = d->result;
 
     if (cli->json)
-        TRY(tell_result(cli, a, d, err));
+        TRY(print_result(cli, a, d, err));
     if (checkpoint != NULL)
         FAIL(err, PBOOST_UNUSABLE,
              "no model is written: %.200s (the answers are in %.200s; --resume --force writes the "
@@ -293,20 +293,20 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     if (a->test != NULL)
         TRY(train_test_losses(&result, a, &data, err));
     result.seconds = cli_seconds() - began;
-    const train_description told = describe(a, &data, &result);
+    const train_description about = describe(a, &data, &result);
     if (!result.usable && !a->force)
-        TRY(refuse_fit(cli, a, &told, train_remote_checkpoint(oracle.remote), err));
+        TRY(refuse_fit(cli, a, &about, train_remote_checkpoint(oracle.remote), err));
     if (output != NULL) {
-        st = train_write_model(output, &told, err);
+        st = train_write_model(output, &about, err);
         output = NULL;
         TRY(st);
     }
     if (page != NULL) {
-        st = train_write_page(page, &told, err);
+        st = train_write_page(page, &about, err);
         page = NULL;
         TRY(st);
     }
-    TRY(tell_result(cli, a, &told, err));
+    TRY(print_result(cli, a, &about, err));
 done:
     train_remote_end(oracle.remote, st);
     pboost_output_discard(output);

@@ -159,7 +159,7 @@ static pboost_status verify_line(pboost_verifier *v, const char *line, size_t le
     }
     TRY(pboost_verifier_entry(v, &parsed.entry, err));
     if (parsed.entry.number + 1 == old->entries && strcmp(parsed.entry.head, old->head) != 0)
-        FAIL(err, PBOOST_BAD_DATA, "entry %llu is another than in the older file",
+        FAIL(err, PBOOST_BAD_DATA, "entry %llu differs from that of the older file",
              (unsigned long long)parsed.entry.number);
 done:
     return st;

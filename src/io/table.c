@@ -182,7 +182,7 @@ void pboost_column_put_missing(column *c, size_t row)
         c->first_missing = row;
 }
 
-/* Keeps a cell that is no number. */
+/* Keeps a cell that is not a number. */
 static pboost_status put_word(pboost_table *table, column *c, size_t row, const char *text,
                               size_t n, pboost_error *err)
 {
@@ -216,7 +216,7 @@ static bool is_missing(const pboost_table_options *options, const char *text, si
     return false;
 }
 
-/* Whether the cell was a number, be it not a finite one. */
+/* Whether the cell was a number, finite or not. */
 static bool put_number(const pboost_table *table, column *c, size_t row, const char *text, size_t n)
 {
     switch (pboost_number_parse(&c->number[row], text, n)) {
@@ -375,7 +375,7 @@ pboost_status pboost_refuse_offender(const pboost_table *table, const column *c,
                        c->offender_cell.text, name.text);
 }
 
-/* Names the first cell that is no number. */
+/* Names the first cell that is not a number. */
 static pboost_status refuse_text(const pboost_table *table, const column *c, pboost_error *err)
 {
     const char *level = NULL;

@@ -55,7 +55,7 @@ bool pboost_label_read(int64_t *out, const store_value *value); /* null: NO_LABE
 void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope);
 
 /* A row, unit or scope as the chain sees it: a keyed digest of everything but a label.  It can take
- * the place of an id that was erased, and it tells nothing without the key. */
+ * the place of an id that was erased, and it reveals nothing without the key. */
 digest pboost_row_digest(const ledger_keys *keys, pboost_id id, uint32_t unit, uint32_t scope);
 digest pboost_name_digest(const ledger_keys *keys, const char *table, pboost_id id);
 

@@ -188,7 +188,7 @@ static pboost_status read_labels(pboost_ledger *l, pboost_error *err)
     if (audit.problems > 0 && !l->options.inspect)
         FAIL(err, PBOOST_BAD_DATA,
              "the store was changed by another program, and is not used: %s ('priorboost oracle"
-             " audit' tells more; put back a backup and run 'priorboost oracle restore')",
+             " audit' says more; put back a backup and run 'priorboost oracle restore')",
              audit.first_problem);
 done:
     pboost_side_leave(&l->write);

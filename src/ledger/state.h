@@ -82,7 +82,7 @@ pboost_status pboost_token_read(pboost_token **out, size_t *n, store *s, pboost_
 /* What the MAC of a token covers, which is everything. */
 digest pboost_token_digest(const pboost_token *token);
 
-/* A token as its entry in the chain says; false where it makes no sense. */
+/* A token as its entry in the chain says; false if the entry is not valid. */
 bool pboost_token_from_entry(pboost_token *out, const chain_entry *entry);
 pboost_status pboost_token_by_name(pboost_token *out, store *s, const char *name,
                                    pboost_error *err);

@@ -382,7 +382,8 @@ static pboost_status place_token(pboost_token *t, pboost_ledger *l, const pboost
             err, value_number(PBOOST_APPROVER)));
     if (o->pending && o->role == PBOOST_APPROVER && approvers == 0)
         FAIL(err, PBOOST_INVALID,
-             "'%s' is the first approver, whom nobody could approve; make it without --pending",
+             "'%s' is the first approver, and there is nobody to approve it; make it without "
+             "--pending",
              o->name);
     if (o->pending || pboost_approval_needed(l->rules.require_approval, t, approvers == 0))
         t->state = PBOOST_TOKEN_PENDING;

@@ -45,7 +45,7 @@ pboost_id pboost_remote_id(const char *text)
 /* ---- Refusals and errors of the oracle ------------------------------------------------------- */
 
 /* "row-spent (status 409): a row is spent ...; such as 'a', 'b'" */
-static pboost_status tell_problem(const http_reply *reply, const char *what, pboost_error *err)
+static pboost_status report_problem(const http_reply *reply, const char *what, pboost_error *err)
 {
     json_t *document = json_loadb((const char *)reply->body, reply->length, 0, NULL);
     const char *problem = json_string_value(json_object_get(document, "problem"));
@@ -146,7 +146,7 @@ static pboost_status fetch(unsigned char **reply_body, size_t *reply_length, pbo
     TRY(pboost_http_send(&reply, r->http, "/v1/queries", WIRE_BINARY_TYPE, body, length,
                          12 * q->n_bags + (1 << 20), err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "the question", err));
+        TRY(report_problem(&reply, "the question", err));
     if (!has_type(&reply, WIRE_BINARY_TYPE))
         FAIL(err, PBOOST_ORACLE, "the oracle answered with '%.60s'; %s was expected", reply.type,
              WIRE_BINARY_TYPE);
@@ -360,7 +360,7 @@ static pboost_status ask_available(bool *available, pboost_remote *r, const pboo
     TRY(pboost_http_send(&reply, r->http, "/v1/available", WIRE_JSON_TYPE, body, length,
                          2 * length + 1024, err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "to say which rows are available", err));
+        TRY(report_problem(&reply, "to say which rows are available", err));
     st = pboost_wire_read_available(available, id, n, reply.body, reply.length, err);
     if (st == PBOOST_BAD_DATA)
         FAIL(err, PBOOST_ORACLE, "the oracle's list of available rows cannot be read");
@@ -392,7 +392,7 @@ pboost_status pboost_remote_rows_left(uint64_t *out, pboost_remote *r, pboost_er
 
     TRY(pboost_http_send(&reply, r->http, "/v1/status", NULL, NULL, 0, 1 << 20, err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "to say how many rows are left", err));
+        TRY(report_problem(&reply, "to say how many rows are left", err));
     status = json_loadb((const char *)reply.body, reply.length, 0, NULL);
     json_t *left = json_object_get(json_object_get(status, "token"), "rows_left");
     if (!json_is_null(left) && (!json_is_integer(left) || json_integer_value(left) < 0))
@@ -413,7 +413,7 @@ static pboost_status read_rules(pboost_remote *r, pboost_error *err)
 
     TRY(pboost_http_send(&reply, r->http, "/v1/config", NULL, NULL, 0, 1 << 16, err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "to send its rules", err));
+        TRY(report_problem(&reply, "to send its rules", err));
     TRY(pboost_wire_read_config(&r->config, reply.body, reply.length, err));
 done:
     pboost_http_reply_free(&reply);

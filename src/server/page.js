@@ -57,10 +57,10 @@ function rulesOf(r) {
   return [
     ...Object.entries(SHEET).filter(([name]) => r.sheet[name]).map(([name, term]) => [term, r.sheet[name]]),
     ["Least rows in a bag", count(r.min_bag)],
-    ["Noise", r.dp ? `ε = ${r.epsilon} (${r.epsilon_fraction}) per row` : "none: nothing is claimed about differential privacy"],
+    ["Noise", r.dp ? `ε = ${r.epsilon} (${r.epsilon_fraction}) per row` : "none: no differential privacy"],
     ["Label values", `from ${r.lower} to ${r.upper}, in steps of ${r.step}`],
-    ["A row is answered", "at most once"],
-    ...(r.units ? [["A unit is answered", `in at most ${count(r.unit_rows)} bag${r.unit_rows > 1 ? "s" : ""}`]] : []),
+    ["Each label is used", "in one answer only"],
+    ...(r.units ? [["Each unit is used", `in at most ${count(r.unit_rows)} bag${r.unit_rows > 1 ? "s" : ""}`]] : []),
   ];
 }
 

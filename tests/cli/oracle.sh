@@ -83,10 +83,10 @@ import 0 rows.csv --json
 [ "$(field rows) $(field clamped)" = "3 0" ] || fail "import"
 import 3 outside.csv
 says 'outside.csv:3'
-grep -q 4.375 stderr && fail "a label is told"
+grep -q 4.375 stderr && fail "a message shows a label"
 import 3 missing.csv
 import 3 text.csv
-grep -q secret stderr && fail "a label is told"
+grep -q secret stderr && fail "a message shows a label"
 import 3 twice.csv
 says "'7' occurs twice"
 import 3 known.csv

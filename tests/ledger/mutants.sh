@@ -95,10 +95,10 @@ mutant "no noise for two requests" ledger/ledger.c ledger_noise 'total += noise;
 mutant "the system's randomness" ledger/ledger.c ledger_noise 'pboost_rng_source_system(&source);' 'pboost_rng_source_seeded(&source, 1, RNG_NOISE, 0);'
 mutant "no sum without noise in the log" ledger/ledger.c server_noise 'total += noise;' 'dprintf(2, "{\"time\":0,\"level\":\"info\",\"event\":\"sum\",\"message\":\"%lld\"}\n", (long long)total); total += noise;'
 mutant "sums that could overflow" core/oracle/mechanism.c unit_oracle_mechanism 'sum > (pboost_u128)SUM_LIMIT' 'false'
-mutant "every bag is judged" ledger/ledger.c ledger_rules 'claim c = {a->q->n_bags, a->n' 'claim c = {1, a->n'
+mutant "every bag is checked" ledger/ledger.c ledger_rules 'claim c = {a->q->n_bags, a->n' 'claim c = {1, a->n'
 mutant "bags of at least k" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_BAG_TOO_SMALL, small_bags},' ''
 mutant "a row once in a request" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_DUPLICATE_ROW, repeated_rows},' ''
-mutant "spent rows, as told by the rules" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_ROW_SPENT, spent_rows},' ''
+mutant "spent rows, by the rules" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_ROW_SPENT, spent_rows},' ''
 mutant "a unit once in a bag" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_UNIT_REPEATED, repeated_units},' ''
 mutant "a unit unit_rows times" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_UNIT_SPENT, spent_units},' ''
 mutant "quotas" ledger/rules.c ledger_tokens '{PBOOST_PROBLEM_QUOTA_EXCEEDED, over_quota},' ''
@@ -196,7 +196,7 @@ mutant "commits are synced, PostgreSQL" ledger/store_postgresql.c postgresql:led
 mutant "settings for each transaction" ledger/store_postgresql.c postgresql:ledger_durability 'st = settle(s, err);' 'st = of(s)->schema[0] == 0 ? settle(s, err) : PBOOST_OK; /* when it is opened */'
 mutant "the tables of the store that was opened" ledger/store_postgresql.c postgresql:ledger_durability "ELSE \$5 || ', pg_temp' END" "ELSE \$5 END"
 mutant "a server that does not sync" ledger/store_postgresql.c postgresql:ledger_durability '{"fsync", "on"}' '{"full_page_writes", "on"}'
-mutant "a server that goes on after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability '{"data_sync_retry", "off"}' '{"full_page_writes", "on"}'
+mutant "a server that continues after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability '{"data_sync_retry", "off"}' '{"full_page_writes", "on"}'
 mutant "writers take turns, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_races 'if (st == PBOOST_OK && write && !of(s)->creating)' 'if (false)'
 mutant "the schema that the role has" ledger/store_postgresql.c postgresql:server_database "(SELECT reset_val FROM pg_settings\"
                \" WHERE name = 'search_path')" "current_setting('search_path')" Poolers
@@ -207,7 +207,7 @@ mutant "standbys are looked for again" ledger/store_postgresql.c postgresql:serv
 mutant "no service on a standby" ledger/store_postgresql.c postgresql:server_database 'if (value[0].number != 0)' 'if (false)' Standbys.test_a_standby_is_not_served
 mutant "no password in the arguments" ledger/store_postgresql.c postgresql:server_database 'TRY(refuse_password(url, err));' '' Passwords.test_not_in_the_arguments
 mutant "one transaction, PostgreSQL" ledger/ledger.c postgresql:fault_ledger_postgresql 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'
-mutant "a lost connection is made anew" ledger/store_postgresql.c postgresql:fault_ledger_postgresql 'PQreset(of(s)->connection);' ';'
+mutant "a lost connection is made again" ledger/store_postgresql.c postgresql:fault_ledger_postgresql 'PQreset(of(s)->connection);' ';'
 mutant "who asks is asked for a token" server/request.c server_api 'r->route->roles == ANYONE' 'true'
 mutant "a learner sees only itself" server/handlers_watch.c server_api '(role & (AUDITORS | APPROVER)) != 0' 'true'
 mutant "bodies have a limit" server/request.c server_limits 'r->length + length > r->service->options.max_body' 'false'
@@ -257,7 +257,7 @@ mutant "the learner shows its certificate" net/http.c server_tls 'c->options.cli
 mutant "429 is tried again" net/http.c server_learner ' && out->status != 429' ''
 mutant "who signed the certificate" net/http.c server_tls 'CURLOPT_SSL_VERIFYPEER, 1L' 'CURLOPT_SSL_VERIFYPEER, 0L'
 mutant "whose certificate it is" net/http.c server_tls 'CURLOPT_SSL_VERIFYHOST, 2L' 'CURLOPT_SSL_VERIFYHOST, 0L'
-mutant "no token in the clear" net/http.c server_learner 'is_http && !is_loopback(url + 7)' 'false'
+mutant "no token without encryption" net/http.c server_learner 'is_http && !is_loopback(url + 7)' 'false'
 mutant "answers to another question" net/remote.c server_learner 'strcmp(a->request_id, q->request_id) != 0' 'false'
 mutant "noise other than announced" net/remote.c server_learner 'epsilon = r->config.rules.epsilon;' 'epsilon = a->epsilon;'
 mutant "kept: a question before it is sent" net/remote.c server_learner 'TRY(pboost_round_write(out, r->checkpoint, round, err));' ';'

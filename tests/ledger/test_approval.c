@@ -97,7 +97,7 @@ static void a_pending_token_does_nothing_until_it_is_approved(void **state)
     first.role = PBOOST_APPROVER;
     first.pending = true;
     assert_fails(pboost_token_create(unused, ledger, &first, &err), PBOOST_INVALID, err,
-                 "nobody could approve");
+                 "nobody to approve it");
     holder boss = make(ledger, "boss", PBOOST_APPROVER, false, NULL);
     holder lab = make(ledger, "lab", PBOOST_LEARNER, true, NULL);
     holder plain = make(ledger, "plain", PBOOST_LEARNER, false, NULL);

@@ -86,7 +86,7 @@ static void an_older_copy_is_refused(void **state)
     put_back(&t);
     assert_int_equal(rename(copy, witness_file), 0);
     ledger = open_store(&t);
-    assert_sound(ledger); /* it is a true copy: only who has seen more can tell */
+    assert_sound(ledger); /* it is a true copy: only a client that has a later head can notice */
     assert_ok(pboost_ledger_knows(&known, ledger, heads[0], &err), err);
     assert_true(known);
     assert_ok(pboost_ledger_knows(&known, ledger, heads[1], &err), err);

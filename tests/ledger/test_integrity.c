@@ -221,7 +221,7 @@ static void without_a_witness_every_row_is_burned(void **state)
 
     witness_of(path, &t);
     assert_fails(pboost_ledger_restore(&restored, t.url, NULL, true, &err), PBOOST_REFUSED, err,
-                 "is there already");
+                 "exists already");
     assert_int_equal(unlink(path), 0);
     assert_not_opened(&t, PBOOST_REFUSED, "--without-witness");
     assert_true(audit_finds(&t, "missing"));
@@ -261,7 +261,7 @@ static void without_a_witness_every_row_is_burned(void **state)
     drop_store(&t);
 }
 
-/* Rows imported and answered for after the backup cannot come in again as new ones. */
+/* Rows imported and spent after the backup cannot be imported again as new ones. */
 static void lost_rows_cannot_be_imported_again(void **state)
 {
     (void)state;

@@ -175,7 +175,7 @@ class AuditFiles(Governed):
             self.run_oracle("export-audit", "--store", self.store, "--out", files[-1])
             self.verify(files[-1], "--previous", old)
         self.verify(files[1], "--previous", files[0], code=3)
-        self.assertIn("is another than in the older file", self.said)
+        self.assertIn("differs from that of the older file", self.said)
 
 
 if __name__ == "__main__":

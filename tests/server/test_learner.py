@@ -485,7 +485,7 @@ class Checkpoints(Learner):
 
 
 class Kept(Learner):
-    """What is paid for is kept: by default, durably, for the same run whatever the order of its rows."""
+    """Answers are kept by default, durably, for the same run with its rows in any order."""
 
     def ledger(self, service):
         ledger = service.get("/v1/status", token=self.token["operator"]).json()["ledger"]
@@ -556,7 +556,7 @@ class Kept(Learner):
             self.assertEqual(os.listdir(self.at), [])
 
     def test_rows_in_another_order(self):
-        """Rows are known by id; a table with a pilot is planned anew after the first round."""
+        """Rows are known by id; a table with a pilot is planned again after the first round."""
         for options, noise in ((["--rounds", "4"], "none"), (["--standardize"], "4")):
             self.make_tables(rows=6000)
             folder = ["--checkpoint", f"{self.folder}/c{noise}"]

@@ -91,9 +91,9 @@ static double worst_ratio(const pboost_plan *plan, const pboost_plan_point *poin
     return fmax(point->excess / excess, point->cautious / cautious);
 }
 
-/* Of the sizes of one way of asking that one is recommended which is least worse than the best, be
- * the model right or wrong; that is neither always the best of a right one nor of a wrong one.
- * Nothing known, the labels are taken for narrower than their bounds. */
+/* The recommended size of a way of asking has the smallest worst ratio to the best, for a right and
+ * for a wrong model; it is not always the best size for either.  Without other knowledge the plan
+ * assumes that labels are narrower than their bounds. */
 static void test_recommendation(void **state)
 {
     (void)state;
@@ -122,8 +122,8 @@ static void test_recommendation(void **state)
     free_table(&t);
 }
 
-/* Columns of zeros and no intercept: every excess is 0.  Ways of asking that are there to compare
- * with are not recommended then either. */
+/* Columns of zeros and no intercept: every excess is 0.  Ways of asking that are only for
+ * comparison are not recommended then either. */
 static void test_nothing_to_learn(void **state)
 {
     (void)state;
