@@ -395,10 +395,14 @@ pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
                                 const pboost_question *question, pboost_error *err);
 void pboost_reply_free(pboost_reply *reply);
 
-/* The stored reply to this token's request id; *found says whether there is one. */
+/* The stored reply to this token's request id; *found says whether there is one.  Its length is
+ * known at a small cost before it is read. */
 pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *ledger,
                                  const pboost_token *token, const char *request_id,
                                  pboost_error *err);
+pboost_status pboost_ledger_find_length(size_t *out, pboost_ledger *ledger,
+                                        const pboost_token *token, const char *request_id,
+                                        pboost_error *err); /* 0: there is none */
 
 /* available[i]: the token may still ask about id[i].  Unknown, spent and forbidden rows give the
  * same result. */

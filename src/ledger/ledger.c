@@ -469,6 +469,27 @@ done:
 
 /* ---- Looking up ------------------------------------------------------------------------------ */
 
+pboost_status pboost_ledger_find_length(size_t *out, pboost_ledger *ledger,
+                                        const pboost_token *token, const char *request_id,
+                                        pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    int64_t length = 0;
+
+    *out = 0;
+    if (!pboost_name_valid(request_id))
+        return PBOOST_OK;
+    TRY(pboost_side_enter(ledger, &ledger->read, false, err));
+    TRY(RUN(ledger->read.store,
+            "SELECT CAST(length(body) AS BIGINT) FROM ledger_answer"
+            " WHERE token = $1 AND request = $2",
+            pboost_store_number, &length, err, value_number(token->id), value_text(request_id)));
+    *out = (size_t)length;
+done:
+    pboost_side_leave(&ledger->read);
+    return st;
+}
+
 pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *ledger,
                                  const pboost_token *token, const char *request_id,
                                  pboost_error *err)

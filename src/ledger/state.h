@@ -12,12 +12,6 @@
 #include "rules.h"
 #include "witness.h"
 
-typedef struct {
-    pthread_mutex_t mutex;
-    store *store;
-    chain_link seen; /* an entry that is known to be in it; number -1: none */
-} ledger_side;
-
 struct pboost_ledger {
     pboost_ledger_rules rules;
     pboost_ledger_options options;

@@ -258,6 +258,7 @@ mutant "a share of the connections" server/shares.c server_greedy 'a->connection
 mutant "strangers make room" server/connections.c server_greedy 'all->n - all->n_ended + 1 + spare > s->most_connections' 'false'
 mutant "who has a token stays" server/connections.c server_greedy 'c->owner != &s->strangers || ' ''
 mutant "a share of the threads" server/workers.c unit_server_workers 'r->on->owner->working + 1 > N_WORKERS - w->busy' 'false'
+mutant "whoever waits first goes first" ledger/open.c ledger_races 'while (side->serving != mine)' 'while (false)'
 mutant "connections of an address" server/addresses.c server_greedy '(double)s->connections < limit(s, all->most_connections, CONNECTIONS)' 'true'
 mutant "requests of an address" server/request.c server_greedy '!pboost_address_request(&s->addresses, r->on->from)' 'false'
 mutant "totals are for operators" server/routes.c server_greedy '"metrics",   AUDITORS,' '"metrics",   ANYONE,'
