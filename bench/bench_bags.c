@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <priorboost/core.h>
+#include <priorboost/trainer.h>
 
 #include "bags/partition.h"
 #include "bags/sort.h"

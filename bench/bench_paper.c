@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include <priorboost/predict.h>
 #include <priorboost/theory.h>
 
 #include "bags/partition.h"

@@ -70,7 +70,7 @@ enum { PBOOST_STORE_VERSION = 2 }; /* of the stores that this program makes and 
 enum { PBOOST_EPSILON_MOST = 10 };
 #define PBOOST_WEAK_WORDS "labels can be guessed" /* by which the label holder says so */
 
-/* The data sheet: what learners are told about the labels, beside the rules. */
+/* The data sheet: what learners can read about the labels, beside the rules. */
 enum { PBOOST_SHEET_LABEL, PBOOST_SHEET_OWNER, PBOOST_SHEET_PURPOSE, PBOOST_SHEET_CONTACT };
 #define PBOOST_SHEET_NAMES                                                                         \
     {                                                                                              \
@@ -115,11 +115,13 @@ typedef struct pboost_ledger_options {
     int64_t (*now)(void *user); /* seconds since 1970; NULL: the system's clock.  Only the expiry of
                                    tokens depends on it */
     void *user;
+    bool check_standbys; /* refuse a database that may fail over to a server which has not kept
+                            every answer */
 } pboost_ledger_options;
 
 #define PBOOST_LEDGER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(pboost_ledger_options), NULL, NULL, false, false, NULL, NULL                        \
+        sizeof(pboost_ledger_options), NULL, NULL, false, false, NULL, NULL, false                 \
     }
 
 /* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...", its key file and its witness.
@@ -232,7 +234,7 @@ const char *pboost_token_state_name(pboost_token_state state); /* "pending" */
 
 enum { PBOOST_TOKEN_TEXT = 48, PBOOST_HEAD_TEXT = 65 }; /* bytes, with the final zero */
 enum { PBOOST_SEAL = 32, PBOOST_PUBLIC_KEY = 32, PBOOST_SIGNATURE = 64 };
-enum { PBOOST_PUBLIC_KEY_TEXT = 65, PBOOST_SIGNATURE_TEXT = 129 };
+enum { PBOOST_PUBLIC_KEY_TEXT = 65, PBOOST_SIGNATURE_TEXT = 129, PBOOST_REGISTRATION_TEXT = 129 };
 
 typedef struct pboost_token_options {
     size_t struct_size;
@@ -244,12 +246,13 @@ typedef struct pboost_token_options {
     bool pending;      /* it waits for approval, also where the store does not require that */
     const char
         *creator; /* secret of the operator's or approver's token that makes it; NULL: none */
+    const char *registration;  /* what pboost_token_prepare gave its holder; NULL: make a secret */
     struct pboost_token *made; /* gets the token; may be NULL */
 } pboost_token_options;
 
 #define PBOOST_TOKEN_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(pboost_token_options), NULL, PBOOST_LEARNER, 0, 0, NULL, false, NULL, NULL          \
+        sizeof(pboost_token_options), NULL, PBOOST_LEARNER, 0, 0, NULL, false, NULL, NULL, NULL    \
     }
 
 typedef struct pboost_token {
@@ -268,7 +271,13 @@ typedef struct pboost_token {
     unsigned char approval[PBOOST_SIGNATURE];    /* by approved_by */
 } pboost_token;
 
-/* Makes a token of 256 random bits.  The store keeps only its hash: secret is shown here, once. */
+/* A secret of 256 random bits for the holder of a token to come, made without a store, and what the
+ * label holder registers of it: its hash and public key, in hex, which do not tell the secret. */
+pboost_status pboost_token_prepare(char secret[PBOOST_TOKEN_TEXT],
+                                   char registration[PBOOST_REGISTRATION_TEXT], pboost_error *err);
+
+/* Makes a token of 256 random bits.  The store keeps only its hash: secret is shown here, once.  It
+ * is "" where the holder has prepared it. */
 pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger *ledger,
                                   const pboost_token_options *options, pboost_error *err);
 /* All tokens by age; free the array with free(). */

@@ -5,19 +5,16 @@
 
 #include <priorboost/core.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PBOOST_BEGIN
 
 /* I(theta) = sum_B J_B J_B' / (phi a_B + c_B): the information of the answers about these bags,
  * before any is asked.  information gets (n+1) x (n+1) entries, those of the intercept last (0
  * where there is none); its inverse is the covariance of the unpenalised aggregate estimator.  Only
  * x, weight and offset of samples are used; bags name rows of x. */
-PBOOST_API pboost_status pboost_information(double *information, pboost_family family,
-                                            const pboost_samples *samples, const pboost_bags *bags,
-                                            const pboost_rules *rules, const pboost_coef *coef,
-                                            double dispersion, bool intercept, int threads,
-                                            pboost_error *err);
+pboost_status pboost_information(double *information, pboost_family family,
+                                 const pboost_samples *samples, const pboost_bags *bags,
+                                 const pboost_rules *rules, const pboost_coef *coef,
+                                 double dispersion, bool intercept, int threads, pboost_error *err);
 
 /* What is assumed before anything is asked.  Where nothing is given (NULL, NaN), the plan assumes a
  * modest effect in no particular direction: it says so. */
@@ -107,9 +104,9 @@ typedef struct pboost_plan {
 
 /* Forecasts every way of asking about the rows and recommends.  Weights are ignored, here and
  * below. */
-PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features,
-                                          const pboost_plan_options *options, pboost_error *err);
-PBOOST_API void pboost_plan_free(pboost_plan *plan);
+pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features,
+                               const pboost_plan_options *options, pboost_error *err);
+void pboost_plan_free(pboost_plan *plan);
 
 /* The plan's recommendation, as options of trainer and fit. */
 typedef struct pboost_choice {
@@ -127,22 +124,18 @@ typedef struct pboost_choice {
 /* Plans and chooses what options->fixed leaves open.  Under noise, if the table is large enough and
  * rounds, bag size and schedule are open, a first round of one row in seventeen is a pilot.
  * prior_score (by row, NULL: none) gives the mean label.  options->brief is ignored. */
-PBOOST_API pboost_status pboost_choice_make(pboost_choice *out, const pboost_features *features,
-                                            const double *prior_score,
-                                            const pboost_plan_options *options, pboost_error *err);
+pboost_status pboost_choice_make(pboost_choice *out, const pboost_features *features,
+                                 const double *prior_score, const pboost_plan_options *options,
+                                 pboost_error *err);
 /* After the first round, coef being the fit to it: plans again with what was learnt and changes how
  * the trainer asks.  If coef cannot be used for a plan (its predictions overflow), the first plan
  * stays and choice->learnt is NaN.  Does nothing if that round was not a pilot.  After a failure
  * the trainer asks as before, and may continue or be revised again. */
-PBOOST_API pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
-                                              const pboost_features *features,
-                                              const pboost_coef *coef,
-                                              const pboost_plan_options *options,
-                                              pboost_error *err);
-PBOOST_API void pboost_choice_free(pboost_choice *choice);
+pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
+                                   const pboost_features *features, const pboost_coef *coef,
+                                   const pboost_plan_options *options, pboost_error *err);
+void pboost_choice_free(pboost_choice *choice);
 
-#ifdef __cplusplus
-}
-#endif
+PBOOST_END
 
 #endif

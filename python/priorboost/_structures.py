@@ -1,4 +1,4 @@
-"""The structures of ``core.h``, ``plan.h``, ``cluster.h`` and ``io.h``, as ctypes sees them.
+"""The structures of the headers in ``include/priorboost``, as ctypes sees them.
 
 They have the fields of the C structs in their order: a test reads the headers and compares.
 """

@@ -26,6 +26,30 @@ from .data import Array
 Question = list[list[str]]  # ids by bag
 
 
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file for its owner only; it appears whole or not at all, and is on the disk."""
+    unfinished = path.with_name(f"{path.name}.new")
+    try:
+        with open(unfinished, "wb", opener=lambda p, f: os.open(p, f, 0o600)) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
+        raise
+    _sync(path.parent)  # the name is durable once the folder is
+
+
 class Checkpoint:
     """A folder of small files, each written whole."""
 
@@ -41,18 +65,7 @@ class Checkpoint:
             raise ValueError(f"{self.folder / name} is damaged: {error}") from error
 
     def _write(self, name: str, document: Any) -> None:
-        path, unfinished = self.folder / name, self.folder / f"{name}.new"
-        try:
-            with open(unfinished, "wb", opener=lambda p, f: os.open(p, f, 0o600)) as file:
-                file.write(json.dumps(document).encode())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(unfinished, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                unfinished.unlink()
-            raise
-        _sync(self.folder)  # the name is durable once the folder is
+        write_whole(self.folder / name, json.dumps(document).encode())
 
     # ---- Which run it is ----
 
@@ -109,14 +122,6 @@ class Checkpoint:
     def keep_answer(self, round: int, part: int, reply: dict[str, Any]) -> None:
         """Write the reply to a question."""
         self._write(f"answer-{round:06d}-{part:06d}", reply)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def table_digest(ids: list[str], keys: Array, X: Any = None) -> str:

@@ -33,6 +33,7 @@ from .bags import Bags
 from .checkpoint import Checkpoint, Question
 from .data import Array, id_texts
 from .errors import OracleError, PrivacyError
+from .heads import keep_head, read_head, read_token
 from .oracle import Oracle
 from .relay import Relay
 
@@ -63,9 +64,13 @@ class RemoteOracle:
     url : str
         ``https://HOST[:PORT]``, ``unix:PATH``, or ``http://`` on a loopback address.
     token_file : str or path
-        A file that holds the learner's token.
+        A file that holds the learner's token.  The last head of the oracle's ledger is kept beside
+        it, in ``FILE.head``: the next fit sends it, and an oracle that was put back to an older
+        state refuses.
     ca_file : str or path, optional
         Authorities to trust instead of the system's, PEM.
+    client_cert, client_key : str or path, optional
+        This learner's certificate and its key, PEM, for a service that asks for one.
     patience : float
         Seconds over which a request that fails is sent again.
     checkpoint : str or path, optional
@@ -90,6 +95,8 @@ class RemoteOracle:
     patience: float = 60.0
     checkpoint: str | os.PathLike[str] | None = None
     skip_unavailable: bool = False
+    client_cert: str | os.PathLike[str] | None = None
+    client_key: str | os.PathLike[str] | None = None
 
     def available(self, ids: Any) -> Array:
         """Return which rows may still be asked about.
@@ -176,7 +183,7 @@ class _Asker(Oracle):
     def __init__(self, description: RemoteOracle, config: dict[str, Any], ids: list[str]) -> None:
         self.description = description
         self.ids = ids
-        self.head: str | None = None
+        self.head = read_head(description.token_file)
         folder = description.checkpoint
         self.checkpoint = None if folder is None else Checkpoint(folder)
         with _as_agreed():
@@ -280,7 +287,9 @@ class _Asker(Oracle):
             raise OracleError(f"the oracle answered {sum(means)}; a mean must be finite")
         if self.checkpoint is not None and not kept:
             self.checkpoint.keep_answer(round, part, reply)
-        self.head = head
+        if not kept:
+            keep_head(self.description.token_file, head)
+        self.head = self.head if kept and self.head else head
         return means
 
 
@@ -303,11 +312,9 @@ class _Session:
 
     def __init__(self, description: RemoteOracle) -> None:
         self.description = description
-        with open(description.token_file) as file:
-            self.token = "".join(file.readline().split()[:1])
-        if not self.token:
-            raise ValueError(f"{description.token_file} holds no token on its first line")
+        self.token = read_token(description.token_file)
         self.connection: http.client.HTTPConnection | None = None
+        self.trust = _trust(description)
 
     def __enter__(self) -> _Session:
         return self
@@ -327,7 +334,7 @@ class _Session:
         while True:
             try:
                 status, reply = self._exchange(path, body, kind)
-                if status < 500:
+                if status < 500 and status != 429:  # too many requests: there may be room later
                     return status, reply
                 problem = f"status {status}: {reply[:200].decode('utf-8', 'replace')}"
             except ssl.SSLCertVerificationError as error:
@@ -342,7 +349,7 @@ class _Session:
 
     def _exchange(self, path: str, body: bytes | None, kind: str) -> tuple[int, bytes]:
         if self.connection is None:
-            self.connection = _open(self.description)
+            self.connection = _open(self.description, self.trust)
         headers = {"Authorization": f"Bearer {self.token}"}
         if body is not None:
             headers["Content-Type"] = kind
@@ -356,15 +363,34 @@ class _Session:
             self.connection = None
 
 
-def _open(description: RemoteOracle) -> http.client.HTTPConnection:
+def _trust(description: RemoteOracle) -> ssl.SSLContext | None:
+    """Whom to trust and who we are; a file that cannot be used is an error at once."""
+    files = (description.ca_file, description.client_cert, description.client_key)
+    ca_file, cert, key = (None if path is None else os.fspath(path) for path in files)
+    if (cert is None) != (key is None):
+        raise ValueError("client_cert and client_key go together")
+    if not description.url.startswith("https:"):
+        return None
+    try:
+        context = ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        raise ValueError(f"ca_file {ca_file!r} cannot be used: {error}") from error
+    try:
+        if cert is not None:
+            context.load_cert_chain(cert, key)
+    except OSError as error:
+        raise ValueError(
+            f"client_cert {cert!r} and client_key {key!r} cannot be used: {error}"
+        ) from error
+    return context
+
+
+def _open(description: RemoteOracle, trust: ssl.SSLContext | None) -> http.client.HTTPConnection:
     url, timeout = description.url, max(10.0, description.patience)
     if url.startswith("unix:"):
         return _UnixConnection(url[len("unix:") :], timeout)
     parts = urlsplit(url)
     if parts.scheme == "https" and parts.hostname:
-        trust = ssl.create_default_context(
-            cafile=None if description.ca_file is None else os.fspath(description.ca_file)
-        )
         return http.client.HTTPSConnection(
             parts.hostname, parts.port, timeout=timeout, context=trust
         )

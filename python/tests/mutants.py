@@ -81,6 +81,16 @@ MUTANTS = {
             ("the token is not encrypted", "parts.hostname in _LOOPBACK", "True"),
             ("the head is not sent on", 'request["head"] = self.head', "pass"),
             (
+                "the head of an earlier fit is not sent",
+                "self.head = read_head(description.token_file)",
+                "self.head = None",
+            ),
+            (
+                "the head is not kept",
+                "keep_head(self.description.token_file, head)",
+                "pass",
+            ),
+            (
                 "ids are not asked for",
                 'if ids is None:\n            raise ValueError("a Remote',
                 'if False:\n            raise ValueError("a Remote',
@@ -91,6 +101,8 @@ MUTANTS = {
                 "raise ",
             ),
             ("nothing is tried again", "if time.monotonic() + pause > deadline:", "if True:"),
+            ("429 is no reply to wait after", " and status != 429", ""),
+            ("the client's certificate is not shown", "context.load_cert_chain(cert, key)", "pass"),
             ("long rounds are sent whole", "if question and size + length > room:"),
             ("spent rows are not left out", "if rows is None and self.skip_unavailable:"),
             (

@@ -11,7 +11,7 @@ static const cli_command COMMANDS[] = {
     {"oracle upgrade", "upgrade a store of an older version", oracle_upgrade},
     {"oracle restore", "spend what a backup does not know was spent", oracle_restore},
     {"oracle import", "add rows and their labels", oracle_import},
-    {"oracle token", "create, list, approve or revoke tokens", oracle_token},
+    {"oracle token", "create, list, prepare, approve or revoke tokens", oracle_token},
     {"oracle forget", "delete labels", oracle_forget},
     {"oracle status", "show rules, rows spent and left, and the chain's head", oracle_status},
     {"oracle audit", "verify the ledger", oracle_audit},

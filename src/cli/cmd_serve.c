@@ -10,10 +10,11 @@
 #include "server.h"
 
 static const cli_usage USAGE = {
-    .synopsis = "--store S --listen HOST:PORT --tls-cert FILE --tls-key FILE\n"
+    .synopsis = "--store S --listen HOST:PORT --tls-cert FILE --tls-key FILE [--client-ca FILE]\n"
                 "       priorboost serve --store S --listen unix:PATH\n"
                 "       priorboost serve --store S --listen 127.0.0.1:PORT --insecure-http",
     .text = "Answers questions about bags of rows under the rules of the store, until SIGTERM.\n"
+            "SIGHUP reads the certificates again; requests that run are not disturbed.\n"
             "GET /v1/openapi.json describes the interface; / is a page for the operator."};
 
 /* Notifies systemd, if it waits for that. */
@@ -51,8 +52,10 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
 {
     pboost_status st = PBOOST_OK;
     pboost_server_options o = PBOOST_SERVER_OPTIONS_INIT;
+    pboost_ledger_options ledger_options = PBOOST_LEDGER_OPTIONS_INIT;
     pboost_ledger *ledger = NULL;
     oracle_place place = {0};
+    bool allow_async_standby = false;
     size_t header_seconds = o.header_seconds, body_seconds = o.body_seconds,
            drain_seconds = o.drain_seconds;
     const cli_option options[] = {
@@ -61,17 +64,29 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
          "HOST:PORT, [ADDRESS]:PORT or unix:PATH; port 0 is any free"},
         {"--tls-cert", "FILE", cli_read_text, &o.tls_cert, NULL, "certificate chain, PEM"},
         {"--tls-key", "FILE", cli_read_text, &o.tls_key, NULL, "its key, PEM"},
+        {"--client-ca", "FILE", cli_read_text, &o.client_ca, NULL,
+         "clients need a certificate of this authority, PEM"},
         {"--insecure-http", NULL, NULL, &o.insecure_http, NULL,
          "without TLS, on a loopback address only"},
+        {"--metrics-listen", "ADDRESS", cli_read_text, &o.metrics_listen, NULL,
+         "health and metrics without a token: 127.0.0.1:PORT or unix:PATH"},
         {"--max-body", "BYTES", cli_read_count, &o.max_body, NULL,
          "largest request; default 67108864"},
+        {"--max-memory", "BYTES", cli_read_count, &o.max_memory, NULL,
+         "that all requests hold; default 8 times --max-body, at least 67108864"},
         {"--max-connections", "N", cli_read_count, &o.max_connections, NULL, "default 4096"},
+        {"--address-connections", "N", cli_read_count, &o.address_connections, NULL,
+         "of one address; default 256, and no limit on loopback"},
+        {"--address-requests", "N", cli_read_count, &o.address_requests, NULL,
+         "a second without a valid token, of one address; default 100, likewise"},
         {"--header-seconds", "S", cli_read_count, &header_seconds, NULL,
          "to send a request's header; default 20"},
         {"--body-seconds", "S", cli_read_count, &body_seconds, NULL,
          "to send its body and to fetch the reply; default 300"},
         {"--drain-seconds", "S", cli_read_count, &drain_seconds, NULL,
          "for running requests after SIGTERM; default 30"},
+        {"--allow-async-standby", NULL, NULL, &allow_async_standby, NULL,
+         "PostgreSQL: start although a failover could lose answers"},
     };
 
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
@@ -99,7 +114,9 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     o.drain_seconds = (unsigned)drain_seconds;
     o.ready = on_ready;
     o.user = cli;
-    TRY(oracle_open(&ledger, cli, &place, ORACLE_LABELS, err));
+    TRY(oracle_options(&ledger_options, cli, &place, err));
+    ledger_options.check_standbys = !allow_async_standby;
+    TRY(pboost_ledger_open(&ledger, place.store, &ledger_options, err));
     TRY(pboost_server_run(ledger, &o, err));
 done:
     pboost_ledger_close(ledger);

@@ -423,9 +423,13 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
          "the oracle with the labels: https://HOST:PORT or unix:PATH"},
         {"--token-file", "FILE", cli_read_text, &a.token_file, NULL,
-         "file with the token that the label holder gave you"},
+         "file with the token that the label holder gave you;\nFILE.head keeps what the next fit "
+         "shows the oracle"},
         {"--ca", "FILE", cli_read_text, &a.ca, NULL,
          "certificate authorities to trust for the oracle, PEM"},
+        {"--client-cert", "FILE", cli_read_text, &a.client_cert, NULL,
+         "certificate of this learner, PEM, if the oracle asks for one"},
+        {"--client-key", "FILE", cli_read_text, &a.client_key, NULL, "its key, PEM"},
         {"--checkpoint", "DIR", cli_read_text, &a.checkpoint, NULL,
          "the folder for questions and answers, which is kept;\n"
          "default: FILE.checkpoint beside --out FILE, removed once\n"

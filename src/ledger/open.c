@@ -246,6 +246,10 @@ pboost_status pboost_ledger_open_stores(pboost_ledger *l, const char *url, pboos
     TRY(pboost_ledger_read_rules(l, l->write.store, err));
     TRY(pboost_store_open(&l->read.store, url, false, err));
     l->read.store->keys = &l->keys;
+    if (l->options.check_standbys && l->write.store->class->check_standbys != NULL) {
+        TRY(l->write.store->class->check_standbys(l->write.store, err));
+        TRY(l->read.store->class->check_standbys(l->read.store, err));
+    }
     TRY(l->write.store->class->set_wait(l->write.store, l->rules.claim_seconds, err));
     TRY(l->read.store->class->set_wait(l->read.store, l->rules.claim_seconds, err));
 done:
@@ -358,8 +362,9 @@ const char *pboost_ledger_why_broken(const pboost_ledger *ledger)
 
 /* ---- Transactions ---------------------------------------------------------------------------- */
 
-/* Through a connection of its own, which remembers nothing: is the last entry that this side knew
- * still there? */
+/* Is the last entry that this side knew still there?  SQLite is asked through a connection of its
+ * own, which remembers nothing; PostgreSQL has just been connected to anew, and a pooler may have
+ * no second connection. */
 static pboost_status check_same(pboost_ledger *l, ledger_side *side, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -368,9 +373,11 @@ static pboost_status check_same(pboost_ledger *l, ledger_side *side, pboost_erro
 
     if (side->seen.number < 0)
         return PBOOST_OK;
-    TRY(pboost_store_open(&s, l->url, false, err));
-    s->keys = &l->keys;
-    TRY(pboost_chain_at(&here, s, side->seen.number, err));
+    if (pboost_store_path(l->url) != NULL) {
+        TRY(pboost_store_open(&s, l->url, false, err));
+        s->keys = &l->keys;
+    }
+    TRY(pboost_chain_at(&here, s != NULL ? s : side->store, side->seen.number, err));
     if (here.number < 0 || !pboost_digest_equal(&here.hash, &side->seen.hash))
         st = pboost_store_break(side->store, err, "%s", STORE_EXCHANGED);
 done:

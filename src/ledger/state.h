@@ -29,6 +29,10 @@ struct pboost_ledger {
     laplace_sampler noise; /* where there is an epsilon */
     ledger_side write, read;
     label_table labels; /* belongs to the writing side */
+    /* Belong to the reading side: what the entries up to this link add up to. */
+    pboost_ledger_status totals;
+    chain_link totals_link;
+    bool has_totals;
 };
 
 /* Takes the side's mutex and begins a transaction; pboost_side_leave ends both, undoing what was

@@ -53,6 +53,9 @@ typedef struct {
     const char *table_end;  /* after the columns of a table whose key is not one number */
     void (*close)(store *s);
     pboost_status (*set_wait)(store *s, unsigned seconds, pboost_error *err);
+    /* Refuses a server that may fail over to one that has not kept every commit, now and whenever
+     * it is reached anew; NULL where there is no such thing. */
+    pboost_status (*check_standbys)(store *s, pboost_error *err);
     /* A transaction that writes waits until no other one does, in any process. */
     pboost_status (*begin)(store *s, bool write, pboost_error *err);
     pboost_status (*commit)(store *s, pboost_error *err);

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include <priorboost/trainer.h>
+
 #include "base/parallel.h"
 #include "try.h"
 

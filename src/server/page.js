@@ -64,6 +64,11 @@ function rulesOf(r) {
   ];
 }
 
+// What the answers to a token can have cost one row, or one unit in all its bags.
+function epsilonOf(t, r) {
+  return r.dp ? `${+(r.epsilon * Math.min(t.rows_used, r.unit_rows)).toPrecision(6)}` : "no noise";
+}
+
 function stateOf(t, now) {
   return t.state === "active" && t.expires && t.expires <= now ? "expired" : t.state;
 }
@@ -80,6 +85,7 @@ function render(s) {
     const state = stateOf(t, s.time), asks = t.role === "learner";
     return [[t.name], [t.role], [t.created_by ?? ""], [t.approved_by ?? ""], [asks ? t.scope ?? "all rows" : ""],
       [asks ? count(t.rows_used) : "", "n"], [!asks ? "" : t.max_rows === null ? "any" : count(t.max_rows), "n"],
+      [asks ? epsilonOf(t, s.rules) : "", "n"],
       [t.expires === null ? "never" : moment(t.expires)], [state, state === "active" ? "" : "revoked"]];
   }));
   fill("recent", s.recent.map((e) => [[count(e.number), "n"], [moment(e.time)], [e.kind], [e.token ?? ""],

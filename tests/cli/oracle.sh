@@ -118,7 +118,19 @@ for role in operator auditor approver; do
 done
 token 2 paint --name x
 token 2
-says 'create, list, approve or revoke'
+says 'create, list, prepare, approve or revoke'
+expect 2 priorboost oracle token prepare
+expect 0 priorboost oracle token prepare --out own.token
+registration=$(cat stdout)
+[ ${#registration} = 128 ] && [ "$(stat -c %a own.token)" = 600 ] || fail "prepare: $registration"
+expect 1 priorboost oracle token prepare --out own.token
+says 'exists'
+token 2 create --name own --registration abc
+says '128 hexadecimal digits'
+token 0 create --name own --registration "$registration"
+[ ! -s stdout ] || fail "a secret that the label holder must not see"
+token 2 create --name other --registration "$registration"
+says 'another token has this registration'
 token 0 list --json
 [ "$(field tokens.0.name) $(field tokens.0.rows) $(field tokens.1.role) $(field tokens.2.scope) $(field tokens.2.expires)" = \
     "anna 100 operator north 4102358400" ] || fail "tokens: $(cat stdout)"
@@ -148,7 +160,7 @@ expect 0 priorboost oracle export-ledger --store s.db --out ledger.jsonl
 python3 - <<'PY' || fail "export"
 import json
 lines = [json.loads(line) for line in open("ledger.jsonl")]
-assert [l["kind"] for l in lines if "kind" in l] == ["init", "import", "import", "token", "token", "token", "revoke", "forget"]
+assert [l["kind"] for l in lines if "kind" in l] == ["init", "import", "import", "token", "token", "token", "token", "revoke", "forget"]
 assert sorted(l["row"] for l in lines if "row" in l) == ["2", "x"]
 assert "label" not in open("ledger.jsonl").read()
 PY

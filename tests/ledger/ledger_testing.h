@@ -1,7 +1,8 @@
 /* What the tests of the ledger share: an empty store, filled, opened, asked.
  *
  * Every test runs on SQLite, or, where $PBOOST_TEST_STORE is the URL of a PostgreSQL server, in a
- * schema of its own there: see with_postgresql.sh. */
+ * schema of its own there: see with_postgresql.sh.  Where $PBOOST_TEST_DIRECT is the server behind
+ * a pooler, which knows no schemas, it has a database of its own: see with_pgbouncer.sh. */
 #ifndef PBOOST_LEDGER_TESTING_H
 #define PBOOST_LEDGER_TESTING_H
 
@@ -32,17 +33,20 @@ static inline test_store new_store(void)
     test_store t = {.folder = ""};
 
     if (on_postgresql()) {
-        char schema[64], sql[100];
-        snprintf(schema, sizeof schema, "t%d_%d", (int)getpid(), count++);
-        snprintf(sql, sizeof sql, "CREATE SCHEMA %s", schema);
-        PGconn *c = PQconnectdb(getenv("PBOOST_TEST_STORE"));
+        const char *url = getenv("PBOOST_TEST_STORE"), *direct = getenv("PBOOST_TEST_DIRECT");
+        char name[64], sql[100];
+        snprintf(name, sizeof name, "t%d_%d", (int)getpid(), count++);
+        snprintf(sql, sizeof sql, "CREATE %s %s", direct != NULL ? "DATABASE" : "SCHEMA", name);
+        PGconn *c = PQconnectdb(direct != NULL ? direct : url);
         PGresult *r = PQexec(c, sql);
         if (PQresultStatus(r) != PGRES_COMMAND_OK)
             fail_msg("%s", PQerrorMessage(c));
         PQclear(r);
         PQfinish(c);
-        snprintf(t.url, sizeof t.url, "%s&options=-csearch_path%%3D%s", getenv("PBOOST_TEST_STORE"),
-                 schema);
+        if (direct != NULL)
+            snprintf(t.url, sizeof t.url, "postgresql:///%s%s", name, strchr(url, '?'));
+        else
+            snprintf(t.url, sizeof t.url, "%s&options=-csearch_path%%3D%s", url, name);
     } else {
         strcpy(t.folder, "/tmp/pboost-ledger-XXXXXX");
         assert_non_null(mkdtemp(t.folder));

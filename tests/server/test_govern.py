@@ -74,7 +74,10 @@ class Approvals(Governed):
 
     def test_on_the_command_line(self):
         self.make()
-        self.add("anna", "--role", "approver")
+        self.file["anna"] = f"{self.folder}/anna.token"  # anna makes her own secret
+        registration = self.run_oracle("token", "prepare", "--out", self.file["anna"])
+        self.assertEqual(self.run_oracle("token", "create", "--store", self.store, "--name", "anna", "--role", "approver",
+                                         "--registration", registration), "")
         self.add("bob", "--role", "approver")  # the second needs the first
         self.add("lab", "--creator-token", self.file["anna"])
 

@@ -88,7 +88,7 @@ class Memory(Case):
                 "config": lambda: service.get("/v1/config", token=learner),
                 "status": lambda: service.get("/v1/status", token=operator),
                 "own status": lambda: service.get("/v1/status", token=learner),
-                "metrics": lambda: service.get("/metrics"),
+                "metrics": lambda: service.get("/metrics", token=operator),
                 "page": lambda: service.get("/"),
                 "nothing": lambda: service.get("/nothing"),
                 "stranger": lambda: service.get("/v1/config", token="x"),

@@ -2,14 +2,14 @@
 #ifndef PBOOST_ANSWERS_H
 #define PBOOST_ANSWERS_H
 
-#include <priorboost/core.h>
+#include <priorboost/trainer.h>
 
 /* Round t holds bags round_start[t] .. round_start[t+1], bag b the rows row[start[b] ..
  * start[b+1]). {0} is an empty log. */
 struct pboost_answers {
     size_t n_rounds, n_bags, n_rows;
     size_t *round_start, *start, *row;
-    double *mean;           /* by bag: what the oracle said */
+    double *mean;           /* by bag: the oracle's answer */
     double *noise_variance; /* by bag: c_B of the mechanism */
     size_t round_capacity, bag_capacity, row_capacity;
     bool rounded; /* some answers are means rounded to 0 or 1 */

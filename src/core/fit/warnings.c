@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <priorboost/predict.h>
+
 #include "base/options.h"
 #include "data/matrix.h"
 
