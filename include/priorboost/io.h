@@ -88,6 +88,10 @@ void pboost_table_describe(pboost_column_info *out, const pboost_table *table, s
 pboost_status pboost_table_numbers(const double **out, const pboost_table *table, size_t col,
                                    bool allow_missing, pboost_error *err);
 
+/* The same, but a cell that is text, "nan" or "inf" is NaN as well. */
+pboost_status pboost_table_cells(const double **out, const pboost_table *table, size_t col,
+                                 pboost_error *err);
+
 /* A text column is a dictionary: cell (row, col) is level code[row], UINT32_MAX where missing.
  * Levels are numbered in order of appearance. */
 const uint32_t *pboost_table_codes(const pboost_table *table, size_t col);

@@ -56,8 +56,14 @@ void pboost_witness_close(witness *w);
 /* Whether its last record is an entry of this store's chain. */
 pboost_status pboost_witness_check(const witness *w, store *s, pboost_error *err);
 
-/* Appends the entries of the store after the last record, up to `number` at least, and syncs them.
- * It begins and ends a transaction of the store, which has none open; the caller has its mutex. */
-pboost_status pboost_witness_append(witness *w, store *s, pboost_error *err);
+/* A store that others use too; its mutex is held only while it is read, not while the disk works:
+ * those who commit meanwhile are covered by the next sync, all at once. */
+typedef struct {
+    store *s;
+    pthread_mutex_t *mutex;
+} shared_store;
+
+/* Appends the entries of the store after the last record and syncs them. */
+pboost_status pboost_witness_append(witness *w, const shared_store *from, pboost_error *err);
 
 #endif

@@ -470,7 +470,8 @@ class Checkpoints(Learner):
         with self.serve(rows=self.labels, min_bag=8) as service:
             path = self.store[len("sqlite:"):]
             service.stop()
-        backup = pathlib.Path(path).read_bytes()
+        files = (path, f"{path}.witness")  # both: the service itself notices a store that is put back alone
+        backup = [pathlib.Path(file).read_bytes() for file in files]
         options = ["--rounds", "3", "--checkpoint", f"{self.folder}/checkpoint"]
         with self.serve_again() as service:
             state = {}
@@ -480,7 +481,8 @@ class Checkpoints(Learner):
             service.stop()
         for end in ("", "-wal", "-shm"):
             pathlib.Path(path + end).unlink(missing_ok=True)
-        pathlib.Path(path).write_bytes(backup)
+        for file, data in zip(files, backup):
+            pathlib.Path(file).write_bytes(data)
         with self.serve_again() as service:
             self.train(service, *options, code=5)
             self.assertIn("ledger-rollback", self.said)
