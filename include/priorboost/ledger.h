@@ -73,7 +73,7 @@ enum { PBOOST_SCOPE_ROWS_TEXT = 512 }; /* bytes, with the final zero */
 enum { PBOOST_EPSILON_MOST = 10 };
 #define PBOOST_WEAK_WORDS "labels can be guessed" /* by which the label holder says so */
 
-/* The data sheet: what learners are told about the labels, beside the rules. */
+/* The data sheet: what learners can read about the labels, beside the rules. */
 enum { PBOOST_SHEET_LABEL, PBOOST_SHEET_OWNER, PBOOST_SHEET_PURPOSE, PBOOST_SHEET_CONTACT };
 #define PBOOST_SHEET_NAMES                                                                         \
     {                                                                                              \
