@@ -20,7 +20,7 @@ void pboost_text_keys(uint64_t *key, const char *text, const int32_t *start, siz
 /* The same for whole numbers, whose ids are their decimal digits. */
 void pboost_number_keys(uint64_t *key, const int64_t *id, size_t n);
 
-/* What the shuffles of a training sort by, for index[i], or first + i where index is NULL.  Stream
+/* The sort keys of a training's shuffles, for index[i], or first + i if index is NULL.  Stream
  * 0 orders rows by their keys, or with a round's seed positions in its slice; stream 1 turns the
  * number of a round into that seed. */
 void pboost_shuffle_keys(uint64_t *key, size_t n, uint64_t seed, uint64_t stream,
@@ -46,9 +46,9 @@ void pboost_cut_grid(size_t *n_chunks, size_t *overlap, size_t n, size_t min_bag
 double pboost_cut_scale(double lowest, double highest);
 
 typedef enum pboost_cut {
-    PBOOST_CUT_COMMON, /* the cuts that lie on a best path to anywhere beyond the piece */
+    PBOOST_CUT_COMMON, /* the cuts on a best path to any place beyond the piece */
     PBOOST_CUT_TO_END, /* those of the best path to the end of the piece */
-    PBOOST_CUT_REST    /* the same, as is done where there are no common cuts to be had */
+    PBOOST_CUT_REST    /* the same, for a piece without common cuts */
 } pboost_cut;
 
 /* The cuts of sorted score[0 .. n), 0 among them, ascending; room for n / min_bag + 2.
@@ -78,8 +78,8 @@ pboost_status pboost_part_direction(double direction[3], pboost_family family,
                                     const pboost_samples *samples, const pboost_coef *coef,
                                     const double *shift, int threads, pboost_error *err);
 
-/* All samples together, wherever they are: sums and direction as above, over all parts.  The first
- * call that fails is the last. */
+/* Sums and direction as above, over the samples of all parts.  After a call that fails there is no
+ * other. */
 typedef struct pboost_parts {
     void *self;
     pboost_status (*sums)(void *self, const pboost_coef *coef, bool hessian, double *sums,
@@ -106,8 +106,8 @@ typedef struct pboost_part_bags {
     const size_t *start;
 } pboost_part_bags;
 
-/* Where the moments of bags are wanted.  Column j stands for (x_j - shift_j - center_j) / scale_j;
- * parameter has the intercept first, where there is one. */
+/* The parameters at which the moments of bags are computed.  Column j is
+ * (x_j - shift_j - center_j) / scale_j; parameter has the intercept first, if there is one. */
 typedef struct pboost_bag_point {
     pboost_family family;
     bool intercept;
@@ -133,8 +133,8 @@ pboost_status pboost_part_gram(double *sums, const pboost_part_bags *bags,
                                const pboost_bag_point *at, const double *weight,
                                const double *residual, int threads, pboost_error *err);
 
-/* All bags together, wherever they are: by bag, or summed over all parts.  The first call that
- * fails is the last. */
+/* Values by bag, or summed, over the bags of all parts.  After a call that fails there is no other.
+ */
 typedef struct pboost_bag_parts {
     void *self;
     const double *base; /* of columns: a row of the table, or anything near its rows */

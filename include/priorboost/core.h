@@ -53,15 +53,15 @@ const char *pboost_version(void);
 
 typedef enum pboost_status {
     PBOOST_OK = 0,
-    PBOOST_INVALID,   /* an argument or option makes no sense */
+    PBOOST_INVALID,   /* an argument or option is not valid */
     PBOOST_BAD_DATA,  /* the input is missing, unreadable or wrong, or too small for the request */
     PBOOST_NO_MEMORY, /* an allocation failed */
     PBOOST_OUTPUT,    /* an output could not be written */
-    PBOOST_ORACLE,    /* the oracle or the way to it failed */
+    PBOOST_ORACLE,    /* the oracle, or the connection to it, failed */
     PBOOST_REFUSED,   /* a privacy rule forbids the question */
     PBOOST_CANCELLED, /* a callback asked to stop */
     PBOOST_INTERNAL,  /* a bug in priorboost */
-    PBOOST_UNUSABLE   /* the fit is not to be used (pboost_fit_usable) */
+    PBOOST_UNUSABLE   /* the fit must not be used (pboost_fit_usable) */
 } pboost_status;
 
 typedef struct pboost_error {
@@ -77,8 +77,8 @@ const char *pboost_status_name(pboost_status status);
 pboost_status pboost_fail(pboost_error *err, pboost_status status, const char *format, ...)
     PBOOST_PRINTF(3, 4);
 
-/* A way to give up long work.  stop is called now and then, by the thread that called the library:
- * true ends the work with PBOOST_CANCELLED.  Once true it must stay true. */
+/* Cancels long work.  The library calls stop from time to time, in the thread that called the
+ * library: true ends the work with PBOOST_CANCELLED.  Once true it must stay true. */
 typedef struct pboost_cancel {
     bool (*stop)(void *user);
     void *user;
@@ -103,7 +103,7 @@ pboost_matrix pboost_matrix_f64(const double *data, size_t rows, size_t cols);
 pboost_status pboost_matrix_moments(double *mean, double *sd, const pboost_matrix *x,
                                     pboost_error *err);
 
-/* What the learner has of every row of a table, borrowed.  Sparse features will be another kind of
+/* The learner's data about every row of a table, borrowed.  Sparse features will be another kind of
  * pboost_matrix, so that no call changes for them. */
 typedef struct pboost_features {
     pboost_matrix x;
@@ -149,7 +149,7 @@ typedef enum pboost_estimator {
     PBOOST_EVENT,        /* eq. (1): every row's target is its bag's answer */
     PBOOST_AGGREGATE,    /* each bag's mean prediction is fitted to its answer; unbiased */
     PBOOST_INTERPOLATED, /* (1 - rho) times the unweighted bag-level loss + rho times event's */
-    PBOOST_ESTIMATOR_CV  /* whichever predicts bags left out of the fit best */
+    PBOOST_ESTIMATOR_CV  /* the one of these that predicts bags left out of the fit best */
 } pboost_estimator;
 
 typedef enum pboost_algorithm {
@@ -294,7 +294,7 @@ typedef struct pboost_fit_options {
     double rho; /* interpolated: 0 is the bag-level loss, 1 the event-level loss */
     pboost_covariance covariance;
     uint64_t seed;               /* of the folds of cross-validation */
-    const pboost_cancel *cancel; /* looked at in every iteration; NULL: none */
+    const pboost_cancel *cancel; /* checked in every iteration; NULL: none */
 } pboost_fit_options;
 
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
@@ -312,14 +312,14 @@ typedef struct pboost_fit_report {
     size_t first_dropped; /* first column that adds nothing to those before it; SIZE_MAX: none */
     double l2;            /* lambda in use */
     bool l2_standardized; /* it is on features standardised */
-    /* Of the aggregate estimator; NaN, 0 or false elsewhere. */
+    /* For the aggregate estimator; NaN, 0 or false for the others. */
     size_t bags;
     double dispersion; /* phi in use: the labels' variance is phi b'' */
     double pearson;    /* the residuals' mean square over its expectation; 1 where all is right */
     double freedom;    /* effective degrees of freedom, the intercept's included */
     double eta_sd;     /* standard deviation of the linear predictor over the rows */
-    bool separable;    /* eta_sd is so large (> 8) that predictions are all but certain */
-    bool dispersion_floored; /* the noise hides the dispersion: its standard error stands for it */
+    bool separable;    /* eta_sd is above 8: predictions are almost 0 or 1 */
+    bool dispersion_floored; /* noise masks the dispersion: its standard error is used */
     bool undercovers; /* b'' varies, noise, bags as mixed as random ones: intervals are too short */
     /* Of all estimators. */
     bool mean_masked; /* noise, or too few events, hide even the mean: the model is constant */
@@ -346,7 +346,7 @@ typedef struct pboost_trainer_options {
     size_t bag_size;           /* least rows in a bag, >= the oracle's min_bag; 0: min_bag */
     const double *prior_score; /* by row: a prior's scores for round 1 (warm start); NULL: none */
     uint64_t seed;             /* of slices, random bags and ties */
-    const uint64_t *row_key;   /* what stands for a row in the shuffle; NULL: its number */
+    const uint64_t *row_key;   /* the key of a row in the shuffle; NULL: its number */
     bool in_order;             /* no shuffle: the table's rows are in random order already */
     int threads;
     const pboost_matrix *x; /* what `features` and `hybrid` bags are made from; a run sets it */
@@ -354,7 +354,7 @@ typedef struct pboost_trainer_options {
     /* Called after every round; may set test_loss; false stops the training (PBOOST_CANCELLED). */
     bool (*on_round)(void *user, pboost_round *round);
     void *user;
-    /* Looked at while bags are made and, for the last time in a round, before they are asked about;
+    /* Checked while bags are made and, for the last time in a round, before they are asked about;
      * NULL: none.  The fit has its own. */
     const pboost_cancel *cancel;
 } pboost_trainer_options;
@@ -399,13 +399,13 @@ pboost_coef pboost_run_coef_after(const pboost_run *run, size_t round);
 typedef struct pboost_trainer pboost_trainer;
 pboost_trainer *pboost_run_trainer(const pboost_run *run);
 
-/* What training gave, in memory of the caller's.  NULL: not wanted. */
+/* The results of a training, in the caller's memory.  NULL: not wanted. */
 typedef struct pboost_outcome {
     pboost_fit_report *report; /* of the last fit */
     pboost_round *history;     /* by round */
     double *path;              /* by round: cols + 1 entries, the intercept last */
     double *covariance;        /* (cols+1) x (cols+1), left alone where the estimator has none */
-    size_t warnings;           /* how many pboost_warnings tells of the last fit */
+    size_t warnings;           /* number of pboost_warnings about the last fit */
 } pboost_outcome;
 
 /* Copies what the rounds have given so far. */

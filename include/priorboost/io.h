@@ -32,13 +32,13 @@ typedef struct pboost_table_options {
     }
 
 /* Reads a CSV (RFC 4180 with a header, UTF-8; comma, semicolon or tab, whichever the header has) or
- * an NPY file, told apart by their first bytes and unpacked if gzip or zstd packed them.  "-" is
- * standard input.  Where there is no file of that name, path may be a pattern ("part-*.csv") or
- * several with commas between them: CSV files that have the same columns and become one table.
+ * an NPY file; the first bytes show which, and gzip and zstd files are unpacked.  "-" is standard
+ * input.  If there is no file of that name, path may be a pattern ("part-*.csv") or several names
+ * with commas between them: CSV files that have the same columns and become one table.
  * options may be NULL.
  *
  * All cells of a column decide what it is.  It is a column of numbers if each cell is a number
- * (with a decimal comma where the separator is no comma), missing, or a word such as "unknown" or
+ * (with a decimal comma if the separator is not a comma), missing, or a word such as "unknown" or
  * "?" that then counts as missing; otherwise it is text.  A few other words among many numbers are
  * errors when the column is used. */
 pboost_status pboost_table_read(pboost_table **out, const char *path,
@@ -160,7 +160,7 @@ pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *ta
 pboost_status pboost_encoding_winsorize(pboost_encoding *encoding, const pboost_table *table,
                                         double z, pboost_error *err);
 
-/* Cells whose category was never seen in training, and the first of them. */
+/* Cells whose category was not in the training table, and the first of them. */
 typedef struct pboost_unseen {
     size_t cells;
     size_t row, feature;
@@ -175,7 +175,7 @@ pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
-/* How a model came about; strings are owned and may be NULL where unknown. */
+/* How a model was trained; strings are owned and may be NULL if unknown. */
 typedef struct pboost_training {
     char *algorithm, *estimator, *bags;
     size_t min_bag, rounds, rows_spent;

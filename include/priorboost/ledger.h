@@ -3,7 +3,7 @@
  *
  * A store is one SQLite file or one PostgreSQL database.  It keeps the labels, the rules that were
  * fixed when it was made, who may ask, and a hash-chained ledger of what was answered.  A row
- * enters at most one answered bag, ever; the database's own constraints see to that, so any number
+ * enters at most one answered bag, ever; constraints of the database guarantee this, so any number
  * of processes may use one store at the same time.
  *
  * Conventions are those of core.h.  A question that a rule forbids returns PBOOST_REFUSED, spends
@@ -12,10 +12,10 @@
  *
  * Threads: all calls on one ledger may be made from any thread; it does one thing at a time.
  *
- * Failure: when the store may or may not have kept what it was told to keep (a write or fsync that
- * failed), or when it was exchanged or edited by others, the ledger is broken: every later call
- * fails with PBOOST_ORACLE and pboost_ledger_broken() is true.  The process must end; a new one
- * starts from what the disk holds.
+ * Failure: if it is not certain what the store has kept (a write or fsync failed), or if others
+ * exchanged or edited it, the ledger is broken: every later call fails with PBOOST_ORACLE and
+ * pboost_ledger_broken() is true.  The process must end; a new one continues from what is on the
+ * disk.
  */
 #ifndef PRIORBOOST_LEDGER_H
 #define PRIORBOOST_LEDGER_H
@@ -38,13 +38,14 @@ typedef enum pboost_problem {
     PBOOST_PROBLEM_REQUEST_CONFLICT, /* the request id was used for another question */
     PBOOST_PROBLEM_BAG_TOO_SMALL,    /* offenders are bags */
     PBOOST_PROBLEM_DUPLICATE_ROW,    /* a row is named twice in the request */
-    PBOOST_PROBLEM_UNKNOWN_ROW,      /* unknown, unlabelled or not this token's: all look alike */
+    PBOOST_PROBLEM_UNKNOWN_ROW, /* unknown, unlabelled or outside the scope: the reply is the same
+                                 */
     PBOOST_PROBLEM_ROW_SPENT,
     PBOOST_PROBLEM_UNIT_REPEATED,  /* a bag holds two rows of one unit */
     PBOOST_PROBLEM_UNIT_SPENT,     /* the unit has been in as many answered bags as it may */
-    PBOOST_PROBLEM_QUOTA_EXCEEDED, /* the token may not ask about so many rows */
+    PBOOST_PROBLEM_QUOTA_EXCEEDED, /* the token has too few rows left */
     PBOOST_PROBLEM_TOKEN_PENDING,  /* it waits for approval, or its approval is not valid */
-    PBOOST_PROBLEM_UNKNOWN_TOKEN,  /* there is none of this name to approve */
+    PBOOST_PROBLEM_UNKNOWN_TOKEN,  /* no token of this name */
     PBOOST_PROBLEM_NOT_PENDING,    /* it does not wait for approval */
     PBOOST_PROBLEM_OWN_TOKEN,      /* its creator cannot approve it, nor a younger approver */
     PBOOST_PROBLEM_REFUSAL_LIMIT,  /* refusals have named as many rows in an hour as they may */
@@ -81,7 +82,7 @@ enum { PBOOST_SHEET_LABEL, PBOOST_SHEET_OWNER, PBOOST_SHEET_PURPOSE, PBOOST_SHEE
 enum { PBOOST_SHEET_FIELDS = 4, PBOOST_SHEET_TEXT = 201 }; /* bytes, with the final zero */
 
 typedef struct pboost_sheet {
-    char text[PBOOST_SHEET_FIELDS][PBOOST_SHEET_TEXT]; /* one line of UTF-8 each; "": not told */
+    char text[PBOOST_SHEET_FIELDS][PBOOST_SHEET_TEXT]; /* one line of UTF-8 each; "": not given */
 } pboost_sheet;
 
 pboost_status pboost_sheet_set(pboost_sheet *sheet, size_t field, const char *text,
@@ -90,12 +91,12 @@ pboost_status pboost_sheet_set(pboost_sheet *sheet, size_t field, const char *te
 /* What the label holder fixes when the store is made; none of it can change later. */
 typedef struct pboost_ledger_rules {
     size_t struct_size;
-    pboost_rules rules; /* bounded, min_bag >= 2, not round */
-    bool no_noise;      /* must be said where epsilon is none, and only there */
-    bool weak_privacy;  /* must be said where a row or unit may lose more than PBOOST_EPSILON_MOST,
-                           and only there */
-    bool units;         /* rows belong to units (a person with several rows) */
-    size_t unit_rows;   /* a unit enters at most this many answered bags */
+    pboost_rules rules;     /* bounded, min_bag >= 2, not round */
+    bool no_noise;          /* true if and only if epsilon is none */
+    bool weak_privacy;      /* true if and only if a row or unit may lose more than
+                               PBOOST_EPSILON_MOST */
+    bool units;             /* rows belong to units (a person with several rows) */
+    size_t unit_rows;       /* a unit enters at most this many answered bags */
     unsigned claim_seconds; /* longest wait for other users of the store */
     /* "A=2,B=1": how many of a unit's answered bags each scope may have; "": a unit's rows lie in
      * one scope, which may have all. */
@@ -149,7 +150,7 @@ typedef struct pboost_restored {
     size_t erased;  /* labels */
     size_t revoked; /* tokens */
     size_t imports; /* that are lost, and must be repeated */
-    size_t banned; /* rows of them that were answered for or erased, and cannot be imported again */
+    size_t banned;  /* rows of them that are spent or erased, and cannot be imported again */
 } pboost_restored;
 
 /* After a backup was put in the place of a store: spends the rows that were answered since, by what
@@ -271,7 +272,7 @@ const char *pboost_token_state_name(pboost_token_state state); /* "pending" */
 
 enum { PBOOST_TOKEN_TEXT = 48, PBOOST_HEAD_TEXT = 65 }; /* bytes, with the final zero */
 enum { PBOOST_SEAL = 32, PBOOST_PUBLIC_KEY = 32, PBOOST_SIGNATURE = 64 };
-enum { PBOOST_PUBLIC_KEY_TEXT = 65, PBOOST_SIGNATURE_TEXT = 129 };
+enum { PBOOST_PUBLIC_KEY_TEXT = 65, PBOOST_SIGNATURE_TEXT = 129, PBOOST_REGISTRATION_TEXT = 129 };
 
 typedef struct pboost_token_options {
     size_t struct_size;
@@ -283,12 +284,13 @@ typedef struct pboost_token_options {
     bool pending;      /* it waits for approval, also where the store does not require that */
     const char
         *creator; /* secret of the operator's or approver's token that makes it; NULL: none */
+    const char *registration;  /* what pboost_token_prepare gave its holder; NULL: make a secret */
     struct pboost_token *made; /* gets the token; may be NULL */
 } pboost_token_options;
 
 #define PBOOST_TOKEN_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(pboost_token_options), NULL, PBOOST_LEARNER, 0, 0, NULL, false, NULL, NULL          \
+        sizeof(pboost_token_options), NULL, PBOOST_LEARNER, 0, 0, NULL, false, NULL, NULL, NULL    \
     }
 
 typedef struct pboost_token {
@@ -307,7 +309,13 @@ typedef struct pboost_token {
     unsigned char approval[PBOOST_SIGNATURE];    /* by approved_by */
 } pboost_token;
 
-/* Makes a token of 256 random bits.  The store keeps only its hash: secret is shown here, once. */
+/* A secret of 256 random bits for the holder of a token to come, made without a store, and what the
+ * label holder registers of it: its hash and public key, in hex, which do not tell the secret. */
+pboost_status pboost_token_prepare(char secret[PBOOST_TOKEN_TEXT],
+                                   char registration[PBOOST_REGISTRATION_TEXT], pboost_error *err);
+
+/* Makes a token of 256 random bits.  The store keeps only its hash: secret is shown here, once.  It
+ * is "" where the holder has prepared it. */
 pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger *ledger,
                                   const pboost_token_options *options, pboost_error *err);
 /* All tokens by age; free the array with free(). */
@@ -381,8 +389,8 @@ typedef struct pboost_reply {
 } pboost_reply;
 
 /* One transaction: claims the rows, sums, draws noise, stores the reply's bytes and appends to the
- * chain.  Returns only after that is durable.  The same question under the same request id gets
- * the same bytes for ever.  PBOOST_REFUSED with out->problem where a rule forbids it. */
+ * chain.  Returns only after that is durable.  The same question under the same request id always
+ * gets the same bytes.  PBOOST_REFUSED with out->problem where a rule forbids it. */
 pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
                                 const pboost_question *question, pboost_error *err);
 void pboost_reply_free(pboost_reply *reply);
@@ -392,7 +400,8 @@ pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *
                                  const pboost_token *token, const char *request_id,
                                  pboost_error *err);
 
-/* available[i]: the token may still ask about id[i].  Unknown, spent and forbidden look alike. */
+/* available[i]: the token may still ask about id[i].  Unknown, spent and forbidden rows give the
+ * same result. */
 pboost_status pboost_ledger_available(bool *available, pboost_ledger *ledger,
                                       const pboost_token *token, const pboost_id *id, size_t n,
                                       pboost_error *err);
@@ -401,7 +410,7 @@ pboost_status pboost_ledger_available(bool *available, pboost_ledger *ledger,
 
 typedef struct pboost_ledger_status {
     uint64_t rows;      /* ever imported */
-    uint64_t spent;     /* answered for or forgotten */
+    uint64_t spent;     /* used in an answer, or forgotten */
     uint64_t forgotten; /* erased on request */
     uint64_t answers;   /* questions answered */
     uint64_t bags;      /* in them */

@@ -20,7 +20,7 @@ pboost_status pboost_information(double *information, pboost_family family,
  * modest effect in no particular direction: it says so. */
 typedef struct pboost_assumptions {
     const pboost_coef *coef; /* a model of the rows */
-    double mean;             /* of the labels; looked at where coef is NULL */
+    double mean;             /* of the labels; used if coef is NULL */
     double dispersion;       /* phi: the labels' variance is phi b'' */
     double model_error;      /* variance of answers about any model, which no bag averages out */
 } pboost_assumptions;
@@ -43,11 +43,11 @@ typedef struct pboost_plan_options {
     bool intercept;
     pboost_l2 l2; /* as in pboost_fit_options, for the aggregate estimator */
     pboost_assumptions assumed;
-    size_t max_rows; /* forecasts are made on so many rows and scaled */
+    size_t max_rows; /* forecasts are made on this many rows and scaled */
     bool brief;      /* only ways of asking that are ever recommended: faster */
     uint64_t seed;
     int threads;
-    const pboost_cancel *cancel; /* looked at before each forecast and in long ones; NULL: none */
+    const pboost_cancel *cancel; /* checked before each forecast and in long ones; NULL: none */
     pboost_fixed fixed;          /* only ways of asking that agree with it are forecast */
 } pboost_plan_options;
 
@@ -60,7 +60,7 @@ typedef struct pboost_plan_options {
         }                                                                                          \
     }
 
-/* What stands behind a forecast. */
+/* How a forecast was made. */
 typedef enum pboost_forecast {
     PBOOST_FORECAST_INFORMATION, /* (1/2) tr M H (docs/planner-appendix.md): exact for linear, else
                                     asymptotic */
@@ -98,11 +98,11 @@ typedef struct pboost_plan {
     double events;            /* expected number of the rarer outcome; NaN for linear */
     size_t rows, sample_rows;
     char reason[256];                            /* of the recommendation */
-    char warning[PBOOST_MAX_PLAN_WARNINGS][256]; /* what its reader must know, a sentence each */
+    char warning[PBOOST_MAX_PLAN_WARNINGS][256]; /* a sentence each */
     size_t n_warnings;
 } pboost_plan;
 
-/* Forecasts every way of asking about the rows and recommends.  Weights are not looked at, here and
+/* Forecasts every way of asking about the rows and recommends.  Weights are ignored, here and
  * below. */
 pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features,
                                const pboost_plan_options *options, pboost_error *err);
@@ -117,8 +117,8 @@ typedef struct pboost_choice {
     pboost_schedule schedule;
     size_t rounds, bag_size;
     size_t planned_bag_size;   /* what the first plan recommended */
-    bool pilot;                /* round 1 is there to learn from: revise after it */
-    pboost_assumptions learnt; /* what it taught; NaN: nothing */
+    bool pilot;                /* round 1 is a pilot: revise after it */
+    pboost_assumptions learnt; /* what was learnt from it; NaN: nothing */
 } pboost_choice;
 
 /* Plans and chooses what options->fixed leaves open.  Under noise, if the table is large enough and

@@ -1,9 +1,9 @@
-"""An oracle behind an address: the learner's side of ``priorboost serve``.
+"""An oracle at an address: the learner's client of ``priorboost serve``.
 
 A question's request id is made from its content, so a question that is sent again, by the same run
-or by one started anew with the same data, seed and options, is a retry: the service answers with
+or by one started again with the same data, seed and options, is a retry: the service answers with
 the bytes it answered first, and no row is spent twice.  A checkpoint keeps questions and answers on
-the learner's side: a fit that is started anew takes them from there, whatever the order of its
+the learner's disk: a fit that is started again takes them from there, whatever the order of its
 rows, and asks about the rest.
 """
 
@@ -33,6 +33,7 @@ from .bags import Bags
 from .checkpoint import Checkpoint, Question
 from .data import Array, id_texts
 from .errors import OracleError, PrivacyError
+from .heads import keep_head, read_head, read_token
 from .oracle import Oracle
 from .relay import Relay
 
@@ -40,7 +41,7 @@ __all__ = ["RemoteOracle"]
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _MOST_ROWS = 100_000  # whose availability is asked about at once: ids have at most 255 bytes
-# Refusals that a rule of the label holder gives, whatever the client does.
+# Refusals by a rule of the label holder.
 _RULES = {
     "bag-too-small",
     "duplicate-row",
@@ -64,15 +65,19 @@ class RemoteOracle:
     url : str
         ``https://HOST[:PORT]``, ``unix:PATH``, or ``http://`` on a loopback address.
     token_file : str or path
-        A file that holds the learner's token.
+        A file that holds the learner's token.  The last head of the oracle's ledger is kept beside
+        it, in ``FILE.head``: the next fit sends it, and an oracle that was put back to an older
+        state refuses.
     ca_file : str or path, optional
         Authorities to trust instead of the system's, PEM.
+    client_cert, client_key : str or path, optional
+        This learner's certificate and its key, PEM, for a service that asks for one.
     patience : float
         Seconds over which a request that fails is sent again.
     checkpoint : str or path, optional
-        A folder of what was asked and answered: the same fit, started anew after a crash, goes on
+        A folder for questions and answers: the same fit, started again after a crash, continues
         from there, also if the rows come in another order.  One folder serves one run: another
-        table or other parameters are refused, but for those of the fit (``l2``, ``rho``,
+        table or other parameters are refused, except those of the fit (``l2``, ``rho``,
         ``covariance``, ``fit_intercept``).  It stays after the fit.
     skip_unavailable : bool
         Leave out rows that are spent or unknown to the service; without it they are an error.
@@ -91,9 +96,11 @@ class RemoteOracle:
     patience: float = 60.0
     checkpoint: str | os.PathLike[str] | None = None
     skip_unavailable: bool = False
+    client_cert: str | os.PathLike[str] | None = None
+    client_key: str | os.PathLike[str] | None = None
 
     def available(self, ids: Any) -> Array:
-        """Tell which rows may still be asked about.
+        """Return which rows may still be asked about.
 
         Parameters
         ----------
@@ -121,7 +128,7 @@ class RemoteOracle:
             return dict(config.get("sheet") or {})
 
     def rows_left(self) -> int | None:
-        """Tell how many rows the token may still have answered; None: there is no limit."""
+        """Return how many rows the token may still ask about; None: there is no limit."""
         with _Session(self) as session:
             return _rows_left(session)
 
@@ -177,7 +184,7 @@ class _Asker(Oracle):
     def __init__(self, description: RemoteOracle, config: dict[str, Any], ids: list[str]) -> None:
         self.description = description
         self.ids = ids
-        self.head: str | None = None
+        self.head = read_head(description.token_file)
         folder = description.checkpoint
         self.checkpoint = None if folder is None else Checkpoint(folder)
         with _as_agreed():
@@ -281,7 +288,9 @@ class _Asker(Oracle):
             raise OracleError(f"the oracle answered {sum(means)}; a mean must be finite")
         if self.checkpoint is not None and not kept:
             self.checkpoint.keep_answer(round, part, reply)
-        self.head = head
+        if not kept:
+            keep_head(self.description.token_file, head)
+        self.head = self.head if kept and self.head else head
         return means
 
 
@@ -304,11 +313,9 @@ class _Session:
 
     def __init__(self, description: RemoteOracle) -> None:
         self.description = description
-        with open(description.token_file) as file:
-            self.token = "".join(file.readline().split()[:1])
-        if not self.token:
-            raise ValueError(f"{description.token_file} holds no token on its first line")
+        self.token = read_token(description.token_file)
         self.connection: http.client.HTTPConnection | None = None
+        self.trust = _trust(description)
 
     def __enter__(self) -> _Session:
         return self
@@ -322,13 +329,13 @@ class _Session:
         return _read_reply(*self.deliver(path, body, "application/json"))
 
     def deliver(self, path: str, body: bytes | None, kind: str) -> tuple[int, bytes]:
-        """Return status and bytes of the answer to a body of any kind, likewise."""
+        """Return status and bytes of the answer to a body of any kind, with the same retries."""
         deadline = time.monotonic() + self.description.patience
         pause = 0.1
         while True:
             try:
                 status, reply = self._exchange(path, body, kind)
-                if status < 500:
+                if status < 500 and status != 429:  # too many requests: there may be room later
                     return status, reply
                 problem = f"status {status}: {reply[:200].decode('utf-8', 'replace')}"
             except ssl.SSLCertVerificationError as error:
@@ -343,7 +350,7 @@ class _Session:
 
     def _exchange(self, path: str, body: bytes | None, kind: str) -> tuple[int, bytes]:
         if self.connection is None:
-            self.connection = _open(self.description)
+            self.connection = _open(self.description, self.trust)
         headers = {"Authorization": f"Bearer {self.token}"}
         if body is not None:
             headers["Content-Type"] = kind
@@ -357,15 +364,34 @@ class _Session:
             self.connection = None
 
 
-def _open(description: RemoteOracle) -> http.client.HTTPConnection:
+def _trust(description: RemoteOracle) -> ssl.SSLContext | None:
+    """Whom to trust and who we are; a file that cannot be used is an error at once."""
+    files = (description.ca_file, description.client_cert, description.client_key)
+    ca_file, cert, key = (None if path is None else os.fspath(path) for path in files)
+    if (cert is None) != (key is None):
+        raise ValueError("client_cert and client_key go together")
+    if not description.url.startswith("https:"):
+        return None
+    try:
+        context = ssl.create_default_context(cafile=ca_file)
+    except OSError as error:
+        raise ValueError(f"ca_file {ca_file!r} cannot be used: {error}") from error
+    try:
+        if cert is not None:
+            context.load_cert_chain(cert, key)
+    except OSError as error:
+        raise ValueError(
+            f"client_cert {cert!r} and client_key {key!r} cannot be used: {error}"
+        ) from error
+    return context
+
+
+def _open(description: RemoteOracle, trust: ssl.SSLContext | None) -> http.client.HTTPConnection:
     url, timeout = description.url, max(10.0, description.patience)
     if url.startswith("unix:"):
         return _UnixConnection(url[len("unix:") :], timeout)
     parts = urlsplit(url)
     if parts.scheme == "https" and parts.hostname:
-        trust = ssl.create_default_context(
-            cafile=None if description.ca_file is None else os.fspath(description.ca_file)
-        )
         return http.client.HTTPSConnection(
             parts.hostname, parts.port, timeout=timeout, context=trust
         )

@@ -1,10 +1,16 @@
 """Learning from a service: a stand-in that can misbehave, and the real one."""
 
 import dataclasses
+import hashlib
 import http.server
 import json
 import pickle
+import re
+import shutil
 import socket
+import ssl
+import stat
+import subprocess
 import threading
 
 import numpy as np
@@ -15,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 import priorboost as pb
+from priorboost.heads import keep_head, read_head
 from priorboost.remote import _Asker, _Session
 
 
@@ -30,6 +37,7 @@ class StandIn(http.server.ThreadingHTTPServer):
         self.config = {}  # what differs from the usual rules; ...: is left out
         self.token = {"rows_left": None}
         self.fail_next = 0  # replies that get lost after the answer was stored
+        self.busy_next = 0  # replies that say 429, too many requests
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -82,6 +90,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/v1/available":
             left = [row for row in document["rows"] if row not in self.server.spent]
             return self.reply(200, {"available": left})
+        if self.server.busy_next:
+            self.server.busy_next -= 1
+            return self.reply(429, {"problem": "too-many-requests", "detail": "later"})
         status, answer = self.server.answer(document)
         if self.server.fail_next:
             self.server.fail_next -= 1
@@ -126,6 +137,37 @@ def test_a_service_is_as_good_as_labels(table, service, oracle):
     assert not oracle.available(ids).any()
 
 
+def test_the_last_head_is_kept_from_fit_to_fit(table, service, oracle, tmp_path):
+    X, _, ids = table
+    learner = pb.PriorBoostRegressor(rounds=2)
+    kept = tmp_path / "token.head"
+    learner.fit(X[:400], oracle=oracle, ids=ids[:400])
+    assert re.fullmatch(f"{1:064x} [0-9a-f]{{16}}\n", kept.read_text())
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    learner.fit(X[400:], oracle=oracle, ids=ids[400:])
+    assert service.heads == [None, *(f"{i:064x}" for i in range(3))]
+    assert read_head(oracle.token_file) == f"{3:064x}"
+
+
+def test_a_head_belongs_to_a_token(oracle, tmp_path):
+    kept = tmp_path / "token.head"
+    kept.write_text(f"{7:064x} {hashlib.sha256(b'secret').hexdigest()[:16]}\n")
+    assert read_head(oracle.token_file) == f"{7:064x}"
+    (tmp_path / "token").write_text("another\n")
+    assert read_head(oracle.token_file) is None
+    kept.write_text("00\n")
+    with pytest.raises(ValueError, match="does not hold a head"):
+        read_head(oracle.token_file)
+
+
+def test_a_head_that_cannot_be_kept_is_told(oracle, tmp_path):
+    (tmp_path / "token.head.new").mkdir()
+    with pytest.warns(UserWarning, match="the next fit cannot show"):
+        keep_head(oracle.token_file, f"{7:064x}")
+    keep_head(oracle.token_file, "no head")  # a service may say anything
+    assert not (tmp_path / "token.head").exists()
+
+
 def test_the_meta_estimator_learns_from_a_service(table, service, oracle):
     X, y, ids = table
     model = pb.PriorBoost(Ridge(), rounds=4).fit(X, oracle=oracle, ids=ids)
@@ -133,7 +175,7 @@ def test_the_meta_estimator_learns_from_a_service(table, service, oracle):
 
 
 def test_a_run_started_anew_asks_the_same_questions(table, service, oracle):
-    """A fit that died after two rounds goes on as if nothing had happened."""
+    """A fit that was killed after two rounds continues and has the same result."""
     X, _, ids = table
     whole = StandIn(service.labels)
     try:
@@ -316,7 +358,7 @@ def test_the_quota_of_the_real_service(serve, table):
 
 
 def test_other_bags_than_those_kept_are_refused(table, service, keeping):
-    """A trainer that is not told the bags of an earlier start must not get their answers."""
+    """A trainer without the bags of an earlier start must not get their answers."""
     X, _, ids = table
     pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
     with _Session(keeping) as session:
@@ -398,6 +440,48 @@ def test_long_rounds_are_sent_in_parts(table, service, oracle):
     pb.PriorBoostRegressor(rounds=2).fit(X, oracle=oracle, ids=ids)
     assert len(service.stored) > 2
     assert max(service.bodies) <= 2048
+
+
+def test_too_many_requests_are_sent_again(table, service, oracle):
+    X, _, ids = table
+    service.busy_next = 3
+    pb.PriorBoostRegressor(rounds=2).fit(X, oracle=oracle, ids=ids)
+    assert (service.busy_next, len(service.stored)) == (0, 2)
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_client_certificates(table, service, oracle, tmp_path):
+    """A service that wants to know its clients ends the connections of the others."""
+
+    def certificate(name):
+        files = ["-keyout", tmp_path / f"{name}.key", "-out", tmp_path / f"{name}.pem"]
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+             "-nodes", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", *files],
+            check=True, capture_output=True)  # fmt: skip
+        return tmp_path / f"{name}.pem", tmp_path / f"{name}.key"
+
+    ids = table[2]
+    ours, theirs = certificate("learner"), certificate("service")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=ours[0])
+    context.load_cert_chain(*theirs)
+    context.verify_mode = ssl.CERT_REQUIRED
+    service.socket = context.wrap_socket(service.socket, server_side=True)
+    service.handle_error = lambda *_: None
+    stranger = dataclasses.replace(
+        oracle, url=service.url.replace("http:", "https:"), ca_file=theirs[0], patience=0.2
+    )
+    with pytest.raises(pb.OracleError, match="no answer"):
+        stranger.available(ids)
+    known = dataclasses.replace(stranger, client_cert=ours[0], client_key=ours[1])
+    assert known.available(ids).all()
+    with pytest.raises(ValueError, match="client_cert and client_key go together"):
+        dataclasses.replace(known, client_key=None).available(ids)
+    for wrong in ({"client_key": theirs[1]}, {"client_cert": tmp_path / "none"}):
+        with pytest.raises(ValueError, match=r"client_cert .* cannot be used"):
+            dataclasses.replace(known, **wrong).available(ids)
+    with pytest.raises(ValueError, match=r"ca_file .* cannot be used"):
+        dataclasses.replace(known, ca_file=tmp_path / "none").available(ids)
 
 
 def test_refusals_and_failures(table, service, oracle, tmp_path):
@@ -483,7 +567,7 @@ def test_a_token_that_others_can_read(table, oracle):
 
 @pytest.fixture
 def persons(table):
-    """About whom each row is: 320 persons, of whom 160 have four rows and 160 one."""
+    """The unit of each row: 320 persons; 160 have four rows and 160 have one."""
     return [f"n{i % 160 if i < 640 else i}" for i in range(len(table[2]))]
 
 

@@ -8,10 +8,10 @@
 
 static const cli_command COMMANDS[] = {
     {"oracle init", "make a store and fix its rules", oracle_init},
-    {"oracle upgrade", "bring a store of an older version forward", oracle_upgrade},
+    {"oracle upgrade", "upgrade a store of an older version", oracle_upgrade},
     {"oracle restore", "spend what a backup does not know was spent", oracle_restore},
     {"oracle import", "add rows and their labels", oracle_import},
-    {"oracle token", "create, list, approve or revoke tokens", oracle_token},
+    {"oracle token", "create, list, prepare, approve or revoke tokens", oracle_token},
     {"oracle forget", "delete labels and ids", oracle_forget},
     {"oracle rekey", "encrypt the labels with a new key", oracle_rekey},
     {"oracle status", "show rules, rows spent and left, and the chain's head", oracle_status},

@@ -10,10 +10,11 @@
 #include "server.h"
 
 static const cli_usage USAGE = {
-    .synopsis = "--store S --listen HOST:PORT --tls-cert FILE --tls-key FILE\n"
+    .synopsis = "--store S --listen HOST:PORT --tls-cert FILE --tls-key FILE [--client-ca FILE]\n"
                 "       priorboost serve --store S --listen unix:PATH\n"
                 "       priorboost serve --store S --listen 127.0.0.1:PORT --insecure-http",
     .text = "Answers questions about bags of rows under the rules of the store, until SIGTERM.\n"
+            "SIGHUP reads the certificates again; requests that run are not disturbed.\n"
             "GET /v1/openapi.json describes the interface; / is a page for the operator."};
 
 /* Notifies systemd, if it waits for that. */
@@ -63,11 +64,21 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
          "HOST:PORT, [ADDRESS]:PORT or unix:PATH; port 0 is any free"},
         {"--tls-cert", "FILE", cli_read_text, &o.tls_cert, NULL, "certificate chain, PEM"},
         {"--tls-key", "FILE", cli_read_text, &o.tls_key, NULL, "its key, PEM"},
+        {"--client-ca", "FILE", cli_read_text, &o.client_ca, NULL,
+         "clients need a certificate of this authority, PEM"},
         {"--insecure-http", NULL, NULL, &o.insecure_http, NULL,
          "without TLS, on a loopback address only"},
+        {"--metrics-listen", "ADDRESS", cli_read_text, &o.metrics_listen, NULL,
+         "health and metrics without a token: 127.0.0.1:PORT or unix:PATH"},
         {"--max-body", "BYTES", cli_read_count, &o.max_body, NULL,
          "largest request; default 67108864"},
+        {"--max-memory", "BYTES", cli_read_count, &o.max_memory, NULL,
+         "that all requests hold; default 8 times --max-body, at least 67108864"},
         {"--max-connections", "N", cli_read_count, &o.max_connections, NULL, "default 4096"},
+        {"--address-connections", "N", cli_read_count, &o.address_connections, NULL,
+         "of one address; default 256, and no limit on loopback"},
+        {"--address-requests", "N", cli_read_count, &o.address_requests, NULL,
+         "a second without a valid token, of one address; default 100, likewise"},
         {"--refusal-rows", "N", cli_read_count, &refusal_rows, NULL,
          "rows that refusals may name to a token in an hour;\ndefault 1000"},
         {"--header-seconds", "S", cli_read_count, &header_seconds, NULL,

@@ -153,7 +153,7 @@ static const cli_usage RESTORE = {
         "since are spent, erasures and revocations are repeated, and heads that learners have "
         "seen\n"
         "stay known.  Tokens that were created since are lost.  Rows that were imported since are\n"
-        "lost too; import them again, without those that were answered for.  Stop the service\n"
+        "lost too; import them again, without those that are spent.  Stop the service\n"
         "first.  If the witness is lost, --without-witness spends every row, revokes every token\n"
         "and begins a new witness.",
     .operand = NULL};
@@ -172,7 +172,7 @@ static pboost_status print_restored(const cli_context *cli, const pboost_restore
              "%zu entries are lost; %zu rows were spent, %zu labels erased, %zu tokens revoked",
              r->lost, r->burned, r->erased, r->revoked);
     if (r->imports > 0)
-        cli_note(cli, "%zu imports are lost; repeat them without %zu rows that were answered for",
+        cli_note(cli, "%zu imports are lost; repeat them without %zu rows that are spent",
                  r->imports, r->banned);
     return PBOOST_OK;
 }

@@ -35,6 +35,7 @@ typedef struct train_arguments {
     double step;
 
     const char *oracle, *token_file, *ca, *checkpoint; /* labels stay at the oracle */
+    const char *client_cert, *client_key;
     bool no_checkpoint, resume;
     bool skip_unavailable;
     size_t patience;

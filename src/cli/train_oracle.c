@@ -23,6 +23,8 @@ pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
                  {a->round, "--round"}},
       without[] = {{a->token_file != NULL, "--token-file"},
                    {a->ca != NULL, "--ca"},
+                   {a->client_cert != NULL, "--client-cert"},
+                   {a->client_key != NULL, "--client-key"},
                    {a->checkpoint != NULL, "--checkpoint"},
                    {a->no_checkpoint, "--no-checkpoint"},
                    {a->resume, "--resume"},
@@ -37,6 +39,8 @@ pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
         if (!with[i].given)
             return pboost_fail(err, PBOOST_INVALID,
                                "--oracle needs %s; see 'priorboost train --help'", with[i].name);
+    if ((a->client_cert != NULL) != (a->client_key != NULL))
+        return pboost_fail(err, PBOOST_INVALID, "--client-cert and --client-key go together");
     if (a->no_checkpoint && (a->checkpoint != NULL || a->resume))
         return pboost_fail(err, PBOOST_INVALID, "--no-checkpoint cannot be used with %s",
                            a->resume ? "--resume" : "--checkpoint");

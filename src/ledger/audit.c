@@ -218,9 +218,9 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
 
 /* ---- Other entries --------------------------------------------------------------------------- */
 
-static pboost_status makes_no_sense(auditing *a, const store_value *value)
+static pboost_status not_valid(auditing *a, const store_value *value)
 {
-    found(a, "entry %lld, %.20s, makes no sense", (long long)value[NUMBER].number,
+    found(a, "entry %lld, %.20s, is not valid", (long long)value[NUMBER].number,
           (const char *)value[KIND].data);
     return PBOOST_OK;
 }
@@ -286,7 +286,7 @@ static pboost_status audit_import(auditing *a, const store_value *value, pboost_
         TRY(add_range(&a->old_rows, rows, err));
     }
     if (r.bad || r.left > 0)
-        return makes_no_sense(a, value);
+        return not_valid(a, value);
 done:
     return st;
 }
@@ -302,7 +302,7 @@ static pboost_status audit_upgrade(auditing *a, const store_value *value, pboost
     TRY(add_ranges(a, &r, err));
     (void)pboost_read_text(&r);
     if (r.bad || r.left > 0)
-        return makes_no_sense(a, value);
+        return not_valid(a, value);
 done:
     return st;
 }
@@ -329,7 +329,7 @@ static pboost_status audit_burn(auditing *a, const store_value *value, pboost_er
     digest hash = pboost_read_digest(&r);
     uint64_t n_units = pboost_read_number(&r);
     if (r.bad || r.left > 0 || !hashes_to("priorboost slots 1", &value[SLOTS], hash.byte))
-        return makes_no_sense(a, value);
+        return not_valid(a, value);
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
         uint32_t slot = (uint32_t)number_at((const char *)value[SLOTS].data + 4 * i, 4);
         claim_slot(a, entry, slot, true);
@@ -348,7 +348,7 @@ static pboost_status audit_restore(auditing *a, const store_value *value, pboost
 {
     (void)err;
     if (value[DATA].length > sizeof a->lost.byte)
-        return makes_no_sense(a, value);
+        return not_valid(a, value);
     a->lost.used = 0;
     pboost_record_bytes(&a->lost, value[DATA].data, value[DATA].length);
     return PBOOST_OK;
@@ -427,7 +427,7 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
     for (size_t i = 0; i < sizeof ENTRIES / sizeof *ENTRIES; i++)
         if (strcmp(ENTRIES[i].kind, kind) == 0)
             return ENTRIES[i].audit(a, value, err);
-    return makes_no_sense(a, value);
+    return not_valid(a, value);
 done:
     return st;
 }

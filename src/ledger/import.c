@@ -224,7 +224,7 @@ done:
     return st;
 }
 
-/* Rows that were answered for before a restore lost them. */
+/* Rows that were spent and that a restore lost. */
 static pboost_status check_lost(importing *m, store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -241,7 +241,7 @@ static pboost_status check_lost(importing *m, store *s, pboost_error *err)
         m->report->bad_part = "id";
         if (here > 0)
             FAIL(err, PBOOST_REFUSED,
-                 "id '%.60s' was answered for or erased before the store was restored; leave the"
+                 "id '%.60s' was spent or erased before the store was restored; leave the"
                  " row out",
                  pboost_ids_text(&m->seen, (uint32_t)i, m->text));
     }

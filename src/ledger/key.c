@@ -276,7 +276,7 @@ pboost_status pboost_keys_write(const ledger_keys *keys, const char *path, bool 
     fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC | (replace ? O_TRUNC : O_EXCL), 0600);
     if (fd < 0 && errno == EEXIST)
         FAIL(err, PBOOST_REFUSED,
-             "%s is there already; it is the key file of a store.  If that store is gone, move the"
+             "%s exists already; it is the key file of a store.  If that store is gone, move the"
              " file away",
              name);
     made = fd >= 0;

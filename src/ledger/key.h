@@ -1,7 +1,8 @@
-/* The key file of a store: what authenticates the store, kept apart from it and in no backup of it.
+/* The key file of a store: it authenticates the store, and is kept outside the store and its
+ * backups.
  *
- * Whoever can write to the database but does not have this file cannot write an entry, a token or a
- * witness record that the ledger takes for its own.  The file is text, one secret a line:
+ * A person who can write to the database but does not have this file cannot write an entry, a token
+ * or a witness record that the ledger takes for its own.  The file is text, one secret a line:
  *
  *     priorboost key 1
  *     store 32 hexadecimal digits      the store's random id, also in ledger_meta

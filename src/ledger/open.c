@@ -190,7 +190,7 @@ static pboost_status read_labels(pboost_ledger *l, pboost_error *err)
     if (audit.problems > 0 && !l->options.inspect)
         FAIL(err, PBOOST_BAD_DATA,
              "the store was changed by another program, and is not used: %s ('priorboost oracle"
-             " audit' tells more; put back a backup and run 'priorboost oracle restore')",
+             " audit' says more; put back a backup and run 'priorboost oracle restore')",
              audit.first_problem);
 done:
     pboost_side_leave(&l->write);
@@ -234,29 +234,17 @@ done:
     return st;
 }
 
-/* In a transaction, which ends before another connection is made: a pooler has few of them. */
-static pboost_status read_first(pboost_ledger *l, store *s, const char *url, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-
-    TRY(pboost_store_begin(s, false, err));
-    TRY(check_version(s, url, err));
-    TRY(read_keys(l, s, url, err));
-    s->keys = &l->keys;
-    s->key_file = l->key_file;
-    TRY(pboost_ledger_read_rules(l, s, err));
-done:
-    pboost_store_rollback(s);
-    return st;
-}
-
 pboost_status pboost_ledger_open_stores(pboost_ledger *l, const char *url, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     NEED(l->url = strdup(url), err);
     TRY(pboost_store_open(&l->write.store, url, false, err));
-    TRY(read_first(l, l->write.store, url, err));
+    TRY(check_version(l->write.store, url, err));
+    TRY(read_keys(l, l->write.store, url, err));
+    l->write.store->keys = &l->keys;
+    l->write.store->key_file = l->key_file;
+    TRY(pboost_ledger_read_rules(l, l->write.store, err));
     TRY(pboost_store_open(&l->read.store, url, false, err));
     l->read.store->keys = &l->keys;
     l->read.store->key_file = l->key_file;
@@ -385,8 +373,9 @@ const char *pboost_ledger_why_broken(const pboost_ledger *ledger)
 
 /* ---- Transactions ---------------------------------------------------------------------------- */
 
-/* Through a connection of its own, which remembers nothing: is the last entry that this side knew
- * still there? */
+/* Is the last entry that this side knew still there?  SQLite is asked through a connection of its
+ * own, which remembers nothing; PostgreSQL has just been connected to anew, and a pooler may have
+ * no second connection. */
 static pboost_status check_same(pboost_ledger *l, ledger_side *side, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -395,9 +384,11 @@ static pboost_status check_same(pboost_ledger *l, ledger_side *side, pboost_erro
 
     if (side->seen.number < 0)
         return PBOOST_OK;
-    TRY(pboost_store_open(&s, l->url, false, err));
-    s->keys = &l->keys;
-    TRY(pboost_chain_at(&here, s, side->seen.number, err));
+    if (pboost_store_path(l->url) != NULL) {
+        TRY(pboost_store_open(&s, l->url, false, err));
+        s->keys = &l->keys;
+    }
+    TRY(pboost_chain_at(&here, s != NULL ? s : side->store, side->seen.number, err));
     if (here.number < 0 || !pboost_digest_equal(&here.hash, &side->seen.hash))
         st = pboost_store_break(side->store, err, "%s", STORE_EXCHANGED);
 done:

@@ -1,8 +1,8 @@
 /* After a backup was put in the place of a store: what it does not know is burned.
  *
- * The witness lists what was done since.  Rows that were answered for are claimed again, by "burn"
+ * The witness lists what was done since.  Spent rows are claimed again, by "burn"
  * entries; labels that were erased are erased again, tokens that were revoked are revoked again;
- * rows that were imported since and answered for can never be imported again; and the heads that
+ * rows that were imported and spent since then can never be imported again; and the heads that
  * are lost are kept, so that learners who have seen them are not refused.  A "restore" entry ends
  * it.  Without a witness nothing is known, so every row and every unit is burned and every token
  * revoked.

@@ -30,6 +30,10 @@ struct pboost_ledger {
     laplace_sampler noise; /* where there is an epsilon */
     ledger_side write, read;
     label_table labels; /* belongs to the writing side */
+    /* Belong to the reading side: what the entries up to this link add up to. */
+    pboost_ledger_status totals;
+    chain_link totals_link;
+    bool has_totals;
 };
 
 /* Takes the side's mutex and begins a transaction; pboost_side_leave ends both, undoing what was
@@ -79,7 +83,7 @@ pboost_status pboost_token_read(pboost_token **out, size_t *n, store *s, pboost_
 /* What the MAC of a token covers, which is everything. */
 digest pboost_token_digest(const pboost_token *token);
 
-/* A token as its entry in the chain says; false where it makes no sense. */
+/* A token as its entry in the chain says; false if the entry is not valid. */
 bool pboost_token_from_entry(pboost_token *out, const chain_entry *entry);
 pboost_status pboost_token_by_name(pboost_token *out, store *s, const char *name,
                                    pboost_error *err);

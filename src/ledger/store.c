@@ -141,8 +141,7 @@ static pboost_status take_word(void *user, const store_value *value, size_t n, p
 {
     (void)n;
     if (value[0].kind != VALUE_TEXT || value[0].length >= STORE_WORD)
-        return pboost_fail(err, PBOOST_BAD_DATA,
-                           "the store is damaged: ledger_meta makes no sense");
+        return pboost_fail(err, PBOOST_BAD_DATA, "the store is damaged: ledger_meta is not valid");
     memcpy(user, value[0].data, value[0].length);
     ((char *)user)[value[0].length] = '\0';
     return PBOOST_OK;

@@ -195,15 +195,6 @@ static pboost_status run(store *s, const char *sql, const store_value *argument,
     return st == PBOOST_OK ? receive(s, row, user, err) : st;
 }
 
-static pboost_status has_table(bool *out, store *s, const char *name, pboost_error *err)
-{
-    int64_t count = 0;
-    pboost_status st = RUN(s, "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
-                           pboost_store_number, &count, err, value_text(name));
-    *out = count > 0;
-    return st;
-}
-
 /* ---- Bulk: binary COPY ----------------------------------------------------------------------- */
 
 typedef struct {
@@ -417,6 +408,18 @@ done:
     return st;
 }
 
+static pboost_status start(store *s, const char *sql, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(run(s, sql, NULL, 0, NULL, NULL, err));
+    st = settle(s, err);
+    if (st != PBOOST_OK)
+        rollback(s);
+done:
+    return st;
+}
+
 static pboost_status begin(store *s, bool write, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -424,12 +427,11 @@ static pboost_status begin(store *s, bool write, pboost_error *err)
     if (of(s)->lost || PQstatus(of(s)->connection) != CONNECTION_OK ||
         PQtransactionStatus(of(s)->connection) != PQTRANS_IDLE)
         TRY(connect_again(s, err));
-    TRY(run(s,
-            write ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-                  : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            NULL, 0, NULL, NULL, err));
-    st = settle(s, err);
-    if (st == PBOOST_OK && write && !of(s)->creating)
+    TRY(start(s,
+              write ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+                    : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+              err));
+    if (write && !of(s)->creating)
         st = run(s, "LOCK TABLE ledger_entry IN EXCLUSIVE MODE", NULL, 0, NULL, NULL, err);
     if (st != PBOOST_OK)
         rollback(s);
@@ -448,6 +450,34 @@ static pboost_status commit(store *s, pboost_error *err)
     TRY(run(s, "COMMIT", NULL, 0, NULL, NULL, err));
     of(s)->creating = false;
 done:
+    return st;
+}
+
+/* A statement outside a transaction gets one of its own, for the settings. */
+static pboost_status run_settled(store *s, const char *sql, const store_value *argument, size_t n,
+                                 store_row *row, void *user, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (PQtransactionStatus(of(s)->connection) != PQTRANS_IDLE)
+        return run(s, sql, argument, n, row, user, err);
+    TRY(start(s, "BEGIN", err));
+    st = run(s, sql, argument, n, row, user, err);
+    if (st == PBOOST_OK)
+        st = run(s, "COMMIT", NULL, 0, NULL, NULL, err);
+    else
+        rollback(s);
+done:
+    return st;
+}
+
+static pboost_status has_table(bool *out, store *s, const char *name, pboost_error *err)
+{
+    int64_t count = 0;
+    const store_value argument = value_text(name);
+    pboost_status st = run_settled(s, "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
+                                   &argument, 1, pboost_store_number, &count, err);
+    *out = count > 0;
     return st;
 }
 
@@ -491,7 +521,7 @@ static const store_class POSTGRESQL = {.name = "postgresql",
                                        .begin = begin,
                                        .commit = commit,
                                        .rollback = rollback,
-                                       .run = run,
+                                       .run = run_settled,
                                        .bulk = bulk,
                                        .has_table = has_table,
                                        .scrub = scrub,

@@ -56,7 +56,7 @@ static pboost_status take_row(void *user, const store_value *value, size_t n, pb
 
     TRY(pboost_ids_add(&slot, &added, &r->ids, (pboost_id){value[1].data, 0}, err));
     if (!added || slot != value[0].number || slot >= r->capacity)
-        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: row %lld makes no sense",
+        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: row %lld is not valid",
              (long long)value[0].number);
     r->unit[slot] = value[2].kind == VALUE_NUMBER ? (uint32_t)value[2].number : NO_NUMBER;
     r->scope[slot] = value[3].kind == VALUE_NUMBER ? (uint32_t)value[3].number : NO_NUMBER;
@@ -169,7 +169,7 @@ static pboost_status take_token(void *user, const store_value *value, size_t n, 
 
     if (t->n == t->capacity || value[1].length > PBOOST_ID_MAX || value[8].length > PBOOST_ID_MAX ||
         value[3].length != sizeof t->token->hash)
-        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: a token makes no sense");
+        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: a token is not valid");
     pboost_token *token = &t->token[t->n++];
     *token =
         (pboost_token){.id = value[0].number,

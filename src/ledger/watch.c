@@ -28,26 +28,62 @@ static pboost_status take_sums(void *user, const store_value *value, size_t n, p
     return PBOOST_OK;
 }
 
+/* Whether the totals are of this chain: their last entry must still be there. */
+static pboost_status totals_hold(bool *out, const pboost_ledger *ledger, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const chain_link *link = &ledger->totals_link;
+    chain_link now;
+
+    *out = false;
+    if (!ledger->has_totals)
+        return PBOOST_OK;
+    TRY(pboost_chain_at(&now, ledger->read.store, link->number, err));
+    *out = now.number == link->number && pboost_digest_equal(&now.hash, &link->hash);
+done:
+    return st;
+}
+
+/* Entries never change, so only those that are new since the last call are read: what a call costs
+ * does not grow with the ledger. */
+static pboost_status follow_totals(pboost_ledger *ledger, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    store *s = ledger->read.store;
+    pboost_ledger_status totals = {.store = s->class->name};
+    chain_link last;
+    bool hold;
+
+    TRY(totals_hold(&hold, ledger, err));
+    TRY(pboost_chain_last(&last, s, err));
+    if (hold && last.number == ledger->totals_link.number)
+        goto done;
+    if (hold)
+        totals = ledger->totals;
+    TRY(RUN(s,
+            "SELECT kind, count(*), CAST(sum(rows) AS BIGINT), CAST(sum(bags) AS BIGINT),"
+            " CAST(coalesce(sum(length(slots)), 0) AS BIGINT)"
+            " FROM ledger_entry WHERE number > $1 GROUP BY kind",
+            take_sums, &totals, err, value_number(hold ? ledger->totals_link.number : -1)));
+    pboost_digest_text(totals.head, &last.hash);
+    ledger->totals = totals;
+    ledger->totals_link = last;
+    ledger->has_totals = true;
+done:
+    return st;
+}
+
 pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger *ledger,
                                        pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    store *s = ledger->read.store;
-    chain_link last;
 
-    *out = (pboost_ledger_status){.store = s->class->name};
+    *out = (pboost_ledger_status){.store = ledger->read.store->class->name};
     TRY(pboost_side_enter(ledger, &ledger->read, false, err));
-    TRY(s->class->run(s,
-                      "SELECT kind, count(*), CAST(sum(rows) AS BIGINT), CAST(sum(bags) AS BIGINT),"
-                      " CAST(coalesce(sum(length(slots)), 0) AS BIGINT)"
-                      " FROM ledger_entry GROUP BY kind",
-                      NULL, 0, take_sums, out, err));
-    TRY(pboost_chain_last(&last, s, err));
-    pboost_digest_text(out->head, &last.hash);
+    TRY(follow_totals(ledger, err));
+    *out = ledger->totals;
 done:
     pboost_side_leave(&ledger->read);
-    if (st != PBOOST_OK)
-        *out = (pboost_ledger_status){.store = s->class->name};
     return st;
 }
 

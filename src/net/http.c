@@ -2,14 +2,17 @@
  *
  * A request may be sent again without harm: the oracle answers the same request id with the same
  * bytes.  So every temporary failure is tried again, with growing, jittered pauses; a reply in the
- * 4xx range is final, because a second one would be the same. */
+ * 4xx range is final, because a second one would be the same; only 429, "too many requests", is
+ * temporary. */
 #include "http.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <curl/curl.h>
 #include <sodium.h>
@@ -151,6 +154,13 @@ static void pause_before(size_t tries, double most)
     nanosleep(&pause, NULL);
 }
 
+/* A service that asks for a certificate just ends the connection of a client that has none. */
+static bool may_want_certificate(const http_client *c, CURLcode code)
+{
+    return c->options.client_cert == NULL && strncasecmp(c->base, "https:", 6) == 0 &&
+           (code == CURLE_RECV_ERROR || code == CURLE_SSL_CONNECT_ERROR);
+}
+
 static void describe_failure(char *text, size_t size, const http_client *c, CURLcode code,
                              const http_reply *reply)
 {
@@ -159,8 +169,11 @@ static void describe_failure(char *text, size_t size, const http_client *c, CURL
     else if (code == CURLE_COULDNT_CONNECT && c->is_unix)
         snprintf(text, size, "%s: no service listens there", c->name);
     else
-        snprintf(text, size, "%s: %s", c->name,
-                 c->reason[0] != '\0' ? c->reason : curl_easy_strerror(code));
+        snprintf(text, size, "%s: %s%s", c->name,
+                 c->reason[0] != '\0' ? c->reason : curl_easy_strerror(code),
+                 may_want_certificate(c, code)
+                     ? " (an oracle that asks for client certificates ends connections without one)"
+                     : "");
 }
 
 pboost_status pboost_http_send(http_reply *out, http_client *c, const char *path, const char *type,
@@ -183,7 +196,7 @@ pboost_status pboost_http_send(http_reply *out, http_client *c, const char *path
                  c->name, most);
         if (in.no_memory || code == CURLE_OUT_OF_MEMORY)
             FAIL(err, PBOOST_NO_MEMORY, "out of memory");
-        if (code == CURLE_OK && out->status < 500)
+        if (code == CURLE_OK && out->status < 500 && out->status != 429)
             break;
         describe_failure(failure, sizeof failure, c, code, out);
         if (is_final(code))
@@ -252,6 +265,14 @@ done:
     return st;
 }
 
+/* libcurl would find out later, and take it for a failure that may pass. */
+static pboost_status check_file(const char *what, const char *path, pboost_error *err)
+{
+    if (path != NULL && access(path, R_OK) != 0)
+        return pboost_fail(err, PBOOST_BAD_DATA, "%s %s: %s", what, path, strerror(errno));
+    return PBOOST_OK;
+}
+
 /* Options that are text are copied, for which there may be no memory: without them a proxy or
  * another authority could come in. */
 static pboost_status set_options(http_client *c, pboost_error *err)
@@ -270,7 +291,10 @@ static pboost_status set_options(http_client *c, pboost_error *err)
         curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK ||
         curl_easy_setopt(curl, CURLOPT_USERAGENT, "priorboost") != CURLE_OK ||
         (c->options.ca != NULL &&
-         curl_easy_setopt(curl, CURLOPT_CAINFO, c->options.ca) != CURLE_OK))
+         curl_easy_setopt(curl, CURLOPT_CAINFO, c->options.ca) != CURLE_OK) ||
+        (c->options.client_cert != NULL &&
+         (curl_easy_setopt(curl, CURLOPT_SSLCERT, c->options.client_cert) != CURLE_OK ||
+          curl_easy_setopt(curl, CURLOPT_SSLKEY, c->options.client_key) != CURLE_OK)))
         return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
     return PBOOST_OK;
 }
@@ -286,6 +310,8 @@ pboost_status pboost_http_open(http_client **out, const char *url, const http_op
         FAIL(err, PBOOST_INTERNAL, "libcurl or libsodium does not start");
     NEED(c = calloc(1, sizeof *c), err);
     c->options = *options;
+    TRY(check_file("client certificate", options->client_cert, err));
+    TRY(check_file("client key", options->client_key, err));
     NEED(c->curl = curl_easy_init(), err);
     NEED(c->name = strndup(url, 1024), err);
     TRY(set_address(c, url, err));

@@ -7,12 +7,14 @@
 typedef struct http_client http_client;
 
 typedef struct http_options {
-    const char *token;        /* sent as a bearer token; NULL: none */
-    const char *ca;           /* PEM file of authorities to trust instead of the system's */
-    double patience;          /* seconds over which a failing request is tried again */
-    bool (*stop)(void *user); /* asked between tries; may be NULL */
+    const char *token; /* sent as a bearer token; NULL: none */
+    const char *ca;    /* PEM file of authorities to trust instead of the system's */
+    const char *client_cert, *client_key; /* PEM files for an oracle that asks; NULL: none */
+    double patience;                      /* seconds over which a failing request is tried again */
+    bool (*stop)(void *user);             /* asked between tries; may be NULL */
     void (*note)(void *user,
                  const char *message); /* gets the reason of each new try; may be NULL */
+    void (*warn)(void *user, const char *message); /* what the user should know; may be NULL */
     void *user;
 } http_options;
 
@@ -31,8 +33,8 @@ typedef struct http_reply {
 void pboost_http_reply_free(http_reply *reply);
 
 /* Sends body (NULL: GET) to the path and gets a reply of at most `most` bytes.  A reply in the 5xx
- * range and a connection that fails are tried again while patience lasts; whatever else the server
- * says is the result.  PBOOST_ORACLE if there was no reply. */
+ * range, 429 (too many requests) and a connection that fails are tried again while patience lasts;
+ * whatever else the server says is the result.  PBOOST_ORACLE if there was no reply. */
 pboost_status pboost_http_send(http_reply *out, http_client *client, const char *path,
                                const char *type, const unsigned char *body, size_t length,
                                size_t most, pboost_error *err);

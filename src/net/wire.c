@@ -43,6 +43,19 @@ pboost_status pboost_wire_write_answer(unsigned char **body, size_t *length, wir
     return write(body, length, answer, err);
 }
 
+size_t pboost_wire_cost(wire_format format, const unsigned char *body, size_t length)
+{
+    /* A row: its id, its slot three times, its line in the database.  A bag: where it begins, size,
+     * mean, released sum; its part of the reply, twice while that grows. */
+    enum { ROW = sizeof(pboost_id) + 32, BAG = 48, JSON_REPLY = 2 * 64, BINARY_REPLY = 2 * 12 };
+    bool binary = format == WIRE_BINARY;
+    wire_counter *count = binary ? pboost_wire_count_binary : pboost_wire_count_json;
+    size_t rows, bags;
+
+    count(&rows, &bags, body, length);
+    return 2 * length + rows * ROW + bags * (size_t)(BAG + (binary ? BINARY_REPLY : JSON_REPLY));
+}
+
 void pboost_wire_question_free(wire_question *q)
 {
     free(q->start);
@@ -91,7 +104,7 @@ done:
 
 static const char *const SHEET[] = PBOOST_SHEET_NAMES;
 
-/* {"label": "...", ...}; null: not told. */
+/* {"label": "...", ...}; null: not given. */
 static void write_sheet(pboost_buffer *b, const pboost_sheet *sheet)
 {
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++) {

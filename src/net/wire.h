@@ -54,6 +54,9 @@ void pboost_wire_question_free(wire_question *q);
 pboost_status pboost_wire_read_question(wire_question *out, wire_format format,
                                         const unsigned char *body, size_t length,
                                         pboost_error *err);
+/* Bytes that reading the question or list of rows in the body and answering it may take, beside the
+ * body itself; known before anything is allocated. */
+size_t pboost_wire_cost(wire_format format, const unsigned char *body, size_t length);
 /* Text ids if any id is text, numbers otherwise (the binary form has one kind). */
 pboost_status pboost_wire_write_question(unsigned char **body, size_t *length, wire_format format,
                                          const wire_question *q, pboost_error *err);

@@ -26,6 +26,17 @@ static uint64_t get64(const unsigned char *at)
     return le64toh(value);
 }
 
+/* As the header announces; what the body has no bytes for is refused before it is allocated. */
+void pboost_wire_count_binary(size_t *rows, size_t *bags, const unsigned char *body, size_t length)
+{
+    *bags = length >= QUESTION_HEADER ? get32(body + 8) : 0;
+    *rows = length >= QUESTION_HEADER ? get32(body + 12) : 0;
+    if (*bags > length / 4)
+        *bags = length / 4;
+    if (*rows > length)
+        *rows = length;
+}
+
 /* Bytes not yet read. */
 typedef struct {
     const unsigned char *at, *end;

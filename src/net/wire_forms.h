@@ -11,6 +11,10 @@ typedef pboost_status wire_writer(unsigned char **body, size_t *length, const wi
 typedef pboost_status wire_answer_writer(unsigned char **body, size_t *length,
                                          const pboost_answer *a, pboost_error *err);
 
+/* At most how many rows and bags the body holds. */
+typedef void wire_counter(size_t *rows, size_t *bags, const unsigned char *body, size_t length);
+
+wire_counter pboost_wire_count_json, pboost_wire_count_binary;
 wire_reader pboost_wire_read_json, pboost_wire_read_binary;
 wire_writer pboost_wire_write_json, pboost_wire_write_binary;
 wire_answer_writer pboost_wire_write_answer_json, pboost_wire_write_answer_binary;

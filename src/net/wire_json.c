@@ -15,15 +15,24 @@ static size_t count(const unsigned char *body, size_t length, unsigned char c)
     return n;
 }
 
-/* Room for whatever the body may hold: every id has two quotes, every bag a bracket. */
+/* Every id has two quotes, every bag a bracket. */
+void pboost_wire_count_json(size_t *rows, size_t *bags, const unsigned char *body, size_t length)
+{
+    *rows = count(body, length, '"') / 2 + 1;
+    *bags = count(body, length, '[') + 1;
+}
+
+/* Room for whatever the body may hold. */
 static pboost_status make_room(wire_question *q, const unsigned char *body, size_t length,
                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    size_t rows, bags;
 
+    pboost_wire_count_json(&rows, &bags, body, length);
     NEED(q->text = malloc(length + 1), err);
-    NEED(q->id = pboost_alloc(count(body, length, '"') / 2 + 1, sizeof *q->id), err);
-    NEED(q->start = pboost_alloc(count(body, length, '[') + 2, sizeof *q->start), err);
+    NEED(q->id = pboost_alloc(rows, sizeof *q->id), err);
+    NEED(q->start = pboost_alloc(bags + 1, sizeof *q->start), err);
     q->start[0] = 0;
 done:
     return st;

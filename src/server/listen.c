@@ -1,12 +1,13 @@
 /* Where the service listens.
  *
  * Without TLS it listens on a Unix socket that only its own user can open, or, with
- * --insecure-http, on a loopback address. */
+ * --insecure-http and for --metrics-listen, on a loopback address. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,7 +17,8 @@
 
 #include "service.h"
 
-enum { BACKLOG = 1024 };
+/* A reply that is not read waits here, where it counts, and not in the system's buffers. */
+enum { BACKLOG = 1024, UNSENT = 128 << 10 };
 
 /* ---- unix:PATH ------------------------------------------------------------------------------- */
 
@@ -65,7 +67,7 @@ done:
 
 /* ---- HOST:PORT ------------------------------------------------------------------------------- */
 
-static bool is_loopback(const struct sockaddr *address)
+bool pboost_is_loopback(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET)
         return ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >> 24 ==
@@ -106,52 +108,65 @@ static unsigned port_of(int fd)
                      : ((const struct sockaddr_in *)(const void *)&address)->sin_port);
 }
 
-static pboost_status listen_tcp(int *fd, char *url, size_t size, const pboost_server_options *o,
+static pboost_status listen_tcp(listener *l, const char *option, const char *address, bool plain,
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     char host[256];
     const char *port;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
-    int one = 1;
+    int one = 1, unsent = UNSENT;
 
-    if (!split(host, sizeof host, &port, o->listen))
-        FAIL(err, PBOOST_INVALID,
-             "--listen is '%s'; it must be HOST:PORT, [ADDRESS]:PORT or unix:PATH", o->listen);
+    if (!split(host, sizeof host, &port, address))
+        FAIL(err, PBOOST_INVALID, "%s is '%s'; it must be HOST:PORT, [ADDRESS]:PORT or unix:PATH",
+             option, address);
     int reason = getaddrinfo(host, port, &hints, &found);
     if (reason != 0)
-        FAIL(err, PBOOST_INVALID, "--listen is '%s': %s", o->listen, gai_strerror(reason));
-    if (o->insecure_http && !is_loopback(found->ai_addr))
-        FAIL(err, PBOOST_INVALID,
-             "--insecure-http is for loopback addresses such as 127.0.0.1; %s is not one", host);
-    *fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
-        bind(*fd, found->ai_addr, found->ai_addrlen) != 0 || listen(*fd, BACKLOG) != 0)
-        FAIL(err, PBOOST_INVALID, "cannot listen on %s: %s", o->listen, strerror(errno));
-    snprintf(url, size, strchr(host, ':') != NULL ? "%s://[%s]:%u" : "%s://%s:%u",
-             o->insecure_http ? "http" : "https", host, port_of(*fd));
+        FAIL(err, PBOOST_INVALID, "%s is '%s': %s", option, address, gai_strerror(reason));
+    if (plain && !pboost_is_loopback(found->ai_addr))
+        FAIL(
+            err, PBOOST_INVALID,
+            "%s is '%s': without TLS it must be a loopback address such as 127.0.0.1, or unix:PATH",
+            option, address);
+    l->fd = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (l->fd < 0 || setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
+        setsockopt(l->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent) != 0 ||
+        bind(l->fd, found->ai_addr, found->ai_addrlen) != 0 || listen(l->fd, BACKLOG) != 0)
+        FAIL(err, PBOOST_INVALID, "cannot listen on %s: %s", address, strerror(errno));
+    snprintf(l->url, sizeof l->url, strchr(host, ':') != NULL ? "%s://[%s]:%u" : "%s://%s:%u",
+             plain ? "http" : "https", host, port_of(l->fd));
 done:
     if (found != NULL)
         freeaddrinfo(found);
     return st;
 }
 
-pboost_status pboost_listen(int *fd, char *url, size_t size, const pboost_server_options *options,
+pboost_status pboost_listen(listener *l, const char *option, const char *address, bool plain,
                             pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    *fd = -1;
-    if (strncmp(options->listen, "unix:", 5) == 0) {
-        TRY(listen_unix(fd, options->listen + 5, err));
-        snprintf(url, size, "%s", options->listen);
+    l->fd = -1;
+    if (strncmp(address, "unix:", 5) == 0) {
+        TRY(listen_unix(&l->fd, address + 5, err));
+        snprintf(l->url, sizeof l->url, "%s", address);
     } else {
-        TRY(listen_tcp(fd, url, size, options, err));
+        TRY(listen_tcp(l, option, address, plain, err));
     }
 done:
-    if (st != PBOOST_OK && *fd >= 0) {
-        close(*fd);
-        *fd = -1;
+    if (st != PBOOST_OK && l->fd >= 0) {
+        close(l->fd);
+        l->fd = -1;
     }
     return st;
+}
+
+void pboost_listen_end(listener *l, const char *address)
+{
+    if (l->fd < 0)
+        return;
+    close(l->fd);
+    l->fd = -1;
+    if (strncmp(address, "unix:", 5) == 0)
+        unlink(address + 5);
 }

@@ -196,6 +196,11 @@ pboost_status pboost_metrics_print(unsigned char **body, size_t *length, service
     print_one(&b, "ledger_entries", "gauge", "Entries of the chain.", ledger->entries);
     print_one(&b, "connections", "gauge", "Open connections.",
               pboost_connections_count(&s->connections));
+    print_one(&b, "connections_displaced_total", "counter",
+              "Strangers' connections that were closed to make room.",
+              pboost_connections_displaced(&s->connections));
+    print_one(&b, "request_bytes", "gauge", "Bytes that requests and replies hold.",
+              pboost_shares_bytes(&s->shares));
     print_one(&b, "requests_running", "gauge",
               "Requests begun and not completed, this one included.", atomic_load(&s->running));
     pthread_mutex_lock(&m->lock);

@@ -2,7 +2,8 @@
  *
  * Threads of libmicrohttpd receive and send; work that may wait for the ledger runs on a worker
  * while the connection is suspended, so a long question does not delay other clients.  The token is
- * checked before the body is read: a client without a token cannot make the service hold bytes.
+ * checked before the body is read, and what a request holds (body, what reading it takes, reply)
+ * counts in the token's share: a client without a token cannot make the service hold bytes.
  *
  *     header -> AUTHENTICATING -> RECEIVING -> WORKING -> REPLYING
  *
@@ -16,6 +17,9 @@
 
 #include "service.h"
 
+/* Bytes of a body that nobody wants.  Many clients read no reply before they have sent it all. */
+enum { LET_BY = 1 << 20 };
+
 double pboost_service_now(void)
 {
     struct timespec now;
@@ -25,21 +29,54 @@ double pboost_service_now(void)
 
 /* ---- Connections ----------------------------------------------------------------------------- */
 
+enum MHD_Result pboost_on_accept(void *self, const struct sockaddr *address, socklen_t length)
+{
+    const listener *l = self;
+    (void)length;
+    return l->monitoring || pboost_address_admits(&l->service->addresses, address) ? MHD_YES
+                                                                                   : MHD_NO;
+}
+
+static connection *begin_connection(listener *l, struct MHD_Connection *http)
+{
+    service *s = l->service;
+    const union MHD_ConnectionInfo *fd =
+        MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *from =
+        MHD_get_connection_info(http, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *session =
+        MHD_get_connection_info(http, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    double deadline = pboost_service_now() + s->options.header_seconds;
+    connection *c =
+        fd != NULL ? pboost_connection_add(&s->connections, &s->shares, fd->connect_fd, deadline)
+                   : NULL;
+
+    if (c == NULL)
+        return NULL;
+    if (from != NULL && !l->monitoring)
+        c->from = pboost_address_connect(&s->addresses, from->client_addr);
+    if (session != NULL && session->tls_session != NULL)
+        c->files = pboost_tls_begin(&s->tls, session->tls_session);
+    return c;
+}
+
 void pboost_on_connection(void *self, struct MHD_Connection *http, void **context,
                           enum MHD_ConnectionNotificationCode what)
 {
-    service *s = self;
+    listener *l = self;
+    service *s = l->service;
+    connection *c = *context;
 
-    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-        pboost_connection_remove(&s->connections, *context);
-        *context = NULL;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = begin_connection(l, http);
         return;
     }
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(http, MHD_CONNECTION_INFO_CONNECTION_FD);
-    double deadline = pboost_service_now() + s->options.header_seconds;
-    *context =
-        info != NULL ? pboost_connection_add(&s->connections, info->connect_fd, deadline) : NULL;
+    *context = NULL;
+    if (c == NULL)
+        return;
+    pboost_address_disconnect(&s->addresses, c->from);
+    pboost_tls_end(&s->tls, c->files);
+    pboost_connection_remove(&s->connections, &s->shares, c);
 }
 
 static connection *connection_of(struct MHD_Connection *http)
@@ -104,12 +141,40 @@ static void reply_too_large(request *r)
     pboost_problem_reply(r, 413, "body-too-large", "The body is too large", detail);
 }
 
+static void reply_no_room(request *r, const char *detail)
+{
+    pboost_problem_reply(r, 503, "unavailable", "The oracle cannot answer now", detail);
+}
+
+/* Replies at once, and closes the connection before a body comes in. */
+static void check_framing(request *r, const char *version)
+{
+    service *s = r->service;
+    bool is_stranger = r->on->owner == &s->shares.strangers, has_body;
+    const char *fault = pboost_framing_fault(&has_body, r->http, version);
+
+    r->counted = is_stranger && !r->monitoring;
+    if (r->counted && !pboost_address_request(&s->addresses, r->on->from))
+        pboost_problem_reply(r, 429, "too-many-requests", "This address sends too many requests",
+                             "Send the same request again after a second.");
+    else if (fault != NULL)
+        pboost_refusal_reply(r, PBOOST_PROBLEM_MALFORMED, fault, NULL, NULL);
+    else if (has_body && r->route != NULL && r->route->content_types == NULL)
+        pboost_problem_reply(r, 413, "body-too-large", "The body is too large",
+                             "This address takes no body.");
+    else
+        return;
+    r->closes = true;
+}
+
 /* Replies at once if the header is wrong. */
 static void check_header(request *r, const char *method, const char *url)
 {
     const char *tail = NULL;
 
     r->route = pboost_route_find(&tail, r->allow, sizeof r->allow, method, url);
+    if (r->monitoring && r->route != NULL && !r->route->for_monitoring)
+        r->route = NULL;
     if (r->route == NULL && r->allow[0] == '\0') {
         pboost_problem_reply(r, 404, "not-found", "There is nothing at this address",
                              "/v1/openapi.json lists the addresses.");
@@ -138,26 +203,18 @@ static void check_header(request *r, const char *method, const char *url)
 
 /* ---- The body -------------------------------------------------------------------------------- */
 
-/* All bodies together may take as much as four of the largest. */
 static bool reserve_body(request *r, size_t more)
 {
-    service *s = r->service;
     size_t capacity = r->capacity;
 
     if (r->length + more <= capacity)
         return true;
     capacity = 2 * capacity > r->length + more ? 2 * capacity : r->length + more;
-    size_t grown_by = capacity - r->capacity;
-    if (atomic_fetch_add(&s->body_bytes, grown_by) + grown_by >
-        4 * s->options.max_body + (1 << 20)) {
-        atomic_fetch_sub(&s->body_bytes, grown_by);
+    if (!pboost_share_bytes(r, capacity))
         return false;
-    }
     unsigned char *grown = realloc(r->body, capacity);
-    if (grown == NULL) {
-        atomic_fetch_sub(&s->body_bytes, grown_by);
+    if (grown == NULL)
         return false;
-    }
     r->body = grown;
     r->capacity = capacity;
     return true;
@@ -166,7 +223,6 @@ static bool reserve_body(request *r, size_t more)
 static void free_body(request *r)
 {
     free(r->body);
-    atomic_fetch_sub(&r->service->body_bytes, r->capacity);
     r->body = NULL;
     r->capacity = 0;
 }
@@ -174,17 +230,35 @@ static void free_body(request *r)
 /* Keeps the next piece of the body, or drops it, within a limit of bytes. */
 static enum MHD_Result receive(request *r, const char *data, size_t length)
 {
-    size_t most = r->service->options.max_body;
-
-    r->too_large = r->too_large || (r->stage == RECEIVING && r->length + length > most);
+    r->too_large = r->too_large ||
+                   (r->stage == RECEIVING && r->length + length > r->service->options.max_body);
     r->no_room = r->no_room || (r->stage == RECEIVING && !r->too_large && !reserve_body(r, length));
-    if (r->stage == RECEIVING && !r->too_large && !r->no_room)
+    if (r->stage == RECEIVING && !r->too_large && !r->no_room) {
         memcpy(r->body + r->length, data, length);
-    r->length += length;
-    return r->length > 2 * most ? MHD_NO : MHD_YES;
+        r->length += length;
+        return MHD_YES;
+    }
+    free_body(r);
+    pboost_share_bytes(r, 0);
+    r->ignored += length;
+    return r->ignored > LET_BY + (r->has_token ? r->service->options.max_body : 0) ? MHD_NO
+                                                                                   : MHD_YES;
 }
 
 /* ---- Work ------------------------------------------------------------------------------------ */
+
+/* The connection leaves the strangers for the token's share. */
+static void admit(request *r)
+{
+    service *s = r->service;
+
+    if (r->counted)
+        pboost_address_refund(&s->addresses, r->on->from);
+    if (pboost_share_connection(&s->shares, r->on, r->token.id))
+        return;
+    r->closes = true;
+    reply_no_room(r, "This token has too many connections; send the same request again.");
+}
 
 static void authenticate(request *r)
 {
@@ -203,22 +277,42 @@ static void authenticate(request *r)
         pboost_refusal_reply(r, problem, detail, NULL, NULL);
     else if (st != PBOOST_OK)
         pboost_failure_reply(r, st, &err);
+    else
+        admit(r);
+}
+
+/* Whether there is room for what reading the body and finding the reply takes; else a reply. */
+static bool has_room(request *r)
+{
+    bool is_read = !r->too_large && !r->no_room && r->route->content_types != NULL;
+    size_t bytes =
+        is_read ? r->capacity + pboost_wire_cost(r->format, r->body, r->length) : r->capacity;
+
+    if (r->too_large)
+        reply_too_large(r);
+    else if (bytes > pboost_share_most(&r->service->shares))
+        pboost_problem_reply(r, 413, "body-too-large", "The body is too large",
+                             "It names more rows and bags than the service has memory for; ask "
+                             "about fewer at a time.");
+    else if (r->no_room || !pboost_share_bytes(r, bytes))
+        reply_no_room(r,
+                      "Requests of this token, or of all, hold too many bytes; read the replies, "
+                      "then send the same request again.");
+    else
+        return true;
+    return false;
 }
 
 static void find_reply(request *r)
 {
     pboost_error err = {0};
 
-    if (r->too_large) {
-        reply_too_large(r);
-    } else if (r->no_room) {
-        pboost_problem_reply(r, 503, "unavailable", "The oracle cannot answer now",
-                             "Too many large bodies come in; send the same request again.");
-    } else {
+    if (has_room(r)) {
         pboost_status st = r->route->handle(r, &err);
         if (st != PBOOST_OK)
             pboost_failure_reply(r, st, &err);
     }
+    free_body(r);
     explicit_bzero(r->secret, sizeof r->secret); /* only an approval needs it */
 }
 
@@ -274,9 +368,9 @@ static bool add_headers(struct MHD_Response *response, const request *r)
         char seconds[24];
         snprintf(seconds, sizeof seconds, "%u", r->retry_after);
         ok = ok && MHD_add_response_header(response, "Retry-After", seconds) == MHD_YES;
-    } else if (r->reply.status == 503)
+    } else if (r->reply.status == 503 || r->reply.status == 429)
         ok = ok && MHD_add_response_header(response, "Retry-After", "1") == MHD_YES;
-    if (atomic_load(&r->service->draining))
+    if (r->closes || atomic_load(&r->service->draining))
         ok = ok && MHD_add_response_header(response, "Connection", "close") == MHD_YES;
     return ok;
 }
@@ -291,8 +385,17 @@ static void record(request *r, unsigned status)
     pboost_log_request(r, status, seconds);
 }
 
+/* A reply is held until the client has read it, so it counts. */
 static enum MHD_Result send_reply(request *r)
 {
+    if (!pboost_share_bytes(r, r->reply.lent ? 0 : r->reply.length)) {
+        r->problem = "unavailable";
+        pboost_reply_lend(r, 503, "application/problem+json",
+                          "{\"detail\":\"Replies that were not read hold too many bytes.\","
+                          "\"problem\":\"unavailable\",\"status\":503,\"title\":\"The oracle "
+                          "cannot answer now\",\"type\":\"urn:priorboost:problem:unavailable\"}");
+        pboost_share_bytes(r, 0);
+    }
     record(r, r->reply.status);
     struct MHD_Response *response = MHD_create_response_from_buffer(
         r->reply.length, r->reply.body,
@@ -309,26 +412,32 @@ static enum MHD_Result send_reply(request *r)
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 
-static enum MHD_Result begin(service *s, struct MHD_Connection *http, const char *method,
-                             const char *url, void **state)
+static enum MHD_Result begin(const listener *l, struct MHD_Connection *http, const char *method,
+                             const char *url, const char *version, void **state)
 {
-    request *r = calloc(1, sizeof *r);
+    service *s = l->service;
+    connection *on = connection_of(http);
+    request *r = on != NULL ? calloc(1, sizeof *r) : NULL;
 
     if (r == NULL)
         return MHD_NO;
     *state = r;
     r->service = s;
     r->http = http;
-    r->on = connection_of(http);
+    r->on = on;
+    r->monitoring = l->monitoring;
     r->began = pboost_service_now();
     atomic_fetch_add(&s->running, 1);
     give_time(r, s->options.body_seconds);
     check_header(r, method, url);
-    if (r->reply.status != 0 || r->route->roles == ANYONE) {
+    check_framing(r, version);
+    if (r->closes)
+        return send_reply(r);
+    if (r->reply.status != 0 || r->route->roles == ANYONE || r->monitoring) {
         r->header_done = true;
         r->stage = r->reply.status != 0 ? REPLYING : RECEIVING;
         /* The service does not wait for a body that is announced as too large. */
-        return announced_length(r) > 2 * s->options.max_body ? send_reply(r) : MHD_YES;
+        return announced_length(r) > LET_BY ? send_reply(r) : MHD_YES;
     }
     return hand_over(r, AUTHENTICATING);
 }
@@ -338,10 +447,9 @@ enum MHD_Result pboost_on_request(void *self, struct MHD_Connection *http, const
                                   size_t *data_length, void **state)
 {
     request *r = *state;
-    (void)version;
 
     if (r == NULL)
-        return begin(self, http, method, url, state);
+        return begin(self, http, method, url, version, state);
     if (*data_length > 0) {
         size_t length = *data_length;
         *data_length = 0;
@@ -364,7 +472,7 @@ enum MHD_Result pboost_on_request(void *self, struct MHD_Connection *http, const
 void pboost_on_completed(void *self, struct MHD_Connection *http, void **state,
                          enum MHD_RequestTerminationCode how)
 {
-    service *s = self;
+    service *s = ((listener *)self)->service;
     request *r = *state;
     (void)http;
     (void)how;
@@ -376,6 +484,7 @@ void pboost_on_completed(void *self, struct MHD_Connection *http, void **state,
     pboost_connection_expect(&s->connections, r->on,
                              pboost_service_now() + s->options.header_seconds);
     free_body(r);
+    pboost_share_bytes(r, 0);
     if (!r->reply.lent)
         free(r->reply.body);
     explicit_bzero(r->secret, sizeof r->secret);

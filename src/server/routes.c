@@ -8,21 +8,21 @@
 
 /* clang-format off */
 const route pboost_routes[] = {
-    {"POST", "/v1/queries",      "query",     LEARNER,   true,  BAGS_TYPES,     pboost_handle_query},
-    {"GET",  "/v1/queries/",     "find",      LEARNER,   true,  NULL,           pboost_handle_find},
-    {"POST", "/v1/available",    "available", LEARNER,   true,  WIRE_JSON_TYPE, pboost_handle_available},
-    {"GET",  "/v1/config",       "config",    ANY_TOKEN, true,  NULL,           pboost_handle_config},
-    {"GET",  "/v1/status",       "status",    ANY_TOKEN, true,  NULL,           pboost_handle_status},
-    {"GET",  "/v1/audit/",       "audit",     AUDITORS,  true,  NULL,           pboost_handle_audit},
-    {"POST", "/v1/approvals/",   "approve",   APPROVER,  true,  NULL,           pboost_handle_approve},
-    {"GET",  "/v1/openapi.json", "openapi",   ANYONE,    false, NULL,           pboost_handle_openapi},
-    {"GET",  "/healthz",         "healthz",   ANYONE,    false, NULL,           pboost_handle_healthy},
-    {"GET",  "/readyz",          "readyz",    ANYONE,    true,  NULL,           pboost_handle_ready},
-    {"GET",  "/metrics",         "metrics",   ANYONE,    true,  NULL,           pboost_handle_metrics},
-    {"GET",  "/",                "page",      ANYONE,    false, NULL,           pboost_handle_page},
-    {"GET",  "/page.css",        "page.css",  ANYONE,    false, NULL,           pboost_handle_page_css},
-    {"GET",  "/page.js",         "page.js",   ANYONE,    false, NULL,           pboost_handle_page_js},
-    {"GET",  "/icon.svg",        "icon.svg",  ANYONE,    false, NULL,           pboost_handle_icon},
+    {"POST", "/v1/queries",      "query",     LEARNER,   true,  BAGS_TYPES,     false, pboost_handle_query},
+    {"GET",  "/v1/queries/",     "find",      LEARNER,   true,  NULL,           false, pboost_handle_find},
+    {"POST", "/v1/available",    "available", LEARNER,   true,  WIRE_JSON_TYPE, false, pboost_handle_available},
+    {"GET",  "/v1/config",       "config",    ANY_TOKEN, true,  NULL,           false, pboost_handle_config},
+    {"GET",  "/v1/status",       "status",    ANY_TOKEN, true,  NULL,           false, pboost_handle_status},
+    {"GET",  "/v1/audit/",       "audit",     AUDITORS,  true,  NULL,           false, pboost_handle_audit},
+    {"POST", "/v1/approvals/",   "approve",   APPROVER,  true,  NULL,           false, pboost_handle_approve},
+    {"GET",  "/v1/openapi.json", "openapi",   ANYONE,    false, NULL,           false, pboost_handle_openapi},
+    {"GET",  "/healthz",         "healthz",   ANYONE,    false, NULL,           true,  pboost_handle_healthy},
+    {"GET",  "/readyz",          "readyz",    ANYONE,    true,  NULL,           true,  pboost_handle_ready},
+    {"GET",  "/metrics",         "metrics",   AUDITORS,  true,  NULL,           true,  pboost_handle_metrics},
+    {"GET",  "/",                "page",      ANYONE,    false, NULL,           false, pboost_handle_page},
+    {"GET",  "/page.css",        "page.css",  ANYONE,    false, NULL,           false, pboost_handle_page_css},
+    {"GET",  "/page.js",         "page.js",   ANYONE,    false, NULL,           false, pboost_handle_page_js},
+    {"GET",  "/icon.svg",        "icon.svg",  ANYONE,    false, NULL,           false, pboost_handle_icon},
 };
 /* clang-format on */
 const size_t pboost_n_routes = sizeof pboost_routes / sizeof *pboost_routes;

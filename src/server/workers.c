@@ -1,5 +1,27 @@
-/* A few threads that may wait for the ledger, so that the threads of connections never wait. */
+/* A few threads that may wait for the ledger, so that the threads of connections never wait.
+ *
+ * A token may have as many of them as are free, alone half of them, and so may the strangers. */
 #include "service.h"
+
+/* The first request whose owner may have another thread, taken off the queue; NULL: none. */
+static request *take_next(workers *w)
+{
+    request *before = NULL, *r = w->first;
+
+    while (r != NULL && !w->stop && r->on->owner->working + 1 > N_WORKERS - w->busy) {
+        before = r;
+        r = r->next;
+    }
+    if (r == NULL)
+        return NULL;
+    if (before != NULL)
+        before->next = r->next;
+    else
+        w->first = r->next;
+    if (w->last == r)
+        w->last = before;
+    return r;
+}
 
 static void *run(void *self)
 {
@@ -7,17 +29,23 @@ static void *run(void *self)
 
     pthread_mutex_lock(&w->lock);
     for (;;) {
-        while (w->first == NULL && !w->stop)
+        request *r;
+        while ((r = take_next(w)) == NULL && !(w->stop && w->first == NULL))
             pthread_cond_wait(&w->wake, &w->lock);
-        request *r = w->first;
         if (r == NULL)
             break;
-        w->first = r->next;
-        if (w->first == NULL)
-            w->last = NULL;
+        shares *all = &r->service->shares;
+        account *owner = r->on->owner; /* may be another when the token was looked at */
+        pboost_account_hold(all, owner);
+        owner->working++;
+        w->busy++;
         pthread_mutex_unlock(&w->lock);
         w->work(r);
         pthread_mutex_lock(&w->lock);
+        w->busy--;
+        owner->working--;
+        pboost_account_leave(all, owner);
+        pthread_cond_signal(&w->wake); /* more than one may be allowed to go on now */
     }
     pthread_mutex_unlock(&w->lock);
     return NULL;

@@ -83,13 +83,13 @@ import 0 rows.csv --json
 [ "$(field rows) $(field clamped)" = "3 0" ] || fail "import"
 import 3 outside.csv
 says 'outside.csv:3'
-grep -q 4.375 stderr && fail "a label is told"
+grep -q 4.375 stderr && fail "a message shows a label"
 import 3 missing.csv
 says "missing.csv:3: label 'y' is missing or not a finite number"
 says --bad-label
 import 3 text.csv
 says "text.csv:3: label 'y' is missing or not a finite number"
-grep -q secret stderr && fail "a label is told"
+grep -q secret stderr && fail "a message shows a label"
 import 3 twice.csv
 says "'7' occurs twice"
 import 3 known.csv
@@ -172,7 +172,19 @@ for role in operator auditor approver; do
 done
 token 2 paint --name x
 token 2
-says 'create, list, approve or revoke'
+says 'create, list, prepare, approve or revoke'
+expect 2 priorboost oracle token prepare
+expect 0 priorboost oracle token prepare --out own.token
+registration=$(cat stdout)
+[ ${#registration} = 128 ] && [ "$(stat -c %a own.token)" = 600 ] || fail "prepare: $registration"
+expect 1 priorboost oracle token prepare --out own.token
+says 'exists'
+token 2 create --name own --registration abc
+says '128 hexadecimal digits'
+token 0 create --name own --registration "$registration"
+[ ! -s stdout ] || fail "a secret that the label holder must not see"
+token 2 create --name other --registration "$registration"
+says 'another token has this registration'
 token 0 list --json
 [ "$(field tokens.0.name) $(field tokens.0.rows) $(field tokens.1.role) $(field tokens.2.scope) $(field tokens.2.expires)" = \
     "anna 100 operator north 4102358400" ] || fail "tokens: $(cat stdout)"
@@ -206,7 +218,7 @@ expect 0 priorboost oracle export-ledger --store s.db --out ledger.jsonl
 python3 - <<'PY' || fail "export"
 import json
 lines = [json.loads(line) for line in open("ledger.jsonl")]
-assert [l["kind"] for l in lines if "kind" in l] == ["init", "import", "import", "token", "token", "token", "revoke", "forget"]
+assert [l["kind"] for l in lines if "kind" in l] == ["init", "import", "import", "token", "token", "token", "token", "revoke", "forget"]
 assert [l["row"] for l in lines if "row" in l] == [None, None]  # their ids are erased
 assert "label" not in open("ledger.jsonl").read()
 PY

@@ -1,4 +1,4 @@
-/* Whatever fails under a ledger on SQLite, one after the other until none fails: the n-th write,
+/* Failures under a ledger on SQLite, the n-th of each kind for every n: the n-th write,
  * the n-th fsync, a full disk at the n-th write, the n-th allocation (SQLite's own included), the
  * n-th call for entropy.  A question is then answered or not, but never in part: asked again, by a
  * new process where the store broke, it has one answer and its rows are spent once. */
@@ -231,7 +231,7 @@ static long fail_disk(disk_fault what, bool for_good)
                              "must end");
         }
         disk.what = NOTHING;
-        if (what == SPACE) /* the same process goes on when there is room again */
+        if (what == SPACE) /* the same process continues when there is room again */
             settle_question(ledger, &token, &reply);
         pboost_ledger_close(ledger);
         ledger = open_store(&t);

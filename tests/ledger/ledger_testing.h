@@ -223,7 +223,7 @@ static inline void assert_sound(pboost_ledger *ledger)
         fail_msg("audit: %s", audit.first_problem);
 }
 
-/* Changes the store behind the ledger's back. */
+/* Changes the store without the ledger. */
 static inline void change_store(const test_store *t, const char *sql)
 {
     pboost_error err = {0};

@@ -86,7 +86,7 @@ static void an_older_copy_is_refused(void **state)
     put_back(&t);
     assert_int_equal(rename(copy, witness_file), 0);
     ledger = open_store(&t);
-    assert_sound(ledger); /* it is a true copy: only who has seen more can tell */
+    assert_sound(ledger); /* it is a true copy: only a client that has a later head can notice */
     assert_ok(pboost_ledger_knows(&known, ledger, heads[0], &err), err);
     assert_true(known);
     assert_ok(pboost_ledger_knows(&known, ledger, heads[1], &err), err);
@@ -378,10 +378,48 @@ static void entries_and_claims_can_be_visited(void **state)
     drop_store(&t);
 }
 
+/* Status is added up along the chain, whoever extends it; what was added is not read again, so that
+ * it costs the same however long the chain is. */
+static void totals_follow_the_chain(void **state)
+{
+    (void)state;
+    test_store t;
+    pboost_ledger_rules rules = plain_rules();
+    pboost_ledger *ledger = make_ledger(&t, &rules, 12, NULL), *other = open_store(&t);
+    pboost_token token = plain_token(ledger, "a");
+    pboost_error err = {0};
+    pboost_reply reply;
+    const int64_t row[] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+    assert_int_equal(status_of(ledger).rows, 12);
+    change_store(&t, "UPDATE ledger_entry SET rows = rows + 1000 WHERE kind = 'import'");
+    assert_ok(ask(&reply, other, &token, "one", row, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    assert_int_equal(status_of(ledger).rows, 12);
+    assert_int_equal(status_of(ledger).spent, 4);
+    change_store(&t, "UPDATE ledger_entry SET rows = rows - 1000 WHERE kind = 'import'");
+    assert_ok(ask(&reply, ledger, &token, "two", row + 4, 4, 4, NULL, &err), err);
+    pboost_reply_free(&reply);
+    pboost_ledger_status a = status_of(ledger), b = status_of(other);
+    assert_int_equal(a.answers, 2);
+    assert_int_equal(a.spent, 8);
+    assert_int_equal(a.entries, b.entries);
+    assert_int_equal(a.rows, b.rows);
+    assert_string_equal(a.head, b.head);
+    /* Another chain is added up from its beginning. */
+    change_store(&t, "DELETE FROM ledger_entry WHERE kind = 'answer'");
+    assert_int_equal(status_of(ledger).answers, 0);
+    assert_int_equal(status_of(ledger).entries, a.entries - 2);
+    pboost_ledger_close(ledger);
+    pboost_ledger_close(other);
+    drop_store(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_older_copy_is_refused),
+        cmocka_unit_test(totals_follow_the_chain),
         cmocka_unit_test(a_rollback_under_a_running_service_breaks_it),
         cmocka_unit_test(one_changed_byte_is_found),
         cmocka_unit_test(the_clock_changes_nothing),

@@ -1,4 +1,4 @@
-/* Who may ask about what: tokens, quotas, scopes; and what looks alike to whom. */
+/* Who may ask about what: tokens, quotas, scopes; and which replies must be the same. */
 #include "ledger_testing.h"
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static void a_token_has_its_quota(void **state)
     drop_store(&t);
 }
 
-/* ---- Scopes; what looks alike ---------------------------------------------------------------- */
+/* ---- Scopes; replies that must be the same --------------------------------------------------- */
 
 /* Rows 1 .. 16, the first half in scope "north"; label[i]. */
 static void import_scopes(pboost_ledger *ledger, const double *label)

@@ -127,16 +127,24 @@ class OpenApi(Case):
             for name, token, status in (("new", approver, 200), ("new", approver, 409), ("who", approver, 404),
                                         ("new", operator, 403), ("new", None, 401)):
                 check("post", f"/v1/approvals/{name}", approval, status, token=token)
-            for path in ("/v1/openapi.json", "/healthz", "/readyz", "/metrics", "/", "/page.css", "/page.js", "/icon.svg"):
+            for path in ("/v1/openapi.json", "/healthz", "/readyz", "/", "/page.css", "/page.js", "/icon.svg"):
                 check("get", path)
+            check("get", "/metrics", token=operator)
+            check("get", "/metrics", status=401)
+            check("get", "/metrics", status=403, token=learner)
+            for path, methods in self.document["paths"].items():
+                for method in methods:
+                    if "requestBody" not in methods[method]:
+                        check(method, path, path, 413, headers={"Content-Length": "1"})
+                        check(method, path, path, 400, headers={"Transfer-Encoding": "identity"})
             self.check_complete()
             self.check_methods(service)
 
     def check_complete(self):
-        """All that is described was seen, but for what only a failing machine shows."""
+        """All that is described was seen, but for what only a failing or busy machine shows."""
         described = {(method, path, status) for path, methods in self.document["paths"].items()
                      for method, operation in methods.items() for status in operation["responses"]}
-        rare = {(m, p, s) for m, p, s in described if s == "503" or (s == "403" and p in ("/v1/config", "/v1/status"))}
+        rare = {(m, p, s) for m, p, s in described if s in ("429", "503") or (s == "403" and p in ("/v1/config", "/v1/status"))}
         self.assertEqual(described - rare, self.seen)
 
     def check_methods(self, service):
@@ -155,6 +163,9 @@ class OpenApi(Case):
         listed = set(self.document["components"]["schemas"]["Problem"]["properties"]["problem"]["enum"])
         self.assertGreater(len(problems), 10)
         self.assertLessEqual(problems, listed)
+        audit = pathlib.Path(os.environ["SOURCE"], "src/ledger/audit.c").read_text()
+        kinds = self.document["components"]["schemas"]["Entry"]["properties"]["kind"]["enum"]
+        self.assertEqual(set(re.findall(r'{"([a-z-]+)", audit_', audit)), set(kinds))
 
 
 if __name__ == "__main__":

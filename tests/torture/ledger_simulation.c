@@ -104,7 +104,7 @@ static question *think_of_one(world *w, size_t learner)
         bool again = true;
         while (again) {
             q->row[i] = 1 + (int64_t)draw(w, (uint64_t)w->rows);
-            again = w->used[q->row[i]] > 0 && draw(w, 20) > 0; /* now and then it forgets */
+            again = w->used[q->row[i]] > 0 && draw(w, 20) > 0; /* sometimes it forgets */
             for (size_t j = 0; j < i; j++)
                 again = again || q->row[j] == q->row[i];
         }

@@ -15,7 +15,7 @@ struct pboost_answers {
     bool rounded; /* some answers are means rounded to 0 or 1 */
 };
 
-/* Makes room for so many more rounds, bags and rows, so that asking about them allocates nothing.
+/* Allocates memory for this many more rounds, bags and rows, so that asking allocates nothing.
  */
 pboost_status pboost_answers_reserve(pboost_answers *answers, size_t rounds, size_t bags,
                                      size_t rows, pboost_error *err);

@@ -13,4 +13,13 @@ pboost_status pboost_score(double *score, pboost_family family, const pboost_sam
                            const pboost_coef *coef, int threads, pboost_workspace *work,
                            pboost_error *err);
 
+/* x theta + intercept + offset of each sample; the arguments are checked before. */
+pboost_status pboost_predict_eta(double *eta, const pboost_samples *samples,
+                                 const pboost_coef *coef, int threads, pboost_error *err);
+
+/* Refuses what cannot be predicted or evaluated: family, samples, threads, weights of a model. */
+pboost_status pboost_models_check(pboost_family family, const pboost_samples *samples,
+                                  bool need_target, const pboost_coef *coef, size_t n_coef,
+                                  int threads, pboost_error *err);
+
 #endif
