@@ -1,5 +1,5 @@
-/* How long optimal bags take: nanoseconds per row, and apart the sort, the partition and getting
- * fresh memory for the answer and the sorted scores from the system.
+/* How long optimal bags take: nanoseconds per row; and separately the sort, the partition, and
+ * fresh memory from the system for the answer and the sorted scores.
  *
  *     bench_bags [max_rows [shape [threads]]]
  *
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <priorboost/core.h>
+#include <priorboost/trainer.h>
 
 #include "bags/partition.h"
 #include "bags/sort.h"

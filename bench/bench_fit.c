@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include <priorboost/core.h>
+#include <priorboost/predict.h>
+#include <priorboost/trainer.h>
 
 typedef struct {
     pboost_family family;

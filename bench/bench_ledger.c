@@ -3,7 +3,7 @@
  *     bench_ledger [ROWS [LABELS [STORE]]]
  *
  * A round has ROWS rows in bags of 32, from LABELS labels.
- * STORE is where an empty store is to be made; by default a SQLite file in a folder of its own.
+ * STORE is where an empty store is made; by default a SQLite file in a new folder.
  * $PBOOST_TEST_STORE is taken when it is set (tests/ledger/with_postgresql.sh).  The round's rows
  * are scattered over the table.  The peer in the same run is the disk: the same number of bytes,
  * written and synced. */

@@ -65,8 +65,8 @@ static void copy_task(void *context, size_t task, int worker)
     memcpy(m->data + LENGTH / 2 + task * share, m->data + task * share, share * sizeof *m->data);
 }
 
-/* Lines are asked for some time before they are needed: else this would measure how long one takes,
- * not how many can be had. */
+/* Lines are prefetched some time before they are needed: otherwise this would measure latency, not
+ * bandwidth. */
 static void gather_task(void *context, size_t task, int worker)
 {
     enum { AHEAD = 32 };

@@ -2,10 +2,10 @@
  *
  *     bench_oracle [ROWS [LABELS [STORE]]]     rounds of ROWS rows in bags of 32 from LABELS labels
  *
- * STORE is where an empty store is to be made; by default a SQLite file in a folder of its own.
+ * STORE is where an empty store is made; by default a SQLite file in a new folder.
  * $PBOOST_TEST_STORE is taken when it is set (tests/ledger/with_postgresql.sh).  Each round is one
- * or more durable questions in the binary form.  Then a thousand connections that send a byte now
- * and then are held open, and a good client connects anew again and again: its longest wait is
+ * or more durable questions in the binary form.  Then a thousand connections that send a byte from
+ * time to time are held open, and a normal client connects again and again: its longest wait is
  * shown. Needs the program priorboost beside it, and openssl for the certificate. */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -241,7 +241,7 @@ static int connect_to(const char *url)
     return fd;
 }
 
-/* The longest wait of clients that connect anew while the slow ones send a byte each. */
+/* The longest wait of new connections while the slow ones send a byte each. */
 static double longest_wait(const char *url, const http_options *http)
 {
     static const unsigned char HELLO[] = {22, 3, 1, 2, 0, 1, 0, 1};

@@ -4,13 +4,14 @@
  *
  * Linear and logistic PriorBoost on the paper's data, one thread.  Learner and oracle are timed
  * where the trainer calls them; sorting and partition, which are inside one call, are done again on
- * the same scores and timed there.  Of several repeats the one of median total is printed. */
+ * the same scores and timed there.  The repeat with the median total is printed. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include <priorboost/predict.h>
 #include <priorboost/theory.h>
 
 #include "bags/partition.h"

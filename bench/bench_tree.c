@@ -10,6 +10,7 @@
 
 #include <priorboost/plan.h>
 #include <priorboost/theory.h>
+#include <priorboost/trainer.h>
 
 static double seconds(void)
 {

@@ -3,9 +3,10 @@
     python3 bench/compare.py OLD NEW [--runs 5] [--only PROGRAM ...]
 
 OLD and NEW are build folders, each with its programs in bin/. For every program the two take turns,
-so that whatever disturbs the machine disturbs both. Printed are medians, their ratio and the spread
-of the old build: half the distance between its quartiles. A ratio is marked if it is more than 5 %
-from 1 and more than the spread. The exit code is 0 if none is marked, otherwise 1.
+so that whatever disturbs the machine disturbs both. Printed are the medians, their ratio, the ratio
+of the quickest runs and the spread of the old build: half the distance between its quartiles. A
+line is marked if both ratios are more than 5 % from 1, to the same side, and that of the medians by
+more than the spread. The exit code is 0 if none is marked, otherwise 1.
 """
 
 import argparse
@@ -67,12 +68,13 @@ def compare(old, new, program, runs):
     for name in (n for n in turns[0][0] if n in turns[0][1]):
         before, after = ([turn[side][name] for turn in turns] for side in (0, 1))
         was, now, noise = statistics.median(before), statistics.median(after), spread(before)
-        ratio = now / was if was > 0 else 1.0
-        mark = abs(ratio - 1) > max(LIMIT, noise)
+        ratio, quickest = now / max(was, 1e-300), min(after) / max(min(before), 1e-300)
+        mark = abs(ratio - 1) > max(LIMIT, noise) and (ratio - 1) * (quickest - 1) > 0
+        mark = mark and abs(quickest - 1) > LIMIT
         marked += mark
         print(
-            f"{program} {name}: {was:.4g} {now:.4g} ratio {ratio:.3f} spread {noise:.3f}"
-            f"{'  <--' if mark else ''}",
+            f"{program} {name}: {was:.4g} {now:.4g} ratio {ratio:.3f} quickest {quickest:.3f} "
+            f"spread {noise:.3f}{'  <--' if mark else ''}",
             flush=True,
         )
     return marked

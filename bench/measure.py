@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from threadpoolctl import threadpool_limits
 
-# The threads of a BLAS go on spinning for some hundredths of a second after their last call, on a core
+# The threads of a BLAS keep spinning for some hundredths of a second after their last call, on a core
 # that the next contender needs.
 REST = 0.1
 

@@ -267,7 +267,7 @@ def in_sample(cell):
 
 
 def kind(cell):
-    """Cells whose time is taken to be alike."""
+    """Cells that are assumed to take the same time."""
     experiment, algorithm, k, point = cell
     return (experiment, algorithm, None if long_prefix(cell) else k, point if experiment == "bag-size" else None)
 

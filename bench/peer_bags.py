@@ -67,7 +67,7 @@ def check(score, k, partition, labels):
     """Costs of both relative to the lower one; raises where ours is not a best partition."""
     row, start = partition.row, partition.start
     if np.diff(start).min() < k or not np.array_equal(np.sort(row), np.arange(len(score))):
-        raise AssertionError("the bags are no partition into bags of at least min_bag")
+        raise AssertionError("the bags are not a partition into bags of at least min_bag")
     values = np.sort(score)
     if not np.array_equal(score[row], values):
         raise AssertionError("the rows are not in order of their scores")

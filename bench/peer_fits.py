@@ -187,7 +187,7 @@ def compare(library, family, rows, cols, threads, budget, warm=False, correlatio
             works["ours, all digits"] = all_digits
         if excess(ours, least) > AGREE:
             raise AssertionError(f"our objective exceeds the peers' by {excess(ours, least):.2g}")
-        # whoever took more than twice as long as the best peer is not timed again
+        # a peer that took more than twice as long as the best one is not timed again
         slow = {n: s for n, s in first.items() if s > 2 * min(first.values()) and s > 0.1}
         for name in slow:
             del works[name]

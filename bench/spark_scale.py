@@ -26,7 +26,7 @@ from pathlib import Path
 
 
 def session(executors: int, memory: int, log: str | None = None):
-    """Return a Spark of so many executor processes with one core each."""
+    """Return a Spark with this many executor processes of one core each."""
     import pyspark
     from pyspark.sql import SparkSession
 

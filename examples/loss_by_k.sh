@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The README's figure: test loss against the least bag k that the label holder allows, for the
-# paper's PriorBoost, for what priorboost does by itself, and with all labels.
+# paper's PriorBoost, for priorboost's default, and with all labels.
 # usage: loss_by_k.sh DIR          (writes DIR/loss_by_k.svg; takes ten seconds)
 set -euo pipefail
 out=${1:-out}

@@ -1,4 +1,4 @@
-/* Any model under the paper's loop: a table of means by the sign of each feature, no GLM at all.
+/* Any model in the paper's loop: here a table of means by the sign of each feature, not a GLM.
  * A learner is two functions; the trainer does the rest. */
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static pboost_status score(void *self, const size_t *row, size_t n, double *out,
     return PBOOST_OK;
 }
 
-/* Eq. (1) for this model: the mean of the answers that the rows of a cell stand for. */
+/* Eq. (1) for this model: the mean of the answers of the rows of a cell. */
 static pboost_status fit(void *self, const pboost_answers *answers, size_t first_bag,
                          pboost_error *err)
 {

@@ -1,5 +1,5 @@
-/* A label holder of one's own: a clinic that keeps its records in its own way and its own log.
- * An oracle is one function and its rules; whatever it refuses, the trainer passes on. */
+/* Your own label holder: a clinic with its own records and its own log.  An oracle is one function
+ * and its rules; the trainer passes on every refusal. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,11 +9,11 @@ enum { ROWS = 20000, FEATURES = 3, MIN_BAG = 25 };
 
 typedef struct {
     double outcome[ROWS];
-    bool told[ROWS]; /* in an answer already */
+    bool told[ROWS]; /* used in an answer */
     size_t answers;
 } clinic;
 
-/* All bags are answered or none: everything is looked at before anything is told. */
+/* All bags are answered or none: everything is checked before the first answer. */
 static pboost_status check_question(const clinic *c, const pboost_bags *bags, pboost_error *err)
 {
     for (size_t b = 0; b < bags->n_bags; b++) {

@@ -1,4 +1,4 @@
-"""Train on Spark where the labels are at hand, and use the model.
+"""Train on Spark with labels in the table, and use the model.
 
 Needs ``pip install 'priorboost[spark]'`` and Java 17.
 """

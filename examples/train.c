@@ -21,14 +21,14 @@ int main(void)
     double theta[FEATURES];
     pboost_error err;
 
-    /* Somebody's table: features for the learner, labels for the label holder. */
+    /* A table: features for the learner, labels for the label holder. */
     pboost_synthetic data = PBOOST_SYNTHETIC_INIT;
     data.features = FEATURES;
     check(pboost_synthetic_theta(theta, &data, &err), &err);
     check(pboost_synthetic_rows(x, y, &data, theta, 0, 0, ROWS, 0, &err), &err);
     check(pboost_synthetic_rows(test_x, test_y, &data, theta, 1, 0, TEST_ROWS, 0, &err), &err);
 
-    /* The label holder: means of at least 16 rows, each row once. */
+    /* The label holder: means of at least 16 rows; each label is used in one answer only. */
     pboost_rules rules = PBOOST_RULES_INIT;
     rules.min_bag = 16;
     pboost_memory_oracle *holder;

@@ -2,13 +2,13 @@
  *
  * plans choices FILE: does `--auto` choose well?  Its mean excess loss, pilot included, against
  * that of every way of asking in a grid of manners and bag sizes, on the same tables and noise.
- * Cases for which the plan warns that nothing will work (in most runs) are counted apart.
+ * Cases for which the plan warns in most runs are counted separately.
  *
  * plans forecasts FILE: are forecasts right?  For every point of the plan, truth and dispersion
  * being known to it, forecast and mean excess loss.  Points with a forecast of half the constant
- * model's excess or more are counted apart.
+ * model's excess or more are counted separately.
  *
- * FILE keeps every run: a sweep can be interrupted, go on, and be cut into pieces by the options:
+ * FILE keeps every run: a sweep can be interrupted and continued, and run in pieces by the options:
  *
  *     --runs R --rows N --family F,... --features D,... --min-bag K,... --epsilon E,...
  *     --seed S      other tables (and another FILE)
@@ -66,7 +66,7 @@ static void name_manner(char *key, const setting *s, const char *epsilon, const 
 
 /* ---- One run --------------------------------------------------------------------------------- */
 
-/* A fit that does not exist is infinitely bad. */
+/* A fit without a solution has an infinite loss. */
 static pboost_status run_manner(study *t, const setting *s, const char *epsilon, const manner *how,
                                 size_t run, pboost_error *err)
 {
@@ -225,7 +225,7 @@ static void report_forecast(study *t, const setting *s, const char *epsilon,
         left_out ? "true" : "false");
 }
 
-/* The plan of the first run's table stands for all of them. */
+/* The plan of the first run's table is used for all of them. */
 static pboost_status check_forecast(void *self, const setting *base, const char *epsilon,
                                     pboost_error *err)
 {
@@ -318,7 +318,7 @@ static pboost_status parse(study *t, sweep *w, int argc, char **argv, pboost_err
         else if (strcmp(name, "--seconds") == 0)
             t->until = time(NULL) + strtol(value, NULL, 10);
         else
-            FAIL(err, PBOOST_INVALID, "%s is no option of plans", name);
+            FAIL(err, PBOOST_INVALID, "option '%s' of plans is unknown", name);
     }
     if (argc % 2 == 0)
         FAIL(err, PBOOST_INVALID, "%s has no value", argv[argc - 1]);

@@ -13,7 +13,7 @@ typedef struct {
     void *known; /* a tree of the lines read and added */
 } results;
 
-/* Reads what is there and opens the file for more; other processes may append to it meanwhile. */
+/* Reads the file and opens it to append; other processes may append to it at the same time. */
 pboost_status results_open(results *out, const char *path, pboost_error *err);
 void results_close(results *r);
 

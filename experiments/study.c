@@ -247,7 +247,7 @@ static pboost_status run_method(double *loss, const problem *p, size_t m, const 
 }
 
 /* The median over runs of the loss above that of all labels, which comes last and is the loss
- * itself.  A mean would show nothing but the one run in which a fit to counts ran away.  No fit is
+ * itself.  A mean would show mostly the one run in which a fit to counts diverged.  No fit is
  * worse than any. */
 static void summarise(row_of_losses *out, const row_of_losses *by_run, size_t runs, double *work)
 {

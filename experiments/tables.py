@@ -97,7 +97,7 @@ def compare(folder, table, rows, min_bag, epsilon, seed):
 
 
 def share(worse, better, loss):
-    """How much of the way from worse to better; None where there is no way to go."""
+    """The fraction of the gap between worse and better; None if there is no gap."""
     return round((worse - loss) / (worse - better), 4) if worse > better else None
 
 

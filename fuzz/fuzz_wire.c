@@ -1,4 +1,4 @@
-/* Whatever a stranger may send to the oracle, and whatever an oracle may send back.
+/* Any bytes as a message to the oracle, or as a message from an oracle.
  *
  * The first byte chooses the reader.  A question that is read must be the same after it is written
  * and read again. */

@@ -1,5 +1,5 @@
-/* Do intervals cover?  One simulated run after another: the paper's data, bags, answers, an
- * aggregate fit, and whether each weight lies within its 95 % interval. */
+/* The coverage of intervals: simulated runs with the paper's data, bags, answers, an aggregate fit,
+ * and whether each weight is within its 95 % interval. */
 #ifndef COVERAGE_H
 #define COVERAGE_H
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <priorboost/core.h>
+#include <priorboost/priorboost.h>
 
 typedef struct {
     uint64_t state;

@@ -49,7 +49,7 @@
 /* The features of a table without weights and offsets. */
 #define PLAIN(matrix) (&(pboost_features){.x = (matrix)})
 
-/* For a cancel: someone who looks so often before he has had enough. */
+/* For a cancel: stops after this many checks. */
 typedef struct {
     size_t looks, most;
 } look_limit;

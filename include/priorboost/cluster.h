@@ -10,54 +10,52 @@
 
 #include <priorboost/core.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PBOOST_BEGIN
 
 /* ---- Keys and orders ------------------------------------------------------------------------- */
 
 /* pboost_id_key of n ids that lie one after the other: id i is text[start[i] .. start[i+1]). */
-PBOOST_API void pboost_text_keys(uint64_t *key, const char *text, const int32_t *start, size_t n);
+void pboost_text_keys(uint64_t *key, const char *text, const int32_t *start, size_t n);
 
 /* The same for whole numbers, whose ids are their decimal digits. */
-PBOOST_API void pboost_number_keys(uint64_t *key, const int64_t *id, size_t n);
+void pboost_number_keys(uint64_t *key, const int64_t *id, size_t n);
 
-/* What the shuffles of a training sort by, for index[i], or first + i where index is NULL.  Stream
+/* The sort keys of a training's shuffles, for index[i], or first + i if index is NULL.  Stream
  * 0 orders rows by their keys, or with a round's seed positions in its slice; stream 1 turns the
  * number of a round into that seed. */
-PBOOST_API void pboost_shuffle_keys(uint64_t *key, size_t n, uint64_t seed, uint64_t stream,
-                                    const uint64_t *index, uint64_t first);
+void pboost_shuffle_keys(uint64_t *key, size_t n, uint64_t seed, uint64_t stream,
+                         const uint64_t *index, uint64_t first);
 
 /* start[t] .. start[t+1] are the places of round t in the shuffled table; rounds + 1 entries. */
-PBOOST_API pboost_status pboost_slices(size_t *start, pboost_schedule schedule, size_t rows,
-                                       size_t rounds, size_t least_rows, pboost_error *err);
+pboost_status pboost_slices(size_t *start, pboost_schedule schedule, size_t rows, size_t rounds,
+                            size_t least_rows, pboost_error *err);
 
 /* row = positions in the order (value, position); sorted, if not NULL, the values in it. */
-PBOOST_API pboost_status pboost_order_scores(size_t *row, double *sorted, const double *score,
-                                             size_t n, int threads, pboost_error *err);
-PBOOST_API pboost_status pboost_order_keys(size_t *row, const uint64_t *key, size_t n, int threads,
-                                           pboost_error *err);
+pboost_status pboost_order_scores(size_t *row, double *sorted, const double *score, size_t n,
+                                  int threads, pboost_error *err);
+pboost_status pboost_order_keys(size_t *row, const uint64_t *key, size_t n, int threads,
+                                pboost_error *err);
 
 /* ---- Optimal bags in pieces ------------------------------------------------------------------ */
 
 /* How n sorted scores are cut into chunks: chunk c ends at (c+1) * (n / n_chunks), the last at n,
  * and starts `overlap` rows before the end of the one before. */
-PBOOST_API void pboost_cut_grid(size_t *n_chunks, size_t *overlap, size_t n, size_t min_bag);
+void pboost_cut_grid(size_t *n_chunks, size_t *overlap, size_t n, size_t min_bag);
 
 /* What all scores are multiplied by, from the least and the greatest of them. */
-PBOOST_API double pboost_cut_scale(double lowest, double highest);
+double pboost_cut_scale(double lowest, double highest);
 
 typedef enum pboost_cut {
-    PBOOST_CUT_COMMON, /* the cuts that lie on a best path to anywhere beyond the piece */
+    PBOOST_CUT_COMMON, /* the cuts on a best path to any place beyond the piece */
     PBOOST_CUT_TO_END, /* those of the best path to the end of the piece */
-    PBOOST_CUT_REST    /* the same, as is done where there are no common cuts to be had */
+    PBOOST_CUT_REST    /* the same, for a piece without common cuts */
 } pboost_cut;
 
 /* The cuts of sorted score[0 .. n), 0 among them, ascending; room for n / min_bag + 2.
  * min_bag >= 2, n >= min_bag. */
-PBOOST_API pboost_status pboost_cut_piece(size_t *cut, size_t *n_cuts, const double *score,
-                                          size_t n, size_t min_bag, double scale, pboost_cut how,
-                                          int threads, pboost_error *err);
+pboost_status pboost_cut_piece(size_t *cut, size_t *n_cuts, const double *score, size_t n,
+                               size_t min_bag, double scale, pboost_cut how, int threads,
+                               pboost_error *err);
 
 /* ---- The event-level fit in parts ------------------------------------------------------------ */
 
@@ -67,23 +65,21 @@ PBOOST_API pboost_status pboost_cut_piece(size_t *cut, size_t *n_cuts, const dou
 
 /* Which columns are better moved, and by how much (0: not at all), judging by a few samples.
  * Returns whether any is. */
-PBOOST_API bool pboost_part_shift(double *shift, const pboost_samples *samples);
+bool pboost_part_shift(double *shift, const pboost_samples *samples);
 
 /* Those sums at coef, in columns less shift (NULL: 0). */
-PBOOST_API pboost_status pboost_part_sums(double *sums, pboost_family family,
-                                          const pboost_samples *samples, const pboost_coef *coef,
-                                          const double *shift, bool hessian, int threads,
-                                          pboost_error *err);
+pboost_status pboost_part_sums(double *sums, pboost_family family, const pboost_samples *samples,
+                               const pboost_coef *coef, const double *shift, bool hessian,
+                               int threads, pboost_error *err);
 
 /* reach, slope and length along coef as a direction: the largest |x theta + intercept|, the total
  * slope of the losses at infinity and what to divide it by.  Parts combine by maximum, sum, sum. */
-PBOOST_API pboost_status pboost_part_direction(double direction[3], pboost_family family,
-                                               const pboost_samples *samples,
-                                               const pboost_coef *coef, const double *shift,
-                                               int threads, pboost_error *err);
+pboost_status pboost_part_direction(double direction[3], pboost_family family,
+                                    const pboost_samples *samples, const pboost_coef *coef,
+                                    const double *shift, int threads, pboost_error *err);
 
-/* All samples together, wherever they are: sums and direction as above, over all parts.  The first
- * call that fails is the last. */
+/* Sums and direction as above, over the samples of all parts.  After a call that fails there is no
+ * other. */
 typedef struct pboost_parts {
     void *self;
     pboost_status (*sums)(void *self, const pboost_coef *coef, bool hessian, double *sums,
@@ -96,11 +92,10 @@ typedef struct pboost_parts {
  * of the noise in them; bag b has start[b+1] - start[b] samples.  As with answers on one machine,
  * where noise took the mean of the targets out of the family's range the model is constant.
  * options->cancel is looked at before every pass. */
-PBOOST_API pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
-                                          const pboost_parts *parts, size_t n_bags,
-                                          const size_t *start, const double *target,
-                                          const double *noise, const double *shift,
-                                          const pboost_fit_options *options, pboost_error *err);
+pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
+                               const pboost_parts *parts, size_t n_bags, const size_t *start,
+                               const double *target, const double *noise, const double *shift,
+                               const pboost_fit_options *options, pboost_error *err);
 
 /* ---- The aggregate fit in parts -------------------------------------------------------------- */
 
@@ -111,8 +106,8 @@ typedef struct pboost_part_bags {
     const size_t *start;
 } pboost_part_bags;
 
-/* Where the moments of bags are wanted.  Column j stands for (x_j - shift_j - center_j) / scale_j;
- * parameter has the intercept first, where there is one. */
+/* The parameters at which the moments of bags are computed.  Column j is
+ * (x_j - shift_j - center_j) / scale_j; parameter has the intercept first, if there is one. */
 typedef struct pboost_bag_point {
     pboost_family family;
     bool intercept;
@@ -122,25 +117,24 @@ typedef struct pboost_bag_point {
 } pboost_bag_point;
 
 /* sums (2 cols): of x - base and of its square, by column. */
-PBOOST_API pboost_status pboost_part_columns(double *sums, const pboost_matrix *x,
-                                             const double *base, pboost_error *err);
+pboost_status pboost_part_columns(double *sums, const pboost_matrix *x, const double *base,
+                                  pboost_error *err);
 
 /* By bag: the mean that its answer is expected to be, and the variance of that per unit of
  * dispersion.  eta: sum and sum of squares of the linear predictors of all rows. */
-PBOOST_API pboost_status pboost_part_moments(double *mean, double *variance, double eta[2],
-                                             const pboost_part_bags *bags,
-                                             const pboost_bag_point *at, int threads,
-                                             pboost_error *err);
+pboost_status pboost_part_moments(double *mean, double *variance, double eta[2],
+                                  const pboost_part_bags *bags, const pboost_bag_point *at,
+                                  int threads, pboost_error *err);
 
 /* With J_B the derivative of bag B's mean and n parameters: sum of weight_B J_B J_B' (n x n, the
  * lower triangle), then sum of weight_B residual_B J_B (n; zeros where residual is NULL). */
 #define PBOOST_GRAM_SIZE(n) ((n) * (n) + (n))
-PBOOST_API pboost_status pboost_part_gram(double *sums, const pboost_part_bags *bags,
-                                          const pboost_bag_point *at, const double *weight,
-                                          const double *residual, int threads, pboost_error *err);
+pboost_status pboost_part_gram(double *sums, const pboost_part_bags *bags,
+                               const pboost_bag_point *at, const double *weight,
+                               const double *residual, int threads, pboost_error *err);
 
-/* All bags together, wherever they are: by bag, or summed over all parts.  The first call that
- * fails is the last. */
+/* Values by bag, or summed, over the bags of all parts.  After a call that fails there is no other.
+ */
 typedef struct pboost_bag_parts {
     void *self;
     const double *base; /* of columns: a row of the table, or anything near its rows */
@@ -154,14 +148,11 @@ typedef struct pboost_bag_parts {
 /* pboost_aggregate_fit over parts.  Bag b has start[b+1] - start[b] rows, the answer answer[b] and
  * noise of variance noise[b].  covariance ((n+1) x (n+1)) may be NULL.  Neither l2 by
  * cross-validation nor the sandwich. */
-PBOOST_API pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
-                                              double *covariance, const pboost_bag_parts *parts,
-                                              size_t n_bags, const size_t *start,
-                                              const double *answer, const double *noise,
-                                              const pboost_fit_options *options, pboost_error *err);
+pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report, double *covariance,
+                                   const pboost_bag_parts *parts, size_t n_bags,
+                                   const size_t *start, const double *answer, const double *noise,
+                                   const pboost_fit_options *options, pboost_error *err);
 
-#ifdef __cplusplus
-}
-#endif
+PBOOST_END
 
 #endif

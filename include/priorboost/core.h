@@ -1,20 +1,22 @@
-/* priorboost/core.h — the algorithms of priorboost, as a C library.
+/* priorboost/core.h — train a generalised linear model, as a C library.
  *
  * A label holder answers only with the mean response of bags of at least k rows, each row once.
  * A learner has the features of those rows and wants a model of individuals.  This header has both
- * sides: an oracle that enforces the rules and a trainer that chooses the bags.
+ * sides: an oracle that enforces the rules, and a run that chooses the bags and fits the answers.
+ * predict.h uses and judges the model.  trainer.h has the parts of a run, for bags, answers or
+ * models of your own.
  *
  * Conventions
  *   - Every call that can fail returns pboost_status and takes a caller-owned pboost_error last,
  *     which may be NULL.  On failure outputs are empty and safe to free, inputs are as they were,
- * and the call may be repeated.  Calls that change an object say below what is left of it.
+ *     and the call may be repeated.  Calls that change an object say below what is left of it.
  *   - Options and rules are plain structs that start from their _INIT macro, which sets their
  *     struct_size.  A smaller struct_size, that of an older header, is accepted: fields beyond it
- * have their defaults.  A larger one is refused.  A struct inside another must have today's size.
+ *     have their defaults.  A larger one is refused.  A struct inside another has today's size.
  *   - The library never prints, exits, or reads the environment.  Progress is a callback.
  *   - Argument order: out, object, inputs, options, error.
  *   - threads: 0 means one per core.  Results have the same bits for any number of threads.
- */
+ *   - Each _free accepts NULL (opaque objects) or {0} (structs). */
 #ifndef PRIORBOOST_CORE_H
 #define PRIORBOOST_CORE_H
 
@@ -23,34 +25,43 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
-#define PBOOST_API __attribute__((visibility("default")))
+#ifdef __GNUC__
 #define PBOOST_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 #else
-#define PBOOST_API
 #define PBOOST_PRINTF(fmt, first)
 #endif
 
+/* Around the declarations of a header: C linkage, and exported by the library. */
 #ifdef __cplusplus
-extern "C" {
+#define PBOOST_BEGIN                                                                               \
+    extern "C" {                                                                                   \
+    _Pragma("GCC visibility push(default)")
+#define PBOOST_END                                                                                 \
+    _Pragma("GCC visibility pop")                                                                  \
+    }
+#else
+#define PBOOST_BEGIN _Pragma("GCC visibility push(default)")
+#define PBOOST_END _Pragma("GCC visibility pop")
 #endif
 
+PBOOST_BEGIN
+
 /* The version of the library that is loaded, such as "0.1.0". */
-PBOOST_API const char *pboost_version(void);
+const char *pboost_version(void);
 
 /* ---- Status and error ------------------------------------------------------------------------ */
 
 typedef enum pboost_status {
     PBOOST_OK = 0,
-    PBOOST_INVALID,   /* an argument or option makes no sense */
+    PBOOST_INVALID,   /* an argument or option is not valid */
     PBOOST_BAD_DATA,  /* the input is missing, unreadable or wrong, or too small for the request */
     PBOOST_NO_MEMORY, /* an allocation failed */
     PBOOST_OUTPUT,    /* an output could not be written */
-    PBOOST_ORACLE,    /* the oracle or the way to it failed */
+    PBOOST_ORACLE,    /* the oracle, or the connection to it, failed */
     PBOOST_REFUSED,   /* a privacy rule forbids the question */
     PBOOST_CANCELLED, /* a callback asked to stop */
     PBOOST_INTERNAL,  /* a bug in priorboost */
-    PBOOST_UNUSABLE   /* the fit is not to be used (pboost_fit_usable) */
+    PBOOST_UNUSABLE   /* the fit must not be used (pboost_fit_usable) */
 } pboost_status;
 
 typedef struct pboost_error {
@@ -59,15 +70,15 @@ typedef struct pboost_error {
 } pboost_error;
 
 /* What a status is called, such as "bad-data". */
-PBOOST_API const char *pboost_status_name(pboost_status status);
+const char *pboost_status_name(pboost_status status);
 
 /* Fills err (if not NULL) and returns status, so that a user's own oracle or learner can write
  * `return pboost_fail(err, PBOOST_ORACLE, "no answer from %s", url);`. */
-PBOOST_API pboost_status pboost_fail(pboost_error *err, pboost_status status, const char *format,
-                                     ...) PBOOST_PRINTF(3, 4);
+pboost_status pboost_fail(pboost_error *err, pboost_status status, const char *format, ...)
+    PBOOST_PRINTF(3, 4);
 
-/* A way to give up long work.  stop is called now and then, by the thread that called the library:
- * true ends the work with PBOOST_CANCELLED.  Once true it must stay true. */
+/* Cancels long work.  The library calls stop from time to time, in the thread that called the
+ * library: true ends the work with PBOOST_CANCELLED.  Once true it must stay true. */
 typedef struct pboost_cancel {
     bool (*stop)(void *user);
     void *user;
@@ -75,12 +86,9 @@ typedef struct pboost_cancel {
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 
-/* The response's distribution: it fixes b, the mean b' and the variance b''. */
-typedef enum pboost_family { PBOOST_LINEAR, PBOOST_LOGISTIC, PBOOST_POISSON } pboost_family;
-
 typedef enum pboost_type { PBOOST_F64, PBOOST_F32 } pboost_type;
 
-/* A borrowed matrix of features; strides count elements. */
+/* A borrowed matrix; strides count elements. */
 typedef struct pboost_matrix {
     const void *data;
     pboost_type type;
@@ -89,13 +97,13 @@ typedef struct pboost_matrix {
 } pboost_matrix;
 
 /* A contiguous row-major matrix of doubles. */
-PBOOST_API pboost_matrix pboost_matrix_f64(const double *data, size_t rows, size_t cols);
+pboost_matrix pboost_matrix_f64(const double *data, size_t rows, size_t cols);
 
 /* Mean and standard deviation (of n, not n-1) of each column. */
-PBOOST_API pboost_status pboost_matrix_moments(double *mean, double *sd, const pboost_matrix *x,
-                                               pboost_error *err);
+pboost_status pboost_matrix_moments(double *mean, double *sd, const pboost_matrix *x,
+                                    pboost_error *err);
 
-/* What the learner has of every row of a table, borrowed.  Sparse features will be another kind of
+/* The learner's data about every row of a table, borrowed.  Sparse features will be another kind of
  * pboost_matrix, so that no call changes for them. */
 typedef struct pboost_features {
     pboost_matrix x;
@@ -113,58 +121,13 @@ typedef struct pboost_samples {
     const double *offset; /* by row of x, added to the linear predictor; NULL: 0 */
 } pboost_samples;
 
-/* ---- Bags ------------------------------------------------------------------------------------ */
-
 /* A partition of rows into bags B_1 to B_m: the rows of bag b are row[start[b] .. start[b+1]). */
 typedef struct pboost_bags {
     size_t n_rows, n_bags;
     size_t *row, *start;
 } pboost_bags;
 
-PBOOST_API void pboost_bags_free(pboost_bags *bags);
-
-/* The bags of least total within-bag sum of squares among all partitions of score[0 .. n) into bags
- * of at least min_bag (paper, eq. 1dimKmeans): bags of k to 2k-1 rows, contiguous in the order of
- * score; equal scores keep their order of input.  Rows are numbered 0 .. n-1. */
-PBOOST_API pboost_status pboost_bags_optimal(pboost_bags *out, const double *score, size_t n,
-                                             size_t min_bag, int threads, pboost_error *err);
-
-/* Bags of min_bag rows or a few more: a seeded shuffle of 0 .. n-1 cut into floor(n/k) parts. */
-PBOOST_API pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t min_bag,
-                                            uint64_t seed, pboost_error *err);
-
-/* Bags that differ as much as possible in every direction of the features, which is what the
- * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows (where the features have
- * one direction alone, the optimal bags along it).  They need no prior.  Rows are numbered by
- * sample, 0 .. n-1; weights, targets and offsets are not looked at.  cancel (NULL: none) is looked
- * at now and then. */
-PBOOST_API pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples,
-                                              size_t min_bag, int threads,
-                                              const pboost_cancel *cancel, pboost_error *err);
-
-/* The same for a family whose rows do not all tell the same: score (by sample) is a prior's mean,
- * rows count by the variance there and the score is one more direction. */
-PBOOST_API pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,
-                                            pboost_family family, const double *score,
-                                            size_t min_bag, int threads,
-                                            const pboost_cancel *cancel, pboost_error *err);
-
-/* The k-means objective: sum over bags of the squared distances of score to the bag's mean. */
-PBOOST_API double pboost_bags_cost(const pboost_bags *bags, const double *score);
-
-/* Refuses bags that are malformed, that name a row outside a table of table_rows or twice, or that
- * hold fewer than min_bag rows. */
-PBOOST_API pboost_status pboost_bags_check(const pboost_bags *bags, size_t table_rows,
-                                           size_t min_bag, pboost_error *err);
-
-/* ---- Families -------------------------------------------------------------------------------- */
-
-PBOOST_API const char *pboost_family_name(pboost_family family);
-PBOOST_API pboost_status pboost_family_parse(pboost_family *out, const char *name,
-                                             pboost_error *err);
-/* Whether a label may be this number; and what labels may be, in words such as "0 or 1". */
-PBOOST_API bool pboost_family_allows(pboost_family family, double label);
-PBOOST_API const char *pboost_family_labels(pboost_family family);
+void pboost_bags_free(pboost_bags *bags);
 
 /* The model's parameter theta: one weight per feature column, and an intercept. */
 typedef struct pboost_coef {
@@ -173,329 +136,21 @@ typedef struct pboost_coef {
     double intercept;
 } pboost_coef;
 
-PBOOST_API pboost_status pboost_coef_init(pboost_coef *out, size_t n, pboost_error *err);
-PBOOST_API void pboost_coef_free(pboost_coef *coef);
+pboost_status pboost_coef_init(pboost_coef *out, size_t n, pboost_error *err);
+void pboost_coef_free(pboost_coef *coef);
 
-/* mean[i] = b'(x_i theta + intercept + offset_i), the predicted response of sample i.  It is
- * infinite where it overflows.  Weights that are not finite are refused (PBOOST_BAD_DATA), and so
- * is a linear predictor that is NaN because its terms overflow in both directions. */
-PBOOST_API pboost_status pboost_predict(double *mean, pboost_family family,
-                                        const pboost_samples *samples, const pboost_coef *coef,
-                                        int threads, pboost_error *err);
+/* ---- Choices --------------------------------------------------------------------------------- */
 
-/* ---- Fitting --------------------------------------------------------------------------------- */
+/* The response's distribution: it fixes b, the mean b' and the variance b''. */
+typedef enum pboost_family { PBOOST_LINEAR, PBOOST_LOGISTIC, PBOOST_POISSON } pboost_family;
 
 /* How answers become a model. */
 typedef enum pboost_estimator {
     PBOOST_EVENT,        /* eq. (1): every row's target is its bag's answer */
     PBOOST_AGGREGATE,    /* each bag's mean prediction is fitted to its answer; unbiased */
     PBOOST_INTERPOLATED, /* (1 - rho) times the unweighted bag-level loss + rho times event's */
-    PBOOST_ESTIMATOR_CV  /* whichever predicts bags left out of the fit best */
+    PBOOST_ESTIMATOR_CV  /* the one of these that predicts bags left out of the fit best */
 } pboost_estimator;
-
-/* How the covariance of an aggregate fit is estimated. */
-typedef enum pboost_covariance {
-    PBOOST_COVARIANCE_MODEL,   /* from the model's own variances: right if the model is */
-    PBOOST_COVARIANCE_SANDWICH /* from the residuals (HC2): right also if the variances are not */
-} pboost_covariance;
-
-typedef enum pboost_l2_mode {
-    PBOOST_L2_AUTO,  /* event, interpolated: 1; aggregate: from the answers (docs/estimators.md) */
-    PBOOST_L2_FIXED, /* the value given */
-    PBOOST_L2_CV     /* aggregate: by cross-validation over bags */
-} pboost_l2_mode;
-
-/* lambda: adds (lambda/2) |theta|^2 to the sum of losses. */
-typedef struct pboost_l2 {
-    pboost_l2_mode mode;
-    double value; /* of PBOOST_L2_FIXED; 0 with the other modes */
-} pboost_l2;
-
-PBOOST_API pboost_l2 pboost_l2_fixed(double value);
-
-typedef struct pboost_fit_options {
-    size_t struct_size;
-    pboost_family family;
-    pboost_l2 l2;
-    bool intercept;        /* fit one, unpenalised */
-    int threads;           /* 0: one per core */
-    size_t max_iterations; /* of Newton's method */
-    double tolerance;      /* on the Newton decrement relative to the objective */
-    pboost_estimator estimator;
-    double rho; /* interpolated: 0 is the bag-level loss, 1 the event-level loss */
-    pboost_covariance covariance;
-    uint64_t seed;               /* of the folds of cross-validation */
-    const pboost_cancel *cancel; /* looked at in every iteration; NULL: none */
-} pboost_fit_options;
-
-#define PBOOST_FIT_OPTIONS_INIT                                                                    \
-    {                                                                                              \
-        sizeof(pboost_fit_options), PBOOST_LINEAR, {PBOOST_L2_AUTO, 0.0}, true, 1, 100, 1e-14,     \
-            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL                                    \
-    }
-
-typedef struct pboost_fit_report {
-    bool converged;
-    size_t iterations;
-    double objective;     /* sum of losses plus penalty; of the event fit it may be what the last */
-    double gradient_norm; /* step was predicted to reach, as may the gradient's largest entry */
-    size_t rank;          /* directions of theta that the data and the penalty determine */
-    size_t first_dropped; /* first column that adds nothing to those before it; SIZE_MAX: none */
-    double l2;            /* lambda in use */
-    bool l2_standardized; /* it is on features standardised */
-    /* Of the aggregate estimator; NaN, 0 or false elsewhere. */
-    size_t bags;
-    double dispersion; /* phi in use: the labels' variance is phi b'' */
-    double pearson;    /* the residuals' mean square over its expectation; 1 where all is right */
-    double freedom;    /* effective degrees of freedom, the intercept's included */
-    double eta_sd;     /* standard deviation of the linear predictor over the rows */
-    bool separable;    /* eta_sd is so large (> 8) that predictions are all but certain */
-    bool dispersion_floored; /* the noise hides the dispersion: its standard error stands for it */
-    bool undercovers; /* b'' varies, noise, bags as mixed as random ones: intervals are too short */
-    /* Of all estimators.  Noise, or too few events, hide even the mean: it is not clearly within
-     * the family's range.  No weight can be known then; the model is constant at the nearest mean.
-     */
-    bool mean_masked;
-    /* The model that predicts the mean of the answers for every row explains them better, by the
-     * quasi-likelihood with the variances of this fit. */
-    bool worse_than_constant;
-    pboost_estimator estimator; /* the one that fitted; cross-validation may have chosen it */
-} pboost_fit_report;
-
-/* Minimises sum_i weight_i * loss(target_i, x_i theta + intercept + offset_i) + (l2/2) |theta|^2,
- * starting from coef (paper, eq. 1).  Logistic targets may be anything between 0 and 1, or outside
- * when noise put them there.  A column that adds nothing gets weight 0 and is reported.  After a
- * failure, be it cancelled, coef is as it was. */
-PBOOST_API pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
-                                          const pboost_samples *samples,
-                                          const pboost_fit_options *options, pboost_error *err);
-
-/* What the reader of a fit must know before relying on it. */
-typedef enum pboost_warning_kind {
-    /* The first three say that the fit is not to be used: */
-    PBOOST_WARNING_CONVERGENCE, /* it did not converge */
-    PBOOST_WARNING_FINITE,      /* a weight is not a finite number */
-    PBOOST_WARNING_CONSTANT,    /* a constant model explains its answers better */
-    PBOOST_WARNING_RANK,        /* a column adds nothing */
-    PBOOST_WARNING_SEPARABLE,   /* weights are as large as the penalty lets them be */
-    PBOOST_WARNING_DISPERSION,  /* the noise hides the dispersion */
-    PBOOST_WARNING_INTERVALS,   /* they are too short */
-    PBOOST_WARNING_MEAN,        /* even the mean is hidden */
-    PBOOST_WARNING_FREEDOM,     /* the answers tell next to nothing of the weights */
-    PBOOST_WARNING_BAGS,        /* too few for the parameters */
-    PBOOST_WARNING_FORM,        /* the answers vary more than the model says */
-    PBOOST_WARNING_ONE_ROW      /* the answer of a bag that was given is a label */
-} pboost_warning_kind;
-
-#define PBOOST_MAX_WARNINGS 12 /* at most one of each kind */
-
-typedef struct pboost_warning {
-    pboost_warning_kind kind;
-    char text[300]; /* one line, for people */
-} pboost_warning;
-
-/* A fit, and what its reader calls things.  All is borrowed. */
-typedef struct pboost_fitted {
-    const pboost_fit_report *report;
-    const pboost_fit_options *options;
-    const pboost_matrix *x;
-    const pboost_coef *coef;   /* in the units of x */
-    size_t one_row_bags;       /* among those that were given */
-    const char *const *column; /* names of the columns; NULL: x0, x1, ... */
-    /* What asks for bags from features and for the sandwich covariance; NULL: as in C. */
-    const char *feature_bags, *sandwich;
-} pboost_fitted;
-
-/* Returns how many warnings there are; out, if not NULL, has room for PBOOST_MAX_WARNINGS. */
-PBOOST_API size_t pboost_warnings(pboost_warning *out, const pboost_fitted *fit);
-
-/* Whether the fit may be used.  If not, the first of its warnings says why.  Of fit only report and
- * coef are looked at. */
-PBOOST_API bool pboost_fit_usable(const pboost_fitted *fit);
-
-/* ---- Evaluation ------------------------------------------------------------------------------ */
-
-/* loss[j] = mean loss of coef[j] on the samples: squared error, log loss, or mu - y log mu.
- * One pass over the samples serves all models. */
-PBOOST_API pboost_status pboost_losses(double *loss, pboost_family family,
-                                       const pboost_samples *samples, const pboost_coef *coef,
-                                       size_t n_coef, int threads, pboost_error *err);
-
-typedef struct pboost_measure {
-    const char *name; /* such as "r2" or "auc" */
-    double value;     /* NaN where it is not defined */
-} pboost_measure;
-
-#define PBOOST_MAX_MEASURES 8
-
-/* How well predicted means fit labels: `loss` first, then the family's usual measures. */
-typedef struct pboost_evaluation {
-    size_t rows, n_measures;
-    pboost_measure measure[PBOOST_MAX_MEASURES];
-} pboost_evaluation;
-
-PBOOST_API pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
-                                         const pboost_samples *samples, const pboost_coef *coef,
-                                         int threads, pboost_error *err);
-
-/* ---- Rules, mechanism, oracle ---------------------------------------------------------------- */
-
-/* An exact fraction; den == 0 means "none". */
-typedef struct pboost_rational {
-    uint64_t num, den;
-} pboost_rational;
-
-/* Reads decimal text such as "0.1" or "1e-2" exactly; refuses zero, negatives and what does not
- * fit. */
-PBOOST_API pboost_status pboost_rational_parse(pboost_rational *out, const char *text,
-                                               pboost_error *err);
-PBOOST_API double pboost_rational_value(pboost_rational r); /* infinity for "none" */
-
-/* What the label holder will answer; fixed before the first question. */
-typedef struct pboost_rules {
-    size_t struct_size;
-    size_t min_bag;          /* k, the least rows in a bag */
-    pboost_rational epsilon; /* of label differential privacy per row; none: no noise */
-    bool bounded;            /* labels lie in the public [lower, upper] */
-    double lower, upper;
-    double
-        step;   /* q: labels are integer multiples of it; 0: largest power of two <= (hi-lo)/2^20 */
-    bool round; /* answer 0 or 1, whichever is nearer to the noisy mean; a coin at 1/2 */
-} pboost_rules;
-
-#define PBOOST_RULES_INIT                                                                          \
-    {                                                                                              \
-        sizeof(pboost_rules), 1, {0, 0}, false, 0.0, 0.0, 0.0, false                               \
-    }
-
-/* Refuses rules that contradict themselves and fills in the default step. */
-PBOOST_API pboost_status pboost_rules_check(pboost_rules *rules, pboost_error *err);
-
-/* c_B: the variance that the mechanism adds to the mean of a bag of `size` rows. */
-PBOOST_API double pboost_rules_noise_variance(const pboost_rules *rules, size_t size);
-
-/* The interface through which every label is reached: in memory, remote, or a user's own. */
-typedef struct pboost_oracle {
-    pboost_rules rules;
-    void *self;
-    /* answer[b] = the (noisy) mean label of bag b.  All bags are answered or none: after a failure
-     * no row is spent, or the same question gets the same answers. */
-    pboost_status (*ask)(void *self, size_t round, const pboost_bags *bags, double *answer,
-                         pboost_error *err);
-} pboost_oracle;
-
-/* The in-memory oracle: holds the labels, checks every question, remembers which rows are spent. */
-typedef struct pboost_memory_oracle pboost_memory_oracle;
-
-typedef struct pboost_memory_oracle_options {
-    size_t struct_size;
-    bool clamp;     /* move labels outside the bounds to the nearest bound instead of refusing */
-    bool simulated; /* noise and coins from `seed` rather than from the operating system */
-    uint64_t seed;
-} pboost_memory_oracle_options;
-
-#define PBOOST_MEMORY_ORACLE_OPTIONS_INIT                                                          \
-    {                                                                                              \
-        sizeof(pboost_memory_oracle_options), false, false, 0                                      \
-    }
-
-PBOOST_API pboost_status pboost_memory_oracle_create(pboost_memory_oracle **out,
-                                                     const double *label, size_t n,
-                                                     const pboost_rules *rules,
-                                                     const pboost_memory_oracle_options *options,
-                                                     pboost_error *err);
-PBOOST_API void pboost_memory_oracle_free(pboost_memory_oracle *oracle);
-
-/* The interface to it; valid as long as the oracle. */
-PBOOST_API pboost_oracle pboost_memory_oracle_interface(pboost_memory_oracle *oracle);
-
-PBOOST_API size_t pboost_memory_oracle_rows_spent(const pboost_memory_oracle *oracle);
-
-/* ---- Answers --------------------------------------------------------------------------------- */
-
-/* The append-only log of bags asked and answers received.  Bags are numbered across rounds. */
-typedef struct pboost_answers pboost_answers;
-
-PBOOST_API pboost_status pboost_answers_create(pboost_answers **out, pboost_error *err);
-PBOOST_API void pboost_answers_free(pboost_answers *answers);
-
-/* Asks the oracle about the bags as the next round and appends its answers.  After a failure the
- * log is as it was.  Whether the rows are spent, the oracle knows: ask about the same bags again
- * where it answers a repeated question with the same answers, as a remote oracle does. */
-PBOOST_API pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *oracle,
-                                            const pboost_bags *bags, pboost_error *err);
-
-/* Appends bags whose means are known already, as the next round: districts, clinics, exports.
- * noise_variance (by bag) may be NULL: 0.  After a failure the log is as it was. */
-PBOOST_API pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *bags,
-                                               const double *mean, const double *noise_variance,
-                                               pboost_error *err);
-
-/* What is in the log, borrowed until the next round is added; bags are not to be freed. */
-PBOOST_API pboost_bags pboost_answers_bags(const pboost_answers *answers);
-PBOOST_API size_t pboost_answers_rounds(const pboost_answers *answers);
-/* The first bag of a round (from 0); of the round after the last: the number of bags. */
-PBOOST_API size_t pboost_answers_round_start(const pboost_answers *answers, size_t round);
-/* By bag, `width` numbers each: what the oracle said, and the variance of the noise in it.  The
- * width is 1 until answers can be vectors. */
-PBOOST_API const double *pboost_answers_mean(const pboost_answers *answers);
-PBOOST_API const double *pboost_answers_noise_variance(const pboost_answers *answers);
-PBOOST_API size_t pboost_answers_width(const pboost_answers *answers);
-
-/* ---- Fitting answers ------------------------------------------------------------------------- */
-
-/* Fits the bags from first_bag on with options->estimator, starting from coef:
- *   - event: pboost_event_fit, the target of each row being its bag's answer;
- *   - aggregate: solves sum_B J_B (answer_B - mu_B) / V_B = lambda theta, where mu_B is the bag's
- * mean prediction, J_B its derivative and V_B its variance, sampling and noise, over the
- * dispersion;
- *   - interpolated: minimises (1 - rho) sum_B size_B loss(answer_B, mu_B) + rho sum_i
- * loss(answer_i, mu_i) + penalty. covariance, if not NULL, gets (n+1) x (n+1) entries, those of the
- * intercept last (0 where there is none); NaN where the estimator has none.  A weight w (by row,
- * NULL: 1) of the aggregate estimator says that the label's variance is that of the family divided
- * by w; the oracle's means are plain, so it cannot say that a row counts more.  After a failure
- * coef is as it was, or is the fit where only the check against a constant model failed (out of
- * memory). */
-PBOOST_API pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report,
-                                            double *covariance, const pboost_features *features,
-                                            const pboost_answers *answers, size_t first_bag,
-                                            const pboost_fit_options *options, pboost_error *err);
-
-/* How well coef explains the answers of bags first_bag .. end_bag-1 without any label: the
- * dispersion D for which sum_B (answer_B - mu_B)^2 / (D a_B + c_B) is the number of bags.  At best
- * that of the labels: 1 for logistic, the residual variance for linear. */
-PBOOST_API pboost_status pboost_bag_deviance(double *out, pboost_family family,
-                                             const pboost_features *features,
-                                             const pboost_answers *answers, size_t first_bag,
-                                             size_t end_bag, const pboost_coef *coef, int threads,
-                                             pboost_error *err);
-
-/* Between which values the mean response of each sample lies with confidence `level`, given the
- * covariance of the coefficients: the interval of the linear predictor, seen through b'. */
-PBOOST_API pboost_status pboost_predict_interval(double *lower, double *upper, pboost_family family,
-                                                 const pboost_samples *samples,
-                                                 const pboost_coef *coef, const double *covariance,
-                                                 double level, int threads, pboost_error *err);
-
-/* ---- Learners -------------------------------------------------------------------------------- */
-
-/* A model under training.  It owns or borrows the features and sees labels only as answers. */
-typedef struct pboost_learner {
-    void *self;
-    /* score[i] = predicted mean response of row[i], on the response scale */
-    pboost_status (*score)(void *self, const size_t *row, size_t n, double *score,
-                           pboost_error *err);
-    /* refit on the answers from bag first_bag to the last; after a failure the next step calls it
-     * again, with the same answers */
-    pboost_status (*fit)(void *self, const pboost_answers *answers, size_t first_bag,
-                         pboost_error *err);
-} pboost_learner;
-
-PBOOST_API const char *pboost_estimator_name(pboost_estimator estimator);
-PBOOST_API pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name,
-                                                pboost_error *err);
-
-/* ---- Trainer --------------------------------------------------------------------------------- */
 
 typedef enum pboost_algorithm {
     PBOOST_PRIORBOOST, /* each round trains on its own slice alone */
@@ -515,15 +170,164 @@ typedef enum pboost_strategy {
     PBOOST_BAGS_HYBRID    /* with the last model's scores; `features` where there is none yet */
 } pboost_strategy;
 
-PBOOST_API const char *pboost_algorithm_name(pboost_algorithm algorithm);
-PBOOST_API const char *pboost_schedule_name(pboost_schedule schedule);
-PBOOST_API const char *pboost_strategy_name(pboost_strategy strategy);
-PBOOST_API pboost_status pboost_algorithm_parse(pboost_algorithm *out, const char *name,
-                                                pboost_error *err);
-PBOOST_API pboost_status pboost_schedule_parse(pboost_schedule *out, const char *name,
-                                               pboost_error *err);
-PBOOST_API pboost_status pboost_strategy_parse(pboost_strategy *out, const char *name,
-                                               pboost_error *err);
+/* Their words, such as "logistic"; "unknown" for a value outside the enum. */
+const char *pboost_family_name(pboost_family family);
+const char *pboost_estimator_name(pboost_estimator estimator);
+const char *pboost_algorithm_name(pboost_algorithm algorithm);
+const char *pboost_schedule_name(pboost_schedule schedule);
+const char *pboost_strategy_name(pboost_strategy strategy);
+pboost_status pboost_family_parse(pboost_family *out, const char *name, pboost_error *err);
+pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name, pboost_error *err);
+pboost_status pboost_algorithm_parse(pboost_algorithm *out, const char *name, pboost_error *err);
+pboost_status pboost_schedule_parse(pboost_schedule *out, const char *name, pboost_error *err);
+pboost_status pboost_strategy_parse(pboost_strategy *out, const char *name, pboost_error *err);
+
+/* Whether a label may be this number; and what labels may be, in words such as "0 or 1". */
+bool pboost_family_allows(pboost_family family, double label);
+const char *pboost_family_labels(pboost_family family);
+
+/* ---- The label holder: rules and oracle ------------------------------------------------------ */
+
+/* An exact fraction; den == 0 means "none". */
+typedef struct pboost_rational {
+    uint64_t num, den;
+} pboost_rational;
+
+/* Reads decimal text such as "0.1" or "1e-2" exactly; refuses zero, negatives and what does not
+ * fit. */
+pboost_status pboost_rational_parse(pboost_rational *out, const char *text, pboost_error *err);
+double pboost_rational_value(pboost_rational r); /* infinity for "none" */
+
+/* What the label holder will answer; fixed before the first question. */
+typedef struct pboost_rules {
+    size_t struct_size;
+    size_t min_bag;          /* k, the least rows in a bag */
+    pboost_rational epsilon; /* of label differential privacy per row; none: no noise */
+    bool bounded;            /* labels lie in the public [lower, upper] */
+    double lower, upper;
+    double step; /* q: labels are its multiples; 0: largest power of two <= (upper-lower)/2^20 */
+    bool round;  /* answer 0 or 1, whichever is nearer to the noisy mean; a coin at 1/2 */
+} pboost_rules;
+
+#define PBOOST_RULES_INIT                                                                          \
+    {                                                                                              \
+        sizeof(pboost_rules), 1, {0, 0}, false, 0.0, 0.0, 0.0, false                               \
+    }
+
+/* Refuses rules that contradict themselves and fills in the default step. */
+pboost_status pboost_rules_check(pboost_rules *rules, pboost_error *err);
+
+/* c_B: the variance that the mechanism adds to the mean of a bag of `size` rows. */
+double pboost_rules_noise_variance(const pboost_rules *rules, size_t size);
+
+/* The interface through which every label is reached: in memory, remote, or a user's own. */
+typedef struct pboost_oracle {
+    pboost_rules rules;
+    void *self;
+    /* answer[b] = the (noisy) mean label of bag b.  All bags are answered or none: after a failure
+     * no row is spent, or the same question gets the same answers. */
+    pboost_status (*ask)(void *self, size_t round, const pboost_bags *bags, double *answer,
+                         pboost_error *err);
+} pboost_oracle;
+
+/* For oracles of your own: refuses bags that are malformed, that name a row outside a table of
+ * table_rows or twice, or that hold fewer than min_bag rows. */
+pboost_status pboost_bags_check(const pboost_bags *bags, size_t table_rows, size_t min_bag,
+                                pboost_error *err);
+
+/* The in-memory oracle: holds the labels, checks every question, remembers which rows are spent. */
+typedef struct pboost_memory_oracle pboost_memory_oracle;
+
+typedef struct pboost_memory_oracle_options {
+    size_t struct_size;
+    bool clamp;     /* move labels outside the bounds to the nearest bound instead of refusing */
+    bool simulated; /* noise and coins from `seed` rather than from the operating system */
+    uint64_t seed;
+} pboost_memory_oracle_options;
+
+#define PBOOST_MEMORY_ORACLE_OPTIONS_INIT                                                          \
+    {                                                                                              \
+        sizeof(pboost_memory_oracle_options), false, false, 0                                      \
+    }
+
+/* The labels are copied. */
+pboost_status pboost_memory_oracle_create(pboost_memory_oracle **out, const double *label, size_t n,
+                                          const pboost_rules *rules,
+                                          const pboost_memory_oracle_options *options,
+                                          pboost_error *err);
+void pboost_memory_oracle_free(pboost_memory_oracle *oracle);
+/* The interface to it; valid as long as the oracle. */
+pboost_oracle pboost_memory_oracle_interface(pboost_memory_oracle *oracle);
+size_t pboost_memory_oracle_rows_spent(const pboost_memory_oracle *oracle);
+
+/* ---- The learner: how to fit ----------------------------------------------------------------- */
+
+typedef enum pboost_l2_mode {
+    PBOOST_L2_AUTO,  /* event, interpolated: 1; aggregate: from the answers (docs/estimators.md) */
+    PBOOST_L2_FIXED, /* the value given */
+    PBOOST_L2_CV     /* aggregate: by cross-validation over bags */
+} pboost_l2_mode;
+
+/* lambda: adds (lambda/2) |theta|^2 to the sum of losses. */
+typedef struct pboost_l2 {
+    pboost_l2_mode mode;
+    double value; /* of PBOOST_L2_FIXED; 0 with the other modes */
+} pboost_l2;
+
+pboost_l2 pboost_l2_fixed(double value);
+
+/* How the covariance of an aggregate fit is estimated. */
+typedef enum pboost_covariance {
+    PBOOST_COVARIANCE_MODEL,   /* from the model's own variances: right if the model is */
+    PBOOST_COVARIANCE_SANDWICH /* from the residuals (HC2): right also if the variances are not */
+} pboost_covariance;
+
+typedef struct pboost_fit_options {
+    size_t struct_size;
+    pboost_family family;
+    pboost_l2 l2;
+    bool intercept;        /* fit one, unpenalised */
+    int threads;           /* 0: one per core */
+    size_t max_iterations; /* of Newton's method */
+    double tolerance;      /* on the Newton decrement relative to the objective */
+    pboost_estimator estimator;
+    double rho; /* interpolated: 0 is the bag-level loss, 1 the event-level loss */
+    pboost_covariance covariance;
+    uint64_t seed;               /* of the folds of cross-validation */
+    const pboost_cancel *cancel; /* checked in every iteration; NULL: none */
+} pboost_fit_options;
+
+#define PBOOST_FIT_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(pboost_fit_options), PBOOST_LINEAR, {PBOOST_L2_AUTO, 0.0}, true, 1, 100, 1e-14,     \
+            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL                                    \
+    }
+
+typedef struct pboost_fit_report {
+    bool converged;
+    size_t iterations;
+    double objective;     /* sum of losses plus penalty; of the event fit it may be what the last */
+    double gradient_norm; /* step was predicted to reach, as may the gradient's largest entry */
+    size_t rank;          /* directions of theta that the data and the penalty determine */
+    size_t first_dropped; /* first column that adds nothing to those before it; SIZE_MAX: none */
+    double l2;            /* lambda in use */
+    bool l2_standardized; /* it is on features standardised */
+    /* For the aggregate estimator; NaN, 0 or false for the others. */
+    size_t bags;
+    double dispersion; /* phi in use: the labels' variance is phi b'' */
+    double pearson;    /* the residuals' mean square over its expectation; 1 where all is right */
+    double freedom;    /* effective degrees of freedom, the intercept's included */
+    double eta_sd;     /* standard deviation of the linear predictor over the rows */
+    bool separable;    /* eta_sd is above 8: predictions are almost 0 or 1 */
+    bool dispersion_floored; /* noise masks the dispersion: its standard error is used */
+    bool undercovers; /* b'' varies, noise, bags as mixed as random ones: intervals are too short */
+    /* Of all estimators. */
+    bool mean_masked; /* noise, or too few events, hide even the mean: the model is constant */
+    bool worse_than_constant;   /* the mean of the answers explains them better than the model */
+    pboost_estimator estimator; /* the one that fitted; cross-validation may have chosen it */
+} pboost_fit_report;
+
+/* ---- The learner: how to ask ----------------------------------------------------------------- */
 
 /* What one round did. */
 typedef struct pboost_round {
@@ -542,15 +346,15 @@ typedef struct pboost_trainer_options {
     size_t bag_size;           /* least rows in a bag, >= the oracle's min_bag; 0: min_bag */
     const double *prior_score; /* by row: a prior's scores for round 1 (warm start); NULL: none */
     uint64_t seed;             /* of slices, random bags and ties */
-    const uint64_t *row_key;   /* what stands for a row in the shuffle; NULL: its number */
+    const uint64_t *row_key;   /* the key of a row in the shuffle; NULL: its number */
     bool in_order;             /* no shuffle: the table's rows are in random order already */
     int threads;
-    const pboost_matrix *x; /* what `features` and `hybrid` bags are made from; else may be NULL */
+    const pboost_matrix *x; /* what `features` and `hybrid` bags are made from; a run sets it */
     pboost_family family;   /* of the scores, for `hybrid` */
     /* Called after every round; may set test_loss; false stops the training (PBOOST_CANCELLED). */
     bool (*on_round)(void *user, pboost_round *round);
     void *user;
-    /* Looked at while bags are made and, for the last time in a round, before they are asked about;
+    /* Checked while bags are made and, for the last time in a round, before they are asked about;
      * NULL: none.  The fit has its own. */
     const pboost_cancel *cancel;
 } pboost_trainer_options;
@@ -563,82 +367,49 @@ typedef struct pboost_trainer_options {
 
 /* The default number of rounds for n rows, d features, bags of k: the largest power of two <= 16
  * that leaves max(k, 20 d) rows a slice, else 1. */
-PBOOST_API size_t pboost_rounds_default(size_t rows, size_t features, size_t min_bag);
+size_t pboost_rounds_default(size_t rows, size_t features, size_t min_bag);
 
 /* The row_key of a row whose id is this text. */
-PBOOST_API uint64_t pboost_id_key(const char *id);
+uint64_t pboost_id_key(const char *id);
 
-typedef struct pboost_trainer pboost_trainer;
+/* ---- Training -------------------------------------------------------------------------------- */
 
-/* oracle and learner are copied (as interfaces) and must outlive the trainer. */
-PBOOST_API pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows,
-                                               const pboost_oracle *oracle,
-                                               const pboost_learner *learner,
-                                               const pboost_trainer_options *options,
-                                               pboost_error *err);
-PBOOST_API void pboost_trainer_free(pboost_trainer *trainer);
-
-/* One round, or all rounds that are left.  Both may be called again after any failure, and go on
- * from there:
- *   - before or while the oracle is asked: the next step makes the same bags and asks about them;
- *   - in learner.fit, be it cancelled: the answers are in the log; the next step does not ask, it
- *     calls learner.fit on them;
- *   - PBOOST_CANCELLED by on_round: that round is done.
- * When all rounds are done, a step fails with PBOOST_INVALID. */
-PBOOST_API pboost_status pboost_trainer_step(pboost_trainer *trainer, pboost_error *err);
-PBOOST_API pboost_status pboost_trainer_run(pboost_trainer *trainer, pboost_error *err);
-
-/* Makes the next round ask about these bags: those that an earlier run of the same training asked
- * about in this round.  The bags are copied; they must hold the rows of the round, each once
- * (PBOOST_INVALID), in bags of at least the oracle's min_bag (PBOOST_REFUSED).  After a failure the
- * trainer is as it was. */
-PBOOST_API pboost_status pboost_trainer_recall(pboost_trainer *trainer, const pboost_bags *bags,
-                                               pboost_error *err);
-PBOOST_API bool pboost_trainer_done(const pboost_trainer *trainer);
-PBOOST_API size_t pboost_trainer_rounds_done(const pboost_trainer *trainer);
-PBOOST_API const pboost_round *pboost_trainer_history(const pboost_trainer *trainer);
-PBOOST_API const pboost_answers *pboost_trainer_answers(const pboost_trainer *trainer);
-
-/* ---- Training a generalised linear model ----------------------------------------------------- */
-
-/* A generalised linear model and its trainer. */
+/* A generalised linear model under training. */
 typedef struct pboost_run pboost_run;
 
 /* The arrays of features and the oracle are borrowed.  Options that contradict themselves and
- * values that are not finite are refused here, before any label is spent.  options->x is not looked
- * at: bags are made from features. */
-PBOOST_API pboost_status pboost_run_create(pboost_run **out, const pboost_features *features,
-                                           const pboost_oracle *oracle,
-                                           const pboost_fit_options *fit,
-                                           const pboost_trainer_options *options,
-                                           pboost_error *err);
-PBOOST_API void pboost_run_free(pboost_run *run);
+ * values that are not finite are refused here, before any label is spent. */
+pboost_status pboost_run_create(pboost_run **out, const pboost_features *features,
+                                const pboost_oracle *oracle, const pboost_fit_options *fit,
+                                const pboost_trainer_options *options, pboost_error *err);
+void pboost_run_free(pboost_run *run);
 
 /* Runs so many rounds, or as many as are left.  After a failure the rounds that are done are kept,
- * and it may be called again, as pboost_trainer_step. */
-PBOOST_API pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err);
+ * and it may be called again: see pboost_trainer_step. */
+pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err);
 
 /* Of the last fit; borrowed until the next round.  covariance is (n+1) x (n+1), the intercept last,
  * or NULL where there is none. */
-PBOOST_API const pboost_coef *pboost_run_coef(const pboost_run *run);
-PBOOST_API const pboost_fit_report *pboost_run_report(const pboost_run *run);
-PBOOST_API const double *pboost_run_covariance(const pboost_run *run);
+const pboost_coef *pboost_run_coef(const pboost_run *run);
+const pboost_fit_report *pboost_run_report(const pboost_run *run);
+const double *pboost_run_covariance(const pboost_run *run);
 /* The model after a round that is done (from 1), borrowed from the run. */
-PBOOST_API pboost_coef pboost_run_coef_after(const pboost_run *run, size_t round);
-/* For its history, its answers, and to recall bags; the run frees it. */
-PBOOST_API pboost_trainer *pboost_run_trainer(const pboost_run *run);
+pboost_coef pboost_run_coef_after(const pboost_run *run, size_t round);
+/* For its history and answers, and to recall bags (trainer.h); the run steps and frees it. */
+typedef struct pboost_trainer pboost_trainer;
+pboost_trainer *pboost_run_trainer(const pboost_run *run);
 
-/* What training gave, in memory of the caller's.  NULL: not wanted. */
+/* The results of a training, in the caller's memory.  NULL: not wanted. */
 typedef struct pboost_outcome {
     pboost_fit_report *report; /* of the last fit */
     pboost_round *history;     /* by round */
     double *path;              /* by round: cols + 1 entries, the intercept last */
     double *covariance;        /* (cols+1) x (cols+1), left alone where the estimator has none */
-    size_t warnings;           /* how many pboost_warnings tells of the last fit */
+    size_t warnings;           /* number of pboost_warnings about the last fit */
 } pboost_outcome;
 
 /* Copies what the rounds have given so far. */
-PBOOST_API void pboost_run_outcome(pboost_outcome *out, const pboost_run *run);
+void pboost_run_outcome(pboost_outcome *out, const pboost_run *run);
 
 /* Both parties in one process: the rules and the keeper of the labels, and how they are learnt
  * from. */
@@ -656,14 +427,12 @@ typedef struct pboost_simulation {
             PBOOST_FIT_OPTIONS_INIT, PBOOST_TRAINER_OPTIONS_INIT                                   \
     }
 
-/* Trains on labels in hand, by row, through all rounds.  After a failure *out and what it
- * points to are as they were, and the call may be repeated. */
-PBOOST_API pboost_status pboost_simulate(pboost_outcome *out, const pboost_features *features,
-                                         const double *label, const pboost_simulation *simulation,
-                                         pboost_error *err);
+/* Trains on labels in hand, by row, through all rounds.  After a failure *out and what it points to
+ * are as they were. */
+pboost_status pboost_simulate(pboost_outcome *out, const pboost_features *features,
+                              const double *label, const pboost_simulation *simulation,
+                              pboost_error *err);
 
-#ifdef __cplusplus
-}
-#endif
+PBOOST_END
 
 #endif

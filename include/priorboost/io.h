@@ -10,9 +10,7 @@
 
 #include <priorboost/core.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PBOOST_BEGIN
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
@@ -34,33 +32,33 @@ typedef struct pboost_table_options {
     }
 
 /* Reads a CSV (RFC 4180 with a header, UTF-8; comma, semicolon or tab, whichever the header has) or
- * an NPY file, told apart by their first bytes and unpacked if gzip or zstd packed them.  "-" is
- * standard input.  Where there is no file of that name, path may be a pattern ("part-*.csv") or
- * several with commas between them: CSV files that have the same columns and become one table.
+ * an NPY file; the first bytes show which, and gzip and zstd files are unpacked.  "-" is standard
+ * input.  If there is no file of that name, path may be a pattern ("part-*.csv") or several names
+ * with commas between them: CSV files that have the same columns and become one table.
  * options may be NULL.
  *
  * All cells of a column decide what it is.  It is a column of numbers if each cell is a number
- * (with a decimal comma where the separator is no comma), missing, or a word such as "unknown" or
+ * (with a decimal comma if the separator is not a comma), missing, or a word such as "unknown" or
  * "?" that then counts as missing; otherwise it is text.  A few other words among many numbers are
  * errors when the column is used. */
-PBOOST_API pboost_status pboost_table_read(pboost_table **out, const char *path,
-                                           const pboost_table_options *options, pboost_error *err);
-PBOOST_API void pboost_table_free(pboost_table *table);
+pboost_status pboost_table_read(pboost_table **out, const char *path,
+                                const pboost_table_options *options, pboost_error *err);
+void pboost_table_free(pboost_table *table);
 
-PBOOST_API size_t pboost_table_rows(const pboost_table *table);
-PBOOST_API size_t pboost_table_cols(const pboost_table *table);
-PBOOST_API const char *pboost_table_name(const pboost_table *table, size_t col);
-PBOOST_API const char *pboost_table_path(const pboost_table *table);
+size_t pboost_table_rows(const pboost_table *table);
+size_t pboost_table_cols(const pboost_table *table);
+const char *pboost_table_name(const pboost_table *table, size_t col);
+const char *pboost_table_path(const pboost_table *table);
 /* The file that a row comes from. */
-PBOOST_API const char *pboost_table_row_path(const pboost_table *table, size_t row);
+const char *pboost_table_row_path(const pboost_table *table, size_t row);
 /* The line of the file that row stands on, for messages (NPY: the row, from 1). */
-PBOOST_API size_t pboost_table_line(const pboost_table *table, size_t row);
+size_t pboost_table_line(const pboost_table *table, size_t row);
 
 /* The number of a column; a missing name is an error that lists what there is. */
-PBOOST_API pboost_status pboost_table_find(size_t *col, const pboost_table *table, const char *name,
-                                           pboost_error *err);
+pboost_status pboost_table_find(size_t *col, const pboost_table *table, const char *name,
+                                pboost_error *err);
 
-PBOOST_API bool pboost_table_is_text(const pboost_table *table, size_t col);
+bool pboost_table_is_text(const pboost_table *table, size_t col);
 
 typedef enum pboost_column_kind {
     PBOOST_COLUMN_NUMBER,
@@ -83,19 +81,22 @@ typedef struct pboost_column_info {
 } pboost_column_info;
 
 /* What a column is, for people.  The texts are the table's. */
-PBOOST_API void pboost_table_describe(pboost_column_info *out, const pboost_table *table,
-                                      size_t col);
+void pboost_table_describe(pboost_column_info *out, const pboost_table *table, size_t col);
 
 /* The cells of a number column, NaN where missing (only with allow_missing).  Text, "nan", "inf"
  * and missing cells are errors that name file, line and column. */
-PBOOST_API pboost_status pboost_table_numbers(const double **out, const pboost_table *table,
-                                              size_t col, bool allow_missing, pboost_error *err);
+pboost_status pboost_table_numbers(const double **out, const pboost_table *table, size_t col,
+                                   bool allow_missing, pboost_error *err);
+
+/* The same, but a cell that is text, "nan" or "inf" is NaN as well. */
+pboost_status pboost_table_cells(const double **out, const pboost_table *table, size_t col,
+                                 pboost_error *err);
 
 /* A text column is a dictionary: cell (row, col) is level code[row], UINT32_MAX where missing.
  * Levels are numbered in order of appearance. */
-PBOOST_API const uint32_t *pboost_table_codes(const pboost_table *table, size_t col);
-PBOOST_API size_t pboost_table_n_levels(const pboost_table *table, size_t col);
-PBOOST_API const char *pboost_table_level(const pboost_table *table, size_t col, uint32_t code);
+const uint32_t *pboost_table_codes(const pboost_table *table, size_t col);
+size_t pboost_table_n_levels(const pboost_table *table, size_t col);
+const char *pboost_table_level(const pboost_table *table, size_t col, uint32_t code);
 
 /* ---- Encodings ------------------------------------------------------------------------------- */
 
@@ -109,8 +110,7 @@ typedef enum pboost_date_part {
 } pboost_date_part;
 
 /* Reads parts such as "days+month"; every part's name is listed where one is wrong. */
-PBOOST_API pboost_status pboost_date_parts_parse(unsigned *out, const char *text,
-                                                 pboost_error *err);
+pboost_status pboost_date_parts_parse(unsigned *out, const char *text, pboost_error *err);
 
 /* One source column and how it becomes features. */
 typedef struct pboost_feature {
@@ -133,7 +133,7 @@ typedef struct pboost_encoding {
     bool refuse_unseen; /* a category that was not in training is an error, not the reference */
 } pboost_encoding;
 
-PBOOST_API void pboost_encoding_free(pboost_encoding *encoding);
+void pboost_encoding_free(pboost_encoding *encoding);
 
 typedef struct pboost_encoding_options {
     size_t struct_size;
@@ -152,17 +152,15 @@ typedef struct pboost_encoding_options {
 
 /* Learns how columns become features: numbers as they are, text one-hot with the first level
  * dropped, dates by their parts. */
-PBOOST_API pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *table,
-                                               const pboost_encoding_options *options,
-                                               pboost_error *err);
+pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *table,
+                                    const pboost_encoding_options *options, pboost_error *err);
 
 /* Makes every number feature take no value further than z standard deviations from its mean, both
  * those of the table; z > 0.  A feature of two values is left alone. */
-PBOOST_API pboost_status pboost_encoding_winsorize(pboost_encoding *encoding,
-                                                   const pboost_table *table, double z,
-                                                   pboost_error *err);
+pboost_status pboost_encoding_winsorize(pboost_encoding *encoding, const pboost_table *table,
+                                        double z, pboost_error *err);
 
-/* Cells whose category was never seen in training, and the first of them. */
+/* Cells whose category was not in the training table, and the first of them. */
 typedef struct pboost_unseen {
     size_t cells;
     size_t row, feature;
@@ -171,13 +169,13 @@ typedef struct pboost_unseen {
 
 /* x (rows of the table by n_columns, row-major) = the table's features.  A column that is missing
  * and a cell that is no number are errors.  unseen may be NULL. */
-PBOOST_API pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
-                                               const pboost_encoding *encoding,
-                                               const pboost_table *table, pboost_error *err);
+pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
+                                    const pboost_encoding *encoding, const pboost_table *table,
+                                    pboost_error *err);
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
-/* How a model came about; strings are owned and may be NULL where unknown. */
+/* How a model was trained; strings are owned and may be NULL if unknown. */
 typedef struct pboost_training {
     char *algorithm, *estimator, *bags;
     size_t min_bag, rounds, rows_spent;
@@ -199,17 +197,15 @@ typedef struct pboost_model {
     pboost_training training;
 } pboost_model;
 
-PBOOST_API void pboost_model_free(pboost_model *model);
+void pboost_model_free(pboost_model *model);
 
 /* Versioned JSON, numbers in 17 digits.  Saving is atomic: the file is whole or not there. */
-PBOOST_API pboost_status pboost_model_save(const pboost_model *model, const char *path,
-                                           pboost_error *err);
-PBOOST_API pboost_status pboost_model_load(pboost_model *out, const char *path, pboost_error *err);
+pboost_status pboost_model_save(const pboost_model *model, const char *path, pboost_error *err);
+pboost_status pboost_model_load(pboost_model *out, const char *path, pboost_error *err);
 /* The same from and to memory; free the text with free(). */
-PBOOST_API pboost_status pboost_model_parse(pboost_model *out, const char *text, size_t length,
-                                            const char *name, pboost_error *err);
-PBOOST_API pboost_status pboost_model_print(char **out, const pboost_model *model,
-                                            pboost_error *err);
+pboost_status pboost_model_parse(pboost_model *out, const char *text, size_t length,
+                                 const char *name, pboost_error *err);
+pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_error *err);
 
 /* ---- Output files ---------------------------------------------------------------------------- */
 
@@ -217,16 +213,13 @@ PBOOST_API pboost_status pboost_model_print(char **out, const pboost_model *mode
  * pipe is written as it is. */
 typedef struct pboost_output pboost_output;
 
-PBOOST_API pboost_status pboost_output_open(pboost_output **out, const char *path,
-                                            pboost_error *err);
-PBOOST_API FILE *pboost_output_stream(pboost_output *output);
+pboost_status pboost_output_open(pboost_output **out, const char *path, pboost_error *err);
+FILE *pboost_output_stream(pboost_output *output);
 /* Flushes, syncs and gives the file its name; frees output in any case. */
-PBOOST_API pboost_status pboost_output_commit(pboost_output *output, pboost_error *err);
+pboost_status pboost_output_commit(pboost_output *output, pboost_error *err);
 /* Leaves no trace; NULL is fine. */
-PBOOST_API void pboost_output_discard(pboost_output *output);
+void pboost_output_discard(pboost_output *output);
 
-#ifdef __cplusplus
-}
-#endif
+PBOOST_END
 
 #endif

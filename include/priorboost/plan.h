@@ -5,25 +5,22 @@
 
 #include <priorboost/core.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PBOOST_BEGIN
 
 /* I(theta) = sum_B J_B J_B' / (phi a_B + c_B): what answers about these bags will tell, before any
  * is asked.  information gets (n+1) x (n+1) entries, those of the intercept last (0 where there is
  * none); its inverse is the covariance of the unpenalised aggregate estimator.  Of samples only x,
  * weight and offset are looked at; bags name rows of x. */
-PBOOST_API pboost_status pboost_information(double *information, pboost_family family,
-                                            const pboost_samples *samples, const pboost_bags *bags,
-                                            const pboost_rules *rules, const pboost_coef *coef,
-                                            double dispersion, bool intercept, int threads,
-                                            pboost_error *err);
+pboost_status pboost_information(double *information, pboost_family family,
+                                 const pboost_samples *samples, const pboost_bags *bags,
+                                 const pboost_rules *rules, const pboost_coef *coef,
+                                 double dispersion, bool intercept, int threads, pboost_error *err);
 
 /* What is assumed before anything is asked.  Where nothing is given (NULL, NaN), the plan assumes a
  * modest effect in no particular direction: it says so. */
 typedef struct pboost_assumptions {
     const pboost_coef *coef; /* a model of the rows */
-    double mean;             /* of the labels; looked at where coef is NULL */
+    double mean;             /* of the labels; used if coef is NULL */
     double dispersion;       /* phi: the labels' variance is phi b'' */
     double model_error;      /* variance of answers about any model, which no bag averages out */
 } pboost_assumptions;
@@ -46,11 +43,11 @@ typedef struct pboost_plan_options {
     bool intercept;
     pboost_l2 l2; /* as in pboost_fit_options, for the aggregate estimator */
     pboost_assumptions assumed;
-    size_t max_rows; /* forecasts are made on so many rows and scaled */
+    size_t max_rows; /* forecasts are made on this many rows and scaled */
     bool brief;      /* only ways of asking that are ever recommended: faster */
     uint64_t seed;
     int threads;
-    const pboost_cancel *cancel; /* looked at before each forecast and in long ones; NULL: none */
+    const pboost_cancel *cancel; /* checked before each forecast and in long ones; NULL: none */
     pboost_fixed fixed;          /* only ways of asking that agree with it are forecast */
 } pboost_plan_options;
 
@@ -63,7 +60,7 @@ typedef struct pboost_plan_options {
         }                                                                                          \
     }
 
-/* What stands behind a forecast. */
+/* How a forecast was made. */
 typedef enum pboost_forecast {
     PBOOST_FORECAST_INFORMATION, /* (1/2) tr M H (docs/planner-appendix.md): exact for linear, else
                                     asymptotic */
@@ -101,15 +98,15 @@ typedef struct pboost_plan {
     double events;            /* expected number of the rarer outcome; NaN for linear */
     size_t rows, sample_rows;
     char reason[256];                            /* of the recommendation */
-    char warning[PBOOST_MAX_PLAN_WARNINGS][256]; /* what its reader must know, a sentence each */
+    char warning[PBOOST_MAX_PLAN_WARNINGS][256]; /* a sentence each */
     size_t n_warnings;
 } pboost_plan;
 
-/* Forecasts every way of asking about the rows and recommends.  Weights are not looked at, here and
+/* Forecasts every way of asking about the rows and recommends.  Weights are ignored, here and
  * below. */
-PBOOST_API pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features,
-                                          const pboost_plan_options *options, pboost_error *err);
-PBOOST_API void pboost_plan_free(pboost_plan *plan);
+pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features,
+                               const pboost_plan_options *options, pboost_error *err);
+void pboost_plan_free(pboost_plan *plan);
 
 /* The plan's recommendation, as options of trainer and fit. */
 typedef struct pboost_choice {
@@ -120,30 +117,26 @@ typedef struct pboost_choice {
     pboost_schedule schedule;
     size_t rounds, bag_size;
     size_t planned_bag_size;   /* what the first plan recommended */
-    bool pilot;                /* round 1 is there to learn from: revise after it */
-    pboost_assumptions learnt; /* what it taught; NaN: nothing */
+    bool pilot;                /* round 1 is a pilot: revise after it */
+    pboost_assumptions learnt; /* what was learnt from it; NaN: nothing */
 } pboost_choice;
 
 /* Plans and chooses what options->fixed leaves open.  Under noise, if the table is large enough and
  * rounds, bag size and schedule are open, a first round of one row in seventeen is set apart to
  * learn from.  prior_score (by row, NULL: none) tells the mean label.  options->brief is not looked
  * at. */
-PBOOST_API pboost_status pboost_choice_make(pboost_choice *out, const pboost_features *features,
-                                            const double *prior_score,
-                                            const pboost_plan_options *options, pboost_error *err);
+pboost_status pboost_choice_make(pboost_choice *out, const pboost_features *features,
+                                 const double *prior_score, const pboost_plan_options *options,
+                                 pboost_error *err);
 /* After the first round, coef being the fit to it: plans again with what it taught and makes the
  * trainer ask so.  Where no plan can rest on coef (its predictions overflow) the first plan stays
  * and choice->learnt is NaN.  Does nothing where that round was no pilot.  After a failure the
  * trainer asks as before, and may go on or be revised again. */
-PBOOST_API pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
-                                              const pboost_features *features,
-                                              const pboost_coef *coef,
-                                              const pboost_plan_options *options,
-                                              pboost_error *err);
-PBOOST_API void pboost_choice_free(pboost_choice *choice);
+pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
+                                   const pboost_features *features, const pboost_coef *coef,
+                                   const pboost_plan_options *options, pboost_error *err);
+void pboost_choice_free(pboost_choice *choice);
 
-#ifdef __cplusplus
-}
-#endif
+PBOOST_END
 
 #endif

@@ -5,9 +5,7 @@
 
 #include <priorboost/core.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PBOOST_BEGIN
 
 /* In all of these, bags name rows of x, and m = bags->n_bags. */
 
@@ -17,25 +15,23 @@ typedef struct pboost_risk {
 
 /* Theorem "linear regression": E|theta^ - theta*|^2 of the event-level least squares fit (no ridge,
  * no intercept, no noise by the mechanism), exactly. */
-PBOOST_API pboost_status pboost_risk_linear(pboost_risk *out, const pboost_matrix *x,
-                                            const pboost_bags *bags, const double *theta,
-                                            double sigma2, pboost_error *err);
+pboost_status pboost_risk_linear(pboost_risk *out, const pboost_matrix *x, const pboost_bags *bags,
+                                 const double *theta, double sigma2, pboost_error *err);
 
 /* Its corollary: |(X'X)^-1 X'|^2 (k-means objective + sigma^2 min(m, d)) bounds that risk. */
-PBOOST_API pboost_status pboost_risk_linear_bound(double *out, const pboost_matrix *x,
-                                                  const pboost_bags *bags, const double *theta,
-                                                  double sigma2, pboost_error *err);
+pboost_status pboost_risk_linear_bound(double *out, const pboost_matrix *x, const pboost_bags *bags,
+                                       const double *theta, double sigma2, pboost_error *err);
 
 /* Theorem "GLM": E|gradient of the mean event-level loss at theta*|^2, the 1/n^2 included; phi is
  * the dispersion a(phi), the same for all rows. */
-PBOOST_API pboost_status pboost_gradient_norm(pboost_risk *out, pboost_family family,
-                                              const pboost_matrix *x, const pboost_bags *bags,
-                                              const double *theta, double phi, pboost_error *err);
+pboost_status pboost_gradient_norm(pboost_risk *out, pboost_family family, const pboost_matrix *x,
+                                   const pboost_bags *bags, const double *theta, double phi,
+                                   pboost_error *err);
 
 /* Its corollary, an upper bound on that norm. */
-PBOOST_API pboost_status pboost_gradient_bound(double *out, pboost_family family,
-                                               const pboost_matrix *x, const pboost_bags *bags,
-                                               const double *theta, double phi, pboost_error *err);
+pboost_status pboost_gradient_bound(double *out, pboost_family family, const pboost_matrix *x,
+                                    const pboost_bags *bags, const double *theta, double phi,
+                                    pboost_error *err);
 
 /* Whether the variance term of the GLM bound does not depend on the bags: m/d >= max v / min v. */
 typedef struct pboost_variance_check {
@@ -44,16 +40,16 @@ typedef struct pboost_variance_check {
     bool droppable;
 } pboost_variance_check;
 
-PBOOST_API pboost_status pboost_variance_ratio(pboost_variance_check *out, pboost_family family,
-                                               const pboost_matrix *x, const pboost_bags *bags,
-                                               const double *theta, pboost_error *err);
+pboost_status pboost_variance_ratio(pboost_variance_check *out, pboost_family family,
+                                    const pboost_matrix *x, const pboost_bags *bags,
+                                    const double *theta, pboost_error *err);
 
 /* (1 - 1/k)^2 |theta*|^2: the bias that random bags of k never lose (Theorem "lower bound"). */
-PBOOST_API double pboost_random_bags_bound(size_t min_bag, const double *theta, size_t n);
+double pboost_random_bags_bound(size_t min_bag, const double *theta, size_t n);
 
 /* |S'S - S~'S~| in operator norm: how far two partitions of the same rows are apart. */
-PBOOST_API pboost_status pboost_bags_mismatch(double *out, const pboost_bags *a,
-                                              const pboost_bags *b, pboost_error *err);
+pboost_status pboost_bags_mismatch(double *out, const pboost_bags *a, const pboost_bags *b,
+                                   pboost_error *err);
 
 /* ---- The paper's data ------------------------------------------------------------------------ */
 
@@ -72,17 +68,14 @@ typedef struct pboost_synthetic {
     }
 
 /* theta* ~ N(0, I); for Poisson scaled to norm 1/2. */
-PBOOST_API pboost_status pboost_synthetic_theta(double *theta, const pboost_synthetic *s,
-                                                pboost_error *err);
+pboost_status pboost_synthetic_theta(double *theta, const pboost_synthetic *s, pboost_error *err);
 
 /* Rows first .. first+n of an endless table: x ~ N(0, I) row-major, y from the family.  Each stream
  * (0 for training, 1 for test, ...) is an independent table with the same theta*. */
-PBOOST_API pboost_status pboost_synthetic_rows(double *x, double *y, const pboost_synthetic *s,
-                                               const double *theta, uint64_t stream, size_t first,
-                                               size_t n, int threads, pboost_error *err);
+pboost_status pboost_synthetic_rows(double *x, double *y, const pboost_synthetic *s,
+                                    const double *theta, uint64_t stream, size_t first, size_t n,
+                                    int threads, pboost_error *err);
 
-#ifdef __cplusplus
-}
-#endif
+PBOOST_END
 
 #endif

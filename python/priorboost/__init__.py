@@ -1,6 +1,7 @@
 """Learning models of individuals from the mean labels of bags.
 
-A label holder answers only with the mean response of bags of at least k rows, each row once.
+A label holder answers only with the mean response of bags of at least k rows and uses each label in
+one answer only.
 A learner has the features of those rows and chooses the bags so that little is lost.
 """
 

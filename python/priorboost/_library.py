@@ -1,6 +1,6 @@
-"""The C library: loaded, its functions, their failures, and the memory that both sides see.
+"""The C library: loading it, its functions, their failures, and memory that C and Python use.
 
-What it is made of is told in two tables, ``_structures.py`` (seen from here as well) and
+Two tables describe it, ``_structures.py`` (imported here as well) and
 ``_prototypes.py``.  ctypes releases the interpreter's lock around every call.  All calls that can
 fail go through `_check`, which turns a status into an exception (`EXCEPTIONS`).
 """
@@ -97,7 +97,7 @@ OK, CANCELLED = 0, 7
 
 
 class _ArrayInterface(Structure):
-    """NumPy's ``PyArrayInterface``, which tells of any array where its elements are."""
+    """NumPy's ``PyArrayInterface``, which says where the elements of an array are."""
 
     _fields_ = [
         ("two", c_int),
@@ -132,14 +132,14 @@ def address(array: npt.NDArray[Any] | None) -> Any:
 
 @lru_cache(maxsize=64)
 def block(size: int) -> Any:
-    """Return the type of so many bytes; ctypes forgets a type with the last that uses it."""
+    """Return the type of this many bytes; ctypes drops a type when nothing uses it."""
     return c_char * size
 
 
 def copy_array(
     pointer: Any, shape: int | tuple[int, ...], dtype: npt.DTypeLike
 ) -> npt.NDArray[Any]:
-    """Return elements of C memory as an array of Python's own."""
+    """Copy elements of C memory to a NumPy array."""
     kind = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
     size = kind.itemsize * (math.prod(shape) if isinstance(shape, tuple) else shape)
     if size == 0:
@@ -161,5 +161,5 @@ def features(
     weight: npt.NDArray[Any] | None = None,
     offset: npt.NDArray[Any] | None = None,
 ) -> Features:
-    """Describe what the learner has of every row without copying it."""
+    """Describe the learner's data about every row without copying it."""
     return Features(matrix(X), address(weight), address(offset))

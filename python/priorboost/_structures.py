@@ -1,4 +1,4 @@
-"""The structures of ``core.h``, ``plan.h``, ``cluster.h`` and ``io.h``, as ctypes sees them.
+"""The structures of the headers in ``include/priorboost``, as ctypes sees them.
 
 They have the fields of the C structs in their order: a test reads the headers and compares.
 """
@@ -28,7 +28,7 @@ F64, F32 = 0, 1
 LINEAR, LOGISTIC, POISSON = 0, 1, 2
 EVENT, AGGREGATE, ESTIMATOR_CV = 0, 1, 3
 L2_AUTO, L2_FIXED, L2_CV = 0, 1, 2
-UNUSABLE, MOST_WARNINGS = 2, 12  # kinds up to UNUSABLE: the fit is not to be used
+UNUSABLE, MOST_WARNINGS = 2, 12  # kinds up to UNUSABLE: the fit must not be used
 
 
 class Error(Structure):

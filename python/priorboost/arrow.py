@@ -1,7 +1,7 @@
-"""Tables by the Arrow C stream interface: polars, pyarrow and whatever else speaks it.
+"""Tables by the Arrow C stream interface: polars, pyarrow and others that have it.
 
-Their columns are apart in memory, so they are gathered into one array; null cells are an error, as
-NaN is in an array.
+Their columns are separate in memory, so they are gathered into one array.  Null cells are an error,
+as NaN is in an array.
 """
 
 from __future__ import annotations

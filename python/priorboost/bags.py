@@ -1,4 +1,4 @@
-"""Bags: which rows are asked about together, and what a choice of bags costs."""
+"""Bags: which rows are asked about together, and the error that a choice of bags causes."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def risk(
     family: str = "linear",
     dispersion: float = 1.0,
 ) -> Risk:
-    """Return what the paper's theorems say that these bags lose, before any label is asked for.
+    """Return the error with these bags by the paper's theorems, before any label is spent.
 
     For the linear family it is the expected squared distance of the event-level estimate (no
     ridge, no intercept, no noise) from theta, exactly.  For the others it is the expected squared

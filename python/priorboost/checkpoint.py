@@ -1,4 +1,4 @@
-"""What a learner must remember to go on after it was killed, with no row asked about twice.
+"""The files that let a learner continue after it was killed; no row is asked about twice.
 
     run          what the questions depend on: the table and the parameters
     rows         which rows the run uses, in their order
@@ -7,7 +7,7 @@
 
 Every file appears whole or not at all and is on the disk before the next step.  The folder is one
 run's: another table and other parameters are refused.  The names are those of the command line's
-checkpoint, but not the contents: each goes on with its own runs only.
+checkpoint, but not the contents: each continues only its own runs.
 """
 
 from __future__ import annotations
@@ -26,6 +26,30 @@ from .data import Array
 Question = list[list[str]]  # ids by bag
 
 
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file for its owner only; it appears whole or not at all, and is on the disk."""
+    unfinished = path.with_name(f"{path.name}.new")
+    try:
+        with open(unfinished, "wb", opener=lambda p, f: os.open(p, f, 0o600)) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
+        raise
+    _sync(path.parent)  # the name is durable once the folder is
+
+
 class Checkpoint:
     """A folder of small files, each written whole."""
 
@@ -41,18 +65,7 @@ class Checkpoint:
             raise ValueError(f"{self.folder / name} is damaged: {error}") from error
 
     def _write(self, name: str, document: Any) -> None:
-        path, unfinished = self.folder / name, self.folder / f"{name}.new"
-        try:
-            with open(unfinished, "wb", opener=lambda p, f: os.open(p, f, 0o600)) as file:
-                file.write(json.dumps(document).encode())
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(unfinished, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                unfinished.unlink()
-            raise
-        _sync(self.folder)  # the name is durable once the folder is
+        write_whole(self.folder / name, json.dumps(document).encode())
 
     # ---- Which run it is ----
 
@@ -64,7 +77,7 @@ class Checkpoint:
         return np.array([position[text] for text in self._read("rows")], dtype=np.intp)
 
     def _is_of(self, run: dict[str, Any]) -> bool:
-        """Return whether it is begun; refuse it if it is another run's."""
+        """Return whether the run was begun; refuse a folder of another run."""
         kept = self._read("run")
         for name, value in run.items() if kept is not None else ():
             if kept.get(name) == value:
@@ -111,16 +124,8 @@ class Checkpoint:
         self._write(f"answer-{round:06d}-{part:06d}", reply)
 
 
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def table_digest(ids: list[str], keys: Array, X: Any = None) -> str:
-    """Tell a table by its ids and, if they are an array, its features, in whatever order.
+    """Return a digest of a table's ids and, if it is an array, its features, for any row order.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is done to columns before a fit: far values moved in, then mean 0 and variance 1."""
+"""Changes of columns before a fit: extreme values are limited, then mean 0 and variance 1."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def moments(X: Array) -> tuple[Array, Array]:
 
 
 def limits_of(X: Array, z: float) -> tuple[Array, Array]:
-    """Return what lies z standard deviations below and above the mean of each column.
+    """Return the values z standard deviations below and above the mean of each column.
 
     Columns of at most two values have none.
 

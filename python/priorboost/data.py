@@ -1,6 +1,6 @@
-"""Features, labels and ids from whatever holds them, without a copy where that is possible.
+"""Features, labels and ids from arrays and tables, without a copy if possible.
 
-float64 and float32 arrays are handed to the library as they are, whatever their strides.
+float64 and float32 arrays with any strides are passed to the library without a copy.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _MODERN = tuple(int(part) for part in sklearn.__version__.split(".")[:2]) >= (1,
 
 
 def _is_finite(X: Array) -> bool:
-    """Whether a sum says that all numbers are finite; where it overflows, the slow way tells."""
+    """Whether all numbers are finite, by their sum; if it overflows, each number is checked."""
     with np.errstate(over="ignore", invalid="ignore"):
         return math.isfinite(np.add.reduce(X, axis=None))
 
 
 def require_finite(X: Array) -> None:
-    """Raise what scikit-learn says of NaN and infinity, if X holds one."""
+    """Raise scikit-learn's error about NaN and infinity, if X has one."""
     if not _is_finite(X):
         check_array(X, dtype=[_F64, _F32], input_name="X")
 
@@ -112,7 +112,7 @@ def features(
 
 
 def response(y: Any, n_rows: int) -> Array:
-    """Return labels as a contiguous float64 vector; finiteness is the oracle's to check."""
+    """Return labels as a contiguous float64 vector; the oracle checks that they are finite."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype == _F64 and len(y) == n_rows:
         return y if y.flags.c_contiguous else np.ascontiguousarray(y)
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y", ensure_min_samples=0)
@@ -194,7 +194,7 @@ def id_texts(ids: Any, n_rows: int) -> list[str]:
 
 
 def number_names(names: Any, n_rows: int, what: str) -> tuple[list[str], Array]:
-    """Return the names that stand in a column, in the order of their first rows, and their numbers.
+    """Return the names in a column, in the order of their first rows, and the number of each row's.
 
     Examples
     --------
@@ -219,9 +219,9 @@ def name_text(name: Any, what: str) -> str:
 
 
 def one_row_a_unit(unit: Array, keep: Array | None, keys: Array | None) -> Array:
-    """Return which of the rows that are kept (None: all) stand for their units: the command line's.
+    """Return one row of each unit among those that are kept (None: all), as the command line does.
 
-    Of a unit's rows it is the one whose key is least; without keys the first.
+    It is the row with the least key; without keys the first.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def choose_rows(
 
 
 def row_keys(texts: list[str]) -> Array:
-    """Return what stands for each row in the shuffle, so that the order of rows does not matter."""
+    """Return the key of each row in the shuffle, so that the order of rows does not matter."""
     key = lib.id_key
     return np.fromiter((key(t.encode()) for t in texts), np.uint64, len(texts))
 

@@ -2,7 +2,7 @@
 
 
 class OracleError(RuntimeError):
-    """The oracle, or the way to it, failed."""
+    """The oracle, or the connection to it, failed."""
 
 
 class PrivacyError(ValueError):

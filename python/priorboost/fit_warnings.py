@@ -1,4 +1,4 @@
-"""What the reader of a result must know before relying on it: the library says it, Python warns."""
+"""Warnings about a result: the library has the texts, Python warns."""
 
 from __future__ import annotations
 

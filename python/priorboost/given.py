@@ -1,8 +1,8 @@
 """Bags that someone else made, with their means: districts, clinics, an office's export.
 
 Rows name their bag and the answers have one mean per bag.  The two must agree: a bag that only one
-of them knows, or knows with another number of rows, is named.  A mean of rows of which X has only
-some would give a wrong model, and only the counts tell.
+of them has, or has with another number of rows, is an error.  A mean of rows of which X has only
+some would give a wrong model, and only the counts show it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _column(table: Any, name: str) -> list[float] | None:
 
 
 def _lines(answers: Any) -> Iterator[tuple[str, float, float, float | None]]:
-    """Yield bag, mean, variance of the noise and, but for a mapping, the number of rows."""
+    """Yield bag, mean, variance of the noise and, except for a mapping, the number of rows."""
     if not hasattr(answers, "columns"):
         if not isinstance(answers, Mapping) and not hasattr(answers, "items"):
             raise ValueError(

@@ -69,7 +69,7 @@ _SAID = itemgetter(
 
 
 DEFAULT_ESTIMATOR = {"auto": "aggregate", "paper": "event"}
-# What given bags leave no use for.
+# Parameters that cannot be used with given bags.
 NOTHING_TO_ASK = (
     "rounds",
     "algorithm",
@@ -84,12 +84,12 @@ NOTHING_TO_ASK = (
 
 
 class Recipe(NamedTuple):
-    """What the parameters of an estimator mean; it is shared, and not to be changed."""
+    """The parameters of an estimator, converted for the library; shared, so never changed."""
 
     how: _library.Simulation
     rounds: int  # 0: not said
     estimator: int
-    told: dict[str, Any]
+    record: dict[str, Any]
 
 
 _RECIPES: dict[Any, Recipe] = {}
@@ -125,10 +125,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         X : array-like or table of shape (n_rows, n_features)
             float64 and float32 arrays are not copied.
         y : array-like of shape (n_rows,), optional
-            The labels, where they are in hand: an oracle in memory keeps them and answers only for
-            bags of at least ``min_bag`` rows, each row once.
+            The labels, if they are here: an oracle in memory keeps them, answers only for bags of
+            at least ``min_bag`` rows, and uses each label once.
         oracle : Oracle, optional
-            Who answers where they are not: a `RemoteOracle`, or one of your own.
+            The oracle that has the labels: a `RemoteOracle`, or one of your own.
         ids : array-like of shape (n_rows,), optional
             What names each row (texts or integers): makes the run independent of the order of rows;
             a `RemoteOracle` knows rows by it.
@@ -170,7 +170,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             warn_of_fit(self, result.report, fitted_on, result.path[-1], result.one_row_bags)
         if result.plan is not None:
             warn_of_plan(result.plan)
-        if result.told["simulated"]:
+        if result.record["simulated"]:
             warn_of_seed()
         if columns is not PLAIN:
             columns.restore(result)
@@ -214,7 +214,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         """Play both parties."""
         table = table.take(None)
         assert table.labels is not None
-        # Something is to be done between the rounds?
+        # Is there something to do between the rounds?
         if self.verbose or self._method(self.round_answers) == "auto":
             has_seed, seed = seed_of(self.random_state)
             keeper = MemoryHandle(table.labels, self._rules(), self.clamp, has_seed, seed)
@@ -228,7 +228,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             settings.lend(table.prior, table.keys)
             rounds = settings.rounds
         result = simulate(table, how, rounds, recipe.estimator)
-        result.told = recipe.told
+        result.record = recipe.record
         return result
 
     def _recipe(self) -> Recipe:
@@ -257,11 +257,11 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         fit = self._fit_options(self._family, "event", rounded, seed, threads)
         holder = holder_of(self.clamp, has_seed, seed)
         how = _library.Simulation(_library.SIMULATION_SIZE, rules, holder, fit, settings)
-        told = describe(rules, settings, has_seed, has_seed)
-        return Recipe(how, settings.rounds, fit.estimator, told)
+        record = describe(rules, settings, has_seed, has_seed)
+        return Recipe(how, settings.rounds, fit.estimator, record)
 
     def _fit_asking(self, table: Table, oracle: Oracle | RemoteOracle) -> GLMResult:
-        """Learn from somebody else's answers."""
+        """Learn from the answers of an oracle."""
         relay = Relay()
         seed = seed_of(self.random_state)[1]
         run = describe_run(self, oracle, seed, table.ids, table.keys, table.given)
@@ -303,13 +303,13 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
                 pilot = Automatic(table.X, table.offset, rules, fit, settings, fixed, relay)
                 revise = pilot.revise
             result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
-        result.told = describe(rules, settings, has_seed, simulated)
+        result.record = describe(rules, settings, has_seed, simulated)
         result.method = method
         result.plan = None if pilot is None else pilot.plan
         return result
 
     def _fit_given(self, table: Table, bag: Any, answers: Any) -> GLMResult:
-        """Fit bags that are there already."""
+        """Fit given bags and their answers."""
         names, bags = group_rows(bag, len(table.X))
         mean, noise = match_answers(answers, names, bags, self._family)
         has_seed, seed = seed_of(self.random_state)
@@ -321,7 +321,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             result = fit_given(table, log, fit)
         result.one_row_bags = int((bags.sizes == 1).sum())
         result.method = method
-        result.told = {
+        result.record = {
             "algorithm": "given",
             "estimator": None,
             "bags": "given",
@@ -339,7 +339,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         return response(y, n_rows)
 
     def _expect_labels(self) -> Array | None:
-        """Prepare for labels that are elsewhere."""
+        """Prepare for labels that another party has."""
         return None
 
     def _method(self, rounded: bool) -> str:
@@ -417,7 +417,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
     ) -> tuple[Array, Array]:
         """Return a confidence interval of the mean response of every row.
 
-        It covers what is not known of the weights, sampling and noise of the oracle included, and
+        It includes the uncertainty of the weights, from sampling and from the oracle's noise, but
         not the spread of single labels about their mean.
 
         Parameters
@@ -482,7 +482,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         save_model(self.to_model(), path)
 
 
-# ---- What a fit is told and tells ----------------------------------------------------------------
+# ---- Input and records of a fit ------------------------------------------------------------------
 
 
 def check_sources(
@@ -493,7 +493,7 @@ def check_sources(
     answers: Any = None,
     unit: Any = None,
 ) -> None:
-    """Refuse to learn from nobody or from two."""
+    """Refuse no source of labels, and two of them."""
     if (bag is None) != (answers is None):
         raise ValueError("bag and answers belong together: pass both, or neither")
     sources = (y is not None) + (oracle is not None) + (answers is not None)

@@ -68,8 +68,8 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
 
     In every round the estimator's predictions make the bags, and a clone of the estimator is fitted
     on the answers: every row's target is its bag's answer.  A classifier gets each row twice, once
-    per class, weighted by the answer; one that takes no ``sample_weight`` gets labels drawn so that
-    each bag has the share that was answered.
+    per class, weighted by the answer; one that takes no ``sample_weight`` gets labels drawn so
+    that each bag has the fraction that was answered.
 
     Parameters
     ----------
@@ -123,9 +123,9 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
         X : array-like or table of shape (n_rows, n_features)
             Whatever the estimator takes.
         y : array-like of shape (n_rows,), optional
-            The labels, where they are in hand.
+            The labels, if they are here.
         oracle : Oracle, optional
-            Who answers where they are not.
+            The oracle that has the labels, if they are not.
         ids : array-like of shape (n_rows,), optional
             What names each row.
         unit : array-like of shape (n_rows,), optional

@@ -57,9 +57,9 @@ class Model:
     label, positive, offset : str or None
         Names of the response, of the level that counts as 1, and of the offset column.
     training : dict
-        How the model came about.
+        How the model was trained.
     unseen : {"baseline", "error"}
-        What a category becomes that was not in training: the first level, or an error.
+        What becomes of a category that was not in the training table: the first level, or an error.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Oracles: the label holder's side.
+"""Oracles: what answers for the label holder.
 
 `InMemoryOracle` holds labels and answers under rules; `RemoteOracle` describes a service that does.
 A subclass of `Oracle` can answer in any other way.
@@ -25,7 +25,7 @@ _HOLDER_SIZE = ctypes.sizeof(_library.MemoryOracleOptions)
 
 
 def borrowed_bags(bags: Any) -> Bags:
-    """Copy bags that C lends to a callback."""
+    """Copy bags that a callback borrows from C."""
     b = bags.contents
     return Bags(
         _library.copy_array(b.row, b.n_rows, np.uintp),
@@ -34,7 +34,7 @@ def borrowed_bags(bags: Any) -> Bags:
 
 
 class Oracle:
-    """What every oracle offers: rules, and answers to questions about bags.
+    """The interface of oracles: rules, and answers to questions about bags.
 
     To write one, set ``min_bag`` (and, if answers carry noise or labels have bounds, ``epsilon``,
     ``bounds`` and ``step``) and define `ask`.
@@ -121,7 +121,7 @@ class Oracle:
 
 
 class InMemoryOracle(Oracle):
-    """Labels in memory, behind the rules: bags of at least min_bag rows, each row once.
+    """Labels in memory, with rules: bags of at least min_bag rows, each label in one answer only.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class InMemoryOracle(Oracle):
         Labels are rounded to multiples of it; None: the largest power of two at most
         (hi - lo) / 2^20.
     clamp : bool
-        Move labels outside the bounds to them instead of refusing.
+        Move labels outside the bounds to the nearest bound instead of refusing.
     round_answers : bool
         Answer 0 or 1, whichever is nearer to the (noisy) mean.
     random_state : int or None
@@ -146,9 +146,9 @@ class InMemoryOracle(Oracle):
     Attributes
     ----------
     rows_spent : int
-        How many rows have been answered for.
+        How many rows are spent.
     simulated : bool
-        The noise follows from random_state: whoever knows that can remove it.
+        The noise follows from random_state: anyone who knows it can remove the noise.
 
     Examples
     --------
@@ -190,7 +190,7 @@ class InMemoryOracle(Oracle):
 
     @property
     def rows_spent(self) -> int:
-        """How many rows have been answered for."""
+        """How many rows are spent."""
         return self._handle.rows_spent
 
     def ask(self, round: int, bags: Bags) -> Array:

@@ -1,4 +1,4 @@
-"""The parameters of the estimators: each stands here once, with its default and what it becomes.
+"""The parameters of the estimators: each is here once, with its default and its conversion.
 
 They are fields of dataclasses, which write the ``__init__`` that scikit-learn reads the names from.
 `PriorBoostRegressor` says what they mean.

@@ -68,7 +68,7 @@ class Plan:
     reason : str
         Why it is recommended.
     all_labels, constant : float
-        Expected excess with every label in hand, and of a model that knows only the mean.
+        Expected excess with all labels, and of a model that knows only the mean.
     no_better_than_mean : bool
         No way of asking is expected to do clearly better than the mean.
     rare : bool
@@ -76,7 +76,7 @@ class Plan:
     events : float
         The expected number of the rarer outcome; NaN for the linear family.
     warnings : list of str
-        What is to be known before relying on it; `plan` warns of it, too.
+        What you must know before you rely on it; `plan` also warns of it.
     se : ndarray of shape (n_features,)
         Expected standard error of each weight for the best, in the units of X.
     """
@@ -159,7 +159,7 @@ def plan(
     dispersion : float, optional
         What the labels' variance over that of the family is assumed to be.
     max_rows : int
-        Forecasts are made on so many rows and scaled.
+        Forecasts are made on this many rows and scaled.
     random_state, n_jobs
         As in `PriorBoostRegressor`.
 
@@ -287,7 +287,7 @@ class Automatic:
         s.rounds, s.bag_size, s.schedule = choice.rounds, choice.bag_size, choice.schedule
 
     def revise(self, trainer: Trainer, coef: _library.Coef) -> None:
-        """Look again with what the pilot taught."""
+        """Plan again with what was learnt from the pilot."""
         self._relay.check(
             lib.choice_revise,
             self._choice,

@@ -1,8 +1,8 @@
-"""What crosses the C library on its way from Python to Python.
+"""Exceptions and signals that pass through the C library, from Python to Python.
 
-An exception that Python raises in a callback must not end there: the callback tells C to stop, and
-the exception goes on from where C was called.  Ctrl-C comes while C works and Python does not look
-at signals: C asks now and then whether to stop, which is when Python handles them.
+An exception that Python raises in a callback must not end there: the callback makes C stop, and
+the exception is raised again where C was called.  While C works, Python does not handle Ctrl-C: C
+asks from time to time whether to stop, and Python handles signals then.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ class Relay:
         return OK if self.error is None else CANCELLED
 
     def check(self, function: Callable[..., int], *arguments: Any) -> None:
-        """Call C from Python; what was raised meanwhile comes out here."""
+        """Call C from Python; an exception raised during the call is raised here."""
         try:
             _check(function, *arguments)
         finally:
             self.release()
 
     def release(self) -> None:
-        """Raise what was raised, if anything was."""
+        """Raise the exception that a callback raised, if there is one."""
         if self.error is not None:
             error, self.error = self.error, None
             raise error from None

@@ -1,9 +1,9 @@
-"""An oracle behind an address: the learner's side of ``priorboost serve``.
+"""An oracle at an address: the learner's client of ``priorboost serve``.
 
 A question's request id is made from its content, so a question that is sent again, by the same run
-or by one started anew with the same data, seed and options, is a retry: the service answers with
+or by one started again with the same data, seed and options, is a retry: the service answers with
 the bytes it answered first, and no row is spent twice.  A checkpoint keeps questions and answers on
-the learner's side: a fit that is started anew takes them from there, whatever the order of its
+the learner's disk: a fit that is started again takes them from there, whatever the order of its
 rows, and asks about the rest.
 """
 
@@ -33,6 +33,7 @@ from .bags import Bags
 from .checkpoint import Checkpoint, Question
 from .data import Array, id_texts
 from .errors import OracleError, PrivacyError
+from .heads import keep_head, read_head, read_token
 from .oracle import Oracle
 from .relay import Relay
 
@@ -40,12 +41,13 @@ __all__ = ["RemoteOracle"]
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _MOST_ROWS = 100_000  # whose availability is asked about at once: ids have at most 255 bytes
-# Refusals that a rule of the label holder gives, whatever the client does.
+# Refusals by a rule of the label holder.
 _RULES = {
     "bag-too-small",
     "duplicate-row",
     "ledger-rollback",
     "quota-exceeded",
+    "refusal-limit",
     "row-spent",
     "token-role",
     "unit-repeated",
@@ -63,7 +65,9 @@ class RemoteOracle:
     url : str
         ``https://HOST[:PORT]``, ``unix:PATH``, or ``http://`` on a loopback address.
     token_file : str or path
-        A file that holds the learner's token.
+        A file that holds the learner's token.  The last head of the oracle's ledger is kept beside
+        it, in ``FILE.head``: the next fit sends it, and an oracle that was put back to an older
+        state refuses.
     ca_file : str or path, optional
         Authorities to trust instead of the system's, PEM.
     client_cert, client_key : str or path, optional
@@ -71,9 +75,9 @@ class RemoteOracle:
     patience : float
         Seconds over which a request that fails is sent again.
     checkpoint : str or path, optional
-        A folder of what was asked and answered: the same fit, started anew after a crash, goes on
+        A folder for questions and answers: the same fit, started again after a crash, continues
         from there, also if the rows come in another order.  One folder serves one run: another
-        table or other parameters are refused, but for those of the fit (``l2``, ``rho``,
+        table or other parameters are refused, except those of the fit (``l2``, ``rho``,
         ``covariance``, ``fit_intercept``).  It stays after the fit.
     skip_unavailable : bool
         Leave out rows that are spent or unknown to the service; without it they are an error.
@@ -96,7 +100,7 @@ class RemoteOracle:
     client_key: str | os.PathLike[str] | None = None
 
     def available(self, ids: Any) -> Array:
-        """Tell which rows may still be asked about.
+        """Return which rows may still be asked about.
 
         Parameters
         ----------
@@ -124,7 +128,7 @@ class RemoteOracle:
             return dict(config.get("sheet") or {})
 
     def rows_left(self) -> int | None:
-        """Tell how many rows the token may still have answered; None: there is no limit."""
+        """Return how many rows the token may still ask about; None: there is no limit."""
         with _Session(self) as session:
             return _rows_left(session)
 
@@ -180,7 +184,7 @@ class _Asker(Oracle):
     def __init__(self, description: RemoteOracle, config: dict[str, Any], ids: list[str]) -> None:
         self.description = description
         self.ids = ids
-        self.head: str | None = None
+        self.head = read_head(description.token_file)
         folder = description.checkpoint
         self.checkpoint = None if folder is None else Checkpoint(folder)
         with _as_agreed():
@@ -284,7 +288,9 @@ class _Asker(Oracle):
             raise OracleError(f"the oracle answered {sum(means)}; a mean must be finite")
         if self.checkpoint is not None and not kept:
             self.checkpoint.keep_answer(round, part, reply)
-        self.head = head
+        if not kept:
+            keep_head(self.description.token_file, head)
+        self.head = self.head if kept and self.head else head
         return means
 
 
@@ -307,10 +313,7 @@ class _Session:
 
     def __init__(self, description: RemoteOracle) -> None:
         self.description = description
-        with open(description.token_file) as file:
-            self.token = "".join(file.readline().split()[:1])
-        if not self.token:
-            raise ValueError(f"{description.token_file} holds no token on its first line")
+        self.token = read_token(description.token_file)
         self.connection: http.client.HTTPConnection | None = None
         self.trust = _trust(description)
 
@@ -326,7 +329,7 @@ class _Session:
         return _read_reply(*self.deliver(path, body, "application/json"))
 
     def deliver(self, path: str, body: bytes | None, kind: str) -> tuple[int, bytes]:
-        """Return status and bytes of the answer to a body of any kind, likewise."""
+        """Return status and bytes of the answer to a body of any kind, with the same retries."""
         deadline = time.monotonic() + self.description.patience
         pause = 0.1
         while True:

@@ -1,8 +1,8 @@
 """Generalised linear models from the mean labels of bags, as scikit-learn estimators.
 
 `fit(X, y)` plays both parties: an oracle in memory takes the labels and answers only for bags.
-`fit(X, oracle=..., ids=...)` learns from somebody else's answers; no label is in this process.
-`fit(X, bag=..., answers=...)` learns from means that are there already.
+`fit(X, oracle=..., ids=...)` learns from the answers of another party; no label is in this process.
+`fit(X, bag=..., answers=...)` learns from given bags and their means.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class PriorBoostRegressor(_Regressor):
     ----------
     min_bag : int, default=2
         Least rows in a bag: the rule of the oracle that holds y.  The default is the least that an
-        oracle for others accepts; set it to the rule that you will live under.  At 1 answers are
+        oracle for others accepts; set it to the rule of your label holder.  At 1 answers are
         labels.  With ``fit(X, oracle=...)`` the oracle's own rule holds, not this one.
     method : {"auto", "paper"}, optional
         "auto" (the default): plan (see `plan`) and do what is recommended; parameters that are
-        given are kept, and the planner chooses the rest.  Under noise it may look again after a
+        given are kept, and the planner chooses the rest.  Under noise it may plan again after a
         first round.  "paper": the paper's PriorBoost; ``algorithm``, ``estimator="event"`` and
         rounded answers imply it.
     rounds : int, optional
@@ -70,19 +70,19 @@ class PriorBoostRegressor(_Regressor):
         far; "oneshot" is one round of random bags.
     estimator : {"event", "aggregate", "interpolated", "cv"}, optional
         How answers become a model.  "aggregate" (the default of auto): each bag's mean prediction
-        is fitted to its answer, which is unbiased, weighs noise rightly and gives a covariance; it
+        is fitted to its answer, which is unbiased, allows for noise and gives a covariance; it
         uses the answers of all rounds.  "event" (the default of paper): every row's target is its
         bag's answer.  "interpolated": between the bag-level and the event-level loss, see ``rho``.
         "cv": the one of these that predicts bags left out of the fit best.
     bags : {"prior", "random", "features", "hybrid"}, optional
         Auto: planned, "features" or "hybrid".  Paper: by default "prior".  "prior": optimal for the
-        last round's predictions.  "features": apart in every direction of X, which suits the
+        last round's predictions.  "features": rows with similar features, best for the
         aggregate estimator.  "hybrid": with the predictions as one more direction.
     schedule : {"equal", "geometric"}, optional
         Slices of equal size (the default), or growing 16-fold; where auto learns from a first
         round, "geometric".
     bag_size : int, optional
-        Ask for bags of at least so many rows.  Auto: planned.  Paper: by default min_bag.
+        Ask for bags of at least this many rows.  Auto: planned.  Paper: by default min_bag.
     epsilon : float or str, optional
         Answer with noise for label differential privacy of epsilon per row; needs bounds.
     bounds : (float, float), optional
@@ -91,7 +91,7 @@ class PriorBoostRegressor(_Regressor):
         Labels are rounded to multiples of it; by default the largest power of two at most
         (hi - lo) / 2^20.  Needs bounds.
     clamp : bool, default=False
-        Move labels outside the bounds to them instead of refusing.
+        Move labels outside the bounds to the nearest bound instead of refusing.
     l2 : float or "cv", optional
         Adds (l2/2) |coef_|^2 to the sum of losses.  By default, for the aggregate estimator, a
         weak ridge on standardised features; for the others 1.  "cv" (aggregate): chosen by
@@ -106,15 +106,15 @@ class PriorBoostRegressor(_Regressor):
         Fit on columns of mean 0 and variance 1, which matters for l2; weights are in the units of
         X.  Takes a copy of X.
     winsorize : float, optional
-        Move numbers further than so many standard deviations from their column's mean to there,
+        Limit numbers to this many standard deviations around their column's mean,
         when fitting and when predicting.  Takes a copy of X.
     prior : object, optional
         A model whose predictions make the bags of round 1: the path of a model file, a `Model`, or
         anything with `predict` (a classifier: `predict_proba`).  `clone` strips a fitted estimator
         of its fit; wrap it in scikit-learn's `FrozenEstimator` where that matters.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of slices and bags, and of noise, which is then simulated: `fit` warns, for whoever
-        knows the seed can remove the noise.  None: slices and bags of seed 0, noise from the
+        Seed of slices and bags, and of noise, which is then simulated: `fit` warns, because anyone
+        who knows the seed can remove the noise.  None: slices and bags of seed 0, noise from the
         operating system.
     n_jobs : int, optional
         Threads; None means 1, -1 all cores.  The result does not depend on it.
@@ -140,11 +140,11 @@ class PriorBoostRegressor(_Regressor):
     simulated_ : bool
         The noise of the answers follows from a seed.
     l2_, dispersion_ : float
-        The penalty and the dispersion in use; the latter NaN but for the aggregate estimator.
+        The penalty and the dispersion in use; the dispersion is NaN except for aggregate.
     limits_ : tuple of two ndarrays of shape (n_features,) or None
         Between which values each column was moved by ``winsorize``.
     training_ : dict
-        How the model came about, as the model file says it.
+        How the model was trained, as in the model file.
     n_iter_ : int
         Iterations of the last fit.
     usable_ : bool
@@ -197,7 +197,7 @@ class PriorBoostPoissonRegressor(_Regressor):
         return labels
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return D^2, the share of the Poisson deviance explained.
+        """Return D^2, the fraction of the Poisson deviance explained.
 
         Parameters
         ----------
@@ -228,12 +228,12 @@ class PriorBoostPoissonRegressor(_Regressor):
 class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc]
     """Logistic regression of two classes from the mean labels of bags.
 
-    An answer is the share of a bag's rows that belong to ``classes_[1]``.
+    An answer is the fraction of a bag's rows that belong to ``classes_[1]``.
 
     Parameters are those of `PriorBoostRegressor`, and
 
     round_answers : bool, default=False
-        The oracle answers 0 or 1, whichever is nearer to the (noisy) share, as in the paper.
+        The oracle answers 0 or 1, whichever is nearer to the (noisy) fraction, as in the paper.
 
     ``bounds`` are (0, 1) where epsilon is given and they are not.  Attributes are those of
     `PriorBoostRegressor`, and

@@ -1,4 +1,4 @@
-"""Runs of the C trainer: create, go through the rounds, copy what they gave, free.
+"""Runs of the C trainer: create, run the rounds, copy the results, free.
 
 Everything that C borrows is held by local variables until the trainer is freed.
 """
@@ -36,12 +36,12 @@ class Settings(_library.TrainerOptions):
     lent: tuple[Any, ...] = ()
 
     def default_rounds(self, n_rows: int, n_features: int, min_bag: int) -> None:
-        """Set the number of rounds, if it was not said."""
+        """Set the number of rounds, if it was not given."""
         if self.rounds == 0:
             self.rounds = lib.rounds_default(n_rows, n_features, self.bag_size or min_bag)
 
     def lend(self, prior_score: Array | None, row_key: Array | None) -> None:
-        """Set a prior's scores and what stands for each row, by row; None: none."""
+        """Set a prior's scores and the keys of the shuffle, by row; None: none."""
         self.prior_score, self.row_key = address(prior_score), address(row_key)
         self.lent = (prior_score, row_key)
 
@@ -58,7 +58,7 @@ class Progress:
         self.verbose = verbose
 
     def show(self, done: int) -> None:
-        """Draw the bar after so many rounds."""
+        """Draw the bar after this many rounds."""
         if not self.verbose:
             return
         filled = 30 * done // self.rounds
@@ -69,7 +69,7 @@ class Progress:
 
 
 class Trainer:
-    """Owns a ``pboost_trainer`` for a learner of one's own; use it in a with statement."""
+    """Owns a ``pboost_trainer`` for a learner in Python; use it in a with statement."""
 
     def __init__(
         self,
@@ -111,12 +111,12 @@ class Trainer:
 class Table:
     """What the learner has: features and, by row, what else belongs to them."""
 
-    labels: Array | None = None  # where they are in hand
+    labels: Array | None = None  # if they are in this process
     weight: Array | None = None
     offset: Array | None = None
     prior: Array | None = None  # what a prior predicts
-    keys: Array | None = None  # what stands for a row in the shuffle
-    unit: Array | None = None  # the number of whom it is about
+    keys: Array | None = None  # key of a row in the shuffle
+    unit: Array | None = None  # number of the row's unit
     ids: list[str] | None = None
     given: Array | None = None  # X before it was scaled
 
@@ -141,13 +141,13 @@ class Table:
 
 
 class GLMResult:
-    """What training a generalised linear model gave.
+    """The result of training a generalised linear model.
 
     C writes it into one block of memory: report, history, path and, where there may be one, the
-    covariance.  What Python makes of that is made when it is first looked at.
+    covariance.  Python's views of it are made when they are first used.
     """
 
-    told: dict[str, Any]  # what the model file says of the training, as far as it was known before
+    record: dict[str, Any]  # how the model was trained, as far as it is known before
     one_row_bags = 0  # among those that were given
     limits: tuple[Array, Array] | None = None  # of the columns
     method = "paper"
@@ -206,9 +206,9 @@ class GLMResult:
 
     @cached_property
     def training(self) -> dict[str, Any]:
-        """How the model came about, as the model file says it."""
+        """How the model was trained, as in the model file."""
         n_rows, rounds, _, _ = self._size
-        return self.told | {
+        return self.record | {
             "estimator": name_of("estimator", self.report.estimator),  # it may have been chosen
             "rounds": rounds,
             "rows_spent": n_rows,
@@ -216,8 +216,8 @@ class GLMResult:
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave out what is only another look at the memory."""
-        kept = ("told", "one_row_bags", "limits", "method", "plan", "training")
+        """Leave out what is only a view of the memory."""
+        kept = ("record", "one_row_bags", "limits", "method", "plan", "training")
         state = {name: value for name, value in vars(self).items() if name in kept}
         return GLMResult._of, (self._size, bytes(self._memory), state)
 
@@ -282,7 +282,7 @@ class Run:
         self._relay.check(lib.trainer_recall, self.handle, bags._borrow())
 
     def rounds(self, n: int = _ALL) -> None:
-        """Run so many rounds, or as many as are left."""
+        """Run this many rounds, or as many as are left."""
         self._relay.check(lib.run_rounds, self.run, n)
 
     def result(self) -> GLMResult:
@@ -294,7 +294,7 @@ class Run:
 
 
 def simulate(table: Table, how: _library.Simulation, rounds: int, estimator: int) -> GLMResult:
-    """Train on labels in hand, all rounds in one call.
+    """Train on labels in this process, all rounds in one call.
 
     What is said in `how` is only read: others may be training by it.
     """
@@ -322,9 +322,9 @@ def train_glm(
 ) -> GLMResult:
     """Train a generalised linear model with the answers of the oracle.
 
-    What a first round taught may change what the others ask for: `after_first` is called then, with
-    the run and the model so far.  An oracle written in Python and the training share the relay,
-    which has been entered.
+    What is learnt from a first round may change how the others ask: `after_first` is called then,
+    with the run and the model so far.  An oracle written in Python and the training share the
+    relay, which has been entered.
     """
     recall = getattr(oracle, "recall", lambda _: None)
     pilot = after_first is not None and settings.rounds > 1
@@ -343,7 +343,7 @@ def train_glm(
 
 
 def fit_given(table: Table, answers: ctypes.c_void_p, fit: _library.FitOptions) -> GLMResult:
-    """Fit answers that are there already: no oracle, no rounds."""
+    """Fit given answers: no oracle, no rounds."""
     n_rows, d = table.X.shape
     result = GLMResult(n_rows, 1, d + 1, fit.estimator)
     to = result.outcome
@@ -397,7 +397,7 @@ def predict_interval(
     level: float,
     threads: int,
 ) -> tuple[Array, Array]:
-    """Return between which values the mean response of every row lies."""
+    """Return a confidence interval of the mean response of every row."""
     samples, coef = _lend(X, weights, offset)
     spread = np.ascontiguousarray(covariance, dtype=np.float64)
     lower, upper = np.empty(X.shape[0]), np.empty(X.shape[0])

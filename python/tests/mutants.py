@@ -16,12 +16,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Tests, as pytest selects them; then by file of the package: name, guard, and what stands for it,
+# Tests, as pytest selects them; then by file of the package: name, guard, and what replaces it,
 # where that is not "if False:".
 MUTANTS = {
     "test_interrupt.py": {
         "relay.py": [
-            ("C is not told to stop", "return self.error is not None  #", "return False  #"),
+            ("C does not stop", "return self.error is not None  #", "return False  #"),
             (
                 "an exception in a callback is forgotten",
                 "            self.error = error\n        self._in_python",
@@ -50,8 +50,8 @@ MUTANTS = {
         "planner.py": [
             (
                 "a plan is not watched",
-                "options.cancel = ctypes.addressof(relay.cancel)\n            x",
-                "x",
+                "            options.cancel = ctypes.addressof(relay.cancel)",
+                "            pass",
             ),
             (
                 "an automatic run's plan is not watched",
@@ -62,8 +62,8 @@ MUTANTS = {
         "bags.py": [
             (
                 "feature bags are not watched",
-                "None, k, threads, relay.cancel",
-                "None, k, threads, None",
+                "samples, k, threads, relay.cancel",
+                "samples, k, threads, None",
             ),
             ("bags are not freed after Ctrl-C", "lib.bags_free(out)  #", "pass  #"),
         ],
@@ -72,14 +72,24 @@ MUTANTS = {
         "remote.py": [
             ("a reply about other bags is taken", "sizes != [len(bag) for bag in bags]", "False"),
             ("a reply to another question is taken", "named != name or ", ""),
-            ("a mean that is no number is taken", "if not all(map(math.isfinite, means)):"),
+            ("a mean that is not a number is taken", "if not all(map(math.isfinite, means)):"),
             (
                 "a reply of any shape is read",
                 "except (KeyError, TypeError, ValueError, OverflowError)",
                 "except ZeroDivisionError",
             ),
-            ("the token goes over the network in the clear", "parts.hostname in _LOOPBACK", "True"),
+            ("the token is not encrypted", "parts.hostname in _LOOPBACK", "True"),
             ("the head is not sent on", 'request["head"] = self.head', "pass"),
+            (
+                "the head of an earlier fit is not sent",
+                "self.head = read_head(description.token_file)",
+                "self.head = None",
+            ),
+            (
+                "the head is not kept",
+                "keep_head(self.description.token_file, head)",
+                "pass",
+            ),
             (
                 "ids are not asked for",
                 'if ids is None:\n            raise ValueError("a Remote',
@@ -101,7 +111,7 @@ MUTANTS = {
                 "pass",
             ),
             ("an answer is not kept", "self.checkpoint.keep_answer(round, part, reply)", "pass"),
-            ("a round is cut anew", "            return kept\n", "            pass\n"),
+            ("a round is cut again", "            return kept\n", "            pass\n"),
             (
                 "other bags get the answers that are kept",
                 "if [bag for question in kept for bag in question] != wanted:",
@@ -137,7 +147,7 @@ MUTANTS = {
             ),
         ],
         "training.py": [
-            ("bags are made anew", "                run.recall(bags)\n", "                pass\n"),
+            ("bags are made again", "                run.recall(bags)\n", "                pass\n"),
         ],
         "glm.py": [
             (
@@ -149,7 +159,11 @@ MUTANTS = {
             ("units are not looked at", "np.unique(unit[rows], return_index=True)[1]", ":"),
         ],
         "meta.py": [
-            ("the meta-estimator does not look at units", "if unit is not None:"),
+            (
+                "the meta-estimator ignores units",
+                "None if unit is None else number_names",
+                "None if True else number_names",
+            ),
         ],
     },
     "test_cli.py -k unit": {
@@ -159,7 +173,7 @@ MUTANTS = {
     },
     "test_fit_warnings.py": {
         "fit_warnings.py": [
-            ("a fit that did not converge is like any other", "_library.UNCONVERGED", "-1"),
+            ("a fit that did not converge is like any other", "_library.UNUSABLE", "-1"),
             ("columns have no names", "if names is not None:"),
         ],
         "glm.py": [
@@ -176,7 +190,7 @@ MUTANTS = {
         ],
         "training.py": [
             ("a copy has no numbers", "ctypes.memmove(out._memory, memory", "(out._memory, memory"),
-            ("a covariance that is none", "if self.report.estimator != _library.AGGREGATE:"),
+            ("a covariance that does not exist", "if self.report.estimator != _library.AGGREGATE:"),
         ],
     },
     "test_habits.py": {
@@ -191,8 +205,8 @@ MUTANTS = {
             ("labels from nobody are taken", "if sources == 0:"),
             ("intervals without a covariance", "if self.covariance_ is None:"),
             ("methods that contradict", 'if method == "auto" and of_paper is not None:'),
-            ("a method that is none", "if method not in (None, *DEFAULT_ESTIMATOR):"),
-            ("simulated noise is not told", 'if result.told["simulated"]:'),
+            ("an unknown method", "if method not in (None, *DEFAULT_ESTIMATOR):"),
+            ("simulated noise gives no warning", 'if result.record["simulated"]:'),
             (
                 "a seed of the learner's for another party's noise",
                 "return self._train(table, interface, relay, simulated)",
@@ -225,7 +239,7 @@ MUTANTS = {
             ("a step without bounds", "if step is not None and bounds is None:"),
             ("a negative penalty", "math.isfinite(value) and value >= 0", "True"),
             ("no threads", "if n_jobs == 0:"),
-            ("threads that are no number", "if not isinstance(n_jobs, numbers.Integral):"),
+            ("threads that are not a number", "if not isinstance(n_jobs, numbers.Integral):"),
             ("a seed of any size", "if not 0 <= seed < 2**64:"),
             (
                 "counts of any kind",
@@ -280,7 +294,7 @@ MUTANTS = {
             ("codes of categories", " or field.dictionary:", ":"),
         ],
         "_library.py": [
-            ("strides are not heeded", "down // size, right // size", "cols, 1"),
+            ("strides are ignored", "down // size, right // size", "cols, 1"),
             (
                 "a copy of the features",
                 "    size = X.itemsize\n",
@@ -329,12 +343,12 @@ MUTANTS = {
                 "if abs(total[i] / count[i] - value) > 1e-6 * (abs(value) + 1e-6):",
             ),
             (
-                "means without counts are not told",
+                "means without counts give no warning",
                 'if not hasattr(answers, "columns"):\n        warn',
                 "if False:\n        warn",
             ),
             (
-                "a mean that is no number",
+                "a mean that is not a number",
                 "if not np.isfinite(value) or not 0.0 <= variance < np.inf:",
             ),
             ("a mean that no labels have", "if variance == 0.0 and not lower <= value <= upper:"),

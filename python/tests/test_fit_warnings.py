@@ -133,7 +133,7 @@ def test_weights_that_are_not_finite():
 
 
 def test_a_fit_that_is_not_to_be_used():
-    """The program ends with exit code 6; Python warns, and has the model all the same."""
+    """The program ends with exit code 6; Python warns, and has the model anyway."""
     X, y = table("separable")
     model = pb.PriorBoostClassifier(2, rounds=1, estimator="aggregate", bags="features", l2=0)
     with pytest.warns(ConvergenceWarning, match="have no limit"):

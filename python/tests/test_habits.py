@@ -146,7 +146,7 @@ def test_far_values_are_moved_in():
 
 
 def test_equal_parameters_of_other_types_are_not_the_same():
-    """What is remembered of parameters does not hide that others are wrong."""
+    """Parameters that are kept from an earlier fit do not hide errors in new ones."""
     X, y = make_table("linear", n=200)
     pb.PriorBoostRegressor(min_bag=1, method="paper", rounds=1).fit(X, y)
     with pytest.raises(ValueError, match="rounds is True"):

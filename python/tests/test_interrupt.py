@@ -24,7 +24,7 @@ def _listen():
 
 
 class Interruption:
-    """Ctrl-C after so many seconds; how long it took to be heeded."""
+    """Press Ctrl-C after this many seconds; return how long the fit took to stop."""
 
     def __init__(self, seconds):
         self.timer = threading.Timer(seconds, self._strike)

@@ -96,7 +96,7 @@ def test_the_oracle_answers_each_row_once():
     with pytest.raises(pb.PrivacyError, match="2"):
         oracle.ask(1, pb.Bags([7, 8], [0, 2]))
     assert oracle.rows_spent == 6
-    with pytest.raises(TypeError, match="answer for them again"):
+    with pytest.raises(TypeError, match="use their labels again"):
         pickle.dumps(oracle)
 
 

@@ -1,12 +1,15 @@
 """Learning from a service: a stand-in that can misbehave, and the real one."""
 
 import dataclasses
+import hashlib
 import http.server
 import json
 import pickle
+import re
 import shutil
 import socket
 import ssl
+import stat
 import subprocess
 import threading
 
@@ -18,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 import priorboost as pb
+from priorboost.heads import keep_head, read_head
 from priorboost.remote import _Asker, _Session
 
 
@@ -133,6 +137,37 @@ def test_a_service_is_as_good_as_labels(table, service, oracle):
     assert not oracle.available(ids).any()
 
 
+def test_the_last_head_is_kept_from_fit_to_fit(table, service, oracle, tmp_path):
+    X, _, ids = table
+    learner = pb.PriorBoostRegressor(rounds=2)
+    kept = tmp_path / "token.head"
+    learner.fit(X[:400], oracle=oracle, ids=ids[:400])
+    assert re.fullmatch(f"{1:064x} [0-9a-f]{{16}}\n", kept.read_text())
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    learner.fit(X[400:], oracle=oracle, ids=ids[400:])
+    assert service.heads == [None, *(f"{i:064x}" for i in range(3))]
+    assert read_head(oracle.token_file) == f"{3:064x}"
+
+
+def test_a_head_belongs_to_a_token(oracle, tmp_path):
+    kept = tmp_path / "token.head"
+    kept.write_text(f"{7:064x} {hashlib.sha256(b'secret').hexdigest()[:16]}\n")
+    assert read_head(oracle.token_file) == f"{7:064x}"
+    (tmp_path / "token").write_text("another\n")
+    assert read_head(oracle.token_file) is None
+    kept.write_text("00\n")
+    with pytest.raises(ValueError, match="does not hold a head"):
+        read_head(oracle.token_file)
+
+
+def test_a_head_that_cannot_be_kept_is_told(oracle, tmp_path):
+    (tmp_path / "token.head.new").mkdir()
+    with pytest.warns(UserWarning, match="the next fit cannot show"):
+        keep_head(oracle.token_file, f"{7:064x}")
+    keep_head(oracle.token_file, "no head")  # a service may say anything
+    assert not (tmp_path / "token.head").exists()
+
+
 def test_the_meta_estimator_learns_from_a_service(table, service, oracle):
     X, y, ids = table
     model = pb.PriorBoost(Ridge(), rounds=4).fit(X, oracle=oracle, ids=ids)
@@ -140,7 +175,7 @@ def test_the_meta_estimator_learns_from_a_service(table, service, oracle):
 
 
 def test_a_run_started_anew_asks_the_same_questions(table, service, oracle):
-    """A fit that died after two rounds goes on as if nothing had happened."""
+    """A fit that was killed after two rounds continues and has the same result."""
     X, _, ids = table
     whole = StandIn(service.labels)
     try:
@@ -323,7 +358,7 @@ def test_the_quota_of_the_real_service(serve, table):
 
 
 def test_other_bags_than_those_kept_are_refused(table, service, keeping):
-    """A trainer that is not told the bags of an earlier start must not get their answers."""
+    """A trainer without the bags of an earlier start must not get their answers."""
     X, _, ids = table
     pb.PriorBoostRegressor(rounds=4).fit(X, oracle=keeping, ids=ids)
     with _Session(keeping) as session:
@@ -532,7 +567,7 @@ def test_a_token_that_others_can_read(table, oracle):
 
 @pytest.fixture
 def persons(table):
-    """About whom each row is: 320 persons, of whom 160 have four rows and 160 one."""
+    """The unit of each row: 320 persons; 160 have four rows and 160 have one."""
     return [f"n{i % 160 if i < 640 else i}" for i in range(len(table[2]))]
 
 

@@ -25,20 +25,6 @@ typedef struct {
     size_t n, capacity;
 } scores;
 
-static pboost_status append(scores *s, double value, pboost_error *err)
-{
-    if (s->n == s->capacity) {
-        size_t capacity = 2 * s->capacity + 1024;
-        double *grown = realloc(s->value, capacity * sizeof *grown);
-        if (grown == NULL)
-            return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
-        s->value = grown;
-        s->capacity = capacity;
-    }
-    s->value[s->n++] = value;
-    return PBOOST_OK;
-}
-
 static pboost_status read_scores(scores *out, const char *path, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -62,7 +48,8 @@ static pboost_status read_scores(scores *out, const char *path, pboost_error *er
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: score is '%.60s'; it must be a finite number", name,
                  out->n + 1, line);
         }
-        TRY(append(out, value, err));
+        GROW(out->value, out->capacity, out->n + 1, err);
+        out->value[out->n++] = value;
     }
     if (ferror(stream))
         FAIL(err, PBOOST_BAD_DATA, "%s: %s", name, strerror(errno));

@@ -34,7 +34,7 @@ static pboost_status describe_column(description *out, const cli_context *cli,
     size_t n = pboost_table_cols(table);
     pboost_encoding encoding = {0};
     const cli_context silent = {.command = cli->command, .quiet = true};
-    column_arguments filled = *c; /* missing cells are told of in any case */
+    column_arguments filled = *c; /* missing cells are reported in any case */
     bool *use = NULL;
 
     *out = (description){0};

@@ -52,9 +52,11 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
 {
     pboost_status st = PBOOST_OK;
     pboost_server_options o = PBOOST_SERVER_OPTIONS_INIT;
+    pboost_ledger_options ledger_options = PBOOST_LEDGER_OPTIONS_INIT;
     pboost_ledger *ledger = NULL;
     oracle_place place = {0};
-    size_t header_seconds = o.header_seconds, body_seconds = o.body_seconds,
+    bool allow_async_standby = false;
+    size_t refusal_rows = 1000, header_seconds = o.header_seconds, body_seconds = o.body_seconds,
            drain_seconds = o.drain_seconds;
     const cli_option options[] = {
         ORACLE_PLACE(place),
@@ -77,12 +79,16 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
          "of one address; default 256, and no limit on loopback"},
         {"--address-requests", "N", cli_read_count, &o.address_requests, NULL,
          "a second without a valid token, of one address; default 100, likewise"},
+        {"--refusal-rows", "N", cli_read_count, &refusal_rows, NULL,
+         "rows that refusals may name to a token in an hour;\ndefault 1000"},
         {"--header-seconds", "S", cli_read_count, &header_seconds, NULL,
          "to send a request's header; default 20"},
         {"--body-seconds", "S", cli_read_count, &body_seconds, NULL,
          "to send its body and to fetch the reply; default 300"},
         {"--drain-seconds", "S", cli_read_count, &drain_seconds, NULL,
          "for running requests after SIGTERM; default 30"},
+        {"--allow-async-standby", NULL, NULL, &allow_async_standby, NULL,
+         "PostgreSQL: start although a failover could lose answers"},
     };
 
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
@@ -110,7 +116,10 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     o.drain_seconds = (unsigned)drain_seconds;
     o.ready = on_ready;
     o.user = cli;
-    TRY(oracle_open(&ledger, cli, &place, ORACLE_LABELS, err));
+    TRY(oracle_options(&ledger_options, cli, &place, err));
+    ledger_options.check_standbys = !allow_async_standby;
+    ledger_options.refusal_rows = refusal_rows;
+    TRY(pboost_ledger_open(&ledger, place.store, &ledger_options, err));
     TRY(pboost_server_run(ledger, &o, err));
 done:
     pboost_ledger_close(ledger);

@@ -202,8 +202,8 @@ done:
 }
 
 /* If the fit is refused, there is no model and the error says why. */
-static pboost_status tell_result(cli_context *cli, const train_arguments *a,
-                                 const train_description *d, pboost_error *err)
+static pboost_status print_result(cli_context *cli, const train_arguments *a,
+                                  const train_description *d, pboost_error *err)
 {
     const train_result *result = d->result;
 
@@ -247,7 +247,7 @@ static pboost_status refuse_fit(cli_context *cli, const train_arguments *a,
     const train_result *result = d->result;
 
     if (cli->json)
-        TRY(tell_result(cli, a, d, err));
+        TRY(print_result(cli, a, d, err));
     if (checkpoint != NULL)
         FAIL(err, PBOOST_UNUSABLE,
              "no model is written: %.200s (the answers are in %.200s; --resume --force writes the "
@@ -293,20 +293,20 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     if (a->test != NULL)
         TRY(train_test_losses(&result, a, &data, err));
     result.seconds = cli_seconds() - began;
-    const train_description told = describe(a, &data, &result);
+    const train_description about = describe(a, &data, &result);
     if (!result.usable && !a->force)
-        TRY(refuse_fit(cli, a, &told, train_remote_checkpoint(oracle.remote), err));
+        TRY(refuse_fit(cli, a, &about, train_remote_checkpoint(oracle.remote), err));
     if (output != NULL) {
-        st = train_write_model(output, &told, err);
+        st = train_write_model(output, &about, err);
         output = NULL;
         TRY(st);
     }
     if (page != NULL) {
-        st = train_write_page(page, &told, err);
+        st = train_write_page(page, &about, err);
         page = NULL;
         TRY(st);
     }
-    TRY(tell_result(cli, a, &told, err));
+    TRY(print_result(cli, a, &about, err));
 done:
     train_remote_end(oracle.remote, st);
     pboost_output_discard(output);
@@ -423,7 +423,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
          "the oracle with the labels: https://HOST:PORT or unix:PATH"},
         {"--token-file", "FILE", cli_read_text, &a.token_file, NULL,
-         "file with the token that the label holder gave you"},
+         "file with the token that the label holder gave you;\nFILE.head keeps what the next fit "
+         "shows the oracle"},
         {"--ca", "FILE", cli_read_text, &a.ca, NULL,
          "certificate authorities to trust for the oracle, PEM"},
         {"--client-cert", "FILE", cli_read_text, &a.client_cert, NULL,

@@ -25,13 +25,7 @@ pboost_status text_columns_add_n(text_columns *t, const char *name, size_t n, bo
     pboost_status st = PBOOST_OK;
     cli_names *names = text ? &t->text : &t->numbers;
 
-    if (names->n == names->capacity) {
-        size_t capacity = 2 * names->capacity + 8;
-        char **grown = realloc(names->name, capacity * sizeof *grown);
-        NEED(grown, err);
-        names->name = grown;
-        names->capacity = capacity;
-    }
+    GROW(names->name, names->capacity, names->n + 1, err);
     NEED(names->name[names->n] = strndup(name, n), err);
     names->n++;
 done:

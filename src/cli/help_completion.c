@@ -41,7 +41,7 @@ static void put_quoted(FILE *out, const char *text, const char *special, const c
     }
 }
 
-/* How a shell is told what to offer, by kind; the words of WORDS go between the two. */
+/* The text that makes a shell offer values, by kind; the words of WORDS go between the two. */
 typedef struct {
     const char *before, *after;
 } offer;

@@ -83,7 +83,7 @@ pboost_status oracle_export_audit(cli_context *cli, int argc, char **argv, pboos
     TRY(cli_parse(cli, NULL, argc, argv, &EXPORT, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_open(&ledger, cli, &place, false, err));
+    TRY(oracle_open(&ledger, cli, &place, ORACLE_CHANGE, err));
     TRY(pboost_output_open(&output, out, err));
     TRY(write_file(pboost_output_stream(output), ledger, first, err));
     pboost_output *whole = output;
@@ -115,7 +115,7 @@ pboost_status oracle_public_key(cli_context *cli, int argc, char **argv, pboost_
     TRY(cli_parse(cli, NULL, argc, argv, &KEY, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_open(&ledger, cli, &place, false, err));
+    TRY(oracle_open(&ledger, cli, &place, ORACLE_INSPECT, err));
     pboost_ledger_public_key(key, ledger);
     if (cli->json)
         TRY(cli_print_json(json_pack("{s:s}", "public_key", key), err));
@@ -159,7 +159,7 @@ static pboost_status verify_line(pboost_verifier *v, const char *line, size_t le
     }
     TRY(pboost_verifier_entry(v, &parsed.entry, err));
     if (parsed.entry.number + 1 == old->entries && strcmp(parsed.entry.head, old->head) != 0)
-        FAIL(err, PBOOST_BAD_DATA, "entry %llu is another than in the older file",
+        FAIL(err, PBOOST_BAD_DATA, "entry %llu differs from that of the older file",
              (unsigned long long)parsed.entry.number);
 done:
     return st;

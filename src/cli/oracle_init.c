@@ -39,7 +39,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     oracle_place place = {0};
     pboost_ledger_options made;
-    const char *weak = NULL, *sheet[PBOOST_SHEET_FIELDS] = {NULL};
+    const char *weak = NULL, *scope_rows = "", *sheet[PBOOST_SHEET_FIELDS] = {NULL};
     cli_bounds bounds = {0, 0};
     size_t seconds = rules.claim_seconds;
     bool bounded = false;
@@ -62,6 +62,8 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "rows belong to units, such as persons; import names them"},
         {"--unit-rows", "N", cli_read_count, &rules.unit_rows, NULL,
          "answered bags that one unit may be in; default 1"},
+        {"--scope-rows", "A=N,...", cli_read_text, &scope_rows, NULL,
+         "how many of them each scope may have, if a unit has\nrows in several scopes"},
         {"--claim-seconds", "N", cli_read_count, &seconds, NULL,
          "longest wait for other users of the store; default 30"},
         {"--require-approval", NULL, NULL, &rules.require_approval, NULL,
@@ -91,6 +93,10 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     rules.rules.lower = bounds.lower;
     rules.rules.upper = bounds.upper;
     rules.claim_seconds = seconds < 3601 ? (unsigned)seconds : 3601;
+    if (strlen(scope_rows) >= sizeof rules.scope_rows)
+        FAIL(err, PBOOST_INVALID, "--scope-rows has %zu bytes; the most is %zu", strlen(scope_rows),
+             sizeof rules.scope_rows - 1);
+    strcpy(rules.scope_rows, scope_rows);
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
         if (sheet[i] != NULL)
             TRY(pboost_sheet_set(&rules.sheet, i, sheet[i], err));
@@ -147,7 +153,7 @@ static const cli_usage RESTORE = {
         "since are spent, erasures and revocations are repeated, and heads that learners have "
         "seen\n"
         "stay known.  Tokens that were created since are lost.  Rows that were imported since are\n"
-        "lost too; import them again, without those that were answered for.  Stop the service\n"
+        "lost too; import them again, without those that are spent.  Stop the service\n"
         "first.  If the witness is lost, --without-witness spends every row, revokes every token\n"
         "and begins a new witness.",
     .operand = NULL};
@@ -166,7 +172,7 @@ static pboost_status print_restored(const cli_context *cli, const pboost_restore
              "%zu entries are lost; %zu rows were spent, %zu labels erased, %zu tokens revoked",
              r->lost, r->burned, r->erased, r->revoked);
     if (r->imports > 0)
-        cli_note(cli, "%zu imports are lost; repeat them without %zu rows that were answered for",
+        cli_note(cli, "%zu imports are lost; repeat them without %zu rows that are spent",
                  r->imports, r->banned);
     return PBOOST_OK;
 }

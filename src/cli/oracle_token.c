@@ -1,58 +1,83 @@
-/* priorboost oracle token: create, list, approve, revoke. */
+/* priorboost oracle token: create, list, prepare, approve, revoke. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "oracle.h"
 
 #define ROLES "learner|operator|auditor|approver"
 
 static const cli_usage USAGE = {
-    .synopsis = "create|list|approve|revoke --store S [--name NAME] [OPTION...]",
+    .synopsis = "create|list|prepare|approve|revoke --store S [--name NAME] [OPTION...]",
     .text =
         "Manages who may ask.  The secret of a new token is shown once; the store keeps only its\n"
-        "hash.  A pending token can do nothing until an approver other than its creator has\n"
-        "approved it.",
-    .operand = "create|list|approve|revoke"};
+        "hash.  With prepare its future holder makes the secret, without a store, and gives the\n"
+        "label holder the registration that is printed: nobody else sees the secret.  A pending\n"
+        "token can do nothing until an approver other than its creator has approved it.",
+    .operand = "create|list|prepare|approve|revoke"};
 
 typedef struct {
     oracle_place place;
-    const char *expires, *role, *creator, *approver;
+    const char *expires, *role, *creator, *approver, *out;
     pboost_token_options token;
     size_t rows;
 } arguments;
 
-/* "30d", "12h", "90m" from now, or a date "2027-01-31" (the beginning of that day, UTC). */
-static pboost_status read_expiry(int64_t *out, const char *text, pboost_error *err)
+/* The beginning of that day, UTC; false where there is no such day. */
+static bool read_date(int64_t *out, const char *text)
+{
+    struct tm date = {0}, back;
+    int year, month, day, end = 0;
+
+    if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &end) != 3 || text[end] != '\0')
+        return false;
+    date.tm_year = year - 1900;
+    date.tm_mon = month - 1;
+    date.tm_mday = day;
+    time_t seconds = timegm(&date); /* takes February 30 for March 2 */
+    *out = (int64_t)seconds;
+    return gmtime_r(&seconds, &back) != NULL && back.tm_year == year - 1900 &&
+           back.tm_mon == month - 1 && back.tm_mday == day;
+}
+
+/* "30d", "12h", "90m", "60s" from now. */
+static bool read_duration(int64_t *out, const char *text, int64_t now)
 {
     static const struct {
         char letter;
         int64_t seconds;
     } UNITS[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
-    int year, month, day, end = 0;
     char *rest;
 
-    if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &end) == 3 && text[end] == '\0' &&
-        year >= 1970 && month >= 1 && month <= 12 && day >= 1 && day <= 31) {
-        struct tm date = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
-        *out = (int64_t)timegm(&date);
-        return PBOOST_OK;
-    }
     errno = 0;
     long long number = strtoll(text, &rest, 10);
     for (size_t i = 0; errno == 0 && i < sizeof UNITS / sizeof *UNITS; i++)
         if (number >= 0 && number < 1000000000 && rest != text && rest[0] == UNITS[i].letter &&
             rest[1] == '\0') {
-            *out = (int64_t)time(NULL) + number * UNITS[i].seconds;
-            return PBOOST_OK;
+            *out = now + number * UNITS[i].seconds;
+            return true;
         }
-    return pboost_fail(err, PBOOST_INVALID,
-                       "--expires is '%s'; it must be like 30d, 12h, 90m or 2027-01-31", text);
+    return false;
 }
 
-static pboost_status create(cli_context *cli, pboost_ledger *ledger, arguments *a,
-                            pboost_error *err)
+static pboost_status read_expiry(int64_t *out, const char *text, pboost_error *err)
+{
+    int64_t now = (int64_t)time(NULL);
+
+    if (!read_date(out, text) && !read_duration(out, text, now))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--expires is '%s'; it must be like 30d, 12h, 90m or 2027-01-31", text);
+    if (*out <= now)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--expires is '%s', which is past; the token could never be used", text);
+    return PBOOST_OK;
+}
+
+static pboost_status create_token(cli_context *cli, pboost_ledger *ledger, arguments *a,
+                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     char secret[PBOOST_TOKEN_TEXT] = "", creator[CLI_SECRET] = "";
@@ -69,14 +94,16 @@ static pboost_status create(cli_context *cli, pboost_ledger *ledger, arguments *
     a->token.made = &made;
     TRY(pboost_token_create(secret, ledger, &a->token, err));
     if (cli->json)
-        TRY(cli_print_json(
-            json_pack("{s:s, s:s, s:s}", "token", secret, "name", a->token.name, "role", a->role),
-            err));
-    else
+        TRY(cli_print_json(json_pack("{s:o, s:s, s:s}", "token",
+                                     report_json_text(secret[0] != '\0' ? secret : NULL), "name",
+                                     a->token.name, "role", a->role),
+                           err));
+    else if (secret[0] != '\0')
         printf("%s\n", secret);
     TRY(cli_flush(err));
-    cli_note(cli, "token '%s' created%s; this is the only time its secret is shown", a->token.name,
-             made.state == PBOOST_TOKEN_PENDING ? ", pending until it is approved" : "");
+    cli_note(cli, "token '%s' created%s%s", a->token.name,
+             made.state == PBOOST_TOKEN_PENDING ? ", pending until it is approved" : "",
+             secret[0] != '\0' ? "; this is the only time its secret is shown" : "");
 done:
     explicit_bzero(secret, sizeof secret);
     explicit_bzero(creator, sizeof creator);
@@ -119,7 +146,8 @@ static void print_token(const pboost_token *t, const pboost_ledger_rules *rules,
            t->scoped ? t->scope : "all", t->approved_by);
 }
 
-static pboost_status list(cli_context *cli, pboost_ledger *ledger, arguments *a, pboost_error *err)
+static pboost_status list_tokens(cli_context *cli, pboost_ledger *ledger, arguments *a,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_ledger_rules *rules = pboost_ledger_get_rules(ledger);
@@ -151,8 +179,35 @@ done:
     return st;
 }
 
-static pboost_status approve(cli_context *cli, pboost_ledger *ledger, arguments *a,
-                             pboost_error *err)
+/* A new file of mode 0600 with the secret; its registration is printed. */
+static pboost_status prepare_token(cli_context *cli, pboost_ledger *ledger, arguments *a,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char secret[PBOOST_TOKEN_TEXT] = "", registration[PBOOST_REGISTRATION_TEXT];
+    int fd = -1;
+    (void)ledger;
+
+    if (a->out == NULL)
+        FAIL(err, PBOOST_INVALID, "--out is required: the file that gets the secret");
+    TRY(pboost_token_prepare(secret, registration, err));
+    fd = open(a->out, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0 || dprintf(fd, "%s\n", secret) < 0 || fsync(fd) != 0)
+        FAIL(err, PBOOST_OUTPUT, "cannot write --out %s: %s", a->out, strerror(errno));
+    if (cli->json)
+        TRY(cli_print_json(json_pack("{s:s}", "registration", registration), err));
+    else
+        printf("%s\n", registration);
+    TRY(cli_flush(err));
+done:
+    if (fd >= 0)
+        close(fd);
+    explicit_bzero(secret, sizeof secret);
+    return st;
+}
+
+static pboost_status approve_token(cli_context *cli, pboost_ledger *ledger, arguments *a,
+                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     char secret[CLI_SECRET] = "";
@@ -175,8 +230,8 @@ done:
     return st;
 }
 
-static pboost_status revoke(cli_context *cli, pboost_ledger *ledger, arguments *a,
-                            pboost_error *err)
+static pboost_status revoke_token(cli_context *cli, pboost_ledger *ledger, arguments *a,
+                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const char *name = a->token.name;
@@ -192,11 +247,15 @@ done:
 
 typedef struct {
     const char *name;
+    bool store, token; /* whether it needs a store, and the name of a token */
     pboost_status (*run)(cli_context *cli, pboost_ledger *ledger, arguments *a, pboost_error *err);
 } action;
 
-static const action ACTIONS[] = {
-    {"create", create}, {"list", list}, {"approve", approve}, {"revoke", revoke}};
+static const action ACTIONS[] = {{"create", true, true, create_token},
+                                 {"list", true, false, list_tokens},
+                                 {"prepare", false, false, prepare_token},
+                                 {"approve", true, true, approve_token},
+                                 {"revoke", true, true, revoke_token}};
 
 static const action *find_action(const char *name)
 {
@@ -226,6 +285,9 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
          "only rows imported with this scope"},
         {"--pending", NULL, NULL, &a.token.pending, NULL,
          "create: it can do nothing until it is approved"},
+        {"--registration", "HEX", cli_read_text, &a.token.registration, NULL,
+         "create: what prepare printed for its holder"},
+        {"--out", "FILE", cli_read_text, &a.out, NULL, "prepare: new file for the secret"},
         {"--creator-token", "FILE", cli_read_text, &a.creator, NULL,
          "create: the operator or approver who creates it, and\nwho cannot approve it"},
         {"--approver-token", "FILE", cli_read_text, &a.approver, NULL,
@@ -237,14 +299,15 @@ pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error
         return PBOOST_OK;
     if (*what == '\0')
         FAIL(err, PBOOST_INVALID,
-             "an action is missing; it must be create, list, approve or revoke");
+             "an action is missing; it must be create, list, prepare, approve or revoke");
     const action *todo = find_action(what);
     if (todo == NULL)
         FAIL(err, PBOOST_INVALID,
-             "action '%s' is unknown; it must be create, list, approve or revoke", what);
-    if (todo->run != list && a.token.name == NULL)
+             "action '%s' is unknown; it must be create, list, prepare, approve or revoke", what);
+    if (todo->token && a.token.name == NULL)
         FAIL(err, PBOOST_INVALID, "--name is required; see 'priorboost oracle token --help'");
-    TRY(oracle_open(&ledger, cli, &a.place, ORACLE_CHANGE, err));
+    if (todo->store)
+        TRY(oracle_open(&ledger, cli, &a.place, ORACLE_CHANGE, err));
     TRY(todo->run(cli, ledger, &a, err));
 done:
     pboost_ledger_close(ledger);

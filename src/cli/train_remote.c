@@ -33,6 +33,11 @@ static void note_retry(void *user, const char *message)
     cli_note(user, "%s; trying again", message);
 }
 
+static void warn(void *user, const char *message)
+{
+    cli_note(user, "warning: %s", message);
+}
+
 /* The data sheet in one line, as far as the label holder tells it. */
 static void note_sheet(const cli_context *cli, const pboost_sheet *sheet)
 {
@@ -68,8 +73,10 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
                  .patience = (double)a->patience,
                  .stop = should_stop,
                  .note = note_retry,
+                 .warn = warn,
                  .user = cli},
-        .checkpoint = r->checkpoint.folder[0] != '\0' ? r->checkpoint.folder : NULL};
+        .checkpoint = r->checkpoint.folder[0] != '\0' ? r->checkpoint.folder : NULL,
+        .token_file = a->token_file};
     TRY(pboost_remote_open(&r->remote, a->oracle, &options, err));
     const wire_config *config = pboost_remote_config(r->remote);
     *rules = r->checkpoint.rules = config->rules;

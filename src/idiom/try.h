@@ -49,4 +49,24 @@ static inline void *pboost_alloc(size_t n, size_t size)
     return malloc(bytes > 0 ? bytes : 1);
 }
 
+/* The array with room for `need` items, at least twice as many as *capacity where that is not
+ * enough; NULL: out of memory, and the array is as it was. */
+static inline void *pboost_grown(void *array, size_t *capacity, size_t need, size_t size)
+{
+    size_t n = *capacity > need / 2 && *capacity <= SIZE_MAX / 2 ? 2 * *capacity : need, bytes;
+    if (need <= *capacity)
+        return array;
+    n = n < 16 ? 16 : n;
+    void *grown = __builtin_mul_overflow(n, size, &bytes) ? NULL : realloc(array, bytes);
+    *capacity = grown != NULL ? n : *capacity;
+    return grown;
+}
+
+#define GROW(array, capacity, need, err)                                                           \
+    do {                                                                                           \
+        void *grown_ = pboost_grown((array), &(capacity), (need), sizeof *(array));                \
+        NEED(grown_, (err));                                                                       \
+        (array) = grown_;                                                                          \
+    } while (0)
+
 #endif

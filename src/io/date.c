@@ -130,7 +130,7 @@ pboost_status pboost_date_parts_parse(unsigned *out, const char *text, pboost_er
             i++;
         if (i == DATE_PARTS)
             return pboost_fail(err, PBOOST_INVALID,
-                               "'%.*s' is no part of a date; the parts are days, year, month, "
+                               "'%.*s' is not a part of a date; the parts are days, year, month, "
                                "weekday and hour",
                                (int)(n < 40 ? n : 40), text);
         *out |= PBOOST_DATE_PARTS[i].bit;

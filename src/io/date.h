@@ -6,7 +6,7 @@
 
 /* Reads all of text as a date, with or without a time: 2024-03-31, 2024/03/31, 31.03.2024,
  * 2024-03-31T12:30, 2024-03-31 12:30:05.25, with or without a final Z.  *seconds is the time since
- * 1970-01-01 00:00.  03/31/2024 and 31/03/2024 cannot be told apart and are not read. */
+ * 1970-01-01 00:00.  03/31/2024 and 31/03/2024 are ambiguous and are not read. */
 bool pboost_date_parse(int64_t *seconds, const char *text);
 
 typedef struct {

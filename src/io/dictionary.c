@@ -59,20 +59,8 @@ static pboost_status make_room(dictionary *d, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    if (d->n == d->start_capacity) {
-        size_t capacity = d->start_capacity > 0 ? 2 * d->start_capacity : 8;
-        size_t *start = realloc(d->start, capacity * sizeof *start);
-        NEED(start, err);
-        d->start = start;
-        d->start_capacity = capacity;
-    }
-    if (d->bytes_capacity - d->bytes_used <= n) {
-        size_t capacity = 2 * (d->bytes_used + n) + 64;
-        char *bytes = realloc(d->bytes, capacity);
-        NEED(bytes, err);
-        d->bytes = bytes;
-        d->bytes_capacity = capacity;
-    }
+    GROW(d->start, d->start_capacity, d->n + 1, err);
+    GROW(d->bytes, d->bytes_capacity, d->bytes_used + n + 1, err);
 done:
     return st;
 }

@@ -209,7 +209,7 @@ static pboost_status learn_date(pboost_feature *out, const pboost_table *table, 
 
     if (c->kind != COLUMN_TEXT || !c->date)
         return pboost_fail(err, PBOOST_BAD_DATA,
-                           "%s: column '%s' is no date; dates look like 2024-03-31 or "
+                           "%s: column '%s' is not a date; dates look like 2024-03-31 or "
                            "2024-03-31 12:30",
                            table->path, pboost_shown_text(c->name).text);
     for (size_t i = 0; i < table->rows; i++) {

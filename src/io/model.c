@@ -281,16 +281,12 @@ static int append_page(const char *text, size_t n, void *to)
 
     if (p->failed)
         return -1;
-    if (p->capacity - p->n <= n) {
-        size_t capacity = 2 * (p->n + n) + 64;
-        char *grown = realloc(p->text, capacity);
-        if (grown == NULL) {
-            p->failed = true;
-            return -1;
-        }
-        p->text = grown;
-        p->capacity = capacity;
+    char *grown = pboost_grown(p->text, &p->capacity, p->n + n + 1, 1);
+    if (grown == NULL) {
+        p->failed = true;
+        return -1;
     }
+    p->text = grown;
     memcpy(p->text + p->n, text, n);
     p->n += n;
     p->text[p->n] = '\0';

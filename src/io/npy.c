@@ -143,13 +143,7 @@ static pboost_status add_field(reader *r, const char *type, size_t n, pboost_err
     if (!parse_type(&f, type, n))
         FAIL(err, PBOOST_BAD_DATA, "%s: the type is '%s'; " ACCEPTED, r->src->name,
              pboost_shown(type, n).text);
-    if (r->n_fields == r->capacity) {
-        size_t capacity = r->capacity > 0 ? 2 * r->capacity : 8;
-        field *grown = realloc(r->field, capacity * sizeof *grown);
-        NEED(grown, err);
-        r->field = grown;
-        r->capacity = capacity;
-    }
+    GROW(r->field, r->capacity, r->n_fields + 1, err);
     r->field[r->n_fields++] = f;
     r->item_size += f.size;
 done:

@@ -107,13 +107,7 @@ pboost_status pboost_table_add_column(pboost_table *table, const char *name, siz
     if (number < table->cols)
         FAIL(err, PBOOST_BAD_DATA, "%s: columns %zu and %zu are both named '%s'", table->path,
              (size_t)number + 1, table->cols + 1, pboost_shown(name, n).text);
-    if (table->cols == table->cols_capacity) {
-        size_t capacity = table->cols_capacity > 0 ? 2 * table->cols_capacity : 16;
-        column *grown = realloc(table->column, capacity * sizeof *grown);
-        NEED(grown, err);
-        table->column = grown;
-        table->cols_capacity = capacity;
-    }
+    GROW(table->column, table->cols_capacity, table->cols + 1, err);
     c = &table->column[table->cols++];
     *c = (column){.first_missing = SIZE_MAX, .offender = SIZE_MAX};
     c->kind = kind_asked(table->options, pboost_dictionary_get(&table->names, number));
@@ -172,13 +166,7 @@ pboost_status pboost_table_mark_line(pboost_table *table, size_t row, size_t shi
 {
     pboost_status st = PBOOST_OK;
 
-    if (table->n_marks == table->marks_capacity) {
-        size_t capacity = table->marks_capacity > 0 ? 2 * table->marks_capacity : 16;
-        line_mark *grown = realloc(table->mark, capacity * sizeof *grown);
-        NEED(grown, err);
-        table->mark = grown;
-        table->marks_capacity = capacity;
-    }
+    GROW(table->mark, table->marks_capacity, table->n_marks + 1, err);
     table->mark[table->n_marks++] = (line_mark){row, shift};
 done:
     return st;
@@ -194,7 +182,7 @@ void pboost_column_put_missing(column *c, size_t row)
         c->first_missing = row;
 }
 
-/* Keeps a cell that is no number. */
+/* Keeps a cell that is not a number. */
 static pboost_status put_word(pboost_table *table, column *c, size_t row, const char *text,
                               size_t n, pboost_error *err)
 {
@@ -228,7 +216,7 @@ static bool is_missing(const pboost_table_options *options, const char *text, si
     return false;
 }
 
-/* Whether the cell was a number, be it not a finite one. */
+/* Whether the cell was a number, finite or not. */
 static bool put_number(const pboost_table *table, column *c, size_t row, const char *text, size_t n)
 {
     switch (pboost_number_parse(&c->number[row], text, n)) {
@@ -387,7 +375,7 @@ pboost_status pboost_refuse_offender(const pboost_table *table, const column *c,
                        c->offender_cell.text, name.text);
 }
 
-/* Names the first cell that is no number. */
+/* Names the first cell that is not a number. */
 static pboost_status refuse_text(const pboost_table *table, const column *c, pboost_error *err)
 {
     const char *level = NULL;
@@ -409,12 +397,11 @@ static pboost_status refuse_text(const pboost_table *table, const column *c, pbo
                        pboost_shown_text(level).text);
 }
 
-pboost_status pboost_table_numbers(const double **out, const pboost_table *table, size_t col,
-                                   bool allow_missing, pboost_error *err)
+pboost_status pboost_table_cells(const double **out, const pboost_table *table, size_t col,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const column *c = &table->column[col];
-    shown name = pboost_shown_text(c->name);
 
     *out = NULL;
     if (c->kind == COLUMN_TEXT)
@@ -423,7 +410,22 @@ pboost_status pboost_table_numbers(const double **out, const pboost_table *table
         FAIL(err, PBOOST_BAD_DATA,
              "%s: column '%s' has numbers with a decimal comma and numbers with a point; write all "
              "of them in the same way",
-             table->path, name.text);
+             table->path, pboost_shown_text(c->name).text);
+    *out = c->number;
+done:
+    return st;
+}
+
+pboost_status pboost_table_numbers(const double **out, const pboost_table *table, size_t col,
+                                   bool allow_missing, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const column *c = &table->column[col];
+    shown name = pboost_shown_text(c->name);
+    const double *number;
+
+    *out = NULL;
+    TRY(pboost_table_cells(&number, table, col, err));
     if (c->offender != SIZE_MAX && c->offender_text)
         TRY(pboost_refuse_offender(table, c, err));
     if (c->offender != SIZE_MAX)
@@ -432,7 +434,7 @@ pboost_status pboost_table_numbers(const double **out, const pboost_table *table
     if (!allow_missing && c->n_missing > 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is missing; it must be a number",
              pboost_place(table, c->first_missing).text, name.text);
-    *out = c->number;
+    *out = number;
 done:
     return st;
 }

@@ -73,7 +73,7 @@ static void count_word(cells *found, const column *c, size_t row)
         found->first_word = row;
 }
 
-/* The words are so few, and the numbers so many, that the words are likely to be mistakes. */
+/* There are few words among many numbers, so the words are probably mistakes. */
 static bool likely_numbers(const cells *found)
 {
     size_t all = found->numbers + found->words;

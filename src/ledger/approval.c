@@ -147,5 +147,7 @@ pboost_status pboost_token_approve(pboost_token *out, pboost_problem *problem,
     TRY(pboost_store_commit(s, err));
 done:
     pboost_side_leave(&ledger->write);
+    if (st == PBOOST_OK)
+        st = pboost_ledger_cover(ledger, INT64_MAX, err);
     return st;
 }

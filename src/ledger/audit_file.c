@@ -149,13 +149,13 @@ pboost_status pboost_verifier_entry(pboost_verifier *v, const pboost_ledger_entr
     if (!read_entry(&told, e))
         FAIL(err, PBOOST_BAD_DATA, "entry %llu has no head", (unsigned long long)e->number);
     if (told.number != link.number)
-        FAIL(err, PBOOST_BAD_DATA, "entry %lld stands where entry %lld must",
+        FAIL(err, PBOOST_BAD_DATA, "entry %lld is in the place of entry %lld",
              (long long)told.number, (long long)link.number);
     if (!pboost_digest_equal(&told.hash, &link.hash))
-        FAIL(err, PBOOST_BAD_DATA, "entry %lld was changed: its hash is another",
+        FAIL(err, PBOOST_BAD_DATA, "entry %lld was changed: its hash differs",
              (long long)link.number);
     if (strcmp(e->kind, "answer") != 0 && !pboost_digest_equal(&told.seal, &link.seal))
-        FAIL(err, PBOOST_BAD_DATA, "entry %lld was changed: its seal is another",
+        FAIL(err, PBOOST_BAD_DATA, "entry %lld was changed: its seal differs",
              (long long)link.number);
     link.seal = told.seal;
     v->link = link;

@@ -1,7 +1,8 @@
-/* The key file of a store: what authenticates the store, kept apart from it and in no backup of it.
+/* The key file of a store: it authenticates the store, and is kept outside the store and its
+ * backups.
  *
- * Whoever can write to the database but does not have this file cannot write an entry, a token or a
- * witness record that the ledger takes for its own.  The file is text, one secret a line:
+ * A person who can write to the database but does not have this file cannot write an entry, a token
+ * or a witness record that the ledger takes for its own.  The file is text, one secret a line:
  *
  *     priorboost key 1
  *     store 32 hexadecimal digits      the store's random id, also in ledger_meta
@@ -48,6 +49,10 @@ pboost_status pboost_keys_add_label(ledger_keys *keys, pboost_error *err);
 
 /* A file that others can read is refused. */
 pboost_status pboost_keys_read(ledger_keys *out, const char *path, pboost_error *err);
+
+/* The label keys as the file has them now; file NULL: those that there are.  The file must still be
+ * of the same store. */
+pboost_status pboost_keys_reload(ledger_keys *keys, const char *file, pboost_error *err);
 
 /* Mode 0600, durable when it returns.  replace: the file is there, and it is exchanged at once;
  * otherwise it must not be there. */

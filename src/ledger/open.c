@@ -192,6 +192,8 @@ pboost_status pboost_ledger_read_rules(pboost_ledger *l, store *s, pboost_error 
     if (l->rules.rules.epsilon.den != 0)
         l->noise = pboost_laplace_sampler(pboost_laplace_scale(&l->grid, l->rules.rules.epsilon));
     l->labels.units = l->rules.units;
+    pboost_shares_free(&l->labels.shares);
+    TRY(pboost_shares_parse(&l->labels.shares, l->rules.scope_rows, l->rules.unit_rows, err));
 done:
     return st;
 }
@@ -207,7 +209,7 @@ static pboost_status read_labels(pboost_ledger *l, pboost_error *err)
     if (audit.problems > 0 && !l->options.inspect)
         FAIL(err, PBOOST_BAD_DATA,
              "the store was changed by another program, and is not used: %s ('priorboost oracle"
-             " audit' tells more; put back a backup and run 'priorboost oracle restore')",
+             " audit' says more; put back a backup and run 'priorboost oracle restore')",
              audit.first_problem);
 done:
     pboost_side_leave(&l->write);
@@ -238,18 +240,16 @@ static pboost_status read_keys(pboost_ledger *l, store *s, const char *url, pboo
 {
     pboost_status st = PBOOST_OK;
     char id[STORE_WORD] = "", key_id[STORE_ID_TEXT];
-    char *path = NULL;
 
     TRY(pboost_store_word(id, s, "store", err));
     TRY(pboost_store_file(&l->witness.path, l->options.witness_file, url, id, ".witness", err));
-    TRY(pboost_store_file(&path, l->options.key_file, url, id, ".key", err));
-    TRY(pboost_keys_read(&l->keys, path, err));
+    TRY(pboost_store_file(&l->key_file, l->options.key_file, url, id, ".key", err));
+    TRY(pboost_keys_read(&l->keys, l->key_file, err));
     pboost_store_id_text(key_id, &l->keys);
     if (strcmp(id, key_id) != 0)
         FAIL(err, PBOOST_BAD_DATA, "%s is the key file of store %s, not of this one, which is %s",
-             path, key_id, id);
+             l->key_file, key_id, id);
 done:
-    free(path);
     return st;
 }
 
@@ -262,9 +262,15 @@ pboost_status pboost_ledger_open_stores(pboost_ledger *l, const char *url, pboos
     TRY(check_version(l->write.store, url, err));
     TRY(read_keys(l, l->write.store, url, err));
     l->write.store->keys = &l->keys;
+    l->write.store->key_file = l->key_file;
     TRY(pboost_ledger_read_rules(l, l->write.store, err));
     TRY(pboost_store_open(&l->read.store, url, false, err));
     l->read.store->keys = &l->keys;
+    l->read.store->key_file = l->key_file;
+    if (l->options.check_standbys && l->write.store->class->check_standbys != NULL) {
+        TRY(l->write.store->class->check_standbys(l->write.store, err));
+        TRY(l->read.store->class->check_standbys(l->read.store, err));
+    }
     TRY(l->write.store->class->set_wait(l->write.store, l->rules.claim_seconds, err));
     TRY(l->read.store->class->set_wait(l->read.store, l->rules.claim_seconds, err));
 done:
@@ -352,7 +358,9 @@ void pboost_ledger_close(pboost_ledger *ledger)
     pboost_store_close(ledger->read.store);
     pboost_store_close(ledger->write.store);
     pboost_labels_free(&ledger->labels);
+    pboost_shares_free(&ledger->labels.shares);
     pboost_keys_wipe(&ledger->keys);
+    free(ledger->key_file);
     pboost_witness_close(&ledger->witness);
     free(ledger->url);
     pthread_mutex_destroy(&ledger->witness.mutex);
@@ -368,6 +376,13 @@ const pboost_ledger_rules *pboost_ledger_get_rules(const pboost_ledger *ledger)
     return &ledger->rules;
 }
 
+size_t pboost_ledger_unit_rows(const pboost_ledger *ledger, const pboost_token *token)
+{
+    const unit_shares *shares = &ledger->labels.shares;
+    uint32_t share = token->scoped ? pboost_shares_find(shares, token->scope) : NO_NUMBER;
+    return share != NO_NUMBER ? pboost_shares_rows(shares, share) : ledger->rules.unit_rows;
+}
+
 bool pboost_ledger_broken(const pboost_ledger *ledger)
 {
     return ledger->write.store->broken || ledger->read.store->broken;
@@ -381,8 +396,9 @@ const char *pboost_ledger_why_broken(const pboost_ledger *ledger)
 
 /* ---- Transactions ---------------------------------------------------------------------------- */
 
-/* Through a connection of its own, which remembers nothing: is the last entry that this side knew
- * still there? */
+/* Is the last entry that this side knew still there?  SQLite is asked through a connection of its
+ * own, which remembers nothing; PostgreSQL has just been connected to anew, and a pooler may have
+ * no second connection. */
 static pboost_status check_same(pboost_ledger *l, ledger_side *side, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -391,9 +407,11 @@ static pboost_status check_same(pboost_ledger *l, ledger_side *side, pboost_erro
 
     if (side->seen.number < 0)
         return PBOOST_OK;
-    TRY(pboost_store_open(&s, l->url, false, err));
-    s->keys = &l->keys;
-    TRY(pboost_chain_at(&here, s, side->seen.number, err));
+    if (pboost_store_path(l->url) != NULL) {
+        TRY(pboost_store_open(&s, l->url, false, err));
+        s->keys = &l->keys;
+    }
+    TRY(pboost_chain_at(&here, s != NULL ? s : side->store, side->seen.number, err));
     if (here.number < 0 || !pboost_digest_equal(&here.hash, &side->seen.hash))
         st = pboost_store_break(side->store, err, "%s", STORE_EXCHANGED);
 done:

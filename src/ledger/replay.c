@@ -58,7 +58,7 @@ static pboost_status replay_token(token_replay *r, char problem[REPLAY_PROBLEM],
 
     if (!pboost_token_from_entry(&token, e) || token.id != (int64_t)r->n + 1 ||
         find(r, token.name) != NULL || token.approved_by[0] != '\0')
-        WRONG("its token makes no sense");
+        WRONG("its token is not valid");
     if (token.state != PBOOST_TOKEN_PENDING &&
         pboost_approval_needed(r->require_approval, &token, !r->has_approver))
         WRONG("token '%.60s' needed approval and was made without", token.name);
@@ -84,7 +84,7 @@ static pboost_status replay_approve(token_replay *r, char problem[REPLAY_PROBLEM
     (void)link, (void)err;
 
     if (reader.bad || reader.left != PBOOST_SIGNATURE || token == NULL || approver == NULL)
-        WRONG("its approval makes no sense");
+        WRONG("its approval is not valid");
     if (token->state != PBOOST_TOKEN_PENDING)
         WRONG("token '%.60s' was not waiting for approval", token->name);
     if (!alive(approver, e->time))
@@ -106,7 +106,7 @@ static pboost_status replay_revoke(token_replay *r, char problem[REPLAY_PROBLEM]
     (void)link, (void)err;
 
     if (reader.bad || reader.left != 0 || token == NULL || token->state == PBOOST_TOKEN_REVOKED)
-        WRONG("its revocation makes no sense");
+        WRONG("its revocation is not valid");
     token->state = PBOOST_TOKEN_REVOKED;
     return PBOOST_OK;
 }

@@ -29,7 +29,8 @@ struct pboost_ledger {
     pboost_ledger_rules rules;
     pboost_ledger_options options;
     ledger_keys keys;
-    digest first; /* hash of the chain's first entry */
+    char *key_file; /* that has them */
+    digest first;   /* hash of the chain's first entry */
     witness witness;
     char *url;
     label_grid grid;
@@ -89,7 +90,7 @@ pboost_status pboost_token_read(pboost_token **out, size_t *n, store *s, pboost_
 /* What the MAC of a token covers, which is everything. */
 digest pboost_token_digest(const pboost_token *token);
 
-/* A token as its entry in the chain says; false where it makes no sense. */
+/* A token as its entry in the chain says; false if the entry is not valid. */
 bool pboost_token_from_entry(pboost_token *out, const chain_entry *entry);
 pboost_status pboost_token_by_name(pboost_token *out, store *s, const char *name,
                                    pboost_error *err);
@@ -108,5 +109,13 @@ pboost_status pboost_token_append(pboost_ledger *l, const chain_entry *entry, pb
 
 /* Sets the problem and a message that names it. */
 pboost_status pboost_refuse(pboost_problem *out, pboost_problem problem, pboost_error *err);
+
+/* PBOOST_REFUSED, with the problem and the seconds to wait, where refusals have named as many rows
+ * to the token in this hour as they may. */
+pboost_status pboost_refusals_check(pboost_reply *out, const pboost_ledger *l,
+                                    const pboost_token *token, pboost_error *err);
+/* Records it and commits.  It is called in a transaction that has written nothing else. */
+pboost_status pboost_refusal_record(const pboost_reply *refused, const pboost_ledger *l,
+                                    const pboost_token *token, pboost_error *err);
 
 #endif

@@ -12,12 +12,17 @@
 
 #include "store.h"
 
+enum { SCHEMA_MAX = 2 * 64 + 3 };
+
 typedef struct {
     store base;
     PGconn *connection;
     bool creating; /* there are no tables yet */
+    bool found;    /* there were tables when it was opened */
     bool lost;     /* the connection must not be used again, even if libpq reports it as good */
-    unsigned wait; /* seconds */
+    bool no_async_standby;   /* see check_standbys */
+    unsigned wait;           /* seconds */
+    char schema[SCHEMA_MAX]; /* that has the tables, quoted; "" before it is known */
 } postgresql_store;
 
 enum { OID_BYTEA = 17, OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25 };
@@ -190,15 +195,6 @@ static pboost_status run(store *s, const char *sql, const store_value *argument,
     return st == PBOOST_OK ? receive(s, row, user, err) : st;
 }
 
-static pboost_status has_table(bool *out, store *s, const char *name, pboost_error *err)
-{
-    int64_t count = 0;
-    pboost_status st = RUN(s, "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
-                           pboost_store_number, &count, err, value_text(name));
-    *out = count > 0;
-    return st;
-}
-
 /* ---- Bulk: binary COPY ----------------------------------------------------------------------- */
 
 typedef struct {
@@ -289,48 +285,107 @@ done:
     return st;
 }
 
-/* ---- Transactions ---------------------------------------------------------------------------- */
+/* ---- What the server must be like ------------------------------------------------------------ */
 
 /* What commits that last rely on.  With data_sync_retry a server goes on after an fsync that
  * failed, although the kernel may report the next one as successful. */
 static const char *const NEEDED[][2] = {
     {"fsync", "on"}, {"full_page_writes", "on"}, {"data_sync_retry", "off"}};
+enum { N_NEEDED = sizeof NEEDED / sizeof *NEEDED };
 
-static pboost_status must_be(void *user, const store_value *value, size_t n, pboost_error *err)
-{
-    const char *const *needed = user;
-    (void)n;
-    if (value[0].kind == VALUE_TEXT && strcmp(value[0].data, needed[1]) == 0)
-        return PBOOST_OK;
-    return pboost_fail(err, PBOOST_ORACLE,
-                       "PostgreSQL has %s %s, so that its commits are not durable; it must be %s",
-                       needed[0], (const char *)value[0].data, needed[1]);
-}
-
-/* Settings of the session; set again after each connection. */
-static pboost_status configure(store *s, pboost_error *err)
+/* The values of NEEDED. */
+static pboost_status check_needed(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    char wait[64];
+    (void)user, (void)n;
 
-    for (size_t i = 0; i < sizeof NEEDED / sizeof *NEEDED; i++) {
-        const char *needed[] = {NEEDED[i][0], NEEDED[i][1]};
-        TRY(RUN(s, "SELECT current_setting($1)", must_be, needed, err, value_text(needed[0])));
-    }
-    TRY(run(s,
-            "SELECT set_config('synchronous_commit', 'on', false)"
-            " WHERE current_setting('synchronous_commit') IN ('off', 'local')",
-            NULL, 0, NULL, NULL, err));
-    snprintf(wait, sizeof wait, "SET lock_timeout = '%us'", of(s)->wait);
-    TRY(run(s, wait, NULL, 0, NULL, NULL, err));
+    for (size_t i = 0; i < N_NEEDED; i++)
+        if (value[i].kind != VALUE_TEXT || strcmp(value[i].data, NEEDED[i][1]) != 0)
+            FAIL(err, PBOOST_ORACLE,
+                 "PostgreSQL has %s %s, so that its commits are not durable; it must be %s",
+                 NEEDED[i][0],
+                 value[i].kind == VALUE_TEXT ? (const char *)value[i].data : "unknown",
+                 NEEDED[i][1]);
 done:
     return st;
 }
 
+/* Settings for this transaction only, said in each one: a pooler gives a transaction any of its
+ * connections, with the settings that the last user left there, and after a failover to another
+ * server.  The tables are looked for where they were found when the store was opened; before that,
+ * where the role and the database say.  Temporary tables come last: they could take the place of
+ * ours. */
+static pboost_status settle(store *s, pboost_error *err)
+{
+    char wait[24];
+
+    snprintf(wait, sizeof wait, "%us", of(s)->wait);
+    return RUN(s,
+               "SELECT current_setting($1), current_setting($2), current_setting($3),"
+               " set_config('lock_timeout', $4, true),"
+               " set_config('search_path', CASE $5 WHEN '' THEN (SELECT reset_val FROM pg_settings"
+               " WHERE name = 'search_path') ELSE $5 || ', pg_temp' END, true),"
+               " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+               " WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)",
+               check_needed, NULL, err, value_text(NEEDED[0][0]), value_text(NEEDED[1][0]),
+               value_text(NEEDED[2][0]), value_text(wait), value_text(of(s)->schema));
+}
+
+/* in recovery, standbys that commits do not wait for, whether they wait for any */
+static pboost_status judge_standbys(void *user, const store_value *value, size_t n,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    (void)user, (void)n;
+
+    if (value[0].number != 0)
+        FAIL(err, PBOOST_ORACLE,
+             "the PostgreSQL server is a standby; name the primary in --store, or several hosts "
+             "with target_session_attrs=read-write");
+    if (value[1].number > 0)
+        FAIL(err, PBOOST_ORACLE,
+             "PostgreSQL has %lld standby(s) or slots of standbys, and commits do not wait for "
+             "%s: after a failover answered rows could be asked about again; name every standby in "
+             "synchronous_standby_names, or accept the risk with --allow-async-standby",
+             (long long)value[1].number, value[2].number != 0 ? "all of them" : "any");
+done:
+    return st;
+}
+
+/* A standby to which a failover may lead must hold every commit that was acknowledged.  Not
+ * counted: logical replication and pg_basebackup, to which nothing fails over.  Who may not read
+ * pg_stat_replication (pg_monitor may) sees that there are standbys, but not which are synchronous.
+ */
+static pboost_status look_for_standbys(store *s, pboost_error *err)
+{
+    return run(
+        s,
+        "SELECT pg_is_in_recovery()::int,"
+        " (SELECT count(*) FROM pg_stat_replication r"
+        "  LEFT JOIN pg_replication_slots l ON l.active_pid = r.pid"
+        "  WHERE coalesce(l.slot_type = 'physical', true)"
+        "  AND coalesce(l.slot_name NOT LIKE 'pg_basebackup_%', true)"
+        "  AND coalesce(r.state <> 'backup', true)"
+        "  AND (current_setting('synchronous_standby_names') = '' OR r.sync_state = 'async'))"
+        " + (SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'physical'"
+        "  AND NOT active AND current_setting('synchronous_standby_names') = ''),"
+        " (current_setting('synchronous_standby_names') <> '')::int",
+        NULL, 0, judge_standbys, NULL, err);
+}
+
+static pboost_status check_standbys(store *s, pboost_error *err)
+{
+    of(s)->no_async_standby = true;
+    return look_for_standbys(s, err);
+}
+
+/* ---- Transactions ---------------------------------------------------------------------------- */
+
 static pboost_status set_wait(store *s, unsigned seconds, pboost_error *err)
 {
+    (void)err;
     of(s)->wait = seconds;
-    return configure(s, err);
+    return PBOOST_OK;
 }
 
 static void rollback(store *s)
@@ -339,27 +394,47 @@ static void rollback(store *s)
 }
 
 /* A connection on which something is still under way, because libpq had no memory for its end, is
- * as good as lost; a new one ends what the old one began. */
+ * as good as lost; a new one ends what the old one began.  It may lead to another server. */
+static pboost_status connect_again(store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    of(s)->lost = false;
+    PQreset(of(s)->connection);
+    s->touched = true;
+    if (of(s)->no_async_standby)
+        TRY(look_for_standbys(s, err));
+done:
+    return st;
+}
+
+static pboost_status start(store *s, const char *sql, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(run(s, sql, NULL, 0, NULL, NULL, err));
+    st = settle(s, err);
+    if (st != PBOOST_OK)
+        rollback(s);
+done:
+    return st;
+}
+
 static pboost_status begin(store *s, bool write, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     if (of(s)->lost || PQstatus(of(s)->connection) != CONNECTION_OK ||
-        PQtransactionStatus(of(s)->connection) != PQTRANS_IDLE) {
-        of(s)->lost = false;
-        PQreset(of(s)->connection);
-        s->touched = true;
-        TRY(configure(s, err));
-    }
-    TRY(run(s,
-            write ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-                  : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-            NULL, 0, NULL, NULL, err));
-    if (write && !of(s)->creating) {
+        PQtransactionStatus(of(s)->connection) != PQTRANS_IDLE)
+        TRY(connect_again(s, err));
+    TRY(start(s,
+              write ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+                    : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+              err));
+    if (write && !of(s)->creating)
         st = run(s, "LOCK TABLE ledger_entry IN EXCLUSIVE MODE", NULL, 0, NULL, NULL, err);
-        if (st != PBOOST_OK)
-            rollback(s);
-    }
+    if (st != PBOOST_OK)
+        rollback(s);
 done:
     return st;
 }
@@ -378,10 +453,54 @@ done:
     return st;
 }
 
-/* Erased labels stay in the table's pages until the table is rewritten. */
+/* A statement outside a transaction gets one of its own, for the settings. */
+static pboost_status run_settled(store *s, const char *sql, const store_value *argument, size_t n,
+                                 store_row *row, void *user, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (PQtransactionStatus(of(s)->connection) != PQTRANS_IDLE)
+        return run(s, sql, argument, n, row, user, err);
+    TRY(start(s, "BEGIN", err));
+    st = run(s, sql, argument, n, row, user, err);
+    if (st == PBOOST_OK)
+        st = run(s, "COMMIT", NULL, 0, NULL, NULL, err);
+    else
+        rollback(s);
+done:
+    return st;
+}
+
+static pboost_status has_table(bool *out, store *s, const char *name, pboost_error *err)
+{
+    int64_t count = 0;
+    const store_value argument = value_text(name);
+    pboost_status st = run_settled(s, "SELECT count(*) FROM pg_class WHERE oid = to_regclass($1)",
+                                   &argument, 1, pboost_store_number, &count, err);
+    *out = count > 0;
+    return st;
+}
+
+/* What was erased stays in a table's pages until the table is rewritten.  The write-ahead log of
+ * the server and its archives are beyond this program: see docs/operating.md. */
 static pboost_status scrub(store *s, pboost_error *err)
 {
-    return run(s, "VACUUM FULL ledger_row", NULL, 0, NULL, NULL, err);
+    static const char *const TABLES[] = {"ledger_row", "ledger_unit"};
+    pboost_status st = PBOOST_OK;
+    pboost_error why = {0};
+    char sql[SCHEMA_MAX + 40];
+
+    for (size_t i = 0; st == PBOOST_OK && i < sizeof TABLES / sizeof *TABLES; i++) {
+        snprintf(sql, sizeof sql, "VACUUM FULL %s.%s", of(s)->schema, TABLES[i]);
+        st = run(s, sql, NULL, 0, NULL, NULL, &why);
+    }
+    if (st != PBOOST_OK)
+        FAIL(err, st,
+             "the rows are marked as erased, but their bytes are still in the files of the server"
+             " (%s); run the same command again",
+             why.message);
+done:
+    return st;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -395,12 +514,14 @@ static void close_store(store *s)
 static const store_class POSTGRESQL = {.name = "postgresql",
                                        .bytes_type = "BYTEA",
                                        .table_end = "",
+                                       .hide_ids = "ALTER id SET STATISTICS 0",
                                        .close = close_store,
                                        .set_wait = set_wait,
+                                       .check_standbys = check_standbys,
                                        .begin = begin,
                                        .commit = commit,
                                        .rollback = rollback,
-                                       .run = run,
+                                       .run = run_settled,
                                        .bulk = bulk,
                                        .has_table = has_table,
                                        .scrub = scrub,
@@ -414,6 +535,60 @@ static pboost_status no_connection(PGconn *connection, pboost_error *err)
                        message);
 }
 
+/* A command line can be read by every user of the machine. */
+static pboost_status refuse_password(const char *url, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    PQconninfoOption *option = PQconninfoParse(url, NULL);
+
+    for (const PQconninfoOption *o = option; o != NULL && o->keyword != NULL; o++)
+        if (o->val != NULL &&
+            (strcmp(o->keyword, "password") == 0 || strcmp(o->keyword, "sslpassword") == 0))
+            FAIL(err, PBOOST_INVALID,
+                 "the address of the store holds a password, which every user of this machine can "
+                 "see; leave it out and put it into a file of mode 0600: ~/.pgpass or $PGPASSFILE "
+                 "(HOST:PORT:DATABASE:USER:PASSWORD), or a service (postgresql:///?service=NAME)");
+done:
+    PQconninfoFree(option);
+    return st;
+}
+
+/* schema, whether it has the tables */
+static pboost_status take_schema(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    postgresql_store *s = user;
+    (void)n;
+
+    if (value[0].kind != VALUE_TEXT)
+        return pboost_fail(err, PBOOST_BAD_DATA,
+                           "the database has no schema in the search_path of this role");
+    snprintf(s->schema, sizeof s->schema, "%s", (const char *)value[0].data);
+    s->found = value[1].number != 0;
+    return PBOOST_OK;
+}
+
+/* Where the tables are, or where they are to be made. */
+static pboost_status find_schema(postgresql_store *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_store_begin(&s->base, false, err));
+    TRY(run(&s->base,
+            "SELECT quote_ident(coalesce((SELECT n.nspname FROM pg_class c JOIN pg_namespace n"
+            " ON n.oid = c.relnamespace WHERE c.oid = to_regclass('ledger_entry')),"
+            " current_schema())), (to_regclass('ledger_entry') IS NOT NULL)::int",
+            NULL, 0, take_schema, s, err));
+    if (s->creating && s->found)
+        FAIL(err, PBOOST_REFUSED,
+             "the database holds a ledger already; the rules of a store cannot be changed");
+    if (!s->creating && !s->found)
+        FAIL(err, PBOOST_BAD_DATA,
+             "the database holds no ledger; 'priorboost oracle init' makes one");
+done:
+    pboost_store_rollback(&s->base);
+    return st;
+}
+
 pboost_status pboost_postgresql_open(store **out, const char *url, bool create, pboost_error *err)
 {
     static const char *const KEYWORDS[] = {"dbname", "client_encoding", "connect_timeout",
@@ -421,9 +596,9 @@ pboost_status pboost_postgresql_open(store **out, const char *url, bool create, 
     const char *const values[] = {url, "UTF8", "10", "priorboost", NULL};
     pboost_status st = PBOOST_OK;
     postgresql_store *s = NULL;
-    bool found = false;
 
     *out = NULL;
+    TRY(refuse_password(url, err));
     NEED(s = calloc(1, sizeof *s), err);
     s->base.class = &POSTGRESQL;
     s->creating = create;
@@ -434,14 +609,7 @@ pboost_status pboost_postgresql_open(store **out, const char *url, bool create, 
         goto done;
     }
     PQsetNoticeProcessor(s->connection, say_nothing, NULL);
-    TRY(configure(&s->base, err));
-    TRY(has_table(&found, &s->base, "ledger_entry", err));
-    if (create && found)
-        FAIL(err, PBOOST_REFUSED,
-             "the database holds a ledger already; the rules of a store cannot be changed");
-    if (!create && !found)
-        FAIL(err, PBOOST_BAD_DATA,
-             "the database holds no ledger; 'priorboost oracle init' makes one");
+    TRY(find_schema(s, err));
     *out = &s->base;
 done:
     if (*out == NULL && s != NULL)

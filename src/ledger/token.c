@@ -260,7 +260,8 @@ pboost_status pboost_token_recognise(pboost_token *out, store *s, const char *se
 
 /* ---- Making and revoking --------------------------------------------------------------------- */
 
-static pboost_status check_options(const pboost_token_options *o, pboost_error *err)
+static pboost_status check_options(const pboost_token_options *o, const pboost_ledger *l,
+                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
@@ -278,6 +279,10 @@ static pboost_status check_options(const pboost_token_options *o, pboost_error *
     if (o->role != PBOOST_LEARNER && (o->max_rows > 0 || o->scope != NULL))
         FAIL(err, PBOOST_INVALID, "only a learner's token has rows and a scope, not one of role %s",
              pboost_role_name(o->role));
+    if (o->scope != NULL && pboost_shares_find(&l->labels.shares, o->scope) == NO_NUMBER)
+        FAIL(err, PBOOST_INVALID,
+             "scope '%.60s' has no share in the store's rules, which are %.200s", o->scope,
+             l->rules.scope_rows);
 done:
     return st;
 }
@@ -382,10 +387,67 @@ static pboost_status place_token(pboost_token *t, pboost_ledger *l, const pboost
             err, value_number(PBOOST_APPROVER)));
     if (o->pending && o->role == PBOOST_APPROVER && approvers == 0)
         FAIL(err, PBOOST_INVALID,
-             "'%s' is the first approver, whom nobody could approve; make it without --pending",
+             "'%s' is the first approver, and there is nobody to approve it; make it without "
+             "--pending",
              o->name);
     if (o->pending || pboost_approval_needed(l->rules.require_approval, t, approvers == 0))
         t->state = PBOOST_TOKEN_PENDING;
+done:
+    return st;
+}
+
+/* The hash of a secret, then the public key that an approver would have with it. */
+static void register_secret(unsigned char out[sizeof(digest) + PBOOST_PUBLIC_KEY],
+                            const char *secret)
+{
+    digest hash = hash_secret(secret);
+    memcpy(out, hash.byte, sizeof hash.byte);
+    pboost_approver_key(out + sizeof hash.byte, secret);
+}
+
+pboost_status pboost_token_prepare(char secret[PBOOST_TOKEN_TEXT],
+                                   char registration[PBOOST_REGISTRATION_TEXT], pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    unsigned char byte[sizeof(digest) + PBOOST_PUBLIC_KEY];
+
+    if (sodium_init() < 0)
+        FAIL(err, PBOOST_ORACLE, "libsodium cannot be used on this machine");
+    TRY(draw_secret(secret, err));
+    register_secret(byte, secret);
+    sodium_bin2hex(registration, PBOOST_REGISTRATION_TEXT, byte, sizeof byte);
+done:
+    return st;
+}
+
+/* What the store keeps of the secret: one that is drawn here, or one that its holder prepared. */
+static pboost_status take_secret(char secret[PBOOST_TOKEN_TEXT], pboost_token *t, store *s,
+                                 const pboost_token_options *o, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    unsigned char byte[sizeof(digest) + PBOOST_PUBLIC_KEY];
+    size_t length = 0;
+    int64_t taken = 0;
+
+    if (o->registration == NULL) {
+        TRY(draw_secret(secret, err));
+        register_secret(byte, secret);
+    } else if (strlen(o->registration) != 2 * sizeof byte ||
+               sodium_hex2bin(byte, sizeof byte, o->registration, 2 * sizeof byte, NULL, &length,
+                              NULL) != 0 ||
+               length != sizeof byte)
+        FAIL(
+            err, PBOOST_INVALID,
+            "the registration is '%.140s'; it has %zu hexadecimal digits, as 'oracle token prepare'"
+            " prints them",
+            o->registration, 2 * sizeof byte);
+    memcpy(t->hash, byte, sizeof t->hash);
+    if (t->role == PBOOST_APPROVER)
+        memcpy(t->public_key, byte + sizeof t->hash, sizeof t->public_key);
+    TRY(RUN(s, "SELECT count(*) FROM ledger_token WHERE hash = $1", pboost_store_number, &taken,
+            err, value_bytes(t->hash, sizeof t->hash)));
+    if (taken > 0)
+        FAIL(err, PBOOST_INVALID, "another token has this registration; prepare a new one");
 done:
     return st;
 }
@@ -400,7 +462,7 @@ pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger 
 
     secret[0] = '\0';
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
-    TRY(check_options(options, err));
+    TRY(check_options(options, ledger, err));
     copy_name(token.name, options->name);
     token.role = options->role;
     token.expires = options->expires;
@@ -408,11 +470,7 @@ pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger 
     token.scoped = options->scope != NULL;
     copy_name(token.scope, token.scoped ? options->scope : "");
     TRY(place_token(&token, ledger, options, err));
-    TRY(draw_secret(secret, err));
-    digest hash = hash_secret(secret);
-    memcpy(token.hash, hash.byte, sizeof token.hash);
-    if (token.role == PBOOST_APPROVER)
-        pboost_approver_key(token.public_key, secret);
+    TRY(take_secret(secret, &token, s, options, err));
     TRY(pboost_token_put(s, &token, true, err));
     describe_token(&data, &token);
     TRY(pboost_token_append(

@@ -8,7 +8,7 @@
  *     bytes     slots, name or marks
  *     32 bytes  MAC of all that
  *
- * A record that was not written to its end by a crash is cut off: its entry was not answered for.
+ * A record that was not written to its end by a crash is cut off: its entry was not answered.
  */
 #include "witness.h"
 
@@ -51,7 +51,7 @@ pboost_status pboost_witness_create(const char *path, const ledger_keys *keys, p
     first_line(head, keys);
     if (fd < 0 && errno == EEXIST)
         FAIL(err, PBOOST_REFUSED,
-             "%s is there already; it is the witness of a store.  If that store is gone, move the"
+             "%s exists already; it is the witness of a store.  If that store is gone, move the"
              " file away",
              path);
     if (fd < 0 || write(fd, head, HEAD_BYTES) != HEAD_BYTES || fsync(fd) != 0 ||

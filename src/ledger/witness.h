@@ -2,7 +2,7 @@
  *
  * One record for each entry of the chain: its head, and what it takes to do without the entry: the
  * rows that it spent, the labels that it erased, the token that it revoked, the ids that it
- * imported.  An entry is committed, then witnessed, then answered for.  So the store may be ahead
+ * imported.  An entry is committed, then witnessed, then answered.  So the store may be ahead
  * of its witness, by what was never answered, but never behind: a store that is behind was
  * restored.
  *

@@ -14,6 +14,7 @@ typedef struct http_options {
     bool (*stop)(void *user);             /* asked between tries; may be NULL */
     void (*note)(void *user,
                  const char *message); /* gets the reason of each new try; may be NULL */
+    void (*warn)(void *user, const char *message); /* what the user should know; may be NULL */
     void *user;
 } http_options;
 

@@ -13,17 +13,20 @@
 #include <jansson.h>
 
 #include "checkpoint.h"
+#include "head.h"
 #include "idindex.h"
 #include "rounds.h"
 #include "try.h"
 
 struct pboost_remote {
     http_client *http;
+    pboost_remote_options options;
     const char *checkpoint;
     wire_config config;
     const pboost_id *id;
     size_t n;
-    char head[PBOOST_HEAD_TEXT]; /* the last one seen */
+    char head[PBOOST_HEAD_TEXT]; /* the last one seen, in this fit or an earlier one */
+    bool forgetful;              /* it cannot be kept, which was said */
 };
 
 pboost_id pboost_remote_id(const char *text)
@@ -42,7 +45,7 @@ pboost_id pboost_remote_id(const char *text)
 /* ---- Refusals and errors of the oracle ------------------------------------------------------- */
 
 /* "row-spent (status 409): a row is spent ...; such as 'a', 'b'" */
-static pboost_status tell_problem(const http_reply *reply, const char *what, pboost_error *err)
+static pboost_status report_problem(const http_reply *reply, const char *what, pboost_error *err)
 {
     json_t *document = json_loadb((const char *)reply->body, reply->length, 0, NULL);
     const char *problem = json_string_value(json_object_get(document, "problem"));
@@ -143,7 +146,7 @@ static pboost_status fetch(unsigned char **reply_body, size_t *reply_length, pbo
     TRY(pboost_http_send(&reply, r->http, "/v1/queries", WIRE_BINARY_TYPE, body, length,
                          12 * q->n_bags + (1 << 20), err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "the question", err));
+        TRY(report_problem(&reply, "the question", err));
     if (!has_type(&reply, WIRE_BINARY_TYPE))
         FAIL(err, PBOOST_ORACLE, "the oracle answered with '%.60s'; %s was expected", reply.type,
              WIRE_BINARY_TYPE);
@@ -201,6 +204,25 @@ done:
     return st;
 }
 
+/* A head that cannot be kept, such as beside a token that is read-only, is no reason to stop. */
+static void keep_head(pboost_remote *r, const char *head)
+{
+    const http_options *http = &r->options.http;
+    pboost_error why = {0};
+    char message[400];
+
+    memcpy(r->head, head, sizeof r->head);
+    if (r->options.token_file == NULL || r->forgetful ||
+        pboost_head_write(head, r->options.token_file, http->token, &why) == PBOOST_OK)
+        return;
+    r->forgetful = true;
+    snprintf(message, sizeof message,
+             "the next fit cannot show the oracle the last head of its ledger: %.300s",
+             why.message);
+    if (http->warn != NULL)
+        http->warn(http->user, message);
+}
+
 /* An answer is kept once it is known to be one, and before it is used. */
 static pboost_status answer_part(wire_answer *out, pboost_remote *r, const wire_question *q,
                                  const char *name, pboost_error *err)
@@ -221,6 +243,10 @@ static pboost_status answer_part(wire_answer *out, pboost_remote *r, const wire_
     TRY(st);
     if (r->checkpoint != NULL && !kept)
         TRY(pboost_checkpoint_write(r->checkpoint, name, body, length, err));
+    if (!kept)
+        keep_head(r, out->head);
+    else if (r->head[0] == '\0')
+        memcpy(r->head, out->head, sizeof r->head);
 done:
     free(body);
     return st;
@@ -238,7 +264,6 @@ static pboost_status ask_part(double *answer, pboost_remote *r, const asked_roun
     TRY(pboost_round_part(&q, asked, p, err));
     TRY(answer_part(&a, r, &q, name, err));
     memcpy(answer, a.mean, a.n_bags * sizeof *answer);
-    memcpy(r->head, a.head, sizeof r->head);
 done:
     pboost_wire_question_free(&q);
     pboost_wire_answer_free(&a);
@@ -335,7 +360,7 @@ static pboost_status ask_available(bool *available, pboost_remote *r, const pboo
     TRY(pboost_http_send(&reply, r->http, "/v1/available", WIRE_JSON_TYPE, body, length,
                          2 * length + 1024, err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "to say which rows are available", err));
+        TRY(report_problem(&reply, "to say which rows are available", err));
     st = pboost_wire_read_available(available, id, n, reply.body, reply.length, err);
     if (st == PBOOST_BAD_DATA)
         FAIL(err, PBOOST_ORACLE, "the oracle's list of available rows cannot be read");
@@ -367,7 +392,7 @@ pboost_status pboost_remote_rows_left(uint64_t *out, pboost_remote *r, pboost_er
 
     TRY(pboost_http_send(&reply, r->http, "/v1/status", NULL, NULL, 0, 1 << 20, err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "to say how many rows are left", err));
+        TRY(report_problem(&reply, "to say how many rows are left", err));
     status = json_loadb((const char *)reply.body, reply.length, 0, NULL);
     json_t *left = json_object_get(json_object_get(status, "token"), "rows_left");
     if (!json_is_null(left) && (!json_is_integer(left) || json_integer_value(left) < 0))
@@ -388,7 +413,7 @@ static pboost_status read_rules(pboost_remote *r, pboost_error *err)
 
     TRY(pboost_http_send(&reply, r->http, "/v1/config", NULL, NULL, 0, 1 << 16, err));
     if (reply.status != 200)
-        TRY(tell_problem(&reply, "to send its rules", err));
+        TRY(report_problem(&reply, "to send its rules", err));
     TRY(pboost_wire_read_config(&r->config, reply.body, reply.length, err));
 done:
     pboost_http_reply_free(&reply);
@@ -403,7 +428,10 @@ pboost_status pboost_remote_open(pboost_remote **out, const char *url,
 
     *out = NULL;
     NEED(r = calloc(1, sizeof *r), err);
+    r->options = *options;
     r->checkpoint = options->checkpoint;
+    if (options->token_file != NULL)
+        TRY(pboost_head_read(r->head, options->token_file, options->http.token, err));
     TRY(pboost_http_open(&r->http, url, &options->http, err));
     TRY(read_rules(r, err));
     *out = r;

@@ -14,6 +14,7 @@ typedef struct pboost_remote pboost_remote;
 typedef struct pboost_remote_options {
     http_options http;
     const char *checkpoint; /* a folder that is there before the first question; NULL: none */
+    const char *token_file; /* the last head is kept beside it: see head.h; NULL: nowhere */
 } pboost_remote_options;
 
 /* Connects and reads the rules. */

@@ -104,7 +104,7 @@ done:
 
 static const char *const SHEET[] = PBOOST_SHEET_NAMES;
 
-/* {"label": "...", ...}; null: not told. */
+/* {"label": "...", ...}; null: not given. */
 static void write_sheet(pboost_buffer *b, const pboost_sheet *sheet)
 {
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++) {

@@ -61,14 +61,12 @@ static double add_legend(FILE *out, const chart_figure *f, const legend *l, doub
     double heads = fmax(width_of(f->colour_name), width_of(f->dash_name));
     double left = heads > 0 ? EDGE + 1.1 * heads + GAP : EDGE;
     pen p = {left, right, left, top};
-    if (l->n_colours > 0)
-        start_group(out, &p, f->colour_name);
-    for (size_t i = 0; i < l->n_colours; i++)
-        add_entry(out, &p, legend_colour(l, i));
-    if (l->n_dashes > 0)
-        start_group(out, &p, f->dash_name);
-    for (size_t i = 0; i < l->n_dashes; i++)
-        add_entry(out, &p, legend_dash(l, i));
+    for (legend_kind kind = 0; kind < LEGEND_KINDS; kind++) {
+        if (l->n[kind] > 0)
+            start_group(out, &p, kind == LEGEND_COLOUR ? f->colour_name : f->dash_name);
+        for (size_t i = 0; i < l->n[kind]; i++)
+            add_entry(out, &p, legend_at(l, kind, i));
+    }
     return p.y;
 }
 

@@ -33,16 +33,13 @@ static void start_group(FILE *out, const char *name)
 static void write_legend(FILE *out, const chart_figure *figure, const legend *l)
 {
     fputs("<div class=\"legend\">\n", out);
-    if (l->n_colours > 0) {
-        start_group(out, figure->colour_name);
-        for (size_t i = 0; i < l->n_colours; i++)
-            write_entry(out, 'c', i, legend_colour(l, i));
-        fputs("</div>\n", out);
-    }
-    if (l->n_dashes > 0) {
-        start_group(out, figure->dash_name);
-        for (size_t i = 0; i < l->n_dashes; i++)
-            write_entry(out, 'd', i, legend_dash(l, i));
+    for (legend_kind kind = 0; kind < LEGEND_KINDS; kind++) {
+        bool colour = kind == LEGEND_COLOUR;
+        if (l->n[kind] == 0)
+            continue;
+        start_group(out, colour ? figure->colour_name : figure->dash_name);
+        for (size_t i = 0; i < l->n[kind]; i++)
+            write_entry(out, colour ? 'c' : 'd', i, legend_at(l, kind, i));
         fputs("</div>\n", out);
     }
     fputs("</div>\n", out);

@@ -15,19 +15,16 @@ static bool same(const char *a, const char *b)
     return a != NULL && b != NULL && strcmp(a, b) == 0;
 }
 
-/* The number of a key, n when the legend has none such. */
-static size_t colour_number(const legend *l, const char *key)
+static const char *key_of(const chart_series *s, legend_kind kind)
 {
-    size_t i = 0;
-    while (i < l->n_colours && !same(l->colour[i]->colour_key, key))
-        i++;
-    return i;
+    return kind == LEGEND_COLOUR ? s->colour_key : s->dash_key;
 }
 
-static size_t dash_number(const legend *l, const char *key)
+/* The number of a key, n when the legend has none such. */
+static size_t key_number(const legend *l, legend_kind kind, const char *key)
 {
     size_t i = 0;
-    while (i < l->n_dashes && !same(l->dash[i]->dash_key, key))
+    while (i < l->n[kind] && !same(key_of(l->shows[kind][i], kind), key))
         i++;
     return i;
 }
@@ -36,28 +33,23 @@ legend legend_of(const chart_figure *figure)
 {
     legend l = {0};
     for (size_t p = 0; p < figure->n_panels; p++)
-        for (size_t i = 0; i < figure->panels[p].n_series; i++) {
-            const chart_series *s = &figure->panels[p].series[i];
-            if (s->colour_key != NULL && l.n_colours < LEGEND_KEYS &&
-                colour_number(&l, s->colour_key) == l.n_colours)
-                l.colour[l.n_colours++] = s;
-            if (s->dash_key != NULL && l.n_dashes < LEGEND_KEYS &&
-                dash_number(&l, s->dash_key) == l.n_dashes)
-                l.dash[l.n_dashes++] = s;
-        }
+        for (size_t i = 0; i < figure->panels[p].n_series; i++)
+            for (legend_kind kind = 0; kind < LEGEND_KINDS; kind++) {
+                const chart_series *s = &figure->panels[p].series[i];
+                const char *key = key_of(s, kind);
+                if (key != NULL && l.n[kind] < LEGEND_KEYS &&
+                    key_number(&l, kind, key) == l.n[kind])
+                    l.shows[kind][l.n[kind]++] = s;
+            }
     return l;
 }
 
-legend_entry legend_colour(const legend *l, size_t i)
+legend_entry legend_at(const legend *l, legend_kind kind, size_t i)
 {
-    const chart_series *s = l->colour[i];
-    return (legend_entry){s->colour_key, s->colour, s->dash_key == NULL ? s->dash : CHART_SOLID};
-}
-
-legend_entry legend_dash(const legend *l, size_t i)
-{
-    const chart_series *s = l->dash[i];
-    return (legend_entry){s->dash_key, s->colour_key == NULL ? s->colour : 0, s->dash};
+    const chart_series *s = l->shows[kind][i];
+    bool colour = kind == LEGEND_COLOUR || s->colour_key == NULL;
+    bool dash = kind == LEGEND_DASH || s->dash_key == NULL;
+    return (legend_entry){key_of(s, kind), colour ? s->colour : 0, dash ? s->dash : CHART_SOLID};
 }
 
 void panel_series_name(FILE *out, const chart_series *series)
@@ -281,10 +273,11 @@ static void write_error_bars(FILE *out, const plot *q, const chart_series *s)
 /* The numbers of the keys that switch this element, for the page's script. */
 static void write_keys(FILE *out, const plot *q, const char *colour_key, const char *dash_key)
 {
-    size_t c = colour_number(q->legend, colour_key), d = dash_number(q->legend, dash_key);
-    if (c < q->legend->n_colours)
+    size_t c = key_number(q->legend, LEGEND_COLOUR, colour_key);
+    size_t d = key_number(q->legend, LEGEND_DASH, dash_key);
+    if (c < q->legend->n[LEGEND_COLOUR])
         fprintf(out, " data-c=\"%zu\"", c);
-    if (d < q->legend->n_dashes)
+    if (d < q->legend->n[LEGEND_DASH])
         fprintf(out, " data-d=\"%zu\"", d);
 }
 

@@ -9,9 +9,11 @@ enum { PANEL_WIDTH = 440, PANEL_HEIGHT = 320, LEGEND_KEYS = 32 };
 
 /* The keys of a figure in the order of first use, each with a series that shows it.  Keys beyond
  * LEGEND_KEYS are drawn but not listed. */
+typedef enum { LEGEND_COLOUR, LEGEND_DASH, LEGEND_KINDS } legend_kind;
+
 typedef struct {
-    size_t n_colours, n_dashes;
-    const chart_series *colour[LEGEND_KEYS], *dash[LEGEND_KEYS];
+    size_t n[LEGEND_KINDS];
+    const chart_series *shows[LEGEND_KINDS][LEGEND_KEYS];
 } legend;
 
 legend legend_of(const chart_figure *figure);
@@ -23,8 +25,7 @@ typedef struct {
     int colour;
     chart_dash dash;
 } legend_entry;
-legend_entry legend_colour(const legend *l, size_t i);
-legend_entry legend_dash(const legend *l, size_t i);
+legend_entry legend_at(const legend *l, legend_kind kind, size_t i);
 
 /* Writes <svg>…</svg> of PANEL_WIDTH by PANEL_HEIGHT.  x >= 0: nested in a larger SVG at x, y;
  * x < 0: an element of a page. */

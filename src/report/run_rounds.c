@@ -25,6 +25,7 @@ typedef struct {
     const char *low, *high; /* error bars; NULL: none */
     const char *divided_by; /* another number of the round; NULL: none */
     bool over_rows;         /* instead of over rounds */
+    const char *title, *label;
 } quantity;
 
 static double value_at(const run_record *run, size_t t, const quantity *q)
@@ -86,61 +87,94 @@ done:
 }
 
 /* A logarithm where the values span decades. */
-static chart_panel panel_of(const curves *c, const char *title, const char *label, bool over_rows)
+static chart_panel panel_of(const curves *c, const quantity *q)
 {
     bool wide = c->least > 0.0 && c->most > 20.0 * c->least;
-    chart_panel panel = {.title = title,
-                         .x = {over_rows ? "rows spent" : "round",
+    chart_panel panel = {.title = q->title,
+                         .x = {q->over_rows ? "rows spent" : "round",
                                c->longest > 16.0 ? CHART_LOG2 : CHART_LINEAR, 0.0, 0.0},
-                         .y = {label, wide ? CHART_LOG : CHART_LINEAR, 0.0, 0.0},
+                         .y = {q->label, wide ? CHART_LOG : CHART_LINEAR, 0.0, 0.0},
                          .series = c->series,
                          .n_series = c->n};
-    if (c->longest <= 1.0 && !over_rows) { /* dots in the middle */
+    if (c->longest <= 1.0 && !q->over_rows) { /* dots in the middle */
         panel.x.lo = 0.0;
         panel.x.hi = 2.0;
     }
     return panel;
 }
 
-pboost_status run_write_losses(FILE *out, const run_record *runs, size_t n, pboost_error *err)
+enum { MAX_PANELS = 3 };
+
+/* A figure with a panel for each quantity that some run has; `nothing` is said where none has. */
+typedef struct {
+    size_t n;
+    quantity of[MAX_PANELS];
+    const char *text, *nothing;
+    const char *id, *title, *caption;
+} rounds_figure;
+
+static pboost_status write_figure(FILE *out, const rounds_figure *f, const run_record *runs,
+                                  size_t n, pboost_error *err)
 {
-    static const quantity QUANTITIES[] = {{"test_loss", NULL, NULL, NULL, false},
-                                          {"test_loss", NULL, NULL, NULL, true},
-                                          {"bag_deviance", NULL, NULL, NULL, false}};
-    enum { N = sizeof QUANTITIES / sizeof *QUANTITIES };
-    static const char *const TITLES[N] = {"Test loss by round", "Test loss by rows spent",
-                                          "Fit to the answers"};
-    static const char *const LABELS[N] = {"test loss", "test loss", "dispersion of the answers"};
     pboost_status st = PBOOST_OK;
-    curves c[N] = {{0}};
-    chart_panel panels[N];
+    curves c[MAX_PANELS] = {{0}};
+    chart_panel panels[MAX_PANELS];
     size_t n_panels = 0;
 
-    for (size_t i = 0; i < N; i++) {
-        TRY(curves_make(&c[i], runs, n, &QUANTITIES[i], err));
-        /* One round each: the second panel would say no more than the first. */
-        if (c[i].n > 0 && !(QUANTITIES[i].over_rows && c[i].longest <= 1.0))
-            panels[n_panels++] = panel_of(&c[i], TITLES[i], LABELS[i], QUANTITIES[i].over_rows);
+    for (size_t i = 0; i < f->n; i++) {
+        TRY(curves_make(&c[i], runs, n, &f->of[i], err));
+        /* Of one round each, a panel over rows would say no more than that over rounds. */
+        if (c[i].n > 0 && !(f->of[i].over_rows && c[i].longest <= 1.0))
+            panels[n_panels++] = panel_of(&c[i], &f->of[i]);
     }
-    if (n_panels == 0) {
-        page_paragraph(out, "No run has a record of its rounds.");
-        goto done;
-    }
-    page_paragraph(out,
-                   "The test loss is the mean squared error (linear), the mean log loss (logistic) "
-                   "or the mean of μ − y log μ (Poisson), and is there for runs with --test. How "
-                   "well a model explains the answers of its round needs no label: at best the "
-                   "dispersion is 1 (logistic, Poisson) or the residual variance (linear).");
-    page_figure(out, &(chart_figure){.id = "loss",
-                                     .title = "Loss by round",
-                                     .caption = "Loss and fit after each round of each run.",
-                                     .colour_name = "run",
-                                     .panels = panels,
-                                     .n_panels = n_panels});
+    page_paragraph(out, n_panels > 0 ? f->text : f->nothing);
+    if (n_panels > 0)
+        page_figure(out, &(chart_figure){.id = f->id,
+                                         .title = f->title,
+                                         .caption = f->caption,
+                                         .colour_name = "run",
+                                         .panels = panels,
+                                         .n_panels = n_panels});
 done:
-    for (size_t i = 0; i < N; i++)
+    for (size_t i = 0; i < f->n; i++)
         curves_free(&c[i]);
     return st;
+}
+
+static const rounds_figure LOSSES = {
+    3,
+    {{"test_loss", NULL, NULL, NULL, false, "Test loss by round", "test loss"},
+     {"test_loss", NULL, NULL, NULL, true, "Test loss by rows spent", "test loss"},
+     {"bag_deviance", NULL, NULL, NULL, false, "Fit to the answers", "dispersion of the answers"}},
+    "The test loss is the mean squared error (linear), the mean log loss (logistic) "
+    "or the mean of μ − y log μ (Poisson), and is there for runs with --test. How "
+    "well a model explains the answers of its round needs no label: at best the "
+    "dispersion is 1 (logistic, Poisson) or the residual variance (linear).",
+    "No run has a record of its rounds.",
+    "loss",
+    "Loss by round",
+    "Loss and fit after each round of each run."};
+
+static const rounds_figure BAGS = {
+    2,
+    {{"rows", "smallest_bag", "largest_bag", "bags", false, "Bag sizes", "rows in a bag"},
+     {"spread", NULL, NULL, NULL, false, "Spread within bags", "spread of predictions"}},
+    "The mean size of the bags of each round, with the smallest and the largest; and how far, in "
+    "the root mean square, the round's model sees a row from the mean of its bag. Bags of "
+    "similar rows say the most about individuals.",
+    "No run has a record of its bags.",
+    "bag-sizes",
+    "Bags by round",
+    "Sizes of bags and spread within them, by round."};
+
+pboost_status run_write_losses(FILE *out, const run_record *runs, size_t n, pboost_error *err)
+{
+    return write_figure(out, &LOSSES, runs, n, err);
+}
+
+pboost_status run_write_bags(FILE *out, const run_record *runs, size_t n, pboost_error *err)
+{
+    return write_figure(out, &BAGS, runs, n, err);
 }
 
 /* Where the runs were allowed different bags. */
@@ -159,41 +193,5 @@ pboost_status run_write_by_bag(FILE *out, const run_record *runs, size_t n, pboo
         page_figure(out, &chart.figure);
 done:
     run_chart_free(&chart);
-    return st;
-}
-
-pboost_status run_write_bags(FILE *out, const run_record *runs, size_t n, pboost_error *err)
-{
-    static const quantity QUANTITIES[] = {{"rows", "smallest_bag", "largest_bag", "bags", false},
-                                          {"spread", NULL, NULL, NULL, false}};
-    pboost_status st = PBOOST_OK;
-    curves c[2] = {{0}};
-    chart_panel panels[2];
-    size_t n_panels = 0;
-
-    for (size_t i = 0; i < 2; i++) {
-        TRY(curves_make(&c[i], runs, n, &QUANTITIES[i], err));
-        if (c[i].n > 0)
-            panels[n_panels++] =
-                panel_of(&c[i], i == 0 ? "Bag sizes" : "Spread within bags",
-                         i == 0 ? "rows in a bag" : "spread of predictions", false);
-    }
-    if (n_panels == 0) {
-        page_paragraph(out, "No run has a record of its bags.");
-        goto done;
-    }
-    page_paragraph(
-        out, "The mean size of the bags of each round, with the smallest and the largest; and "
-             "how far, in the root mean square, the round's model sees a row from the mean of "
-             "its bag. Bags of similar rows say the most about individuals.");
-    page_figure(out, &(chart_figure){.id = "bag-sizes",
-                                     .title = "Bags by round",
-                                     .caption = "Sizes of bags and spread within them, by round.",
-                                     .colour_name = "run",
-                                     .panels = panels,
-                                     .n_panels = n_panels});
-done:
-    curves_free(&c[0]);
-    curves_free(&c[1]);
     return st;
 }

@@ -176,20 +176,20 @@ static bool matches(const view *v, experiment_penalty penalty)
     const repro_curve *boost = view_find(v, PBOOST_PRIORBOOST, PENALTY_SUM, 1);
     const repro_curve *shot = view_find(v, PBOOST_ONESHOT, penalty, 1);
     double gap = 0.0;
-    size_t apart = 0;
+    size_t differences = 0;
 
     for (size_t i = 0; i < v->r->n_points; i++) {
         double here = fabs(boost->mean[i] / shot->mean[i] - 1.0);
         gap = fmax(gap, here);
         if (here <= MATCH)
             continue;
-        fputs(apart++ > 0 ? ", ε=" : "they differ at ε=", v->out);
+        fputs(differences++ > 0 ? ", ε=" : "they differ at ε=", v->out);
         print_epsilon(v->out, v->r->x[i]);
         fprintf(v->out, ": %.4g / %.4g", boost->mean[i], shot->mean[i]);
     }
-    if (apart == 0)
+    if (differences == 0)
         fprintf(v->out, "they match at every ε, within %.1f %%", 100.0 * gap);
-    return apart == 0;
+    return differences == 0;
 }
 
 page_verdict claim_privacy_match(const view *v)

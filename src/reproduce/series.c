@@ -12,6 +12,9 @@
 #include <math.h>
 #include <string.h>
 
+#include <priorboost/predict.h>
+#include <priorboost/trainer.h>
+
 #include "refit.h"
 #include "try.h"
 

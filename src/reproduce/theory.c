@@ -1,11 +1,13 @@
 /* The paper's theorems for a sweep of bag sizes, each beside a simulation of what it is about.
  *
- * The rows are fixed and the responses drawn anew in every simulation, as the theorems condition on
- * X.  Gaussian deviates come from the library's synthetic data with theta* = 0; a uniform one is
- * the normal distribution function of a Gaussian. */
+ * The rows are fixed and the responses are drawn again in every simulation, as the theorems
+ * condition on X.  Gaussian deviates come from the library's synthetic data with theta* = 0; a
+ * uniform one is the normal distribution function of a Gaussian. */
 #include "theory.h"
 
 #include <math.h>
+
+#include <priorboost/trainer.h>
 
 #include "base/parallel.h"
 #include "try.h"

@@ -48,6 +48,7 @@ pboost_status pboost_handle_query(request *r, pboost_error *err)
     question.user = r;
     st = pboost_ledger_ask(&out, r->service->ledger, &question, err);
     if (st == PBOOST_REFUSED) {
+        r->retry_after = out.retry_after;
         pboost_refusal_reply(r, out.problem, err->message, &q, &out);
         st = PBOOST_OK;
     } else if (st == PBOOST_OK) {

@@ -57,11 +57,16 @@ function rulesOf(r) {
   return [
     ...Object.entries(SHEET).filter(([name]) => r.sheet[name]).map(([name, term]) => [term, r.sheet[name]]),
     ["Least rows in a bag", count(r.min_bag)],
-    ["Noise", r.dp ? `ε = ${r.epsilon} (${r.epsilon_fraction}) per row` : "none: nothing is claimed about differential privacy"],
+    ["Noise", r.dp ? `ε = ${r.epsilon} (${r.epsilon_fraction}) per row` : "none: no differential privacy"],
     ["Label values", `from ${r.lower} to ${r.upper}, in steps of ${r.step}`],
-    ["A row is answered", "at most once"],
-    ...(r.units ? [["A unit is answered", `in at most ${count(r.unit_rows)} bag${r.unit_rows > 1 ? "s" : ""}`]] : []),
+    ["Each label is used", "in one answer only"],
+    ...(r.units ? [["Each unit is used", `in at most ${count(r.unit_rows)} bag${r.unit_rows > 1 ? "s" : ""}`]] : []),
   ];
+}
+
+// What the answers to a token can have cost one row, or one unit in all its bags.
+function epsilonOf(t, r) {
+  return r.dp ? `${+(r.epsilon * Math.min(t.rows_used, r.unit_rows)).toPrecision(6)}` : "no noise";
 }
 
 function stateOf(t, now) {
@@ -80,14 +85,15 @@ function render(s) {
     const state = stateOf(t, s.time), asks = t.role === "learner";
     return [[t.name], [t.role], [t.created_by ?? ""], [t.approved_by ?? ""], [asks ? t.scope ?? "all rows" : ""],
       [asks ? count(t.rows_used) : "", "n"], [!asks ? "" : t.max_rows === null ? "any" : count(t.max_rows), "n"],
+      [asks ? epsilonOf(t, s.rules) : "", "n"],
       [t.expires === null ? "never" : moment(t.expires)], [state, state === "active" ? "" : "revoked"]];
   }));
   fill("recent", s.recent.map((e) => [[count(e.number), "n"], [moment(e.time)], [e.kind], [e.token ?? ""],
     [count(e.rows), "n"], [count(e.bags), "n"], [e.request_id ?? ""]]));
-  const refusals = Object.entries(s.refusals);
-  $("no-refusals").hidden = refusals.length > 0;
-  $("refusals-table").hidden = refusals.length === 0;
-  fill("refusals", refusals.map(([name, n]) => [[name], [count(n), "n"]]));
+  $("no-refusals").hidden = s.refused.length > 0;
+  $("refusals-table").hidden = s.refused.length === 0;
+  fill("refusals", s.refused.map((r) => [[r.token], [r.problem], [moment(r.hour).slice(0, 16)], [count(r.count), "n"],
+    [moment(r.last)]]));
   show("head", l.head);
   show("store", l.store);
   show("version", s.version);

@@ -88,7 +88,7 @@ assert all(abs(u - v) < 1e-6 for u, v in zip(a["theta"], b["theta"])); assert a[
 expect 0 train --estimator interpolated --rho 0 --rounds 1 --bags features --test test.csv --json
 within 0 "$event" "$(field test_loss)"
 
-# ---- what runs away is said ----
+# ---- a fit that diverges warns ----
 priorboost generate --family poisson --rows 4000 --features 2 --seed 1 --out counts.csv
 expect 0 priorboost train --data counts.csv --label y --family poisson --min-bag 16 --algorithm oneshot \
     --estimator aggregate --epsilon 1 --bounds 0,20 --clamp --seed 1

@@ -106,7 +106,7 @@ printf 'date,age,income,city\nsoon,1,1,Ulm\n' >bad.csv
 expect 3 priorboost predict --model m.json --data bad.csv
 says "bad.csv:2: column 'date' is 'soon'; it must be a date such as 2024-03-31"
 expect 2 logistic --data f.csv --date date=noon
-says "'noon' is no part of a date; the parts are days, year, month, weekday and hour"
+says "'noon' is not a part of a date; the parts are days, year, month, weekday and hour"
 
 # 13-15: columns without a value, codes of numbers and text, many categories
 make f.csv extra=empty

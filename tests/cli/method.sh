@@ -14,7 +14,7 @@ is "auto pbprefix aggregate features 1 32 equal"
 auto=$(field test_loss)
 
 # near OPTION...: the loss is at most a hundredth of the way from auto to the constant model worse.  Bags
-# that are random, or by the last model alone, tell less: they lose two to four thousandths of it.
+# that are random, or by the last model alone, say less: they lose two to four thousandths of it.
 near() {
     train 0 --test test.csv "$@"
     within 0 "$(python3 -c "print($auto + 0.01 * (0.6931 - $auto))")" "$(field test_loss)"

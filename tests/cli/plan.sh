@@ -57,7 +57,7 @@ train
 within 0.9 1.15 "$(field test_loss)"
 within 0 0.1 "$(field plan.forecast_excess)"
 train --auto --epsilon 1 --bounds=-16,16
-[ "$(field rounds)" = 1 ] || fail "a pilot that cannot tell anything"
+[ "$(field rounds)" = 1 ] || fail "a pilot that cannot measure anything"
 within 0.9 1.3 "$(field test_loss)"
 train --auto --epsilon 8 --bounds=-16,16
 [ "$(field rounds)" = 2 ] || fail "no pilot"

@@ -13,7 +13,7 @@ train --min-bag 32 --epsilon 1 --bounds 0,1 --test t.csv --out noisy.json --json
 mv stdout noisy-printed.json
 train --min-bag 1 --method paper --rounds 1 --out untested.json
 
-# ---- the model file tells the same as train --json, and the same whenever it is written ----
+# ---- the model file says the same as train --json, and the same at any time ----
 train --min-bag 32 --epsilon 1 --bounds 0,1 --test t.csv --out again.json
 cmp noisy.json again.json || fail "the same run wrote another file"
 python3 - <<'P' || fail "the record of the run"

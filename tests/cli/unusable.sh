@@ -2,7 +2,7 @@
 # A fit that must not be used: exit code 6, one sentence, no file; --force writes it anyway.
 . "$(dirname "$0")/lib.sh"
 
-# The first column tells the label: without a penalty the weights run away.
+# The first column determines the label: without a penalty the weights diverge.
 awk 'BEGIN {srand(3); print "id,a,b,y"; for (i = 0; i < 400; i++) {a = rand() - 0.5; print i "," a "," rand() "," (a > 0)}}' >separable.csv
 runaway=(priorboost train --data separable.csv --id id --label y --family logistic --min-bag 2
     --estimator aggregate --bags features --rounds 1 --l2 0 --out model.json --report page.html)

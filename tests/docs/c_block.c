@@ -1,5 +1,5 @@
-/* The frame of C blocks that are no programs of their own: what they may use, and what must come of
- * them. */
+/* The frame of C blocks that are not whole programs: the variables they may use, and the result
+ * that they must have. */
 #include <math.h>
 #include <stdio.h>
 

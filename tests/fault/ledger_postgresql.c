@@ -1,4 +1,4 @@
-/* Whatever fails under a ledger on PostgreSQL, one after the other until none fails: the connection
+/* Failures under a ledger on PostgreSQL, the n-th of each kind for every n: the connection
  * before and after the n-th call, the backend, the whole server, libpq's memory, our own memory,
  * and the server's n-th write, its disk's space and its n-th fsync (postgresql_faults.c).  A
  * question is then answered or not, but never in part: asked again, by the same process and by a
@@ -18,7 +18,7 @@ typedef enum {
     LOST_BEFORE, /* the connection is cut before the call */
     LOST_AFTER,  /* after it: the server gets the statement, its reply is lost */
     TERMINATED,  /* the backend ends */
-    CRASHED,     /* the server ends at once and starts anew */
+    CRASHED,     /* the server ends at once and starts again */
     NO_MEMORY    /* libpq has none */
 } call_fault;
 
@@ -57,7 +57,7 @@ static void crash_server(void)
         fail_msg("the server does not start again");
 }
 
-/* Whether this call is to fail for want of memory; the other faults happen on the spot. */
+/* Whether this call must fail for lack of memory; the other faults happen here. */
 static bool call_fails(const PGconn *c)
 {
     if (call.left == 0 || --call.left > 0)

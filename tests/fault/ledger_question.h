@@ -1,5 +1,5 @@
-/* One question to a ledger, put while something fails, and what must hold afterwards whatever it
- * was: the question has one answer, and its rows are spent once. */
+/* One question to a ledger during a failure, and what must hold after any failure: the question has
+ * one answer, and its rows are spent once. */
 #ifndef PBOOST_LEDGER_QUESTION_H
 #define PBOOST_LEDGER_QUESTION_H
 

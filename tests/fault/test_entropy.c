@@ -1,6 +1,5 @@
-/* Without entropy the oracle answers nothing and spends nothing, at whichever call it runs dry;
- * when entropy is back the same question is answered.  Interruptions and short reads are no
- * failure. */
+/* Without entropy the oracle answers nothing and spends nothing, at any call; when entropy is back
+ * the same question is answered.  Interruptions and short reads are not failures. */
 #include "testing.h"
 
 #include "base/rng.h"

@@ -1,4 +1,4 @@
-/* Whatever fails under a ledger on SQLite, one after the other until none fails: the n-th write,
+/* Failures under a ledger on SQLite, the n-th of each kind for every n: the n-th write,
  * the n-th fsync, a full disk at the n-th write, the n-th allocation (SQLite's own included), the
  * n-th call for entropy.  A question is then answered or not, but never in part: asked again, by a
  * new process where the store broke, it has one answer and its rows are spent once. */
@@ -231,7 +231,7 @@ static long fail_disk(disk_fault what, bool for_good)
                              "must end");
         }
         disk.what = NOTHING;
-        if (what == SPACE) /* the same process goes on when there is room again */
+        if (what == SPACE) /* the same process continues when there is room again */
             settle_question(ledger, &token, &reply);
         pboost_ledger_close(ledger);
         ledger = open_store(&t);
@@ -363,7 +363,7 @@ static pboost_status open_and_more(const test_store *t, pboost_error *err)
     TRY(pboost_ledger_open(&ledger, t->url, NULL, err));
     TRY(pboost_token_list(&list, &n, ledger, err));
     TRY(pboost_ledger_available(available, ledger, list, id, 1, err));
-    TRY(pboost_ledger_forget(&forgotten, ledger, id, 1, err));
+    TRY(forget_rows(&forgotten, ledger, id, 1, err));
     TRY(pboost_ledger_audit(&audit, ledger, err));
     if (audit.problems > 0)
         FAIL(err, PBOOST_INTERNAL, "%s", audit.first_problem);

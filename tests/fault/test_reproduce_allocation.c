@@ -10,7 +10,7 @@
 
 static repro_settings settings;
 
-/* Every algorithm, both readings of the penalty, with noise and without, on next to no rows. */
+/* Every algorithm, both readings of the penalty, with noise and without, on very few rows. */
 static int set_up(void **state)
 {
     (void)state;

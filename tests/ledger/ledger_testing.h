@@ -1,7 +1,8 @@
 /* What the tests of the ledger share: an empty store, filled, opened, asked.
  *
  * Every test runs on SQLite, or, where $PBOOST_TEST_STORE is the URL of a PostgreSQL server, in a
- * schema of its own there: see with_postgresql.sh. */
+ * schema of its own there: see with_postgresql.sh.  Where $PBOOST_TEST_DIRECT is the server behind
+ * a pooler, which knows no schemas, it has a database of its own: see with_pgbouncer.sh. */
 #ifndef PBOOST_LEDGER_TESTING_H
 #define PBOOST_LEDGER_TESTING_H
 
@@ -32,17 +33,20 @@ static inline test_store new_store(void)
     test_store t = {.folder = ""};
 
     if (on_postgresql()) {
-        char schema[64], sql[100];
-        snprintf(schema, sizeof schema, "t%d_%d", (int)getpid(), count++);
-        snprintf(sql, sizeof sql, "CREATE SCHEMA %s", schema);
-        PGconn *c = PQconnectdb(getenv("PBOOST_TEST_STORE"));
+        const char *url = getenv("PBOOST_TEST_STORE"), *direct = getenv("PBOOST_TEST_DIRECT");
+        char name[64], sql[100];
+        snprintf(name, sizeof name, "t%d_%d", (int)getpid(), count++);
+        snprintf(sql, sizeof sql, "CREATE %s %s", direct != NULL ? "DATABASE" : "SCHEMA", name);
+        PGconn *c = PQconnectdb(direct != NULL ? direct : url);
         PGresult *r = PQexec(c, sql);
         if (PQresultStatus(r) != PGRES_COMMAND_OK)
             fail_msg("%s", PQerrorMessage(c));
         PQclear(r);
         PQfinish(c);
-        snprintf(t.url, sizeof t.url, "%s&options=-csearch_path%%3D%s", getenv("PBOOST_TEST_STORE"),
-                 schema);
+        if (direct != NULL)
+            snprintf(t.url, sizeof t.url, "postgresql:///%s%s", name, strchr(url, '?'));
+        else
+            snprintf(t.url, sizeof t.url, "%s&options=-csearch_path%%3D%s", url, name);
     } else {
         strcpy(t.folder, "/tmp/pboost-ledger-XXXXXX");
         assert_non_null(mkdtemp(t.folder));
@@ -106,6 +110,15 @@ static inline void import_rows(pboost_ledger *ledger, int64_t first, size_t n, c
     assert_int_equal(report.rows, n);
     free(id);
     free(ones);
+}
+
+static inline pboost_status forget_rows(size_t *forgotten, pboost_ledger *ledger,
+                                        const pboost_id *id, size_t n, pboost_error *err)
+{
+    pboost_erasure erasure = PBOOST_ERASURE_INIT;
+    erasure.id = id;
+    erasure.n = n;
+    return pboost_ledger_forget(forgotten, ledger, &erasure, err);
 }
 
 static inline pboost_token token_for(pboost_ledger *ledger, const pboost_token_options *options)
@@ -210,7 +223,7 @@ static inline void assert_sound(pboost_ledger *ledger)
         fail_msg("audit: %s", audit.first_problem);
 }
 
-/* Changes the store behind the ledger's back. */
+/* Changes the store without the ledger. */
 static inline void change_store(const test_store *t, const char *sql)
 {
     pboost_error err = {0};
@@ -222,9 +235,9 @@ static inline void change_store(const test_store *t, const char *sql)
 
 /* A backup of every table, inside the store; putting it back is what a restore does. */
 static const char *const LEDGER_TABLES[] = {
-    "ledger_meta",     "ledger_entry",   "ledger_answer",    "ledger_claim",
-    "ledger_unit_use", "ledger_row",     "ledger_unit",      "ledger_scope",
-    "ledger_token",    "ledger_refusal", "ledger_lost_head", "ledger_lost_row"};
+    "ledger_meta", "ledger_entry",     "ledger_answer",  "ledger_claim", "ledger_unit_use",
+    "ledger_row",  "ledger_unit",      "ledger_scope",   "ledger_token", "ledger_refusal",
+    "ledger_seal", "ledger_lost_head", "ledger_lost_row"};
 enum { N_LEDGER_TABLES = sizeof LEDGER_TABLES / sizeof *LEDGER_TABLES };
 
 /* A copy of the witness too, which nobody should have. */

@@ -53,7 +53,8 @@ link_as() {
 }
 
 # mutant NAME FILE TEST OLD NEW [ARGUMENT...]: in src/FILE the text OLD becomes NEW.  TEST is a program
-# of tests/, or server_NAME for tests/server/test_NAME.py; postgresql:TEST runs on that store.
+# of tests/, server_NAME for tests/server/test_NAME.py or cli_NAME for tests/cli/NAME.sh;
+# postgresql:TEST runs on that store.
 mutant() {
     local name=$1 file=$2 test=$3 how=()
     if [ "$list" ]; then
@@ -68,6 +69,9 @@ mutant() {
     server_*)
         link_as bin/priorboost
         how+=(env "PRIORBOOST=$work/program" "$source/tests/server/test_${test#*server_}.py") ;;
+    cli_*)
+        link_as bin/priorboost
+        how+=(env "PRIORBOOST=$work/program" bash "$source/tests/cli/${test#*cli_}.sh") ;;
     *)
         link_as "bin/${test#*:}"
         how+=("$work/program") ;;
@@ -95,10 +99,10 @@ mutant "no noise for two requests" ledger/ledger.c ledger_noise 'total += noise;
 mutant "the system's randomness" ledger/ledger.c ledger_noise 'pboost_rng_source_system(&source);' 'pboost_rng_source_seeded(&source, 1, RNG_NOISE, 0);'
 mutant "no sum without noise in the log" ledger/ledger.c server_noise 'total += noise;' 'dprintf(2, "{\"time\":0,\"level\":\"info\",\"event\":\"sum\",\"message\":\"%lld\"}\n", (long long)total); total += noise;'
 mutant "sums that could overflow" core/oracle/mechanism.c unit_oracle_mechanism 'sum > (pboost_u128)SUM_LIMIT' 'false'
-mutant "every bag is judged" ledger/ledger.c ledger_rules 'claim c = {a->q->n_bags, a->n' 'claim c = {1, a->n'
+mutant "every bag is checked" ledger/ledger.c ledger_rules 'claim c = {a->q->n_bags, a->n' 'claim c = {1, a->n'
 mutant "bags of at least k" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_BAG_TOO_SMALL, small_bags},' ''
 mutant "a row once in a request" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_DUPLICATE_ROW, repeated_rows},' ''
-mutant "spent rows, as told by the rules" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_ROW_SPENT, spent_rows},' ''
+mutant "spent rows, by the rules" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_ROW_SPENT, spent_rows},' ''
 mutant "a unit once in a bag" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_UNIT_REPEATED, repeated_units},' ''
 mutant "a unit unit_rows times" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_UNIT_SPENT, spent_units},' ''
 mutant "quotas" ledger/rules.c ledger_tokens '{PBOOST_PROBLEM_QUOTA_EXCEEDED, over_quota},' ''
@@ -129,6 +133,7 @@ mutant "a store that requires approval" ledger/approval.c ledger_approval 'token
 mutant "later approvers need approval" ledger/approval.c ledger_approval 'token->role == PBOOST_APPROVER && !first' 'false'
 mutant "its creator does not approve a token" ledger/approval.c ledger_approval 'if (strcmp(token->created_by, approver->name) == 0 ||' 'if ('
 mutant "the signature of its creator is no approval" ledger/approval.c ledger_approval 'strcmp(token->created_by, approver->name) != 0 &&' ''
+mutant "an approver is approved by an older one" ledger/approval.c ledger_approval 'approver->id < token->id' 'approver->id != token->id'
 mutant "who creates a token" ledger/token.c ledger_approval 'PBOOST_MAY(PBOOST_OPERATOR) | PBOOST_MAY(PBOOST_APPROVER)' '~0u'
 mutant "audit file: hash of an entry" ledger/audit_file.c ledger_audit_file '!pboost_digest_equal(&told.hash, &link.hash)' 'false'
 mutant "audit file: seal of an entry" ledger/audit_file.c ledger_audit_file '!pboost_digest_equal(&told.seal, &link.seal)' 'false'
@@ -142,12 +147,42 @@ mutant "audit: quotas" ledger/replay.c ledger_audit_file 'token->max_rows != 0 &
 mutant "audit: approvals" ledger/replay.c ledger_audit_file '!pboost_approval_valid(token, approver, &r->origin)' 'false'
 mutant "audit files are for auditors" server/routes.c server_govern 'AUDITORS,' 'ANY_TOKEN,'
 mutant "duplicate ids at import" ledger/import.c ledger_import 'if (!added)' 'if (false)'
-mutant "known ids at import" ledger/import.c ledger_import 'pboost_ids_find(&m->ledger->labels.ids, id) != NO_NUMBER' 'false'
+mutant "known ids at import" ledger/import.c ledger_import 'if (slot != NO_NUMBER)
+        FAIL' 'if (false)
+        FAIL'
 mutant "NaN at import" ledger/import.c ledger_import '!isfinite(label)' 'false'
 mutant "bounds at import" ledger/import.c ledger_import 'outside && !m->in->clamp' 'false'
-mutant "erasure spends" ledger/import.c ledger_import 'f->spend[f->n_spend++] = slot;' ';'
-mutant "erasure overwrites" ledger/store_sqlite.c ledger_import 'PRAGMA secure_delete = ON' 'PRAGMA secure_delete = OFF'
-mutant "erasure empties the log" ledger/store_sqlite.c ledger_import 'return checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE, err);' 'return PBOOST_OK;'
+mutant "bad labels are taken in" ledger/import.c ledger_import 'm->in->replace_bad && (' 'false && ('
+mutant "bad labels become a value within the bounds" ledger/import.c ledger_import 'in->bad_label <= l->rules.rules.upper' 'true'
+mutant "dates that are past" cli/oracle_token.c cli_oracle 'if (*out <= now)' 'if (false)'
+mutant "rows of a unit are erased" ledger/import.c cli_oracle 'among(unit, e->n_units, t->unit[slot])' 'false'
+mutant "each scope has a share of its own" ledger/labels.c ledger_scopes 't->share[number] = pboost_shares_find(&t->shares, value[1].data);' 't->share[number] = 0;'
+mutant "a unit in two scopes" ledger/import.c ledger_scopes 'if (*home != scope)' 'if (false)'
+mutant "a scope without a share" ledger/import.c ledger_scopes 'shares->named && pboost_shares_find(shares, name) == NO_NUMBER' 'false'
+mutant "shares within unit_rows" ledger/shares.c ledger_scopes 'total > unit_rows' 'false'
+mutant "refusals are limited" ledger/refusals.c ledger_scopes '(uint64_t)named < l->options.refusal_rows' 'true'
+mutant "refusals are recorded" ledger/ledger.c ledger_scopes 'st == PBOOST_REFUSED && is_recorded(out)' 'false'
+mutant "the limit comes before the rules" ledger/ledger.c ledger_scopes 'TRY(pboost_refusals_check(out, l, token, err));' 'find_slots(a->slot, l, token, a->q->id, a->n); TRY(pboost_claim_judge(out, &l->rules, &l->labels, &c, quota, err)); TRY(pboost_refusals_check(out, l, token, err));'
+mutant "the limit is told" cli/cmd_serve.c server_api 'ledger_options.refusal_rows = refusal_rows;' ''
+mutant "erasure spends" ledger/erase.c ledger_import 'f->spend[f->n_spend++] = slot;' ';'
+mutant "erasure takes the label" ledger/erase.c ledger_erase 'SET label = NULL, id = NULL' 'SET id = NULL'
+mutant "erasure takes the id" ledger/erase.c ledger_erase 'SET label = NULL, id = NULL' 'SET label = NULL'
+mutant "erasure takes the id of a unit" ledger/erase.c ledger_erase 'UPDATE ledger_unit SET id = NULL, digest' 'UPDATE ledger_unit SET digest'
+mutant "erasure writes the file anew" ledger/store_sqlite.c ledger_erase '"VACUUM"' '"SELECT 1"'
+mutant "erasure writes the tables anew, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_erase '"VACUUM FULL %s.%s"' '"SELECT 1 -- %s.%s"'
+mutant "no statistics of ids, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_erase '.hide_ids = "ALTER id SET STATISTICS 0",' ''
+mutant "erasure empties the log" ledger/store_sqlite.c ledger_erase 'sqlite3_wal_checkpoint_v2(of(s)->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL)' 'SQLITE_OK'
+mutant "a reader that blocks an erasure" ledger/store_sqlite.c ledger_erase '(code & 0xff) == SQLITE_BUSY ||' '(code & 0xff) == SQLITE_BUSY) return PBOOST_OK; if ('
+mutant "an erased id comes again" ledger/import.c ledger_erase 'uint32_t slot = pboost_labels_find(&m->ledger->labels, &m->ledger->keys, id);' 'uint32_t slot = pboost_ids_find(&m->ledger->labels.ids, id);'
+mutant "an erased unit keeps its uses" ledger/import.c ledger_erase 'if (m->unit[i] != NO_NUMBER)' 'if (false)'
+mutant "labels are authenticated" ledger/seal.c ledger_seal 'seal->key) != 0)' 'seal->key) == 7)'
+mutant "each row has a nonce" ledger/seal.c ledger_seal 'put_number(out, (uint64_t)slot);' ';'
+mutant "each import has a key" ledger/seal.c ledger_seal 'memcpy(text + sizeof WHAT, salt, SALT_BYTES);' 'memset(text + sizeof WHAT, 0, SALT_BYTES);'
+mutant "an import uses the newest key" ledger/seal.c ledger_seal 'TRY(pboost_keys_reload(s->keys, s->key_file, err));
+    const' 'const'
+mutant "a key that came later is read" ledger/seal.c ledger_seal 'TRY(pboost_keys_reload(r->store->keys, r->store->key_file, err));' ''
+mutant "a new key is kept before it is used" ledger/rekey.c ledger_seal 'TRY(reseal(rows, &l->labels, s, err));' 'ledger_keys mine = l->keys; mine.label[0] = mine.label[mine.n_labels - 1]; mine.n_labels = 1; TRY(pboost_keys_write(&mine, s->key_file, true, err)); TRY(reseal(rows, &l->labels, s, err));'
+mutant "old keys leave the file" ledger/rekey.c ledger_seal 'TRY(pboost_keys_write(&kept, s->key_file, true, err));' 'kept = l->keys;'
 mutant "hash of an entry" ledger/audit.c ledger_chain 'memcmp(value[HASH].data, link.hash.byte, sizeof(digest)) != 0' 'false'
 mutant "seal of a reply" ledger/audit.c ledger_chain 'memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0' 'false'
 mutant "sums are computed again" ledger/audit.c ledger_chain 'known && sum != released' 'false'
@@ -159,6 +194,30 @@ mutant "only a sound store is upgraded" ledger/upgrade.c ledger_upgrade 'if (aud
 mutant "stores of other versions" ledger/open.c ledger_upgrade 'if (version > CHAIN_VERSION)' 'if (false)'
 mutant "key files that others can read" ledger/key.c ledger_upgrade '(about.st_mode & (S_IRWXG | S_IRWXO)) != 0' 'false'
 mutant "key files of other stores" ledger/open.c ledger_upgrade 'strcmp(id, key_id) != 0' 'false'
+mutant "the file is still the one that is open" ledger/store_sqlite.c ledger_integrity 'return a->st_dev == b->st_dev && a->st_ino == b->st_ino;' 'return true;'
+mutant "a file that was written to is looked at" ledger/store_sqlite.c ledger_integrity 's->touched = s->touched || !is_untouched(&file, &of(s)->file);' ';'
+mutant "what was looked at is the same store" ledger/open.c ledger_integrity 'here.number < 0 || !pboost_digest_equal(&here.hash, &side->seen.hash)' 'false'
+mutant "a store older than its witness" ledger/witness.c ledger_integrity 'here.number < 0 || !pboost_digest_equal(&here.hash, &w->last.hash)' 'false'
+mutant "a store older than its witness, through HTTP" ledger/witness.c server_integrity 'here.number < 0 || !pboost_digest_equal(&here.hash, &w->last.hash)' 'false'
+mutant "a store without its witness" ledger/witness.c ledger_integrity 'if (w->fd < 0 && errno == ENOENT) {' 'if (w->fd < 0 && errno == ENOENT) { return PBOOST_OK;'
+mutant "the witness before the reply" ledger/ledger.c ledger_integrity 'TRY(pboost_ledger_cover(ledger, a.entry, err));' ';'
+mutant "the witness is on the disk" ledger/witness.c ledger_integrity 'fdatasync(w->fd) != 0' 'false'
+mutant "the witness is still there" ledger/witness.c ledger_integrity 'if (!still_there(w)) {' 'if (false) {'
+mutant "records of the witness are authenticated" ledger/witness.c ledger_integrity 'sodium_memcmp(mac.byte, byte + length - sizeof mac.byte, sizeof mac.byte) == 0' 'true'
+mutant "a record that is not whole is cut off" ledger/witness.c ledger_integrity 'if (about.st_size != w->size && ftruncate(w->fd, w->size) != 0)' 'if (false)'
+mutant "a restore spends what was answered" ledger/restore.c ledger_integrity '{"answer", redo_answer},' ''
+mutant "a restore counts units" ledger/restore.c ledger_integrity 'TRY(use_unit(r, t->unit[r->slot[i]], 1, err));' ';'
+mutant "a restore repeats erasures" ledger/restore.c ledger_integrity '{"forget", redo_forget},' ''
+mutant "a restore repeats revocations" ledger/restore.c ledger_integrity '{"revoke", redo_revoke},' ''
+mutant "a restore without witness spends every row" ledger/restore.c ledger_integrity 'TRY(burn(r, "burn-all", 0, n, err));' ';'
+mutant "rows that were lost do not come in again" ledger/import.c ledger_integrity 'TRY(check_lost(&m, s, err));' ';'
+mutant "heads that were lost stay known" ledger/chain.c ledger_integrity '" + (SELECT count(*) FROM ledger_lost_head WHERE hash = $1)"' '""'
+mutant "the head of an earlier fit is sent" net/head.c server_learner 'if (strcmp(owner, mine) == 0)' 'if (false)'
+mutant "a nonce in what is released" ledger/ledger.c ledger_integrity 'TRY(pboost_draw_bytes(a->nonce, NONCE_BYTES, err));' ';'
+mutant "a nonce in the seal" ledger/ledger.c ledger_integrity 'pboost_chain_seal(&link, a->nonce, out->body, out->length);' 'pboost_chain_seal(&link, (unsigned char[NONCE_BYTES]){0}, out->body, out->length);'
+mutant "MAC of a token" ledger/token.c ledger_integrity 'if (!whole || sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0)' 'if (!whole)'
+mutant "MAC of an entry" ledger/chain.c ledger_integrity 'if (!pboost_digest_equal(&mac, &right))' 'if (false)'
+mutant "the chain is replayed at opening" ledger/open.c ledger_integrity 'if (audit.problems > 0 && !l->options.inspect)' 'if (false)'
 mutant "the constraint on rows" ledger/store.c ledger_rules 'slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL' 'slot INTEGER, entry INTEGER NOT NULL'
 mutant "the constraint on units" ledger/store.c ledger_rules ', PRIMARY KEY (unit, scope, use))~' ''
 mutant "writers take turns" ledger/store_sqlite.c ledger_races 'write ? "BEGIN IMMEDIATE" : "BEGIN"' '"BEGIN"'
@@ -167,11 +226,22 @@ mutant "checkpoints are watched" ledger/store_sqlite.c fault_ledger '(void)check
 mutant "one transaction" ledger/ledger.c fault_ledger 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'
 mutant "answer only after commit" ledger/ledger.c torture_ledger_kill 'TRY(pboost_store_commit(s, err));' 'static int late; if (++late % 3 == 0) TRY(pboost_store_commit(s, err));' 60
 mutant "commits are synced" ledger/store_sqlite.c ledger_durability 'PRAGMA synchronous = FULL' 'PRAGMA synchronous = NORMAL'
-mutant "commits are synced, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_durability "IN ('off', 'local')" "= 'never'"
-mutant "a server that does not sync" ledger/store_postgresql.c postgresql:ledger_durability '{"fsync", "on"}, ' ''
-mutant "a server that goes on after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability ', {"data_sync_retry", "off"}' ''
+mutant "commits are synced, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_durability "ELSE 'on' END, true)" "ELSE current_setting('synchronous_commit') END, true)"
+mutant "settings for each transaction" ledger/store_postgresql.c postgresql:ledger_durability 'st = settle(s, err);' 'st = of(s)->schema[0] == 0 ? settle(s, err) : PBOOST_OK; /* when it is opened */'
+mutant "the tables of the store that was opened" ledger/store_postgresql.c postgresql:ledger_durability "ELSE \$5 || ', pg_temp' END" "ELSE \$5 END"
+mutant "a server that does not sync" ledger/store_postgresql.c postgresql:ledger_durability '{"fsync", "on"}' '{"full_page_writes", "on"}'
+mutant "a server that continues after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability '{"data_sync_retry", "off"}' '{"full_page_writes", "on"}'
+mutant "writers take turns, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_races 'if (st == PBOOST_OK && write && !of(s)->creating)' 'if (false)'
+mutant "the schema that the role has" ledger/store_postgresql.c postgresql:server_database "(SELECT reset_val FROM pg_settings\"
+               \" WHERE name = 'search_path')" "current_setting('search_path')" Poolers
+mutant "standbys are looked for" ledger/open.c postgresql:server_database 'if (l->options.check_standbys &&' 'if (false &&' Standbys.test_commits_wait_for_every_standby_or_the_service_does_not_start
+mutant "standbys that commits do not wait for" ledger/store_postgresql.c postgresql:server_database " OR r.sync_state = 'async'" '' Standbys.test_commits_wait_for_every_standby_or_the_service_does_not_start
+mutant "standbys that are down" ledger/store_postgresql.c postgresql:server_database 'AND NOT active AND' 'AND false AND' Standbys.test_a_standby_that_is_down_has_a_slot
+mutant "standbys are looked for again" ledger/store_postgresql.c postgresql:server_database 'if (of(s)->no_async_standby)' 'if (false)' Standbys.test_a_service_that_loses_its_server_looks_again
+mutant "no service on a standby" ledger/store_postgresql.c postgresql:server_database 'if (value[0].number != 0)' 'if (false)' Standbys.test_a_standby_is_not_served
+mutant "no password in the arguments" ledger/store_postgresql.c postgresql:server_database 'TRY(refuse_password(url, err));' '' Passwords.test_not_in_the_arguments
 mutant "one transaction, PostgreSQL" ledger/ledger.c postgresql:fault_ledger_postgresql 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'
-mutant "a lost connection is made anew" ledger/store_postgresql.c postgresql:fault_ledger_postgresql 'PQreset(of(s)->connection);' ';'
+mutant "a lost connection is made again" ledger/store_postgresql.c postgresql:fault_ledger_postgresql 'PQreset(of(s)->connection);' ';'
 mutant "who asks is asked for a token" server/request.c server_api 'r->route->roles == ANYONE' 'true'
 mutant "a learner sees only itself" server/handlers_watch.c server_api '(role & (AUDITORS | APPROVER)) != 0' 'true'
 mutant "bodies have a limit" server/request.c server_limits 'r->length + length > r->service->options.max_body' 'false'
@@ -222,7 +292,7 @@ mutant "the learner shows its certificate" net/http.c server_tls 'c->options.cli
 mutant "429 is tried again" net/http.c server_learner ' && out->status != 429' ''
 mutant "who signed the certificate" net/http.c server_tls 'CURLOPT_SSL_VERIFYPEER, 1L' 'CURLOPT_SSL_VERIFYPEER, 0L'
 mutant "whose certificate it is" net/http.c server_tls 'CURLOPT_SSL_VERIFYHOST, 2L' 'CURLOPT_SSL_VERIFYHOST, 0L'
-mutant "no token in the clear" net/http.c server_learner 'is_http && !is_loopback(url + 7)' 'false'
+mutant "no token without encryption" net/http.c server_learner 'is_http && !is_loopback(url + 7)' 'false'
 mutant "answers to another question" net/remote.c server_learner 'strcmp(a->request_id, q->request_id) != 0' 'false'
 mutant "noise other than announced" net/remote.c server_learner 'epsilon = r->config.rules.epsilon;' 'epsilon = a->epsilon;'
 mutant "kept: a question before it is sent" net/remote.c server_learner 'TRY(pboost_round_write(out, r->checkpoint, round, err));' ';'

@@ -97,7 +97,7 @@ static void a_pending_token_does_nothing_until_it_is_approved(void **state)
     first.role = PBOOST_APPROVER;
     first.pending = true;
     assert_fails(pboost_token_create(unused, ledger, &first, &err), PBOOST_INVALID, err,
-                 "nobody could approve");
+                 "nobody to approve it");
     holder boss = make(ledger, "boss", PBOOST_APPROVER, false, NULL);
     holder lab = make(ledger, "lab", PBOOST_LEARNER, true, NULL);
     holder plain = make(ledger, "plain", PBOOST_LEARNER, false, NULL);
@@ -155,6 +155,40 @@ static void the_creator_cannot_approve(void **state)
     options.creator = lab.secret; /* a learner creates nothing */
     assert_fails(pboost_token_create(secret, ledger, &options, &err), PBOOST_REFUSED, err,
                  "token-role");
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+/* An approver who makes its secret itself: the label holder sees what does not tell it. */
+static void the_holder_can_prepare_its_secret(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 8, NULL);
+    pboost_token_options options = PBOOST_TOKEN_OPTIONS_INIT;
+    pboost_error err = {0};
+    char registration[PBOOST_REGISTRATION_TEXT], secret[PBOOST_TOKEN_TEXT];
+    holder anna, lab;
+
+    assert_ok(pboost_token_prepare(anna.secret, registration, &err), err);
+    assert_null(strstr(registration, anna.secret + 3));
+    options.name = "anna";
+    options.role = PBOOST_APPROVER;
+    options.registration = registration;
+    options.made = &anna.token;
+    assert_ok(pboost_token_create(secret, ledger, &options, &err), err);
+    assert_string_equal(secret, "");
+    options.name = "twin";
+    assert_fails(pboost_token_create(secret, ledger, &options, &err), PBOOST_INVALID, err,
+                 "another token");
+    registration[20] = 'x';
+    assert_fails(pboost_token_create(secret, ledger, &options, &err), PBOOST_INVALID, err,
+                 "128 hexadecimal digits");
+    lab = make(ledger, "lab", PBOOST_LEARNER, true, NULL);
+    approve(ledger, "lab", &anna);
+    assert_answered(ledger, &lab, ROWS);
     assert_sound(ledger);
     pboost_ledger_close(ledger);
     drop_store(&t);
@@ -230,6 +264,7 @@ static void access_to_the_store_is_not_approval(void **state)
     holder good = make(ledger, "good", PBOOST_LEARNER, false, NULL);
     holder bad = make(ledger, "bad", PBOOST_LEARNER, false, NULL);
     holder fake = make(ledger, "fake", PBOOST_APPROVER, false, NULL);
+    holder young = make(ledger, "young", PBOOST_APPROVER, false, NULL);
     holder own = make(ledger, "own", PBOOST_LEARNER, false, &anna);
     approve(ledger, "good", &anna);
     const pboost_token was = stored(ledger, "bad"), approved = stored(ledger, "good"),
@@ -285,14 +320,24 @@ static void access_to_the_store_is_not_approval(void **state)
     forge(ledger, &own.token);
     assert_sound(ledger);
 
-    forged = anna.token; /* 10: another key for the approver: the audit knows the first one */
+    approve(ledger, "young", &anna); /* 10: an approver is approved by an older one only */
+    assert_not_approved(ledger, "fake", &young, PBOOST_PROBLEM_OWN_TOKEN);
+    forged = pending_fake;
+    pboost_approval_sign(&forged, &young.token, young.secret, &ledger->first);
+    forged.state = PBOOST_TOKEN_ACTIVE;
+    forge(ledger, &forged);
+    assert_pending(ledger, &fake);
+    forge(ledger, &pending_fake);
+    assert_sound(ledger);
+
+    forged = anna.token; /* 11: another key for the approver: the audit knows the first one */
     memcpy(forged.public_key, fake.token.public_key, sizeof forged.public_key);
     forge(ledger, &forged);
     assert_not_sound(ledger);
     forge(ledger, &anna.token);
     assert_answered(ledger, &good, ROWS);
 
-    forged = stored(ledger, "good"); /* 11: more than was approved */
+    forged = stored(ledger, "good"); /* 12: more than was approved */
     forged.expires = forged.created + 1000000000;
     forge(ledger, &forged);
     assert_pending(ledger, &good);
@@ -324,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pending_token_does_nothing_until_it_is_approved),
         cmocka_unit_test(the_creator_cannot_approve),
+        cmocka_unit_test(the_holder_can_prepare_its_secret),
         cmocka_unit_test(a_store_can_require_approval),
         cmocka_unit_test(access_to_the_store_is_not_approval),
         cmocka_unit_test(an_edited_row_stops_the_service),

@@ -116,24 +116,24 @@ static void every_change_is_found(void **state)
 
     for (size_t i = 0; i < whole.n; i++) { /* each part of each entry */
         (f = whole, &f)->entry[i].number++;
-        assert_found(&f, "stands where");
+        assert_found(&f, "is in the place of");
         (f = whole, &f)->kind[i][0] ^= 1;
-        assert_found(&f, "its hash is another");
+        assert_found(&f, "its hash differs");
         (f = whole, &f)->entry[i].time++;
-        assert_found(&f, "its hash is another");
+        assert_found(&f, "its hash differs");
         (f = whole, &f)->entry[i].rows++;
-        assert_found(&f, "its hash is another");
+        assert_found(&f, "its hash differs");
         (f = whole, &f)->entry[i].bags++;
-        assert_found(&f, "its hash is another");
+        assert_found(&f, "its hash differs");
         (f = whole, &f)->data[i][whole.entry[i].data_length / 2] ^= 1;
-        assert_found(&f, "its hash is another");
+        assert_found(&f, "its hash differs");
         (f = whole, &f)->entry[i].data_length--;
-        assert_found(&f, "its hash is another");
+        assert_found(&f, "its hash differs");
         f = whole;
         f.entry[i].head[5] = f.entry[i].head[5] == '0' ? '1' : '0';
-        assert_found(&f, "its hash is another");
+        assert_found(&f, "its hash differs");
         (f = whole, &f)->seal[i][7] ^= 1; /* of an answer: the next entry has another hash */
-        assert_found(&f, "is another");
+        assert_found(&f, "differs");
     }
     for (size_t i = 0; i < whole.n; i++) { /* left out, exchanged */
         f = whole;
@@ -144,7 +144,7 @@ static void every_change_is_found(void **state)
             memcpy(f.seal[j], whole.seal[j + 1], sizeof f.seal[j]);
         }
         f.n--;
-        assert_found(&f, i + 1 < whole.n ? "stands where" : "not that of the");
+        assert_found(&f, i + 1 < whole.n ? "is in the place of" : "not that of the");
     }
     (f = whole, &f)->head.entries--;
     assert_found(&f, "not that of the");
@@ -209,9 +209,9 @@ static void a_history_that_cannot_be_is_found(void **state)
     leave_out(&f, &whole, APPROVAL); /* the second answer goes to a pending token */
     assert_found(&f, "entry 6: token 'lab' was answered");
     leave_out(&f, &whole, BOSS);
-    assert_found(&f, "its token makes no sense");
+    assert_found(&f, "its token is not valid");
     leave_out(&f, &whole, PLAIN);
-    assert_found(&f, "its token makes no sense");
+    assert_found(&f, "its token is not valid");
     f = whole; /* an approval with another signature */
     f.data[APPROVAL][f.entry[APPROVAL].data_length - 1] ^= 1;
     link_anew(&f);

@@ -29,7 +29,31 @@ static void assert_setting(store *s, const char *sql, const char *expected)
     assert_string_equal(setting, expected);
 }
 
-static void each_connection_syncs_what_it_commits(void **state)
+/* What another user of a pooled connection may have left there. */
+static const char *const LEFT[] = {
+    "SET synchronous_commit = off",          "SET synchronous_commit = local",
+    "SET synchronous_commit = remote_write", "SET lock_timeout = 1",
+    "SET search_path = pg_catalog",          "CREATE TEMPORARY TABLE ledger_entry (number INTEGER)",
+};
+
+static void check_transaction(store *s)
+{
+    pboost_error err = {0};
+
+    assert_ok(pboost_store_begin(s, true, &err), err);
+    if (on_postgresql()) {
+        assert_setting(s, "SELECT current_setting('synchronous_commit')", "on");
+        assert_setting(s, "SELECT current_setting('lock_timeout')", "30s");
+        assert_setting(s, "SELECT count(*) FROM ledger_entry", "1"); /* ours */
+    } else {
+        assert_setting(s, "PRAGMA journal_mode", "wal");
+        assert_setting(s, "PRAGMA synchronous", "2");
+        assert_setting(s, "PRAGMA wal_autocheckpoint", "0"); /* it makes its own */
+    }
+    pboost_store_rollback(s);
+}
+
+static void each_transaction_syncs_what_it_commits(void **state)
 {
     (void)state;
     pboost_ledger_rules rules = plain_rules();
@@ -40,18 +64,37 @@ static void each_connection_syncs_what_it_commits(void **state)
     pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
     store *const side[] = {ledger->write.store, ledger->read.store};
     for (int i = 0; i < 2; i++) {
-        if (on_postgresql()) {
-            assert_setting(side[i], "SELECT current_setting('synchronous_commit')", "on");
-            assert_setting(side[i], "SELECT current_setting('lock_timeout')", "30s");
-        } else {
-            assert_setting(side[i], "PRAGMA journal_mode", "wal");
-            assert_setting(side[i], "PRAGMA synchronous", "2");
-            assert_setting(side[i], "PRAGMA wal_autocheckpoint", "0"); /* it makes its own */
+        check_transaction(side[i]);
+        for (size_t j = 0; on_postgresql() && j < sizeof LEFT / sizeof *LEFT; j++) {
+            pboost_error err = {0};
+            assert_ok(side[i]->class->run(side[i], LEFT[j], NULL, 0, NULL, NULL, &err), err);
+            check_transaction(side[i]);
         }
     }
     pboost_ledger_close(ledger);
     if (on_postgresql())
         change_server("ALTER ROLE test RESET synchronous_commit");
+    drop_store(&t);
+}
+
+/* More than on is kept. */
+static void a_role_may_ask_for_more(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    pboost_error err = {0};
+    test_store t;
+
+    if (!on_postgresql())
+        skip();
+    change_server("ALTER ROLE test SET synchronous_commit = remote_apply");
+    pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
+    change_server("ALTER ROLE test RESET synchronous_commit");
+    assert_ok(pboost_store_begin(ledger->write.store, true, &err), err);
+    assert_setting(ledger->write.store, "SELECT current_setting('synchronous_commit')",
+                   "remote_apply");
+    pboost_store_rollback(ledger->write.store);
+    pboost_ledger_close(ledger);
     drop_store(&t);
 }
 
@@ -82,8 +125,14 @@ static void a_server_that_does_not_sync_is_refused(void **state)
     for (size_t i = 0; i < sizeof SETTINGS / sizeof *SETTINGS; i++) {
         pboost_error err = {0};
         pboost_ledger *ledger;
+        pboost_ledger *running = open_store(&t);
         change_server(SETTINGS[i].wrong);
         restart_server();
+        assert_fails(pboost_ledger_get_status(&(pboost_ledger_status){0}, running, &err),
+                     PBOOST_ORACLE, err, "lost"); /* the connection, by the restart */
+        assert_fails(pboost_ledger_get_status(&(pboost_ledger_status){0}, running, &err),
+                     PBOOST_ORACLE, err, SETTINGS[i].words);
+        pboost_ledger_close(running);
         assert_fails(pboost_ledger_open(&ledger, t.url, NULL, &err), PBOOST_ORACLE, err,
                      SETTINGS[i].words);
         change_server(SETTINGS[i].right);
@@ -95,7 +144,8 @@ static void a_server_that_does_not_sync_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_connection_syncs_what_it_commits),
+        cmocka_unit_test(each_transaction_syncs_what_it_commits),
+        cmocka_unit_test(a_role_may_ask_for_more),
         cmocka_unit_test(a_server_that_does_not_sync_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
  *
  * The attacks are those of an administrator's mistake or of someone who can write to the database
  * but does not have the key file. */
+#include <errno.h>
 #include <fcntl.h>
 
 #include "ledger_testing.h"
@@ -117,7 +118,7 @@ static pboost_token restored_store(test_store *t, char head[PBOOST_HEAD_TEXT])
     answered(ledger, &a, "first", FIRST);
     back_up(t);
     answered(ledger, &a, "second", SECOND);
-    assert_ok(pboost_ledger_forget(&forgotten, ledger, erased, 1, &err), err);
+    assert_ok(forget_rows(&forgotten, ledger, erased, 1, &err), err);
     assert_ok(pboost_token_revoke(ledger, "b", &err), err);
     assert_ok(ask(&reply, ledger, &a, "third", THIRD, 4, 4, NULL, &err), err);
     head_of(head, &reply);
@@ -220,7 +221,7 @@ static void without_a_witness_every_row_is_burned(void **state)
 
     witness_of(path, &t);
     assert_fails(pboost_ledger_restore(&restored, t.url, NULL, true, &err), PBOOST_REFUSED, err,
-                 "is there already");
+                 "exists already");
     assert_int_equal(unlink(path), 0);
     assert_not_opened(&t, PBOOST_REFUSED, "--without-witness");
     assert_true(audit_finds(&t, "missing"));
@@ -237,15 +238,17 @@ static void without_a_witness_every_row_is_burned(void **state)
     /* new rows of new persons can be asked about, those of old persons cannot */
     pboost_import in = PBOOST_IMPORT_INIT;
     pboost_import_report report;
-    pboost_id id[8], unit[8];
+    pboost_id id[8], unit[8], scope[8];
     double label[8] = {0};
     for (int i = 0; i < 8; i++) {
+        scope[i] = (pboost_id){i % 2 == 0 ? "north" : "south", 0};
         id[i] = (pboost_id){NULL, 500 + i};
         unit[i] = (pboost_id){NULL, i < 4 ? 100 + i : 900 + i};
     }
     in.n = 8;
     in.id = id;
     in.unit = unit;
+    in.scope = scope;
     in.label = label;
     assert_ok(pboost_ledger_import(&report, ledger, &in, &err), err);
     a = plain_token(ledger, "new");
@@ -260,7 +263,7 @@ static void without_a_witness_every_row_is_burned(void **state)
     drop_store(&t);
 }
 
-/* Rows imported and answered for after the backup cannot come in again as new ones. */
+/* Rows imported and spent after the backup cannot be imported again as new ones. */
 static void lost_rows_cannot_be_imported_again(void **state)
 {
     (void)state;
@@ -405,6 +408,47 @@ static void a_witness_that_is_gone_stops_the_service(void **state)
     drop_store(&t);
 }
 
+/* ---- A disk that fails under the witness ------------------------------------------------------
+ */
+
+int __real_fdatasync(int fd);
+int __wrap_fdatasync(int fd);
+static int syncs_left = -1; /* until one fails; -1: none does */
+
+int __wrap_fdatasync(int fd)
+{
+    if (syncs_left >= 0 && syncs_left-- == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return __real_fdatasync(fd);
+}
+
+/* What is not on the disk is not answered, and the process must end. */
+static void a_witness_that_cannot_be_synced_stops_the_service(void **state)
+{
+    (void)state;
+    test_store t;
+    pboost_token a;
+    pboost_ledger *ledger = make_store(&t, &a);
+    pboost_error err = {0};
+    pboost_reply reply;
+
+    syncs_left = 0;
+    pboost_status st = ask(&reply, ledger, &a, "first", FIRST, 4, 4, NULL, &err);
+    syncs_left = -1;
+    assert_int_equal(st, PBOOST_ORACLE);
+    assert_null(reply.body);
+    assert_true(pboost_ledger_broken(ledger));
+    pboost_ledger_close(ledger);
+    ledger = open_store(&t);
+    assert_ok(ask(&reply, ledger, &a, "first", FIRST, 4, 4, NULL, &err), err);
+    assert_true(reply.retried);
+    pboost_reply_free(&reply);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
 /* Two services on one store write to one witness. */
 static void a_witness_is_shared(void **state)
 {
@@ -457,6 +501,13 @@ static void replace(const paths *p)
     assert_int_equal(rename(p->moved, p->file), 0);
 }
 
+/* By a file that says the same, now: what is answered from here on would not be in it. */
+static void replace_by_the_same(const paths *p)
+{
+    copy_file(p->file, p->moved);
+    assert_int_equal(rename(p->moved, p->file), 0);
+}
+
 static void overwrite(const paths *p)
 {
     copy_file(p->backup, p->file);
@@ -470,8 +521,8 @@ static void delete_log(const paths *p)
 static void an_exchanged_store_is_noticed(void **state)
 {
     (void)state;
-    static void (*const EXCHANGE[])(const paths *p) = {delete_and_copy, move_away, replace,
-                                                       overwrite, delete_log};
+    static void (*const EXCHANGE[])(const paths *p) = {delete_and_copy,     move_away, replace,
+                                                       replace_by_the_same, overwrite, delete_log};
     if (on_postgresql())
         skip();
     for (size_t i = 0; i < sizeof EXCHANGE / sizeof *EXCHANGE; i++) {
@@ -752,6 +803,7 @@ int main(void)
         cmocka_unit_test(a_witness_catches_up),
         cmocka_unit_test(a_damaged_witness_is_refused),
         cmocka_unit_test(a_witness_that_is_gone_stops_the_service),
+        cmocka_unit_test(a_witness_that_cannot_be_synced_stops_the_service),
         cmocka_unit_test(a_witness_is_shared),
         cmocka_unit_test(an_exchanged_store_is_noticed),
         cmocka_unit_test(the_page_notices_too),

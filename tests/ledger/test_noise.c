@@ -2,7 +2,7 @@
  *
  * The labels are known here, so the noise of every answer is too.  It must follow the law exactly
  * (chi-square), be independent between the bags of a request, between requests and across an
- * opening of the store, and hide one label as epsilon says (an audit on neighbouring data).
+ * opening of the store, and protect one label as epsilon says (an audit on neighbouring data).
  *
  * The draws are random, so the checks may fail by chance: all of them together less than once in
  * 50,000 runs.  Each of 27 distances may be 5 deviates, and the limits of the audit are 5.5. */
@@ -212,7 +212,7 @@ static double audit(const answers *a, const label_grid *grid)
     return gain;
 }
 
-/* An audit that saw next to nothing would pass anything: it must come near epsilon as well. */
+/* An audit without power would pass any noise: its estimate must also come near epsilon. */
 static void an_observer_gains_no_more_than_epsilon(void **state)
 {
     const run *runs = *state;

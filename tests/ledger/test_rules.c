@@ -337,8 +337,8 @@ static void a_unit_is_used_as_often_as_allowed(void **state)
     }
 }
 
-/* The rules read a copy in memory.  Where the copy is wrong, the store's own constraints refuse,
- * the copy is read anew, and the offenders are named as ever. */
+/* The rules read a copy in memory.  If the copy is wrong, the store's own constraints refuse, the
+ * copy is read again, and the offenders are named as usual. */
 static void the_store_refuses_even_where_the_copy_is_wrong(void **state)
 {
     (void)state;
@@ -378,8 +378,8 @@ static void the_store_refuses_even_where_the_copy_is_wrong(void **state)
 
 /* ---- Attacks --------------------------------------------------------------------------------- */
 
-/* Repeat, overlap, difference, k-1, repeated ids under several names: each is refused, so no row's
- * label can be had from two sums. */
+/* Repeat, overlap, difference, k-1, repeated ids under several names: each is refused, so no label
+ * can be computed from two sums. */
 static void differences_cannot_be_asked_for(void **state)
 {
     (void)state;

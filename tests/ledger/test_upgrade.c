@@ -1,5 +1,5 @@
-/* A store that priorboost 0.2.0 made is brought forward: what it knew it still knows, and a store
- * of another version is not opened. */
+/* A store of priorboost 0.2.0 is upgraded: it keeps all its records, and a store of another version
+ * is not opened. */
 #include "ledger_testing.h"
 
 /* Its tokens, and what it was asked. */
@@ -88,7 +88,7 @@ static void an_old_store_is_upgraded(void **state)
     assert_int_equal(limited.max_rows, 8);
     assert_string_equal(limited.scope, "north");
 
-    /* rows that were answered for stay spent, old heads and replies are known, new rows answered */
+    /* spent rows stay spent, old heads and replies are known, new rows are answered */
     const int64_t spent[] = {1, 3, 4, 6}, fresh[] = {18, 19, 21, 22, 23, 24};
     assert_refused(ask(&reply, ledger, &token, "third", spent, 4, 4, NULL, &err), reply,
                    PBOOST_PROBLEM_ROW_SPENT, err);
@@ -142,7 +142,7 @@ static void names_are_covered_after_the_upgrade(void **state)
     }
 }
 
-/* A store that is not sound is left as it is, and can be upgraded once it is mended. */
+/* A store that is not sound does not change, and can be upgraded after a repair. */
 static void a_damaged_store_is_not_upgraded(void **state)
 {
     (void)state;

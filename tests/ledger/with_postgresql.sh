@@ -2,6 +2,8 @@
 # with_postgresql.sh COMMAND...: runs it with PBOOST_TEST_STORE set to a PostgreSQL server of its own,
 # which ends with it.  Exit code 77 (skipped) where PostgreSQL is not installed.
 #
+# $PBOOST_TEST_SERVER is the folder of its socket and, in data, of its files; $PBOOST_TEST_POSTGRESQL
+# that of PostgreSQL's programs.
 # $PBOOST_TEST_CRASH is a program that ends the server at once and starts it anew.  A library in
 # $PBOOST_TEST_PRELOAD is loaded into the server; its orders are in $PBOOST_TEST_FAULT_FILE: see
 # postgresql_faults.c.
@@ -53,6 +55,7 @@ server=yes
 export XDG_STATE_HOME="$root/state" # key files
 export PBOOST_TEST_STORE="postgresql:///postgres?host=$root&user=test"
 export PBOOST_TEST_CRASH="$root/crash" PBOOST_TEST_FAULT_FILE="$root/faults"
+export PBOOST_TEST_SERVER=$root PBOOST_TEST_POSTGRESQL=$bin
 status=0
 "$@" || status=$?
 exit $status

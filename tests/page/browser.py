@@ -1,4 +1,4 @@
-"""A headless Chromium, driven through its debugging pipe; the standard library suffices."""
+"""A headless Chromium, driven through its debugging pipe; needs only the standard library."""
 
 import base64
 import json

@@ -27,7 +27,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* "PriorBoost converges to the loss when k = 1": 32 steps suffice up to k = 8. */
+/* "PriorBoost converges to the loss when k = 1": 32 steps are enough up to k = 8. */
 static void test_priorboost_converges_to_the_loss_of_single_rows(void **state)
 {
     (void)state;
@@ -72,7 +72,7 @@ static void test_pbprefix_is_slower_and_worse(void **state)
     }
 }
 
-/* The first step has no prior: all algorithms with rounds start alike, from random bags. */
+/* The first step has no prior: all algorithms with rounds start from the same random bags. */
 static void test_the_first_step_is_random_bags(void **state)
 {
     (void)state;

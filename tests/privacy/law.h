@@ -1,7 +1,7 @@
 /* Noise against its law, P(z) = (1-p)/(1+p) p^|z| with p = exp(-rate).
  *
- * Every check gives a normal deviate or a limit that is so many deviates from the truth, so that a
- * test chooses how often it may fail by chance. */
+ * Every check gives a normal deviate, or a limit a given number of deviates from the truth, so that
+ * a test chooses how often it may fail by chance. */
 #ifndef PBOOST_TEST_LAW_H
 #define PBOOST_TEST_LAW_H
 
@@ -115,7 +115,7 @@ static inline double dependence(const int64_t *a, const int64_t *b, size_t n, do
 
 /* ---- The epsilon audit ----------------------------------------------------------------------- */
 
-/* Sums of bags, in steps, that an observer wants to tell apart. */
+/* Sums of bags, in steps, that an observer wants to distinguish. */
 typedef struct {
     size_t n;
     const int64_t *total;
@@ -129,7 +129,7 @@ static inline double count_above(observed o, int64_t t)
     return above;
 }
 
-/* log of a ratio of frequencies less so many of its standard deviations. */
+/* log of a ratio of frequencies less a number of its standard deviations. */
 static inline double lower_limit(double a, double of_a, double b, double of_b, double deviates)
 {
     if (a < 50 || b < 50)

@@ -1,5 +1,5 @@
 /* An attack on the oracle itself: two label sets that differ in one label of every bag, and the
- * best of a few events by which an observer may tell them apart.  The lower confidence limit of
+ * best of a few events by which an observer may distinguish them.  The lower confidence limit of
  * what the observer gains must stay below epsilon; the same audit catches a noise scale 10 % too
  * low and a sensitivity of half the range.  Seeds are fixed. */
 #include "testing.h"
@@ -51,7 +51,7 @@ static double audit(noisy_sums *sample, pboost_rational epsilon)
 
 /* ---- The oracle and two mutants -------------------------------------------------------------- */
 
-/* One question of TRIALS bags; also checks that every answer lies on the grid. */
+/* One question of TRIALS bags; also checks that every answer is on the grid. */
 static void sample_oracle(int64_t *total, bool changed, pboost_rational epsilon)
 {
     pboost_error err;
@@ -129,7 +129,7 @@ static void sample_half_sensitivity(int64_t *total, bool changed, pboost_rationa
 static const pboost_rational EPSILONS[] = {{1, 2}, {1, 1}, {7, 3}};
 enum { N_EPSILONS = sizeof EPSILONS / sizeof *EPSILONS };
 
-/* An audit that saw next to nothing would pass anything: it must come near epsilon as well. */
+/* An audit without power would pass any noise: its estimate must also come near epsilon. */
 static void the_oracle_keeps_its_promise(void **state)
 {
     (void)state;

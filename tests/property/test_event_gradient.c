@@ -1,5 +1,6 @@
-/* What must hold of any fit: derivatives are those of the value, and changes of the data that
- * change nothing of substance change nothing of the result. */
+/* Properties of any fit: derivatives are those of the value, and equivalent data give the same
+ * result.
+ */
 #include "fit_support.h"
 
 #include "passes/row_pass.h"
@@ -188,7 +189,7 @@ static void the_intercept_takes_up_an_offset(void **state)
     }
 }
 
-/* At the minimum the gradient that the report speaks of is that of the data. */
+/* At the minimum the gradient in the report is that of the data. */
 static void the_gradient_vanishes(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Preloaded into the service or the learner: the n-th allocation fails, whoever makes it.
+/* Preloaded into the service or the learner: the n-th allocation of any library fails.
  *
  * $FAULT_MEMORY is a file of two 32-bit numbers that the test maps too: allocations until one fails
  * (0: none will), and how often one has failed.  Not for programs with a sanitizer, which bring

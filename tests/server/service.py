@@ -1,4 +1,4 @@
-"""The real service, started on a store of its own; the standard library suffices.
+"""The real service on a new store; needs only the standard library.
 
 The store is SQLite, or PostgreSQL where PBOOST_TEST_STORE names a server.
 """

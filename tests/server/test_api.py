@@ -155,6 +155,38 @@ class Questions(Case):
             reply = service.ask(self.token["small"], "q", [["4", "6"], ["8", "10"]])
             self.check_problem(reply, reply.status, "quota-exceeded")
 
+    def test_refusals_are_limited_and_recorded(self):
+        """Who asks without being answered is stopped for the hour, also by a service started anew."""
+        rows = [(i, i % 2, f"person-{i // 2}") for i in range(200)]
+        while time.time() % 3600 > 3570:  # the test is of one hour
+            time.sleep(1)
+        with self.serve("--refusal-rows", "50", rows=rows, unit_rows=1, tokens=["spy:learner:0:1:"]) as service:
+            operator, spy, learner = (self.token[name] for name in ("operator", "spy", "learner"))
+            first = service.ask(learner, "kept", [["0", "2"]])
+            self.assertEqual(first.status, 200)
+            linked = 0
+            for i in range(10, 100):
+                reply = service.ask(spy, "look", [[str(i), str(i + 1)]])
+                if reply.status == 429:
+                    break
+                linked += reply.json()["problem"] == "unit-repeated"
+            self.assertEqual(linked, 25)
+            self.assertNotIn("rows", self.check_problem(reply, 429, "refusal-limit"))
+            self.assertTrue(0 < int(reply.headers["Retry-After"]) <= 3600)
+            # It is the token that is stopped; what was answered is answered again.
+            self.assertEqual(service.ask(learner, "more", [["4", "6"]]).status, 200)
+            for _ in range(60):
+                service.ask(learner, "bad", [["0", "8"]])
+            self.check_problem(service.ask(learner, "new", [["12", "14"]]), 429, "refusal-limit")
+            self.assertEqual(service.ask(learner, "kept", [["0", "2"]]).body, first.body)
+            status = service.get("/v1/status", token=operator).json()
+            counts = {(r["token"], r["problem"]): r["count"] for r in status["refused"]}
+            self.assertEqual(counts, {("spy", "unit-repeated"): 25, ("spy", "quota-exceeded"): 25, ("learner", "row-spent"): 50})
+            self.assertTrue(all(r["hour"] <= r["last"] < r["hour"] + 3600 for r in status["refused"]))
+            self.assertNotIn("refused", service.get("/v1/status", token=learner).json())
+        with self.serve_again("--refusal-rows", "50") as service:
+            self.check_problem(service.ask(spy, "look", [["10", "11"]]), 429, "refusal-limit")
+
     def test_refusals_do_not_depend_on_labels(self):
         replies = []
         for flip in (0, 1):
@@ -332,6 +364,7 @@ class Watching(Case):
             limits = pathlib.Path(f"/proc/{service.process.pid}/limits").read_text()
             self.assertRegex(limits, r"Max core file size +0 +0")
 
+    @unittest.skipIf(POSTGRESQL, "the store has no part in it")
     def test_memory_is_closed_to_the_same_user(self):
         """The system gives /proc/PID of a process that is not dumpable to root, so that no other process of
         its user can read its memory.  Root sees no difference, so the service runs as nobody here."""
@@ -345,9 +378,15 @@ class Watching(Case):
             for path in pathlib.Path(self.folder).iterdir():
                 os.chown(path, user, -1)
             os.chown(self.folder, user, -1)
+        state = f"{folder}/state"  # where the keys of databases are
+        if "XDG_STATE_HOME" in os.environ:
+            shutil.copytree(os.environ["XDG_STATE_HOME"], state)
+            for path in (state, *map(str, pathlib.Path(state).rglob("*"))):
+                os.chown(path, user, -1)
         program = shutil.copy(PRIORBOOST, folder)
         process = subprocess.Popen([program, "serve", "--store", self.store, "--listen", f"unix:{folder}/socket"],
-                                   user=user, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                   user=user, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, "XDG_STATE_HOME": state})
         try:
             self.assertTrue(process.stdout.readline().startswith("listening on "), process.poll())
             self.assertNotEqual(user, 0)

@@ -74,7 +74,10 @@ class Approvals(Governed):
 
     def test_on_the_command_line(self):
         self.make()
-        self.add("anna", "--role", "approver")
+        self.file["anna"] = f"{self.folder}/anna.token"  # anna makes her own secret
+        registration = self.run_oracle("token", "prepare", "--out", self.file["anna"])
+        self.assertEqual(self.run_oracle("token", "create", "--store", self.store, "--name", "anna", "--role", "approver",
+                                         "--registration", registration), "")
         self.add("bob", "--role", "approver")  # the second needs the first
         self.add("lab", "--creator-token", self.file["anna"])
 
@@ -172,7 +175,7 @@ class AuditFiles(Governed):
             self.run_oracle("export-audit", "--store", self.store, "--out", files[-1])
             self.verify(files[-1], "--previous", old)
         self.verify(files[1], "--previous", files[0], code=3)
-        self.assertIn("is another than in the older file", self.said)
+        self.assertIn("differs from that of the older file", self.said)
 
 
 if __name__ == "__main__":

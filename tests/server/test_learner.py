@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import socket
 import struct
@@ -123,6 +124,45 @@ class SameModel(Learner):
             self.assertFalse(remote["simulated"])
             model = json.loads(pathlib.Path(f"{self.folder}/m.json").read_text())
             self.assertEqual(model["theta"], remote["theta"])
+
+
+class Heads(Learner):
+    def split(self):
+        """The table in three, so that a fit can ask about rows that no other has."""
+        lines = pathlib.Path(self.folder, "features.csv").read_text().splitlines()
+        for part in range(3):
+            text = "\n".join([lines[0], *lines[1 + 200 * part:201 + 200 * part]])
+            pathlib.Path(self.folder, f"part-{part}.csv").write_text(text + "\n")
+
+    @unittest.skipIf(POSTGRESQL, "a database is put back in test_integrity.py")
+    def test_a_store_put_back_between_fits_is_noticed(self):
+        """Store and witness are put back together, which only a learner can notice."""
+        self.make_tables()
+        self.split()
+        fit = ["--rounds", "2"]
+        service = self.serve(rows=self.labels, min_bag=8)
+        path = self.store.removeprefix("sqlite:")
+        self.train(service, *fit, data="part-0.csv")
+        kept = pathlib.Path(self.folder, "token-learner.head")
+        first = kept.read_text()
+        self.assertRegex(first, "^[0-9a-f]{64} [0-9a-f]{16}\n$")
+        service.stop()
+        for name in (path, f"{path}.witness"):
+            shutil.copy(name, f"{name}.old")
+        with self.serve_again() as service:
+            self.train(service, *fit, data="part-1.csv")
+        self.assertNotEqual(kept.read_text(), first)
+        for name in (path, f"{path}.witness"):
+            os.replace(f"{name}.old", name)
+        with self.serve_again() as service:
+            self.train(service, *fit, data="part-2.csv", code=5)
+            self.assertIn("ledger-rollback", self.said)
+            kept.write_text("something else\n")
+            self.train(service, *fit, data="part-2.csv", code=3)
+            self.assertIn("token-learner.head does not hold a head", self.said)
+            kept.write_text(f"{first.split()[0]} {'0' * 16}\n")  # of another token: it is not sent
+            self.train(service, *fit, data="part-2.csv")
+            self.assertNotIn("0" * 16, kept.read_text())
 
 
 class Rows(Learner):
@@ -445,7 +485,7 @@ class Checkpoints(Learner):
 
 
 class Kept(Learner):
-    """What is paid for is kept: by default, durably, for the same run whatever the order of its rows."""
+    """Answers are kept by default, durably, for the same run with its rows in any order."""
 
     def ledger(self, service):
         ledger = service.get("/v1/status", token=self.token["operator"]).json()["ledger"]
@@ -516,7 +556,7 @@ class Kept(Learner):
             self.assertEqual(os.listdir(self.at), [])
 
     def test_rows_in_another_order(self):
-        """Rows are known by id; a table with a pilot is planned anew after the first round."""
+        """Rows are known by id; a table with a pilot is planned again after the first round."""
         for options, noise in ((["--rounds", "4"], "none"), (["--standardize"], "4")):
             self.make_tables(rows=6000)
             folder = ["--checkpoint", f"{self.folder}/c{noise}"]

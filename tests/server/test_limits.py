@@ -98,7 +98,7 @@ class Slow(Case):
                 start = time.monotonic()
                 self.assertEqual(service.ask(self.token["learner"], f"good-{turn}", [[str(2 * turn), str(2 * turn + 1)]]).status, 200)
                 waits.append(time.monotonic() - start)
-            # A service that waited for them would take 20 s; a busy machine may be late now and then.
+            # A service that waited for them would take 20 s; a busy machine may be late sometimes.
             self.assertLess(min(waits), 1)
             self.assertLess(max(waits), 15)
             for connection in slow:

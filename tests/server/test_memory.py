@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Memory runs out at any allocation of a request or of a learner, whoever makes it: libraries too.
+"""Memory runs out at any allocation of a request or of a learner, also in libraries.
 
 What was asked is then answered or not; asked again it has one answer.  Nothing crashes.
 """
@@ -108,7 +108,7 @@ class Memory(Case):
                     self.assertEqual(send().status, want.status)
 
     def test_learner(self):
-        """A learner without memory ends in order; the next one goes on from its checkpoint."""
+        """A learner without memory ends in order; the next one continues from its checkpoint."""
         table = pathlib.Path(self.folder, "x.csv")
         table.write_text("id,a\n" + "".join(f"{i},{i % 7}\n" for i in range(100)))
         token = pathlib.Path(self.folder, "token")

@@ -2,11 +2,11 @@
  *
  *     ledger_kill [KILLS [SEED]]       on SQLite, or on $PBOOST_TEST_STORE
  *
- * A child asks one question after another and tells each reply through a pipe.  The parent kills it
+ * A child asks one question after another and sends each reply through a pipe.  The parent kills it
  * at a random moment, starts the next one, which first asks again what may have been under way.  It
- * keeps every reply that was ever delivered.  After each kill the store must open; after all of
- * them, and now and then on the way, the audit must be sound, every delivered reply must be found
- * byte for byte, and no row may be in two of them.  When the rows run out, a new store begins. */
+ * keeps every reply that was ever delivered.  After each kill the store must open; at the end, and
+ * from time to time before, the audit must be sound, every delivered reply must be found byte for
+ * byte, and no row may be in two of them.  When the rows run out, a new store begins. */
 #include <errno.h>
 #include <signal.h>
 #include <sys/select.h>
@@ -89,8 +89,8 @@ static void keep(kept *k, const delivery *d)
     tried.delivered++;
 }
 
-/* Takes what the child tells, kills it when its time has come (counted from its start, or from
- * when its store was open), and takes what is left. */
+/* Reads the child's replies, kills it at its time (counted from its start, or from when its store
+ * was open), and reads the rest. */
 static void take_deliveries(kept *k, int in, double seconds, bool once_open, pid_t child)
 {
     struct timespec start, now;
@@ -128,8 +128,8 @@ static void take_deliveries(kept *k, int in, double seconds, bool once_open, pid
     }
 }
 
-/* What was delivered is in the store, as it was delivered; rows of a question cannot be had under
- * another request. */
+/* What was delivered is in the store, as it was delivered; rows of a question cannot be asked about
+ * in another request. */
 static void check_store(const char *url, const pboost_token *token, const kept *k)
 {
     pboost_error err = {0};
@@ -190,7 +190,8 @@ static void torture_store(size_t kills, uint64_t *state)
         int ends[2];
         if (pipe(ends) != 0)
             die(strerror(errno), NULL);
-        /* the last reply may be lost although it was delivered: ask for it again now and then */
+        /* the last reply may be lost although it was delivered: ask for it again from time to time
+         */
         size_t first = first_open(k);
         if (first > 0 && next(state) % 4 == 0) {
             first--;

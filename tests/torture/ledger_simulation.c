@@ -104,7 +104,7 @@ static question *think_of_one(world *w, size_t learner)
         bool again = true;
         while (again) {
             q->row[i] = 1 + (int64_t)draw(w, (uint64_t)w->rows);
-            again = w->used[q->row[i]] > 0 && draw(w, 20) > 0; /* now and then it forgets */
+            again = w->used[q->row[i]] > 0 && draw(w, 20) > 0; /* sometimes it forgets */
             for (size_t j = 0; j < i; j++)
                 again = again || q->row[j] == q->row[i];
         }
@@ -223,7 +223,7 @@ static void erase_row(world *w)
     size_t forgotten;
     pboost_id id = {NULL, 1 + (int64_t)draw(w, (uint64_t)w->rows)};
 
-    if (pboost_ledger_forget(&forgotten, w->service[draw(w, SERVICES)], &id, 1, &err) != PBOOST_OK)
+    if (forget_rows(&forgotten, w->service[draw(w, SERVICES)], &id, 1, &err) != PBOOST_OK)
         wrong("a row cannot be erased", &err);
     tried.erasures += forgotten;
 }

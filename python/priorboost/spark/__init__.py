@@ -1,4 +1,4 @@
-"""The same training on Apache Spark, for tables that one machine does not hold.
+"""The same training on Apache Spark, for tables that are too large for one machine.
 
 `PriorBoostRegressor`, `PriorBoostClassifier` and `PriorBoostPoissonRegressor` are estimators of
 ``pyspark.ml``: ``fit(df)`` gives a model with ``transform``.  docs/spark.md is the guide.

@@ -1,4 +1,4 @@
-"""Who answers: the oracle service, asked in bulk, or labels on the driver, for simulation."""
+"""The oracle: a service, asked in bulk, or labels on the driver, for simulation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BulkSession(_Session):
         return self
 
     def ask(self, ids: bytes, width: bytes | None, sizes: Array) -> Array:
-        """Return the mean label of bags; the same question gets the same answer for ever.
+        """Return the mean label of bags; the same question always gets the same answer.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ def _read_answer(reply: bytes, name: bytes, sizes: Array) -> Array:
 
 @dataclass(frozen=True)
 class Service:
-    """The oracle service: its address, and what it says of itself."""
+    """The oracle service: its address and its rules."""
 
     description: RemoteOracle
     rules: Any  # as keyword arguments of `rules_of`
@@ -110,7 +110,7 @@ class Service:
 
 
 class LabelsOnDriver:
-    """Both parties in one process: labels by position in the shuffled table, behind the rules.
+    """Both parties in one process: labels by position in the shuffled table, with rules.
 
     For simulation and tests: where labels must stay elsewhere, use the service.
     """

@@ -1,9 +1,9 @@
-"""Blocks: many rows packed into one record, as they travel between tasks and lie in files.
+"""Blocks: many rows packed into one record, between tasks and in files.
 
 Spark moves records; a record per row would cost it more than all of the arithmetic.  A block holds
-its rows' features as one run of doubles, row by row, and likewise ids, row numbers and scores.  In
+its rows' features as one sequence of doubles, row by row, and also ids, row numbers and scores.  In
 a batch of blocks, Arrow keeps the bytes of one column one after the other, so that the features of
-all its rows are one array, which the library reads where it lies.
+all its rows are one array, which the library reads in place.
 """
 
 from __future__ import annotations

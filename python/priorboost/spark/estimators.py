@@ -1,7 +1,7 @@
 """Estimators and models for ``pyspark.ml``.
 
 A model's ``transform`` is made of Spark's own expressions: it runs without Python and without the
-C library, wherever Spark runs.
+C library.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Columns(Params):
         return self._set(featuresCols=list(value))
 
     def _features(self, frame: DataFrame) -> Column:
-        """Return the features as one array column, whatever they are."""
+        """Return the features as one array column."""
         names = self.getFeaturesCols()
         if names is not None:
             return F.array(*[_number(frame, name) for name in names])
@@ -143,7 +143,7 @@ class _ModelReader(MLReader):
 
 
 class _GLMModel(_Columns, Model, MLWritable, MLReadable):
-    """A fitted model: one weight per feature, an intercept, and how they came about."""
+    """A fitted model: one weight per feature, an intercept, and how it was trained."""
 
     _family: ClassVar[str]
 
@@ -179,7 +179,7 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
 
     @property
     def training(self) -> dict[str, Any]:
-        """How the model was trained, as the model file says it."""
+        """How the model was trained, as in the model file."""
         return self._content().training
 
     def _content(self) -> models.Model:
@@ -340,17 +340,17 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
         result = run.train()
         model: _GLMModel = self._copyValues(self._model(self._describe(result)))
         model.history, model.path = result.history, result.path
-        told = SimpleNamespace(
+        estimator = SimpleNamespace(
             _family=self._family, n_jobs=None, fit_intercept=self._get("fitIntercept"),
             feature_names_in_=model.toModel().columns,
         )  # fmt: skip
-        warn_of_fit(told, result.report, result.sample, result.path[-1])
+        warn_of_fit(estimator, result.report, result.sample, result.path[-1])
         if model.training["simulated"]:
             warn_of_seed("seed")
         return model
 
     def _check(self) -> None:
-        """Refuse what cannot go together before anything runs."""
+        """Refuse parameters that contradict each other, before anything runs."""
         url, label = self._get("oracleUrl"), self._get("labelCol")
         if (url is None) == (label is None):
             raise ValueError(

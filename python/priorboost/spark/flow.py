@@ -1,11 +1,11 @@
-"""One training on Spark, as the driver sees it: slices, then round by round order, bag, ask, fit.
+"""One training on Spark, from the driver: slices, then in each round order, bag, ask, fit.
 
 The loop is that of the C trainer (src/core/train/trainer.c): the same slices and ties by hash of
-id, the same bags cut by the same grid of chunks, the same questions. What the driver holds of a
-round is one number per bag (where it ends, and its answer); rows stay with the tasks.
+id, the same bags cut by the same grid of chunks, the same questions.  The driver
+holds two numbers per bag of a round (where it ends, and its answer); rows stay with the tasks.
 
 Nothing is asked before it is on disk: a round's order and its questions are files, so that a task
-that Spark runs again, and a round that goes on after an executor is lost, ask what was asked
+that Spark runs again, and a round that continues after an executor is lost, ask what was asked
 before, and the service answers with what it answered before.
 """
 
@@ -62,7 +62,7 @@ class Settings:
 
 @dataclass
 class Table:
-    """What is to be learnt from: columns of a DataFrame by their place in it."""
+    """The data: columns of a DataFrame by their position in it."""
 
     rows: DataFrame  # id, features as an array, and the prior's score if there is one
     d: int
@@ -71,7 +71,7 @@ class Table:
 
 @dataclass
 class Result:
-    """What training gave."""
+    """The result of a training."""
 
     path: Array  # by round: theta, then the intercept
     history: list[dict[str, Any]]
@@ -85,14 +85,14 @@ class Result:
 
 @dataclass
 class Round:
-    """A round's order on disk, and what the driver knows of it."""
+    """A round's order on disk, and the driver's data about it."""
 
     path: str
     x: DataFrame  # part, first, n, x; whole bags of the aggregate estimator: bag, n, x, sizes
     offset: Array  # position of each part's first row
     cuts: Array = field(default_factory=lambda: np.empty(0, np.int64))
     answers: Array = field(default_factory=lambda: np.empty(0))
-    told: Any = None  # broadcast: offset, cuts, answers
+    shared: Any = None  # broadcast: offset, cuts, answers
 
 
 class Run:
@@ -116,7 +116,7 @@ class Run:
 
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Name a step in Spark's own pages, time it, and say in plain words what a task said."""
+        """Name a step in Spark's own pages, time it, and raise the errors of its tasks."""
         where = f"round {self.t + 1}, {name}" if self.t >= 0 else name
         before = self.context.getLocalProperty("spark.job.description")
         self.context.setLocalProperty("spark.job.description", f"priorboost: {where}")
@@ -132,7 +132,7 @@ class Run:
             self.s.on_stage(name, time.monotonic() - begin)
 
     def exchange(self, frame: DataFrame, n_parts: int) -> DataFrame:
-        """Bring blocks to the partitions that their targets (see `labels`) stand for."""
+        """Bring blocks to the partitions that belong to their targets (see `labels`)."""
         return frame.repartition(n_parts, "target")
 
     def write(self, frame: DataFrame, path: str, by: str | None = None) -> None:
@@ -153,7 +153,7 @@ class Run:
         return path, path.getFileSystem(self.context._jsc.hadoopConfiguration())
 
     def make_folder(self) -> None:
-        """Make the run's directory; it goes when the run ends, at the latest when Java does."""
+        """Make the run's directory; it is removed when the run or, at the latest, Java ends."""
         try:
             path, system = self._folder()
             said = "" if system.mkdirs(path) and system.deleteOnExit(path) else "no reason is given"
@@ -170,7 +170,7 @@ class Run:
         system.cancelDeleteOnExit(path)
 
     def n_parts(self, rows: int) -> int:
-        """Return how many parts so many rows are cut into."""
+        """Return the number of parts for this many rows."""
         if self.s.partitions > 0:
             return self.s.partitions
         by_size = -(-rows * (8 * self.table.d + 48) // PART_BYTES)
@@ -356,7 +356,7 @@ class Run:
                 r.cuts = self._optimal_cuts(r, n, k)
 
     def _optimal_cuts(self, r: Round, n: int, k: int) -> Array:
-        """Solve all chunks apart and splice them, as pboost_partition does with its threads.
+        """Solve all chunks separately and splice them, as pboost_partition does with its threads.
 
         A chunk that does not fit the others is solved again from where they end; where that gets no
         further either, there is no common cut and all that is left is solved in one piece.
@@ -401,7 +401,7 @@ class Run:
         return [cuts[c] for c in range(len(first))]
 
     def _borders(self, cuts: Array, most: int) -> Array:
-        """Return where pieces of whole bags begin: as many as fit, whatever the partitions."""
+        """Return where pieces of whole bags begin: as many as fit, for any partitions."""
         border = [0]
         while border[-1] < cuts[-1]:
             at = int(np.searchsorted(cuts, border[-1] + most, "right")) - 1
@@ -437,18 +437,18 @@ class Run:
             sizes = np.concatenate([np.frombuffer(cell, np.uint32) for _, _, cell in found])
             return self.oracle.ask(self.t, rows + self.slices[self.t], sizes)
         asked = self.read(path, "question", "n", "id", "width", "sizes")
-        told: dict[int, Array] = {}
+        answers: dict[int, Array] = {}
         if self.s.ask_from == "executors":
             frame = asked.mapInArrow(stages.ask(self.oracle), schema("question", "answers"))
             for q, cell in frame.collect():
-                told[q] = np.frombuffer(cell, np.float64)
+                answers[q] = np.frombuffer(cell, np.float64)
         else:
             with self.oracle.session() as session:
                 for q, _, ids, width, sizes in asked.toLocalIterator():
-                    told[q] = session.ask(ids, width, np.frombuffer(sizes, np.uint32))
-        if len(told) != n:
-            raise RuntimeError(f"{len(told)} of {n} questions were answered")
-        return np.concatenate([told[q] for q in range(n)])
+                    answers[q] = session.ask(ids, width, np.frombuffer(sizes, np.uint32))
+        if len(answers) != n:
+            raise RuntimeError(f"{len(answers)} of {n} questions were answered")
+        return np.concatenate([answers[q] for q in range(n)])
 
     def gather(self, r: Round, first_bag: int) -> None:
         """Bring the rows of each bag together: the aggregate estimator sees bags whole."""
@@ -490,7 +490,7 @@ class Run:
         shift = None
         if self.s.fit.intercept:
             shift = pieces.shift_of(self.sample_x[self.t][:64])
-        there = passes.EventPasses([(r.x, r.told) for r in rounds], self.table.d, self.s.family)
+        there = passes.EventPasses([(r.x, r.shared) for r in rounds], self.table.d, self.s.family)
         return pieces.fit_parts(weights, there.sums(shift), said, shift, self.s.fit)
 
     # ---- The loop ----
@@ -506,7 +506,7 @@ class Run:
         if aggregate:
             self.gather(r, sum(len(old.answers) for old in rounds))
         else:
-            r.told = self.context.broadcast((r.offset, r.cuts, r.answers))
+            r.shared = self.context.broadcast((r.offset, r.cuts, r.answers))
         r.x = r.x.persist(StorageLevel.MEMORY_AND_DISK)
         rounds.append(r)
         start = np.zeros(self.table.d + 1) if weights is None else weights
@@ -522,19 +522,19 @@ class Run:
     def _drop(self, rounds: list[Round]) -> None:
         for r in rounds:
             r.x.unpersist()
-            if r.told is not None:
-                r.told.destroy()
+            if r.shared is not None:
+                r.shared.destroy()
         rounds.clear()
 
     @contextlib.contextmanager
     def this_python(self) -> Iterator[None]:
-        """Have a local Spark use the Python that runs here, unless it was told which to use.
+        """Make a local Spark use the Python that runs here, unless the user has set another one.
 
         Otherwise that is whichever python3 the shell finds first, which need not have priorboost.
         """
         context, before = self.context, self.context.pythonExec
-        told = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
-        if context.master.startswith("local") and not told:
+        named = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
+        if context.master.startswith("local") and not named:
             context.pythonExec = sys.executable
         try:
             yield

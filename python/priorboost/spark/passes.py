@@ -1,4 +1,4 @@
-"""Passes of a fit over all rows: what tasks make of theirs, and what the driver makes of that."""
+"""Passes of a fit over all rows: the sums of each task, and how the driver adds them up."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def targets(cuts: Array, answers: Array, begin: int, n: int) -> Array:
 def _sums(
     batches: Batches,
     d: int,
-    told: Any,
+    shared: Any,
     family: int,
     weights: Array,
     shift: Array | None,
     what: str,
 ) -> Batches:
-    """Add up what rows give to the objective at weights, batch by batch, where they lie."""
+    """Add up what rows add to the objective at weights, batch by batch, without a copy."""
     names = ("part", "first", "sums")
     for batch in batches:
         if batch.num_rows == 0:
             continue
         x = whole(batch.column("x"), np.float64).reshape(-1, d)
         part, first, n = (numbers(batch, name) for name in ("part", "first", "n"))
-        offset, cuts, answers = told.value
+        offset, cuts, answers = shared.value
         target = np.concatenate(
             [
                 targets(cuts, answers, int(offset[p] + f), int(c))
@@ -66,8 +66,8 @@ class EventPasses:
 
         def at(weights: Array, what: str) -> Array:
             parts: list[Array] = []
-            for rows, told in self.rounds:
-                stage = sums(self.d, told, self.family, weights, shift, what)
+            for rows, shared in self.rounds:
+                stage = sums(self.d, shared, self.family, weights, shift, what)
                 found = rows.mapInArrow(stage, schema("part", "first", "sums")).collect()
                 parts += [np.frombuffer(cell, np.float64) for _, _, cell in sorted(found)]
             return pieces.add_parts(parts, what)
@@ -96,13 +96,13 @@ def _bag_columns(batches: Batches, d: int, base: Array) -> Batches:
         yield batch_of(("bag", "sums"), [{"bag": bags[0, 0], "sums": sums}])
 
 
-def _bag_sums(batches: Batches, d: int, at: pieces.Point, told: Any) -> Batches:
-    """Give the means and variances of whole bags and, where weights are told, their Gram matrix."""
+def _bag_sums(batches: Batches, d: int, at: pieces.Point, shared: Any) -> Batches:
+    """Give the means and variances of whole bags and, if weights are given, their Gram matrix."""
     names = ("bags", "moments", "sums")
     for x, sizes, bags in _bag_batches(batches, d):
         moments, sums = pieces.bag_moments(x, sizes, at), None
-        if told is not None:
-            weight, answer = told.value
+        if shared is not None:
+            weight, answer = shared.value
             which = _numbers_of(bags)
             residual = answer[which] - moments[: len(which)]
             sums = pieces.bag_gram(x, sizes, at, weight[which], residual)
@@ -119,10 +119,10 @@ bag_sums = marked(_bag_sums)
 
 
 class BagPasses:
-    """Passes of the aggregate fit over the bags of all rounds, wherever they are.
+    """Passes of the aggregate fit over the bags of all rounds.
 
-    A pass costs more than what is done in it.  So the one that tries a point brings the Gram matrix
-    there with it, for the weights in use: if the point is taken, that is what is asked for next.
+    Starting a pass costs more than its arithmetic.  So the pass that tries a point also returns its
+    Gram matrix, for the weights in use: if the point is accepted, the fit needs that next.
     """
 
     def __init__(self, context: Any, bags: list[DataFrame], answers: Array, base: Array) -> None:
@@ -131,15 +131,15 @@ class BagPasses:
         self.bags = bags[0]
         for more in bags[1:]:
             self.bags = self.bags.union(more)
-        self.weight: Array | None = None  # in use, and what tasks know of it
-        self.told: Any = None
+        self.weight: Array | None = None  # in use, and its broadcast
+        self.shared: Any = None
         self.tried: tuple[Any, Array | None] = (None, None)  # a point, and its Gram matrix
 
     def close(self) -> None:
-        """Take back what tasks were told."""
-        if self.told is not None:
-            self.told.destroy()
-            self.told = None
+        """Destroy the broadcast."""
+        if self.shared is not None:
+            self.shared.destroy()
+            self.shared = None
 
     def columns(self) -> Array:
         """Add up the columns of all rows."""
@@ -151,7 +151,7 @@ class BagPasses:
         """Return the means and variances of all bags, and two sums over all rows."""
         n = len(self.answers)
         out = np.zeros(2 * n + 2)
-        stage = bag_sums(self.d, at, self.told)
+        stage = bag_sums(self.d, at, self.shared)
         found = self.bags.mapInArrow(stage, schema("bags", "moments", "sums")).collect()
         cells = [(np.frombuffer(bags, np.int64).reshape(-1, 2), *rest) for bags, *rest in found]
         cells.sort(key=lambda cell: int(cell[0][0, 0]))
@@ -168,7 +168,7 @@ class BagPasses:
         if self.weight is None or not np.array_equal(weight, self.weight):
             self.close()
             self.weight = weight
-            self.told = self.context.broadcast((weight, self.answers))
+            self.shared = self.context.broadcast((weight, self.answers))
             self.tried = (None, None)
         if self.tried[0] != at.key() or self.tried[1] is None:
             self.moments(at)

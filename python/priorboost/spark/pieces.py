@@ -19,7 +19,7 @@ COMMON, TO_END, REST = 0, 1, 2  # how a piece of sorted scores is cut: ``pboost_
 
 
 def id_keys(ids: Any) -> Array:
-    """Return what stands for each id (an Arrow array of int64 or binary) in the shuffle."""
+    """Return the key of each id (an Arrow array of int64 or binary) in the shuffle."""
     keys = np.empty(len(ids), np.uint64)
     if pa.types.is_int64(ids.type):
         numbers = np.ascontiguousarray(ids.to_numpy(zero_copy_only=False))
@@ -66,7 +66,7 @@ def order_keys(keys: Array) -> Array:
 
 
 def cut_grid(rows: int, bag_size: int) -> tuple[int, int]:
-    """Return how many chunks the scores of so many rows are cut into, and their overlap."""
+    """Return the number of chunks for the scores of this many rows, and their overlap."""
     n_chunks, overlap = ctypes.c_size_t(), ctypes.c_size_t()
     lib.cut_grid(n_chunks, overlap, rows, bag_size)
     return n_chunks.value, overlap.value
@@ -116,7 +116,7 @@ def within(scores: Array, sizes: Array) -> float:
 
 @dataclass
 class Answers:
-    """What the oracle said about bags: where each begins, its answer, and the noise in that."""
+    """Answers about bags: where each bag begins, its answer, and the variance of its noise."""
 
     start: Array  # uintp, one more than there are bags
     answer: Array
@@ -141,7 +141,7 @@ class Answers:
 
 
 def shift_of(x: Array) -> Array | None:
-    """Return by how much the columns are better moved, judging by these rows; None: not at all."""
+    """Return by how much the columns should be shifted, from these rows; None: not at all."""
     matrix, shift = _library.matrix(x), np.empty(x.shape[1])
     samples = _library.Samples(ctypes.addressof(matrix), None, len(x))
     return shift if lib.part_shift(address(shift), samples) else None
@@ -221,7 +221,7 @@ def _bags(a: Answers) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Point:
-    """Where the moments of bags are wanted, as it travels to tasks."""
+    """The parameters at which tasks compute the moments of bags."""
 
     family: int
     intercept: bool
@@ -238,7 +238,7 @@ class Point:
         return cls(p.family, p.intercept, np.array([shift, *rest]), parameter)
 
     def key(self) -> tuple[int, bool, bytes, bytes]:
-        """Return what tells it from other points."""
+        """Return a key that differs between points."""
         return self.family, self.intercept, self.units.tobytes(), self.parameter.tobytes()
 
     def lend(self) -> _library.BagPoint:

@@ -1,7 +1,7 @@
 """What tasks do with blocks: functions for ``mapInArrow``, from batches to batches.
 
-Every function gives the same output for the same rows, whatever the order in which blocks come and
-however often Spark runs it: a task that is repeated repeats its result.
+Every function gives the same output for the same rows, in any order of blocks and however often
+Spark runs it: a repeated task has the same result.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def marked(stage: Callable[..., Batches]) -> Callable[..., Stage]:
 
 
 def reraise(error: Exception) -> None:
-    """Raise what a task said, if it is in the error that Spark raised."""
+    """Raise the error of a task, if it is in the error that Spark raised."""
     if "No module named 'priorboost" in str(error):
         raise RuntimeError(
             "the Python of the executors has no priorboost: install the package wherever executors "
@@ -83,7 +83,7 @@ def reraise(error: Exception) -> None:
 
 
 def _ids_of(column: Any) -> Any:
-    """Return a column of ids as int64 or binary; refuses what cannot name a row."""
+    """Return a column of ids as int64 or binary; refuses ids that are not valid."""
     if column.null_count > 0:
         raise ValueError("the id column has null cells; every row needs an id")
     if pa.types.is_integer(column.type):
@@ -98,7 +98,7 @@ def _ids_of(column: Any) -> Any:
 
 
 def _features_of(column: Any, d: int, ids: Any) -> Array:
-    """Return a column of arrays as a matrix, without a copy; refuses what is no number."""
+    """Return a column of arrays as a matrix, without a copy; refuses cells that are not numbers."""
     n = len(column)
     if column.null_count > 0:
         bad = np.flatnonzero(~column.is_valid().to_numpy(zero_copy_only=False))[0]
@@ -296,7 +296,7 @@ class ByScore:
         """Return which part each row belongs to."""
         low = np.searchsorted(self.score, rows.order, "left")
         high = np.searchsorted(self.score, rows.order, "right")
-        for i in np.flatnonzero(low < high):  # borders of the same score are told apart by position
+        for i in np.flatnonzero(low < high):  # borders of the same score differ by position
             low[i] += np.searchsorted(self.row[low[i] : high[i]], rows.row[i], "right")
         return low
 

@@ -354,7 +354,7 @@ def test_wrong_rows():
 
 
 def test_a_local_spark_uses_this_python(spark, monkeypatch):
-    """Whether or not the shell knows of its environment."""
+    """With and without the environment in the shell."""
     run = flow.Run.__new__(flow.Run)
     run.context = spark.sparkContext
     before = run.context.pythonExec
@@ -448,7 +448,7 @@ def test_a_service_that_dies(spark, table, service, monkeypatch, tmp_path):
 
 
 def test_a_service_that_lies(monkeypatch):
-    """An answer to another question, about other bags, or that is none."""
+    """An answer to another question, about other bags, or bytes that are not an answer."""
     sizes = np.array([2, 1], np.uint32)
     means = np.array([0.5, 1.0])
 
@@ -478,7 +478,7 @@ def test_a_service_that_lies(monkeypatch):
 
 
 def test_an_executor_dies_while_it_asks(spark, table, service, expected, monkeypatch, tmp_path):
-    """Its question was answered, the answer was lost; whoever asks again gets the same answer."""
+    """Its question was answered and the answer was lost; a retry gets the same answer."""
     monkeypatch.setattr(stages, "ask", cluster.dying(stages.ask, str(tmp_path / "killed")))
     monkeypatch.setattr(asking, "_MOST_ROWS", 130)  # several questions a round
     model = learner(service, 1, askFrom="executors").fit(frame_of(spark, table[0], *table[1:]))

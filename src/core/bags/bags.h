@@ -2,7 +2,7 @@
 #ifndef PBOOST_BAGS_H
 #define PBOOST_BAGS_H
 
-#include <priorboost/core.h>
+#include <priorboost/trainer.h>
 
 #include "base/workspace.h"
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bags/bags.h"
 #include "bags/tree.h"
 #include "data/family.h"
 #include "data/matrix.h"

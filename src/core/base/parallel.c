@@ -69,7 +69,8 @@ typedef struct {
     pboost_error error;
 } attempt;
 
-/* Jobs before one that failed are still run, so which failure is told is not left to chance. */
+/* Jobs before one that failed are still run, so that the failure which is returned does not depend
+ * on chance. */
 static void try_job(void *context, size_t i, int worker)
 {
     attempt *a = context;

@@ -2,7 +2,7 @@
 #ifndef PBOOST_ANSWERS_H
 #define PBOOST_ANSWERS_H
 
-#include <priorboost/core.h>
+#include <priorboost/trainer.h>
 
 /* Round t holds bags round_start[t] .. round_start[t+1], bag b the rows row[start[b] ..
  * start[b+1]). {0} is an empty log. */
@@ -15,7 +15,7 @@ struct pboost_answers {
     bool rounded; /* some answers are means rounded to 0 or 1 */
 };
 
-/* Makes room for so many more rounds, bags and rows, so that asking about them allocates nothing.
+/* Allocates memory for this many more rounds, bags and rows, so that asking allocates nothing.
  */
 pboost_status pboost_answers_reserve(pboost_answers *answers, size_t rounds, size_t bags,
                                      size_t rows, pboost_error *err);

@@ -90,18 +90,7 @@ pboost_status pboost_estimator_fit(pboost_coef *coef, pboost_fit_report *report,
     return st;
 }
 
-const char *pboost_estimator_name(pboost_estimator estimator)
-{
-    return pboost_name_of(ESTIMATORS, N_ESTIMATORS, (size_t)estimator);
-}
-
-pboost_status pboost_estimator_parse(pboost_estimator *out, const char *name, pboost_error *err)
-{
-    size_t i = 0;
-    pboost_status st = pboost_name_parse(&i, ESTIMATORS, N_ESTIMATORS, "estimator", name, err);
-    *out = (pboost_estimator)i;
-    return st;
-}
+PBOOST_NAMES(pboost_estimator, ESTIMATORS, "estimator")
 
 pboost_status pboost_fit_run(pboost_coef *coef, pboost_fit_report *report, double *covariance,
                              const fit_task *task, pboost_error *err)

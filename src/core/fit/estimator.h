@@ -2,7 +2,7 @@
 #ifndef PBOOST_ESTIMATOR_H
 #define PBOOST_ESTIMATOR_H
 
-#include <priorboost/core.h>
+#include <priorboost/trainer.h>
 
 #include "base/workspace.h"
 #include "fit/aggregate/aggregate.h"

@@ -1,6 +1,8 @@
 /* Intervals for predicted means: those of the linear predictor, seen through b'. */
 #include <math.h>
 
+#include <priorboost/predict.h>
+
 #include "data/family.h"
 #include "data/matrix.h"
 #include "try.h"

@@ -7,13 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <priorboost/predict.h>
+
 #include "base/options.h"
 #include "data/matrix.h"
 
 #define LARGE_SD 8.0     /* of a linear predictor: predictions are almost 0 or 1 */
 #define LOW_FREEDOM 0.25 /* of the weights: with fewer effective ones nothing was learnt */
 #define HIGH_PEARSON 1.5 /* residuals that large are not the model's */
-#define ENOUGH_ROWS ((size_t)1 << 20) /* to tell a standard deviation */
+#define ENOUGH_ROWS ((size_t)1 << 20) /* to estimate a standard deviation */
 #define LONGEST_NAME 100              /* of a column, in bytes */
 
 /* Over the rows, offsets aside.  The aggregate fit reports it; of others it is measured. */
@@ -50,10 +52,10 @@ static int shown_length(const char *name)
 typedef struct {
     pboost_warning *out;
     size_t n;
-} telling;
+} warning_list;
 
-__attribute__((format(printf, 3, 4))) static void tell(telling *t, pboost_warning_kind kind,
-                                                       const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+add_warning(warning_list *t, pboost_warning_kind kind, const char *format, ...)
 {
     pboost_warning *c = t->out != NULL ? &t->out[t->n] : NULL;
     va_list arguments;
@@ -76,33 +78,37 @@ static bool is_finite(const pboost_coef *coef)
 }
 
 /* Why the fit must not be used. */
-static void tell_of_failure(telling *t, const pboost_fitted *fit)
+static void tell_of_failure(warning_list *t, const pboost_fitted *fit)
 {
     const pboost_fit_report *r = fit->report;
 
     if (!r->converged && r->separable && r->l2 == 0.0)
-        tell(t, PBOOST_WARNING_CONVERGENCE,
-             "the model can explain the answers without error, and without a penalty its weights "
-             "have no limit: set l2 > 0");
+        add_warning(
+            t, PBOOST_WARNING_CONVERGENCE,
+            "the model can explain the answers without error, and without a penalty its weights "
+            "have no limit: set l2 > 0");
     else if (!r->converged)
-        tell(t, PBOOST_WARNING_CONVERGENCE,
-             "the last fit did not converge in %zu iterations: do not use it", r->iterations);
+        add_warning(t, PBOOST_WARNING_CONVERGENCE,
+                    "the last fit did not converge in %zu iterations: do not use it",
+                    r->iterations);
     if (!is_finite(fit->coef))
-        tell(t, PBOOST_WARNING_FINITE, "a weight of the fit is not a finite number: do not use it");
+        add_warning(t, PBOOST_WARNING_FINITE,
+                    "a weight of the fit is not a finite number: do not use it");
     if (r->worse_than_constant)
-        tell(t, PBOOST_WARNING_CONSTANT,
-             "the fit explains its own answers worse than a constant model does: do not use it");
+        add_warning(
+            t, PBOOST_WARNING_CONSTANT,
+            "the fit explains its own answers worse than a constant model does: do not use it");
 }
 
 bool pboost_fit_usable(const pboost_fitted *fit)
 {
-    telling t = {0};
+    warning_list t = {0};
 
     tell_of_failure(&t, fit);
     return t.n == 0;
 }
 
-static void tell_of_column(telling *t, const pboost_fitted *fit)
+static void tell_of_column(warning_list *t, const pboost_fitted *fit)
 {
     size_t j = fit->report->first_dropped;
     char number[32];
@@ -112,14 +118,15 @@ static void tell_of_column(telling *t, const pboost_fitted *fit)
         name = fit->column[j];
     else
         snprintf(number, sizeof number, "x%zu", j);
-    tell(t, PBOOST_WARNING_RANK,
-         "the features have rank %zu: column '%.*s' adds nothing to the columns before it and gets "
-         "weight 0",
-         fit->report->rank, shown_length(name), name);
+    add_warning(
+        t, PBOOST_WARNING_RANK,
+        "the features have rank %zu: column '%.*s' adds nothing to the columns before it and gets "
+        "weight 0",
+        fit->report->rank, shown_length(name), name);
 }
 
 /* The sign of a NaN means nothing. */
-static void tell_of_spread(telling *t, const pboost_fitted *fit)
+static void tell_of_spread(warning_list *t, const pboost_fitted *fit)
 {
     pboost_family family = fit->options->family;
     double sd = family != PBOOST_LINEAR ? fabs(predictor_sd(fit)) : 0.0;
@@ -127,41 +134,45 @@ static void tell_of_spread(telling *t, const pboost_fitted *fit)
     if (!fit->report->separable && (sd <= LARGE_SD || !is_finite(fit->coef)))
         return;
     if (family == PBOOST_POISSON)
-        tell(t, PBOOST_WARNING_SEPARABLE,
-             "the linear predictor has standard deviation %.3g, more than counts have: the fit "
-             "diverged; do not trust its numbers",
-             sd);
+        add_warning(
+            t, PBOOST_WARNING_SEPARABLE,
+            "the linear predictor has standard deviation %.3g, more than counts have: the fit "
+            "diverged; do not trust its numbers",
+            sd);
     else
-        tell(t, PBOOST_WARNING_SEPARABLE,
-             "the linear predictor has standard deviation %.3g: the answers almost separate the "
-             "rows, and only the penalty limits the weights; their standard errors mean little",
-             sd);
+        add_warning(
+            t, PBOOST_WARNING_SEPARABLE,
+            "the linear predictor has standard deviation %.3g: the answers almost separate the "
+            "rows, and only the penalty limits the weights; their standard errors mean little",
+            sd);
 }
 
-static void tell_of_noise(telling *t, const pboost_fitted *fit)
+static void tell_of_noise(warning_list *t, const pboost_fitted *fit)
 {
     const pboost_fit_report *r = fit->report;
 
     if (r->dispersion_floored)
-        tell(t, PBOOST_WARNING_DISPERSION,
-             "the noise masks the dispersion of the labels; its standard error, %.3g, is used "
-             "instead",
-             r->dispersion);
+        add_warning(
+            t, PBOOST_WARNING_DISPERSION,
+            "the noise masks the dispersion of the labels; its standard error, %.3g, is used "
+            "instead",
+            r->dispersion);
     if (r->undercovers)
-        tell(t, PBOOST_WARNING_INTERVALS,
-             "%s with noise on bags as mixed as random ones: the intervals are too short; "
-             "bags of similar rows (%s) do not have this problem",
-             pboost_family_name(fit->options->family),
-             fit->feature_bags != NULL ? fit->feature_bags : "PBOOST_BAGS_FEATURES");
+        add_warning(t, PBOOST_WARNING_INTERVALS,
+                    "%s with noise on bags as mixed as random ones: the intervals are too short; "
+                    "bags of similar rows (%s) do not have this problem",
+                    pboost_family_name(fit->options->family),
+                    fit->feature_bags != NULL ? fit->feature_bags : "PBOOST_BAGS_FEATURES");
     if (r->mean_masked)
-        tell(t, PBOOST_WARNING_MEAN,
-             "the noise, or a lack of events, masks even the mean of the labels: no weight can be "
-             "estimated, and the model is constant; use larger bags, more rows or a larger "
-             "epsilon");
+        add_warning(
+            t, PBOOST_WARNING_MEAN,
+            "the noise, or a lack of events, masks even the mean of the labels: no weight can be "
+            "estimated, and the model is constant; use larger bags, more rows or a larger "
+            "epsilon");
 }
 
 /* Warnings about a model that is fitted to bags. */
-static void tell_of_answers(telling *t, const pboost_fitted *fit)
+static void tell_of_answers(warning_list *t, const pboost_fitted *fit)
 {
     const pboost_fit_report *r = fit->report;
     size_t parameters = fit->x->cols + fit->options->intercept;
@@ -170,22 +181,24 @@ static void tell_of_answers(telling *t, const pboost_fitted *fit)
 
     if (aggregate && r->l2_standardized && !r->mean_masked &&
         r->freedom < 1.0 + LOW_FREEDOM * ((double)parameters - 1.0))
-        tell(t, PBOOST_WARNING_FREEDOM,
-             "the answers say almost nothing about the weights (%.2g effective parameters of %zu): "
-             "the penalty keeps the model close to a constant; use larger bags, more rows or a "
-             "larger epsilon",
-             r->freedom, parameters);
+        add_warning(
+            t, PBOOST_WARNING_FREEDOM,
+            "the answers say almost nothing about the weights (%.2g effective parameters of %zu): "
+            "the penalty keeps the model close to a constant; use larger bags, more rows or a "
+            "larger epsilon",
+            r->freedom, parameters);
     if (aggregate && r->bags < 2 * parameters)
-        tell(t, PBOOST_WARNING_BAGS,
-             "only %zu bags for %zu parameters: the penalty decides most of the result", r->bags,
-             parameters);
+        add_warning(t, PBOOST_WARNING_BAGS,
+                    "only %zu bags for %zu parameters: the penalty decides most of the result",
+                    r->bags, parameters);
     if (fit->options->family == PBOOST_LOGISTIC && r->pearson > HIGH_PEARSON &&
         r->pearson > surprise)
-        tell(t, PBOOST_WARNING_FORM,
-             "squared bag residuals are %.3g times larger than the model predicts: it misses "
-             "something, and its standard errors are too small; %s gives standard errors that "
-             "allow for it",
-             r->pearson, fit->sandwich != NULL ? fit->sandwich : "PBOOST_COVARIANCE_SANDWICH");
+        add_warning(
+            t, PBOOST_WARNING_FORM,
+            "squared bag residuals are %.3g times larger than the model predicts: it misses "
+            "something, and its standard errors are too small; %s gives standard errors that "
+            "allow for it",
+            r->pearson, fit->sandwich != NULL ? fit->sandwich : "PBOOST_COVARIANCE_SANDWICH");
 }
 
 size_t pboost_warnings(pboost_warning *out, const pboost_fitted *given)
@@ -193,7 +206,7 @@ size_t pboost_warnings(pboost_warning *out, const pboost_fitted *given)
     const pboost_fit_report *r = given->report;
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
     pboost_fitted own = *given, *fit = &own;
-    telling t = {out, 0};
+    warning_list t = {out, 0};
 
     (void)OPTIONS_READ(&options, given->options, PBOOST_FIT_OPTIONS_INIT, NULL);
     own.options = &options;
@@ -204,8 +217,8 @@ size_t pboost_warnings(pboost_warning *out, const pboost_fitted *given)
     tell_of_noise(&t, fit);
     tell_of_answers(&t, fit);
     if (fit->one_row_bags > 0)
-        tell(&t, PBOOST_WARNING_ONE_ROW, "%zu bag%s one row: %s is a label", fit->one_row_bags,
-             fit->one_row_bags > 1 ? "s have" : " has",
-             fit->one_row_bags > 1 ? "the answer of each" : "its answer");
+        add_warning(&t, PBOOST_WARNING_ONE_ROW, "%zu bag%s one row: %s is a label",
+                    fit->one_row_bags, fit->one_row_bags > 1 ? "s have" : " has",
+                    fit->one_row_bags > 1 ? "the answer of each" : "its answer");
     return t.n;
 }

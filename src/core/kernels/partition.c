@@ -27,7 +27,7 @@
 /* Every function that takes vectors is inlined, so their calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-/* As many as a register of the level holds: compilers take longer vectors apart where they are
+/* As many as a register of the level holds: compilers split longer vectors where they are
  * compared or shuffled. */
 #if defined __AVX512F__
 #define LANES 8

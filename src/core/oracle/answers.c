@@ -30,7 +30,7 @@ done:
     return st;
 }
 
-#define GROW(array, need, capacity, err)                                                           \
+#define RESERVE(array, need, capacity, err)                                                        \
     do {                                                                                           \
         void *grow_array = (array);                                                                \
         TRY(grow(&grow_array, sizeof *(array), (need), (capacity), (err)));                        \
@@ -61,13 +61,13 @@ pboost_status pboost_answers_reserve(pboost_answers *a, size_t rounds, size_t ba
     n_bags = next_capacity(a->bag_capacity, n_bags);
     n_rows = next_capacity(a->row_capacity, n_rows);
 
-    GROW(a->round_start, rounds, a->round_capacity, err);
+    RESERVE(a->round_start, rounds, a->round_capacity, err);
     a->round_capacity = rounds;
-    GROW(a->start, n_bags, a->bag_capacity, err);
-    GROW(a->mean, n_bags, a->bag_capacity, err);
-    GROW(a->noise_variance, n_bags, a->bag_capacity, err);
+    RESERVE(a->start, n_bags, a->bag_capacity, err);
+    RESERVE(a->mean, n_bags, a->bag_capacity, err);
+    RESERVE(a->noise_variance, n_bags, a->bag_capacity, err);
     a->bag_capacity = n_bags;
-    GROW(a->row, n_rows, a->row_capacity, err);
+    RESERVE(a->row, n_rows, a->row_capacity, err);
     a->row_capacity = n_rows;
 done:
     return st;

@@ -3,6 +3,8 @@
 #define PBOOST_FORECAST_H
 
 #include <priorboost/plan.h>
+#include <priorboost/predict.h>
+#include <priorboost/trainer.h>
 
 #include "passes/bag_pass.h"
 #include "passes/standard_units.h"

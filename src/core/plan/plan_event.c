@@ -45,7 +45,7 @@ static pboost_status expected_round(loop *l, const planner *p, const size_t *row
     if (t == 0) {
         TRY(pboost_bags_random(&l->bags, n, bag_size, o->seed, err));
     } else {
-        TRY(pboost_score_in(NULL, l->target, o->family, &samples, &l->coef, o->threads, err));
+        TRY(pboost_score(l->target, o->family, &samples, &l->coef, o->threads, NULL, err));
         TRY(pboost_bags_optimal(&l->bags, l->target, n, bag_size, o->threads, err));
     }
     if (last)

@@ -34,7 +34,7 @@ typedef struct {
     /* What the second pass adds up, in one piece of memory. */
     double *pulled;  /* X'r, d */
     double *gram;    /* H, d x d */
-    double *between; /* Z, likewise */
+    double *between; /* Z, d x d */
     double *scratch; /* 2d */
     double spread;   /* sum over bags of (sum of b'') |xbar|^2 */
     double *memory;

@@ -134,8 +134,8 @@ static pboost_status score(void *self, const size_t *row, size_t n, double *out,
     pboost_glm *glm = self;
     pboost_samples samples = {
         .x = &glm->features.x, .row = row, .n = n, .offset = glm->features.offset};
-    return pboost_score_in(&glm->work, out, glm->options.family, &samples, &glm->coef,
-                           glm->options.threads, err);
+    return pboost_score(out, glm->options.family, &samples, &glm->coef, glm->options.threads,
+                        &glm->work, err);
 }
 
 static fit_task task_of(pboost_glm *glm, const pboost_answers *answers)

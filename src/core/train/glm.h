@@ -2,7 +2,7 @@
 #ifndef PBOOST_GLM_H
 #define PBOOST_GLM_H
 
-#include <priorboost/core.h>
+#include <priorboost/trainer.h>
 
 typedef struct pboost_glm pboost_glm;
 

@@ -2,6 +2,8 @@
  * memory. */
 #include <string.h>
 
+#include <priorboost/predict.h>
+
 #include "base/options.h"
 #include "train/glm.h"
 #include "try.h"

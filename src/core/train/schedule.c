@@ -33,18 +33,7 @@ static size_t (*const BORDER[])(size_t rows, size_t rounds, size_t t) = {equal_b
                                                                          geometric_border};
 #define N_SCHEDULES (sizeof NAMES / sizeof *NAMES)
 
-const char *pboost_schedule_name(pboost_schedule schedule)
-{
-    return pboost_name_of(NAMES, N_SCHEDULES, (size_t)schedule);
-}
-
-pboost_status pboost_schedule_parse(pboost_schedule *out, const char *name, pboost_error *err)
-{
-    size_t i = 0;
-    pboost_status st = pboost_name_parse(&i, NAMES, N_SCHEDULES, "schedule", name, err);
-    *out = (pboost_schedule)i;
-    return st;
-}
+PBOOST_NAMES(pboost_schedule, NAMES, "schedule")
 
 /* Both schedules give the first slice the fewest rows, up to rounding. */
 static size_t smallest_slice(pboost_schedule schedule, size_t rows, size_t rounds)

@@ -57,18 +57,7 @@ typedef struct {
 static const char *const ALGORITHMS[] = {"priorboost", "oneshot", "pbprefix"};
 #define N_ALGORITHMS (sizeof ALGORITHMS / sizeof *ALGORITHMS)
 
-const char *pboost_algorithm_name(pboost_algorithm algorithm)
-{
-    return pboost_name_of(ALGORITHMS, N_ALGORITHMS, (size_t)algorithm);
-}
-
-pboost_status pboost_algorithm_parse(pboost_algorithm *out, const char *name, pboost_error *err)
-{
-    size_t i = 0;
-    pboost_status st = pboost_name_parse(&i, ALGORITHMS, N_ALGORITHMS, "algorithm", name, err);
-    *out = (pboost_algorithm)i;
-    return st;
-}
+PBOOST_NAMES(pboost_algorithm, ALGORITHMS, "algorithm")
 
 /* PriorBoost forgets the answers of earlier rounds, whose bags were worse; PBPrefix keeps them. */
 static size_t first_bag_to_use(const pboost_trainer *t)
@@ -111,18 +100,7 @@ static pboost_status (*const BUILD[])(pboost_bags *out, const slice *s, pboost_e
 static const bool NEEDS_FEATURES[] = {false, false, true, true};
 #define N_STRATEGIES (sizeof STRATEGIES / sizeof *STRATEGIES)
 
-const char *pboost_strategy_name(pboost_strategy strategy)
-{
-    return pboost_name_of(STRATEGIES, N_STRATEGIES, (size_t)strategy);
-}
-
-pboost_status pboost_strategy_parse(pboost_strategy *out, const char *name, pboost_error *err)
-{
-    size_t i = 0;
-    pboost_status st = pboost_name_parse(&i, STRATEGIES, N_STRATEGIES, "bags", name, err);
-    *out = (pboost_strategy)i;
-    return st;
-}
+PBOOST_NAMES(pboost_strategy, STRATEGIES, "bags")
 
 /* ---- The loop -------------------------------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
-/* Bags from features: right sizes whatever the data, apart in every direction, the same bits. */
+/* Bags from features: right sizes for any data, means that differ in every direction, the same
+ * bits. */
 #include "testing.h"
 
 #include "bags/tree_node.h"
@@ -28,7 +29,7 @@ static double *normals(size_t n, uint64_t seed)
     return x;
 }
 
-/* The share of the variance of column j that lies between bags. */
+/* The fraction of the variance of column j that is between bags. */
 static double between(const pboost_bags *bags, const double *x, size_t d, size_t j)
 {
     double sum = 0.0, total = 0.0, mean = 0.0;
@@ -265,7 +266,7 @@ static size_t looks_of(const double *x, size_t n, size_t d, size_t k, size_t mos
     return p.looks;
 }
 
-/* The cancel is looked at in every step of a split that takes all threads, and several times on a
+/* The cancel is checked in every step of a split that takes all threads, and several times on a
  * level of many rows. */
 static void test_watch(void **state)
 {
@@ -306,7 +307,7 @@ static void test_large_and_wide(void **state)
     free(x);
 }
 
-/* Where the rows that stand for a node are unlike all others, the cut is not where they say. */
+/* If the sample of a node is unlike its other rows, the cut is not where the sample says. */
 static void test_misleading_sample(void **state)
 {
     (void)state;

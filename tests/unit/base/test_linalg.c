@@ -237,7 +237,7 @@ static void turned_kernels_match_plain_sums(void **state)
     pboost_simd_force(SIMD_AVX512);
 }
 
-/* Rows read where they lie: any number of columns from 8 on, any stride, at every level. */
+/* Rows read in place: any number of columns from 8 on, any stride, at every level. */
 static void kernels_in_place_match_plain_sums(void **state)
 {
     (void)state;

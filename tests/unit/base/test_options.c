@@ -292,8 +292,8 @@ static void test_rules_check(void **state)
     close_page();
 }
 
-/* Where a struct lies inside another its size is today's, or what follows it is not where it should
- * be. */
+/* A struct inside another must have the size of this version, or the fields after it are read from
+ * the wrong place. */
 static void test_inside(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Jobs on threads: each is run once, and a failure is told and ends the rest. */
+/* Jobs on threads: each is run once, and a failure is returned and ends the rest. */
 #include <stdatomic.h>
 
 #include "base/parallel.h"

@@ -1,5 +1,4 @@
-/* Memory that is kept: what was given back is handed out again, and nothing is lost or freed twice.
- */
+/* Memory that is kept: released blocks are used again, and nothing is lost or freed twice. */
 #include "testing.h"
 
 #include "base/workspace.h"

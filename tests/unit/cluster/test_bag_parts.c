@@ -103,7 +103,7 @@ static pboost_status gram(void *self, const pboost_bag_point *at, const double *
     return called(t, err);
 }
 
-/* One column is far from 0, one constant; rows of a bag are alike where `sorted`. */
+/* One column is far from 0, one constant; rows of a bag are similar if `sorted`. */
 static void fill(table *t, pboost_family family, double noise, bool sorted)
 {
     *t = (table){0};
@@ -198,7 +198,7 @@ static void parts_are_fitted_as_the_whole(void **unused)
     free(t);
 }
 
-/* Whichever call fails: it is the last, and its words come out. */
+/* Any call may fail: it is the last, and its message is returned. */
 static void a_machine_that_fails_ends_the_fit(void **unused)
 {
     table *t = malloc(sizeof *t);

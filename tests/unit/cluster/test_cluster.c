@@ -115,7 +115,7 @@ static void the_trainer_shuffles_by_these_keys(void **unused)
 
 /* ---- Cuts ------------------------------------------------------------------------------------ */
 
-/* As a cluster does it: all chunks apart, then spliced, solved again where they do not fit. */
+/* As a cluster does it: all chunks separately, then spliced, solved again if they do not fit. */
 static size_t cut_in_pieces(size_t *cut, const double *x, size_t n, size_t k, size_t *resolved)
 {
     size_t n_chunks, overlap, at = 1, *part = malloc((n / k + 2) * sizeof *part), m;
@@ -349,8 +349,7 @@ static void a_machine_that_fails_ends_the_fit(void **unused)
     free(t);
 }
 
-/* The cancel is looked at before every pass over the machines, and none is made after it said stop.
- */
+/* The cancel is checked before every pass over the machines, and there is no pass after a stop. */
 static void a_watch_ends_the_fit(void **unused)
 {
     table *t = malloc(sizeof *t);
@@ -425,8 +424,8 @@ static void wrong_requests_are_refused(void **unused)
     free(t);
 }
 
-/* An intercept would run away from answers whose mean is none of the family's: as on one machine,
- * the model is then constant, one standard error of the mean inside the range. */
+/* An intercept would diverge if the mean of the answers is not a mean of the family: as on one
+ * machine, the model is then constant, one standard error of the mean inside the range. */
 static void answers_out_of_range_leave_a_constant(void **unused)
 {
     table *t = malloc(sizeof *t);

@@ -93,7 +93,7 @@ static void the_estimator_is_chosen_by_bags_left_out(void **state)
         assert_int_equal(isnan(chosen.covariance[0]), o.estimator != PBOOST_AGGREGATE);
         fitted_free(&chosen);
         fitted_free(&direct);
-        /* Weights are not for all of them; too few bags tell nothing. */
+        /* Not all of them take weights; too few bags are no basis for a choice. */
         o.estimator = PBOOST_ESTIMATOR_CV;
         chosen = fit_or_fail(&t.matrix, t.weight, NULL, &a, &o);
         assert_int_not_equal(chosen.report.estimator, PBOOST_INTERPOLATED);
@@ -110,7 +110,7 @@ static void the_estimator_is_chosen_by_bags_left_out(void **state)
         pboost_answers_clear(&a);
         free_table(&t);
     }
-    /* Noise alone in bags that are all alike: what shrinks most predicts best. */
+    /* Only noise, in bags that are all the same: the estimator that shrinks most predicts best. */
     pboost_fit_options o = options_for(PBOOST_LINEAR, pboost_l2_fixed(0.001));
     test_table t = make_table(PBOOST_LINEAR, 400, 20, 1);
     pboost_answers a = make_answers(&t, 8, 400.0, false, 1);

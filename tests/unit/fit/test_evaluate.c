@@ -132,8 +132,9 @@ static void squared_errors_do_not_cancel(void **state)
     free_table(&t);
 }
 
-/* Models that are right, or wrong, and ever surer of it, beyond what an exponential can hold: a
- * formula that subtracts large predictors from each other would be left with no digit of the loss.
+/* Models with predictions nearer and nearer to 0 or 1, right or wrong, beyond what an exponential
+ * holds: a formula that subtracts large predictors from each other would be left with no digit of
+ * the loss.
  */
 static void log_losses_do_not_cancel(void **state)
 {
@@ -336,7 +337,7 @@ static void bad_input_is_refused(void **state)
     free_table(&t);
 }
 
-/* Large predictions are no error: Poisson means may be infinite, losses too. */
+/* Large predictions are not an error: Poisson means may be infinite, and losses too. */
 static void overflow_is_let_through(void **state)
 {
     (void)state;
@@ -359,7 +360,8 @@ static double measure_of(const pboost_evaluation *e, const char *name)
     return NAN;
 }
 
-/* A weight that is no number is named; it once made the AUC loop for ever. */
+/* A weight that is not a number is an error that names it; it once made the AUC loop without end.
+ */
 static void weights_must_be_finite(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Every warning has its condition: a report that is well says nothing, and one that has a single
- * fault tells that one and no other. */
+/* Every warning has its condition: a good report gives no warning, and one with a single fault
+ * gives exactly that warning. */
 #include "testing.h"
 
 #include <math.h>
@@ -107,7 +107,7 @@ static void each_flag_has_its_words(void **state)
     assert_only(&f, PBOOST_WARNING_ONE_ROW, "2 bags have one row: the answer of each is a label");
 }
 
-/* What to do about it is said in the words of who asks. */
+/* The advice uses the names of the front end. */
 static void remedies_are_in_the_readers_words(void **state)
 {
     (void)state;
@@ -306,7 +306,8 @@ static void there_is_room_for_all(void **state)
                                        .estimator = PBOOST_AGGREGATE};
         f.theta[0] = NAN;
         n = pboost_warnings(f.warning, &f.fitted);
-        assert_int_equal(n, PBOOST_MAX_WARNINGS - 1); /* a hidden mean says what freedom would */
+        assert_int_equal(n, PBOOST_MAX_WARNINGS -
+                                1); /* a masked mean replaces the warning about freedom */
         for (size_t i = 0; i < n; i++) {
             assert_in_range(strlen(f.warning[i].text), 20, sizeof f.warning->text - 2);
             assert_true(i == 0 || f.warning[i].kind > f.warning[i - 1].kind);

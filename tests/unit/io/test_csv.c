@@ -1,4 +1,4 @@
-/* CSV files: what is read, where it is read from, and what every bad file is told. */
+/* CSV files: what is read, from where, and the message about every bad file. */
 #include "io_testing.h"
 
 #include <fcntl.h>

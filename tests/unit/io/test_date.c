@@ -84,8 +84,9 @@ static void parts_are_named(void **unused)
     unsigned date;
     (void)unused;
 
-    assert_fails(pboost_date_parts_parse(&date, "days+noon", &err), PBOOST_INVALID, err,
-                 "'noon' is no part of a date; the parts are days, year, month, weekday and hour");
+    assert_fails(
+        pboost_date_parts_parse(&date, "days+noon", &err), PBOOST_INVALID, err,
+        "'noon' is not a part of a date; the parts are days, year, month, weekday and hour");
     assert_fails(pboost_date_parts_parse(&date, "", &err), PBOOST_INVALID, err, "needs a part");
 }
 

@@ -1,4 +1,4 @@
-/* Encodings: what columns become, and what a table that does not fit is told. */
+/* Encodings: what columns become, and the message about a table that does not fit. */
 #include "io_testing.h"
 
 static pboost_encoding learn(const pboost_table *t, bool impute)

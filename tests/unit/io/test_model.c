@@ -1,4 +1,4 @@
-/* Model files: the same bits back, and a clear word about every file that is not one. */
+/* Model files: the same bits back, and a clear message about every file that is not one. */
 #include "io_testing.h"
 
 static char *copy(const char *text)
@@ -259,7 +259,7 @@ static void refuses_wrong_content(void **unused)
     bad("\"0.1\"", "0.1", "\"epsilon\" is a number; it must be decimal text or null");
     bad("\"unseen\": \"error\"", "\"unseen\": \"x\"", "\"unseen\" is text; it must be baseline");
     bad("\"fill\": 39.5", "\"fill\": 39.5, \"other\": true", "\"other\" is true");
-    bad("\"fill\": 39.5", "\"fill\": 39.5, \"date\": [\"noon\"]", "'noon' is no part of a date");
+    bad("\"fill\": 39.5", "\"fill\": 39.5, \"date\": [\"noon\"]", "'noon' is not a part of a date");
     bad("\"fill\": 39.5", "\"fill\": 39.5, \"date\": []", "\"date\" is an array; it must be parts");
     bad("\"l2\": 2.5", "\"l2\": true", "\"l2\" is true");
     bad("\"l2\": 2.5", "\"rounds\": 2", "duplicate object key");

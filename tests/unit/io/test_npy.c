@@ -1,4 +1,4 @@
-/* NPY files: every accepted type and order, and headers that lie. */
+/* NPY files: every accepted type and order, and false headers. */
 #include "io_testing.h"
 
 typedef struct {
@@ -6,7 +6,7 @@ typedef struct {
     size_t n;
 } file;
 
-/* A file of the given version with this header; the data is to be appended. */
+/* A file of the given version with this header; the caller appends the data. */
 static file npy(int version, const char *header)
 {
     file f = {.n = 0};

@@ -1,5 +1,5 @@
-/* Rounds in parts: no bag is lost or cut, the file gives back what was written, and what is no such
- * file is refused; and ids are found. */
+/* Rounds in parts: no bag is lost or cut, the file returns what was written, other files are
+ * refused, and ids are found. */
 #include "testing.h"
 
 #include <sys/stat.h>

@@ -186,7 +186,7 @@ static void names_that_are_too_long(void **state)
                      PBOOST_INVALID);
 }
 
-/* ---- Binary headers that lie ----------------------------------------------------------------- */
+/* ---- False binary headers -------------------------------------------------------------------- */
 
 static void headers_that_lie(void **state)
 {

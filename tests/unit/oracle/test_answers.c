@@ -3,7 +3,7 @@
 
 #include "data/answers.h"
 
-/* An oracle that answers the first row of each bag, or what it is told to. */
+/* An oracle that answers the first row of each bag, or a value that the test sets. */
 typedef struct {
     size_t last_round, asked;
     pboost_status status;
@@ -242,7 +242,7 @@ static void malformed_bags_are_refused(void **state)
     pboost_answers_clear(&log);
 }
 
-/* Without rules that make sense the noise in the answers is not known: nothing is asked. */
+/* Without valid rules the noise in the answers is not known: nothing is asked. */
 static void senseless_rules_are_refused(void **state)
 {
     (void)state;

@@ -252,15 +252,16 @@ static void legend_lists_each_key_once(void **state)
     (void)state;
 
     legend l = legend_of(&figure);
-    assert_int_equal(l.n_colours, 3);
-    assert_int_equal(l.n_dashes, 3);
-    assert_string_equal(legend_colour(&l, 1).key, "k = 4");
-    assert_int_equal(legend_colour(&l, 1).colour, 2);
-    assert_int_equal(legend_colour(&l, 1).dash, CHART_SOLID);
-    assert_int_equal(legend_dash(&l, 1).colour, 0); /* told by dash: neutral ink */
-    assert_int_equal(legend_dash(&l, 1).dash, CHART_DOTTED);
-    assert_int_equal(legend_dash(&l, 2).colour, 5); /* has no other key: its own colour */
-    assert_int_equal(legend_colour(&l, 2).dash, CHART_DASHED);
+    assert_int_equal(l.n[LEGEND_COLOUR], 3);
+    assert_int_equal(l.n[LEGEND_DASH], 3);
+    assert_string_equal(legend_at(&l, LEGEND_COLOUR, 1).key, "k = 4");
+    assert_int_equal(legend_at(&l, LEGEND_COLOUR, 1).colour, 2);
+    assert_int_equal(legend_at(&l, LEGEND_COLOUR, 1).dash, CHART_SOLID);
+    assert_int_equal(legend_at(&l, LEGEND_DASH, 1).colour, 0); /* told by dash: neutral ink */
+    assert_int_equal(legend_at(&l, LEGEND_DASH, 1).dash, CHART_DOTTED);
+    assert_int_equal(legend_at(&l, LEGEND_DASH, 2).colour,
+                     5); /* has no other key: its own colour */
+    assert_int_equal(legend_at(&l, LEGEND_COLOUR, 2).dash, CHART_DASHED);
 }
 
 static void more_keys_than_the_legend_holds(void **state)
@@ -275,7 +276,7 @@ static void more_keys_than_the_legend_holds(void **state)
     }
     chart_panel panel = {.series = s, .n_series = MANY};
     chart_figure figure = {.id = "f", .panels = &panel, .n_panels = 1};
-    assert_int_equal(legend_of(&figure).n_colours, LEGEND_KEYS);
+    assert_int_equal(legend_of(&figure).n[LEGEND_COLOUR], LEGEND_KEYS);
     WRITTEN(text, page_figure(out, &figure));
     assert_int_equal(count(text, "<g class=\"s c"), MANY);
     assert_lacks(text, "c-"); /* a negative colour wraps around, too */

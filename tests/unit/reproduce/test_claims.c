@@ -23,7 +23,7 @@ static double ideal(const repro_series *s, double x)
             return 0.1 * k + noise;
         return 0.1 + noise / (k * k);
     }
-    default: /* parabolas in log n whose lowest points move apart as k grows */
+    default: /* parabolas in log n; the distances of their minima grow with k */
         return 1.0 + pow(log2(x) - (10.0 + 0.5 * log2(k) * (1.0 + log2(k))), 2.0);
     }
 }

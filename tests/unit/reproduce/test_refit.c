@@ -1,5 +1,5 @@
-/* A fit that goes on ends where a fit from scratch does: as samples are added, as targets change,
- * with any penalty; and where it takes a step unseen, the bound that let it is kept. */
+/* A fit that continues has the result of a fit from scratch: as samples are added, as targets
+ * change, with any penalty; and if it takes a step without a pass, its bound holds. */
 #include "testing.h"
 
 #include "refit.h"

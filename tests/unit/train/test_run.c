@@ -1,12 +1,12 @@
-/* A run gives what its learner and trainer give, round by round; and whoever watches it can end it
- * at every point where it looks, with nothing asked that need not be. */
+/* A run gives what its learner and trainer give, round by round; and a cancel ends it at every
+ * check, without a further question. */
 #include "testing.h"
 
 #include "train/glm.h"
 
 enum { ROWS = 3000, FEATURES = 3, MIN_BAG = 5, ROUNDS = 3 };
 
-/* ---- A table, its oracle, and someone who watches -------------------------------------------- */
+/* ---- A table, its oracle, and a cancel that counts ------------------------------------------- */
 
 typedef struct {
     double x[ROWS * FEATURES], y[ROWS], theta[FEATURES];
@@ -119,7 +119,7 @@ static void a_chosen_estimator_has_its_covariance(void **state)
     table_close(&t);
 }
 
-/* Labels in hand: the same as an oracle of one's own and a run on it. */
+/* Labels in memory: the same as an oracle and a run on it. */
 static void a_simulation_is_a_run(void **state)
 {
     (void)state;
@@ -151,7 +151,7 @@ static void a_simulation_is_a_run(void **state)
     table_close(&t);
 }
 
-/* The same in memory of one's own, which stays as it was where nothing came of it. */
+/* The same in the caller's memory, which does not change after a failure. */
 static void an_outcome_is_that_of_a_run(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void a_run_that_fails_to_open_is_empty(void **state)
 
 /* ---- Stopping -------------------------------------------------------------------------------- */
 
-/* Runs a round with patience for so many looks; returns how many rows it spent. */
+/* Runs a round that is cancelled after this many checks; returns how many rows it spent. */
 static size_t spend(table *t, size_t patience, pboost_status expected)
 {
     pboost_error err;
@@ -322,7 +322,7 @@ static void bags_can_be_stopped(void **state)
     table_close(&t);
 }
 
-/* A fit is stopped at each of its looks, of which there is at least one an iteration. */
+/* A fit is stopped at each of its checks; there is at least one an iteration. */
 static void fits_can_be_stopped(void **state)
 {
     (void)state;
@@ -350,7 +350,7 @@ static void fits_can_be_stopped(void **state)
             assert_ok(open(&run, &t, &err), err);
             if (patience < looks) {
                 assert_fails(pboost_run_rounds(run, 1, &err), PBOOST_CANCELLED, err, "stopped");
-                assert_true(t.looks <= patience + 3); /* it does not go on for long */
+                assert_true(t.looks <= patience + 3); /* it ends soon */
             } else {
                 assert_ok(pboost_run_rounds(run, 1, &err), err);
                 assert_true(t.looks >= looks);
@@ -361,7 +361,7 @@ static void fits_can_be_stopped(void **state)
     }
 }
 
-/* A run whose fits are stopped once a round goes on and ends with the same bits. */
+/* A run whose fits are stopped once a round continues and ends with the same bits. */
 static void a_stopped_run_goes_on(void **state)
 {
     (void)state;

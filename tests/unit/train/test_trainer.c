@@ -1,5 +1,5 @@
-/* The trainer's invariants, seen from both sides of its two interfaces: a learner written here,
- * that is no GLM, and an oracle in between that writes down every question. */
+/* The trainer's invariants, seen from both sides of its two interfaces: a learner written here that
+ * is not a GLM, and an oracle that records every question. */
 #include "testing.h"
 
 #include "data/answers.h"
@@ -7,7 +7,7 @@
 
 enum { ROWS = 4000, FEATURES = 3, MIN_BAG = 5 };
 
-/* ---- A table, an oracle that takes notes, a learner that takes notes ------------------------- */
+/* ---- A table, an oracle and a learner that record their calls -------------------------------- */
 
 typedef struct {
     double x[ROWS * FEATURES], y[ROWS], theta[FEATURES];
@@ -249,7 +249,7 @@ static void a_callback_sees_each_round_and_can_stop(void **state)
     assert_int_equal(pboost_trainer_rounds_done(trainer), 3);
     assert_int_equal(t.questions, 3);
     assert_true(pboost_trainer_history(trainer)[1].test_loss == 2.0);
-    assert_ok(pboost_trainer_step(trainer, &err), err); /* and can go on */
+    assert_ok(pboost_trainer_step(trainer, &err), err); /* and can continue */
     pboost_trainer_free(trainer);
     table_close(&t);
 }
@@ -297,7 +297,7 @@ static pboost_status moody_fit(void *self, const pboost_answers *answers, size_t
     return m->inner.fit(m->inner.self, answers, first_bag, err);
 }
 
-/* The oracle refuses a row that it has answered for, and every row is asked about. */
+/* The oracle refuses a spent row, and every row is asked about. */
 static void answers_that_were_bought_are_fitted_after_a_failure(void **state)
 {
     (void)state;
@@ -353,7 +353,7 @@ static pboost_bags bags_of_round(const pboost_answers *a, size_t round)
     return bags;
 }
 
-/* A second trainer is told the bags of the first one's rounds, which it would not make itself. */
+/* A second trainer gets the bags of the first one's rounds, which it would not make itself. */
 static void bags_of_an_earlier_run_are_asked_about_again(void **state)
 {
     (void)state;
@@ -447,7 +447,7 @@ static void wrong_options_are_refused(void **state)
 
 /* ---- With the GLM learner -------------------------------------------------------------------- */
 
-/* A user's own oracle may have any rules; none is asked before they make sense. */
+/* A user's own oracle may have any rules; nothing is asked before they are valid. */
 static void senseless_parties_are_refused(void **state)
 {
     (void)state;
@@ -529,7 +529,7 @@ static void the_last_bits_do_not_depend_on_threads(void **state)
     assert_memory_equal(theta[0], theta[2], sizeof theta[0]);
 }
 
-/* With keys that stand for the rows, their order in the table changes nothing but rounding. */
+/* With keys for the rows, their order in the table changes only rounding. */
 static void keys_make_the_run_independent_of_row_order(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
 #ifndef PBOOST_EVENT_H
 #define PBOOST_EVENT_H
 
-#include <priorboost/core.h>
+#include <priorboost/trainer.h>
 
 #include "base/workspace.h"
 #include "data/fit_options.h"

@@ -214,7 +214,7 @@ static void the_dispersion_is_found(void **state)
         fitted_free(&f);
         pboost_answers_clear(&a);
     }
-    /* Noise that hides it: a positive stand-in, said to be one. */
+    /* Noise that masks it: its standard error is used, and the report says so. */
     pboost_answers a = make_answers(&t, 10, 1e4, true, 3);
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_true(f.report.dispersion_floored);
@@ -225,8 +225,8 @@ static void the_dispersion_is_found(void **state)
 }
 
 /* The mean variance of the linear predictor over fits to nothing but noise; labels have
- * variance 1.25. That the model is all but constant does not make the weights known: each has at
- * least that variance. */
+ * variance 1.25. The model is almost constant, but the weights are not known: each has at least
+ * that variance. */
 static double mean_spread(size_t d, size_t bag_size, double noise, uint64_t runs,
                           double least_variance)
 {
@@ -247,24 +247,24 @@ static double mean_spread(size_t d, size_t bag_size, double noise, uint64_t runs
     return spread;
 }
 
-/* Bags of 64 mixed rows and noise of variance 30 tell next to nothing.  A ridge that took its
- * measure from the noise would give weights of a hundred times the labels' variance. */
+/* Bags of 64 mixed rows and noise of variance 30 say almost nothing.  A ridge estimated from the
+ * noise would give weights of a hundred times the labels' variance. */
 static void the_ridge_shrinks_where_noise_hides_the_weights(void **state)
 {
     (void)state;
     assert_true(mean_spread(16, 64, 30.0, 60, 4.0) < 3.0);
 }
 
-/* Noise on every label by itself, so much that all answers tell nothing: seen in a fit, it would be
- * a linear predictor of variance 112 where there is one of 1. */
+/* Noise on every single label, so strong that the answers say nothing: a fit to it would have a
+ * linear predictor of variance 112 instead of 1. */
 static void noise_on_single_labels_does_not_run_away(void **state)
 {
     (void)state;
     assert_true(mean_spread(8, 1, 115200.0, 40, 4.0) < 8.0);
 }
 
-/* Bags in the order of one column tell its weight, and next to nothing of 15 others: in any fit
- * these are noise many times as long.  The ridge goes by what is known. */
+/* Bags in the order of one column have information about its weight and almost none about 15
+ * others: in any fit these are noise many times as large.  The ridge depends on the information. */
 static void a_weight_that_is_known_is_kept_among_hidden_ones(void **state)
 {
     (void)state;
@@ -311,8 +311,8 @@ static void doubt_about_the_dispersion_does_not_shrink(void **state)
     assert_true(weight > 0.6);
 }
 
-/* Counts that no column tells of, in pairs under noise: a prior that is wide whatever the answers
- * show would leave a linear predictor of variance 0.17. */
+/* Counts that depend on no column, in pairs under noise: a wide prior would leave a linear
+ * predictor of variance 0.17. */
 static void the_ridge_of_counts_shrinks_too(void **state)
 {
     (void)state;
@@ -369,7 +369,7 @@ static void labels_far_from_zero_converge(void **state)
     }
 }
 
-/* Nothing to judge a ridge by, and nothing to shrink. */
+/* No information to estimate a ridge from, and nothing to shrink. */
 /* A tolerance of 0 cannot be met.  A thousandth of a standard error is enough after many refreshes.
  */
 static void a_fit_that_is_near_its_solution_has_converged(void **state)
@@ -457,7 +457,7 @@ static void cross_validation_shrinks_what_is_noise_and_not_what_is_not(void **st
     free_table(&t);
 }
 
-/* ---- Nothing runs away unsaid ---------------------------------------------------------------- */
+/* ---- Divergence is reported ------------------------------------------------------------------ */
 
 static void a_fit_that_ran_away_says_so(void **state)
 {
@@ -529,8 +529,8 @@ static void mixed_bags_with_noise_under_cover_for_curved_families(void **state)
             }
 }
 
-/* Noise takes the mean of all answers out of the family's range: an intercept would run away.  The
- * answers are paid for, so every estimator gives the constant model and says so. */
+/* Noise takes the mean of all answers out of the family's range: an intercept would diverge.  The
+ * labels are spent, so every estimator gives the constant model and says so. */
 static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
 {
     (void)state;
@@ -564,7 +564,7 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
             fitted g = fit_or_fail(&t.matrix, NULL, t.offset, &a, &o);
             assert_true(g.report.mean_masked && g.coef.intercept != f.coef.intercept);
             fitted_free(&g);
-            o.intercept = false; /* nothing runs away: the ridge holds the weights */
+            o.intercept = false; /* nothing diverges: the ridge limits the weights */
             g = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
             assert_false(g.report.mean_masked);
             fitted_free(&g);
@@ -574,8 +574,8 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
         }
 }
 
-/* Inside the range, but by less than its error: the aggregate estimator knows better than to
- * follow. */
+/* Inside the range, but by less than its error: the aggregate estimator does not follow the mean.
+ */
 static void a_mean_that_noise_drowns_is_not_followed(void **state)
 {
     (void)state;

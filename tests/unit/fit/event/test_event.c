@@ -279,7 +279,7 @@ static void noisy_targets_outside_the_range(void **state)
     free_table(&t);
 }
 
-/* Columns 0 and 1 are sound; column 2 is spoilt in some way. */
+/* Columns 0 and 1 are good; column 2 is bad in some way. */
 static void degenerate_columns_are_dropped(void **state)
 {
     (void)state;

@@ -129,7 +129,7 @@ static double parabola_value(void *self, const double *x, double *gradient, doub
     return p->rest + 0.5 * a * a + 0.5 * b * b;
 }
 
-/* One evaluation solves a quadratic, unless digits were lost: then a second one tells. */
+/* One evaluation solves a quadratic, unless digits were lost: then a second one is needed. */
 static void a_quadratic_is_solved_at_once(void **state)
 {
     (void)state;
@@ -170,7 +170,7 @@ static void a_start_beyond_the_limit_is_refused(void **state)
     assert_false(report.started);
 }
 
-/* f(x) = e^-x0 + (x1 - 2)^2: falls for ever along x0. */
+/* f(x) = e^-x0 + (x1 - 2)^2: decreases without limit along x0. */
 static double slide_value(void *self, const double *x, double *gradient, double *hessian)
 {
     (void)self;

@@ -1,0 +1,90 @@
+/* priorboost/predict.h — what a model predicts, how good it is, and whether it may be used.
+ * Conventions are those of core.h. */
+#ifndef PRIORBOOST_PREDICT_H
+#define PRIORBOOST_PREDICT_H
+
+#include <priorboost/core.h>
+
+PBOOST_BEGIN
+
+/* mean[i] = b'(x_i theta + intercept + offset_i), the predicted response of sample i.  It is
+ * infinite where it overflows.  Weights that are not finite are refused (PBOOST_BAD_DATA), and so
+ * is a linear predictor that is NaN because its terms overflow in both directions. */
+pboost_status pboost_predict(double *mean, pboost_family family, const pboost_samples *samples,
+                             const pboost_coef *coef, int threads, pboost_error *err);
+
+/* Between which values the mean response of each sample lies with confidence `level`, given the
+ * covariance of the coefficients: the interval of the linear predictor, seen through b'. */
+pboost_status pboost_predict_interval(double *lower, double *upper, pboost_family family,
+                                      const pboost_samples *samples, const pboost_coef *coef,
+                                      const double *covariance, double level, int threads,
+                                      pboost_error *err);
+
+/* loss[j] = mean loss of coef[j] on the samples: squared error, log loss, or mu - y log mu.
+ * One pass over the samples serves all models. */
+pboost_status pboost_losses(double *loss, pboost_family family, const pboost_samples *samples,
+                            const pboost_coef *coef, size_t n_coef, int threads, pboost_error *err);
+
+typedef struct pboost_measure {
+    const char *name; /* such as "r2" or "auc" */
+    double value;     /* NaN where it is not defined */
+} pboost_measure;
+
+#define PBOOST_MAX_MEASURES 8
+
+/* How well predicted means fit labels: `loss` first, then the family's usual measures. */
+typedef struct pboost_evaluation {
+    size_t rows, n_measures;
+    pboost_measure measure[PBOOST_MAX_MEASURES];
+} pboost_evaluation;
+
+pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
+                              const pboost_samples *samples, const pboost_coef *coef, int threads,
+                              pboost_error *err);
+
+/* What the reader of a fit must know before relying on it. */
+typedef enum pboost_warning_kind {
+    /* The first three say that the fit is not to be used: */
+    PBOOST_WARNING_CONVERGENCE, /* it did not converge */
+    PBOOST_WARNING_FINITE,      /* a weight is not a finite number */
+    PBOOST_WARNING_CONSTANT,    /* a constant model explains its answers better */
+    PBOOST_WARNING_RANK,        /* a column adds nothing */
+    PBOOST_WARNING_SEPARABLE,   /* weights are as large as the penalty lets them be */
+    PBOOST_WARNING_DISPERSION,  /* the noise hides the dispersion */
+    PBOOST_WARNING_INTERVALS,   /* they are too short */
+    PBOOST_WARNING_MEAN,        /* even the mean is hidden */
+    PBOOST_WARNING_FREEDOM,     /* the answers tell next to nothing of the weights */
+    PBOOST_WARNING_BAGS,        /* too few for the parameters */
+    PBOOST_WARNING_FORM,        /* the answers vary more than the model says */
+    PBOOST_WARNING_ONE_ROW      /* the answer of a bag that was given is a label */
+} pboost_warning_kind;
+
+#define PBOOST_MAX_WARNINGS 12 /* at most one of each kind */
+
+typedef struct pboost_warning {
+    pboost_warning_kind kind;
+    char text[300]; /* one line, for people */
+} pboost_warning;
+
+/* A fit, and what its reader calls things.  All is borrowed. */
+typedef struct pboost_fitted {
+    const pboost_fit_report *report;
+    const pboost_fit_options *options;
+    const pboost_matrix *x;
+    const pboost_coef *coef;   /* in the units of x */
+    size_t one_row_bags;       /* among those that were given */
+    const char *const *column; /* names of the columns; NULL: x0, x1, ... */
+    /* What asks for bags from features and for the sandwich covariance; NULL: as in C. */
+    const char *feature_bags, *sandwich;
+} pboost_fitted;
+
+/* Returns how many warnings there are; out, if not NULL, has room for PBOOST_MAX_WARNINGS. */
+size_t pboost_warnings(pboost_warning *out, const pboost_fitted *fit);
+
+/* Whether the fit may be used.  If not, the first of its warnings says why.  Of fit only report and
+ * coef are looked at. */
+bool pboost_fit_usable(const pboost_fitted *fit);
+
+PBOOST_END
+
+#endif
