@@ -277,6 +277,7 @@ mutant "values of headers" server/framing.c server_framing '!is_value(value, val
 mutant "two hosts" server/framing.c server_framing 'f.hosts > 1' 'false'
 mutant "the connection is closed" server/request.c server_greedy 'r->closes || atomic_load' 'atomic_load'
 mutant "who dribbles is cut off" server/connections.c server_limits 'now > c->deadline' 'false'
+mutant "nobody is let in while it stops" server/request.c server_limits 'if (atomic_load(&s->draining))' 'if (false)'
 mutant "running requests finish" server/server.c server_limits 'drain(s);' ';'
 mutant "a broken store ends the service" server/request.c server_limits 'pboost_ledger_broken(s->ledger)' 'false'
 mutant "no core dumps" server/server.c server_api 'setrlimit(RLIMIT_CORE, &none) != 0 ||' ''
