@@ -47,7 +47,9 @@ typedef enum pboost_problem {
     PBOOST_PROBLEM_TOKEN_PENDING,  /* it waits for approval, or its approval is not valid */
     PBOOST_PROBLEM_UNKNOWN_TOKEN,  /* no token of this name */
     PBOOST_PROBLEM_NOT_PENDING,    /* it does not wait for approval */
-    PBOOST_PROBLEM_OWN_TOKEN       /* its creator cannot approve it, nor a younger approver */
+    PBOOST_PROBLEM_OWN_TOKEN,      /* its creator cannot approve it, nor a younger approver */
+    PBOOST_PROBLEM_REFUSAL_LIMIT,  /* refusals have named as many rows in an hour as they may */
+    PBOOST_PROBLEMS
 } pboost_problem;
 
 typedef struct pboost_problem_info {
@@ -64,13 +66,14 @@ const pboost_problem_info *pboost_problem_describe(pboost_problem problem);
 
 typedef struct pboost_ledger pboost_ledger;
 
-enum { PBOOST_STORE_VERSION = 2 }; /* of the stores that this program makes and opens */
+enum { PBOOST_STORE_VERSION = 2 };     /* of the stores that this program makes and opens */
+enum { PBOOST_SCOPE_ROWS_TEXT = 512 }; /* bytes, with the final zero */
 /* The epsilon of a row (or of a unit: unit_rows times it) above which noise protects almost
  * nothing. */
 enum { PBOOST_EPSILON_MOST = 10 };
 #define PBOOST_WEAK_WORDS "labels can be guessed" /* by which the label holder says so */
 
-/* The data sheet: what learners are told about the labels, beside the rules. */
+/* The data sheet: what learners can read about the labels, beside the rules. */
 enum { PBOOST_SHEET_LABEL, PBOOST_SHEET_OWNER, PBOOST_SHEET_PURPOSE, PBOOST_SHEET_CONTACT };
 #define PBOOST_SHEET_NAMES                                                                         \
     {                                                                                              \
@@ -95,13 +98,17 @@ typedef struct pboost_ledger_rules {
     bool units;             /* rows belong to units (a person with several rows) */
     size_t unit_rows;       /* a unit enters at most this many answered bags */
     unsigned claim_seconds; /* longest wait for other users of the store */
+    /* "A=2,B=1": how many of a unit's answered bags each scope may have; "": a unit's rows lie in
+     * one scope, which may have all. */
+    char scope_rows[PBOOST_SCOPE_ROWS_TEXT];
     pboost_sheet sheet;
     bool require_approval; /* learners' tokens are pending until an approver approves them */
 } pboost_ledger_rules;
 
 #define PBOOST_LEDGER_RULES_INIT                                                                   \
     {                                                                                              \
-        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, false, 1, 30, {{""}}, false  \
+        sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, false, 1, 30, "", {{""}},    \
+            false                                                                                  \
     }
 
 typedef struct pboost_ledger_options {
@@ -113,15 +120,17 @@ typedef struct pboost_ledger_options {
                      or entries is not refused but found by an audit, and nothing may be changed */
     bool without_labels; /* leave labels and rows on the disk: tokens, status, audit, export */
     int64_t (*now)(void *user); /* seconds since 1970; NULL: the system's clock.  Only the expiry of
-                                   tokens depends on it */
+                                   tokens and the limit of refusals depend on it */
     void *user;
-    bool check_standbys; /* refuse a database that may fail over to a server which has not kept
-                            every answer */
+    uint64_t refusal_rows; /* rows that refusals may name to a token in an hour; a refusal that
+                              names none counts as one.  0: any number */
+    bool check_standbys;   /* refuse a database that may fail over to a server which has not kept
+                              every answer */
 } pboost_ledger_options;
 
 #define PBOOST_LEDGER_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(pboost_ledger_options), NULL, NULL, false, false, NULL, NULL, false                 \
+        sizeof(pboost_ledger_options), NULL, NULL, false, false, NULL, NULL, 0, false              \
     }
 
 /* Makes a new store at "sqlite:FILE", "FILE", or "postgresql://...", its key file and its witness.
@@ -183,30 +192,59 @@ typedef struct pboost_import {
     const pboost_id *unit;  /* needed exactly when the rules have units */
     const pboost_id *scope; /* the group of tokens that may ask about the row; NULL: none */
     bool clamp;             /* move labels outside the bounds to the nearest bound */
+    bool replace_bad;       /* take a label that is not finite, or outside the bounds without clamp,
+                               in as bad_label: a public value within the bounds */
+    double bad_label;
     bool (*progress)(void *user, size_t done, size_t total); /* false stops it; may be NULL */
     void *user;
 } pboost_import;
 
 #define PBOOST_IMPORT_INIT                                                                         \
     {                                                                                              \
-        sizeof(pboost_import), 0, NULL, NULL, NULL, NULL, false, NULL, NULL                        \
+        sizeof(pboost_import), 0, NULL, NULL, NULL, NULL, false, false, 0, NULL, NULL              \
     }
 
 typedef struct pboost_import_report {
-    size_t rows;    /* that are now in the store and were not before */
-    size_t clamped; /* labels moved to a bound */
-    size_t bad_row; /* the row that was refused; SIZE_MAX: none */
+    size_t rows;          /* that are now in the store and were not before */
+    size_t clamped;       /* labels moved to a bound */
+    size_t replaced;      /* bad labels taken in as bad_label */
+    size_t bad_row;       /* the row that was refused; SIZE_MAX: none */
+    const char *bad_part; /* what of that row: "id", "label", "unit" or "scope" */
 } pboost_import_report;
 
-/* Adds rows; all or none.  A row that is already in the store, or twice in the import, or without a
- * finite label, or outside the bounds is refused.  Servers on the same store see the new rows. */
+/* Adds rows; all or none.  A row that is already in the store or twice in the import is refused,
+ * and so is a bad label unless replace_bad says what to take it for.  Rows must not be left out
+ * because of their labels: whether a row can be asked about would then tell its label.  Servers on
+ * the same store see the new rows. */
 pboost_status pboost_ledger_import(pboost_import_report *out, pboost_ledger *ledger,
                                    const pboost_import *import, pboost_error *err);
 
-/* Erases the labels of these rows; the rows count as spent.  All or none; *forgotten gets
- * how many still had a label. */
-pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger, const pboost_id *id,
-                                   size_t n, pboost_error *err);
+typedef struct pboost_erasure {
+    size_t struct_size;
+    const pboost_id *id; /* these rows */
+    size_t n;
+    const pboost_id *unit; /* and all rows of these units */
+    size_t n_units;
+} pboost_erasure;
+
+#define PBOOST_ERASURE_INIT                                                                        \
+    {                                                                                              \
+        sizeof(pboost_erasure), NULL, 0, NULL, 0                                                   \
+    }
+
+/* Erases the labels and ids of these rows, and the ids of units all of whose rows are erased; the
+ * rows count as spent, and their ids cannot be imported again.  All or none; *forgotten gets how
+ * many were not erased before.  When it returns PBOOST_OK, their bytes are in no file of the store;
+ * if another process is in the way of that it fails with PBOOST_ORACLE, and the same call is to be
+ * made again. */
+pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
+                                   const pboost_erasure *erasure, pboost_error *err);
+
+/* Makes a new label key in the key file, encrypts all labels with it and removes the older keys
+ * from the file.  After a failure or a crash the store can be used as before, and it can be done
+ * again. *rows gets how many labels there are, *key the number of the new key. */
+pboost_status pboost_ledger_rekey(size_t *rows, uint32_t *key, pboost_ledger *ledger,
+                                  pboost_error *err);
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
 
@@ -298,6 +336,9 @@ pboost_status pboost_token_authenticate(pboost_token *out, pboost_problem *probl
                                         pboost_ledger *ledger, const char *secret, unsigned roles,
                                         pboost_error *err);
 
+/* How many answered bags a unit may be in for this token: the share of its scope, or all. */
+size_t pboost_ledger_unit_rows(const pboost_ledger *ledger, const pboost_token *token);
+
 /* ---- Questions ------------------------------------------------------------------------------- */
 
 /* What was answered, for rendering. */
@@ -344,6 +385,7 @@ typedef struct pboost_reply {
     pboost_problem problem;
     size_t n_offenders, n_listed; /* all, and those listed: at most PBOOST_MAX_OFFENDERS */
     size_t *offender;             /* positions in the question's id array, or numbers of bags */
+    unsigned retry_after;         /* with REFUSAL_LIMIT: seconds until the next hour */
 } pboost_reply;
 
 /* One transaction: claims the rows, sums, draws noise, stores the reply's bytes and appends to the
@@ -353,10 +395,14 @@ pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
                                 const pboost_question *question, pboost_error *err);
 void pboost_reply_free(pboost_reply *reply);
 
-/* The stored reply to this token's request id; *found says whether there is one. */
+/* The stored reply to this token's request id; *found says whether there is one.  Its length is
+ * known at a small cost before it is read. */
 pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *ledger,
                                  const pboost_token *token, const char *request_id,
                                  pboost_error *err);
+pboost_status pboost_ledger_find_length(size_t *out, pboost_ledger *ledger,
+                                        const pboost_token *token, const char *request_id,
+                                        pboost_error *err); /* 0: there is none */
 
 /* available[i]: the token may still ask about id[i].  Unknown, spent and forbidden rows give the
  * same result. */
@@ -405,10 +451,23 @@ typedef bool pboost_entry_visit(void *user, const pboost_ledger_entry *entry);
 pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first, uint64_t most,
                                     pboost_entry_visit *visit, void *user, pboost_error *err);
 
-/* Visits claimed rows in order of import, with the entry that claimed each. */
+/* Visits claimed rows in order of import, with the entry that claimed each; id is NULL where it was
+ * erased. */
 typedef bool pboost_claim_visit(void *user, const char *id, uint64_t entry);
 pboost_status pboost_ledger_claims(pboost_ledger *ledger, pboost_claim_visit *visit, void *user,
                                    pboost_error *err);
+
+/* What was refused: by token, hour and problem; kept for 90 days. */
+typedef struct pboost_refusal {
+    const char *token, *problem; /* names */
+    int64_t hour, last;          /* when the hour began, and the last refusal in it */
+    uint64_t count;              /* rows that were named, and refusals that named none */
+} pboost_refusal;
+
+/* Visits what was refused since then, the last first. */
+typedef bool pboost_refusal_visit(void *user, const pboost_refusal *refusal);
+pboost_status pboost_ledger_refusals(pboost_ledger *ledger, int64_t since,
+                                     pboost_refusal_visit *visit, void *user, pboost_error *err);
 
 /* Whether the chain has ever had this head (in hex), such as one that a learner was given. */
 pboost_status pboost_ledger_knows(bool *out, pboost_ledger *ledger, const char *head,

@@ -47,6 +47,7 @@ _RULES = {
     "duplicate-row",
     "ledger-rollback",
     "quota-exceeded",
+    "refusal-limit",
     "row-spent",
     "token-role",
     "unit-repeated",

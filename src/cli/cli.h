@@ -21,6 +21,13 @@ typedef struct cli_list {
     const char **item; /* item[0] owns the text of all */
 } cli_list;
 
+/* Texts of an option that may be repeated; they borrow from argv, the array is freed with free().
+ */
+typedef struct cli_texts {
+    size_t n, capacity;
+    const char **item;
+} cli_texts;
+
 typedef struct cli_bounds {
     double lower, upper;
 } cli_bounds;
@@ -38,6 +45,7 @@ cli_reader cli_read_number;       /* double, finite */
 cli_reader cli_read_not_negative; /* double, finite, at least 0 */
 cli_reader cli_read_positive;     /* double, finite, more than 0 */
 cli_reader cli_read_list;         /* cli_list: A,B,C */
+cli_reader cli_read_each;         /* cli_texts: each use of the option adds one text */
 cli_reader cli_read_bounds;       /* cli_bounds: LO,HI */
 cli_reader cli_read_epsilon;      /* pboost_rational */
 cli_reader cli_read_family;       /* pboost_family */
@@ -100,6 +108,7 @@ pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char *
                         const cli_usage *usage, const cli_option *options, size_t n_options,
                         pboost_error *err);
 void cli_list_free(cli_list *list);
+pboost_status cli_texts_add(cli_texts *texts, const char *text, pboost_error *err);
 bool cli_asks_for_help(const char *argument); /* --help or -h */
 
 const cli_command *cli_commands(size_t *n);        /* names of one word */

@@ -12,7 +12,8 @@ static const cli_command COMMANDS[] = {
     {"oracle restore", "spend what a backup does not know was spent", oracle_restore},
     {"oracle import", "add rows and their labels", oracle_import},
     {"oracle token", "create, list, prepare, approve or revoke tokens", oracle_token},
-    {"oracle forget", "delete labels", oracle_forget},
+    {"oracle forget", "delete labels and ids", oracle_forget},
+    {"oracle rekey", "encrypt the labels with a new key", oracle_rekey},
     {"oracle status", "show rules, rows spent and left, and the chain's head", oracle_status},
     {"oracle audit", "verify the ledger", oracle_audit},
     {"oracle export-ledger", "print the ledger, without labels", oracle_export},
@@ -110,12 +111,13 @@ static json_t *sheet_json(const pboost_sheet *sheet)
 json_t *oracle_rules_json(const pboost_ledger_rules *rules)
 {
     const pboost_rules *r = &rules->rules;
-    return json_pack("{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:b, s:o}", "min_bag",
+    return json_pack("{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:s, s:b, s:o}", "min_bag",
                      (json_int_t)r->min_bag, "epsilon", report_json_epsilon(r->epsilon), "dp",
                      !rules->no_noise, "bounds", r->lower, r->upper, "step", r->step, "unit",
                      rules->units, "unit_rows", (json_int_t)rules->unit_rows, "claim_seconds",
-                     (json_int_t)rules->claim_seconds, "require_approval", rules->require_approval,
-                     "sheet", sheet_json(&rules->sheet));
+                     (json_int_t)rules->claim_seconds, "scope_rows", rules->scope_rows,
+                     "require_approval", rules->require_approval, "sheet",
+                     sheet_json(&rules->sheet));
 }
 
 const char *oracle_time(char out[ORACLE_TIME_TEXT], int64_t seconds)

@@ -56,7 +56,7 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     pboost_ledger *ledger = NULL;
     oracle_place place = {0};
     bool allow_async_standby = false;
-    size_t header_seconds = o.header_seconds, body_seconds = o.body_seconds,
+    size_t refusal_rows = 1000, header_seconds = o.header_seconds, body_seconds = o.body_seconds,
            drain_seconds = o.drain_seconds;
     const cli_option options[] = {
         ORACLE_PLACE(place),
@@ -79,6 +79,8 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
          "of one address; default 256, and no limit on loopback"},
         {"--address-requests", "N", cli_read_count, &o.address_requests, NULL,
          "a second without a valid token, of one address; default 100, likewise"},
+        {"--refusal-rows", "N", cli_read_count, &refusal_rows, NULL,
+         "rows that refusals may name to a token in an hour;\ndefault 1000"},
         {"--header-seconds", "S", cli_read_count, &header_seconds, NULL,
          "to send a request's header; default 20"},
         {"--body-seconds", "S", cli_read_count, &body_seconds, NULL,
@@ -116,6 +118,7 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     o.user = cli;
     TRY(oracle_options(&ledger_options, cli, &place, err));
     ledger_options.check_standbys = !allow_async_standby;
+    ledger_options.refusal_rows = refusal_rows;
     TRY(pboost_ledger_open(&ledger, place.store, &ledger_options, err));
     TRY(pboost_server_run(ledger, &o, err));
 done:

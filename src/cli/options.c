@@ -136,6 +136,29 @@ done:
     return st;
 }
 
+pboost_status cli_texts_add(cli_texts *texts, const char *text, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (texts->n == texts->capacity) {
+        size_t capacity = 2 * texts->capacity + 8;
+        const char **grown;
+        NEED(grown = realloc(texts->item, capacity * sizeof *grown), err);
+        texts->item = grown;
+        texts->capacity = capacity;
+    }
+    texts->item[texts->n++] = text;
+done:
+    return st;
+}
+
+pboost_status cli_read_each(void *target, const char *option, const char *text, pboost_error *err)
+{
+    if (*text == '\0')
+        return pboost_fail(err, PBOOST_INVALID, "%s is empty", option);
+    return cli_texts_add(target, text, err);
+}
+
 pboost_status cli_read_bounds(void *target, const char *option, const char *text, pboost_error *err)
 {
     cli_bounds *bounds = target;

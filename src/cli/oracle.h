@@ -11,6 +11,7 @@ pboost_status oracle_upgrade(cli_context *cli, int argc, char **argv, pboost_err
 pboost_status oracle_restore(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_forget(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status oracle_rekey(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_token(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_status(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_audit(cli_context *cli, int argc, char **argv, pboost_error *err);

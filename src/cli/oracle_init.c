@@ -39,7 +39,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     oracle_place place = {0};
     pboost_ledger_options made;
-    const char *weak = NULL, *sheet[PBOOST_SHEET_FIELDS] = {NULL};
+    const char *weak = NULL, *scope_rows = "", *sheet[PBOOST_SHEET_FIELDS] = {NULL};
     cli_bounds bounds = {0, 0};
     size_t seconds = rules.claim_seconds;
     bool bounded = false;
@@ -62,6 +62,8 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "rows belong to units, such as persons; import names them"},
         {"--unit-rows", "N", cli_read_count, &rules.unit_rows, NULL,
          "answered bags that one unit may be in; default 1"},
+        {"--scope-rows", "A=N,...", cli_read_text, &scope_rows, NULL,
+         "how many of them each scope may have, if a unit has\nrows in several scopes"},
         {"--claim-seconds", "N", cli_read_count, &seconds, NULL,
          "longest wait for other users of the store; default 30"},
         {"--require-approval", NULL, NULL, &rules.require_approval, NULL,
@@ -91,6 +93,10 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     rules.rules.lower = bounds.lower;
     rules.rules.upper = bounds.upper;
     rules.claim_seconds = seconds < 3601 ? (unsigned)seconds : 3601;
+    if (strlen(scope_rows) >= sizeof rules.scope_rows)
+        FAIL(err, PBOOST_INVALID, "--scope-rows has %zu bytes; the most is %zu", strlen(scope_rows),
+             sizeof rules.scope_rows - 1);
+    strcpy(rules.scope_rows, scope_rows);
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
         if (sheet[i] != NULL)
             TRY(pboost_sheet_set(&rules.sheet, i, sheet[i], err));

@@ -26,32 +26,54 @@ typedef struct {
     size_t rows;
 } arguments;
 
-/* "30d", "12h", "90m" from now, or a date "2027-01-31" (the beginning of that day, UTC). */
-static pboost_status read_expiry(int64_t *out, const char *text, pboost_error *err)
+/* The beginning of that day, UTC; false where there is no such day. */
+static bool read_date(int64_t *out, const char *text)
+{
+    struct tm date = {0}, back;
+    int year, month, day, end = 0;
+
+    if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &end) != 3 || text[end] != '\0')
+        return false;
+    date.tm_year = year - 1900;
+    date.tm_mon = month - 1;
+    date.tm_mday = day;
+    time_t seconds = timegm(&date); /* takes February 30 for March 2 */
+    *out = (int64_t)seconds;
+    return gmtime_r(&seconds, &back) != NULL && back.tm_year == year - 1900 &&
+           back.tm_mon == month - 1 && back.tm_mday == day;
+}
+
+/* "30d", "12h", "90m", "60s" from now. */
+static bool read_duration(int64_t *out, const char *text, int64_t now)
 {
     static const struct {
         char letter;
         int64_t seconds;
     } UNITS[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
-    int year, month, day, end = 0;
     char *rest;
 
-    if (sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &end) == 3 && text[end] == '\0' &&
-        year >= 1970 && month >= 1 && month <= 12 && day >= 1 && day <= 31) {
-        struct tm date = {.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day};
-        *out = (int64_t)timegm(&date);
-        return PBOOST_OK;
-    }
     errno = 0;
     long long number = strtoll(text, &rest, 10);
     for (size_t i = 0; errno == 0 && i < sizeof UNITS / sizeof *UNITS; i++)
         if (number >= 0 && number < 1000000000 && rest != text && rest[0] == UNITS[i].letter &&
             rest[1] == '\0') {
-            *out = (int64_t)time(NULL) + number * UNITS[i].seconds;
-            return PBOOST_OK;
+            *out = now + number * UNITS[i].seconds;
+            return true;
         }
-    return pboost_fail(err, PBOOST_INVALID,
-                       "--expires is '%s'; it must be like 30d, 12h, 90m or 2027-01-31", text);
+    return false;
+}
+
+static pboost_status read_expiry(int64_t *out, const char *text, pboost_error *err)
+{
+    int64_t now = (int64_t)time(NULL);
+
+    if (!read_date(out, text) && !read_duration(out, text, now))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--expires is '%s'; it must be like 30d, 12h, 90m or 2027-01-31", text);
+    if (*out <= now)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--expires is '%s', which is past; the token could never be used", text);
+    return PBOOST_OK;
 }
 
 static pboost_status create_token(cli_context *cli, pboost_ledger *ledger, arguments *a,

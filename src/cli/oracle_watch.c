@@ -55,7 +55,8 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
            r->min_bag, r->lower, r->upper, r->step,
            rules->no_noise ? "no noise, no differential privacy" : epsilon);
     if (rules->units)
-        printf("units     each in at most %zu answered bags\n", rules->unit_rows);
+        printf("units     each in at most %zu answered bags%s%s\n", rules->unit_rows,
+               *rules->scope_rows != '\0' ? "; by scope " : "", rules->scope_rows);
     printf("rows      %llu, of which %llu spent (%llu forgotten) and %llu left\n",
            (unsigned long long)s->rows, (unsigned long long)s->spent,
            (unsigned long long)s->forgotten, (unsigned long long)(s->rows - s->spent));
@@ -203,7 +204,8 @@ static bool print_entry(void *user, const pboost_ledger_entry *e)
 
 static bool print_claim(void *user, const char *id, uint64_t entry)
 {
-    return print_line(user, json_pack("{s:s, s:I}", "row", id, "entry", (json_int_t)entry));
+    return print_line(
+        user, json_pack("{s:o, s:I}", "row", report_json_text(id), "entry", (json_int_t)entry));
 }
 
 pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_error *err)

@@ -397,12 +397,11 @@ static pboost_status refuse_text(const pboost_table *table, const column *c, pbo
                        pboost_shown_text(level).text);
 }
 
-pboost_status pboost_table_numbers(const double **out, const pboost_table *table, size_t col,
-                                   bool allow_missing, pboost_error *err)
+pboost_status pboost_table_cells(const double **out, const pboost_table *table, size_t col,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const column *c = &table->column[col];
-    shown name = pboost_shown_text(c->name);
 
     *out = NULL;
     if (c->kind == COLUMN_TEXT)
@@ -411,7 +410,22 @@ pboost_status pboost_table_numbers(const double **out, const pboost_table *table
         FAIL(err, PBOOST_BAD_DATA,
              "%s: column '%s' has numbers with a decimal comma and numbers with a point; write all "
              "of them in the same way",
-             table->path, name.text);
+             table->path, pboost_shown_text(c->name).text);
+    *out = c->number;
+done:
+    return st;
+}
+
+pboost_status pboost_table_numbers(const double **out, const pboost_table *table, size_t col,
+                                   bool allow_missing, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const column *c = &table->column[col];
+    shown name = pboost_shown_text(c->name);
+    const double *number;
+
+    *out = NULL;
+    TRY(pboost_table_cells(&number, table, col, err));
     if (c->offender != SIZE_MAX && c->offender_text)
         TRY(pboost_refuse_offender(table, c, err));
     if (c->offender != SIZE_MAX)
@@ -420,7 +434,7 @@ pboost_status pboost_table_numbers(const double **out, const pboost_table *table
     if (!allow_missing && c->n_missing > 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: column '%s' is missing; it must be a number",
              pboost_place(table, c->first_missing).text, name.text);
-    *out = c->number;
+    *out = number;
 done:
     return st;
 }

@@ -25,7 +25,7 @@ typedef struct {
     const label_table *labels; /* NULL: they could not be read */
     chain_link link;
     uint32_t *claimed; /* by slot: 1 + the entry that claimed it */
-    uint32_t *uses;    /* by unit */
+    uint32_t *uses;    /* by unit and share */
     uint32_t *bag;     /* by unit: 1 + number of the bag it was last in, over all answers */
     uint64_t n_claimed;
     range_list ranges[RANGE_KINDS]; /* of the imports */
@@ -116,9 +116,11 @@ static void count_use(auditing *a, int64_t entry, uint32_t slot)
 {
     const label_table *t = a->labels;
 
-    if (t->units && slot < t->n && ++a->uses[t->unit[slot]] > a->ledger->rules.unit_rows)
-        found(a, "a unit was used more than %zu times, last by entry %lld",
-              a->ledger->rules.unit_rows, (long long)entry);
+    if (t->units && slot < t->n &&
+        ++a->uses[pboost_labels_use(t, slot)] >
+            pboost_shares_rows(&t->shares, pboost_labels_share(t, slot)))
+        found(a, "a unit was used more often than the rules allow, last by entry %lld",
+              (long long)entry);
 }
 
 static void use_unit(auditing *a, int64_t entry, uint32_t slot)
@@ -168,7 +170,7 @@ static void audit_claims(auditing *a, const store_value *value)
     if (value[DATA].length < 8 + 2 * sizeof(digest) ||
         !hashes_to("priorboost slots 1", &value[SLOTS], data + 8 + sizeof(digest)) ||
         value[SLOTS].length != 4 * (uint64_t)value[ROWS].number) {
-        found(a, "the answer of entry %lld is not the one that the chain knows", (long long)entry);
+        found(a, "the answer of entry %lld differs from the one in the chain", (long long)entry);
         return;
     }
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
@@ -305,12 +307,22 @@ done:
     return st;
 }
 
+/* One more use of the row's unit, unless it has all that it may have. */
+static void burn_use(auditing *a, uint32_t slot)
+{
+    const label_table *t = a->labels;
+
+    if (!t->units || slot >= t->n)
+        return;
+    uint32_t *uses = &a->uses[pboost_labels_use(t, slot)];
+    *uses += *uses < pboost_shares_rows(&t->shares, pboost_labels_share(t, slot));
+}
+
 /* token, hash of slots, units that there were */
 static pboost_status audit_burn(auditing *a, const store_value *value, pboost_error *err)
 {
     record_reader r = {value[DATA].data, value[DATA].length, false};
     int64_t entry = value[NUMBER].number;
-    size_t most = a->ledger->rules.unit_rows;
     (void)err;
 
     (void)pboost_read_number(&r); /* the token, whose rows the replay counts */
@@ -321,12 +333,13 @@ static pboost_status audit_burn(auditing *a, const store_value *value, pboost_er
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
         uint32_t slot = (uint32_t)number_at((const char *)value[SLOTS].data + 4 * i, 4);
         claim_slot(a, entry, slot, true);
-        if (a->labels->units && slot < a->labels->n && a->uses[a->labels->unit[slot]] < most)
-            a->uses[a->labels->unit[slot]]++;
+        burn_use(a, slot);
     }
     bool all = strcmp(value[KIND].data, "burn-all") == 0;
     for (size_t u = 0; a->labels != NULL && all && u < n_units && u < a->labels->n_units; u++)
-        a->uses[u] = (uint32_t)most;
+        for (uint32_t share = 0; share < a->labels->shares.n; share++)
+            a->uses[u * a->labels->shares.n + share] =
+                pboost_shares_rows(&a->labels->shares, share);
     return PBOOST_OK;
 }
 
@@ -355,7 +368,7 @@ static const struct {
     {"init", audit_nothing},   {"answer", audit_answer},   {"forget", audit_forget},
     {"import", audit_import},  {"token", audit_nothing},   {"approve", audit_nothing},
     {"revoke", audit_nothing}, {"upgrade", audit_upgrade}, {"burn", audit_burn},
-    {"burn-all", audit_burn},  {"restore", audit_restore},
+    {"burn-all", audit_burn},  {"restore", audit_restore}, {"rekey", audit_nothing},
 };
 
 /* Goes on as the store does where a link is wrong, to count what is wrong beyond. */
@@ -438,13 +451,13 @@ static pboost_status audit_claim(void *user, const store_value *value, size_t n,
 static pboost_status audit_use(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     auditing *a = user;
+    const unit_shares *shares = &a->labels->shares;
+    uint32_t share = pboost_shares_of_use(shares, value[1].number);
     (void)n, (void)err;
 
     if (value[0].number < 0 || value[0].number >= (int64_t)a->labels->n_units ||
-        a->uses[value[0].number] != value[1].number)
+        share == NO_NUMBER || a->uses[(size_t)value[0].number * shares->n + share]-- == 0)
         found(a, "unit %lld was not used as often as the store says", (long long)value[0].number);
-    else
-        a->uses[value[0].number] = 0;
     return PBOOST_OK;
 }
 
@@ -547,11 +560,10 @@ static pboost_status audit_sums(auditing *a, store *s, pboost_error *err)
     if (a->n_claimed != 0)
         found(a, "%llu rows of answers are not marked as claimed",
               (unsigned long long)a->n_claimed);
-    TRY(s->class->run(s, "SELECT unit, count(*) FROM ledger_unit_use GROUP BY unit", NULL, 0,
-                      audit_use, a, err));
-    for (size_t u = 0; u < a->labels->n_units; u++)
+    TRY(s->class->run(s, "SELECT unit, use FROM ledger_unit_use", NULL, 0, audit_use, a, err));
+    for (size_t u = 0; u < a->labels->n_units * a->labels->shares.n; u++)
         if (a->uses[u] != 0) {
-            found(a, "uses of unit %zu are missing", u);
+            found(a, "uses of unit %zu are missing", u / a->labels->shares.n);
             break;
         }
 done:
@@ -576,7 +588,7 @@ static pboost_status load_labels(auditing *a, pboost_ledger *l, pboost_error *er
         FAIL(err, st, "%s", why.message);
     a->labels = &l->labels;
     NEED(a->claimed = calloc(l->labels.n + 1, sizeof *a->claimed), err);
-    NEED(a->uses = calloc(l->labels.n_units + 1, sizeof *a->uses), err);
+    NEED(a->uses = calloc(l->labels.n_units * l->labels.shares.n + 1, sizeof *a->uses), err);
     NEED(a->bag = calloc(l->labels.n_units + 1, sizeof *a->bag), err);
 done:
     return st;

@@ -1,11 +1,9 @@
-/* Import of rows and erasure of labels.  Each is one transaction. */
+/* Import of rows: one transaction. */
 #include <math.h>
 #include <string.h>
 
 #include "ranges.h"
 #include "state.h"
-
-/* ---- Import ---------------------------------------------------------------------------------- */
 
 typedef struct {
     const pboost_import *in;
@@ -17,9 +15,11 @@ typedef struct {
     id_map scopes;
     size_t old_units, old_scopes;
     uint32_t *unit, *scope; /* by row */
+    uint32_t *home;         /* by unit: the scope of its first row */
     int64_t *label;
     char text[24];
-    unsigned char label_bytes[LABEL_BYTES];
+    label_seal seal;
+    unsigned char label_bytes[SEALED_BYTES];
 } importing;
 
 static void free_importing(importing *m)
@@ -29,17 +29,29 @@ static void free_importing(importing *m)
     pboost_ids_free(&m->scopes);
     free(m->unit);
     free(m->scope);
+    free(m->home);
     if (m->label != NULL)
         sodium_memzero(m->label, m->in->n * sizeof *m->label);
     free(m->label);
+    sodium_memzero(&m->seal, sizeof m->seal);
 }
 
+/* name, and where it was erased its digest */
 static pboost_status take_known(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     uint32_t number;
     bool added;
-    (void)n;
-    return pboost_ids_add(&number, &added, user, (pboost_id){value[0].data, 0}, err);
+    char room[ERASED_TEXT];
+    const char *name = value[0].data;
+    digest d;
+
+    if (value[0].kind != VALUE_TEXT) {
+        if (n < 2 || value[1].length != sizeof d.byte)
+            return pboost_fail(err, PBOOST_BAD_DATA, "the store is damaged: a name is missing");
+        pboost_erased_text(room, memcpy(&d, value[1].data, sizeof d.byte));
+        name = room;
+    }
+    return pboost_ids_add(&number, &added, user, (pboost_id){name, 0}, err);
 }
 
 static pboost_status check_import(const pboost_import *in, const pboost_ledger *l,
@@ -59,6 +71,11 @@ static pboost_status check_import(const pboost_import *in, const pboost_ledger *
     if (!l->rules.units && in->unit != NULL)
         FAIL(err, PBOOST_INVALID,
              "the import names units, but the store has none (oracle init --unit)");
+    if (in->replace_bad &&
+        !(in->bad_label >= l->rules.rules.lower && in->bad_label <= l->rules.rules.upper))
+        FAIL(err, PBOOST_INVALID,
+             "the value for bad labels (--bad-label) is %g; it must lie within the bounds [%g, %g]",
+             in->bad_label, l->rules.rules.lower, l->rules.rules.upper);
 done:
     return st;
 }
@@ -77,9 +94,15 @@ static pboost_status take_id(importing *m, pboost_id id, pboost_error *err)
     if (!added)
         FAIL(err, PBOOST_BAD_DATA, "id '%.60s' occurs twice",
              pboost_ids_text(&m->seen, number, buffer));
-    if (pboost_ids_find(&m->ledger->labels.ids, id) != NO_NUMBER)
-        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is already in the store",
-             pboost_ids_text(&m->seen, number, buffer));
+    const char *text = pboost_ids_text(&m->seen, number, buffer);
+    uint32_t slot = pboost_labels_find(&m->ledger->labels, &m->ledger->keys, id);
+    if (slot != NO_NUMBER && pboost_labels_gone(&m->ledger->labels, slot))
+        FAIL(err, PBOOST_BAD_DATA,
+             "id '%.60s' was erased from the store; it cannot be imported again, because its label"
+             " may have been used",
+             text);
+    if (slot != NO_NUMBER)
+        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is already in the store", text);
 done:
     return st;
 }
@@ -92,6 +115,11 @@ static pboost_status take_label(importing *m, size_t i, pboost_error *err)
     double label = m->in->label[i];
     bool outside = label < rules->lower || label > rules->upper;
 
+    if (m->in->replace_bad && (!isfinite(label) || (outside && !m->in->clamp))) {
+        label = m->in->bad_label;
+        outside = false;
+        m->report->replaced++;
+    }
     if (!isfinite(label))
         FAIL(err, PBOOST_BAD_DATA, "the label is missing or not a finite number");
     if (outside && !m->in->clamp)
@@ -117,6 +145,52 @@ done:
     return st;
 }
 
+/* What is asked about a unit in one scope must not be seen in another: each scope has a share of
+ * its own, or the unit's rows lie in one scope. */
+static pboost_status check_scope(importing *m, size_t i, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const unit_shares *shares = &m->ledger->labels.shares;
+    uint32_t scope = m->in->scope != NULL ? m->scope[i] : NO_NUMBER;
+    char room[24], other[24];
+    const char *name = scope != NO_NUMBER ? pboost_ids_text(&m->scopes, scope, room) : "";
+
+    if (shares->named && scope == NO_NUMBER)
+        FAIL(err, PBOOST_BAD_DATA,
+             "the row has no scope, but the store's rules have shares: %.200s",
+             m->ledger->rules.scope_rows);
+    if (shares->named && pboost_shares_find(shares, name) == NO_NUMBER)
+        FAIL(err, PBOOST_BAD_DATA, "scope '%.60s' has no share in the store's rules: %.200s", name,
+             m->ledger->rules.scope_rows);
+    if (shares->named || m->in->unit == NULL)
+        goto done;
+    uint32_t *home = &m->home[m->unit[i]];
+    if (*home == NO_HOME)
+        *home = scope;
+    if (*home != scope)
+        FAIL(
+            err, PBOOST_BAD_DATA,
+            "unit '%.60s' has rows in two scopes; to allow that, make the store with --scope-rows, "
+            "which divides a unit's answers between them",
+            pboost_ids_text(&m->units, m->unit[i], other));
+done:
+    return st;
+}
+
+/* A unit that was erased and comes again is the same unit, with the uses that it has. */
+static pboost_status take_unit(importing *m, size_t i, pboost_error *err)
+{
+    pboost_id id = m->in->unit[i];
+
+    if (m->ledger->labels.any_gone && pboost_id_valid(id) &&
+        pboost_ids_find(&m->units, id) == NO_NUMBER) {
+        m->unit[i] = pboost_erased_find(&m->units, &m->ledger->keys, "ledger_unit", id);
+        if (m->unit[i] != NO_NUMBER)
+            return PBOOST_OK;
+    }
+    return take_name(&m->unit[i], &m->units, id, "unit", err);
+}
+
 static pboost_status take_rows(importing *m, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -125,17 +199,27 @@ static pboost_status take_rows(importing *m, pboost_error *err)
     NEED(m->label = pboost_alloc(in->n, sizeof *m->label), err);
     NEED(m->unit = pboost_alloc(in->unit != NULL ? in->n : 0, sizeof *m->unit), err);
     NEED(m->scope = pboost_alloc(in->scope != NULL ? in->n : 0, sizeof *m->scope), err);
+    size_t units = in->unit != NULL ? m->old_units + in->n : 0;
+    NEED(m->home = pboost_alloc(units, sizeof *m->home), err);
+    for (size_t u = 0; u < units; u++)
+        m->home[u] = u < m->old_units ? m->ledger->labels.home[u] : NO_HOME;
     TRY(pboost_ids_reserve(&m->seen, in->n, err));
     for (size_t i = 0; i < in->n; i++) {
         m->report->bad_row = i;
+        m->report->bad_part = "id";
         TRY(take_id(m, in->id[i], err));
+        m->report->bad_part = "label";
         TRY(take_label(m, i, err));
+        m->report->bad_part = "unit";
         if (in->unit != NULL)
-            TRY(take_name(&m->unit[i], &m->units, in->unit[i], "unit", err));
+            TRY(take_unit(m, i, err));
+        m->report->bad_part = "scope";
         if (in->scope != NULL)
             TRY(take_name(&m->scope[i], &m->scopes, in->scope[i], "scope", err));
+        TRY(check_scope(m, i, err));
     }
     m->report->bad_row = SIZE_MAX;
+    m->report->bad_part = NULL;
 done:
     return st;
 }
@@ -154,6 +238,7 @@ static pboost_status check_lost(importing *m, store *s, pboost_error *err)
         TRY(RUN(s, "SELECT count(*) FROM ledger_lost_row WHERE mark = $1", pboost_store_number,
                 &here, err, value_bytes(mark, sizeof mark)));
         m->report->bad_row = here > 0 ? i : SIZE_MAX;
+        m->report->bad_part = "id";
         if (here > 0)
             FAIL(err, PBOOST_REFUSED,
                  "id '%.60s' was spent or erased before the store was restored; leave the"
@@ -175,8 +260,8 @@ static pboost_status put_row(void *user, store_value *value, size_t i, pboost_er
     value[1] = value_text(pboost_ids_text(&m->seen, (uint32_t)i, m->text));
     value[2] = in->unit != NULL ? value_number(m->unit[i]) : value_text(NULL);
     value[3] = in->scope != NULL ? value_number(m->scope[i]) : value_text(NULL);
-    pboost_label_write(m->label_bytes, m->label[i]);
-    value[4] = value_bytes(m->label_bytes, LABEL_BYTES);
+    pboost_label_seal(m->label_bytes, &m->seal, (int64_t)(m->first + i), m->label[i]);
+    value[4] = value_bytes(m->label_bytes, sizeof m->label_bytes);
     value[5] = value_text(NULL);
     return PBOOST_OK;
 }
@@ -212,9 +297,9 @@ static void hash_ranges(name_ranges *out, const importing *m)
     out->of[RANGE_ROWS] = (name_range){.first = (int64_t)m->first, .n = (int64_t)m->in->n};
     pboost_hash_start(&h, RANGES[RANGE_ROWS].what);
     for (size_t i = 0; i < m->in->n; i++) {
-        d = pboost_row_digest(keys, m->in->id[i], m->in->unit != NULL ? m->unit[i] : NO_NUMBER,
-                              m->in->scope != NULL ? m->scope[i] : NO_NUMBER);
-        pboost_hash_bytes(&h, d.byte, sizeof d.byte);
+        d = pboost_name_digest(keys, RANGES[RANGE_ROWS].table, m->in->id[i]);
+        pboost_hash_row_digest(&h, &d, m->in->unit != NULL ? m->unit[i] : NO_NUMBER,
+                               m->in->scope != NULL ? m->scope[i] : NO_NUMBER);
     }
     out->of[RANGE_ROWS].hash = pboost_hash_end(&h);
     const struct {
@@ -244,6 +329,7 @@ static pboost_status store_import(importing *m, store *s, pboost_error *err)
     record data = {0};
     name_ranges ranges;
 
+    TRY(pboost_seal_make(&m->seal, s, (int64_t)m->first, (int64_t)m->in->n, err));
     TRY(s->class->bulk(s, &units, err));
     TRY(s->class->bulk(s, &scopes, err));
     TRY(s->class->bulk(s, &rows, err));
@@ -270,8 +356,8 @@ pboost_status pboost_ledger_import(pboost_import_report *out, pboost_ledger *led
     TRY(pboost_labels_refresh(t, s, err));
     m.first = t->n;
     TRY(pboost_grid_check_rows(&ledger->grid, t->n + in->n, err));
-    TRY(s->class->run(s, "SELECT id FROM ledger_unit ORDER BY unit", NULL, 0, take_known, &m.units,
-                      err));
+    TRY(s->class->run(s, "SELECT id, digest FROM ledger_unit ORDER BY unit", NULL, 0, take_known,
+                      &m.units, err));
     TRY(s->class->run(s, "SELECT name FROM ledger_scope ORDER BY scope", NULL, 0, take_known,
                       &m.scopes, err));
     m.old_units = m.units.n;
@@ -289,113 +375,6 @@ done:
     if (st == PBOOST_OK)
         st = pboost_ledger_cover(ledger, INT64_MAX, err);
     if (st != PBOOST_OK)
-        out->clamped = 0;
-    return st;
-}
-
-/* ---- Erasure --------------------------------------------------------------------------------- */
-
-typedef struct {
-    uint32_t *erase, *spend; /* slots that had a label; those of them not spent before */
-    size_t n_erase, n_spend;
-    int64_t entry;
-    unsigned char *bytes;
-} forgetting;
-
-static pboost_status choose(forgetting *f, const label_table *t, const pboost_id *id, size_t n,
-                            pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    size_t kept = 0;
-
-    NEED(f->erase = pboost_alloc(n, sizeof *f->erase), err);
-    NEED(f->spend = pboost_alloc(n, sizeof *f->spend), err);
-    NEED(f->bytes = pboost_alloc(n, 4), err);
-    for (size_t i = 0; i < n; i++) {
-        f->erase[i] = pboost_ids_find(&t->ids, id[i]);
-        if (f->erase[i] == NO_NUMBER && id[i].text != NULL)
-            FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is not in the store; nothing was erased",
-                 id[i].text);
-        if (f->erase[i] == NO_NUMBER)
-            FAIL(err, PBOOST_BAD_DATA, "id %lld is not in the store; nothing was erased",
-                 (long long)id[i].number);
-    }
-    pboost_slots_sort(f->erase, n);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t slot = f->erase[i];
-        if ((kept > 0 && f->erase[kept - 1] == slot) || t->label[slot] == NO_LABEL)
-            continue;
-        f->erase[kept++] = slot;
-        if (!pboost_labels_spent(t, slot))
-            f->spend[f->n_spend++] = slot;
-    }
-    f->n_erase = kept;
-    for (size_t i = 0; i < kept; i++)
-        for (int b = 0; b < 4; b++)
-            f->bytes[4 * i + b] = (unsigned char)(f->erase[i] >> 8 * b);
-done:
-    return st;
-}
-
-static pboost_status spend_row(void *user, store_value *value, size_t i, pboost_error *err)
-{
-    const forgetting *f = user;
-    (void)err;
-    value[0] = value_number(f->spend[i]);
-    value[1] = value_number(f->entry);
-    return PBOOST_OK;
-}
-
-static pboost_status erase(forgetting *f, pboost_ledger *l, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    store *s = l->write.store;
-    store_bulk claims = {"ledger_claim", "ii", f->n_spend, spend_row, f};
-    record data = {0};
-    hasher h;
-
-    f->entry = l->labels.link.number + 1;
-    TRY(s->class->bulk(s, &claims, err));
-    for (size_t i = 0; i < f->n_erase; i++)
-        TRY(RUN(s, "UPDATE ledger_row SET label = NULL WHERE slot = $1", NULL, NULL, err,
-                value_number(f->erase[i])));
-    pboost_hash_start(&h, "priorboost slots 1");
-    pboost_hash_block(&h, f->bytes, 4 * f->n_erase);
-    digest hash = pboost_hash_end(&h);
-    pboost_record_bytes(&data, hash.byte, sizeof hash.byte);
-    chain_entry entry = {"forget", pboost_ledger_now(l), f->n_spend, 0, data.byte, data.used};
-    chain_link link = pboost_chain_next(&l->labels.link, &entry);
-    TRY(pboost_chain_append(s, &link, &entry, f->bytes, 4 * f->n_erase, err));
-    TRY(pboost_store_commit(s, err));
-    pboost_labels_spend(&l->labels, f->spend, f->n_spend, false);
-    pboost_labels_erase(&l->labels, f->erase, f->n_erase);
-    l->labels.link = link;
-done:
-    return st;
-}
-
-pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger, const pboost_id *id,
-                                   size_t n, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    store *s = ledger->write.store;
-    forgetting f = {0};
-
-    *forgotten = 0;
-    TRY(pboost_side_enter(ledger, &ledger->write, true, err));
-    TRY(pboost_labels_refresh(&ledger->labels, s, err));
-    TRY(choose(&f, &ledger->labels, id, n, err));
-    if (f.n_erase > 0) {
-        TRY(erase(&f, ledger, err));
-        *forgotten = f.n_erase;
-        TRY(s->class->scrub(s, err));
-    }
-done:
-    pboost_side_leave(&ledger->write);
-    if (st == PBOOST_OK)
-        st = pboost_ledger_cover(ledger, INT64_MAX, err);
-    free(f.erase);
-    free(f.spend);
-    free(f.bytes);
+        out->clamped = out->replaced = 0;
     return st;
 }

@@ -214,6 +214,24 @@ done:
     return st;
 }
 
+pboost_status pboost_keys_reload(ledger_keys *keys, const char *file, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    ledger_keys now = {0};
+
+    if (file == NULL)
+        return PBOOST_OK;
+    TRY(pboost_keys_read(&now, file, err));
+    if (memcmp(now.store_id, keys->store_id, sizeof now.store_id) != 0 ||
+        sodium_memcmp(now.ledger, keys->ledger, sizeof now.ledger) != 0)
+        FAIL(err, PBOOST_BAD_DATA, "%s was exchanged for the key file of another store", file);
+    keys->n_labels = now.n_labels;
+    memcpy(keys->label, now.label, sizeof keys->label);
+done:
+    pboost_keys_wipe(&now);
+    return st;
+}
+
 bool pboost_sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');

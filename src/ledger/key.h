@@ -50,6 +50,10 @@ pboost_status pboost_keys_add_label(ledger_keys *keys, pboost_error *err);
 /* A file that others can read is refused. */
 pboost_status pboost_keys_read(ledger_keys *out, const char *path, pboost_error *err);
 
+/* The label keys as the file has them now; file NULL: those that there are.  The file must still be
+ * of the same store. */
+pboost_status pboost_keys_reload(ledger_keys *keys, const char *file, pboost_error *err);
+
 /* Mode 0600, durable when it returns.  replace: the file is there, and it is exchanged at once;
  * otherwise it must not be there. */
 pboost_status pboost_keys_write(const ledger_keys *keys, const char *path, bool replace,

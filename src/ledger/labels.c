@@ -13,11 +13,14 @@ void pboost_labels_free(label_table *t)
     free(t->unit);
     free(t->scope);
     free(t->spent);
+    free(t->gone);
+    free(t->share);
+    free(t->home);
     free(t->uses);
     free(t->asked);
     free(t->new_uses);
     free(t->last_bag);
-    *t = (label_table){.units = t->units};
+    *t = (label_table){.units = t->units, .shares = t->shares};
 }
 
 static int by_slot(const void *a, const void *b)
@@ -36,14 +39,16 @@ void pboost_labels_spend(label_table *t, const uint32_t *slot, size_t n, bool an
     for (size_t i = 0; i < n; i++) {
         t->spent[slot[i] / 64] |= UINT64_C(1) << slot[i] % 64;
         if (answered && t->units)
-            t->uses[t->unit[slot[i]]]++;
+            t->uses[pboost_labels_use(t, slot[i])]++;
     }
 }
 
 void pboost_labels_erase(label_table *t, const uint32_t *slot, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         t->label[slot[i]] = NO_LABEL;
+        t->gone[slot[i] / 64] |= UINT64_C(1) << slot[i] % 64;
+    }
 }
 
 void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope)
@@ -51,17 +56,6 @@ void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope)
     unsigned char canonical[ID_CANONICAL_MAX];
     pboost_hash_bytes(h, canonical, pboost_id_canonical(canonical, id));
     pboost_hash_number(h, (uint64_t)unit << 32 | scope);
-}
-
-digest pboost_row_digest(const ledger_keys *keys, pboost_id id, uint32_t unit, uint32_t scope)
-{
-    unsigned char canonical[ID_CANONICAL_MAX];
-    record r = {0};
-
-    pboost_record_text(&r, "ledger_row");
-    pboost_record_number(&r, (uint64_t)unit << 32 | scope);
-    pboost_record_bytes(&r, canonical, pboost_id_canonical(canonical, id));
-    return pboost_keys_mac(keys, KEY_ROW, r.byte, r.used);
 }
 
 digest pboost_name_digest(const ledger_keys *keys, const char *table, pboost_id id)
@@ -74,26 +68,33 @@ digest pboost_name_digest(const ledger_keys *keys, const char *table, pboost_id 
     return pboost_keys_mac(keys, KEY_ROW, r.byte, r.used);
 }
 
-void pboost_label_write(unsigned char out[LABEL_BYTES], int64_t label)
+void pboost_hash_row_digest(hasher *h, const digest *id, uint32_t unit, uint32_t scope)
 {
-    for (int i = 0; i < LABEL_BYTES; i++)
-        out[i] = (unsigned char)((uint64_t)label >> 8 * i);
+    pboost_hash_bytes(h, id->byte, sizeof id->byte);
+    pboost_hash_number(h, (uint64_t)unit << 32 | scope);
 }
 
-bool pboost_label_read(int64_t *out, const store_value *value)
+void pboost_erased_text(char out[ERASED_TEXT], const digest *d)
 {
-    const unsigned char *byte = value->data;
-    uint64_t label = 0;
+    out[0] = '\1';
+    sodium_bin2hex(out + 1, ERASED_TEXT - 1, d->byte, sizeof d->byte);
+}
 
-    *out = NO_LABEL;
-    if (value->kind == VALUE_NULL)
-        return true;
-    if (value->kind != VALUE_BYTES || value->length != LABEL_BYTES)
-        return false;
-    for (int i = 0; i < LABEL_BYTES; i++)
-        label |= (uint64_t)byte[i] << 8 * i;
-    *out = (int64_t)label;
-    return true;
+uint32_t pboost_erased_find(const id_map *map, const ledger_keys *keys, const char *table,
+                            pboost_id id)
+{
+    digest d = pboost_name_digest(keys, table, id);
+    char text[ERASED_TEXT];
+
+    pboost_erased_text(text, &d);
+    return pboost_ids_find(map, (pboost_id){text, 0});
+}
+
+uint32_t pboost_labels_find(const label_table *t, const ledger_keys *keys, pboost_id id)
+{
+    uint32_t slot = pboost_ids_find(&t->ids, id);
+    return slot == NO_NUMBER && t->any_gone ? pboost_erased_find(&t->ids, keys, "ledger_row", id)
+                                            : slot;
 }
 
 /* ---- Growth ---------------------------------------------------------------------------------- */
@@ -129,6 +130,7 @@ static pboost_status reserve(label_table *t, size_t n, pboost_error *err)
     if (t->units)
         TRY(grow(&t->unit, old, n, sizeof *t->unit, err));
     TRY(grow(&t->spent, old_words, words, sizeof *t->spent, err));
+    TRY(grow(&t->gone, old_words, words, sizeof *t->gone, err));
     TRY(grow(&t->asked, old_words, words, sizeof *t->asked, err));
     t->capacity = n;
 done:
@@ -142,8 +144,11 @@ static pboost_status reserve_units(label_table *t, size_t n, pboost_error *err)
 
     if (n <= old)
         return PBOOST_OK;
-    TRY(grow(&t->uses, old, n, sizeof *t->uses, err));
-    TRY(grow(&t->new_uses, old, n, sizeof *t->new_uses, err));
+    TRY(grow(&t->home, old, n, sizeof *t->home, err));
+    for (size_t i = old; i < n; i++)
+        t->home[i] = NO_HOME;
+    TRY(grow(&t->uses, old * t->shares.n, n * t->shares.n, sizeof *t->uses, err));
+    TRY(grow(&t->new_uses, old * t->shares.n, n * t->shares.n, sizeof *t->new_uses, err));
     TRY(grow(&t->last_bag, old, n, sizeof *t->last_bag, err));
     t->unit_capacity = n;
 done:
@@ -158,29 +163,67 @@ static pboost_status damaged(pboost_error *err, const char *table, int64_t at)
                        (long long)at);
 }
 
-/* slot, id, unit, scope, label */
+/* A row's scope is one of the store's, and has a share where there are shares. */
+static bool scope_known(const label_table *t, const store_value *scope)
+{
+    if (scope->kind != VALUE_NUMBER)
+        return !t->shares.named;
+    return scope->number >= 0 && scope->number < (int64_t)t->scopes.n &&
+           (!t->shares.named || t->share[scope->number] != NO_NUMBER);
+}
+
+/* The id of a row, or what stands for one that was erased; false: neither is there. */
+static bool id_of_row(const char **out, char room[ERASED_TEXT], const store_value *id,
+                      const store_value *stands)
+{
+    digest d;
+
+    *out = room;
+    if (id->kind == VALUE_TEXT)
+        *out = id->data;
+    else if (stands->length == sizeof d.byte)
+        pboost_erased_text(room, memcpy(&d, stands->data, sizeof d.byte));
+    else
+        return false;
+    return true;
+}
+
+/* slot, id, unit, scope, label, digest */
 static pboost_status take_row(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     label_table *t = user;
     uint32_t slot;
     bool added;
+    const char *id;
+    char room[ERASED_TEXT];
     (void)n;
 
-    if (value[0].number != (int64_t)t->n || value[1].kind != VALUE_TEXT ||
+    if (value[0].number != (int64_t)t->n || !id_of_row(&id, room, &value[1], &value[5]) ||
+        (value[1].kind != VALUE_TEXT && value[4].kind != VALUE_NULL) ||
         (value[2].kind == VALUE_NUMBER) != t->units || value[2].number < 0 ||
-        value[2].number >= (int64_t)(t->units ? t->n_units : 1))
+        value[2].number >= (int64_t)(t->units ? t->n_units : 1) || !scope_known(t, &value[3]))
         return damaged(err, "row", value[0].number);
     if (t->n == t->capacity)
         TRY(reserve(t, t->capacity + t->capacity / 2 + 64, err));
-    TRY(pboost_ids_add(&slot, &added, &t->ids, (pboost_id){value[1].data, 0}, err));
+    TRY(pboost_ids_add(&slot, &added, &t->ids, (pboost_id){id, 0}, err));
     if (!added)
         return damaged(err, "row", value[0].number);
-    if (!pboost_label_read(&t->label[slot], &value[4]))
-        return damaged(err, "row", value[0].number);
+    if (id == room) {
+        t->any_gone = true;
+        pboost_labels_erase(t, &slot, 1);
+    }
+    if (!pboost_label_open(&t->label[slot], &t->seals, value[0].number, &value[4]))
+        FAIL(err, PBOOST_BAD_DATA,
+             "the label of row %lld was changed, or belongs to another row or store: it cannot be"
+             " decrypted",
+             (long long)value[0].number);
     t->scope[slot] = value[3].kind == VALUE_NUMBER ? (uint32_t)value[3].number : NO_NUMBER;
-    if (t->units)
-        t->unit[slot] = (uint32_t)value[2].number;
+    if (t->units) {
+        uint32_t unit = t->unit[slot] = (uint32_t)value[2].number;
+        if (t->home[unit] == NO_HOME)
+            t->home[unit] = t->scope[slot];
+    }
     t->n++;
 done:
     return st;
@@ -197,6 +240,8 @@ static pboost_status take_scope(void *user, const store_value *value, size_t n, 
     TRY(pboost_ids_add(&number, &added, &t->scopes, (pboost_id){value[1].data, 0}, err));
     if (!added || number != value[0].number)
         return damaged(err, "scope", value[0].number);
+    TRY(grow(&t->share, number, (size_t)number + 1, sizeof *t->share, err));
+    t->share[number] = pboost_shares_find(&t->shares, value[1].data);
 done:
     return st;
 }
@@ -218,9 +263,10 @@ static pboost_status take_use(void *user, const store_value *value, size_t n, pb
     label_table *t = user;
     (void)n;
 
-    if (value[0].number < 0 || value[0].number >= (int64_t)t->n_units)
+    uint32_t share = pboost_shares_of_use(&t->shares, value[1].number);
+    if (value[0].number < 0 || value[0].number >= (int64_t)t->n_units || share == NO_NUMBER)
         return damaged(err, "unit", value[0].number);
-    t->uses[value[0].number]++;
+    t->uses[(size_t)value[0].number * t->shares.n + share]++;
     return PBOOST_OK;
 }
 
@@ -239,9 +285,13 @@ static pboost_status read_rows(label_table *t, store *s, pboost_error *err)
     TRY(RUN(s, "SELECT count(*) FROM ledger_row WHERE slot >= $1", pboost_store_number, &rows, err,
             value_number((int64_t)t->n)));
     TRY(reserve(t, t->n + (size_t)rows, err));
-    TRY(RUN(s, "SELECT slot, id, unit, scope, label FROM ledger_row WHERE slot >= $1 ORDER BY slot",
+    TRY(pboost_seals_read(&t->seals, s, (int64_t)t->n, err));
+    TRY(RUN(s,
+            "SELECT slot, id, unit, scope, label, digest FROM ledger_row WHERE slot >= $1 ORDER BY "
+            "slot",
             take_row, t, err, value_number((int64_t)t->n)));
 done:
+    pboost_seals_free(&t->seals);
     return st;
 }
 
@@ -252,7 +302,7 @@ static pboost_status read_all(label_table *t, store *s, pboost_error *err)
     pboost_labels_free(t);
     TRY(read_rows(t, s, err));
     TRY(s->class->run(s, "SELECT slot FROM ledger_claim", NULL, 0, take_claim, t, err));
-    TRY(s->class->run(s, "SELECT unit FROM ledger_unit_use", NULL, 0, take_use, t, err));
+    TRY(s->class->run(s, "SELECT unit, use FROM ledger_unit_use", NULL, 0, take_use, t, err));
 done:
     return st;
 }

@@ -6,9 +6,10 @@
 #define PBOOST_LABELS_H
 
 #include "chain.h"
-#include "ids.h"
+#include "seal.h"
+#include "shares.h"
 
-#define NO_LABEL INT64_MIN
+#define NO_HOME (UINT32_MAX - 1) /* of a unit that has no row yet */
 
 typedef struct {
     id_map ids; /* the number of an id is its slot */
@@ -18,12 +19,18 @@ typedef struct {
     uint32_t *scope; /* NO_NUMBER: none */
     id_map scopes;
     uint64_t *spent; /* one bit by slot */
+    uint64_t *gone;  /* one bit by slot: label and id were erased */
+    bool any_gone;   /* some ids stand there as pboost_erased_text */
+    unit_shares shares;
+    uint32_t *share; /* by scope; NO_NUMBER: none */
     size_t n_units, unit_capacity;
-    uint32_t *uses; /* by unit: answered bags it was in */
+    uint32_t *home; /* by unit: the scope of its first row */
+    uint32_t *uses; /* by unit and share: answered bags it was in */
     /* Used while a claim is checked; zero otherwise. */
     uint64_t *asked;    /* one bit by slot */
-    uint32_t *new_uses; /* by unit */
+    uint32_t *new_uses; /* by unit and share */
     uint32_t *last_bag; /* by unit: 1 + the bag it was last seen in */
+    label_seals seals;  /* while rows are read */
     bool units;
     bool valid;      /* false: must be read again */
     chain_link link; /* the last entry of the chain that the copy includes */
@@ -39,6 +46,35 @@ static inline bool pboost_labels_spent(const label_table *t, uint32_t slot)
     return t->spent[slot / 64] >> slot % 64 & 1;
 }
 
+static inline bool pboost_labels_gone(const label_table *t, uint32_t slot)
+{
+    return t->gone[slot / 64] >> slot % 64 & 1;
+}
+
+/* The slot of an id, also of one that was erased; NO_NUMBER: it was never there. */
+uint32_t pboost_labels_find(const label_table *t, const ledger_keys *keys, pboost_id id);
+
+/* The share of a row, where there are units. */
+static inline uint32_t pboost_labels_share(const label_table *t, uint32_t slot)
+{
+    return t->shares.named ? t->share[t->scope[slot]] : 0;
+}
+
+/* Where the uses of a row's unit, in the row's share, are counted. */
+static inline size_t pboost_labels_use(const label_table *t, uint32_t slot)
+{
+    return (size_t)t->unit[slot] * t->shares.n + pboost_labels_share(t, slot);
+}
+
+/* How many uses that may become.  Without shares the unit's first row says which scope has them: a
+ * store of an older version may hold a unit in two scopes. */
+static inline uint32_t pboost_labels_most_uses(const label_table *t, uint32_t slot)
+{
+    if (!t->shares.named && t->scope[slot] != t->home[t->unit[slot]])
+        return 0;
+    return pboost_shares_rows(&t->shares, pboost_labels_share(t, slot));
+}
+
 /* What an entry that was committed says: these rows are spent; answered: their units were used. */
 void pboost_labels_spend(label_table *t, const uint32_t *slot, size_t n, bool answered);
 void pboost_labels_erase(label_table *t, const uint32_t *slot, size_t n);
@@ -46,17 +82,21 @@ void pboost_labels_erase(label_table *t, const uint32_t *slot, size_t n);
 /* In the order of the store. */
 void pboost_slots_sort(uint32_t *slot, size_t n);
 
-/* A label as the store keeps it. */
-enum { LABEL_BYTES = 8 };
-void pboost_label_write(unsigned char out[LABEL_BYTES], int64_t label);
-bool pboost_label_read(int64_t *out, const store_value *value); /* null: NO_LABEL */
-
 /* A row as the chain of version 1 saw it: everything but its label. */
 void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope);
 
-/* A row, unit or scope as the chain sees it: a keyed digest of everything but a label.  It can take
- * the place of an id that was erased, and it reveals nothing without the key. */
-digest pboost_row_digest(const ledger_keys *keys, pboost_id id, uint32_t unit, uint32_t scope);
+/* The id of a row or unit, or a scope, as the chain sees it: a keyed digest.  It takes the place of
+ * an id that was erased, and it reveals nothing without the key. */
 digest pboost_name_digest(const ledger_keys *keys, const char *table, pboost_id id);
+
+/* A row as the chain sees it: everything but its label. */
+void pboost_hash_row_digest(hasher *h, const digest *id, uint32_t unit, uint32_t scope);
+
+/* In a map of ids an erased one is this text, which begins with a character that is no part of any
+ * id that means something: so numbers stay what they are, and the id is still recognised. */
+enum { ERASED_TEXT = 2 + 2 * sizeof(digest) };
+void pboost_erased_text(char out[ERASED_TEXT], const digest *d);
+uint32_t pboost_erased_find(const id_map *map, const ledger_keys *keys, const char *table,
+                            pboost_id id);
 
 #endif

@@ -216,17 +216,19 @@ static pboost_status claim_row(void *user, store_value *value, size_t i, pboost_
     return PBOOST_OK;
 }
 
-/* New uses of a unit are numbered after those it has; new_uses counts them, and the caller sets it
- * to zero afterwards. */
+/* New uses of a unit are numbered after those it has in the row's share; new_uses counts them, and
+ * the caller sets it to zero afterwards. */
 static pboost_status use_row(void *user, store_value *value, size_t i, pboost_error *err)
 {
     const claiming *c = user;
-    uint32_t unit = c->labels->unit[c->a->sorted[i]];
+    label_table *t = c->labels;
+    uint32_t slot = c->a->sorted[i];
+    size_t at = pboost_labels_use(t, slot);
     (void)err;
-    value[0] = value_number(unit);
-    value[1] = value_number(0);
-    value[2] = value_number((int64_t)c->labels->uses[unit] + c->labels->new_uses[unit]++);
-    value[3] = value_number(c->entry);
+    value[0] = value_number(t->unit[slot]);
+    value[1] = value_number((int64_t)t->shares.first[pboost_labels_share(t, slot)] + t->uses[at] +
+                            t->new_uses[at]++);
+    value[2] = value_number(c->entry);
     return PBOOST_OK;
 }
 
@@ -237,7 +239,7 @@ static pboost_status claim_rows(asking *a, pboost_ledger *l, int64_t entry, pboo
     label_table *t = &l->labels;
     claiming c = {a, t, entry};
     store_bulk claims = {"ledger_claim", "ii", a->n, claim_row, &c};
-    store_bulk uses = {"ledger_unit_use", "iiii", a->n, use_row, &c};
+    store_bulk uses = {"ledger_unit_use", "iii", a->n, use_row, &c};
 
     memcpy(a->sorted, a->slot, a->n * sizeof *a->slot);
     pboost_slots_sort(a->sorted, a->n);
@@ -245,7 +247,7 @@ static pboost_status claim_rows(asking *a, pboost_ledger *l, int64_t entry, pboo
     if (t->units) {
         st = s->class->bulk(s, &uses, err);
         for (size_t i = 0; i < a->n; i++)
-            t->new_uses[t->unit[a->slot[i]]] = 0;
+            t->new_uses[pboost_labels_use(t, a->slot[i])] = 0;
     }
 done:
     return st;
@@ -365,14 +367,18 @@ done:
 
 static pboost_status judge_claim(pboost_reply *out, asking *a, pboost_ledger *l, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     const pboost_token *token = &a->token;
     uint64_t quota = token->max_rows == 0                 ? UINT64_MAX
                      : token->max_rows > token->rows_used ? token->max_rows - token->rows_used
                                                           : 0;
     claim c = {a->q->n_bags, a->n, a->q->start, a->slot};
 
+    TRY(pboost_refusals_check(out, l, token, err));
     find_slots(a->slot, l, token, a->q->id, a->n);
-    return pboost_claim_judge(out, &l->rules, &l->labels, &c, quota, err);
+    TRY(pboost_claim_judge(out, &l->rules, &l->labels, &c, quota, err));
+done:
+    return st;
 }
 
 static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger *l,
@@ -402,6 +408,13 @@ done:
     return st;
 }
 
+/* Whether the refusal is one to be recorded; what the limit itself refuses would only cost writes.
+ */
+static bool is_recorded(const pboost_reply *out)
+{
+    return out->problem != PBOOST_PROBLEM_NONE && out->problem != PBOOST_PROBLEM_REFUSAL_LIMIT;
+}
+
 /* A constraint that forbids what the rules allow means that the copy in memory is wrong. */
 static pboost_status ask_once(pboost_reply *out, asking *a, pboost_ledger *l, pboost_error *err)
 {
@@ -420,6 +433,13 @@ static pboost_status ask_once(pboost_reply *out, asking *a, pboost_ledger *l, pb
 done:
     if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE)
         l->labels.valid = false;
+    if (st == PBOOST_REFUSED && is_recorded(out)) {
+        pboost_status recorded = pboost_refusal_record(out, l, &a->token, err);
+        if (recorded != PBOOST_OK) { /* then it is not told */
+            st = recorded;
+            pboost_reply_free(out);
+        }
+    }
     pboost_side_leave(&l->write);
     return st;
 }
@@ -452,6 +472,27 @@ done:
 }
 
 /* ---- Looking up ------------------------------------------------------------------------------ */
+
+pboost_status pboost_ledger_find_length(size_t *out, pboost_ledger *ledger,
+                                        const pboost_token *token, const char *request_id,
+                                        pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    int64_t length = 0;
+
+    *out = 0;
+    if (!pboost_name_valid(request_id))
+        return PBOOST_OK;
+    TRY(pboost_side_enter(ledger, &ledger->read, false, err));
+    TRY(RUN(ledger->read.store,
+            "SELECT CAST(length(body) AS BIGINT) FROM ledger_answer"
+            " WHERE token = $1 AND request = $2",
+            pboost_store_number, &length, err, value_number(token->id), value_text(request_id)));
+    *out = (size_t)length;
+done:
+    pboost_side_leave(&ledger->read);
+    return st;
+}
 
 pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *ledger,
                                  const pboost_token *token, const char *request_id,
@@ -491,7 +532,8 @@ pboost_status pboost_ledger_available(bool *available, pboost_ledger *ledger,
     find_slots(slot, ledger, token, id, n);
     for (size_t i = 0; i < n; i++)
         available[i] = slot[i] != NO_NUMBER && !pboost_labels_spent(t, slot[i]) &&
-                       (!t->units || t->uses[t->unit[slot[i]]] < ledger->rules.unit_rows);
+                       (!t->units || t->uses[pboost_labels_use(t, slot[i])] <
+                                         pboost_labels_most_uses(t, slot[i]));
 done:
     pboost_side_leave(&ledger->write);
     free(slot);

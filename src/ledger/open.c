@@ -121,6 +121,25 @@ done:
     return st;
 }
 
+/* ---- Taking turns ---------------------------------------------------------------------------- */
+
+void pboost_side_lock(ledger_side *side)
+{
+    pthread_mutex_lock(&side->mutex);
+    uint64_t mine = side->next++;
+    while (side->serving != mine)
+        pthread_cond_wait(&side->turn, &side->mutex);
+    pthread_mutex_unlock(&side->mutex);
+}
+
+void pboost_side_unlock(ledger_side *side)
+{
+    pthread_mutex_lock(&side->mutex);
+    side->serving++;
+    pthread_cond_broadcast(&side->turn);
+    pthread_mutex_unlock(&side->mutex);
+}
+
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 int64_t pboost_ledger_now(const pboost_ledger *ledger)
@@ -173,6 +192,8 @@ pboost_status pboost_ledger_read_rules(pboost_ledger *l, store *s, pboost_error 
     if (l->rules.rules.epsilon.den != 0)
         l->noise = pboost_laplace_sampler(pboost_laplace_scale(&l->grid, l->rules.rules.epsilon));
     l->labels.units = l->rules.units;
+    pboost_shares_free(&l->labels.shares);
+    TRY(pboost_shares_parse(&l->labels.shares, l->rules.scope_rows, l->rules.unit_rows, err));
 done:
     return st;
 }
@@ -219,18 +240,16 @@ static pboost_status read_keys(pboost_ledger *l, store *s, const char *url, pboo
 {
     pboost_status st = PBOOST_OK;
     char id[STORE_WORD] = "", key_id[STORE_ID_TEXT];
-    char *path = NULL;
 
     TRY(pboost_store_word(id, s, "store", err));
     TRY(pboost_store_file(&l->witness.path, l->options.witness_file, url, id, ".witness", err));
-    TRY(pboost_store_file(&path, l->options.key_file, url, id, ".key", err));
-    TRY(pboost_keys_read(&l->keys, path, err));
+    TRY(pboost_store_file(&l->key_file, l->options.key_file, url, id, ".key", err));
+    TRY(pboost_keys_read(&l->keys, l->key_file, err));
     pboost_store_id_text(key_id, &l->keys);
     if (strcmp(id, key_id) != 0)
         FAIL(err, PBOOST_BAD_DATA, "%s is the key file of store %s, not of this one, which is %s",
-             path, key_id, id);
+             l->key_file, key_id, id);
 done:
-    free(path);
     return st;
 }
 
@@ -243,9 +262,11 @@ pboost_status pboost_ledger_open_stores(pboost_ledger *l, const char *url, pboos
     TRY(check_version(l->write.store, url, err));
     TRY(read_keys(l, l->write.store, url, err));
     l->write.store->keys = &l->keys;
+    l->write.store->key_file = l->key_file;
     TRY(pboost_ledger_read_rules(l, l->write.store, err));
     TRY(pboost_store_open(&l->read.store, url, false, err));
     l->read.store->keys = &l->keys;
+    l->read.store->key_file = l->key_file;
     if (l->options.check_standbys && l->write.store->class->check_standbys != NULL) {
         TRY(l->write.store->class->check_standbys(l->write.store, err));
         TRY(l->read.store->class->check_standbys(l->read.store, err));
@@ -265,7 +286,7 @@ pboost_status pboost_ledger_cover(pboost_ledger *l, int64_t number, pboost_error
         return PBOOST_OK;
     pthread_mutex_lock(&w->mutex); /* who waits here is often covered by the one before */
     if (number > w->covered)
-        st = pboost_witness_append(w, &(shared_store){l->read.store, &l->read.mutex}, err);
+        st = pboost_witness_append(w, &l->read, err);
     pthread_mutex_unlock(&w->mutex);
     return st;
 }
@@ -292,6 +313,8 @@ pboost_status pboost_ledger_begin(pboost_ledger **out, const pboost_ledger_optio
     NEED(l = calloc(1, sizeof *l), err);
     pthread_mutex_init(&l->write.mutex, NULL);
     pthread_mutex_init(&l->read.mutex, NULL);
+    pthread_cond_init(&l->write.turn, NULL);
+    pthread_cond_init(&l->read.turn, NULL);
     pthread_mutex_init(&l->witness.mutex, NULL);
     l->witness.fd = -1;
     l->witness.covered = -1;
@@ -332,18 +355,29 @@ void pboost_ledger_close(pboost_ledger *ledger)
     pboost_store_close(ledger->read.store);
     pboost_store_close(ledger->write.store);
     pboost_labels_free(&ledger->labels);
+    pboost_shares_free(&ledger->labels.shares);
     pboost_keys_wipe(&ledger->keys);
+    free(ledger->key_file);
     pboost_witness_close(&ledger->witness);
     free(ledger->url);
     pthread_mutex_destroy(&ledger->witness.mutex);
     pthread_mutex_destroy(&ledger->write.mutex);
     pthread_mutex_destroy(&ledger->read.mutex);
+    pthread_cond_destroy(&ledger->write.turn);
+    pthread_cond_destroy(&ledger->read.turn);
     free(ledger);
 }
 
 const pboost_ledger_rules *pboost_ledger_get_rules(const pboost_ledger *ledger)
 {
     return &ledger->rules;
+}
+
+size_t pboost_ledger_unit_rows(const pboost_ledger *ledger, const pboost_token *token)
+{
+    const unit_shares *shares = &ledger->labels.shares;
+    uint32_t share = token->scoped ? pboost_shares_find(shares, token->scope) : NO_NUMBER;
+    return share != NO_NUMBER ? pboost_shares_rows(shares, share) : ledger->rules.unit_rows;
 }
 
 bool pboost_ledger_broken(const pboost_ledger *ledger)
@@ -389,7 +423,7 @@ pboost_status pboost_side_enter(pboost_ledger *ledger, ledger_side *side, bool w
 {
     pboost_status st = PBOOST_OK;
 
-    pthread_mutex_lock(&side->mutex);
+    pboost_side_lock(side);
     if (ledger->read.store != NULL && pboost_ledger_broken(ledger))
         FAIL(err, PBOOST_ORACLE, "the store has failed; the process must end and be started again");
     TRY(pboost_store_begin(side->store, write, err));
@@ -406,5 +440,5 @@ done:
 void pboost_side_leave(ledger_side *side)
 {
     pboost_store_rollback(side->store);
-    pthread_mutex_unlock(&side->mutex);
+    pboost_side_unlock(side);
 }

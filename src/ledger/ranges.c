@@ -57,13 +57,14 @@ static void add_item(hashing *g, name_range *range, const store_value *value)
         pboost_hash_row(&g->h, id, number_or_none(&value[3]), number_or_none(&value[4]));
         return;
     }
-    if (value[2].length == sizeof d.byte)
+    if (value[1].kind != VALUE_TEXT && value[2].length == sizeof d.byte)
         memcpy(d.byte, value[2].data, sizeof d.byte);
-    else if (is_row)
-        d = pboost_row_digest(g->keys, id, number_or_none(&value[3]), number_or_none(&value[4]));
     else
         d = pboost_name_digest(g->keys, RANGES[g->kind].table, id);
-    pboost_hash_bytes(&g->h, d.byte, sizeof d.byte);
+    if (is_row)
+        pboost_hash_row_digest(&g->h, &d, number_or_none(&value[3]), number_or_none(&value[4]));
+    else
+        pboost_hash_bytes(&g->h, d.byte, sizeof d.byte);
 }
 
 /* number, id, digest; of a row also its unit and scope */

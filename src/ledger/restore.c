@@ -143,15 +143,18 @@ static pboost_status put_claim(void *user, store_value *value, size_t i, pboost_
     return PBOOST_OK;
 }
 
-/* The uses of a unit, as many more as are given and as it may have. */
-static pboost_status use_unit(restoring *r, uint32_t unit, size_t times, pboost_error *err)
+/* The uses of a unit in a share, as many more as are given and as it may have. */
+static pboost_status use_unit(restoring *r, uint32_t unit, uint32_t share, size_t times,
+                              pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    label_table *t = &r->l->labels;
+    const unit_shares *shares = &r->l->labels.shares;
+    uint32_t *uses = &r->l->labels.uses[(size_t)unit * shares->n + share];
 
-    for (; times > 0 && t->uses[unit] < r->l->rules.unit_rows; times--)
-        TRY(RUN(r->s, "INSERT INTO ledger_unit_use VALUES ($1, 0, $2, $3)", NULL, NULL, err,
-                value_number(unit), value_number(t->uses[unit]++), value_number(r->entry)));
+    for (; times > 0 && *uses < pboost_shares_rows(shares, share); times--)
+        TRY(RUN(r->s, "INSERT INTO ledger_unit_use VALUES ($1, $2, $3)", NULL, NULL, err,
+                value_number(unit), value_number((int64_t)shares->first[share] + (*uses)++),
+                value_number(r->entry)));
 done:
     return st;
 }
@@ -189,9 +192,10 @@ static pboost_status burn(restoring *r, const char *kind, int64_t token, size_t 
             bytes[4 * i + (size_t)b] = (unsigned char)(r->slot[i] >> 8 * b);
     TRY(r->s->class->bulk(r->s, &claims, err));
     for (size_t i = 0; t->units && !all && i < n; i++)
-        TRY(use_unit(r, t->unit[r->slot[i]], 1, err));
+        TRY(use_unit(r, t->unit[r->slot[i]], pboost_labels_share(t, r->slot[i]), 1, err));
     for (uint32_t u = 0; t->units && all && u < t->n_units; u++)
-        TRY(use_unit(r, u, r->l->rules.unit_rows, err));
+        for (uint32_t share = 0; share < t->shares.n; share++)
+            TRY(use_unit(r, u, share, r->l->rules.unit_rows, err));
     pboost_hash_start(&h, "priorboost slots 1");
     pboost_hash_block(&h, bytes, 4 * n);
     digest hash = pboost_hash_end(&h);
@@ -257,7 +261,7 @@ static pboost_status redo_forget(restoring *r, const witness_record *lost, pboos
         uint32_t slot = slot_at(lost->data + i);
         if (slot >= t->n)
             TRY(ban_row(r, slot, err));
-        else if (t->label[slot] != NO_LABEL)
+        else if (!pboost_labels_gone(t, slot))
             r->erase[r->n_erase++] = slot;
     }
 done:
@@ -437,17 +441,22 @@ done:
 static pboost_status erase_lost(restoring *r, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const id_map *ids = &r->l->labels.ids;
-    char(*text)[24] = NULL;
+    const id_map *ids = &r->l->labels.ids; /* read anew by the erasure: the ids are copied */
+    pboost_erasure erasure = PBOOST_ERASURE_INIT;
+    char(*text)[PBOOST_ID_MAX + 1] = NULL, room[24];
     pboost_id *id = NULL;
 
     if (r->n_erase == 0)
         return PBOOST_OK;
     NEED(text = pboost_alloc(r->n_erase, sizeof *text), err);
     NEED(id = pboost_alloc(r->n_erase, sizeof *id), err);
-    for (size_t i = 0; i < r->n_erase; i++)
-        id[i] = (pboost_id){pboost_ids_text(ids, r->erase[i], text[i]), 0};
-    TRY(pboost_ledger_forget(&r->out->erased, r->l, id, r->n_erase, err));
+    for (size_t i = 0; i < r->n_erase; i++) {
+        snprintf(text[i], sizeof text[i], "%s", pboost_ids_text(ids, r->erase[i], room));
+        id[i] = (pboost_id){text[i], 0};
+    }
+    erasure.id = id;
+    erasure.n = r->n_erase;
+    TRY(pboost_ledger_forget(&r->out->erased, r->l, &erasure, err));
 done:
     free(text);
     free(id);

@@ -37,6 +37,8 @@ static const pboost_problem_info PROBLEMS[] = {
     {PBOOST_PROBLEM_NOT_PENDING, "not-pending", "the token does not wait for approval", 409, false},
     {PBOOST_PROBLEM_OWN_TOKEN, "own-token",
      "someone other than its creator, and no younger approver, must approve the token", 403, false},
+    {PBOOST_PROBLEM_REFUSAL_LIMIT, "refusal-limit",
+     "refusals have named too many rows to this token in this hour", 429, false},
 };
 
 const pboost_problem_info *pboost_problem_describe(pboost_problem problem)
@@ -132,6 +134,7 @@ done:
 pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    unit_shares shares = {0};
 
     if (rules->struct_size != sizeof *rules)
         FAIL(err, PBOOST_INVALID,
@@ -158,16 +161,24 @@ pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error
     if (rules->claim_seconds < 1 || rules->claim_seconds > 3600)
         FAIL(err, PBOOST_INVALID, "claim_seconds is %u; it must be between 1 and 3600",
              rules->claim_seconds);
+    if (memchr(rules->scope_rows, '\0', sizeof rules->scope_rows) == NULL)
+        FAIL(err, PBOOST_INVALID, "scope_rows has more than %zu bytes",
+             sizeof rules->scope_rows - 1);
+    if (!rules->units && *rules->scope_rows != '\0')
+        FAIL(err, PBOOST_INVALID, "scope_rows is '%.60s', but rows have no units",
+             rules->scope_rows);
+    TRY(pboost_shares_parse(&shares, rules->scope_rows, rules->unit_rows, err));
     TRY(pboost_rules_check(&rules->rules, err));
     TRY(check_weak_privacy(rules, err));
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
         TRY(check_field(i, rules->sheet.text[i], err));
 done:
+    pboost_shares_free(&shares);
     return st;
 }
 
-enum { RULES_TEXT = 512 };
-static const char APPROVAL[] = " require_approval";
+enum { RULES_TEXT = 512 + PBOOST_SCOPE_ROWS_TEXT };
+static const char APPROVAL[] = " require_approval", SCOPE_ROWS[] = " scope_rows ";
 
 /* Bounds and step as the bits of a double, exact in any locale. */
 static void print_rules(char text[RULES_TEXT], const pboost_ledger_rules *rules, int version)
@@ -180,10 +191,12 @@ static void print_rules(char text[RULES_TEXT], const pboost_ledger_rules *rules,
     memcpy(&bits[2], &r->step, 8);
     snprintf(text, RULES_TEXT,
              "rules %d min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
-             " upper %016" PRIx64 " step %016" PRIx64 " units %d unit_rows %zu claim_seconds %u%s",
+             " upper %016" PRIx64 " step %016" PRIx64
+             " units %d unit_rows %zu claim_seconds %u%s%s%s",
              version, r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2],
              rules->units, rules->unit_rows, rules->claim_seconds,
-             rules->require_approval ? APPROVAL : "");
+             rules->require_approval ? APPROVAL : "", *rules->scope_rows != '\0' ? SCOPE_ROWS : "",
+             rules->scope_rows);
 }
 
 static pboost_status parse_rules(pboost_ledger_rules *out, int *version, const char *text,
@@ -194,6 +207,7 @@ static pboost_status parse_rules(pboost_ledger_rules *out, int *version, const c
     pboost_rules *r = &rules.rules;
     uint64_t bits[3];
     int units = 0;
+    const char *scope_rows;
     char again[RULES_TEXT];
 
     if (sscanf(text,
@@ -210,6 +224,8 @@ static pboost_status parse_rules(pboost_ledger_rules *out, int *version, const c
     memcpy(&r->step, &bits[2], 8);
     r->bounded = true;
     rules.units = units == 1;
+    if ((scope_rows = strstr(text, SCOPE_ROWS)) != NULL)
+        snprintf(rules.scope_rows, sizeof rules.scope_rows, "%s", scope_rows + strlen(SCOPE_ROWS));
     rules.no_noise = r->epsilon.den == 0;
     rules.weak_privacy = is_weak(&rules);
     rules.require_approval = *version > 1 && strstr(text, APPROVAL) != NULL;
@@ -334,14 +350,14 @@ static void spent_units(judge *j)
     if (!t->units)
         return;
     for (size_t i = 0; i < j->claim->n; i++) {
-        uint32_t unit = t->unit[j->claim->slot[i]];
-        if (t->uses[unit] + t->new_uses[unit] >= j->rules->unit_rows)
+        size_t at = pboost_labels_use(t, j->claim->slot[i]);
+        if (t->uses[at] + t->new_uses[at] >= pboost_labels_most_uses(t, j->claim->slot[i]))
             offend(j, i);
         else
-            t->new_uses[unit]++;
+            t->new_uses[at]++;
     }
     for (size_t i = 0; i < j->claim->n; i++)
-        t->new_uses[t->unit[j->claim->slot[i]]] = 0;
+        t->new_uses[pboost_labels_use(t, j->claim->slot[i])] = 0;
 }
 
 static void over_quota(judge *j)

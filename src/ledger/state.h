@@ -12,17 +12,12 @@
 #include "rules.h"
 #include "witness.h"
 
-typedef struct {
-    pthread_mutex_t mutex;
-    store *store;
-    chain_link seen; /* an entry that is known to be in it; number -1: none */
-} ledger_side;
-
 struct pboost_ledger {
     pboost_ledger_rules rules;
     pboost_ledger_options options;
     ledger_keys keys;
-    digest first; /* hash of the chain's first entry */
+    char *key_file; /* that has them */
+    digest first;   /* hash of the chain's first entry */
     witness witness;
     char *url;
     label_grid grid;
@@ -104,5 +99,13 @@ pboost_status pboost_token_append(pboost_ledger *l, const chain_entry *entry, pb
 
 /* Sets the problem and a message that names it. */
 pboost_status pboost_refuse(pboost_problem *out, pboost_problem problem, pboost_error *err);
+
+/* PBOOST_REFUSED, with the problem and the seconds to wait, where refusals have named as many rows
+ * to the token in this hour as they may. */
+pboost_status pboost_refusals_check(pboost_reply *out, const pboost_ledger *l,
+                                    const pboost_token *token, pboost_error *err);
+/* Records it and commits.  It is called in a transaction that has written nothing else. */
+pboost_status pboost_refusal_record(const pboost_reply *refused, const pboost_ledger *l,
+                                    const pboost_token *token, pboost_error *err);
 
 #endif

@@ -58,11 +58,12 @@ static const struct {
      " question @ NOT NULL, released @ NOT NULL, format BIGINT NOT NULL, body @ NOT NULL, nonce @,"
      " UNIQUE (token, request)"},
     {"ledger_claim", "slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL"},
-    {"ledger_unit_use",
-     "unit INTEGER NOT NULL, scope INTEGER NOT NULL DEFAULT 0, use INTEGER NOT NULL"
-     " CHECK (use >= 0 AND use < #), entry INTEGER NOT NULL, PRIMARY KEY (unit, scope, use))~"},
+    {"ledger_unit_use", "unit INTEGER NOT NULL, use INTEGER NOT NULL CHECK (use >= 0 AND use < #),"
+                        " entry INTEGER NOT NULL, PRIMARY KEY (unit, use))~"},
     {"ledger_row",
      "slot INTEGER PRIMARY KEY, id TEXT UNIQUE, unit INTEGER, scope INTEGER, label @, digest @"},
+    {"ledger_seal", "slot INTEGER PRIMARY KEY, rows INTEGER NOT NULL, label_key INTEGER NOT NULL, "
+                    "salt @ NOT NULL"},
     {"ledger_unit", "unit INTEGER PRIMARY KEY, id TEXT UNIQUE, digest @"},
     {"ledger_scope", "scope INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE"},
     {"ledger_token",
@@ -72,9 +73,10 @@ static const struct {
      " created_by TEXT NOT NULL, approved_by TEXT NOT NULL, public_key @ NOT NULL,"
      " approval @ NOT NULL, mac @ NOT NULL"},
     {"ledger_refusal",
-     "token INTEGER NOT NULL, hour BIGINT NOT NULL, problem INTEGER NOT NULL,"
+     "token INTEGER NOT NULL, hour BIGINT NOT NULL, problem TEXT NOT NULL,"
      " count BIGINT NOT NULL, last BIGINT NOT NULL, PRIMARY KEY (token, hour, problem))~"},
     {"ledger_lost_head", "hash @ PRIMARY KEY"},
+    {"ledger_new_label", "slot INTEGER PRIMARY KEY, label @ NOT NULL"},
     {"ledger_lost_row", "mark @ PRIMARY KEY"},
 };
 
@@ -99,6 +101,7 @@ static void expand(char out[SQL_MAX], const char *sql, const store *s, size_t un
 /* A table whose columns end with ~ closes the parenthesis itself. */
 static pboost_status make_table(store *s, size_t i, size_t unit_rows, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     const char *columns = TABLES[i].columns;
     char sql[SQL_MAX];
 
@@ -106,7 +109,13 @@ static pboost_status make_table(store *s, size_t i, size_t unit_rows, pboost_err
     expand(sql, columns, s, unit_rows);
     if (columns[strlen(columns) - 1] != '~')
         expand(sql, ")", s, unit_rows);
-    return s->class->run(s, sql, NULL, 0, NULL, NULL, err);
+    TRY(s->class->run(s, sql, NULL, 0, NULL, NULL, err));
+    if (s->class->hide_ids != NULL && strstr(columns, " id TEXT") != NULL) {
+        snprintf(sql, sizeof sql, "ALTER TABLE %s %s", TABLES[i].name, s->class->hide_ids);
+        TRY(s->class->run(s, sql, NULL, 0, NULL, NULL, err));
+    }
+done:
+    return st;
 }
 
 pboost_status pboost_store_make_table(store *s, const char *name, size_t unit_rows,

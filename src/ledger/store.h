@@ -51,6 +51,7 @@ typedef struct {
     const char *name;
     const char *bytes_type; /* what a column of bytes is declared as */
     const char *table_end;  /* after the columns of a table whose key is not one number */
+    const char *hide_ids; /* what ALTER TABLE does so that ids are copied nowhere; NULL: nothing */
     void (*close)(store *s);
     pboost_status (*set_wait)(store *s, unsigned seconds, pboost_error *err);
     /* Refuses a server that may fail over to one that has not kept every commit, now and whenever
@@ -73,9 +74,8 @@ typedef struct {
 /* The first member of every kind of store. */
 struct store {
     const store_class *class;
-    const struct ledger_keys
-        *keys;          /* that authenticate what is in it; the ledger's, once it is open
-                         */
+    struct ledger_keys *keys; /* that authenticate what is in it; the ledger's, once it is open */
+    const char *key_file;     /* that has them; NULL: not known */
     atomic_bool broken; /* what is on the disk is not known, or not ours: the process must end */
     pboost_error why;   /* it is broken: the first reason */
     bool open;          /* a transaction is */

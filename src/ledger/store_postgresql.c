@@ -481,12 +481,26 @@ static pboost_status has_table(bool *out, store *s, const char *name, pboost_err
     return st;
 }
 
-/* Erased labels stay in the table's pages until the table is rewritten. */
+/* What was erased stays in a table's pages until the table is rewritten.  The write-ahead log of
+ * the server and its archives are beyond this program: see docs/operating.md. */
 static pboost_status scrub(store *s, pboost_error *err)
 {
+    static const char *const TABLES[] = {"ledger_row", "ledger_unit"};
+    pboost_status st = PBOOST_OK;
+    pboost_error why = {0};
     char sql[SCHEMA_MAX + 40];
-    snprintf(sql, sizeof sql, "VACUUM FULL %s.ledger_row", of(s)->schema);
-    return run(s, sql, NULL, 0, NULL, NULL, err);
+
+    for (size_t i = 0; st == PBOOST_OK && i < sizeof TABLES / sizeof *TABLES; i++) {
+        snprintf(sql, sizeof sql, "VACUUM FULL %s.%s", of(s)->schema, TABLES[i]);
+        st = run(s, sql, NULL, 0, NULL, NULL, &why);
+    }
+    if (st != PBOOST_OK)
+        FAIL(err, st,
+             "the rows are marked as erased, but their bytes are still in the files of the server"
+             " (%s); run the same command again",
+             why.message);
+done:
+    return st;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -500,6 +514,7 @@ static void close_store(store *s)
 static const store_class POSTGRESQL = {.name = "postgresql",
                                        .bytes_type = "BYTEA",
                                        .table_end = "",
+                                       .hide_ids = "ALTER id SET STATISTICS 0",
                                        .close = close_store,
                                        .set_wait = set_wait,
                                        .check_standbys = check_standbys,

@@ -254,9 +254,24 @@ static void rollback(store *s)
                                  of(s)->path);
 }
 
+/* secure_delete overwrites what is deleted, but SQLite leaves copies of rows that it moved between
+ * pages, so the file is written anew.  The log holds the old pages until it has been moved into the
+ * file as a whole: a reader that is in the way of that is a failure here, unlike at a commit. */
 static pboost_status scrub(store *s, pboost_error *err)
 {
-    return checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE, err);
+    int code = sqlite3_exec(of(s)->db, "VACUUM", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_wal_checkpoint_v2(of(s)->db, "main", SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    if (code == SQLITE_OK)
+        return PBOOST_OK;
+    if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
+        return pboost_fail(
+            err, PBOOST_ORACLE,
+            "the rows are marked as erased, but their bytes are still in %s or %s-wal"
+            " because another process is reading the store; end it ('fuser %s' names"
+            " it) and run the same command again",
+            of(s)->path, of(s)->path, of(s)->path);
+    return failed(s, code, err);
 }
 
 static pboost_status set_wait(store *s, unsigned seconds, pboost_error *err)

@@ -269,7 +269,8 @@ pboost_status pboost_token_recognise(pboost_token *out, store *s, const char *se
 
 /* ---- Making and revoking --------------------------------------------------------------------- */
 
-static pboost_status check_options(const pboost_token_options *o, pboost_error *err)
+static pboost_status check_options(const pboost_token_options *o, const pboost_ledger *l,
+                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
@@ -287,6 +288,10 @@ static pboost_status check_options(const pboost_token_options *o, pboost_error *
     if (o->role != PBOOST_LEARNER && (o->max_rows > 0 || o->scope != NULL))
         FAIL(err, PBOOST_INVALID, "only a learner's token has rows and a scope, not one of role %s",
              pboost_role_name(o->role));
+    if (o->scope != NULL && pboost_shares_find(&l->labels.shares, o->scope) == NO_NUMBER)
+        FAIL(err, PBOOST_INVALID,
+             "scope '%.60s' has no share in the store's rules, which are %.200s", o->scope,
+             l->rules.scope_rows);
 done:
     return st;
 }
@@ -466,7 +471,7 @@ pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger 
 
     secret[0] = '\0';
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
-    TRY(check_options(options, err));
+    TRY(check_options(options, ledger, err));
     copy_name(token.name, options->name);
     token.role = options->role;
     token.expires = options->expires;

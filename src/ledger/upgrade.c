@@ -29,7 +29,8 @@ typedef struct {
     size_t n, capacity;
     int64_t *label;
     uint32_t *unit, *scope;
-    unsigned char label_bytes[LABEL_BYTES];
+    label_seal seal;
+    unsigned char label_bytes[SEALED_BYTES];
     char text[24];
 } old_rows;
 
@@ -41,6 +42,7 @@ static void free_rows(old_rows *r)
     free(r->label);
     free(r->unit);
     free(r->scope);
+    sodium_memzero(&r->seal, sizeof r->seal);
 }
 
 /* slot, id, unit, scope, label */
@@ -78,9 +80,9 @@ static pboost_status put_row(void *user, store_value *value, size_t i, pboost_er
     value[1] = value_text(pboost_ids_text(&r->ids, (uint32_t)i, r->text));
     value[2] = number_or_null(r->unit[i]);
     value[3] = number_or_null(r->scope[i]);
-    pboost_label_write(r->label_bytes, r->label[i]);
-    value[4] =
-        r->label[i] != NO_LABEL ? value_bytes(r->label_bytes, LABEL_BYTES) : value_text(NULL);
+    pboost_label_seal(r->label_bytes, &r->seal, (int64_t)i, r->label[i]);
+    value[4] = r->label[i] != NO_LABEL ? value_bytes(r->label_bytes, sizeof r->label_bytes)
+                                       : value_text(NULL);
     value[5] = value_text(NULL);
     return PBOOST_OK;
 }
@@ -99,6 +101,7 @@ static pboost_status move_rows(store *s, pboost_error *err)
     NEED(rows.scope = pboost_alloc(rows.capacity, sizeof *rows.scope), err);
     TRY(s->class->run(s, "SELECT slot, id, unit, scope, label FROM old_row ORDER BY slot", NULL, 0,
                       take_row, &rows, err));
+    TRY(pboost_seal_make(&rows.seal, s, 0, count, err));
     store_bulk bulk = {"ledger_row", "itiibb", rows.n, put_row, &rows};
     TRY(s->class->bulk(s, &bulk, err));
 done:
@@ -248,15 +251,16 @@ static pboost_status to_version_2(store *s, const pboost_ledger_rules *rules, pb
         "ALTER TABLE ledger_row RENAME TO old_row",
         "ALTER TABLE ledger_token RENAME TO old_token",
     };
-    static const char *const MAKE[] = {
-        "ledger_meta",     "ledger_entry", "ledger_answer",  "ledger_row",       "ledger_unit",
-        "ledger_unit_use", "ledger_token", "ledger_refusal", "ledger_lost_head", "ledger_lost_row"};
+    static const char *const MAKE[] = {"ledger_meta",    "ledger_entry",     "ledger_answer",
+                                       "ledger_row",     "ledger_unit",      "ledger_unit_use",
+                                       "ledger_seal",    "ledger_new_label", "ledger_token",
+                                       "ledger_refusal", "ledger_lost_head", "ledger_lost_row"};
     static const char *const MOVE[] = {
         "INSERT INTO ledger_entry SELECT number, kind, time, rows, bags, data, hash, seal, slots,"
         " hash FROM old_entry",
         "INSERT INTO ledger_answer SELECT entry, token, request, question, released, format, body,"
         " NULL FROM old_answer",
-        "INSERT INTO ledger_unit_use SELECT unit, 0, use, entry FROM old_unit_use",
+        "INSERT INTO ledger_unit_use SELECT unit, use, entry FROM old_unit_use",
         "INSERT INTO ledger_unit SELECT unit, id, NULL FROM old_unit",
     };
     static const char *const DROP[] = {"DROP TABLE old_entry",    "DROP TABLE old_answer",

@@ -361,19 +361,18 @@ done:
     return st;
 }
 
-static pboost_status append_failed(const witness *w, const shared_store *from, const char *what,
+static pboost_status append_failed(const witness *w, ledger_side *from, const char *what,
                                    pboost_error *err)
 {
-    pthread_mutex_lock(from->mutex);
-    pboost_status st = pboost_store_break(from->s, err, "witness %s: %s", w->path, what);
-    pthread_mutex_unlock(from->mutex);
+    pboost_side_lock(from);
+    pboost_status st = pboost_store_break(from->store, err, "witness %s: %s", w->path, what);
+    pboost_side_unlock(from);
     return st;
 }
 
 /* What did not reach the disk whole is cut off again.  After a failed fsync it is not known what is
  * on the disk. */
-static pboost_status write_out(witness *w, const buffer *out, const shared_store *from,
-                               pboost_error *err)
+static pboost_status write_out(witness *w, const buffer *out, ledger_side *from, pboost_error *err)
 {
     for (size_t done = 0; done < out->used;) {
         ssize_t n = pwrite(w->fd, out->byte + done, out->used - done, w->size + (off_t)done);
@@ -401,10 +400,10 @@ static bool still_there(const witness *w)
            open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
 }
 
-pboost_status pboost_witness_append(witness *w, const shared_store *from, pboost_error *err)
+pboost_status pboost_witness_append(witness *w, ledger_side *from, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    appending a = {.w = w, .s = from->s};
+    appending a = {.w = w, .s = from->store};
 
     if (flock(w->fd, LOCK_EX) != 0) {
         st = file_error(w, err);
@@ -416,9 +415,9 @@ pboost_status pboost_witness_append(witness *w, const shared_store *from, pboost
     }
     TRY(read_new(w, NULL, NULL, err));
     a.last = w->last;
-    pthread_mutex_lock(from->mutex);
-    st = collect(&a, from->s, err);
-    pthread_mutex_unlock(from->mutex);
+    pboost_side_lock(from);
+    st = collect(&a, from->store, err);
+    pboost_side_unlock(from);
     TRY(st);
     TRY(write_out(w, &a.out, from, err));
     w->last = a.last;

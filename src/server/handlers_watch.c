@@ -5,17 +5,19 @@
 #include "buffer.h"
 #include "service.h"
 
-static wire_config config_of(const service *s)
+/* The rules as they are for a token: of the units' shares it sees its own. */
+static wire_config config_of(const request *r)
 {
-    const pboost_ledger_rules *rules = pboost_ledger_get_rules(s->ledger);
-    return (wire_config){rules->rules, rules->units, rules->unit_rows, s->options.max_body,
-                         rules->sheet};
+    const pboost_ledger *ledger = r->service->ledger;
+    const pboost_ledger_rules *rules = pboost_ledger_get_rules(ledger);
+    return (wire_config){rules->rules, rules->units, pboost_ledger_unit_rows(ledger, &r->token),
+                         r->service->options.max_body, rules->sheet};
 }
 
 pboost_status pboost_handle_config(request *r, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    wire_config config = config_of(r->service);
+    wire_config config = config_of(r);
     unsigned char *body;
     size_t length;
 
@@ -106,6 +108,31 @@ done:
     return st;
 }
 
+static bool add_refusal(void *user, const pboost_refusal *refusal)
+{
+    enum { SHOWN = 100 };
+    entry_list *list = user;
+    json_t *item = json_pack("{s:s, s:s, s:I, s:I, s:I}", "token", refusal->token, "problem",
+                             refusal->problem, "hour", (json_int_t)refusal->hour, "count",
+                             (json_int_t)refusal->count, "last", (json_int_t)refusal->last);
+    list->failed = json_array_append_new(list->list, item) != 0;
+    return !list->failed && json_array_size(list->list) < SHOWN;
+}
+
+/* What was refused in the last day, by token, hour and problem, the newest first. */
+static pboost_status list_refused(json_t **out, pboost_ledger *ledger, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    entry_list list = {0};
+
+    NEED(*out = list.list = json_array(), err);
+    TRY(pboost_ledger_refusals(ledger, (int64_t)time(NULL) - 86400, add_refusal, &list, err));
+    if (list.failed)
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+done:
+    return st;
+}
+
 static json_t *describe_ledger(const pboost_ledger_status *l)
 {
     return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "store", l->store, "rows",
@@ -132,10 +159,12 @@ static pboost_status add_ledger(json_t *status, service *s, const pboost_ledger_
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    json_t *recent = NULL;
+    json_t *recent = NULL, *refused = NULL;
 
     TRY(list_recent(&recent, s->ledger, l->entries, err));
-    if (json_object_set(status, "recent", recent) != 0 ||
+    TRY(list_refused(&refused, s->ledger, err));
+    if (json_object_set(status, "refused", refused) != 0 ||
+        json_object_set(status, "recent", recent) != 0 ||
         json_object_set_new(status, "ledger", describe_ledger(l)) != 0 ||
         json_object_set_new(status, "rate", pboost_metrics_rate(&s->metrics)) != 0 ||
         json_object_set_new(status, "refusals", pboost_metrics_refusals(&s->metrics)) != 0 ||
@@ -145,6 +174,7 @@ static pboost_status add_ledger(json_t *status, service *s, const pboost_ledger_
         FAIL(err, PBOOST_NO_MEMORY, "out of memory");
 done:
     json_decref(recent);
+    json_decref(refused);
     return st;
 }
 
@@ -152,7 +182,7 @@ done:
 static pboost_status reply_with_rules(request *r, const json_t *status, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    wire_config config = config_of(r->service);
+    wire_config config = config_of(r);
     unsigned char *rules = NULL, *rest = NULL, *body;
     size_t length, rest_length;
     pboost_buffer b = {0};

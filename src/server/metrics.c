@@ -63,7 +63,7 @@ void pboost_metrics_count(metrics *m, const request *r, unsigned status, double 
         m->duration_count[at][bucket]++;
         m->duration_sum[at] += seconds;
     }
-    for (int p = 1; r->problem != NULL && p < N_PROBLEMS && p <= PBOOST_PROBLEM_QUOTA_EXCEEDED; p++)
+    for (int p = 1; r->problem != NULL && p < PBOOST_PROBLEMS; p++)
         if (strcmp(pboost_problem_describe((pboost_problem)p)->name, r->problem) == 0)
             m->refusals[p]++;
     if (status == 200 && r->bags > 0)
@@ -101,7 +101,7 @@ json_t *pboost_metrics_refusals(metrics *m)
     bool failed = false;
 
     pthread_mutex_lock(&m->lock);
-    for (int p = 1; p <= PBOOST_PROBLEM_QUOTA_EXCEEDED; p++)
+    for (int p = 1; p < PBOOST_PROBLEMS; p++)
         if (m->refusals[p] > 0)
             failed |= json_object_set_new(counts, pboost_problem_describe((pboost_problem)p)->name,
                                           json_integer((json_int_t)m->refusals[p])) != 0;
@@ -171,7 +171,7 @@ static void print_refusals(pboost_buffer *b, const metrics *m)
 {
     pboost_buffer_text(b, "# HELP priorboost_refusals_total Questions refused, by problem.\n"
                           "# TYPE priorboost_refusals_total counter\n");
-    for (int p = 1; p <= PBOOST_PROBLEM_QUOTA_EXCEEDED; p++)
+    for (int p = 1; p < PBOOST_PROBLEMS; p++)
         pboost_buffer_format(b, "priorboost_refusals_total{problem=\"%s\"} %" PRIu64 "\n",
                              pboost_problem_describe((pboost_problem)p)->name, m->refusals[p]);
 }

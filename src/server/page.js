@@ -90,10 +90,10 @@ function render(s) {
   }));
   fill("recent", s.recent.map((e) => [[count(e.number), "n"], [moment(e.time)], [e.kind], [e.token ?? ""],
     [count(e.rows), "n"], [count(e.bags), "n"], [e.request_id ?? ""]]));
-  const refusals = Object.entries(s.refusals);
-  $("no-refusals").hidden = refusals.length > 0;
-  $("refusals-table").hidden = refusals.length === 0;
-  fill("refusals", refusals.map(([name, n]) => [[name], [count(n), "n"]]));
+  $("no-refusals").hidden = s.refused.length > 0;
+  $("refusals-table").hidden = s.refused.length === 0;
+  fill("refusals", s.refused.map((r) => [[r.token], [r.problem], [moment(r.hour).slice(0, 16)], [count(r.count), "n"],
+    [moment(r.last)]]));
   show("head", l.head);
   show("store", l.store);
   show("version", s.version);

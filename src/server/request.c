@@ -364,7 +364,11 @@ static bool add_headers(struct MHD_Response *response, const request *r)
         ok = ok && MHD_add_response_header(response, "WWW-Authenticate", "Bearer") == MHD_YES;
     if (r->reply.status == 405)
         ok = ok && MHD_add_response_header(response, "Allow", r->allow) == MHD_YES;
-    if (r->reply.status == 503 || r->reply.status == 429)
+    if (r->retry_after > 0) {
+        char seconds[24];
+        snprintf(seconds, sizeof seconds, "%u", r->retry_after);
+        ok = ok && MHD_add_response_header(response, "Retry-After", seconds) == MHD_YES;
+    } else if (r->reply.status == 503 || r->reply.status == 429)
         ok = ok && MHD_add_response_header(response, "Retry-After", "1") == MHD_YES;
     if (r->closes || atomic_load(&r->service->draining))
         ok = ok && MHD_add_response_header(response, "Connection", "close") == MHD_YES;

@@ -95,6 +95,7 @@ struct request {
     pboost_token token;
     bool has_token;
     reply reply;
+    unsigned retry_after; /* seconds; 0: not said */
     /* for the log and the metrics */
     const char *problem;
     size_t bags, rows;
@@ -126,14 +127,14 @@ void pboost_failure_reply(request *r, pboost_status status, const pboost_error *
 
 /* ---- Metrics --------------------------------------------------------------------------------- */
 
-enum { MAX_ROUTES = 16, MAX_STATUSES = 20, N_BUCKETS = 11, N_PROBLEMS = 16, RATE_MINUTES = 60 };
+enum { MAX_ROUTES = 16, MAX_STATUSES = 20, N_BUCKETS = 11, RATE_MINUTES = 60 };
 
 typedef struct metrics {
     pthread_mutex_t lock;
     uint64_t requests[MAX_ROUTES][MAX_STATUSES];
     uint64_t duration_count[MAX_ROUTES][N_BUCKETS + 1];
     double duration_sum[MAX_ROUTES];
-    uint64_t refusals[N_PROBLEMS];
+    uint64_t refusals[PBOOST_PROBLEMS];
     uint64_t aborted, rows, bags, retries;
     int64_t minute[RATE_MINUTES]; /* which minute the slot counts */
     uint64_t minute_rows[RATE_MINUTES], minute_answers[RATE_MINUTES];

@@ -85,7 +85,10 @@ import 3 outside.csv
 says 'outside.csv:3'
 grep -q 4.375 stderr && fail "a message shows a label"
 import 3 missing.csv
+says "missing.csv:3: label 'y' is missing or not a finite number"
+says --bad-label
 import 3 text.csv
+says "text.csv:3: label 'y' is missing or not a finite number"
 grep -q secret stderr && fail "a message shows a label"
 import 3 twice.csv
 says "'7' occurs twice"
@@ -99,6 +102,51 @@ expect 0 priorboost oracle status --store s.db --json
 import 0 outside.csv --clamp --json
 [ "$(field clamped)" = 1 ] || fail "clamp"
 
+# ---- bad labels: refused by line and column, or taken in as a public value ----
+expect 0 priorboost oracle init --store b.db --min-bag 2 --no-noise --bounds 0,1 --step 1
+bad() { expect "$1" priorboost oracle import --store b.db --data "$2" --id id --label y "${@:3}"; }
+printf 'id,y\n1,1\n2,\n3,n/a\n4,nan\n5,7\n6,0x1\n7,1e999\n8,NA\n9,0\n' >bad.csv
+bad 2 bad.csv --bad-label 2
+says 'within the bounds [0, 1]'
+bad 2 bad.csv --bad-label x
+bad 0 bad.csv --bad-label 1 --json
+[ "$(field rows) $(field clamped) $(field bad_labels)" = "9 0 7" ] || fail "bad labels: $(cat stdout)"
+sed 's/^\([0-9]\)/1\1/' bad.csv >more.csv
+bad 0 more.csv --bad-label 1 --clamp
+says '9 rows imported, 1 labels moved to a bound'
+says '6 bad labels taken in as 1'
+printf 'id;y\n81;0,25\n82;unknown\n83;0,75\n' >comma.csv
+bad 0 comma.csv --bad-label 1 --json
+[ "$(field bad_labels)" = 1 ] || fail "decimal commas: $(cat stdout)"
+printf 'id,y\n31,0\n32,5\n' >high.csv
+bad 3 high.csv
+says "high.csv:3: 'y': the label is outside the bounds"
+
+# ---- labels of text ----
+printf 'id,y\n41,yes\n42,no\n43,yes\n' >text.csv
+printf 'id,y\n51,yes\n52,no\n53,secret\n54,\n' >three.csv
+printf 'id,y\n61,no\n62,no\n' >no.csv
+printf 'id,y\n71,1\n72,2\n' >codes.csv
+bad 3 text.csv
+says 'not a finite number'
+bad 3 text.csv --positive Yes
+says "never is 'Yes'"
+bad 0 text.csv --positive yes
+bad 3 three.csv --positive yes
+says "three.csv:4: label 'y' is missing or has a third value"
+grep -q secret stderr && fail "a label is told"
+bad 3 three.csv --positive yes --negative no
+says "three.csv:4: label 'y' is missing, or neither"
+bad 0 three.csv --positive yes --negative no --bad-label 0 --json
+[ "$(field bad_labels)" = 2 ] || fail "bad text labels: $(cat stdout)"
+bad 3 no.csv --positive yes
+bad 0 no.csv --positive yes --negative no
+bad 0 codes.csv --positive 2
+bad 2 codes.csv --negative 2
+says 'no --positive'
+bad 2 codes.csv --positive 2 --negative 2
+says 'both'
+
 # ---- tokens ----
 token() { expect "$1" priorboost oracle token "${@:2}" --store s.db; }
 token 0 create --name anna --expires 30d --rows 100 --json
@@ -110,6 +158,12 @@ token 0 create --name bob --scope north --expires 2099-12-31 --quiet
 token 2 create --name anna
 token 2 create
 token 2 create --name x --expires soon
+for past in 1970-01-01 2020-02-29 0s; do
+    token 2 create --name x --expires $past
+    says "--expires is '$past', which is past"
+done
+token 2 create --name x --expires 2099-02-30
+says "'2099-02-30'; it must be"
 token 2 create --name x --role king
 says 'learner|operator|auditor|approver'
 for role in operator auditor approver; do
@@ -143,8 +197,12 @@ token 2 revoke --name bob
 grep -qa "$secret" s.db s.db-wal 2>/dev/null && fail "the store keeps a secret"
 
 # ---- forget, status, audit, export ----
-expect 3 priorboost oracle forget --store s.db --id 1,unknown
-expect 0 priorboost oracle forget --store s.db --id x,2 --json
+expect 3 priorboost oracle forget --store s.db --id 1 --id unknown
+expect 2 priorboost oracle forget --store s.db
+says '--id, --id-file or --unit'
+expect 2 priorboost oracle forget --store s.db --unit x
+says 'without them'
+expect 0 priorboost oracle forget --store s.db --id x --id 2 --json
 [ "$(field forgotten)" = 2 ] || fail "forget"
 expect 0 priorboost oracle status --store s.db
 printed '5, of which 2 spent (2 forgotten) and 3 left'
@@ -161,7 +219,7 @@ python3 - <<'PY' || fail "export"
 import json
 lines = [json.loads(line) for line in open("ledger.jsonl")]
 assert [l["kind"] for l in lines if "kind" in l] == ["init", "import", "import", "token", "token", "token", "token", "revoke", "forget"]
-assert sorted(l["row"] for l in lines if "row" in l) == ["2", "x"]
+assert [l["row"] for l in lines if "row" in l] == [None, None]  # their ids are erased
 assert "label" not in open("ledger.jsonl").read()
 PY
 if command -v sqlite3 >/dev/null; then
@@ -178,4 +236,52 @@ says 'units'
 expect 0 priorboost oracle import --store u.db --data units.csv --id row --label y --unit who
 expect 0 priorboost oracle status --store u.db
 printed 'each in at most 3 answered bags'
+expect 2 priorboost oracle init --store v.db --min-bag 2 --no-noise --bounds 0,1 --unit --unit-rows 3 --scope-rows A=2,B=2
+says '4 rows in all'
+no_file v.db
+expect 0 priorboost oracle init --store v.db --min-bag 2 --no-noise --bounds 0,1 --unit --unit-rows 3 --scope-rows A=2,B=1 --json
+[ "$(field scope_rows)" = A=2,B=1 ] || fail "shares: $(cat stdout)"
+printf 'row,who,g,y\n21,cat,A,0\n22,cat,C,1\n' >scopes.csv
+expect 3 priorboost oracle import --store v.db --data scopes.csv --id row --label y --unit who --scope g
+says "scopes.csv:3: 'g': scope 'C' has no share in the store's rules: A=2,B=1"
+expect 3 priorboost oracle import --store u.db --data scopes.csv --id row --label y --unit who --scope g
+says 'two scopes'
+expect 0 priorboost oracle status --store v.db
+printed 'each in at most 3 answered bags; by scope A=2,B=1'
+
+# ---- another key ----
+before=$(cksum <u.db.key)
+expect 0 priorboost oracle rekey --store u.db --json
+[ "$(field rows) $(field key)" = "3 2" ] || fail "rekey: $(cat stdout)"
+[ "$before" != "$(cksum <u.db.key)" ] || fail "the key file did not change"
+[ "$(grep -c ^label u.db.key)" = 1 ] || fail "an old key is left"
+[ "$(stat -c %a u.db.key)" = 600 ] || fail "others may read the key file"
+expect 0 priorboost oracle audit --store u.db
+expect 3 priorboost oracle rekey --store nowhere.db
+
+# ---- forget by any id, by a file of ids, by unit ----
+printf 'row,who,y\n"Doe, Jane",cy,0\n"a ""b""",cy,1\n5,dee,1\n6,eve,1\n7,"x,y",0\n8,"x,y",0\n' >odd.csv
+expect 0 priorboost oracle import --store u.db --data odd.csv --id row --label y --unit who
+forget() { expect "$1" priorboost oracle forget --store u.db --json "${@:3}"; [ "$1" != 0 ] ||
+    [ "$(field forgotten)" = "$2" ] || fail "forget ${*:3}: $(cat stdout)"; }
+forget 0 1 --id 'Doe, Jane'
+printf 'a "b"\r\n\n5' >ids
+forget 0 2 --id-file ids
+printf 'who,row\neve,6\n' >ids.csv
+forget 3 - --id-file ids.csv --id-column name
+forget 0 1 --id-file ids.csv --id-column row
+forget 3 - --id-file nowhere
+says 'nowhere'
+printf '\n\n' >empty
+forget 3 - --id-file empty
+says 'empty holds no ids'
+forget 2 - --id-column row
+says 'no --id-file'
+forget 3 - --unit nobody --unit ann
+says "unit 'nobody' is not in the store; nothing was erased"
+forget 0 2 --unit 'x,y'
+forget 0 3 --unit ann --unit bob --id 5
+expect 0 priorboost oracle status --store u.db
+printed '9, of which 9 spent (9 forgotten)'
+expect 0 priorboost oracle audit --store u.db
 finish

@@ -363,7 +363,7 @@ static pboost_status open_and_more(const test_store *t, pboost_error *err)
     TRY(pboost_ledger_open(&ledger, t->url, NULL, err));
     TRY(pboost_token_list(&list, &n, ledger, err));
     TRY(pboost_ledger_available(available, ledger, list, id, 1, err));
-    TRY(pboost_ledger_forget(&forgotten, ledger, id, 1, err));
+    TRY(forget_rows(&forgotten, ledger, id, 1, err));
     TRY(pboost_ledger_audit(&audit, ledger, err));
     if (audit.problems > 0)
         FAIL(err, PBOOST_INTERNAL, "%s", audit.first_problem);

@@ -112,6 +112,15 @@ static inline void import_rows(pboost_ledger *ledger, int64_t first, size_t n, c
     free(ones);
 }
 
+static inline pboost_status forget_rows(size_t *forgotten, pboost_ledger *ledger,
+                                        const pboost_id *id, size_t n, pboost_error *err)
+{
+    pboost_erasure erasure = PBOOST_ERASURE_INIT;
+    erasure.id = id;
+    erasure.n = n;
+    return pboost_ledger_forget(forgotten, ledger, &erasure, err);
+}
+
 static inline pboost_token token_for(pboost_ledger *ledger, const pboost_token_options *options)
 {
     pboost_error err = {0};
@@ -226,9 +235,9 @@ static inline void change_store(const test_store *t, const char *sql)
 
 /* A backup of every table, inside the store; putting it back is what a restore does. */
 static const char *const LEDGER_TABLES[] = {
-    "ledger_meta",     "ledger_entry",   "ledger_answer",    "ledger_claim",
-    "ledger_unit_use", "ledger_row",     "ledger_unit",      "ledger_scope",
-    "ledger_token",    "ledger_refusal", "ledger_lost_head", "ledger_lost_row"};
+    "ledger_meta", "ledger_entry",     "ledger_answer",  "ledger_claim", "ledger_unit_use",
+    "ledger_row",  "ledger_unit",      "ledger_scope",   "ledger_token", "ledger_refusal",
+    "ledger_seal", "ledger_lost_head", "ledger_lost_row"};
 enum { N_LEDGER_TABLES = sizeof LEDGER_TABLES / sizeof *LEDGER_TABLES };
 
 /* A copy of the witness too, which nobody should have. */

@@ -118,7 +118,7 @@ static pboost_token restored_store(test_store *t, char head[PBOOST_HEAD_TEXT])
     answered(ledger, &a, "first", FIRST);
     back_up(t);
     answered(ledger, &a, "second", SECOND);
-    assert_ok(pboost_ledger_forget(&forgotten, ledger, erased, 1, &err), err);
+    assert_ok(forget_rows(&forgotten, ledger, erased, 1, &err), err);
     assert_ok(pboost_token_revoke(ledger, "b", &err), err);
     assert_ok(ask(&reply, ledger, &a, "third", THIRD, 4, 4, NULL, &err), err);
     head_of(head, &reply);
@@ -238,15 +238,17 @@ static void without_a_witness_every_row_is_burned(void **state)
     /* new rows of new persons can be asked about, those of old persons cannot */
     pboost_import in = PBOOST_IMPORT_INIT;
     pboost_import_report report;
-    pboost_id id[8], unit[8];
+    pboost_id id[8], unit[8], scope[8];
     double label[8] = {0};
     for (int i = 0; i < 8; i++) {
+        scope[i] = (pboost_id){i % 2 == 0 ? "north" : "south", 0};
         id[i] = (pboost_id){NULL, 500 + i};
         unit[i] = (pboost_id){NULL, i < 4 ? 100 + i : 900 + i};
     }
     in.n = 8;
     in.id = id;
     in.unit = unit;
+    in.scope = scope;
     in.label = label;
     assert_ok(pboost_ledger_import(&report, ledger, &in, &err), err);
     a = plain_token(ledger, "new");

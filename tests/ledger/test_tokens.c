@@ -174,7 +174,7 @@ static void unknown_erased_and_forbidden_rows_look_alike(void **state)
     const int64_t mine[] = {1, 2, 3, 5}, theirs[] = {1, 2, 3, 9}, strange[] = {1, 2, 3, 99},
                   gone[] = {1, 2, 3, 4}, spent[] = {9, 10, 11, 12};
 
-    assert_ok(pboost_ledger_forget(&forgotten, ledger, erased, 1, &err), err);
+    assert_ok(forget_rows(&forgotten, ledger, erased, 1, &err), err);
     assert_int_equal(forgotten, 1);
     assert_refused(ask(&reply, ledger, &north, "1", theirs, 4, 4, NULL, &err), reply,
                    PBOOST_PROBLEM_UNKNOWN_ROW, err);

@@ -155,6 +155,38 @@ class Questions(Case):
             reply = service.ask(self.token["small"], "q", [["4", "6"], ["8", "10"]])
             self.check_problem(reply, reply.status, "quota-exceeded")
 
+    def test_refusals_are_limited_and_recorded(self):
+        """Who asks without being answered is stopped for the hour, also by a service started anew."""
+        rows = [(i, i % 2, f"person-{i // 2}") for i in range(200)]
+        while time.time() % 3600 > 3570:  # the test is of one hour
+            time.sleep(1)
+        with self.serve("--refusal-rows", "50", rows=rows, unit_rows=1, tokens=["spy:learner:0:1:"]) as service:
+            operator, spy, learner = (self.token[name] for name in ("operator", "spy", "learner"))
+            first = service.ask(learner, "kept", [["0", "2"]])
+            self.assertEqual(first.status, 200)
+            linked = 0
+            for i in range(10, 100):
+                reply = service.ask(spy, "look", [[str(i), str(i + 1)]])
+                if reply.status == 429:
+                    break
+                linked += reply.json()["problem"] == "unit-repeated"
+            self.assertEqual(linked, 25)
+            self.assertNotIn("rows", self.check_problem(reply, 429, "refusal-limit"))
+            self.assertTrue(0 < int(reply.headers["Retry-After"]) <= 3600)
+            # It is the token that is stopped; what was answered is answered again.
+            self.assertEqual(service.ask(learner, "more", [["4", "6"]]).status, 200)
+            for _ in range(60):
+                service.ask(learner, "bad", [["0", "8"]])
+            self.check_problem(service.ask(learner, "new", [["12", "14"]]), 429, "refusal-limit")
+            self.assertEqual(service.ask(learner, "kept", [["0", "2"]]).body, first.body)
+            status = service.get("/v1/status", token=operator).json()
+            counts = {(r["token"], r["problem"]): r["count"] for r in status["refused"]}
+            self.assertEqual(counts, {("spy", "unit-repeated"): 25, ("spy", "quota-exceeded"): 25, ("learner", "row-spent"): 50})
+            self.assertTrue(all(r["hour"] <= r["last"] < r["hour"] + 3600 for r in status["refused"]))
+            self.assertNotIn("refused", service.get("/v1/status", token=learner).json())
+        with self.serve_again("--refusal-rows", "50") as service:
+            self.check_problem(service.ask(spy, "look", [["10", "11"]]), 429, "refusal-limit")
+
     def test_refusals_do_not_depend_on_labels(self):
         replies = []
         for flip in (0, 1):
@@ -277,6 +309,8 @@ class Access(Case):
                 (["--listen", "nonsense"], "--tls-cert"), (["--listen", "nonsense", "--insecure-http"], "HOST:PORT"),
                 (["--listen", "127.0.0.1:0", "--tls-cert", "x"], "given together"), ([], "--listen is required"),
                 (["--listen", f"unix:{note}"], "not a socket"),
+                (["--listen", "unix:x", "--max-body", "5"], "--max-body is 5; it must be at least 1024"),
+                (["--listen", "unix:x", "--body-seconds", "86401"], "--body-seconds is 86401; it must be at most 86400"),
                 (["--listen", "unix:" + "x" * 200], "bytes")):
             with self.subTest(options=options):
                 ended = subprocess.run([PRIORBOOST, "serve", "--store", store, *options], capture_output=True, text=True,

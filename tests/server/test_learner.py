@@ -211,6 +211,7 @@ class Rows(Learner):
             self.train(service, code=2, url="http://192.0.2.1:80")
             self.assertIn("without encryption", self.said)
             self.train(service, code=2, url="ftp://x")
+            self.assertIn("the oracle's address is 'ftp://x'; it must be https://", self.said)
         ended = subprocess.run([PRIORBOOST, "train", "--data", "x", "--label", "y", "--family", "linear", "--min-bag", "2",
                                 "--checkpoint", "c"], capture_output=True, text=True)
         self.assertEqual(ended.returncode, 2)
@@ -239,6 +240,7 @@ class Failures(Learner):
             self.train(service, token="operator", code=5)
             self.assertIn("token-role", self.said)
             ended = subprocess.run([*base, "--token-file", "/nonexistent"], capture_output=True, text=True)
+            self.assertIn("cannot open --token-file /nonexistent", ended.stderr)
             self.assertEqual(ended.returncode, 3)
             ended = subprocess.run([*base, "--token-file", "/dev/null"], capture_output=True, text=True)
             self.assertEqual(ended.returncode, 3)

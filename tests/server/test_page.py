@@ -81,7 +81,7 @@ class OperatorPage(Case):
             self.assertIn(f"LabelvisitsOwnerInsurer {evil}Contactann@example.orgLeast", self.text(page, "rules"))
             self.assertIn("healthy", self.text(page, "health"))
             self.assertRegex(self.text(page, "head"), "^[0-9a-f]{64}$")
-            self.assertIn("row-spent", self.text(page, "refusals"))
+            self.assertRegex(self.text(page, "refusals"), "learnerrow-spent.* UTC")
             self.assertIn("expired", self.text(page, "tokens"))
             self.assertIn("all rows55000.5never", self.text(page, "tokens"))  # 5 rows of 500: epsilon 0.5
             self.assertGreater(page.run("Math.max(...[...document.querySelectorAll('#rate rect')].map((r) => +r.getAttribute('height')))"), 10)

@@ -223,7 +223,7 @@ static void erase_row(world *w)
     size_t forgotten;
     pboost_id id = {NULL, 1 + (int64_t)draw(w, (uint64_t)w->rows)};
 
-    if (pboost_ledger_forget(&forgotten, w->service[draw(w, SERVICES)], &id, 1, &err) != PBOOST_OK)
+    if (forget_rows(&forgotten, w->service[draw(w, SERVICES)], &id, 1, &err) != PBOOST_OK)
         wrong("a row cannot be erased", &err);
     tried.erasures += forgotten;
 }
