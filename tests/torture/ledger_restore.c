@@ -94,11 +94,16 @@ static void ask_some(world *w)
 
 static void erase_one(world *w)
 {
-    pboost_id id = {NULL, 1 + (int64_t)draw(w, ROWS)};
+    const pboost_id id = {NULL, 1 + (int64_t)draw(w, ROWS)};
+    pboost_erasure erasure = PBOOST_ERASURE_INIT;
     pboost_error err = {0};
     size_t n;
 
-    need(pboost_ledger_forget(&n, w->ledger, &id, 1, &err), &err);
+    if (w->erased[id.number])
+        return;
+    erasure.id = &id;
+    erasure.n = 1;
+    need(pboost_ledger_forget(&n, w->ledger, &erasure, &err), &err);
     w->older = w->older || n > 0;
     w->erased[id.number] = true;
     tried.erasures += n;
