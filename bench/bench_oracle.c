@@ -341,7 +341,8 @@ int main(int argc, char **argv)
     }
     allow_descriptors();
     bench(program, store != NULL ? store : "sqlite:store.db", rows, labels);
-    static const char *const LEFT[] = {"store.db", "store.db-wal", "store.db-shm", "cert.pem",
+    static const char *const LEFT[] = {"store.db",     "store.db-wal",     "store.db-shm",
+                                       "store.db.key", "store.db.witness", "cert.pem",
                                        "key.pem"};
     for (size_t i = 0; i < sizeof LEFT / sizeof *LEFT; i++)
         unlink(LEFT[i]);

@@ -14,7 +14,7 @@ PBOOST_BEGIN
 
 /* ---- Keys and orders ------------------------------------------------------------------------- */
 
-/* pboost_id_key of n ids that lie one after the other: id i is text[start[i] .. start[i+1]). */
+/* pboost_id_key of n ids, one after the other in memory: id i is text[start[i] .. start[i+1]). */
 void pboost_text_keys(uint64_t *key, const char *text, const int32_t *start, size_t n);
 
 /* The same for whole numbers, whose ids are their decimal digits. */
@@ -63,8 +63,8 @@ pboost_status pboost_cut_piece(size_t *cut, size_t *n_cuts, const double *score,
  * gradient (d), and with a Hessian cross (d) and gram (d x d, the lower triangle). */
 #define PBOOST_PART_SIZE(d, hessian) (3 + (d) + ((hessian) ? (d) + (d) * (d) : 0))
 
-/* Which columns are better moved, and by how much (0: not at all), judging by a few samples.
- * Returns whether any is. */
+/* Which columns should be shifted, and by how much (0: not at all), estimated from a few samples.
+ * Returns whether any is shifted. */
 bool pboost_part_shift(double *shift, const pboost_samples *samples);
 
 /* Those sums at coef, in columns less shift (NULL: 0). */
@@ -89,9 +89,9 @@ typedef struct pboost_parts {
 } pboost_parts;
 
 /* pboost_event_fit over parts.  target and noise (by bag) say what the targets are and the variance
- * of the noise in them; bag b has start[b+1] - start[b] samples.  As with answers on one machine,
- * where noise took the mean of the targets out of the family's range the model is constant.
- * options->cancel is looked at before every pass. */
+ * of the noise in them; bag b has start[b+1] - start[b] samples.  As on one machine, the model is
+ * constant if noise moved the mean of the targets out of the family's range.  options->cancel is
+ * checked before every pass. */
 pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
                                const pboost_parts *parts, size_t n_bags, const size_t *start,
                                const double *target, const double *noise, const double *shift,

@@ -1,10 +1,10 @@
 /* priorboost/core.h — train a generalised linear model, as a C library.
  *
- * A label holder answers only with the mean response of bags of at least k rows, each row once.
- * A learner has the features of those rows and wants a model of individuals.  This header has both
- * sides: an oracle that enforces the rules, and a run that chooses the bags and fits the answers.
- * predict.h uses and judges the model.  trainer.h has the parts of a run, for bags, answers or
- * models of your own.
+ * A label holder answers only with the mean response of bags of at least k rows, and uses each
+ * label in one answer only.  A learner has the features of those rows and wants a model of
+ * individuals.  This header serves both parties: it has an oracle that enforces the rules, and a
+ * run that chooses the bags and fits the answers.  predict.h uses and evaluates the model.
+ * trainer.h has the parts of a run, for your own bags, answers or models.
  *
  * Conventions
  *   - Every call that can fail returns pboost_status and takes a caller-owned pboost_error last,
@@ -12,7 +12,8 @@
  *     and the call may be repeated.  Calls that change an object say below what is left of it.
  *   - Options and rules are plain structs that start from their _INIT macro, which sets their
  *     struct_size.  A smaller struct_size, that of an older header, is accepted: fields beyond it
- *     have their defaults.  A larger one is refused.  A struct inside another has today's size.
+ *     have their defaults.  A larger one is refused.  A struct inside another must have
+ *     the size of this version.
  *   - The library never prints, exits, or reads the environment.  Progress is a callback.
  *   - Argument order: out, object, inputs, options, error.
  *   - threads: 0 means one per core.  Results have the same bits for any number of threads.
@@ -69,7 +70,7 @@ typedef struct pboost_error {
     char message[512]; /* what was wrong, the value seen, and what would be right */
 } pboost_error;
 
-/* What a status is called, such as "bad-data". */
+/* The name of a status, such as "bad-data". */
 const char *pboost_status_name(pboost_status status);
 
 /* Fills err (if not NULL) and returns status, so that a user's own oracle or learner can write
@@ -166,7 +167,7 @@ typedef enum pboost_schedule {
 typedef enum pboost_strategy {
     PBOOST_BAGS_PRIOR, /* optimal for the last model's scores; random where there is no model yet */
     PBOOST_BAGS_RANDOM,
-    PBOOST_BAGS_FEATURES, /* apart in every direction of the features (pboost_bags_features) */
+    PBOOST_BAGS_FEATURES, /* bags of rows with similar features (pboost_bags_features) */
     PBOOST_BAGS_HYBRID    /* with the last model's scores; `features` where there is none yet */
 } pboost_strategy;
 
@@ -203,7 +204,7 @@ typedef struct pboost_rules {
     size_t struct_size;
     size_t min_bag;          /* k, the least rows in a bag */
     pboost_rational epsilon; /* of label differential privacy per row; none: no noise */
-    bool bounded;            /* labels lie in the public [lower, upper] */
+    bool bounded;            /* labels are within the public [lower, upper] */
     double lower, upper;
     double step; /* q: labels are its multiples; 0: largest power of two <= (upper-lower)/2^20 */
     bool round;  /* answer 0 or 1, whichever is nearer to the noisy mean; a coin at 1/2 */
@@ -384,8 +385,8 @@ pboost_status pboost_run_create(pboost_run **out, const pboost_features *feature
                                 const pboost_trainer_options *options, pboost_error *err);
 void pboost_run_free(pboost_run *run);
 
-/* Runs so many rounds, or as many as are left.  After a failure the rounds that are done are kept,
- * and it may be called again: see pboost_trainer_step. */
+/* Runs this many rounds, or as many as are left.  After a failure the rounds that are done are
+ * kept, and it may be called again: see pboost_trainer_step. */
 pboost_status pboost_run_rounds(pboost_run *run, size_t rounds, pboost_error *err);
 
 /* Of the last fit; borrowed until the next round.  covariance is (n+1) x (n+1), the intercept last,
@@ -408,7 +409,7 @@ typedef struct pboost_outcome {
     size_t warnings;           /* number of pboost_warnings about the last fit */
 } pboost_outcome;
 
-/* Copies what the rounds have given so far. */
+/* Copies the results of the rounds so far. */
 void pboost_run_outcome(pboost_outcome *out, const pboost_run *run);
 
 /* Both parties in one process: the rules and the keeper of the labels, and how they are learnt
@@ -427,8 +428,8 @@ typedef struct pboost_simulation {
             PBOOST_FIT_OPTIONS_INIT, PBOOST_TRAINER_OPTIONS_INIT                                   \
     }
 
-/* Trains on labels in hand, by row, through all rounds.  After a failure *out and what it points to
- * are as they were. */
+/* Trains on labels in memory, by row, through all rounds.  After a failure *out and what it points
+ * to are as they were. */
 pboost_status pboost_simulate(pboost_outcome *out, const pboost_features *features,
                               const double *label, const pboost_simulation *simulation,
                               pboost_error *err);

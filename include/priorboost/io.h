@@ -51,10 +51,10 @@ const char *pboost_table_name(const pboost_table *table, size_t col);
 const char *pboost_table_path(const pboost_table *table);
 /* The file that a row comes from. */
 const char *pboost_table_row_path(const pboost_table *table, size_t row);
-/* The line of the file that row stands on, for messages (NPY: the row, from 1). */
+/* The line of a row in the file, for messages (NPY: the row, from 1). */
 size_t pboost_table_line(const pboost_table *table, size_t row);
 
-/* The number of a column; a missing name is an error that lists what there is. */
+/* The number of a column; a missing name is an error that lists the columns. */
 pboost_status pboost_table_find(size_t *col, const pboost_table *table, const char *name,
                                 pboost_error *err);
 
@@ -168,7 +168,7 @@ typedef struct pboost_unseen {
 } pboost_unseen;
 
 /* x (rows of the table by n_columns, row-major) = the table's features.  A column that is missing
- * and a cell that is no number are errors.  unseen may be NULL. */
+ * and a cell that is not a number are errors.  unseen may be NULL. */
 pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
                                     const pboost_encoding *encoding, const pboost_table *table,
                                     pboost_error *err);

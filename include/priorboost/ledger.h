@@ -73,7 +73,7 @@ enum { PBOOST_SCOPE_ROWS_TEXT = 512 }; /* bytes, with the final zero */
 enum { PBOOST_EPSILON_MOST = 10 };
 #define PBOOST_WEAK_WORDS "labels can be guessed" /* by which the label holder says so */
 
-/* The data sheet: what learners are told about the labels, beside the rules. */
+/* The data sheet: what learners can read about the labels, beside the rules. */
 enum { PBOOST_SHEET_LABEL, PBOOST_SHEET_OWNER, PBOOST_SHEET_PURPOSE, PBOOST_SHEET_CONTACT };
 #define PBOOST_SHEET_NAMES                                                                         \
     {                                                                                              \
@@ -212,10 +212,10 @@ typedef struct pboost_import_report {
     const char *bad_part; /* what of that row: "id", "label", "unit" or "scope" */
 } pboost_import_report;
 
-/* Adds rows; all or none.  A row that is there already or twice in the import is refused, and so is
- * a bad label unless replace_bad says what to take it for.  Rows must not be left out because of
- * their labels: whether a row can be asked about would then tell its label.  Servers on the same
- * store see the new rows. */
+/* Adds rows; all or none.  A row that is already in the store or twice in the import is refused,
+ * and so is a bad label unless replace_bad says what to take it for.  Rows must not be left out
+ * because of their labels: whether a row can be asked about would then tell its label.  Servers on
+ * the same store see the new rows. */
 pboost_status pboost_ledger_import(pboost_import_report *out, pboost_ledger *ledger,
                                    const pboost_import *import, pboost_error *err);
 
@@ -232,11 +232,11 @@ typedef struct pboost_erasure {
         sizeof(pboost_erasure), NULL, 0, NULL, 0                                                   \
     }
 
-/* Erases the labels and ids of these rows, and the ids of units all of whose rows are erased, for
- * good; the rows count as spent, and their ids cannot be imported again.  All or none; *forgotten
- * gets how many were not erased before.  When it returns PBOOST_OK, their bytes are in no file of
- * the store; if another process is in the way of that it fails with PBOOST_ORACLE, and the same
- * call is to be made again. */
+/* Erases the labels and ids of these rows, and the ids of units all of whose rows are erased; the
+ * rows count as spent, and their ids cannot be imported again.  All or none; *forgotten gets how
+ * many were not erased before.  When it returns PBOOST_OK, their bytes are in no file of the store;
+ * if another process is in the way of that it fails with PBOOST_ORACLE, and the same call is to be
+ * made again. */
 pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
                                    const pboost_erasure *erasure, pboost_error *err);
 
@@ -395,10 +395,14 @@ pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
                                 const pboost_question *question, pboost_error *err);
 void pboost_reply_free(pboost_reply *reply);
 
-/* The stored reply to this token's request id; *found says whether there is one. */
+/* The stored reply to this token's request id; *found says whether there is one.  Its length is
+ * known at a small cost before it is read. */
 pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *ledger,
                                  const pboost_token *token, const char *request_id,
                                  pboost_error *err);
+pboost_status pboost_ledger_find_length(size_t *out, pboost_ledger *ledger,
+                                        const pboost_token *token, const char *request_id,
+                                        pboost_error *err); /* 0: there is none */
 
 /* available[i]: the token may still ask about id[i].  Unknown, spent and forbidden rows give the
  * same result. */
@@ -431,7 +435,7 @@ pboost_status pboost_ledger_uses(uint64_t *most, uint64_t *by_token, pboost_ledg
 typedef struct pboost_ledger_entry {
     uint64_t number;  /* from 0 */
     const char *kind; /* "init", "import", "answer", "forget", "token", "approve", "revoke",
-                         "upgrade", "burn", "burn-all", "restore" */
+                         "upgrade", "burn", "burn-all", "restore", "rekey" */
     int64_t time;     /* seconds since 1970, by the clock of then */
     const char *token, *request_id; /* of an answer; of tokens the name; NULL otherwise */
     uint64_t rows, bags;

@@ -7,10 +7,10 @@
 
 PBOOST_BEGIN
 
-/* I(theta) = sum_B J_B J_B' / (phi a_B + c_B): what answers about these bags will tell, before any
- * is asked.  information gets (n+1) x (n+1) entries, those of the intercept last (0 where there is
- * none); its inverse is the covariance of the unpenalised aggregate estimator.  Of samples only x,
- * weight and offset are looked at; bags name rows of x. */
+/* I(theta) = sum_B J_B J_B' / (phi a_B + c_B): the information of the answers about these bags,
+ * before any is asked.  information gets (n+1) x (n+1) entries, those of the intercept last (0
+ * where there is none); its inverse is the covariance of the unpenalised aggregate estimator.  Only
+ * x, weight and offset of samples are used; bags name rows of x. */
 pboost_status pboost_information(double *information, pboost_family family,
                                  const pboost_samples *samples, const pboost_bags *bags,
                                  const pboost_rules *rules, const pboost_coef *coef,
@@ -122,16 +122,15 @@ typedef struct pboost_choice {
 } pboost_choice;
 
 /* Plans and chooses what options->fixed leaves open.  Under noise, if the table is large enough and
- * rounds, bag size and schedule are open, a first round of one row in seventeen is set apart to
- * learn from.  prior_score (by row, NULL: none) tells the mean label.  options->brief is not looked
- * at. */
+ * rounds, bag size and schedule are open, a first round of one row in seventeen is a pilot.
+ * prior_score (by row, NULL: none) gives the mean label.  options->brief is ignored. */
 pboost_status pboost_choice_make(pboost_choice *out, const pboost_features *features,
                                  const double *prior_score, const pboost_plan_options *options,
                                  pboost_error *err);
-/* After the first round, coef being the fit to it: plans again with what it taught and makes the
- * trainer ask so.  Where no plan can rest on coef (its predictions overflow) the first plan stays
- * and choice->learnt is NaN.  Does nothing where that round was no pilot.  After a failure the
- * trainer asks as before, and may go on or be revised again. */
+/* After the first round, coef being the fit to it: plans again with what was learnt and changes how
+ * the trainer asks.  If coef cannot be used for a plan (its predictions overflow), the first plan
+ * stays and choice->learnt is NaN.  Does nothing if that round was not a pilot.  After a failure
+ * the trainer asks as before, and may continue or be revised again. */
 pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *trainer,
                                    const pboost_features *features, const pboost_coef *coef,
                                    const pboost_plan_options *options, pboost_error *err);

@@ -13,8 +13,8 @@ PBOOST_BEGIN
 pboost_status pboost_predict(double *mean, pboost_family family, const pboost_samples *samples,
                              const pboost_coef *coef, int threads, pboost_error *err);
 
-/* Between which values the mean response of each sample lies with confidence `level`, given the
- * covariance of the coefficients: the interval of the linear predictor, seen through b'. */
+/* The confidence interval of the mean response of each sample, given the covariance of the
+ * coefficients: b' of the ends of the interval of the linear predictor. */
 pboost_status pboost_predict_interval(double *lower, double *upper, pboost_family family,
                                       const pboost_samples *samples, const pboost_coef *coef,
                                       const double *covariance, double level, int threads,
@@ -42,20 +42,20 @@ pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
                               const pboost_samples *samples, const pboost_coef *coef, int threads,
                               pboost_error *err);
 
-/* What the reader of a fit must know before relying on it. */
+/* The warnings about a fit. */
 typedef enum pboost_warning_kind {
-    /* The first three say that the fit is not to be used: */
+    /* The first three say that the fit must not be used: */
     PBOOST_WARNING_CONVERGENCE, /* it did not converge */
     PBOOST_WARNING_FINITE,      /* a weight is not a finite number */
     PBOOST_WARNING_CONSTANT,    /* a constant model explains its answers better */
     PBOOST_WARNING_RANK,        /* a column adds nothing */
-    PBOOST_WARNING_SEPARABLE,   /* weights are as large as the penalty lets them be */
-    PBOOST_WARNING_DISPERSION,  /* the noise hides the dispersion */
-    PBOOST_WARNING_INTERVALS,   /* they are too short */
-    PBOOST_WARNING_MEAN,        /* even the mean is hidden */
-    PBOOST_WARNING_FREEDOM,     /* the answers tell next to nothing of the weights */
-    PBOOST_WARNING_BAGS,        /* too few for the parameters */
-    PBOOST_WARNING_FORM,        /* the answers vary more than the model says */
+    PBOOST_WARNING_SEPARABLE,   /* only the penalty limits the weights */
+    PBOOST_WARNING_DISPERSION,  /* noise masks the dispersion */
+    PBOOST_WARNING_INTERVALS,   /* intervals are too short */
+    PBOOST_WARNING_MEAN,        /* noise masks even the mean */
+    PBOOST_WARNING_FREEDOM,     /* the answers say almost nothing about the weights */
+    PBOOST_WARNING_BAGS,        /* too few bags for the parameters */
+    PBOOST_WARNING_FORM,        /* bag residuals are larger than the model predicts */
     PBOOST_WARNING_ONE_ROW      /* the answer of a bag that was given is a label */
 } pboost_warning_kind;
 
@@ -66,7 +66,7 @@ typedef struct pboost_warning {
     char text[300]; /* one line, for people */
 } pboost_warning;
 
-/* A fit, and what its reader calls things.  All is borrowed. */
+/* A fit, and the names that messages use.  All is borrowed. */
 typedef struct pboost_fitted {
     const pboost_fit_report *report;
     const pboost_fit_options *options;
@@ -74,15 +74,16 @@ typedef struct pboost_fitted {
     const pboost_coef *coef;   /* in the units of x */
     size_t one_row_bags;       /* among those that were given */
     const char *const *column; /* names of the columns; NULL: x0, x1, ... */
-    /* What asks for bags from features and for the sandwich covariance; NULL: as in C. */
+    /* The options for bags from features and for the sandwich covariance; NULL: their names in C.
+     */
     const char *feature_bags, *sandwich;
 } pboost_fitted;
 
 /* Returns how many warnings there are; out, if not NULL, has room for PBOOST_MAX_WARNINGS. */
 size_t pboost_warnings(pboost_warning *out, const pboost_fitted *fit);
 
-/* Whether the fit may be used.  If not, the first of its warnings says why.  Of fit only report and
- * coef are looked at. */
+/* Whether the fit may be used.  If not, the first of its warnings says why.  Only the report and
+ * coef of the fit are used. */
 bool pboost_fit_usable(const pboost_fitted *fit);
 
 PBOOST_END

@@ -47,7 +47,7 @@ pboost_status pboost_variance_ratio(pboost_variance_check *out, pboost_family fa
 /* (1 - 1/k)^2 |theta*|^2: the bias that random bags of k never lose (Theorem "lower bound"). */
 double pboost_random_bags_bound(size_t min_bag, const double *theta, size_t n);
 
-/* |S'S - S~'S~| in operator norm: how far two partitions of the same rows are apart. */
+/* |S'S - S~'S~| in operator norm: the distance of two partitions of the same rows. */
 pboost_status pboost_bags_mismatch(double *out, const pboost_bags *a, const pboost_bags *b,
                                    pboost_error *err);
 

@@ -24,7 +24,7 @@ pboost_status pboost_bags_random(pboost_bags *out, size_t n, size_t min_bag, uin
 /* Bags that differ as much as possible in every direction of the features, which is what the
  * aggregate estimator learns from: floor(n/k) of them, of k to 2k-1 rows (where the features have
  * one direction alone, the optimal bags along it).  They need no prior.  Only x and row of samples
- * are looked at.  cancel (NULL: none) is looked at now and then. */
+ * are used.  cancel (NULL: none) is checked from time to time. */
 pboost_status pboost_bags_features(pboost_bags *out, const pboost_samples *samples, size_t min_bag,
                                    int threads, const pboost_cancel *cancel, pboost_error *err);
 
@@ -46,8 +46,8 @@ pboost_status pboost_answers_create(pboost_answers **out, pboost_error *err);
 void pboost_answers_free(pboost_answers *answers);
 
 /* Asks the oracle about the bags as the next round and appends its answers.  After a failure the
- * log is as it was.  Whether the rows are spent, the oracle knows: ask about the same bags again
- * where it answers a repeated question with the same answers, as a remote oracle does. */
+ * log is as it was.  The rows may be spent.  Ask about the same bags again if the oracle answers a
+ * repeated question with the same answers, as a remote oracle does. */
 pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *oracle,
                                  const pboost_bags *bags, pboost_error *err);
 
@@ -84,7 +84,7 @@ pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, d
 /* Minimises sum_i weight_i * loss(target_i, x_i theta + intercept + offset_i) + (l2/2) |theta|^2,
  * starting from coef (paper, eq. 1).  Logistic targets may be anything between 0 and 1, or outside
  * when noise put them there.  A column that adds nothing gets weight 0 and is reported.  After a
- * failure, be it cancelled, coef is as it was. */
+ * failure or a cancel coef does not change. */
 pboost_status pboost_event_fit(pboost_coef *coef, pboost_fit_report *report,
                                const pboost_samples *samples, const pboost_fit_options *options,
                                pboost_error *err);
@@ -117,10 +117,10 @@ pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pbo
                                     const pboost_trainer_options *options, pboost_error *err);
 void pboost_trainer_free(pboost_trainer *trainer);
 
-/* One round, or all rounds that are left.  Both may be called again after any failure, and go on
+/* One round, or all rounds that are left.  Both may be called again after any failure, and continue
  * from there:
  *   - before or while the oracle is asked: the next step makes the same bags and asks about them;
- *   - in learner.fit, be it cancelled: the answers are in the log; the next step does not ask, it
+ *   - in learner.fit, also by a cancel: the answers are in the log; the next step does not ask, it
  *     calls learner.fit on them;
  *   - PBOOST_CANCELLED by on_round: that round is done.
  * When all rounds are done, a step fails with PBOOST_INVALID. */

@@ -38,7 +38,7 @@ static void warn(void *user, const char *message)
     cli_note(user, "warning: %s", message);
 }
 
-/* The data sheet in one line, as far as the label holder tells it. */
+/* The data sheet in one line: the fields that the label holder has given. */
 static void note_sheet(const cli_context *cli, const pboost_sheet *sheet)
 {
     static const char *const NAMES[] = PBOOST_SHEET_NAMES;

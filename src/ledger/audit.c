@@ -170,7 +170,7 @@ static void audit_claims(auditing *a, const store_value *value)
     if (value[DATA].length < 8 + 2 * sizeof(digest) ||
         !hashes_to("priorboost slots 1", &value[SLOTS], data + 8 + sizeof(digest)) ||
         value[SLOTS].length != 4 * (uint64_t)value[ROWS].number) {
-        found(a, "the answer of entry %lld is not the one that the chain knows", (long long)entry);
+        found(a, "the answer of entry %lld differs from the one in the chain", (long long)entry);
         return;
     }
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {

@@ -211,33 +211,37 @@ static bool take_digest(digest *out, const store_value *value)
     return true;
 }
 
-typedef struct {
-    store *s;
-    chain_link *link;
-} link_reader;
-
-/* number, hash, seal, mac */
-static pboost_status take_link(void *user, const store_value *value, size_t n, pboost_error *err)
+pboost_status pboost_chain_take(chain_link *link, store *s, const store_value value[4],
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const link_reader *r = user;
-    chain_link *link = r->link;
     digest mac;
-    (void)n;
 
     link->number = value[0].number;
     link->version = CHAIN_VERSION;
     if (!take_digest(&link->hash, &value[1]) || !take_digest(&link->seal, &value[2]) ||
         !take_digest(&mac, &value[3]))
         FAIL(err, PBOOST_BAD_DATA, "entry %lld of the ledger is damaged", (long long)link->number);
-    digest right = pboost_chain_mac(r->s->keys, link);
+    digest right = pboost_chain_mac(s->keys, link);
     if (!pboost_digest_equal(&mac, &right))
-        st = pboost_store_break(r->s, err,
+        st = pboost_store_break(s, err,
                                 "entry %lld of the ledger was not written with this key file: the"
                                 " store was edited, or the key file is that of another store",
                                 (long long)link->number);
 done:
     return st;
+}
+
+typedef struct {
+    store *s;
+    chain_link *link;
+} link_reader;
+
+static pboost_status take_link(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    const link_reader *r = user;
+    (void)n;
+    return pboost_chain_take(r->link, r->s, value, err);
 }
 
 pboost_status pboost_chain_last(chain_link *out, store *s, pboost_error *err)

@@ -94,6 +94,9 @@ digest pboost_chain_mac(const ledger_keys *keys, const chain_link *link);
 /* The last link of the store; number -1 where it is empty.  One whose MAC is wrong breaks the
  * store. */
 pboost_status pboost_chain_last(chain_link *out, store *s, pboost_error *err);
+/* A link from the columns number, hash, seal, mac. */
+pboost_status pboost_chain_take(chain_link *out, store *s, const store_value value[4],
+                                pboost_error *err);
 pboost_status pboost_chain_at(chain_link *out, store *s, int64_t number, pboost_error *err);
 pboost_status pboost_chain_knows(bool *out, store *s, const digest *hash, pboost_error *err);
 

@@ -358,8 +358,7 @@ static pboost_status store_answer(const pboost_reply *out, const asking *a, stor
             value_bytes(a->released, RELEASED_BYTES * a->q->n_bags), value_number(a->q->format),
             value_bytes(out->body, out->length), value_bytes(a->nonce, NONCE_BYTES)));
     pboost_token token = a->token;
-    token.rows_used += a->n;
-    TRY(pboost_token_put(s, &token, false, err));
+    TRY(pboost_token_spend(s, &token, a->n, err));
 done:
     return st;
 }
@@ -469,6 +468,27 @@ done:
 }
 
 /* ---- Looking up ------------------------------------------------------------------------------ */
+
+pboost_status pboost_ledger_find_length(size_t *out, pboost_ledger *ledger,
+                                        const pboost_token *token, const char *request_id,
+                                        pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    int64_t length = 0;
+
+    *out = 0;
+    if (!pboost_name_valid(request_id))
+        return PBOOST_OK;
+    TRY(pboost_side_enter(ledger, &ledger->read, false, err));
+    TRY(RUN(ledger->read.store,
+            "SELECT CAST(length(body) AS BIGINT) FROM ledger_answer"
+            " WHERE token = $1 AND request = $2",
+            pboost_store_number, &length, err, value_number(token->id), value_text(request_id)));
+    *out = (size_t)length;
+done:
+    pboost_side_leave(&ledger->read);
+    return st;
+}
 
 pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *ledger,
                                  const pboost_token *token, const char *request_id,

@@ -121,6 +121,25 @@ done:
     return st;
 }
 
+/* ---- Taking turns ---------------------------------------------------------------------------- */
+
+void pboost_side_lock(ledger_side *side)
+{
+    pthread_mutex_lock(&side->mutex);
+    uint64_t mine = side->next++;
+    while (side->serving != mine)
+        pthread_cond_wait(&side->turn, &side->mutex);
+    pthread_mutex_unlock(&side->mutex);
+}
+
+void pboost_side_unlock(ledger_side *side)
+{
+    pthread_mutex_lock(&side->mutex);
+    side->serving++;
+    pthread_cond_broadcast(&side->turn);
+    pthread_mutex_unlock(&side->mutex);
+}
+
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 int64_t pboost_ledger_now(const pboost_ledger *ledger)
@@ -266,11 +285,8 @@ pboost_status pboost_ledger_cover(pboost_ledger *l, int64_t number, pboost_error
     if (w->fd < 0 || number <= w->covered)
         return PBOOST_OK;
     pthread_mutex_lock(&w->mutex); /* who waits here is often covered by the one before */
-    if (number > w->covered) {
-        pthread_mutex_lock(&l->read.mutex);
-        st = pboost_witness_append(w, l->read.store, err);
-        pthread_mutex_unlock(&l->read.mutex);
-    }
+    if (number > w->covered)
+        st = pboost_witness_append(w, &l->read, err);
     pthread_mutex_unlock(&w->mutex);
     return st;
 }
@@ -297,6 +313,8 @@ pboost_status pboost_ledger_begin(pboost_ledger **out, const pboost_ledger_optio
     NEED(l = calloc(1, sizeof *l), err);
     pthread_mutex_init(&l->write.mutex, NULL);
     pthread_mutex_init(&l->read.mutex, NULL);
+    pthread_cond_init(&l->write.turn, NULL);
+    pthread_cond_init(&l->read.turn, NULL);
     pthread_mutex_init(&l->witness.mutex, NULL);
     l->witness.fd = -1;
     l->witness.covered = -1;
@@ -345,6 +363,8 @@ void pboost_ledger_close(pboost_ledger *ledger)
     pthread_mutex_destroy(&ledger->witness.mutex);
     pthread_mutex_destroy(&ledger->write.mutex);
     pthread_mutex_destroy(&ledger->read.mutex);
+    pthread_cond_destroy(&ledger->write.turn);
+    pthread_cond_destroy(&ledger->read.turn);
     free(ledger);
 }
 
@@ -403,7 +423,7 @@ pboost_status pboost_side_enter(pboost_ledger *ledger, ledger_side *side, bool w
 {
     pboost_status st = PBOOST_OK;
 
-    pthread_mutex_lock(&side->mutex);
+    pboost_side_lock(side);
     if (ledger->read.store != NULL && pboost_ledger_broken(ledger))
         FAIL(err, PBOOST_ORACLE, "the store has failed; the process must end and be started again");
     TRY(pboost_store_begin(side->store, write, err));
@@ -420,5 +440,5 @@ done:
 void pboost_side_leave(ledger_side *side)
 {
     pboost_store_rollback(side->store);
-    pthread_mutex_unlock(&side->mutex);
+    pboost_side_unlock(side);
 }

@@ -217,10 +217,8 @@ static pboost_status count_rows(restoring *r, int64_t id, size_t n, pboost_error
     pboost_token token;
 
     TRY(pboost_token_by_id(&token, r->s, id, err));
-    if (token.id == id && id > 0) {
-        token.rows_used += n;
-        TRY(pboost_token_put(r->s, &token, false, err));
-    }
+    if (token.id == id && id > 0)
+        TRY(pboost_token_spend(r->s, &token, n, err));
 done:
     return st;
 }

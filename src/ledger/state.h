@@ -12,12 +12,6 @@
 #include "rules.h"
 #include "witness.h"
 
-typedef struct {
-    pthread_mutex_t mutex;
-    store *store;
-    chain_link seen; /* an entry that is known to be in it; number -1: none */
-} ledger_side;
-
 struct pboost_ledger {
     pboost_ledger_rules rules;
     pboost_ledger_options options;
@@ -76,6 +70,9 @@ pboost_status pboost_token_by_id(pboost_token *out, store *s, int64_t id, pboost
 
 /* Writes a token, new or changed, with its MAC. */
 pboost_status pboost_token_put(store *s, const pboost_token *token, bool create, pboost_error *err);
+
+/* Counts rows that it has had answered. */
+pboost_status pboost_token_spend(store *s, pboost_token *token, uint64_t rows, pboost_error *err);
 
 /* All tokens in the store, by number; free the array. */
 pboost_status pboost_token_read(pboost_token **out, size_t *n, store *s, pboost_error *err);

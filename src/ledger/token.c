@@ -156,6 +156,15 @@ done:
     return st;
 }
 
+pboost_status pboost_token_spend(store *s, pboost_token *token, uint64_t rows, pboost_error *err)
+{
+    token->rows_used += rows;
+    digest mac = token_mac(s, token);
+    return RUN(s, "UPDATE ledger_token SET rows_used = $1, mac = $2 WHERE token = $3", NULL, NULL,
+               err, value_number((int64_t)token->rows_used), value_bytes(mac.byte, sizeof mac.byte),
+               value_number(token->id));
+}
+
 typedef struct {
     store *s;
     pboost_token *token;

@@ -248,6 +248,7 @@ static bool add_number(buffer *b, uint64_t number)
 
 typedef struct {
     const witness *w;
+    store *s;
     buffer out;
     chain_link last;
     size_t start;              /* of the record that is being made */
@@ -278,20 +279,25 @@ static bool end_record(appending *a)
     return add(&a->out, mac.byte, sizeof mac.byte);
 }
 
-/* number, kind, hash, data, slots, rows: one entry, which may leave the marks of an import open */
+/* number, kind, hash, data, slots, rows, seal, mac.  The marks of an import come from another
+ * query, so it is the last entry that is taken before that. */
 static pboost_status take_entry(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     appending *a = user;
     (void)n;
 
-    if (value[1].kind != VALUE_TEXT || value[2].length != sizeof(digest))
+    if (a->n_rows >= 0)
+        return PBOOST_OK;
+    chain_link link;
+    if (value[0].number != a->last.number + 1 || value[1].kind != VALUE_TEXT)
         FAIL(err, PBOOST_BAD_DATA, "entry %lld of the ledger is damaged",
-             (long long)value[0].number);
+             (long long)a->last.number + 1);
+    const store_value columns[] = {value[0], value[2], value[6], value[7]};
+    TRY(pboost_chain_take(&link, a->s, columns, err));
     const char *kind = value[1].data;
     bool whole = begin_record(a, value[0].number, value);
-    a->last.number = value[0].number;
-    memcpy(a->last.hash.byte, value[2].data, sizeof(digest));
+    a->last = link;
     if (strcmp(kind, "import") == 0) {
         record_reader r = {value[3].data, value[3].length, false};
         a->first_row = (int64_t)pboost_read_number(&r);
@@ -321,34 +327,42 @@ done:
     return st;
 }
 
-/* One entry at a time where it is an import, whose rows are another query. */
 static pboost_status collect(appending *a, store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    chain_link last;
 
     TRY(pboost_store_begin(s, false, err));
-    TRY(pboost_chain_last(&last, s, err));
-    while (a->last.number < last.number) {
+    do {
         a->n_rows = -1;
         TRY(RUN(s,
-                "SELECT number, kind, hash, data, slots, rows FROM ledger_entry WHERE number = $1",
-                take_entry, a, err, value_number(a->last.number + 1)));
+                "SELECT number, kind, hash, data, slots, rows, seal, mac FROM ledger_entry WHERE "
+                "number > $1"
+                " ORDER BY number",
+                take_entry, a, err, value_number(a->last.number)));
         if (a->n_rows >= 0) {
             TRY(RUN(s, "SELECT id FROM ledger_row WHERE slot >= $1 AND slot < $2 ORDER BY slot",
                     take_row, a, err, value_number(a->first_row),
                     value_number(a->first_row + a->n_rows)));
             NEED(end_record(a) ? a : NULL, err);
         }
-    }
+    } while (a->n_rows >= 0);
 done:
     pboost_store_rollback(s);
     return st;
 }
 
+static pboost_status append_failed(const witness *w, ledger_side *from, const char *what,
+                                   pboost_error *err)
+{
+    pboost_side_lock(from);
+    pboost_status st = pboost_store_break(from->store, err, "witness %s: %s", w->path, what);
+    pboost_side_unlock(from);
+    return st;
+}
+
 /* What did not reach the disk whole is cut off again.  After a failed fsync it is not known what is
  * on the disk. */
-static pboost_status write_out(witness *w, const buffer *out, store *s, pboost_error *err)
+static pboost_status write_out(witness *w, const buffer *out, ledger_side *from, pboost_error *err)
 {
     for (size_t done = 0; done < out->used;) {
         ssize_t n = pwrite(w->fd, out->byte + done, out->used - done, w->size + (off_t)done);
@@ -357,14 +371,13 @@ static pboost_status write_out(witness *w, const buffer *out, store *s, pboost_e
         if (n <= 0) {
             pboost_status st =
                 pboost_fail(err, PBOOST_OUTPUT, "witness %s: %s", w->path, strerror(errno));
-            if (ftruncate(w->fd, w->size) != 0)
-                (void)pboost_store_break(s, NULL, "witness %s: %s", w->path, strerror(errno));
-            return st;
+            return ftruncate(w->fd, w->size) == 0 ? st
+                                                  : append_failed(w, from, "it is damaged", err);
         }
         done += (size_t)n;
     }
     if (fdatasync(w->fd) != 0)
-        return pboost_store_break(s, err, "witness %s: %s", w->path, strerror(errno));
+        return append_failed(w, from, strerror(errno), err);
     w->size += (off_t)out->used;
     return PBOOST_OK;
 }
@@ -377,26 +390,26 @@ static bool still_there(const witness *w)
            open_file.st_ino == named.st_ino && open_file.st_dev == named.st_dev;
 }
 
-pboost_status pboost_witness_append(witness *w, store *s, pboost_error *err)
+pboost_status pboost_witness_append(witness *w, ledger_side *from, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    appending a = {.w = w};
+    appending a = {.w = w, .s = from->store};
 
     if (flock(w->fd, LOCK_EX) != 0) {
         st = file_error(w, err);
         goto done;
     }
     if (!still_there(w)) {
-        st = pboost_store_break(
-            s, err,
-            "the witness %s was moved, deleted or replaced while it was in use; put it back",
-            w->path);
+        st = append_failed(w, from, "it was moved, deleted or replaced while it was in use", err);
         goto done;
     }
     TRY(read_new(w, NULL, NULL, err));
     a.last = w->last;
-    TRY(collect(&a, s, err));
-    TRY(write_out(w, &a.out, s, err));
+    pboost_side_lock(from);
+    st = collect(&a, from->store, err);
+    pboost_side_unlock(from);
+    TRY(st);
+    TRY(write_out(w, &a.out, from, err));
     w->last = a.last;
     w->covered = a.last.number;
 done:

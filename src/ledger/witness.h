@@ -17,6 +17,7 @@
 
 #include "chain.h"
 #include "labels.h"
+#include "side.h"
 
 typedef struct {
     pthread_mutex_t mutex; /* of all below */
@@ -56,8 +57,9 @@ void pboost_witness_close(witness *w);
 /* Whether its last record is an entry of this store's chain. */
 pboost_status pboost_witness_check(const witness *w, store *s, pboost_error *err);
 
-/* Appends the entries of the store after the last record, up to `number` at least, and syncs them.
- * It begins and ends a transaction of the store, which has none open; the caller has its mutex. */
-pboost_status pboost_witness_append(witness *w, store *s, pboost_error *err);
+/* Appends the entries of the store after the last record and syncs them.  The side is held only
+ * while it is read, not while the disk works: those who commit meanwhile are covered by the next
+ * sync, all at once. */
+pboost_status pboost_witness_append(witness *w, ledger_side *from, pboost_error *err);
 
 #endif

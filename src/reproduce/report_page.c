@@ -117,8 +117,8 @@ static pboost_status write_experiment(FILE *out, const repro_findings *f, experi
             "The same rows, with labels round(sigmoid(xᵀθ* + noise)); the oracle rounds the mean "
             "of every bag to 0 or 1. The table also has the other reading of the penalty: λ for a "
             "slice, growing with the rows of a fit.",
-        [EXPERIMENT_PRIVACY] = "Laplace noise on the answers makes every label ε-differentially "
-                               "private. The loss is that of the last model.",
+        [EXPERIMENT_PRIVACY] = ("Laplace noise on the answers makes every label ε-differentially "
+                                "private. The loss is that of the last model."),
         [EXPERIMENT_BAG_SIZE] =
             "The same with more features and ε = 1, as the rows grow in number."};
     pboost_status st = PBOOST_OK;

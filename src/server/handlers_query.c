@@ -68,7 +68,14 @@ pboost_status pboost_handle_find(request *r, pboost_error *err)
     pboost_status st = PBOOST_OK;
     pboost_reply out = {0};
     bool found = false;
+    size_t length;
 
+    TRY(pboost_ledger_find_length(&length, r->service->ledger, &r->token, r->tail, err));
+    if (!pboost_share_bytes(r, 2 * length)) { /* the database's copy and ours */
+        pboost_problem_reply(r, 503, "unavailable", "The oracle cannot answer now",
+                             "Replies that were not read hold too many bytes; read them first.");
+        goto done;
+    }
     TRY(pboost_ledger_find(&out, &found, r->service->ledger, &r->token, r->tail, err));
     if (found)
         send_stored(r, &out);

@@ -141,7 +141,7 @@ def find_python(modules, env):
 
 
 def bash_script(blocks, ports):
-    """One script of all blocks, which may go to other folders.  .at tells which one is running."""
+    """One script of all blocks, which may go to other folders.  .at says which one is running."""
     parts = ["set -euo pipefail; start=$PWD"]
     for block in blocks:
         text = re.sub("844[34]", lambda match: str(ports[match[0]]), block.text)

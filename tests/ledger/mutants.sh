@@ -3,7 +3,8 @@
 #
 #     mutants.sh BUILD [NAME]     BUILD is a configured and built release folder; NAME: only mutants
 #                                 whose name contains it
-#     mutants.sh --list           the names and their tests, with a tab between; nothing is built
+#     mutants.sh --list           the names and their tests, with a tab between; nothing is built.  A
+#                                 text to be changed that its file does not have is an error
 #
 # SECURITY.md, "Guards", has the same names by promise; tests/docs/guards.py compares the two.
 #
@@ -59,6 +60,9 @@ mutant() {
     local name=$1 file=$2 test=$3 how=()
     if [ "$list" ]; then
         printf '%s\t%s\n' "$name" "$test"
+        [[ $(<"$source/src/$file") == *"$4"* ]] && return
+        echo "mutants.sh, '$name': src/$file has no: $4" >&2
+        survivors=$((survivors + 1))
         return
     fi
     [[ $name == *$only* ]] || return 0
@@ -155,7 +159,7 @@ mutant "bounds at import" ledger/import.c ledger_import 'outside && !m->in->clam
 mutant "bad labels are taken in" ledger/import.c ledger_import 'm->in->replace_bad && (' 'false && ('
 mutant "bad labels become a value within the bounds" ledger/import.c ledger_import 'in->bad_label <= l->rules.rules.upper' 'true'
 mutant "dates that are past" cli/oracle_token.c cli_oracle 'if (*out <= now)' 'if (false)'
-mutant "rows of a unit are erased" ledger/import.c cli_oracle 'among(unit, e->n_units, t->unit[slot])' 'false'
+mutant "rows of a unit are erased" ledger/erase.c cli_oracle 'among(unit, e->n_units, t->unit[slot])' 'false'
 mutant "each scope has a share of its own" ledger/labels.c ledger_scopes 't->share[number] = pboost_shares_find(&t->shares, value[1].data);' 't->share[number] = 0;'
 mutant "a unit in two scopes" ledger/import.c ledger_scopes 'if (*home != scope)' 'if (false)'
 mutant "a scope without a share" ledger/import.c ledger_scopes 'shares->named && pboost_shares_find(shares, name) == NO_NUMBER' 'false'
@@ -206,7 +210,7 @@ mutant "the witness is still there" ledger/witness.c ledger_integrity 'if (!stil
 mutant "records of the witness are authenticated" ledger/witness.c ledger_integrity 'sodium_memcmp(mac.byte, byte + length - sizeof mac.byte, sizeof mac.byte) == 0' 'true'
 mutant "a record that is not whole is cut off" ledger/witness.c ledger_integrity 'if (about.st_size != w->size && ftruncate(w->fd, w->size) != 0)' 'if (false)'
 mutant "a restore spends what was answered" ledger/restore.c ledger_integrity '{"answer", redo_answer},' ''
-mutant "a restore counts units" ledger/restore.c ledger_integrity 'TRY(use_unit(r, t->unit[r->slot[i]], 1, err));' ';'
+mutant "a restore counts units" ledger/restore.c ledger_integrity 'TRY(use_unit(r, t->unit[r->slot[i]], pboost_labels_share(t, r->slot[i]), 1, err));' ';'
 mutant "a restore repeats erasures" ledger/restore.c ledger_integrity '{"forget", redo_forget},' ''
 mutant "a restore repeats revocations" ledger/restore.c ledger_integrity '{"revoke", redo_revoke},' ''
 mutant "a restore without witness spends every row" ledger/restore.c ledger_integrity 'TRY(burn(r, "burn-all", 0, n, err));' ';'
@@ -219,7 +223,7 @@ mutant "MAC of a token" ledger/token.c ledger_integrity 'if (!whole || sodium_me
 mutant "MAC of an entry" ledger/chain.c ledger_integrity 'if (!pboost_digest_equal(&mac, &right))' 'if (false)'
 mutant "the chain is replayed at opening" ledger/open.c ledger_integrity 'if (audit.problems > 0 && !l->options.inspect)' 'if (false)'
 mutant "the constraint on rows" ledger/store.c ledger_rules 'slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL' 'slot INTEGER, entry INTEGER NOT NULL'
-mutant "the constraint on units" ledger/store.c ledger_rules ', PRIMARY KEY (unit, scope, use))~' ''
+mutant "the constraint on units" ledger/store.c ledger_rules ', PRIMARY KEY (unit, use))~' ''
 mutant "writers take turns" ledger/store_sqlite.c ledger_races 'write ? "BEGIN IMMEDIATE" : "BEGIN"' '"BEGIN"'
 mutant "a failed fsync breaks the store" ledger/store_sqlite.c fault_ledger 'primary == SQLITE_IOERR ||' ''
 mutant "checkpoints are watched" ledger/store_sqlite.c fault_ledger '(void)checkpoint(s, SQLITE_CHECKPOINT_PASSIVE, NULL);' '(void)sqlite3_wal_checkpoint(of(s)->db, NULL);'
@@ -231,7 +235,7 @@ mutant "settings for each transaction" ledger/store_postgresql.c postgresql:ledg
 mutant "the tables of the store that was opened" ledger/store_postgresql.c postgresql:ledger_durability "ELSE \$5 || ', pg_temp' END" "ELSE \$5 END"
 mutant "a server that does not sync" ledger/store_postgresql.c postgresql:ledger_durability '{"fsync", "on"}' '{"full_page_writes", "on"}'
 mutant "a server that continues after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability '{"data_sync_retry", "off"}' '{"full_page_writes", "on"}'
-mutant "writers take turns, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_races 'if (st == PBOOST_OK && write && !of(s)->creating)' 'if (false)'
+mutant "writers take turns, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_races 'if (write && !of(s)->creating)' 'if (false)'
 mutant "the schema that the role has" ledger/store_postgresql.c postgresql:server_database "(SELECT reset_val FROM pg_settings\"
                \" WHERE name = 'search_path')" "current_setting('search_path')" Poolers
 mutant "standbys are looked for" ledger/open.c postgresql:server_database 'if (l->options.check_standbys &&' 'if (false &&' Standbys.test_commits_wait_for_every_standby_or_the_service_does_not_start
@@ -254,6 +258,7 @@ mutant "a share of the connections" server/shares.c server_greedy 'a->connection
 mutant "strangers make room" server/connections.c server_greedy 'all->n - all->n_ended + 1 + spare > s->most_connections' 'false'
 mutant "who has a token stays" server/connections.c server_greedy 'c->owner != &s->strangers || ' ''
 mutant "a share of the threads" server/workers.c unit_server_workers 'r->on->owner->working + 1 > N_WORKERS - w->busy' 'false'
+mutant "whoever waits first goes first" ledger/open.c ledger_races 'while (side->serving != mine)' 'while (false)'
 mutant "connections of an address" server/addresses.c server_greedy '(double)s->connections < limit(s, all->most_connections, CONNECTIONS)' 'true'
 mutant "requests of an address" server/request.c server_greedy '!pboost_address_request(&s->addresses, r->on->from)' 'false'
 mutant "totals are for operators" server/routes.c server_greedy '"metrics",   AUDITORS,' '"metrics",   ANYONE,'

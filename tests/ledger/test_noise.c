@@ -146,6 +146,7 @@ static void noise_follows_its_law(void **state)
     const run *runs = *state;
     for (size_t i = 0; i < N_EPSILONS; i++) {
         double off = distance(runs[i].answers->noise, DRAWS, runs[i].rate);
+        print_message("epsilon %g: %.1f deviates from the law\n", runs[i].epsilon, off);
         if (!(off < DEVIATES))
             fail_msg("epsilon %g: noise is %.1f deviates from its law", runs[i].epsilon, off);
     }
@@ -218,6 +219,7 @@ static void an_observer_gains_no_more_than_epsilon(void **state)
     const run *runs = *state;
     for (size_t i = 0; i < N_EPSILONS; i++) {
         double epsilon = runs[i].epsilon, gain = audit(runs[i].answers, &runs[i].grid);
+        print_message("epsilon %g: the observer gains %.3f\n", epsilon, gain);
         if (!(gain <= epsilon && gain > 0.8 * epsilon))
             fail_msg("epsilon is %g, but the observer gains %g", epsilon, gain);
     }

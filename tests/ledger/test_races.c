@@ -2,6 +2,7 @@
  * threads in each.  Every row ends in at most one answer, every answer is right, and clients that
  * race with the same request get the same bytes. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -200,10 +201,62 @@ static void a_row_is_answered_for_once_however_many_race(void **state)
     drop_store(&t);
 }
 
+/* ---- Turns ----------------------------------------------------------------------------------- */
+
+enum { WAITING = 5 };
+
+static struct {
+    ledger_side side;
+    int order[WAITING + 1];
+    int done;
+} counter;
+
+static void *take_turn(void *user)
+{
+    pboost_side_lock(&counter.side);
+    counter.order[counter.done++] = *(const int *)user;
+    pboost_side_unlock(&counter.side);
+    return NULL;
+}
+
+static uint64_t numbers_taken(void)
+{
+    pthread_mutex_lock(&counter.side.mutex);
+    uint64_t n = counter.side.next;
+    pthread_mutex_unlock(&counter.side.mutex);
+    return n;
+}
+
+/* One who comes back at once is behind those who wait. */
+static void who_waits_first_goes_first(void **state)
+{
+    (void)state;
+    pthread_t thread[WAITING];
+    int name[WAITING + 1];
+
+    pthread_mutex_init(&counter.side.mutex, NULL);
+    pthread_cond_init(&counter.side.turn, NULL);
+    pboost_side_lock(&counter.side);
+    for (int i = 0; i < WAITING; i++) {
+        name[i] = i;
+        assert_int_equal(pthread_create(&thread[i], NULL, take_turn, &name[i]), 0);
+        while (numbers_taken() != (uint64_t)i + 2) /* until it waits */
+            sched_yield();
+    }
+    name[WAITING] = WAITING;
+    pboost_side_unlock(&counter.side);
+    take_turn(&name[WAITING]);
+    for (int i = 0; i < WAITING; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i <= WAITING; i++)
+        assert_int_equal(counter.order[i], i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_is_answered_for_once_however_many_race),
+        cmocka_unit_test(who_waits_first_goes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #
 # $PBOOST_TEST_SERVER is the folder of its socket and, in data, of its files; $PBOOST_TEST_POSTGRESQL
 # that of PostgreSQL's programs.
-# $PBOOST_TEST_CRASH is a program that ends the server at once and starts it anew.  A library in
+# $PBOOST_TEST_CRASH is a program that ends the server at once and starts it again.  A library in
 # $PBOOST_TEST_PRELOAD is loaded into the server; its orders are in $PBOOST_TEST_FAULT_FILE: see
 # postgresql_faults.c.
 set -euo pipefail

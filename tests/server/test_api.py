@@ -309,6 +309,8 @@ class Access(Case):
                 (["--listen", "nonsense"], "--tls-cert"), (["--listen", "nonsense", "--insecure-http"], "HOST:PORT"),
                 (["--listen", "127.0.0.1:0", "--tls-cert", "x"], "given together"), ([], "--listen is required"),
                 (["--listen", f"unix:{note}"], "not a socket"),
+                (["--listen", "unix:x", "--max-body", "5"], "--max-body is 5; it must be at least 1024"),
+                (["--listen", "unix:x", "--body-seconds", "86401"], "--body-seconds is 86401; it must be at most 86400"),
                 (["--listen", "unix:" + "x" * 200], "bytes")):
             with self.subTest(options=options):
                 ended = subprocess.run([PRIORBOOST, "serve", "--store", store, *options], capture_output=True, text=True,

@@ -46,35 +46,44 @@ def settings(**values):
             wait_for(f"select current_setting('{name}')", value)
 
 
+def run_program(name, *arguments):
+    done = subprocess.run([*AS, f"{PROGRAMS}/{name}", *arguments], cwd="/", stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, timeout=300)
+    if done.returncode != 0:
+        raise RuntimeError(f"{name}: {done.stderr}")
+
+
 class Standby:
-    """A server that streams from the one under test, named as given."""
+    """A server that streams from the one under test, named as given; all start from one copy of it."""
+
+    copy = f"{SERVER}/copy"
 
     def __init__(self, name, slot=None):
+        if not os.path.exists(self.copy):
+            settings(wal_keep_size="1GB")  # what came since the copy
+            run_program("pg_basebackup", "-D", self.copy, "-c", "fast", "--no-sync", "-R", "-d",
+                        f"host={SERVER} user=test")
         self.folder = tempfile.mkdtemp(prefix="pboost-standby-", dir="/tmp")
-        self.url = f"postgresql:///postgres?host={self.folder}&user=test"
         if AS:
             shutil.chown(self.folder, "postgres")
-        self.data, self.name = f"{self.folder}/data", name
-        self.run("pg_basebackup", "-D", self.data, "-c", "fast", "-R", "-d",
-                 f"host={SERVER} user=test application_name={name}", *(["-C", "-S", slot] if slot else []))
-        self.start()
-
-    def run(self, program, *arguments):
-        done = subprocess.run([*AS, f"{PROGRAMS}/{program}", *arguments], cwd="/", stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True, timeout=300)
-        if done.returncode != 0:
-            raise RuntimeError(f"{program}: {done.stderr}")
-
-    def start(self):
-        self.run("pg_ctl", "-D", self.data, "-l", f"{self.folder}/log", "-w", "start", "-o",
-                 f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c max_connections=200")
-        wait_for(f"select state from pg_stat_replication where application_name = '{self.name}'", "streaming")
+        self.url = f"postgresql:///postgres?host={self.folder}&user=test"
+        self.data = f"{self.folder}/data"
+        subprocess.run([*AS, "cp", "-a", self.copy, self.data], check=True, cwd="/")
+        if slot:
+            sql(f"select pg_create_physical_replication_slot('{slot}')")
+        run_program("pg_ctl", "-D", self.data, "-l", f"{self.folder}/log", "-w", "start", "-o",
+                    f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c max_connections=200 "
+                    f"-c primary_conninfo='host={SERVER} user=test application_name={name}' "
+                    f"-c primary_slot_name='{slot or ''}'")
+        now = sql("select pg_current_wal_lsn()")
+        wait_for(f"select state, replay_lsn >= '{now}' from pg_stat_replication where application_name = '{name}'",
+                 "streaming|t")
 
     def stop(self):
-        self.run("pg_ctl", "-D", self.data, "-m", "immediate", "-w", "stop")
+        run_program("pg_ctl", "-D", self.data, "-m", "immediate", "-w", "stop")
 
     def promote(self):
-        self.run("pg_ctl", "-D", self.data, "-w", "promote")
+        run_program("pg_ctl", "-D", self.data, "-w", "promote")
 
     def drop(self):
         with contextlib.suppress(RuntimeError):

@@ -211,6 +211,7 @@ class Rows(Learner):
             self.train(service, code=2, url="http://192.0.2.1:80")
             self.assertIn("without encryption", self.said)
             self.train(service, code=2, url="ftp://x")
+            self.assertIn("the oracle's address is 'ftp://x'; it must be https://", self.said)
         ended = subprocess.run([PRIORBOOST, "train", "--data", "x", "--label", "y", "--family", "linear", "--min-bag", "2",
                                 "--checkpoint", "c"], capture_output=True, text=True)
         self.assertEqual(ended.returncode, 2)
@@ -239,6 +240,7 @@ class Failures(Learner):
             self.train(service, token="operator", code=5)
             self.assertIn("token-role", self.said)
             ended = subprocess.run([*base, "--token-file", "/nonexistent"], capture_output=True, text=True)
+            self.assertIn("cannot open --token-file /nonexistent", ended.stderr)
             self.assertEqual(ended.returncode, 3)
             ended = subprocess.run([*base, "--token-file", "/dev/null"], capture_output=True, text=True)
             self.assertEqual(ended.returncode, 3)
@@ -468,7 +470,8 @@ class Checkpoints(Learner):
         with self.serve(rows=self.labels, min_bag=8) as service:
             path = self.store[len("sqlite:"):]
             service.stop()
-        backup = pathlib.Path(path).read_bytes()
+        files = (path, f"{path}.witness")  # both: the service itself notices a store that is put back alone
+        backup = [pathlib.Path(file).read_bytes() for file in files]
         options = ["--rounds", "3", "--checkpoint", f"{self.folder}/checkpoint"]
         with self.serve_again() as service:
             state = {}
@@ -478,7 +481,8 @@ class Checkpoints(Learner):
             service.stop()
         for end in ("", "-wal", "-shm"):
             pathlib.Path(path + end).unlink(missing_ok=True)
-        pathlib.Path(path).write_bytes(backup)
+        for file, data in zip(files, backup):
+            pathlib.Path(file).write_bytes(data)
         with self.serve_again() as service:
             self.train(service, *options, code=5)
             self.assertIn("ledger-rollback", self.said)

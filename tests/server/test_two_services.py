@@ -4,13 +4,15 @@
 import collections
 import concurrent.futures
 import json
+import os
 import pathlib
 import random
+import shutil
 import subprocess
 import unittest
 
 import test_learner
-from service import PRIORBOOST, Case
+from service import POSTGRESQL, PRIORBOOST, Case
 
 ROWS, SIZE, CLIENTS, ATTEMPTS = 600, 4, 8, 40
 
@@ -68,6 +70,22 @@ class TwoServices(Case):
         first.process.wait()
         self.assertEqual(second.ask(self.token["learner"], "r", [["1", "2"]], head=reply.json()["head"]).body, reply.body)
         self.check_problem(second.ask(self.token["learner"], "s", [["1", "3"]]), 409, "row-spent")
+
+    def test_each_may_have_a_witness_of_its_own(self):
+        """As on two machines: either witness also covers what the other service has answered."""
+        first = self.serve()
+        folder = pathlib.Path(os.environ.get("XDG_STATE_HOME", "")) / "priorboost" if POSTGRESQL else pathlib.Path(self.folder)
+        witness = max(folder.glob("*.witness"), key=lambda path: path.stat().st_mtime_ns)
+        own = shutil.copy(witness, f"{self.folder}/own")
+        second = self.serve_again("--witness", own)
+        for number, service in enumerate((first, second, first, second)):
+            rows = [str(2 * number), str(2 * number + 1)]
+            self.assertEqual(service.ask(self.token["learner"], f"r{number}", [rows]).status, 200)
+        for service in (first, second):
+            self.assertEqual(service.stop(), 0)
+        for options in ((), ("--witness", own)):
+            with self.serve_again(*options) as service:
+                self.check_problem(service.ask(self.token["learner"], "again", [["0", "2"]]), 409, "row-spent")
 
     def test_tokens_and_rows_of_one_are_those_of_the_other(self):
         first = self.serve()

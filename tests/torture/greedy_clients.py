@@ -87,7 +87,7 @@ def peak(service):
 def main():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
-    failed, longest, asked = [], 0.0, 0
+    failed, waits, asked = [], {}, 0
     with tempfile.TemporaryDirectory() as folder:
         rows = [(i, i % 2) for i in range(2 * BAGS + 10_000)]
         store, token = make_store(folder, rows, tokens=["greedy:learner:0:0:"])
@@ -108,14 +108,14 @@ def main():
                         status = service.ask(token["learner"], f"q{at}", [[str(at), str(at + 1)]]).status
                     except OSError as error:
                         status = str(error)
-                    longest = max(longest, time.monotonic() - start)
+                    waits[name] = max(waits.get(name, 0), time.monotonic() - start)
                     if status != 200:
                         failed.append(f"{name}: {status}")
                 attack.end()
-                print(f"{name}: peak {peak(service)} MiB", file=sys.stderr)
+                print(f"{name}: longest wait {waits[name]:.2f} s, peak {peak(service)} MiB", file=sys.stderr)
             print(f"| greedy clients, {'PostgreSQL' if POSTGRESQL else 'SQLite'} | strangers: 82 bodies, 4,000 connections, "
                   f"16 who poll; a token: 60 unread replies of {len(large.body) / MIB:.0f} MiB, 60 unfinished bodies | "
-                  f"{asked} questions of another learner, longest wait {longest:.2f} s; memory {peak(service)} MiB at its peak, "
+                  f"{asked} questions of another learner, longest wait {max(waits.values()):.2f} s; memory {peak(service)} MiB at its peak, "
                   f"{before} before | {'every question answered' if not failed else f'{len(failed)} NOT ANSWERED'} |")
     for name in sorted(set(failed)):
         print(f"greedy_clients.py: not answered, {name} ({failed.count(name)} times)", file=sys.stderr)

@@ -9,7 +9,7 @@
 struct pboost_answers {
     size_t n_rounds, n_bags, n_rows;
     size_t *round_start, *start, *row;
-    double *mean;           /* by bag: what the oracle said */
+    double *mean;           /* by bag: the oracle's answer */
     double *noise_variance; /* by bag: c_B of the mechanism */
     size_t round_capacity, bag_capacity, row_capacity;
     bool rounded; /* some answers are means rounded to 0 or 1 */

@@ -4,8 +4,8 @@
 #include "fit/estimator.h"
 #include "train/glm.h"
 
-/* Without noise the plan is followed as it is; under noise a small first round is set apart, and
- * what it teaches decides about the rest. */
+/* Without noise the plan is followed as it is; under noise there is a small first round, and its
+ * results decide about the rest. */
 static void test_choice(void **state)
 {
     (void)state;
@@ -22,7 +22,7 @@ static void test_choice(void **state)
     assert_true(isnan(choice.learnt.dispersion));
     pboost_choice_free(&choice);
 
-    /* A thousand rows under noise would tell nothing: none are set apart. */
+    /* A thousand rows under noise would say nothing: there is no first round. */
     o = plan_options(PBOOST_LINEAR, "1", 16);
     assert_ok(pboost_choice_make(&choice, PLAIN(t.matrix), NULL, &o, &err), err);
     assert_false(choice.pilot);
@@ -73,7 +73,7 @@ static void test_choice(void **state)
     pboost_memory_oracle_free(labels);
     pboost_choice_free(&choice);
 
-    /* Too few rows for a pilot: the plan rests on what was assumed. */
+    /* Too few rows for a pilot: the plan uses the assumptions. */
     t.matrix.rows = 2000;
     assert_ok(pboost_choice_make(&choice, PLAIN(t.matrix), t.y, &o, &err), err);
     assert_false(choice.pilot);
@@ -175,7 +175,7 @@ static void test_fixed_choices_are_kept(void **state)
         assert_true((strstr(choice.plan.reason, "aggregate estimator") != NULL) ==
                     o.fixed.has_estimator);
         if (o.fixed.bag_size > 0) /* the caller's, not the noise's */
-            assert_null(strstr(choice.plan.reason, "outweighs"));
+            assert_null(strstr(choice.plan.reason, "reduce the noise"));
         pboost_choice_free(&choice);
     }
 

@@ -118,8 +118,8 @@ static void test_model_error(void **state)
     free_table(&t);
 }
 
-/* It never pulls more than noise of the same variance in every answer would, also where bags hardly
- * tell a column: one row in a hundred has it. */
+/* It never biases weights more than noise of the same variance in every answer would, also if bags
+ * have little information about a column: one row in a hundred has it. */
 static void test_model_error_is_no_worse_than_noise(void **state)
 {
     (void)state;
@@ -142,9 +142,9 @@ static void test_model_error_is_no_worse_than_noise(void **state)
     free_table(&t);
 }
 
-/* Under noise a linear model's ridge is judged by the answers.  With labels one by one all weights
- * are known alike, and that costs what it costs Stein's estimator: 2 v^2 / (v + t) for noise of
- * variance v and weights of variance t.  A ridge that is given costs nothing. */
+/* Under noise a linear model's ridge is estimated from the answers.  With single labels all weights
+ * have the same information, and the cost is that of Stein's estimator: 2 v^2 / (v + t) for noise
+ * of variance v and weights of variance t.  A ridge that is given costs nothing. */
 static void test_price_of_a_judged_ridge(void **state)
 {
     (void)state;
