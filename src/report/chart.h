@@ -30,6 +30,7 @@ typedef struct {
     const char *label;
     chart_scale scale;
     double lo, hi; /* the range shown; lo == hi: what the data need */
+    bool whole;    /* labels are whole numbers, as of rounds */
 } chart_axis;
 
 /* Points in ascending x.  x = INFINITY is drawn at the right end, after a break of the axis.  A y

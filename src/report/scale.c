@@ -124,7 +124,7 @@ static void decimal_label(char out[TEXT_NUMBER], int count, int power, bool plai
 /* 1, 2 or 5 times a power of ten, the least that leaves at most LABELS_WANTED steps. */
 static void linear_ticks(scale *s)
 {
-    double step = (s->hi - s->lo) / LABELS_WANTED;
+    double step = fmax((s->hi - s->lo) / LABELS_WANTED, s->whole ? 1.0 : 0.0);
     int power = (int)floor(log10(step));
     double unit = pow(10, power);
     int factor = step <= unit ? 1 : step <= 2 * unit ? 2 : step <= 5 * unit ? 5 : 10;
@@ -193,7 +193,7 @@ static void power_of_two_ticks(scale *s)
 
 void scale_fit(scale *s, const chart_axis *axis, const scale_extent *extent, double margin)
 {
-    *s = (scale){.kind = axis->scale, .infinity = NAN};
+    *s = (scale){.kind = axis->scale, .whole = axis->whole, .infinity = NAN};
     set_range(s, axis, extent, margin);
     switch (s->kind) {
     case CHART_LINEAR:

@@ -16,6 +16,7 @@ typedef struct {
 
 typedef struct {
     chart_scale kind;
+    bool whole;      /* labels are whole numbers */
     double lo, hi;   /* the range shown */
     double from, to; /* positions of lo and hi */
     double infinity; /* position of x = INFINITY; NAN when the axis has no place for it */

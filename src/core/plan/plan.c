@@ -454,13 +454,13 @@ static void explain(pboost_plan *plan, const planner *p)
                  " (forecasts are those of the aggregate estimator)");
 }
 
-static void warn(pboost_plan *plan)
+static void warn(pboost_plan *plan, bool noise)
 {
     if (plan->no_better_than_mean)
         snprintf(plan->warning[plan->n_warnings++], sizeof *plan->warning,
                  "no way of asking is expected to do clearly better than a model that knows only "
-                 "the mean (excess %.3g); ask for a larger epsilon or more rows",
-                 plan->constant);
+                 "the mean (excess %.3g); ask for %smore rows",
+                 plan->constant, noise ? "a larger epsilon or " : "");
     if (plan->rare)
         snprintf(plan->warning[plan->n_warnings++], sizeof *plan->warning,
                  "only about %.3g events are expected, fewer than ten for each of %zu weights",
@@ -493,7 +493,7 @@ static pboost_status judge(pboost_plan *plan, planner *p, pboost_error *err)
         plan->events = (double)p->n * pop->mean;
     plan->rare = plan->events < EVENTS_PER_WEIGHT * (double)(plan->n_columns + 1);
     explain(plan, p);
-    warn(plan);
+    warn(plan, p->options->rules.epsilon.den > 0);
 
     NEED(plan->se = calloc(plan->n_columns, sizeof *plan->se), err);
     if (best->estimator != PBOOST_AGGREGATE)

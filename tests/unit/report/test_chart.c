@@ -209,6 +209,9 @@ static void unusual_ranges(void **state)
     axis.lo = -1; /* not for a logarithm: as if not given */
     scale_fit(&s, &axis, &none, 0.05);
     assert_close(s.lo, 0.1, 1e-12);
+    axis = (chart_axis){.scale = CHART_LINEAR, .lo = 1, .hi = 3, .whole = true};
+    scale_fit(&s, &axis, &none, 0);
+    assert_labels(&s, "1 2 3");
 }
 
 static void positions(void **state)
