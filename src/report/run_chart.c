@@ -112,9 +112,9 @@ pboost_status run_chart_make(run_chart *out, const run_record *runs, size_t n, p
             out->panel.n_rules = 1;
         }
     }
-    out->panel.x = (chart_axis){"least rows in a bag (k)", CHART_LOG2, 0.0, 0.0};
-    out->panel.y =
-        (chart_axis){family < N_LOSSES ? LOSSES[family] : "test loss", CHART_LINEAR, 0.0, 0.0};
+    out->panel.x = (chart_axis){"least rows in a bag (k)", CHART_LOG2, 0.0, 0.0, false};
+    out->panel.y = (chart_axis){family < N_LOSSES ? LOSSES[family] : "test loss", CHART_LINEAR, 0.0,
+                                0.0, false};
     out->panel.series = out->series;
     out->panel.rules = &out->rule;
     out->figure = (chart_figure){.id = "loss-by-bag",

@@ -163,10 +163,9 @@ done:
 
 void pboost_listen_end(listener *l, const char *address)
 {
-    if (l->fd < 0)
-        return;
-    close(l->fd);
+    if (l->fd >= 0)
+        close(l->fd);
     l->fd = -1;
-    if (strncmp(address, "unix:", 5) == 0)
+    if (l->url[0] != '\0' && strncmp(address, "unix:", 5) == 0)
         unlink(address + 5);
 }

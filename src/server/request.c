@@ -29,12 +29,17 @@ double pboost_service_now(void)
 
 /* ---- Connections ----------------------------------------------------------------------------- */
 
+/* A service that stops takes nobody in.  (MHD_quiesce_daemon would say the same, but may abort the
+ * process when a connection closes at that moment.) */
 enum MHD_Result pboost_on_accept(void *self, const struct sockaddr *address, socklen_t length)
 {
     const listener *l = self;
+    service *s = l->service;
     (void)length;
-    return l->monitoring || pboost_address_admits(&l->service->addresses, address) ? MHD_YES
-                                                                                   : MHD_NO;
+
+    if (atomic_load(&s->draining))
+        return MHD_NO;
+    return l->monitoring || pboost_address_admits(&s->addresses, address) ? MHD_YES : MHD_NO;
 }
 
 static connection *begin_connection(listener *l, struct MHD_Connection *http)

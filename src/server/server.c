@@ -119,6 +119,15 @@ static pboost_status start_daemon(listener *l, pboost_error *err)
     return PBOOST_OK;
 }
 
+static void stop_daemon(listener *l)
+{
+    if (l->daemon == NULL)
+        return;
+    MHD_stop_daemon(l->daemon);
+    l->daemon = NULL;
+    l->fd = -1; /* it closes the socket */
+}
+
 /* ---- Run ------------------------------------------------------------------------------------- */
 
 /* Set by the handler.  A handler rather than blocked signals: libraries have threads that block no
@@ -195,26 +204,19 @@ static void drain(service *s)
 static pboost_status serve(service *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bool monitored = s->options.metrics_listen != NULL;
 
     TRY(pboost_workers_start(&s->workers, pboost_request_work, err));
     TRY(start_daemon(&s->main, err));
-    if (monitored)
+    if (s->options.metrics_listen != NULL)
         TRY(start_daemon(&s->monitor, err));
     if (s->options.ready != NULL)
         s->options.ready(s->options.user, s->main.url);
     watch(s);
-    int listening = MHD_quiesce_daemon(s->main.daemon);
-    if (monitored)
-        MHD_quiesce_daemon(s->monitor.daemon);
-    if (listening >= 0)
-        drain(s);
+    drain(s);
 done:
     pboost_workers_stop(&s->workers); /* resumes every connection */
-    if (s->main.daemon != NULL)
-        MHD_stop_daemon(s->main.daemon);
-    if (s->monitor.daemon != NULL)
-        MHD_stop_daemon(s->monitor.daemon);
+    stop_daemon(&s->main);
+    stop_daemon(&s->monitor);
     if (atomic_load(&s->broken))
         st = pboost_fail(err, PBOOST_OUTPUT,
                          "%s.  The service stops; started again, it continues from what is on the"

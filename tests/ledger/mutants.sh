@@ -235,7 +235,7 @@ mutant "settings for each transaction" ledger/store_postgresql.c postgresql:ledg
 mutant "the tables of the store that was opened" ledger/store_postgresql.c postgresql:ledger_durability "ELSE \$5 || ', pg_temp' END" "ELSE \$5 END"
 mutant "a server that does not sync" ledger/store_postgresql.c postgresql:ledger_durability '{"fsync", "on"}' '{"full_page_writes", "on"}'
 mutant "a server that continues after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability '{"data_sync_retry", "off"}' '{"full_page_writes", "on"}'
-mutant "writers take turns, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_races 'if (write && !of(s)->creating)' 'if (false)'
+mutant "writers take turns, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_durability 'if (write && !of(s)->creating)' 'if (false)'
 mutant "the schema that the role has" ledger/store_postgresql.c postgresql:server_database "(SELECT reset_val FROM pg_settings\"
                \" WHERE name = 'search_path')" "current_setting('search_path')" Poolers
 mutant "standbys are looked for" ledger/open.c postgresql:server_database 'if (l->options.check_standbys &&' 'if (false &&' Standbys.test_commits_wait_for_every_standby_or_the_service_does_not_start
@@ -277,6 +277,7 @@ mutant "values of headers" server/framing.c server_framing '!is_value(value, val
 mutant "two hosts" server/framing.c server_framing 'f.hosts > 1' 'false'
 mutant "the connection is closed" server/request.c server_greedy 'r->closes || atomic_load' 'atomic_load'
 mutant "who dribbles is cut off" server/connections.c server_limits 'now > c->deadline' 'false'
+mutant "nobody is let in while it stops" server/request.c server_limits 'if (atomic_load(&s->draining))' 'if (false)'
 mutant "running requests finish" server/server.c server_limits 'drain(s);' ';'
 mutant "a broken store ends the service" server/request.c server_limits 'pboost_ledger_broken(s->ledger)' 'false'
 mutant "no core dumps" server/server.c server_api 'setrlimit(RLIMIT_CORE, &none) != 0 ||' ''
