@@ -417,6 +417,8 @@ pboost_status pboost_witness_append(witness *w, ledger_side *from, pboost_error 
     a.last = w->last;
     pboost_side_lock(from);
     st = collect(&a, from->store, err);
+    if (st == PBOOST_OK)
+        from->seen = a.last;
     pboost_side_unlock(from);
     TRY(st);
     TRY(write_out(w, &a.out, from, err));
