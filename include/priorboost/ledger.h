@@ -435,7 +435,7 @@ pboost_status pboost_ledger_uses(uint64_t *most, uint64_t *by_token, pboost_ledg
 typedef struct pboost_ledger_entry {
     uint64_t number;  /* from 0 */
     const char *kind; /* "init", "import", "answer", "forget", "token", "approve", "revoke",
-                         "upgrade", "burn", "burn-all", "restore" */
+                         "upgrade", "burn", "burn-all", "restore", "rekey" */
     int64_t time;     /* seconds since 1970, by the clock of then */
     const char *token, *request_id; /* of an answer; of tokens the name; NULL otherwise */
     uint64_t rows, bags;

@@ -327,7 +327,7 @@ static pboost_status take_entry(void *user, const store_value *value, size_t n, 
         if (erased)
             pboost_labels_erase(t, &slot, 1);
     }
-    for (size_t u = 0; strcmp(kind, "burn-all") == 0 && u < t->n_units; u++)
+    for (size_t u = 0; strcmp(kind, "burn-all") == 0 && u < t->n_units * t->shares.n; u++)
         t->uses[u] = INT32_MAX;
     return PBOOST_OK;
 }

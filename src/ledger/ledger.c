@@ -388,7 +388,6 @@ static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger
     store *s = l->write.store;
     record data;
 
-    TRY(pboost_labels_refresh(&l->labels, s, err));
     TRY(judge_claim(out, a, l, err));
     TRY(claim_rows(a, l, l->labels.link.number + 1, err));
     TRY(answer_bags(a, l, err));
@@ -423,6 +422,11 @@ static pboost_status ask_once(pboost_reply *out, asking *a, pboost_ledger *l, pb
     bool answered = false;
 
     TRY(pboost_side_enter(l, &l->write, true, err));
+    TRY(pboost_labels_refresh(&l->labels, l->write.store, err));
+    if (l->labels.link.number < l->witness.covered) {
+        st = pboost_store_break(l->write.store, err, "%s", STORE_EXCHANGED);
+        goto done;
+    }
     TRY(recall(&answered, out, a, l, err));
     if (!answered)
         TRY(answer_question(out, a, l, err));

@@ -40,9 +40,11 @@ static pboost_status replay_init(token_replay *r, char problem[REPLAY_PROBLEM],
                                  const chain_entry *e, const chain_link *link, pboost_error *err)
 {
     pboost_ledger_rules rules;
-    (void)err;
+    pboost_status st = pboost_first_entry_parse(&rules, e->data, e->data_length, err);
 
-    if (pboost_first_entry_parse(&rules, e->data, e->data_length, NULL) != PBOOST_OK)
+    if (st == PBOOST_NO_MEMORY)
+        return st;
+    if (st != PBOOST_OK)
         WRONG("its rules cannot be read");
     r->origin = link->hash;
     r->require_approval = rules.require_approval;

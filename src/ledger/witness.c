@@ -251,6 +251,7 @@ typedef struct {
     store *s;
     buffer out;
     chain_link last;
+    bool found;                /* it, in the store */
     size_t start;              /* of the record that is being made */
     int64_t first_row, n_rows; /* of an import, whose marks are still to come */
 } appending;
@@ -289,6 +290,11 @@ static pboost_status take_entry(void *user, const store_value *value, size_t n, 
 
     if (a->n_rows >= 0)
         return PBOOST_OK;
+    if (value[0].number == a->last.number && !a->found) { /* the last record is of this store */
+        a->found = value[2].length == sizeof(digest) &&
+                   memcmp(value[2].data, a->last.hash.byte, sizeof(digest)) == 0;
+        return a->found ? PBOOST_OK : pboost_store_break(a->s, err, "%s", STORE_EXCHANGED);
+    }
     chain_link link;
     if (value[0].number != a->last.number + 1 || value[1].kind != VALUE_TEXT)
         FAIL(err, PBOOST_BAD_DATA, "entry %lld of the ledger is damaged",
@@ -334,11 +340,15 @@ static pboost_status collect(appending *a, store *s, pboost_error *err)
     TRY(pboost_store_begin(s, false, err));
     do {
         a->n_rows = -1;
+        a->found = a->last.number < 0;
         TRY(RUN(s,
-                "SELECT number, kind, hash, data, slots, rows, seal, mac FROM ledger_entry WHERE "
-                "number > $1"
-                " ORDER BY number",
+                "SELECT number, kind, hash, data, slots, rows, seal, mac FROM ledger_entry"
+                " WHERE number >= $1 ORDER BY number",
                 take_entry, a, err, value_number(a->last.number)));
+        if (!a->found) {
+            st = pboost_store_break(s, err, "%s", STORE_EXCHANGED);
+            goto done;
+        }
         if (a->n_rows >= 0) {
             TRY(RUN(s, "SELECT id FROM ledger_row WHERE slot >= $1 AND slot < $2 ORDER BY slot",
                     take_row, a, err, value_number(a->first_row),

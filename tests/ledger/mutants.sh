@@ -235,7 +235,7 @@ mutant "settings for each transaction" ledger/store_postgresql.c postgresql:ledg
 mutant "the tables of the store that was opened" ledger/store_postgresql.c postgresql:ledger_durability "ELSE \$5 || ', pg_temp' END" "ELSE \$5 END"
 mutant "a server that does not sync" ledger/store_postgresql.c postgresql:ledger_durability '{"fsync", "on"}' '{"full_page_writes", "on"}'
 mutant "a server that continues after a failed fsync" ledger/store_postgresql.c postgresql:ledger_durability '{"data_sync_retry", "off"}' '{"full_page_writes", "on"}'
-mutant "writers take turns, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_races 'if (write && !of(s)->creating)' 'if (false)'
+mutant "writers take turns, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_durability 'if (write && !of(s)->creating)' 'if (false)'
 mutant "the schema that the role has" ledger/store_postgresql.c postgresql:server_database "(SELECT reset_val FROM pg_settings\"
                \" WHERE name = 'search_path')" "current_setting('search_path')" Poolers
 mutant "standbys are looked for" ledger/open.c postgresql:server_database 'if (l->options.check_standbys &&' 'if (false &&' Standbys.test_commits_wait_for_every_standby_or_the_service_does_not_start

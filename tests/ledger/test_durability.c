@@ -98,6 +98,28 @@ static void a_role_may_ask_for_more(void **state)
     drop_store(&t);
 }
 
+/* Two writers at a time could both read that a row is unspent. */
+static void writers_take_turns(void **state)
+{
+    (void)state;
+    pboost_ledger_rules rules = plain_rules();
+    pboost_error err = {0};
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
+    store *one = ledger->write.store, *other = ledger->read.store;
+
+    assert_ok(other->class->set_wait(other, 1, &err), err);
+    assert_ok(pboost_store_begin(one, true, &err), err);
+    assert_fails(pboost_store_begin(other, true, &err), PBOOST_ORACLE, err, "in use");
+    assert_ok(pboost_store_begin(other, false, &err), err); /* who only reads does not wait */
+    pboost_store_rollback(other);
+    pboost_store_rollback(one);
+    assert_ok(pboost_store_begin(other, true, &err), err);
+    pboost_store_rollback(other);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
 static void restart_server(void)
 {
     if (system("\"$PBOOST_TEST_CRASH\"") != 0)
@@ -146,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_transaction_syncs_what_it_commits),
         cmocka_unit_test(a_role_may_ask_for_more),
+        cmocka_unit_test(writers_take_turns),
         cmocka_unit_test(a_server_that_does_not_sync_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
