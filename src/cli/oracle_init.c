@@ -96,7 +96,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     if (strlen(scope_rows) >= sizeof rules.scope_rows)
         FAIL(err, PBOOST_INVALID, "--scope-rows has %zu bytes; the most is %zu", strlen(scope_rows),
              sizeof rules.scope_rows - 1);
-    strcpy(rules.scope_rows, scope_rows);
+    memcpy(rules.scope_rows, scope_rows, strlen(scope_rows) + 1);
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
         if (sheet[i] != NULL)
             TRY(pboost_sheet_set(&rules.sheet, i, sheet[i], err));

@@ -496,8 +496,8 @@ static pboost_status scrub(store *s, pboost_error *err)
     }
     if (st != PBOOST_OK)
         FAIL(err, st,
-             "the rows are marked as erased, but their bytes are still in the files of the server"
-             " (%s); run the same command again",
+             "the change is made, but old bytes are still in the files of the server (%s); run the"
+             " same command again",
              why.message);
 done:
     return st;

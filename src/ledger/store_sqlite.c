@@ -267,9 +267,9 @@ static pboost_status scrub(store *s, pboost_error *err)
     if ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED)
         return pboost_fail(
             err, PBOOST_ORACLE,
-            "the rows are marked as erased, but their bytes are still in %s or %s-wal"
-            " because another process is reading the store; end it ('fuser %s' names"
-            " it) and run the same command again",
+            "the change is made, but old bytes are still in %s or %s-wal because another"
+            " process is reading the store; end it ('fuser %s' names it) and run the"
+            " same command again",
             of(s)->path, of(s)->path, of(s)->path);
     return failed(s, code, err);
 }

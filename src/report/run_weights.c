@@ -91,8 +91,8 @@ static pboost_status write_weights_figure(FILE *out, const run_record *runs, siz
     for (size_t i = 0; i < n_panels; i++)
         panels[i] = (chart_panel){.title = runs[i].name,
                                   .x = {"column, in the order of the table", CHART_LINEAR, 0.0,
-                                        (double)runs[i].model.coef.n + 1.0},
-                                  .y = {"weight", CHART_LINEAR, lo - margin, hi + margin},
+                                        (double)runs[i].model.coef.n + 1.0, false},
+                                  .y = {"weight", CHART_LINEAR, lo - margin, hi + margin, false},
                                   .series = &series[i],
                                   .n_series = 1};
     page_figure(out, &(chart_figure){.id = "weights",

@@ -19,7 +19,7 @@ and one anywhere in a file:
 
     <!-- test: needs MODULE -->   its blocks need a Python with MODULE
 
-Ports 8443 and 8444 are replaced by free ones.  A block without a language is a mistake, for it may be one that
+Port 8443 is replaced by a free one.  A block without a language is a mistake, for it may be one that
 should be run (but in the tutorial, whose output its own test compares); so is an indented command of
 ours.  Links to files of this tree must lead somewhere.
 
@@ -140,11 +140,11 @@ def find_python(modules, env):
     return python if found else None
 
 
-def bash_script(blocks, ports):
+def bash_script(blocks, port):
     """One script of all blocks, which may go to other folders.  .at says which one is running."""
     parts = ["set -euo pipefail; start=$PWD"]
     for block in blocks:
-        text = re.sub("844[34]", lambda match: str(ports[match[0]]), block.text)
+        text = block.text.replace("8443", str(port))
         parts.append(f"echo {block.line} >$start/.at")
         if block.action == "background":
             parts.append(f"( {text}\n) >.background 2>&1 &\n"
@@ -217,7 +217,7 @@ def run_file(path, only):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         if shell:
-            (folder / ".script").write_text(bash_script(shell, {"8443": free_port(), "8444": free_port()}))
+            (folder / ".script").write_text(bash_script(shell, free_port()))
             code, output = run(["bash", ".script"], folder, env)
             if code != 0:
                 at = (folder / ".at").read_text().strip()
