@@ -20,7 +20,8 @@ void pboost_labels_free(label_table *t)
     free(t->asked);
     free(t->new_uses);
     free(t->last_bag);
-    *t = (label_table){.units = t->units, .shares = t->shares};
+    label_table empty = {.units = t->units, .shares = t->shares};
+    memcpy(t, &empty, sizeof empty);
 }
 
 static int by_slot(const void *a, const void *b)

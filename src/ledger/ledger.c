@@ -23,7 +23,7 @@ void pboost_reply_free(pboost_reply *reply)
 {
     free(reply->body);
     free(reply->offender);
-    *reply = (pboost_reply){0};
+    memset(reply, 0, sizeof *reply);
 }
 
 /* ---- The question ---------------------------------------------------------------------------- */

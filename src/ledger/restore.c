@@ -151,9 +151,9 @@ static pboost_status use_unit(restoring *r, uint32_t unit, uint32_t share, size_
     const unit_shares *shares = &r->l->labels.shares;
     uint32_t *uses = &r->l->labels.uses[(size_t)unit * shares->n + share];
 
-    for (; times > 0 && *uses < pboost_shares_rows(shares, share); times--)
+    for (; times > 0 && *uses < pboost_shares_rows(shares, share); times--, ++*uses)
         TRY(RUN(r->s, "INSERT INTO ledger_unit_use VALUES ($1, $2, $3)", NULL, NULL, err,
-                value_number(unit), value_number((int64_t)shares->first[share] + (*uses)++),
+                value_number(unit), value_number((int64_t)shares->first[share] + *uses),
                 value_number(r->entry)));
 done:
     return st;
