@@ -504,8 +504,9 @@ pboost_status pboost_ledger_restore(pboost_restored *out, const char *store_url,
     if (st != PBOOST_OK && without_witness)
         (void)unlink(w->path);
     if (st == PBOOST_OK) {
-        w->last = r.fork < 0 ? (chain_link){.number = -1}
-                             : (chain_link){.number = r.fork, .hash = r.head[r.fork]};
+        w->last = (chain_link){.number = r.fork};
+        if (r.fork >= 0)
+            w->last.hash = r.head[r.fork];
         st = pboost_ledger_cover(r.l, INT64_MAX, err);
     }
 done:
