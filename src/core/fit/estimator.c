@@ -117,6 +117,8 @@ pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, d
     pboost_fit_options own = PBOOST_FIT_OPTIONS_INIT;
     fit_task task = {features, answers, first_bag, &own, NULL};
 
+    if (report != NULL) /* empty after any failure */
+        *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     TRY(OPTIONS_READ(&own, options, PBOOST_FIT_OPTIONS_INIT, err));
     TRY(pboost_fit_run(coef, report, covariance, &task, err));
     if (report != NULL)
