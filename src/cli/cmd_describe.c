@@ -107,7 +107,7 @@ static pboost_status describe(cli_context *cli, const char *path, const column_a
                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    text_columns text = {0};
+    table_reading text = {0};
     pboost_table *table = NULL;
     json_t *columns = json_array();
     int width = 6;
@@ -140,7 +140,7 @@ static pboost_status describe(cli_context *cli, const char *path, const column_a
     TRY(cli_flush(err));
 done:
     json_decref(columns);
-    text_columns_free(&text);
+    table_reading_free(&text);
     pboost_table_free(table);
     return st;
 }

@@ -39,7 +39,7 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    text_columns text = {0};
+    table_reading text = {0};
     pboost_table *table = NULL;
     double *x = NULL, *y = NULL, *offset = NULL;
     pboost_unseen unseen = {0};
@@ -49,12 +49,12 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
 
     if (label == NULL)
         FAIL(err, PBOOST_INVALID, "--label is required: the model file names no label column");
-    TRY(text_columns_add_encoding(&text, &model->encoding, err));
+    TRY(table_reading_add_encoding(&text, &model->encoding, err));
     if (positive != NULL)
-        TRY(text_columns_add(&text, label, err));
+        TRY(table_reading_add(&text, label, err));
     text.missing = a->na.item;
     text.n_missing = a->na.n;
-    TRY(text_columns_read(&table, &text, a->data, err));
+    TRY(table_reading_read(&table, &text, a->data, err));
     TRY(data_labels(&y, table, label, positive, model->family, err));
     TRY(data_features(&x, &unseen, &model->encoding, table, err));
     data_note_unseen(cli, &unseen, &model->encoding, table);
@@ -65,7 +65,7 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
     TRY(pboost_evaluate(&evaluation, model->family, &samples, &model->coef, a->threads, err));
     TRY(print_evaluation(cli, &evaluation, model, unseen.cells, err));
 done:
-    text_columns_free(&text);
+    table_reading_free(&text);
     pboost_table_free(table);
     free(x);
     free(y);

@@ -77,17 +77,17 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
                              pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    text_columns text = {0};
+    table_reading text = {0};
     pboost_table *table = NULL;
     uint64_t *key = NULL;
     predictions p = {0};
 
-    TRY(text_columns_add_encoding(&text, &model->encoding, err));
+    TRY(table_reading_add_encoding(&text, &model->encoding, err));
     if (a->id != NULL)
-        TRY(text_columns_add(&text, a->id, err));
+        TRY(table_reading_add(&text, a->id, err));
     text.missing = a->na.item;
     text.n_missing = a->na.n;
-    TRY(text_columns_read(&table, &text, a->data, err));
+    TRY(table_reading_read(&table, &text, a->data, err));
     TRY(data_row_keys(&key, table, a->id, err)); /* ids must name rows */
     TRY(data_predict(&p, model, table, a->interval ? a->level : 0.0, a->threads, err));
     data_note_unseen(cli, &p.unseen, &model->encoding, table);
@@ -109,7 +109,7 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
         TRY(cli_print_json(report, err));
     }
 done:
-    text_columns_free(&text);
+    table_reading_free(&text);
     pboost_table_free(table);
     free(key);
     predictions_free(&p);

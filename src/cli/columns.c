@@ -76,7 +76,7 @@ done:
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static pboost_status add_types(text_columns *text, const cli_list *types, pboost_error *err)
+static pboost_status add_types(table_reading *text, const cli_list *types, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
@@ -84,9 +84,9 @@ static pboost_status add_types(text_columns *text, const cli_list *types, pboost
         size_t length;
         const char *kind = word_of(types->item[i], &length);
         if (kind != NULL && strcmp(kind, "category") == 0)
-            TRY(text_columns_add_n(text, types->item[i], length, true, err));
+            TRY(table_reading_add_n(text, types->item[i], length, true, err));
         else if (kind != NULL && strcmp(kind, "number") == 0)
-            TRY(text_columns_add_n(text, types->item[i], length, false, err));
+            TRY(table_reading_add_n(text, types->item[i], length, false, err));
         else if (kind == NULL || strcmp(kind, "date") != 0)
             FAIL(err, PBOOST_INVALID,
                  "--types has '%s'; it must be COL=number, COL=category or COL=date",
@@ -96,18 +96,18 @@ done:
     return st;
 }
 
-pboost_status columns_read(pboost_table **out, text_columns *text, const column_arguments *c,
+pboost_status columns_read(pboost_table **out, table_reading *text, const column_arguments *c,
                            const char *path, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
     *out = NULL;
     for (size_t i = 0; i < c->categorical.n; i++)
-        TRY(text_columns_add(text, c->categorical.item[i], err));
+        TRY(table_reading_add(text, c->categorical.item[i], err));
     TRY(add_types(text, &c->types, err));
     text->missing = c->na.item;
     text->n_missing = c->na.n;
-    TRY(text_columns_read(out, text, path, err));
+    TRY(table_reading_read(out, text, path, err));
 done:
     return st;
 }

@@ -49,7 +49,7 @@ void column_arguments_free(column_arguments *c);
 pboost_status column_arguments_check(const column_arguments *c, pboost_error *err);
 
 /* Reads a table with what is said of its columns; `text` has those that must be text. */
-pboost_status columns_read(pboost_table **out, text_columns *text, const column_arguments *c,
+pboost_status columns_read(pboost_table **out, table_reading *text, const column_arguments *c,
                            const char *path, pboost_error *err);
 
 /* Learns the encoding of the columns that have no other role: use[col].  Notes say what is unusual:

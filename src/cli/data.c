@@ -12,15 +12,15 @@ static void names_free(cli_names *names)
     free(names->name);
 }
 
-void text_columns_free(text_columns *t)
+void table_reading_free(table_reading *t)
 {
     names_free(&t->text);
     names_free(&t->numbers);
-    *t = (text_columns){0};
+    *t = (table_reading){0};
 }
 
-pboost_status text_columns_add_n(text_columns *t, const char *name, size_t n, bool text,
-                                 pboost_error *err)
+pboost_status table_reading_add_n(table_reading *t, const char *name, size_t n, bool text,
+                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     cli_names *names = text ? &t->text : &t->numbers;
@@ -32,25 +32,25 @@ done:
     return st;
 }
 
-pboost_status text_columns_add(text_columns *t, const char *name, pboost_error *err)
+pboost_status table_reading_add(table_reading *t, const char *name, pboost_error *err)
 {
-    return text_columns_add_n(t, name, strlen(name), true, err);
+    return table_reading_add_n(t, name, strlen(name), true, err);
 }
 
-pboost_status text_columns_add_encoding(text_columns *t, const pboost_encoding *encoding,
-                                        pboost_error *err)
+pboost_status table_reading_add_encoding(table_reading *t, const pboost_encoding *encoding,
+                                         pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     for (size_t i = 0; i < encoding->n_features; i++) {
         const pboost_feature *f = &encoding->feature[i];
-        TRY(text_columns_add_n(t, f->name, strlen(f->name), f->n_levels > 0 || f->date != 0, err));
+        TRY(table_reading_add_n(t, f->name, strlen(f->name), f->n_levels > 0 || f->date != 0, err));
     }
 done:
     return st;
 }
 
-pboost_status text_columns_read(pboost_table **out, text_columns *t, const char *path,
-                                pboost_error *err)
+pboost_status table_reading_read(pboost_table **out, table_reading *t, const char *path,
+                                 pboost_error *err)
 {
     pboost_table_options options = PBOOST_TABLE_OPTIONS_INIT;
     options.text = (const char *const *)t->text.name;

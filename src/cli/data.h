@@ -11,22 +11,22 @@ typedef struct cli_names {
 } cli_names;
 
 /* How a table is read: columns that are text, columns that are numbers, cells that are missing. */
-typedef struct text_columns {
+typedef struct table_reading {
     cli_names text, numbers;
     const char *const *missing; /* borrowed */
     size_t n_missing;
-} text_columns;
+} table_reading;
 
-void text_columns_free(text_columns *t);
-pboost_status text_columns_add(text_columns *t, const char *name, pboost_error *err);
+void table_reading_free(table_reading *t);
+pboost_status table_reading_add(table_reading *t, const char *name, pboost_error *err);
 /* The first n bytes of a name: a column of text, or of numbers. */
-pboost_status text_columns_add_n(text_columns *t, const char *name, size_t n, bool text,
-                                 pboost_error *err);
+pboost_status table_reading_add_n(table_reading *t, const char *name, size_t n, bool text,
+                                  pboost_error *err);
 /* The columns of an encoding. */
-pboost_status text_columns_add_encoding(text_columns *t, const pboost_encoding *encoding,
-                                        pboost_error *err);
-pboost_status text_columns_read(pboost_table **out, text_columns *t, const char *path,
-                                pboost_error *err);
+pboost_status table_reading_add_encoding(table_reading *t, const pboost_encoding *encoding,
+                                         pboost_error *err);
+pboost_status table_reading_read(pboost_table **out, table_reading *t, const char *path,
+                                 pboost_error *err);
 
 /* Everything below is allocated for the caller, one entry per row of the table. */
 

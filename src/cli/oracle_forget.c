@@ -72,11 +72,11 @@ done:
 static pboost_status add_column(forget_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    text_columns text = {0};
+    table_reading text = {0};
     size_t col;
 
-    TRY(text_columns_add(&text, a->column, err));
-    TRY(text_columns_read(&a->table, &text, a->file, err));
+    TRY(table_reading_add(&text, a->column, err));
+    TRY(table_reading_read(&a->table, &text, a->file, err));
     TRY(pboost_table_find(&col, a->table, a->column, err));
     const uint32_t *code = pboost_table_codes(a->table, col);
     for (size_t i = 0; i < pboost_table_rows(a->table); i++) {
@@ -86,7 +86,7 @@ static pboost_status add_column(forget_arguments *a, pboost_error *err)
         TRY(cli_texts_add(&a->id, pboost_table_level(a->table, col, code[i]), err));
     }
 done:
-    text_columns_free(&text);
+    table_reading_free(&text);
     return st;
 }
 

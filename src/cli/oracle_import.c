@@ -213,7 +213,7 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
     pboost_ledger *ledger = NULL;
     pboost_table *table = NULL;
     pboost_import_report report;
-    text_columns text = {0};
+    table_reading text = {0};
     const cli_option options[] = {
         ORACLE_PLACE(a.place),
         {"--data", "FILE", cli_read_text, &a.data, NULL, "CSV or NPY; - is standard input"},
@@ -244,18 +244,18 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
     if (a.negative != NULL && strcmp(a.negative, a.positive) == 0)
         FAIL(err, PBOOST_INVALID, "--positive and --negative are both '%s'", a.negative);
     TRY(oracle_open(&ledger, cli, &a.place, ORACLE_LABELS, err));
-    TRY(text_columns_add(&text, a.id, err));
-    TRY(text_columns_add_n(&text, a.label, strlen(a.label), a.positive != NULL, err));
+    TRY(table_reading_add(&text, a.id, err));
+    TRY(table_reading_add_n(&text, a.label, strlen(a.label), a.positive != NULL, err));
     if (a.unit != NULL)
-        TRY(text_columns_add(&text, a.unit, err));
+        TRY(table_reading_add(&text, a.unit, err));
     if (a.scope != NULL)
-        TRY(text_columns_add(&text, a.scope, err));
-    TRY(text_columns_read(&table, &text, a.data, err));
+        TRY(table_reading_add(&text, a.scope, err));
+    TRY(table_reading_read(&table, &text, a.data, err));
     TRY(import_table(&report, cli, ledger, &a, table, err));
     TRY(print_report(cli, &report, &a, err));
 done:
     pboost_table_free(table);
     pboost_ledger_close(ledger);
-    text_columns_free(&text);
+    table_reading_free(&text);
     return st;
 }

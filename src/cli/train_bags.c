@@ -28,10 +28,10 @@ static pboost_status open_column(const double **out, const pboost_table *table, 
 static pboost_status open_answers(answers_file *out, const train_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    text_columns text = {0};
+    table_reading text = {0};
 
-    TRY(text_columns_add(&text, a->bag, err));
-    TRY(text_columns_read(&out->table, &text, a->answers, err));
+    TRY(table_reading_add(&text, a->bag, err));
+    TRY(table_reading_read(&out->table, &text, a->answers, err));
     TRY(pboost_table_find(&out->bag, out->table, a->bag, err));
     TRY(open_column(&out->count, out->table, "count", true, err));
     TRY(open_column(&out->mean, out->table, "mean", false, err));
@@ -40,7 +40,7 @@ static pboost_status open_answers(answers_file *out, const train_arguments *a, p
     if (out->mean == NULL && out->sum == NULL)
         FAIL(err, PBOOST_BAD_DATA, "%s has neither a column 'mean' nor a column 'sum'", a->answers);
 done:
-    text_columns_free(&text);
+    table_reading_free(&text);
     return st;
 }
 

@@ -117,19 +117,19 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    text_columns text = {0};
+    table_reading text = {0};
     pboost_table *table = NULL;
     predictions prediction = {0};
 
     if (a->id != NULL)
-        TRY(text_columns_add(&text, a->id, err));
+        TRY(table_reading_add(&text, a->id, err));
     if (a->unit != NULL)
-        TRY(text_columns_add(&text, a->unit, err));
+        TRY(table_reading_add(&text, a->unit, err));
     if (a->positive != NULL && a->label != NULL && a->bag == NULL && a->oracle == NULL)
-        TRY(text_columns_add(&text, a->label, err));
+        TRY(table_reading_add(&text, a->label, err));
     if (a->bag != NULL)
-        TRY(text_columns_add(&text, a->bag, err));
-    TRY(text_columns_add_encoding(&text, &prior->encoding, err));
+        TRY(table_reading_add(&text, a->bag, err));
+    TRY(table_reading_add_encoding(&text, &prior->encoding, err));
     TRY(columns_read(&table, &text, &a->columns, a->data, err));
     out->rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
@@ -149,7 +149,7 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
     out->prior_score = prediction.mean;
 done:
-    text_columns_free(&text);
+    table_reading_free(&text);
     pboost_table_free(table);
     return st;
 }
@@ -159,22 +159,22 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
 {
     pboost_status st = PBOOST_OK;
     pboost_unseen unseen = {0};
-    text_columns text = {0};
+    table_reading text = {0};
     pboost_table *table = NULL;
 
-    TRY(text_columns_add_encoding(&text, &out->encoding, err));
+    TRY(table_reading_add_encoding(&text, &out->encoding, err));
     if (a->positive != NULL)
-        TRY(text_columns_add(&text, a->label, err));
+        TRY(table_reading_add(&text, a->label, err));
     text.missing = a->columns.na.item;
     text.n_missing = a->columns.na.n;
-    TRY(text_columns_read(&table, &text, a->test, err));
+    TRY(table_reading_read(&table, &text, a->test, err));
     out->test_rows = pboost_table_rows(table);
     TRY(data_labels(&out->test_label, table, a->label, a->positive, a->family, err));
     TRY(data_numbers(&out->test_offset, table, a->offset, err));
     TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
     data_note_unseen(cli, &unseen, &out->encoding, table);
 done:
-    text_columns_free(&text);
+    table_reading_free(&text);
     pboost_table_free(table);
     return st;
 }

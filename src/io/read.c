@@ -122,9 +122,9 @@ done:
 /* ---- Reading again --------------------------------------------------------------------------- */
 
 /* The options and, as text, the columns of numbers that turned out to be text. */
-static pboost_status add_text_columns(pboost_table_options *out, const char ***list,
-                                      const pboost_table *table,
-                                      const pboost_table_options *options, pboost_error *err)
+static pboost_status add_table_reading(pboost_table_options *out, const char ***list,
+                                       const pboost_table *table,
+                                       const pboost_table_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_table_options defaults = PBOOST_TABLE_OPTIONS_INIT;
@@ -158,7 +158,7 @@ pboost_status pboost_table_read(pboost_table **out, const char *path,
         goto done;
     first = *out; /* the text of its mixed columns was not kept */
     *out = NULL;
-    TRY(add_text_columns(&with, &list, first, options, err));
+    TRY(add_table_reading(&with, &list, first, options, err));
     TRY(read_files(out, &again, path, &files, &with, err));
 done:
     free(list);
