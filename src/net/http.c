@@ -154,11 +154,21 @@ static void pause_before(size_t tries, double most)
     nanosleep(&pause, NULL);
 }
 
-/* A service that asks for a certificate just ends the connection of a client that has none. */
-static bool may_want_certificate(const http_client *c, CURLcode code)
+/* What to do about a failure whose reason says too little. */
+static const char *advice(const http_client *c, CURLcode code)
 {
-    return c->options.client_cert == NULL && strncasecmp(c->base, "https:", 6) == 0 &&
-           (code == CURLE_RECV_ERROR || code == CURLE_SSL_CONNECT_ERROR);
+    bool tls = strncasecmp(c->base, "https:", 6) == 0;
+
+    if (code == CURLE_PEER_FAILED_VERIFICATION)
+        return " (if the oracle's certificate is of its own or of your organisation's making, name "
+               "it "
+               "or its authority as the one to trust: --ca FILE)";
+    if (tls && c->options.client_cert == NULL &&
+        (code == CURLE_RECV_ERROR || code == CURLE_SSL_CONNECT_ERROR))
+        return " (an oracle that asks for client certificates ends connections without one)";
+    if (!tls && !c->is_unix && (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR))
+        return " (does the oracle use TLS? Its address then begins with https://)";
+    return "";
 }
 
 static void describe_failure(char *text, size_t size, const http_client *c, CURLcode code,
@@ -170,10 +180,7 @@ static void describe_failure(char *text, size_t size, const http_client *c, CURL
         snprintf(text, size, "%s: no service listens there", c->name);
     else
         snprintf(text, size, "%s: %s%s", c->name,
-                 c->reason[0] != '\0' ? c->reason : curl_easy_strerror(code),
-                 may_want_certificate(c, code)
-                     ? " (an oracle that asks for client certificates ends connections without one)"
-                     : "");
+                 c->reason[0] != '\0' ? c->reason : curl_easy_strerror(code), advice(c, code));
 }
 
 pboost_status pboost_http_send(http_reply *out, http_client *c, const char *path, const char *type,

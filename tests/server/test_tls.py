@@ -91,6 +91,13 @@ class Tls(Case):
         with self.serve_tls() as service:
             self.check_refused(service, "stranger")
             self.check_refused(service, None)
+            self.assertIn("--ca FILE", self.train(service.url, None).stderr)
+
+    def test_plain_address(self):
+        with self.serve_tls() as service:
+            ended = self.train(service.url.replace("https:", "http:"), None)
+            self.assertEqual(ended.returncode, 4, ended.stderr)
+            self.assertIn("Its address then begins with https://", ended.stderr)
 
     def test_expired(self):
         self.make_certificate("old", end=datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=1))
