@@ -140,13 +140,7 @@ pboost_status cli_texts_add(cli_texts *texts, const char *text, pboost_error *er
 {
     pboost_status st = PBOOST_OK;
 
-    if (texts->n == texts->capacity) {
-        size_t capacity = 2 * texts->capacity + 8;
-        const char **grown;
-        NEED(grown = realloc(texts->item, capacity * sizeof *grown), err);
-        texts->item = grown;
-        texts->capacity = capacity;
-    }
+    GROW(texts->item, texts->capacity, texts->n + 1, err);
     texts->item[texts->n++] = text;
 done:
     return st;

@@ -44,21 +44,10 @@ PBOOST_PRINTF(2, 3) static void found(auditing *a, const char *format, ...)
     va_end(args);
 }
 
-static uint64_t number_at(const void *data, size_t bytes)
+/* Whether these are the slots that the chain hashed. */
+static bool slots_hash_to(const store_value *slots, const void *expected)
 {
-    const unsigned char *byte = data;
-    uint64_t number = 0;
-    for (size_t i = 0; i < bytes; i++)
-        number |= (uint64_t)byte[i] << 8 * i;
-    return number;
-}
-
-static bool hashes_to(const char *what, const store_value *bytes, const void *expected)
-{
-    hasher h;
-    pboost_hash_start(&h, what);
-    pboost_hash_block(&h, bytes->data, bytes->length);
-    digest d = pboost_hash_end(&h);
+    digest d = pboost_slots_hash(slots->data, slots->length);
     return memcmp(d.byte, expected, sizeof d.byte) == 0;
 }
 
@@ -87,11 +76,11 @@ static bool parts_agree(const store_value *value, int version)
     return value[TOKEN].kind == VALUE_NUMBER && value[REQUEST].kind == VALUE_TEXT &&
            value[QUESTION].length == sizeof(digest) &&
            value[DATA].length == fixed + value[REQUEST].length + 1 &&
-           number_at(data, 8) == (uint64_t)value[TOKEN].number &&
+           pboost_get_number(data, 8) == (uint64_t)value[TOKEN].number &&
            memcmp(data + 8, value[QUESTION].data, sizeof(digest)) == 0 &&
-           hashes_to("priorboost slots 1", &value[SLOTS], data + 8 + sizeof(digest)) &&
+           slots_hash_to(&value[SLOTS], data + 8 + sizeof(digest)) &&
            is_released(value, version, data + 8 + 2 * sizeof(digest)) &&
-           number_at(data + fixed - 8, 8) == (uint64_t)value[FORMAT].number &&
+           pboost_get_number(data + fixed - 8, 8) == (uint64_t)value[FORMAT].number &&
            memcmp(data + fixed, value[REQUEST].data, value[REQUEST].length + 1) == 0;
 }
 
@@ -147,7 +136,7 @@ static void audit_bag(auditing *a, int64_t entry, const unsigned char *slots, si
     if (size < a->ledger->rules.rules.min_bag)
         found(a, "a bag of entry %lld has %zu rows", (long long)entry, size);
     for (size_t i = 0; i < size; i++) {
-        uint32_t slot = (uint32_t)number_at(slots + 4 * i, 4);
+        uint32_t slot = pboost_slot_read(slots, i);
         claim_slot(a, entry, slot, true);
         use_unit(a, entry, slot);
         known = known && slot < t->n && t->label[slot] != NO_LABEL;
@@ -168,13 +157,13 @@ static void audit_claims(auditing *a, const store_value *value)
     int64_t entry = value[NUMBER].number;
 
     if (value[DATA].length < 8 + 2 * sizeof(digest) ||
-        !hashes_to("priorboost slots 1", &value[SLOTS], data + 8 + sizeof(digest)) ||
+        !slots_hash_to(&value[SLOTS], data + 8 + sizeof(digest)) ||
         value[SLOTS].length != 4 * (uint64_t)value[ROWS].number) {
         found(a, "the answer of entry %lld differs from the one in the chain", (long long)entry);
         return;
     }
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
-        uint32_t slot = (uint32_t)number_at(slots + 4 * i, 4);
+        uint32_t slot = pboost_slot_read(slots, i);
         claim_slot(a, entry, slot, true);
         count_use(a, entry, slot);
     }
@@ -202,13 +191,13 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
     if (a->labels == NULL)
         return PBOOST_OK;
     for (size_t b = 0; b < bags; b++) {
-        uint64_t size = number_at(released + b * RELEASED_BYTES + 8, 8);
+        uint64_t size = pboost_get_number(released + b * RELEASED_BYTES + 8, 8);
         if (size > rows - at) {
             found(a, "the bags of entry %lld have more rows than it claims", (long long)entry);
             return PBOOST_OK;
         }
         audit_bag(a, entry, slots + 4 * at, size,
-                  (int64_t)number_at(released + b * RELEASED_BYTES, 8));
+                  (int64_t)pboost_get_number(released + b * RELEASED_BYTES, 8));
         at += size;
     }
     if (at != rows)
@@ -230,13 +219,12 @@ static pboost_status audit_forget(auditing *a, const store_value *value, pboost_
     int64_t entry = value[NUMBER].number;
     (void)err;
 
-    if (value[DATA].length != sizeof(digest) ||
-        !hashes_to("priorboost slots 1", &value[SLOTS], value[DATA].data)) {
+    if (value[DATA].length != sizeof(digest) || !slots_hash_to(&value[SLOTS], value[DATA].data)) {
         found(a, "the erasure of entry %lld differs from the one in the chain", (long long)entry);
         return PBOOST_OK;
     }
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
-        uint32_t slot = (uint32_t)number_at((const char *)value[SLOTS].data + 4 * i, 4);
+        uint32_t slot = pboost_slot_read(value[SLOTS].data, i);
         claim_slot(a, entry, slot, false);
         if (slot < a->labels->n && a->labels->label[slot] != NO_LABEL)
             found(a, "a label that entry %lld erased is still in the store", (long long)entry);
@@ -248,13 +236,7 @@ static pboost_status add_range(range_list *list, name_range range, pboost_error 
 {
     pboost_status st = PBOOST_OK;
 
-    if (list->n == list->capacity) {
-        size_t capacity = 2 * list->capacity + 16;
-        name_range *grown;
-        NEED(grown = realloc(list->range, capacity * sizeof *grown), err);
-        list->range = grown;
-        list->capacity = capacity;
-    }
+    GROW(list->range, list->capacity, list->n + 1, err);
     list->range[list->n++] = range;
 done:
     return st;
@@ -328,10 +310,10 @@ static pboost_status audit_burn(auditing *a, const store_value *value, pboost_er
     (void)pboost_read_number(&r); /* the token, whose rows the replay counts */
     digest hash = pboost_read_digest(&r);
     uint64_t n_units = pboost_read_number(&r);
-    if (r.bad || r.left > 0 || !hashes_to("priorboost slots 1", &value[SLOTS], hash.byte))
+    if (r.bad || r.left > 0 || !slots_hash_to(&value[SLOTS], hash.byte))
         return not_valid(a, value);
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
-        uint32_t slot = (uint32_t)number_at((const char *)value[SLOTS].data + 4 * i, 4);
+        uint32_t slot = pboost_slot_read(value[SLOTS].data, i);
         claim_slot(a, entry, slot, true);
         burn_use(a, slot);
     }

@@ -25,8 +25,7 @@ void pboost_hash_bytes(hasher *h, const void *data, size_t length)
 void pboost_hash_number(hasher *h, uint64_t number)
 {
     unsigned char byte[8];
-    for (int i = 0; i < 8; i++)
-        byte[i] = (unsigned char)(number >> 8 * i);
+    pboost_put_number(byte, number, sizeof byte);
     pboost_hash_bytes(h, byte, sizeof byte);
 }
 
@@ -83,8 +82,7 @@ void pboost_record_bytes(record *r, const void *data, size_t length)
 void pboost_record_number(record *r, uint64_t number)
 {
     unsigned char byte[8];
-    for (int i = 0; i < 8; i++)
-        byte[i] = (unsigned char)(number >> 8 * i);
+    pboost_put_number(byte, number, sizeof byte);
     pboost_record_bytes(r, byte, sizeof byte);
 }
 
@@ -95,14 +93,26 @@ void pboost_record_text(record *r, const char *text)
 
 uint64_t pboost_read_number(record_reader *r)
 {
-    uint64_t number = 0;
-
     r->bad = r->bad || r->left < 8;
-    for (size_t i = 0; !r->bad && i < 8; i++)
-        number |= (uint64_t)r->byte[i] << 8 * i;
+    uint64_t number = r->bad ? 0 : pboost_get_number(r->byte, 8);
     r->byte += r->bad ? 0 : 8;
     r->left -= r->bad ? 0 : 8;
     return number;
+}
+
+void pboost_slots_write(unsigned char *out, const uint32_t *slot, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        pboost_put_number(out + SLOT_BYTES * i, slot[i], SLOT_BYTES);
+}
+
+digest pboost_slots_hash(const void *slots, size_t length)
+{
+    hasher h;
+
+    pboost_hash_start(&h, "priorboost slots 1");
+    pboost_hash_block(&h, slots, length);
+    return pboost_hash_end(&h);
 }
 
 digest pboost_read_digest(record_reader *r)

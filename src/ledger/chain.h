@@ -13,6 +13,7 @@
 
 #include <priorboost/ledger.h>
 
+#include "bytes.h"
 #include "key.h"
 #include "store.h"
 
@@ -100,7 +101,17 @@ pboost_status pboost_chain_take(chain_link *out, store *s, const store_value val
 pboost_status pboost_chain_at(chain_link *out, store *s, int64_t number, pboost_error *err);
 pboost_status pboost_chain_knows(bool *out, store *s, const digest *hash, pboost_error *err);
 
-/* slots: the rows that the entry claims, 32 bits each, little-endian; NULL: none. */
+/* The rows that an entry claims or erases: 32 bits each. */
+enum { SLOT_BYTES = 4 };
+void pboost_slots_write(unsigned char *out, const uint32_t *slot, size_t n);
+digest pboost_slots_hash(const void *slots, size_t length);
+
+static inline uint32_t pboost_slot_read(const unsigned char *slots, size_t i)
+{
+    return (uint32_t)pboost_get_number(slots + SLOT_BYTES * i, SLOT_BYTES);
+}
+
+/* slots: as pboost_slots_write made them; NULL: none. */
 pboost_status pboost_chain_append(store *s, const chain_link *link, const chain_entry *entry,
                                   const void *slots, size_t slots_length, pboost_error *err);
 

@@ -112,7 +112,7 @@ static pboost_status choose(forgetting *f, const label_table *t, store *s, const
 
     TRY(find_rows(f, t, s, e, err));
     NEED(f->spend = pboost_alloc(f->n_erase, sizeof *f->spend), err);
-    NEED(f->bytes = pboost_alloc(f->n_erase, 4), err);
+    NEED(f->bytes = pboost_alloc(f->n_erase, SLOT_BYTES), err);
     pboost_slots_sort(f->erase, f->n_erase);
     for (size_t i = 0; i < f->n_erase; i++) {
         uint32_t slot = f->erase[i];
@@ -123,9 +123,7 @@ static pboost_status choose(forgetting *f, const label_table *t, store *s, const
             f->spend[f->n_spend++] = slot;
     }
     f->n_erase = kept;
-    for (size_t i = 0; i < kept; i++)
-        for (int b = 0; b < 4; b++)
-            f->bytes[4 * i + b] = (unsigned char)(f->erase[i] >> 8 * b);
+    pboost_slots_write(f->bytes, f->erase, kept);
     if (t->units)
         TRY(choose_units(f, t, err));
 done:
@@ -196,19 +194,16 @@ static pboost_status erase(forgetting *f, pboost_ledger *l, pboost_error *err)
     store *s = l->write.store;
     store_bulk claims = {"ledger_claim", "ii", f->n_spend, spend_row, f};
     record data = {0};
-    hasher h;
 
     f->entry = l->labels.link.number + 1;
     TRY(s->class->bulk(s, &claims, err));
     TRY(erase_rows(f, &l->labels, s, err));
     TRY(erase_units(f, s, err));
-    pboost_hash_start(&h, "priorboost slots 1");
-    pboost_hash_block(&h, f->bytes, 4 * f->n_erase);
-    digest hash = pboost_hash_end(&h);
+    digest hash = pboost_slots_hash(f->bytes, SLOT_BYTES * f->n_erase);
     pboost_record_bytes(&data, hash.byte, sizeof hash.byte);
     chain_entry entry = {"forget", pboost_ledger_now(l), f->n_spend, 0, data.byte, data.used};
     chain_link link = pboost_chain_next(&l->labels.link, &entry);
-    TRY(pboost_chain_append(s, &link, &entry, f->bytes, 4 * f->n_erase, err));
+    TRY(pboost_chain_append(s, &link, &entry, f->bytes, SLOT_BYTES * f->n_erase, err));
     TRY(pboost_store_commit(s, err));
     pboost_labels_spend(&l->labels, f->spend, f->n_spend, false);
     pboost_labels_erase(&l->labels, f->erase, f->n_erase);

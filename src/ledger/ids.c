@@ -1,6 +1,8 @@
 /* Ids and their numbers: open addressing with linear probing, nothing is ever removed. */
 #include "ids.h"
 
+#include "bytes.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -60,8 +62,7 @@ size_t pboost_id_canonical(unsigned char out[ID_CANONICAL_MAX], pboost_id id)
         return length + 2;
     }
     out[0] = 'i';
-    for (int i = 0; i < 8; i++)
-        out[1 + i] = (unsigned char)((uint64_t)key.number >> 8 * i);
+    pboost_put_number(out + 1, (uint64_t)key.number, 8);
     return 9;
 }
 

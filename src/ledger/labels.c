@@ -319,9 +319,8 @@ static pboost_status take_entry(void *user, const store_value *value, size_t n, 
     bool erased = strcmp(kind, "forget") == 0;
     (void)n;
 
-    for (size_t i = 0; i + 4 <= value[1].length; i += 4) {
-        uint32_t slot = (uint32_t)byte[i] | (uint32_t)byte[i + 1] << 8 |
-                        (uint32_t)byte[i + 2] << 16 | (uint32_t)byte[i + 3] << 24;
+    for (size_t i = 0; i < value[1].length / SLOT_BYTES; i++) {
+        uint32_t slot = pboost_slot_read(byte, i);
         if (slot >= t->n)
             return damaged(err, "row", slot);
         pboost_labels_spend(t, &slot, 1, !erased);

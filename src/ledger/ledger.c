@@ -255,12 +255,6 @@ done:
 
 /* ---- Answering ------------------------------------------------------------------------------- */
 
-static void put_number(unsigned char *out, uint64_t number, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        out[i] = (unsigned char)(number >> 8 * i);
-}
-
 /* S + Z of every bag.  The sums of all rows of a store are below 2^62 (see import), and so is
  * noise. */
 static pboost_status answer_bags(asking *a, const pboost_ledger *l, pboost_error *err)
@@ -279,8 +273,8 @@ static pboost_status answer_bags(asking *a, const pboost_ledger *l, pboost_error
         total += noise;
         a->size[b] = start[b + 1] - start[b];
         a->mean[b] = pboost_grid_mean(&l->grid, total, a->size[b]);
-        put_number(a->released + b * RELEASED_BYTES, (uint64_t)total, 8);
-        put_number(a->released + b * RELEASED_BYTES + 8, a->size[b], 8);
+        pboost_put_number(a->released + b * RELEASED_BYTES, (uint64_t)total, 8);
+        pboost_put_number(a->released + b * RELEASED_BYTES + 8, a->size[b], 8);
     }
 done:
     pboost_rng_source_wipe(&source);
@@ -300,7 +294,7 @@ static pboost_status render_plain(void *user, unsigned char **body, size_t *leng
     for (size_t b = 0; b < answer->n_bags; b++) {
         uint64_t bits;
         memcpy(&bits, &answer->mean[b], 8);
-        put_number(*body + 8 * b, bits, 8);
+        pboost_put_number(*body + 8 * b, bits, 8);
     }
     if (!pboost_digest_read(&head, answer->head))
         FAIL(err, PBOOST_INTERNAL, "the head of the chain is not a hash");
@@ -322,17 +316,9 @@ static pboost_status render(pboost_reply *out, const asking *a, const pboost_led
     return with(a->q->user, &out->body, &out->length, &answer, err);
 }
 
-static digest hash_of(const char *what, const void *data, size_t length)
-{
-    hasher h;
-    pboost_hash_start(&h, what);
-    pboost_hash_block(&h, data, length);
-    return pboost_hash_end(&h);
-}
-
 static void describe_answer(record *data, const asking *a)
 {
-    digest slots = hash_of("priorboost slots 1", a->slot_bytes, 4 * a->n);
+    digest slots = pboost_slots_hash(a->slot_bytes, SLOT_BYTES * a->n);
     digest released =
         pboost_hash_released(CHAIN_VERSION, a->nonce, a->released, RELEASED_BYTES * a->q->n_bags);
 
@@ -351,7 +337,7 @@ static pboost_status store_answer(const pboost_reply *out, const asking *a, stor
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(pboost_chain_append(s, link, entry, a->slot_bytes, 4 * a->n, err));
+    TRY(pboost_chain_append(s, link, entry, a->slot_bytes, SLOT_BYTES * a->n, err));
     TRY(RUN(s, "INSERT INTO ledger_answer VALUES ($1, $2, $3, $4, $5, $6, $7, $8)", NULL, NULL, err,
             value_number(link->number), value_number(a->token.id), value_text(a->q->request_id),
             value_bytes(a->hash.byte, sizeof a->hash.byte),
@@ -392,8 +378,7 @@ static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger
     TRY(claim_rows(a, l, l->labels.link.number + 1, err));
     TRY(answer_bags(a, l, err));
     TRY(pboost_draw_bytes(a->nonce, NONCE_BYTES, err));
-    for (size_t i = 0; i < a->n; i++)
-        put_number(a->slot_bytes + 4 * i, a->slot[i], 4);
+    pboost_slots_write(a->slot_bytes, a->slot, a->n);
     describe_answer(&data, a);
     chain_entry entry = {"answer", a->now, a->n, a->q->n_bags, data.byte, data.used};
     chain_link link = pboost_chain_next(&l->labels.link, &entry);

@@ -227,11 +227,6 @@ static pboost_status check_version(store *s, const char *url, pboost_error *err)
              "the store has version %lld, this program needs %d; run 'priorboost oracle upgrade"
              " --store %s'",
              (long long)version, CHAIN_VERSION, pboost_store_path(url) != NULL ? url : "...");
-    if (version > CHAIN_VERSION)
-        FAIL(err, PBOOST_BAD_DATA,
-             "the store has version %lld, this program knows versions up to %d; install a newer"
-             " priorboost",
-             (long long)version, CHAIN_VERSION);
 done:
     return st;
 }

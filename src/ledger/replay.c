@@ -64,13 +64,7 @@ static pboost_status replay_token(token_replay *r, char problem[REPLAY_PROBLEM],
     if (token.state != PBOOST_TOKEN_PENDING &&
         pboost_approval_needed(r->require_approval, &token, !r->has_approver))
         WRONG("token '%.60s' needed approval and was made without", token.name);
-    if (r->n == r->capacity) {
-        size_t capacity = 2 * r->capacity + 8;
-        pboost_token *grown;
-        NEED(grown = realloc(r->token, capacity * sizeof *grown), err);
-        r->token = grown;
-        r->capacity = capacity;
-    }
+    GROW(r->token, r->capacity, r->n + 1, err);
     r->token[r->n++] = token;
     r->has_approver = r->has_approver || token.role == PBOOST_APPROVER;
 done:

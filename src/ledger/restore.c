@@ -25,7 +25,7 @@ typedef struct {
     pboost_restored *out;
     pboost_ledger *l;
     store *s;
-    size_t n_entries;
+    size_t n_entries, head_capacity;
     digest *head; /* of the store's entries, by number */
     int64_t fork; /* the last entry that both know; -1: none */
     size_t n_lost, lost_capacity;
@@ -62,11 +62,7 @@ static pboost_status take_head(void *user, const store_value *value, size_t n, p
     if (value[0].number != (int64_t)r->n_entries || value[1].length != sizeof(digest))
         FAIL(err, PBOOST_BAD_DATA, "entry %lld of the ledger is damaged",
              (long long)value[0].number);
-    if ((r->n_entries & (r->n_entries - 1)) == 0) {
-        digest *grown;
-        NEED(grown = realloc(r->head, (2 * r->n_entries + 1) * sizeof *grown), err);
-        r->head = grown;
-    }
+    GROW(r->head, r->head_capacity, r->n_entries + 1, err);
     memcpy(r->head[r->n_entries++].byte, value[1].data, sizeof(digest));
 done:
     return st;
@@ -83,13 +79,7 @@ static pboost_status take_record(void *user, const witness_record *lost, pboost_
         r->fork = copy.number > r->fork ? copy.number : r->fork;
         return PBOOST_OK;
     }
-    if (r->n_lost == r->lost_capacity) {
-        size_t capacity = 2 * r->lost_capacity + 64;
-        witness_record *grown;
-        NEED(grown = realloc(r->lost, capacity * sizeof *grown), err);
-        r->lost = grown;
-        r->lost_capacity = capacity;
-    }
+    GROW(r->lost, r->lost_capacity, r->n_lost + 1, err);
     unsigned char *data = NULL;
     copy.data = NULL;
     copy.kind = NULL;
@@ -105,12 +95,6 @@ done:
 }
 
 /* ---- Burning --------------------------------------------------------------------------------- */
-
-static uint32_t slot_at(const unsigned char *byte)
-{
-    return (uint32_t)byte[0] | (uint32_t)byte[1] << 8 | (uint32_t)byte[2] << 16 |
-           (uint32_t)byte[3] << 24;
-}
 
 /* A row of an import that is lost too: it must not come back as a new one. */
 static pboost_status ban_row(restoring *r, uint32_t slot, pboost_error *err)
@@ -184,25 +168,20 @@ static pboost_status burn(restoring *r, const char *kind, int64_t token, size_t 
     store_bulk claims = {"ledger_claim", "ii", n, put_claim, r};
     unsigned char *bytes = NULL;
     record data = {0};
-    hasher h;
 
-    NEED(bytes = pboost_alloc(n, 4), err);
-    for (size_t i = 0; i < n; i++)
-        for (int b = 0; b < 4; b++)
-            bytes[4 * i + (size_t)b] = (unsigned char)(r->slot[i] >> 8 * b);
+    NEED(bytes = pboost_alloc(n, SLOT_BYTES), err);
+    pboost_slots_write(bytes, r->slot, n);
     TRY(r->s->class->bulk(r->s, &claims, err));
     for (size_t i = 0; t->units && !all && i < n; i++)
         TRY(use_unit(r, t->unit[r->slot[i]], pboost_labels_share(t, r->slot[i]), 1, err));
     for (uint32_t u = 0; t->units && all && u < t->n_units; u++)
         for (uint32_t share = 0; share < t->shares.n; share++)
             TRY(use_unit(r, u, share, r->l->rules.unit_rows, err));
-    pboost_hash_start(&h, "priorboost slots 1");
-    pboost_hash_block(&h, bytes, 4 * n);
-    digest hash = pboost_hash_end(&h);
+    digest hash = pboost_slots_hash(bytes, SLOT_BYTES * n);
     pboost_record_number(&data, (uint64_t)token);
     pboost_record_bytes(&data, hash.byte, sizeof hash.byte);
     pboost_record_number(&data, t->n_units);
-    TRY(append(r, kind, n, &data, bytes, 4 * n, err));
+    TRY(append(r, kind, n, &data, bytes, SLOT_BYTES * n, err));
     pboost_labels_spend(t, r->slot, n, false);
     r->out->burned += n;
 done:
@@ -229,8 +208,8 @@ static pboost_status redo_answer(restoring *r, const witness_record *lost, pboos
     const label_table *t = &r->l->labels;
     size_t n = 0;
 
-    for (size_t i = 0; i + 4 <= lost->length; i += 4) {
-        uint32_t slot = slot_at(lost->data + i);
+    for (size_t i = 0; i < lost->length / SLOT_BYTES; i++) {
+        uint32_t slot = pboost_slot_read(lost->data, i);
         if (slot >= t->n)
             TRY(ban_row(r, slot, err));
         else if (!pboost_labels_spent(t, slot))
@@ -250,15 +229,9 @@ static pboost_status redo_forget(restoring *r, const witness_record *lost, pboos
     pboost_status st = PBOOST_OK;
     const label_table *t = &r->l->labels;
 
-    if (r->erase_capacity < r->n_erase + lost->length / 4) {
-        size_t capacity = 2 * r->erase_capacity + lost->length / 4;
-        uint32_t *grown;
-        NEED(grown = realloc(r->erase, capacity * sizeof *grown), err);
-        r->erase = grown;
-        r->erase_capacity = capacity;
-    }
-    for (size_t i = 0; i + 4 <= lost->length; i += 4) {
-        uint32_t slot = slot_at(lost->data + i);
+    GROW(r->erase, r->erase_capacity, r->n_erase + lost->length / SLOT_BYTES, err);
+    for (size_t i = 0; i < lost->length / SLOT_BYTES; i++) {
+        uint32_t slot = pboost_slot_read(lost->data, i);
         if (slot >= t->n)
             TRY(ban_row(r, slot, err));
         else if (!pboost_labels_gone(t, slot))
@@ -309,13 +282,7 @@ static pboost_status note_import(restoring *r, const witness_record *lost, pboos
     pboost_status st = PBOOST_OK;
     record_reader reader = {lost->data, lost->length, false};
 
-    if (r->n_imports == r->import_capacity) {
-        size_t capacity = 2 * r->import_capacity + 8;
-        lost_import *grown;
-        NEED(grown = realloc(r->import, capacity * sizeof *grown), err);
-        r->import = grown;
-        r->import_capacity = capacity;
-    }
+    GROW(r->import, r->import_capacity, r->n_imports + 1, err);
     int64_t first = (int64_t)pboost_read_number(&reader);
     r->import[r->n_imports++] =
         (lost_import){first, reader.left / ROW_MARK,

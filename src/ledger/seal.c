@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "bytes.h"
+
 void pboost_seals_free(label_seals *seals)
 {
     if (seals->seal != NULL)
@@ -60,13 +62,7 @@ static pboost_status take_seal(void *user, const store_value *value, size_t n, p
              " back the newest key file, or, if the store is a backup from before 'oracle rekey',"
              " the key file of then",
              (long long)value[2].number);
-    if (seals->n == seals->capacity) {
-        size_t capacity = 2 * seals->capacity + 8;
-        label_seal *grown;
-        NEED(grown = realloc(seals->seal, capacity * sizeof *grown), err);
-        seals->seal = grown;
-        seals->capacity = capacity;
-    }
+    GROW(seals->seal, seals->capacity, seals->n + 1, err);
     label_seal *seal = &seals->seal[seals->n++];
     seal->first = value[0].number;
     seal->n = value[1].number;
@@ -107,17 +103,11 @@ done:
 
 enum { NONCE = crypto_aead_chacha20poly1305_ietf_NPUBBYTES };
 
-static void put_number(unsigned char *out, uint64_t number)
-{
-    for (int i = 0; i < 8; i++)
-        out[i] = (unsigned char)(number >> 8 * i);
-}
-
 /* A slot is sealed once under a key: at its import, or when the key is new. */
 static void make_nonce(unsigned char out[NONCE], int64_t slot)
 {
     memset(out, 0, NONCE);
-    put_number(out, (uint64_t)slot);
+    pboost_put_number(out, (uint64_t)slot, 8);
 }
 
 void pboost_label_seal(unsigned char out[SEALED_BYTES], const label_seal *seal, int64_t slot,
@@ -126,7 +116,7 @@ void pboost_label_seal(unsigned char out[SEALED_BYTES], const label_seal *seal, 
     unsigned char nonce[NONCE], plain[8];
 
     make_nonce(nonce, slot);
-    put_number(plain, (uint64_t)label);
+    pboost_put_number(plain, (uint64_t)label, 8);
     crypto_aead_chacha20poly1305_ietf_encrypt(out, NULL, plain, sizeof plain, seal->store_id,
                                               sizeof seal->store_id, NULL, nonce, seal->key);
     sodium_memzero(plain, sizeof plain);
@@ -147,7 +137,6 @@ bool pboost_label_open(int64_t *out, label_seals *seals, int64_t slot, const sto
 {
     unsigned char nonce[NONCE], plain[8];
     const label_seal *seal = find_seal(seals, slot);
-    uint64_t label = 0;
 
     *out = NO_LABEL;
     if (value->kind == VALUE_NULL)
@@ -158,9 +147,7 @@ bool pboost_label_open(int64_t *out, label_seals *seals, int64_t slot, const sto
                                                   seal->store_id, sizeof seal->store_id, nonce,
                                                   seal->key) != 0)
         return false;
-    for (int i = 0; i < 8; i++)
-        label |= (uint64_t)plain[i] << 8 * i;
+    *out = (int64_t)pboost_get_number(plain, sizeof plain);
     sodium_memzero(plain, sizeof plain);
-    *out = (int64_t)label;
     return *out != NO_LABEL;
 }

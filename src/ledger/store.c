@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <priorboost/ledger.h>
+
 store_value value_text(const char *text)
 {
     if (text == NULL)
@@ -165,7 +167,7 @@ done:
     return st;
 }
 
-/* Version 1 had no ledger_meta. */
+/* Version 1 had no ledger_meta.  A newer version than this program knows is refused. */
 pboost_status pboost_store_version(int64_t *out, store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -178,6 +180,11 @@ pboost_status pboost_store_version(int64_t *out, store *s, pboost_error *err)
         TRY(pboost_store_word(version, s, "version", err));
     if (has_meta && sscanf(version, "%" SCNd64, out) != 1)
         FAIL(err, PBOOST_BAD_DATA, "the store is damaged: its version is '%s'", version);
+    if (*out > PBOOST_STORE_VERSION)
+        FAIL(err, PBOOST_BAD_DATA,
+             "the store has version %" PRId64 ", this program knows versions up to %d; install a"
+             " newer priorboost",
+             *out, PBOOST_STORE_VERSION);
 done:
     return st;
 }

@@ -535,13 +535,7 @@ static pboost_status take_listed(void *user, const store_value *value, size_t n,
     token_list *list = user;
     (void)n;
 
-    if (list->n == list->capacity) {
-        size_t capacity = 2 * list->capacity + 8;
-        pboost_token *token;
-        NEED(token = realloc(list->token, capacity * sizeof *token), err);
-        list->token = token;
-        list->capacity = capacity;
-    }
+    GROW(list->token, list->capacity, list->n + 1, err);
     TRY(take_token(&list->token[list->n], list->s, value, err));
     list->n++;
 done:

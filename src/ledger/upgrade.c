@@ -20,6 +20,14 @@ done:
 }
 #define DO_ALL(s, sql, err) do_all((s), (sql), sizeof(sql) / sizeof *(sql), (err))
 
+static pboost_status count_rows(int64_t *out, store *s, const char *table, pboost_error *err)
+{
+    char sql[64];
+
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", table);
+    return s->class->run(s, sql, NULL, 0, pboost_store_number, out, err);
+}
+
 /* ---- Version 2: entries, tokens and names are authenticated -----------------------------------
  */
 
@@ -93,8 +101,7 @@ static pboost_status move_rows(store *s, pboost_error *err)
     old_rows rows = {0};
     int64_t count = 0;
 
-    TRY(s->class->run(s, "SELECT count(*) FROM old_row", NULL, 0, pboost_store_number, &count,
-                      err));
+    TRY(count_rows(&count, s, "old_row", err));
     rows.capacity = (size_t)count;
     NEED(rows.label = pboost_alloc(rows.capacity, sizeof *rows.label), err);
     NEED(rows.unit = pboost_alloc(rows.capacity, sizeof *rows.unit), err);
@@ -139,8 +146,7 @@ static pboost_status authenticate_entries(store *s, pboost_error *err)
     old_links links = {0};
     int64_t count = 0;
 
-    TRY(s->class->run(s, "SELECT count(*) FROM ledger_entry", NULL, 0, pboost_store_number, &count,
-                      err));
+    TRY(count_rows(&count, s, "ledger_entry", err));
     links.capacity = (size_t)count;
     NEED(links.link = pboost_alloc(links.capacity, sizeof *links.link), err);
     TRY(s->class->run(s, "SELECT number, hash, seal FROM ledger_entry ORDER BY number", NULL, 0,
@@ -194,8 +200,7 @@ static pboost_status move_tokens(store *s, pboost_error *err)
     old_tokens tokens = {0};
     int64_t count = 0;
 
-    TRY(s->class->run(s, "SELECT count(*) FROM old_token", NULL, 0, pboost_store_number, &count,
-                      err));
+    TRY(count_rows(&count, s, "old_token", err));
     tokens.capacity = (size_t)count;
     NEED(tokens.token = pboost_alloc(tokens.capacity, sizeof *tokens.token), err);
     TRY(s->class->run(
@@ -224,10 +229,8 @@ static pboost_status append_upgrade(store *s, int from, pboost_error *err)
     last.version = from;
     for (int k = 0; k < RANGE_KINDS; k++) {
         name_range *range = &ranges.of[k];
-        char sql[64];
-        snprintf(sql, sizeof sql, "SELECT count(*) FROM %s", RANGES[k].table);
         range->version = CHAIN_VERSION;
-        TRY(s->class->run(s, sql, NULL, 0, pboost_store_number, &range->n, err));
+        TRY(count_rows(&range->n, s, RANGES[k].table, err));
         TRY(pboost_ranges_hash(range, 1, &range->n, (range_kind)k, s, err));
     }
     pboost_record_number(&data, (uint64_t)from);
@@ -325,11 +328,6 @@ pboost_status pboost_ledger_upgrade(int *from, const char *store_url,
     store *s = l->write.store;
     TRY(pboost_store_begin(s, true, err));
     TRY(pboost_store_version(&version, s, err));
-    if (version > CHAIN_VERSION)
-        FAIL(err, PBOOST_BAD_DATA,
-             "the store has version %lld, this program knows versions up to %d; install a newer"
-             " priorboost",
-             (long long)version, CHAIN_VERSION);
     if (version < CHAIN_VERSION) {
         TRY(pboost_ledger_read_rules(l, s, err));
         TRY(pboost_files_create(&files, &l->keys, store_url, &l->options, err));

@@ -241,8 +241,7 @@ static bool add(buffer *b, const void *data, size_t length)
 static bool add_number(buffer *b, uint64_t number)
 {
     unsigned char byte[8];
-    for (int i = 0; i < 8; i++)
-        byte[i] = (unsigned char)(number >> 8 * i);
+    pboost_put_number(byte, number, sizeof byte);
     return add(b, byte, sizeof byte);
 }
 
@@ -272,10 +271,8 @@ static bool begin_record(appending *a, int64_t number, const store_value *value)
 static bool end_record(appending *a)
 {
     size_t length = a->out.used - a->start;
-    uint64_t rest = length - 8 + sizeof(digest);
 
-    for (int i = 0; i < 8; i++)
-        a->out.byte[a->start + (size_t)i] = (unsigned char)(rest >> 8 * i);
+    pboost_put_number(a->out.byte + a->start, length - 8 + sizeof(digest), 8);
     digest mac = pboost_keys_mac(a->w->keys, KEY_WITNESS, a->out.byte + a->start, length);
     return add(&a->out, mac.byte, sizeof mac.byte);
 }

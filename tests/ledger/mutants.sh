@@ -180,7 +180,7 @@ mutant "a reader that blocks an erasure" ledger/store_sqlite.c ledger_erase '(co
 mutant "an erased id comes again" ledger/import.c ledger_erase 'uint32_t slot = pboost_labels_find(&m->ledger->labels, &m->ledger->keys, id);' 'uint32_t slot = pboost_ids_find(&m->ledger->labels.ids, id);'
 mutant "an erased unit keeps its uses" ledger/import.c ledger_erase 'if (m->unit[i] != NO_NUMBER)' 'if (false)'
 mutant "labels are authenticated" ledger/seal.c ledger_seal 'seal->key) != 0)' 'seal->key) == 7)'
-mutant "each row has a nonce" ledger/seal.c ledger_seal 'put_number(out, (uint64_t)slot);' ';'
+mutant "each row has a nonce" ledger/seal.c ledger_seal 'pboost_put_number(out, (uint64_t)slot, 8);' ';'
 mutant "each import has a key" ledger/seal.c ledger_seal 'memcpy(text + sizeof WHAT, salt, SALT_BYTES);' 'memset(text + sizeof WHAT, 0, SALT_BYTES);'
 mutant "an import uses the newest key" ledger/seal.c ledger_seal 'TRY(pboost_keys_reload(s->keys, s->key_file, err));
     const' 'const'
@@ -195,7 +195,7 @@ mutant "MAC of an entry, in an audit" ledger/audit.c ledger_chain 'sodium_memcmp
 mutant "names of units and scopes" ledger/audit.c ledger_upgrade '!pboost_digest_equal(&now.range[i].hash, &list->range[i].hash)' 'false'
 mutant "tokens are as the chain says" ledger/audit.c ledger_upgrade 'if (!pboost_digest_equal(&here, &there))' 'if (false)'
 mutant "only a sound store is upgraded" ledger/upgrade.c ledger_upgrade 'if (audit.problems > 0)' 'if (false)'
-mutant "stores of other versions" ledger/open.c ledger_upgrade 'if (version > CHAIN_VERSION)' 'if (false)'
+mutant "stores of other versions" ledger/store.c ledger_upgrade 'if (*out > PBOOST_STORE_VERSION)' 'if (false)'
 mutant "key files that others can read" ledger/key.c ledger_upgrade '(about.st_mode & (S_IRWXG | S_IRWXO)) != 0' 'false'
 mutant "key files of other stores" ledger/open.c ledger_upgrade 'strcmp(id, key_id) != 0' 'false'
 mutant "the file is still the one that is open" ledger/store_sqlite.c ledger_integrity 'return a->st_dev == b->st_dev && a->st_ino == b->st_ino;' 'return true;'

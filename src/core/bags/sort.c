@@ -10,9 +10,9 @@
  * over its own, smaller range, and merged if that does not help.  The result is unique, so it does
  * not depend on the sample, the buckets or the threads.
  *
- * A plain radix sort would be a tenth of this.  bench_sort compares the two: of gaussian and
+ * A plain radix sort would be an eighth of this.  bench_sort compares the two: of gaussian and
  * logistic scores radix takes 2.2 to 2.5 times as long for 4096 rows, a slice of the paper, 1.1 to
- * 1.7 times for 1e4 to 1e6 and 2 times for 1e7; of heavy-tailed ones 0.7 to 1.6 times. */
+ * 1.8 times for 1e4 to 1e6 and 1.9 to 2.3 times for 1e7; of heavy-tailed ones 0.65 to 1.6 times. */
 #include "bags/sort.h"
 
 #include <math.h>
