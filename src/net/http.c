@@ -158,15 +158,17 @@ static void pause_before(size_t tries, double most)
 static const char *advice(const http_client *c, CURLcode code)
 {
     bool tls = strncasecmp(c->base, "https:", 6) == 0;
+    /* With TLS 1.3 the server judges the client after the handshake, while the request is on its
+       way. Which of these the client sees is a matter of time. */
+    bool ended = code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR ||
+                 code == CURLE_GOT_NOTHING || code == CURLE_SSL_CONNECT_ERROR;
 
     if (code == CURLE_PEER_FAILED_VERIFICATION)
-        return " (if the oracle's certificate is of its own or of your organisation's making, name "
-               "it "
-               "or its authority as the one to trust: --ca FILE)";
-    if (tls && c->options.client_cert == NULL &&
-        (code == CURLE_RECV_ERROR || code == CURLE_SSL_CONNECT_ERROR))
+        return " (if the oracle or your organisation made its certificate itself, name the "
+               "certificate or its authority as the one to trust: --ca FILE)";
+    if (tls && c->options.client_cert == NULL && ended)
         return " (an oracle that asks for client certificates ends connections without one)";
-    if (!tls && !c->is_unix && (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR))
+    if (!tls && !c->is_unix && ended)
         return " (does the oracle use TLS? Its address then begins with https://)";
     return "";
 }
