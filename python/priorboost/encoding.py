@@ -96,7 +96,7 @@ class LentTable:
     """Owns a ``pboost_table`` of these columns; use it in a with statement."""
 
     def __init__(self, columns: list[Cells]) -> None:
-        lent = (_library.Column * max(1, len(columns)))()
+        lent = (_library.ColumnCells * max(1, len(columns)))()
         for to, cells in zip(lent, columns, strict=False):
             to.name = cells.name.encode()
             to.number, to.code = address(cells.number), address(cells.code)
