@@ -117,6 +117,7 @@ class FitOptions(Structure):
         ("covariance", c_int),
         ("seed", c_uint64),
         ("cancel", c_void_p),
+        ("bag_effects", c_bool),
     ]
 
 
@@ -146,6 +147,7 @@ class FitReport(Structure):
         ("mean_masked", c_bool),
         ("worse_than_constant", c_bool),
         ("estimator", c_int),
+        ("bag_effect_sd", c_double),
     ]
 
 
