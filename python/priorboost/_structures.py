@@ -540,6 +540,7 @@ class Model(Structure):
         ("offset", c_char_p),
         ("covariance", c_void_p),
         ("training", Training),
+        ("mixture", Mixture),
     ]
 
 
