@@ -240,9 +240,6 @@ pboost_status pboost_model_parse(pboost_model *out, const char *text, size_t len
                                  const char *name, pboost_error *err);
 pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_error *err);
 
-/* What a member of a mixture is: "constant", "glm", "trees" or "glm+trees". */
-const char *pboost_member_kind(const pboost_member *member);
-
 /* ---- Output files ---------------------------------------------------------------------------- */
 
 /* A file that appears under its name only when it is complete.  "-" is standard output; a device or

@@ -357,7 +357,7 @@ class ForestReport(Structure):
 class Member(Structure):
     """``pboost_member``."""
 
-    _fields_ = [("weight", c_double), ("coef", Coef), ("forest", Forest)]
+    _fields_ = [("kind", c_int), ("weight", c_double), ("coef", Coef), ("forest", Forest)]
 
 
 class Mixture(Structure):

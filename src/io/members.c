@@ -12,26 +12,13 @@
 #include "model.h"
 #include "table.h"
 
+/* What the kinds of members have. */
 static const struct {
-    const char *name;
     bool theta, trees;
-} KINDS[] = {{"constant", false, false},
-             {"glm", true, false},
-             {"smooth", true, false},
-             {"trees", false, true},
-             {"glm+trees", true, true}};
-
-enum { CONSTANT, GLM, SMOOTH, TREES, GLM_TREES, N_KINDS };
-
-const char *pboost_member_kind(const pboost_member *member)
-{
-    bool linear = false;
-    for (size_t j = 0; j < member->coef.n; j++)
-        linear = linear || member->coef.theta[j] != 0.0;
-    if (member->forest.n_trees > 0)
-        return KINDS[linear ? GLM_TREES : TREES].name;
-    return KINDS[linear ? GLM : CONSTANT].name;
-}
+} PARTS[PBOOST_MEMBER_KINDS] = {[PBOOST_MEMBER_GLM] = {.theta = true},
+                                [PBOOST_MEMBER_SMOOTH] = {.theta = true},
+                                [PBOOST_MEMBER_TREES] = {.trees = true},
+                                [PBOOST_MEMBER_GLM_TREES] = {.theta = true, .trees = true}};
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
@@ -116,21 +103,24 @@ static pboost_status put_member(json_t *members, const pboost_model *m, const pb
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const char *kind = pboost_member_kind(member);
+    bool known = (size_t)member->kind < PBOOST_MEMBER_KINDS;
     json_t *object = json_object(), *array;
 
     TRY(append(members, object, err));
     if (member->coef.n != m->encoding.n_columns)
         FAIL(err, PBOOST_INVALID, "a member of the model has %zu weights, but %zu columns",
              member->coef.n, m->encoding.n_columns);
-    TRY(put(object, "kind", json_string(kind), err));
+    if (!known || PARTS[member->kind].trees != (member->forest.n_trees > 0))
+        FAIL(err, PBOOST_INVALID, "a member of the model is of the kind '%s', but has %zu trees",
+             pboost_member_kind_name(member->kind), member->forest.n_trees);
+    TRY(put(object, "kind", json_string(pboost_member_kind_name(member->kind)), err));
     TRY(put_real(object, "weight", member->weight, err));
     TRY(put_real(object, "intercept", member->coef.intercept, err));
-    if (strcmp(kind, KINDS[CONSTANT].name) != 0 && strcmp(kind, KINDS[TREES].name) != 0) {
+    if (PARTS[member->kind].theta) {
         TRY(put(object, "theta", array = json_array(), err));
         TRY(fill_reals(array, "theta", member->coef.theta, member->coef.n, err));
     }
-    if (member->forest.n_trees > 0) {
+    if (PARTS[member->kind].trees) {
         TRY(put(object, "trees", array = json_array(), err));
         for (size_t t = 0; t < member->forest.n_trees; t++)
             TRY(put_tree(array, &member->forest, member->forest.root[t], err));
@@ -306,26 +296,17 @@ done:
     return st;
 }
 
-static pboost_status find_kind(size_t *out, const json_t *object, const reading *at,
-                               pboost_error *err)
+static pboost_status get_kind(pboost_member_kind *out, const json_t *object, const reading *at,
+                              pboost_error *err)
 {
     const json_t *kind = json_object_get(object, "kind");
-    const char *text = json_is_string(kind) ? json_string_value(kind) : "";
-    char known[100] = "";
+    pboost_error why;
 
-    for (*out = 0; *out < N_KINDS; ++*out) {
-        size_t used = strlen(known);
-        if (strcmp(KINDS[*out].name, text) == 0)
-            return PBOOST_OK;
-        snprintf(known + used, sizeof known - used, "%s%s",
-                 *out == 0             ? ""
-                 : *out + 1 == N_KINDS ? " or "
-                                       : ", ",
-                 KINDS[*out].name);
-    }
-    return pboost_fail(err, PBOOST_BAD_DATA, "%s: \"kind\" is %s%s; it must be %s", at->where,
-                       json_is_string(kind) ? "" : kind_name(kind), pboost_shown_text(text).text,
-                       known);
+    if (!json_is_string(kind))
+        return refuse_kind(at->where, "kind", kind, "text", err);
+    if (pboost_member_kind_parse(out, json_string_value(kind), &why) != PBOOST_OK)
+        return pboost_fail(err, PBOOST_BAD_DATA, "%s: %s", at->where, why.message);
+    return PBOOST_OK;
 }
 
 static pboost_status get_member(pboost_member *out, const json_t *object, size_t n_theta,
@@ -333,11 +314,11 @@ static pboost_status get_member(pboost_member *out, const json_t *object, size_t
 {
     pboost_status st = PBOOST_OK;
     const json_t *theta, *trees;
-    size_t n, kind;
+    size_t n;
 
     if (!json_is_object(object))
         TRY(refuse_kind(at->where, "members", object, "an array of objects", err));
-    TRY(find_kind(&kind, object, at, err));
+    TRY(get_kind(&out->kind, object, at, err));
     TRY(get_real(&out->weight, json_object_get(object, "weight"), "weight", at->where, err));
     if (!(out->weight >= 0.0))
         FAIL(err, PBOOST_BAD_DATA, "%s: \"weight\" is %g; it must be at least 0", at->where,
@@ -345,7 +326,7 @@ static pboost_status get_member(pboost_member *out, const json_t *object, size_t
     TRY(pboost_coef_init(&out->coef, n_theta, err));
     TRY(get_real(&out->coef.intercept, json_object_get(object, "intercept"), "intercept", at->where,
                  err));
-    if (KINDS[kind].theta) {
+    if (PARTS[out->kind].theta) {
         TRY(get_array(&n, object, "theta", &theta, at->where, err));
         if (n != n_theta)
             FAIL(err, PBOOST_BAD_DATA, "%s: theta has %zu entries, but there are %zu columns",
@@ -353,7 +334,7 @@ static pboost_status get_member(pboost_member *out, const json_t *object, size_t
         for (size_t j = 0; j < n; j++)
             TRY(get_real(&out->coef.theta[j], json_array_get(theta, j), "theta", at->where, err));
     }
-    if (KINDS[kind].trees) {
+    if (PARTS[out->kind].trees) {
         TRY(get_array(&n, object, "trees", &trees, at->where, err));
         TRY(get_forest(&out->forest, trees, at, err));
     }

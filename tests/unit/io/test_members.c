@@ -61,7 +61,9 @@ static pboost_model make_model(void)
         assert_ok(pboost_coef_init(&m.mixture.member[i].coef, m.encoding.n_columns, &err), err);
         m.mixture.member[i].coef.intercept = 0.1 * (double)i;
     }
+    m.mixture.member[1].kind = PBOOST_MEMBER_GLM;
     m.mixture.member[1].coef.theta[2] = 0.7;
+    m.mixture.member[2].kind = PBOOST_MEMBER_TREES;
     m.mixture.member[2].forest = make_forest();
     return m;
 }
@@ -104,11 +106,9 @@ static void comes_back_the_same(void **unused)
         assert_true(a->weight == b->weight && a->coef.intercept == b->coef.intercept);
         assert_int_equal(a->coef.n, b->coef.n);
         assert_memory_equal(a->coef.theta, b->coef.theta, a->coef.n * sizeof(double));
+        assert_int_equal(a->kind, b->kind);
         assert_int_equal(a->forest.n_trees, b->forest.n_trees);
     }
-    assert_string_equal(pboost_member_kind(&back.mixture.member[0]), "constant");
-    assert_string_equal(pboost_member_kind(&back.mixture.member[1]), "glm");
-    assert_string_equal(pboost_member_kind(&back.mixture.member[2]), "trees");
     for (size_t i = 0; i < 4; i++)
         for (uint32_t sex = 0; sex < 4; sex++)
             assert_true(predict_one(&m.mixture, AGE[i], sex) ==
@@ -155,7 +155,7 @@ static void refuses_wrong_members(void **unused)
     bad("\"weight\":0.5", "\"weight\":-0.5", "member 1: \"weight\" is -0.5; it must be at least 0");
     bad("\"weight\":0.5", "\"weight\":\"x\"", "member 1: \"weight\" is text");
     bad("\"kind\":\"glm\"", "\"kind\":\"forest\"",
-        "member 2: \"kind\" is forest; it must be constant, glm, smooth, trees or glm+trees");
+        "member 2: kind of member 'forest' is unknown; it must be one of constant");
     bad("\"kind\":\"glm\"", "\"kind\":7", "member 2: \"kind\" is a whole number");
     bad("\"kind\":\"constant\"", "\"kind\":\"glm\"", "member 1: \"theta\" is missing");
     bad("\"kind\":\"constant\"", "\"kind\":\"trees\"", "member 1: \"trees\" is missing");
@@ -211,6 +211,8 @@ static void refuses_to_save_what_cannot_be_read_back(void **unused)
     m.mixture.member[1].coef.n = 2;
     assert_fails(pboost_model_print(&text, &m, &err), PBOOST_INVALID, err, "2 weights, but 15");
     m.mixture.member[1].coef.n = 15;
+    m.mixture.member[1].kind = PBOOST_MEMBER_TREES;
+    assert_fails(pboost_model_print(&text, &m, &err), PBOOST_INVALID, err, "but has 0 trees");
     pboost_model_free(&m);
 }
 
