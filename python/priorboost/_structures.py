@@ -18,6 +18,7 @@ from ctypes import (
     c_size_t,
     c_ssize_t,
     c_uint,
+    c_uint32,
     c_uint64,
     c_void_p,
 )
@@ -147,6 +148,7 @@ class FitReport(Structure):
         ("mean_masked", c_bool),
         ("worse_than_constant", c_bool),
         ("estimator", c_int),
+        ("noisy", c_bool),
         ("bag_effect_sd", c_double),
     ]
 
@@ -273,6 +275,98 @@ class Simulation(Structure):
 
 
 SIMULATION_SIZE = ctypes.sizeof(Simulation)
+
+
+class Column(Structure):
+    """``pboost_column``."""
+
+    _fields_ = [
+        ("number", c_void_p),
+        ("stride", c_ssize_t),
+        ("code", c_void_p),
+        ("levels", c_size_t),
+    ]
+
+
+class Columns(Structure):
+    """``pboost_columns``."""
+
+    _fields_ = [("rows", c_size_t), ("n", c_size_t), ("column", POINTER(Column))]
+
+
+class Node(Structure):
+    """``pboost_node``."""
+
+    _fields_ = [
+        ("column", c_uint32),
+        ("left", c_uint32),
+        ("right", c_uint32),
+        ("set", c_uint32),
+        ("n_set", c_uint32),
+        ("missing_left", c_bool),
+        ("value", c_double),
+    ]
+
+
+class Forest(Structure):
+    """``pboost_forest``."""
+
+    _fields_ = [
+        ("n_columns", c_size_t),
+        ("n_trees", c_size_t),
+        ("n_nodes", c_size_t),
+        ("n_codes", c_size_t),
+        ("root", POINTER(c_uint32)),
+        ("node", POINTER(Node)),
+        ("code", POINTER(c_uint32)),
+    ]
+
+
+class ForestOptions(Structure):
+    """``pboost_forest_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("family", c_int),
+        ("trees", c_size_t),
+        ("max_trees", c_size_t),
+        ("leaves", c_size_t),
+        ("min_rows", c_size_t),
+        ("rate", c_double),
+        ("l2", c_double),
+        ("folds", c_size_t),
+        ("threads", c_int),
+        ("seed", c_uint64),
+        ("on_tree", c_void_p),
+        ("user", c_void_p),
+        ("cancel", c_void_p),
+        ("fold", c_void_p),
+    ]
+
+
+class ForestReport(Structure):
+    """``pboost_forest_report``."""
+
+    _fields_ = [
+        ("trees", c_size_t),
+        ("bags", c_size_t),
+        ("dispersion", c_double),
+        ("misfit", c_double),
+        ("constant_misfit", c_double),
+        ("worse_than_constant", c_bool),
+    ]
+
+
+class Member(Structure):
+    """``pboost_member``."""
+
+    _fields_ = [("kind", c_int), ("weight", c_double), ("coef", Coef), ("forest", Forest)]
+
+
+class Mixture(Structure):
+    """``pboost_mixture``."""
+
+    _fields_ = [("n", c_size_t), ("member", POINTER(Member))]
 
 
 class Assumptions(Structure):
@@ -449,6 +543,7 @@ class Model(Structure):
         ("offset", c_char_p),
         ("covariance", c_void_p),
         ("training", Training),
+        ("mixture", Mixture),
     ]
 
 

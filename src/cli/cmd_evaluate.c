@@ -57,7 +57,7 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
     TRY(table_reading_read(&table, &text, a->data, err));
     TRY(data_labels(&y, table, label, positive, model->family, err));
     TRY(data_features(&x, &unseen, &model->encoding, table, err));
-    data_note_unseen(cli, &unseen, &model->encoding, table);
+    data_note_unseen(cli, &unseen, &model->encoding, model->mixture.n > 0, table);
     TRY(data_numbers(&offset, table, model->offset, err));
     size_t n = pboost_table_rows(table);
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);

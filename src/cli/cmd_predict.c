@@ -10,7 +10,7 @@ static const cli_usage USAGE = {
         "Predicts the mean response of every row: a CSV with the column 'prediction', and the\n"
         "ids before it with --id.  With --interval also 'lower' and 'upper', between which the\n"
         "mean response lies with that confidence; the model must have been fitted with\n"
-        "--estimator aggregate."};
+        "--estimator aggregate and have no trees."};
 
 typedef struct {
     const char *model, *data, *id, *out;
@@ -90,7 +90,7 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
     TRY(table_reading_read(&table, &text, a->data, err));
     TRY(data_row_keys(&key, table, a->id, err)); /* ids must name rows */
     TRY(data_predict(&p, model, table, a->interval ? a->level : 0.0, a->threads, err));
-    data_note_unseen(cli, &p.unseen, &model->encoding, table);
+    data_note_unseen(cli, &p.unseen, &model->encoding, model->mixture.n > 0, table);
     if (a->out != NULL || !cli->json)
         TRY(write_csv(a->out != NULL ? a->out : "-", table, a->id, &p, err));
     if (cli->json) {
@@ -142,6 +142,11 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
     if (!(a.level < 1.0))
         FAIL(err, PBOOST_INVALID, "--interval is %g; it must be between 0 and 1", a.level);
     TRY(pboost_model_load(&model, a.model, err));
+    if (a.interval && model.mixture.n > 0)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s: trees and means of several models have no intervals; leave --interval out, or "
+             "train with --model glm or smooth",
+             a.model);
     if (a.interval && model.covariance == NULL)
         FAIL(err, PBOOST_BAD_DATA,
              "%s has no covariance, so there are no intervals; train with --estimator aggregate",

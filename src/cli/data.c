@@ -82,17 +82,19 @@ done:
 }
 
 void data_note_unseen(const cli_context *cli, const pboost_unseen *unseen,
-                      const pboost_encoding *encoding, const pboost_table *table)
+                      const pboost_encoding *encoding, bool trees, const pboost_table *table)
 {
     if (unseen->cells == 0)
         return;
     const pboost_feature *f = &encoding->feature[unseen->feature];
-    cli_note(cli,
-             "note: %zu cell%s a category that was not in training and count%s as the first level; "
-             "the first is '%s' in column '%s', %s:%zu, which counts as '%s'",
-             unseen->cells, unseen->cells == 1 ? " has" : "s have", unseen->cells == 1 ? "s" : "",
-             unseen->level, f->name, pboost_table_row_path(table, unseen->row),
-             pboost_table_line(table, unseen->row), f->level[0]);
+    cli_note(
+        cli,
+        "note: %zu cell%s a category that was not in training and count%s as the first level%s; "
+        "the first is '%s' in column '%s', %s:%zu, which counts as '%s'",
+        unseen->cells, unseen->cells == 1 ? " has" : "s have", unseen->cells == 1 ? "s" : "",
+        trees ? " (for trees: as missing)" : "", unseen->level, f->name,
+        pboost_table_row_path(table, unseen->row), pboost_table_line(table, unseen->row),
+        f->level[0]);
 }
 
 /* "'a', 'b', ..." for messages. */
@@ -283,6 +285,24 @@ void predictions_free(predictions *p)
     *p = (predictions){0};
 }
 
+/* Trees take the columns of the table as they are. */
+static pboost_status predict_mean(double *mean, const pboost_model *model,
+                                  const pboost_table *table, const pboost_samples *samples,
+                                  int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_sources sources = {0};
+
+    if (model->mixture.n == 0)
+        return pboost_predict(mean, model->family, samples, &model->coef, threads, err);
+    TRY(pboost_sources_read(&sources, NULL, &model->encoding, table, err));
+    TRY(pboost_mixture_predict(mean, model->family, samples, &sources.columns, &model->mixture,
+                               threads, err));
+done:
+    pboost_sources_free(&sources);
+    return st;
+}
+
 pboost_status data_predict(predictions *out, const pboost_model *model, const pboost_table *table,
                            double level, int threads, pboost_error *err)
 {
@@ -296,7 +316,7 @@ pboost_status data_predict(predictions *out, const pboost_model *model, const pb
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
     pboost_samples samples = {.x = &matrix, .n = n, .offset = offset};
     NEED(out->mean = pboost_alloc(n, sizeof *out->mean), err);
-    TRY(pboost_predict(out->mean, model->family, &samples, &model->coef, threads, err));
+    TRY(predict_mean(out->mean, model, table, &samples, threads, err));
     for (size_t i = 0; i < n; i++)
         if (!isfinite(out->mean[i]))
             FAIL(err, PBOOST_BAD_DATA,

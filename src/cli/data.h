@@ -34,9 +34,10 @@ pboost_status table_reading_read(pboost_table **out, table_reading *t, const cha
 pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
                             const pboost_table *table, pboost_error *err);
 
-/* Says how many cells hold a category that was not in training, if there are any. */
+/* Says how many cells hold a category that was not in training, if there are any.  trees: the model
+ * has some, or may have. */
 void data_note_unseen(const cli_context *cli, const pboost_unseen *unseen,
-                      const pboost_encoding *encoding, const pboost_table *table);
+                      const pboost_encoding *encoding, bool trees, const pboost_table *table);
 
 /* Labels that are right for the family; with positive, 1 where the text is that level. */
 pboost_status data_labels(double **out, const pboost_table *table, const char *name,

@@ -172,7 +172,7 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
     TRY(data_labels(&out->test_label, table, a->label, a->positive, a->family, err));
     TRY(data_numbers(&out->test_offset, table, a->offset, err));
     TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
-    data_note_unseen(cli, &unseen, &out->encoding, table);
+    data_note_unseen(cli, &unseen, &out->encoding, false, table);
 done:
     table_reading_free(&text);
     pboost_table_free(table);
