@@ -45,6 +45,23 @@ pboost_status pboost_table_read(pboost_table **out, const char *path,
                                 const pboost_table_options *options, pboost_error *err);
 void pboost_table_free(pboost_table *table);
 
+/* A column in memory: numbers (NaN: missing), or texts by their codes. */
+typedef struct pboost_table_column {
+    const char *name;
+    const double *number;     /* by row; NULL: it has texts */
+    const uint32_t *code;     /* by row: a level; UINT32_MAX: missing */
+    const char *const *level; /* "" and "NA" are missing cells, as in a file */
+    size_t n_levels;
+} pboost_table_column;
+
+/* A table from columns in memory, which are copied; messages call it `name`.  Cells that are texts
+ * decide what their column is as those of a file do; in options->text are columns that are
+ * categories whatever they look like.  options may be NULL. */
+pboost_status pboost_table_from_columns(pboost_table **out, const char *name,
+                                        const pboost_table_column *columns, size_t n_columns,
+                                        size_t rows, const pboost_table_options *options,
+                                        pboost_error *err);
+
 size_t pboost_table_rows(const pboost_table *table);
 size_t pboost_table_cols(const pboost_table *table);
 const char *pboost_table_name(const pboost_table *table, size_t col);

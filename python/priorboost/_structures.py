@@ -484,6 +484,78 @@ class Risk(Structure):
     _fields_ = [("bias", c_double), ("variance", c_double)]
 
 
+class TableColumn(Structure):
+    """``pboost_table_column``."""
+
+    _fields_ = [
+        ("name", c_char_p),
+        ("number", c_void_p),
+        ("code", c_void_p),
+        ("level", POINTER(c_char_p)),
+        ("n_levels", c_size_t),
+    ]
+
+
+class TableOptions(Structure):
+    """``pboost_table_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("text", POINTER(c_char_p)),
+        ("n_text", c_size_t),
+        ("numbers", POINTER(c_char_p)),
+        ("n_numbers", c_size_t),
+        ("missing", POINTER(c_char_p)),
+        ("n_missing", c_size_t),
+    ]
+
+
+# pboost_column_kind
+COLUMN_NUMBER, COLUMN_CATEGORY, COLUMN_DATE, COLUMN_ID, COLUMN_EMPTY = range(5)
+
+
+class ColumnInfo(Structure):
+    """``pboost_column_info``."""
+
+    _fields_ = [
+        ("kind", c_int),
+        ("missing", c_size_t),
+        ("words", c_size_t),
+        ("word", c_char_p),
+        ("decimal_comma", c_bool),
+        ("levels", c_size_t),
+        ("lower", c_double),
+        ("upper", c_double),
+        ("mean", c_double),
+        ("offender", c_size_t),
+        ("offending", c_char_p),
+    ]
+
+
+class EncodingOptions(Structure):
+    """``pboost_encoding_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("use", POINTER(c_bool)),
+        ("date", POINTER(c_uint)),
+        ("impute", c_bool),
+        ("refuse_unseen", c_bool),
+        ("max_levels", c_size_t),
+    ]
+
+
+class Unseen(Structure):
+    """``pboost_unseen``."""
+
+    _fields_ = [
+        ("cells", c_size_t),
+        ("row", c_size_t),
+        ("feature", c_size_t),
+        ("level", c_char_p),
+    ]
+
+
 class Feature(Structure):
     """``pboost_feature``."""
 
