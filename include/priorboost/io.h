@@ -240,6 +240,13 @@ pboost_status pboost_model_parse(pboost_model *out, const char *text, size_t len
                                  const char *name, pboost_error *err);
 pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_error *err);
 
+/* Writes the model as an ONNX file (opset 13, ai.onnx.ml 3), whose inputs are columns by name:
+ * numbers as doubles (NaN: missing), categories as text ("" or NA: missing), a date as one input of
+ * doubles for each of its parts, such as "day:month", and the offset.  The output "prediction" is
+ * the mean response.  "-" is standard output. */
+pboost_status pboost_model_export_onnx(const pboost_model *model, const char *path,
+                                       pboost_error *err);
+
 /* ---- Output files ---------------------------------------------------------------------------- */
 
 /* A file that appears under its name only when it is complete.  "-" is standard output; a device or
