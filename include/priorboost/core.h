@@ -326,6 +326,7 @@ typedef struct pboost_fit_report {
     bool mean_masked; /* noise, or too few events, hide even the mean: the model is constant */
     bool worse_than_constant;   /* the mean of the answers explains them better than the model */
     pboost_estimator estimator; /* the one that fitted; cross-validation may have chosen it */
+    bool noisy;                 /* answers have noise; of the aggregate estimator and mean_masked */
 } pboost_fit_report;
 
 /* ---- The learner: how to ask ----------------------------------------------------------------- */

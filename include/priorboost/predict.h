@@ -42,6 +42,19 @@ pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
                               const pboost_samples *samples, const pboost_coef *coef, int threads,
                               pboost_error *err);
 
+/* The same where samples come in blocks, of which only the linear predictors are kept, and these
+ * only for logistic models: 8 bytes a sample.  Weights come with every block or with none. */
+typedef struct pboost_evaluator pboost_evaluator;
+
+pboost_status pboost_evaluator_create(pboost_evaluator **out, pboost_family family,
+                                      pboost_error *err);
+/* After a failure the evaluator can only be freed. */
+pboost_status pboost_evaluator_add(pboost_evaluator *evaluator, const pboost_samples *samples,
+                                   const pboost_coef *coef, int threads, pboost_error *err);
+pboost_status pboost_evaluator_finish(pboost_evaluation *out, pboost_evaluator *evaluator,
+                                      pboost_error *err);
+void pboost_evaluator_free(pboost_evaluator *evaluator);
+
 /* The warnings about a fit. */
 typedef enum pboost_warning_kind {
     /* The first three say that the fit must not be used: */

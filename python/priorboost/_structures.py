@@ -147,6 +147,7 @@ class FitReport(Structure):
         ("mean_masked", c_bool),
         ("worse_than_constant", c_bool),
         ("estimator", c_int),
+        ("noisy", c_bool),
     ]
 
 

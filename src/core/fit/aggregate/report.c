@@ -23,6 +23,7 @@ void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit
     report->l2 = fit->lambda;
     report->l2_standardized = fit->options->l2.mode != PBOOST_L2_FIXED;
     report->bags = fit->data.rows.n_bags;
+    report->noisy = fit->noisy;
     report->dispersion = fit->phi;
     report->dispersion_floored = fit->floored;
     report->pearson = pearson / fmax(bags - fit->freedom, 1.0);
