@@ -49,7 +49,7 @@ says 'both write to standard output'
 expect 3 priorboost export data.csv other.onnx
 says 'data.csv:1: not a model file'
 no_file other.onnx
-expect 4 priorboost export model.json none/model.onnx
+expect 1 priorboost export model.json none/model.onnx
 says 'none/model.onnx'
 sed 's/"age"/"prediction"/g' model.json >taken.json
 expect 3 priorboost export taken.json taken.onnx
