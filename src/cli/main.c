@@ -87,7 +87,9 @@ int main(int argc, char **argv)
     }
     report_json_begin();
     cli_context cli = {.command = command->name};
+    cli_watch_begin(&cli);
     pboost_status status = command->run(&cli, argc - 1, argv + 1, &err);
+    cli_progress_end();
     if (status != PBOOST_OK)
         fprintf(stderr, "priorboost %s: %s\n", cli.command, err.message);
     return exit_code(status);
