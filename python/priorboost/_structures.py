@@ -39,12 +39,13 @@ class Error(Structure):
 
 
 StopFunction = CFUNCTYPE(c_bool, c_void_p)
+ProgressFunction = CFUNCTYPE(None, c_void_p, c_char_p, c_double, c_double)
 
 
 class Cancel(Structure):
     """``pboost_cancel``."""
 
-    _fields_ = [("stop", StopFunction), ("user", c_void_p)]
+    _fields_ = [("stop", StopFunction), ("user", c_void_p), ("progress", ProgressFunction)]
 
 
 class Matrix(Structure):
