@@ -414,6 +414,8 @@ class PlanOptions(Structure):
         ("threads", c_int),
         ("cancel", c_void_p),
         ("fixed", Fixed),
+        ("costs", c_bool),
+        ("target", c_double),
     ]
 
 
@@ -432,6 +434,19 @@ class PlanPoint(Structure):
         ("cautious", c_double),
         ("se", c_double),
         ("comparison_only", c_bool),
+    ]
+
+
+class Cost(Structure):
+    """``pboost_cost``."""
+
+    _fields_ = [
+        ("point", c_size_t),
+        ("loss", c_double),
+        ("kept", c_double),
+        ("labels", c_double),
+        ("measure", c_double),
+        ("rows_needed", c_double),
     ]
 
 
@@ -459,6 +474,14 @@ class Plan(Structure):
         ("reason", c_char * 256),
         ("warning", c_char * 256 * 2),
         ("n_warnings", c_size_t),
+        ("n_costs", c_size_t),
+        ("cost", POINTER(Cost)),
+        ("measure", c_char_p),
+        ("loss_all_labels", c_double),
+        ("loss_constant", c_double),
+        ("measure_all_labels", c_double),
+        ("measure_constant", c_double),
+        ("least_epsilon", c_double),
     ]
 
 
