@@ -508,8 +508,8 @@ class Risk(Structure):
     _fields_ = [("bias", c_double), ("variance", c_double)]
 
 
-class TableColumn(Structure):
-    """``pboost_table_column``."""
+class ColumnCells(Structure):
+    """``pboost_column_cells``."""
 
     _fields_ = [
         ("name", c_char_p),
