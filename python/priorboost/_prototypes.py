@@ -85,6 +85,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             _E,
         ],
     ),
+    "bags_calibrate": (
+        None,
+        [c_void_p, c_size_t, POINTER(Bags), c_void_p, c_void_p, POINTER(c_bool), _E],
+    ),
+    "spread_points": (c_size_t, [c_void_p, c_size_t, c_size_t]),
+    "spread_rows": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t]),
     "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
     "predict": (None, [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_int, _E]),
     "predict_interval": (
