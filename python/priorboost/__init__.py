@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .meta import PriorBoost
     from .models import Feature, Model, load_model, save_model
     from .oracle import InMemoryOracle, Oracle
-    from .planner import Plan, PlanPoint, plan
+    from .planner import Plan, PlanCost, PlanPoint, plan, plan_costs
     from .remote import RemoteOracle
     from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
 
@@ -32,6 +32,7 @@ __all__ = [
     "Oracle",
     "OracleError",
     "Plan",
+    "PlanCost",
     "PlanPoint",
     "PriorBoost",
     "PriorBoostClassifier",
@@ -44,6 +45,7 @@ __all__ = [
     "load_model",
     "optimal_bags",
     "plan",
+    "plan_costs",
     "random_bags",
     "risk",
     "save_model",
@@ -57,7 +59,7 @@ _NAMES = {
     "meta": ("PriorBoost",),
     "models": ("Feature", "Model", "load_model", "save_model"),
     "oracle": ("InMemoryOracle", "Oracle"),
-    "planner": ("Plan", "PlanPoint", "plan"),
+    "planner": ("Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"),
     "remote": ("RemoteOracle",),
     "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),
 }
