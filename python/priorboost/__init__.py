@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .models import Feature, Model, load_model, save_model
     from .oracle import InMemoryOracle, Oracle
     from .planner import Plan, PlanCost, PlanPoint, plan, plan_costs
+    from .plots import plot_calibration, plot_coefficients, plot_plan
     from .remote import RemoteOracle
     from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
 
@@ -46,6 +47,9 @@ __all__ = [
     "optimal_bags",
     "plan",
     "plan_costs",
+    "plot_calibration",
+    "plot_coefficients",
+    "plot_plan",
     "random_bags",
     "risk",
     "save_model",
@@ -60,6 +64,7 @@ _NAMES = {
     "models": ("Feature", "Model", "load_model", "save_model"),
     "oracle": ("InMemoryOracle", "Oracle"),
     "planner": ("Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"),
+    "plots": ("plot_calibration", "plot_coefficients", "plot_plan"),
     "remote": ("RemoteOracle",),
     "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),
 }
