@@ -65,6 +65,23 @@ pboost_status pboost_table_read(pboost_table **out, const char *path,
                                 const pboost_table_options *options, pboost_error *err);
 void pboost_table_free(pboost_table *table);
 
+/* A column in memory: numbers (NaN: missing), or texts by their codes. */
+typedef struct pboost_column_cells {
+    const char *name;
+    const double *number;     /* by row; NULL: it has texts */
+    const uint32_t *code;     /* by row: a level; UINT32_MAX: missing */
+    const char *const *level; /* "" and "NA" are missing cells, as in a file */
+    size_t n_levels;
+} pboost_column_cells;
+
+/* A table from columns in memory, which are copied; messages call it `name`.  Cells that are texts
+ * decide what their column is as those of a file do; in options->text are columns that are
+ * categories whatever they look like.  options may be NULL. */
+pboost_status pboost_table_from_columns(pboost_table **out, const char *name,
+                                        const pboost_column_cells *columns, size_t n_columns,
+                                        size_t rows, const pboost_table_options *options,
+                                        pboost_error *err);
+
 /* The same in blocks of rows, for tables that do not fit in memory.  The options must outlive the
  * reader.  Each block decides for itself what a column is that the options do not name.  A block
  * counts its rows from 0, but messages name the lines of the file. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "date.h"
 #include "encoding.h"
@@ -104,6 +105,25 @@ static void count_unseen(pboost_unseen *unseen, const pboost_table *table, const
     }
 }
 
+static char **find(const pboost_feature *f, const char *text)
+{
+    return bsearch(&text, f->level, f->n_levels, sizeof *f->level, pboost_by_bytes);
+}
+
+/* The level of a text; NULL: it is none.  True and false are the same in any case, because the
+ * programs that write files do not agree on it. */
+static char **find_level(const pboost_feature *f, const char *text)
+{
+    static const char *const SPELLING[][3] = {{"true", "True", "TRUE"},
+                                              {"false", "False", "FALSE"}};
+    char **found = find(f, text);
+
+    for (size_t i = 0; i < 2 && found == NULL; i++)
+        for (size_t j = 0; strcasecmp(text, SPELLING[i][0]) == 0 && j < 3 && found == NULL; j++)
+            found = find(f, SPELLING[i][j]);
+    return found;
+}
+
 static pboost_status prepare_category(step *out, pboost_unseen *unseen,
                                       const pboost_encoding *encoding, size_t feature,
                                       const pboost_table *table, const column *c, pboost_error *err)
@@ -122,7 +142,7 @@ static pboost_status prepare_category(step *out, pboost_unseen *unseen,
     NEED(out->column_of = pboost_alloc(c->levels.n, sizeof *out->column_of), err);
     for (size_t i = 0; i < c->levels.n; i++) {
         const char *level = pboost_dictionary_get(&c->levels, (uint32_t)i);
-        char **found = bsearch(&level, f->level, f->n_levels, sizeof *f->level, pboost_by_bytes);
+        char **found = find_level(f, level);
         if (found != NULL)
             out->column_of[i] = (int32_t)(found - f->level) + REFERENCE;
         else if (f->other)
