@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include <priorboost/core.h>
+#include <priorboost/curves.h>
 
 PBOOST_BEGIN
 
@@ -77,6 +77,23 @@ pboost_status pboost_table_reader_open(pboost_table_reader **out, const char *pa
 pboost_status pboost_table_reader_next(const pboost_table **out, pboost_table_reader *reader,
                                        size_t rows, pboost_error *err);
 void pboost_table_reader_close(pboost_table_reader *reader);
+
+/* A column in memory: numbers (NaN: missing), or texts by their codes. */
+typedef struct pboost_table_column {
+    const char *name;
+    const double *number;     /* by row; NULL: it has texts */
+    const uint32_t *code;     /* by row: a level; UINT32_MAX: missing */
+    const char *const *level; /* "" and "NA" are missing cells, as in a file */
+    size_t n_levels;
+} pboost_table_column;
+
+/* A table from columns in memory, which are copied; messages call it `name`.  Cells that are texts
+ * decide what their column is as those of a file do; in options->text are columns that are
+ * categories whatever they look like.  options may be NULL. */
+pboost_status pboost_table_from_columns(pboost_table **out, const char *name,
+                                        const pboost_table_column *columns, size_t n_columns,
+                                        size_t rows, const pboost_table_options *options,
+                                        pboost_error *err);
 
 size_t pboost_table_rows(const pboost_table *table);
 size_t pboost_table_cols(const pboost_table *table);
@@ -208,6 +225,38 @@ pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
                                     const pboost_encoding *encoding, const pboost_table *table,
                                     pboost_error *err);
 
+/* ---- Columns for trees ----------------------------------------------------------------------- */
+
+/* Trees split source columns, not encoded ones: a number, a category, or one part of a date. */
+typedef struct pboost_source {
+    size_t feature;
+    const char *part; /* of a date, such as "month", a number; NULL: no date */
+    size_t levels;    /* of a category, "(other)" included; 0: a number */
+} pboost_source;
+
+/* The i-th source column; false where there are fewer. */
+bool pboost_encoding_source(pboost_source *out, const pboost_encoding *encoding, size_t i);
+/* How many there are. */
+size_t pboost_encoding_n_sources(const pboost_encoding *encoding);
+
+/* The source columns of a table.  The numbers of the table are borrowed from it. */
+typedef struct pboost_sources {
+    pboost_columns columns;
+    void **block; /* by column: its cells, where they are not the table's */
+} pboost_sources;
+
+/* Reads the source columns of the encoding from a table: a number as it is, not winsorized, NaN
+ * where it is missing; a category by the number of its level, with "(other)" after the last level
+ * and UINT32_MAX where it is missing or was not seen in training; a date by its parts.  Errors are
+ * those of pboost_encoding_apply.  unseen may be NULL. */
+pboost_status pboost_sources_read(pboost_sources *out, pboost_unseen *unseen,
+                                  const pboost_encoding *encoding, const pboost_table *table,
+                                  pboost_error *err);
+/* Keeps rows row[0 .. n), in this order; no cell is the table's any more. */
+pboost_status pboost_sources_arrange(pboost_sources *sources, const size_t *row, size_t n,
+                                     pboost_error *err);
+void pboost_sources_free(pboost_sources *sources);
+
 /* ---- Models ---------------------------------------------------------------------------------- */
 
 /* How a model was trained; strings are owned and may be NULL if unknown. */
@@ -224,12 +273,13 @@ typedef struct pboost_training {
 typedef struct pboost_model {
     pboost_family family;
     pboost_encoding encoding;
-    pboost_coef coef;   /* in the units of the encoded columns */
+    pboost_coef coef;   /* in the units of the encoded columns; n 0 if the model is a mixture */
     char *label;        /* name of the response; NULL where unknown */
     char *positive;     /* logistic: the text level that counts as 1; NULL: labels are 0 and 1 */
     char *offset;       /* name of the offset column; NULL: none */
     double *covariance; /* (n+1) x (n+1), the intercept last; NULL where unknown */
     pboost_training training;
+    pboost_mixture mixture; /* trees, or the mean of several models; n 0: the GLM coef */
 } pboost_model;
 
 void pboost_model_free(pboost_model *model);

@@ -10,7 +10,7 @@ static const cli_usage USAGE = {
         "Predicts the mean response of every row: a CSV with the column 'prediction', and the\n"
         "ids before it with --id.  With --interval also 'lower' and 'upper', between which the\n"
         "mean response lies with that confidence; the model must have been fitted with\n"
-        "--estimator aggregate."};
+        "--estimator aggregate and have no trees."};
 
 typedef struct {
     const char *model, *data, *id, *out;
@@ -187,7 +187,7 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
             break;
         TRY(data_blocks_next(&block, &blocks, err));
     }
-    unseen_cells_note(cli, &j.unseen);
+    unseen_cells_note(cli, &j.unseen, model->mixture.n > 0);
     if (output != NULL) {
         st = pboost_output_commit(output, err);
         output = NULL;
@@ -229,6 +229,11 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
     if (!(a.level < 1.0))
         FAIL(err, PBOOST_INVALID, "--interval is %g; it must be between 0 and 1", a.level);
     TRY(pboost_model_load(&model, a.model, err));
+    if (a.interval && model.mixture.n > 0)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s: trees and means of several models have no intervals; leave --interval out, or "
+             "train with --model glm or smooth",
+             a.model);
     if (a.interval && model.covariance == NULL)
         FAIL(err, PBOOST_BAD_DATA,
              "%s has no covariance, so there are no intervals; train with --estimator aggregate",

@@ -152,13 +152,14 @@ void unseen_cells_add(unseen_cells *all, const pboost_unseen *unseen,
     all->n += unseen->cells;
 }
 
-void unseen_cells_note(const cli_context *cli, const unseen_cells *all)
+void unseen_cells_note(const cli_context *cli, const unseen_cells *all, bool trees)
 {
     if (all->n > 0)
         cli_note(cli,
                  "note: %zu cell%s a category that was not in training and count%s as the first "
-                 "level; %s",
-                 all->n, all->n == 1 ? " has" : "s have", all->n == 1 ? "s" : "", all->first);
+                 "level%s; %s",
+                 all->n, all->n == 1 ? " has" : "s have", all->n == 1 ? "s" : "",
+                 trees ? " (for trees: as missing)" : "", all->first);
 }
 
 pboost_status data_numbers(double **out, const pboost_table *table, const char *name,
@@ -317,6 +318,24 @@ void predictions_free(predictions *p)
     *p = (predictions){0};
 }
 
+/* Trees take the columns of the table as they are. */
+static pboost_status predict_mean(double *mean, const pboost_model *model,
+                                  const pboost_table *table, const pboost_samples *samples,
+                                  int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_sources sources = {0};
+
+    if (model->mixture.n == 0)
+        return pboost_predict(mean, model->family, samples, &model->coef, threads, err);
+    TRY(pboost_sources_read(&sources, NULL, &model->encoding, table, err));
+    TRY(pboost_mixture_predict(mean, model->family, samples, &sources.columns, &model->mixture,
+                               threads, err));
+done:
+    pboost_sources_free(&sources);
+    return st;
+}
+
 pboost_status data_predict(predictions *out, const pboost_model *model, const pboost_table *table,
                            double level, int threads, pboost_error *err)
 {
@@ -330,7 +349,7 @@ pboost_status data_predict(predictions *out, const pboost_model *model, const pb
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
     pboost_samples samples = {.x = &matrix, .n = n, .offset = offset};
     NEED(out->mean = pboost_alloc(n, sizeof *out->mean), err);
-    TRY(pboost_predict(out->mean, model->family, &samples, &model->coef, threads, err));
+    TRY(predict_mean(out->mean, model, table, &samples, threads, err));
     for (size_t i = 0; i < n; i++)
         if (!isfinite(out->mean[i]))
             FAIL(err, PBOOST_BAD_DATA,

@@ -59,8 +59,8 @@ typedef struct unseen_cells {
 
 void unseen_cells_add(unseen_cells *all, const pboost_unseen *unseen,
                       const pboost_encoding *encoding, const pboost_table *table);
-/* Says how many there are, if there are any. */
-void unseen_cells_note(const cli_context *cli, const unseen_cells *all);
+/* Says how many there are, if there are any.  trees: the model has some, or may have. */
+void unseen_cells_note(const cli_context *cli, const unseen_cells *all, bool trees);
 
 /* A column of numbers; name NULL gives NULL. */
 pboost_status data_numbers(double **out, const pboost_table *table, const char *name,

@@ -119,7 +119,7 @@ if [ $system = SQLite ]; then
     for secret in 'postgresql://me:s3cret@127.0.0.1:1/db?connect_timeout=2&query=SELECT 1' \
         'postgresql://me:s3cret@nowhere.invalid/db?query=SELECT 1' \
         'postgresql://me:s3c@s3cret@127.0.0.1:1/db?query=SELECT 1' \
-        'postgresql://me:s3cret@127.0.0.1:s3cret/db?query=SELECT 1' \
+        'postgresql://me:s3c/ret@127.0.0.1:1/db?query=SELECT 1' 'postgresql://me:s3c?ret@127.0.0.1/db?query=SELECT 1' \
         'postgresql://me:s3cret@127.0.0.1:1/db?bad=s3cret&query=SELECT 1' 'postgresql://me:s3cret@h/db'; do
         got=0
         priorboost describe "$secret" >stdout 2>stderr || got=$?

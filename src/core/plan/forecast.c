@@ -28,6 +28,7 @@
 #include "base/rng.h"
 #include "data/family.h"
 #include "data/matrix.h"
+#include "fit/predict.h"
 #include "try.h"
 
 #define LEFT_BY_LEVEL 0.3633802276 /* 1 - 2/pi */
@@ -39,6 +40,7 @@ void pboost_population_free(population *p)
     free(p->penalty);
     free(p->hessian);
     free(p->start);
+    free(p->eta);
     pboost_bagpass_free(&p->pass);
     pboost_bag_moments_free(&p->row);
     free(p->row_weight);
@@ -68,6 +70,7 @@ pboost_status pboost_population_init(population *p, pboost_family family, const 
     TRY(pboost_bagpass_init(&p->pass, &rows, family, intercept, &p->units.units, threads, err));
     TRY(pboost_bag_moments_init(&p->row, &p->pass, err));
     NEED(p->row_weight = pboost_alloc(n, sizeof *p->row_weight), err);
+    NEED(p->eta = pboost_alloc(n, sizeof *p->eta), err);
     NEED(p->parameter = calloc(m, sizeof *p->parameter), err);
     NEED(p->penalty = calloc(m, sizeof *p->penalty), err);
     NEED(p->hessian = calloc(m * m, sizeof *p->hessian), err);
@@ -94,8 +97,47 @@ static void limit_weights(population *p, double *theta, double most)
         }
 }
 
-void pboost_population_assume(population *p, double mean, double eta_sd, double most, uint64_t seed)
+/* Fills eta by row at the parameters. */
+static pboost_status fill_eta(population *p, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
+    pboost_coef coef = {0};
+    pboost_samples rows = {
+        .x = p->x, .row = p->pass.bags.row, .n = p->pass.bags.n_bags, .offset = p->offset};
+
+    TRY(pboost_coef_init(&coef, p->x->cols, err));
+    pboost_units_leave(&coef, &p->units, p->parameter, p->intercept);
+    TRY(pboost_predict_eta(p->eta, &rows, &coef, p->threads, err));
+done:
+    pboost_coef_free(&coef);
+    return st;
+}
+
+/* The c for which the mean of b'(eta_i + c) is `mean`.  b' rises; at the first ends all rows are on
+ * one side of the mean. */
+static double level_for(const population *p, double mean)
+{
+    const family_info *family = pboost_family_info(p->family);
+    size_t n = p->pass.bags.n_bags;
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        least = fmin(least, p->eta[i]);
+        most = fmax(most, p->eta[i]);
+    }
+    double lo = family->eta(mean) - most, hi = family->eta(mean) - least;
+    for (int step = 0; step < 64 && lo < hi; step++) {
+        double c = 0.5 * (lo + hi), sum = 0.0;
+        for (size_t i = 0; i < n; i++)
+            sum += family->mean(p->eta[i] + c) / (double)n;
+        *(sum < mean ? &lo : &hi) = c;
+    }
+    return 0.5 * (lo + hi);
+}
+
+pboost_status pboost_population_assume(population *p, double mean, double eta_sd, double most,
+                                       uint64_t seed, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
     double *theta = p->parameter + p->intercept, norm = 0.0, pair[2];
     for (size_t j = 0; j < p->x->cols; j++) {
         pboost_rng_normals(pair, 1, seed, RNG_THETA, 1, j);
@@ -107,10 +149,13 @@ void pboost_population_assume(population *p, double mean, double eta_sd, double 
     if (most < INFINITY)
         limit_weights(p, theta, most);
     if (!p->intercept)
-        return;
-    p->parameter[0] = pboost_family_info(p->family)->eta(mean);
-    if (p->family == PBOOST_POISSON) /* the mean of exp is above exp of the mean */
-        p->parameter[0] -= 0.5 * eta_sd * eta_sd;
+        goto done;
+    /* Not the link of the mean: b' is curved, and there are offsets. */
+    p->parameter[0] = 0.0;
+    TRY(fill_eta(p, err));
+    p->parameter[0] = level_for(p, mean);
+done:
+    return st;
 }
 
 /* Both triangles of a matrix of which the lower is filled, times scale. */

@@ -27,6 +27,7 @@ typedef struct {
     bag_pass pass;     /* ... */
     bag_moments row;   /* by row: b', b'', b'' x */
     double *row_weight;
+    double *eta;                     /* by row, offsets included */
     double phi, mean, mean_variance; /* dispersion, E b', Var b' */
     double loss_scale;               /* of the family's loss: 2 for squared error */
 } population;
@@ -39,11 +40,12 @@ void pboost_population_free(population *p);
 
 /* Takes the parameters from coef. */
 void pboost_population_set(population *p, const pboost_coef *coef);
-/* Or assumes an effect of this standard deviation of eta in a random direction, about the mean.  No
+/* Or assumes an effect of this standard deviation of eta in a random direction.  With an intercept,
+ * the predictions of the sample have this mean.  No
  * column moves the eta of any row of x by more than `most`: where a column is rare or heavy-tailed,
  * an effect that is modest for its standard deviation would be far too large for a few rows. */
-void pboost_population_assume(population *p, double mean, double eta_sd, double most,
-                              uint64_t seed);
+pboost_status pboost_population_assume(population *p, double mean, double eta_sd, double most,
+                                       uint64_t seed, pboost_error *err);
 /* Fills hessian, row, mean and mean_variance at the parameters; offsets included. */
 pboost_status pboost_population_measure(population *p, pboost_error *err);
 

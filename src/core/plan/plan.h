@@ -19,6 +19,12 @@ typedef struct {
     double model_error;
 } planner;
 
+/* Fills population, coef and model_error by what the options assume, and what plan says of it. */
+pboost_status pboost_planner_assume(planner *p, pboost_plan *plan, pboost_error *err);
+/* Sets lambda / phi as the aggregate estimator chooses it.  Under noise it may be estimated from
+ * the answers; then it adapts to effects that are smaller than the wide prior's. */
+void pboost_planner_penalty(planner *p, bool noise);
+
 /* The excess loss of the paper's algorithm with bags of at least bag_size in `rounds` rounds: run
  * on the answers to be expected, its last bags judged by the paper's theorems. */
 pboost_status pboost_plan_event(double *excess, pboost_forecast *forecast, const planner *p,
