@@ -111,6 +111,7 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
     TRY(label_rule_check(&j.rule, a->data, j.label, err));
     label_rule_note(cli, &j.rule, j.label);
     unseen_cells_note(cli, &j.unseen, model->mixture.n > 0);
+    cli_progress(cli, "measuring", 0.0, 0.0);
     TRY(pboost_evaluator_finish(&evaluation, j.evaluator, err));
     TRY(print_evaluation(cli, &evaluation, model, j.unseen.n, err));
 done:

@@ -105,6 +105,7 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
         TRY(prior_coef(&prior, a->train.prior, &data, err));
         o.assumed.coef = &prior;
     }
+    o.cancel = &cli->watch;
     o.family = a->train.family;
     o.epsilon = epsilon + 1;
     o.n_epsilon = a->epsilon.n > 0 ? a->epsilon.n - 1 : 0;

@@ -497,9 +497,16 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features
     pboost_plan_options own = PBOOST_PLAN_OPTIONS_INIT, *options = &own;
     const pboost_matrix *x = &features->x;
     planner p = {.options = options, .x = x, .offset = features->offset, .n = x->rows};
+    pboost_cancel inner = {0}; /* the stages within a forecast are not told */
+    const pboost_cancel *cancel;
 
     *out = (pboost_plan){.rows = x->rows, .n_columns = x->cols};
     TRY(OPTIONS_READ(&own, given, PBOOST_PLAN_OPTIONS_INIT, err));
+    cancel = own.cancel;
+    if (cancel != NULL) {
+        inner = (pboost_cancel){.stop = cancel->stop, .user = cancel->user};
+        own.cancel = &inner;
+    }
     TRY(check(x, p.offset, options, err));
     out->sample_rows = options->max_rows > 0 && options->max_rows < p.n ? options->max_rows : p.n;
     TRY(pboost_bags_random(&p.order, p.n, p.n, options->seed, err));
@@ -510,8 +517,11 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features
     NEED(out->point = calloc(n_manners * n_sizes * (options->n_epsilon + 1), sizeof *out->point),
          err);
     for (size_t m = 0; m < n_manners; m++)
-        for (size_t i = 0; i < n_sizes; i++)
+        for (size_t i = 0; i < n_sizes; i++) {
+            pboost_progress(cancel, "planning", (double)(m * n_sizes + i),
+                            (double)(n_manners * n_sizes));
             TRY(add_points(out, &p, &manners[m], size[i], err));
+        }
     TRY(judge(out, &p, err));
 done:
     pboost_bags_free(&p.order);
