@@ -271,6 +271,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     double began = cli_seconds();
 
     TRY(choose_settings(&result, a, err));
+    result.fit_options.cancel = &cli->watch;
     TRY(train_data_load(&data, cli, a, err));
     if (a->bag == NULL)
         TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
