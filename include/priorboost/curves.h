@@ -116,8 +116,23 @@ const pboost_forest_report *pboost_trees_report(const pboost_trees *trees);
 
 /* ---- Mixtures -------------------------------------------------------------------------------- */
 
+typedef enum pboost_member_kind {
+    PBOOST_MEMBER_CONSTANT, /* the mean of the answers */
+    PBOOST_MEMBER_GLM,
+    PBOOST_MEMBER_SMOOTH, /* a GLM with the columns of curves */
+    PBOOST_MEMBER_TREES,
+    PBOOST_MEMBER_GLM_TREES /* trees that start from the GLM */
+} pboost_member_kind;
+
+#define PBOOST_MEMBER_KINDS 5
+
+const char *pboost_member_kind_name(pboost_member_kind kind);
+pboost_status pboost_member_kind_parse(pboost_member_kind *out, const char *name,
+                                       pboost_error *err);
+
 /* A member predicts b'(x theta + intercept + offset + the sum of its trees). */
 typedef struct pboost_member {
+    pboost_member_kind kind;
     double weight;        /* in the mean of the members' predictions; the weights sum to 1 */
     pboost_coef coef;     /* over the encoded columns; 0 for those it does not use */
     pboost_forest forest; /* n_trees 0: none */

@@ -4,9 +4,13 @@
 
 #include <priorboost/curves.h>
 
+#include "base/names.h"
 #include "data/family.h"
 #include "fit/predict.h"
 #include "try.h"
+
+static const char *const KINDS[] = {"constant", "glm", "smooth", "trees", "glm-trees"};
+PBOOST_NAMES(pboost_member_kind, KINDS, "kind of member")
 
 void pboost_mixture_free(pboost_mixture *mixture)
 {
