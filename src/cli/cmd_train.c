@@ -289,7 +289,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         TRY(pboost_output_open(&page, a->report, err));
     if (oracle.remote != NULL)
         TRY(train_remote_begin(oracle.remote, &data, err));
-    TRY(a->bag != NULL ? train_run_given(&result, &data, err)
+    TRY(a->bag != NULL ? train_run_given(&result, cli, a, &data, err)
                        : train_run(&result, cli, a, &data, &oracle, err));
     if (a->test != NULL)
         TRY(train_test_losses(&result, a, &data, err));
@@ -385,6 +385,11 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "out of the fit best"},
         {"--rho", "R", cli_read_not_negative, &a.rho, &a.has_rho,
          "interpolated: 0 is bag-level, 1 is event; default 0.5"},
+        {"--model", "glm|trees", cli_read_text, &a.model, NULL,
+         "what is fitted to the answers: glm (default), with weights\n"
+         "and intervals that one can read; trees: boosted trees,\n"
+         "for effects that bend or depend on each other; they have\n"
+         "no intervals"},
         {"--covariance", "model|sandwich", cli_read_text, &a.covariance, NULL,
          "aggregate: model (default), or sandwich, which does not\n"
          "rely on the model's variances"},
@@ -463,6 +468,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         return PBOOST_OK;
     TRY(require_options(&a, err));
     TRY(refuse_with_bags(&a, err));
+    TRY(train_model_check(&a, err));
     TRY(settle_method(&a, err));
     TRY(train(cli, &a, err));
 done:

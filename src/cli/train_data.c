@@ -150,12 +150,17 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(learn_encoding(out, cli, table, a, err));
     cli_progress(cli, "encoding", 0.0, 0.0);
     TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    if (a->trees) {
+        TRY(pboost_sources_read(&out->sources, NULL, &out->encoding, table, err));
+        out->table = table;
+    }
     if (a->prior != NULL)
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
     out->prior_score = prediction.mean;
 done:
     table_reading_free(&text);
-    pboost_table_free(table);
+    if (out->table == NULL)
+        pboost_table_free(table);
     return st;
 }
 
@@ -164,7 +169,7 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
 {
     pboost_status st = PBOOST_OK;
     pboost_unseen unseen = {0};
-    unseen_cells cells = {0};
+    unseen_cells cells = {.trees = a->trees};
     table_reading text = {.cli = cli, .missing = a->columns.na.item, .n_missing = a->columns.na.n};
     pboost_table *table = NULL;
 
@@ -178,9 +183,14 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
     TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
     unseen_cells_add(&cells, &unseen, &out->encoding, table);
     unseen_cells_note(cli, &cells);
+    if (a->trees) {
+        TRY(pboost_sources_read(&out->test_sources, NULL, &out->encoding, table, err));
+        out->test_table = table;
+    }
 done:
     table_reading_free(&text);
-    pboost_table_free(table);
+    if (out->test_table == NULL)
+        pboost_table_free(table);
     return st;
 }
 
@@ -212,6 +222,10 @@ pboost_features train_features(const train_data *data)
 void train_data_free(train_data *data)
 {
     pboost_encoding_free(&data->encoding);
+    pboost_sources_free(&data->sources);
+    pboost_sources_free(&data->test_sources);
+    pboost_table_free(data->table);
+    pboost_table_free(data->test_table);
     free(data->x);
     free(data->mean);
     free(data->scale);

@@ -9,9 +9,11 @@
 #include "run_record.h"
 #include "try.h"
 
+/* Empty where the model is a mixture. */
 static const pboost_coef *final_coef(const train_result *r)
 {
-    return &r->path[r->rounds - 1];
+    static const pboost_coef NONE = {0};
+    return r->mixture.n > 0 ? &NONE : &r->path[r->rounds - 1];
 }
 
 static const char *strategy_in_use(const train_result *r)
@@ -97,6 +99,35 @@ static void print_coef(FILE *out, const train_description *d)
         print_weight(out, "(intercept)", coef->intercept, standard_error(r, coef->n, coef->n));
 }
 
+static void print_members(FILE *out, const train_result *r)
+{
+    fprintf(out, "\n%-12s %8s %8s\n", "member", "weight", "trees");
+    for (size_t i = 0; i < r->mixture.n; i++) {
+        const pboost_member *m = &r->mixture.member[i];
+        fprintf(out, "%-12s %8.3g %8zu\n", pboost_member_kind_name(m->kind), m->weight,
+                m->forest.n_trees);
+    }
+    if (r->trees.constant_misfit > 0.0)
+        fprintf(out, "\nbags left out of the fit: %.1f %% of their variation is explained\n",
+                100.0 * (1.0 - r->trees.misfit / r->trees.constant_misfit));
+}
+
+enum { PRINTED_EFFECTS = 12 };
+
+static void print_effects(FILE *out, const train_description *d)
+{
+    const train_result *r = d->result;
+    size_t n = r->n_effects < PRINTED_EFFECTS ? r->n_effects : PRINTED_EFFECTS;
+
+    fprintf(out, "\n%-32s %s\n", "column", "change of predictions when its cells are shuffled");
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%-32s %.4g\n", d->encoding->feature[r->effect[i].feature].name,
+                r->effect[i].change);
+    if (n < r->n_effects)
+        fprintf(out, "(%zu more columns change less)\n", r->n_effects - n);
+    fprintf(out, "\ntrees have no weights and no intervals; --model glm has\n");
+}
+
 static void print_fit(FILE *out, const train_result *r)
 {
     const pboost_fit_report *f = &r->fit;
@@ -110,9 +141,11 @@ static void print_fit(FILE *out, const train_result *r)
 void train_print(FILE *out, const train_description *d)
 {
     const train_result *r = d->result;
-    fprintf(out, "%s, method %s, %s, %s estimator, %s bags of at least %zu, ",
+    bool mixture = r->mixture.n > 0;
+    fprintf(out, "%s, method %s, %s, %s %s, %s bags of at least %zu, ",
             pboost_family_name(d->family), method_in_use(d), algorithm_in_use(r),
-            pboost_estimator_name(r->estimator), strategy_in_use(r), bag_size_in_use(r));
+            mixture ? "model" : pboost_estimator_name(r->estimator),
+            mixture ? r->model : "estimator", strategy_in_use(r), bag_size_in_use(r));
     if (r->rules.epsilon.den > 0)
         fprintf(out, "epsilon %g%s\n", pboost_rational_value(r->rules.epsilon),
                 r->simulated ? " (simulated noise)" : "");
@@ -121,8 +154,13 @@ void train_print(FILE *out, const train_description *d)
     fprintf(out, "%zu rows spent in %zu round%s, %.2f s\n\n", r->rows_spent, r->rounds,
             r->rounds > 1 ? "s" : "", r->seconds);
     print_history(out, r);
-    print_coef(out, d);
-    print_fit(out, r);
+    if (r->mixture.n > 0) {
+        print_members(out, r);
+        print_effects(out, d);
+    } else {
+        print_coef(out, d);
+        print_fit(out, r);
+    }
     if (d->out != NULL)
         fprintf(out, "\nmodel written to %s\n", d->out);
 }
@@ -186,7 +224,7 @@ static void describe_fit(json_t *report, const train_result *r)
     size_t n = final_coef(r)->n;
     if (r->estimator == PBOOST_INTERPOLATED)
         json_object_set_new(report, "rho", report_json_number(r->fit_options.rho));
-    if (r->estimator != PBOOST_AGGREGATE) {
+    if (r->estimator != PBOOST_AGGREGATE || r->mixture.n > 0) {
         json_decref(errors);
         return;
     }
@@ -205,6 +243,85 @@ static void describe_fit(json_t *report, const train_result *r)
     json_object_set_new(report, "effective_freedom", report_json_number(f->freedom));
     json_object_set_new(report, "eta_sd", report_json_number(f->eta_sd));
     json_object_set_new(report, "separable", json_boolean(f->separable));
+}
+
+static size_t count_trees(const train_result *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->mixture.n; i++)
+        n += r->mixture.member[i].forest.n_trees;
+    return n;
+}
+
+static json_t *describe_members(const train_result *r)
+{
+    json_t *members = json_array();
+    for (size_t i = 0; members != NULL && i < r->mixture.n; i++) {
+        const pboost_member *m = &r->mixture.member[i];
+        json_array_append_new(members,
+                              json_pack("{s:s, s:o, s:I}", "kind", pboost_member_kind_name(m->kind),
+                                        "weight", report_json_number(m->weight), "trees",
+                                        (json_int_t)m->forest.n_trees));
+    }
+    return members;
+}
+
+/* Numbers are where a curve is drawn, or texts of categories. */
+static json_t *describe_effect(const train_effect *e, const char *name)
+{
+    json_t *effect =
+        json_pack("{s:s, s:o}", "column", name, "change", report_json_number(e->change));
+    json_t *levels = json_array();
+    bool numbers = e->n > 0 && !isnan(e->at[0]);
+
+    for (size_t k = 0; k < e->n && !numbers; k++)
+        json_array_append_new(levels, json_string(e->text[k]));
+    if (effect != NULL && e->n > 0) {
+        json_object_set_new(effect, "at",
+                            numbers ? report_json_numbers(e->at, e->n) : json_incref(levels));
+        json_object_set_new(effect, "mean", report_json_numbers(e->mean, e->n));
+    }
+    json_decref(levels);
+    return effect;
+}
+
+static json_t *describe_effects(const train_description *d)
+{
+    json_t *effects = json_array();
+    for (size_t i = 0; effects != NULL && i < d->result->n_effects; i++) {
+        const train_effect *e = &d->result->effect[i];
+        json_array_append_new(effects, describe_effect(e, d->encoding->feature[e->feature].name));
+    }
+    return effects;
+}
+
+/* Predicted against answered, in groups of bags. */
+static json_t *describe_groups(const train_result *r)
+{
+    json_t *groups = json_array();
+    for (size_t i = 0; groups != NULL && i < r->by_bag.n_groups; i++) {
+        const pboost_reliability *g = &r->by_bag.group[i];
+        json_array_append_new(groups, json_pack("{s:I, s:o, s:o, s:o}", "bags", (json_int_t)g->rows,
+                                                "predicted", report_json_number(g->predicted),
+                                                "answered", report_json_number(g->observed),
+                                                "standard_error", report_json_number(g->error)));
+    }
+    return groups;
+}
+
+/* What is known of the model, in both records of a run. */
+static void describe_model(json_t *report, const train_description *d)
+{
+    const train_result *r = d->result;
+    json_object_set_new(report, "model", json_string(r->model));
+    json_object_set_new(report, "bag_groups", describe_groups(r));
+    if (r->mixture.n == 0)
+        return;
+    json_object_set_new(report, "members", describe_members(r));
+    json_object_set_new(report, "trees", json_integer((json_int_t)count_trees(r)));
+    json_object_set_new(report, "misfit", report_json_number(r->trees.misfit));
+    json_object_set_new(report, "constant_misfit", report_json_number(r->trees.constant_misfit));
+    json_object_set_new(report, "effects", describe_effects(d));
 }
 
 static json_t *describe_warnings(const train_result *r)
@@ -254,6 +371,7 @@ json_t *train_json(const train_description *d)
         json_object_set_new(report, "rows_left_out",
                             json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
     describe_fit(report, r);
+    describe_model(report, d);
     json_object_set_new(report, "warnings", describe_warnings(r));
     json_object_set_new(report, "converged", json_boolean(r->fit.converged));
     json_object_set_new(report, "usable", json_boolean(r->usable));
@@ -276,7 +394,8 @@ static pboost_model lend_model(const train_description *d)
                           .label = (char *)(uintptr_t)d->label,
                           .positive = (char *)(uintptr_t)d->positive,
                           .offset = (char *)(uintptr_t)d->offset,
-                          .covariance = r->covariance};
+                          .covariance = r->mixture.n > 0 ? NULL : r->covariance,
+                          .mixture = r->mixture};
     model.training =
         (pboost_training){.algorithm = (char *)(uintptr_t)algorithm_in_use(r),
                           .estimator = (char *)(uintptr_t)pboost_estimator_name(r->estimator),
@@ -311,6 +430,7 @@ static json_t *describe_record(const train_description *d)
     json_object_set_new(record, "remote", json_boolean(d->oracle != NULL));
     json_object_set_new(record, "history", describe_history(r));
     describe_fit(record, r);
+    describe_model(record, d);
     if (d->automatic && !r->given) {
         const pboost_plan *forecast = &r->choice.plan;
         json_t *plan = describe_plan(r), *errors = json_array();
