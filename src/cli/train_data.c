@@ -23,6 +23,8 @@ static pboost_status find_roles(bool *use, const pboost_table *table, const trai
             use[col] = false;
         }
     }
+    if (a->bag != NULL)
+        TRY(train_districts_roles(use, table, a, err));
 done:
     return st;
 }
@@ -131,13 +133,11 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
         TRY(table_reading_add(&text, a->bag, err));
     TRY(table_reading_add_encoding(&text, &prior->encoding, err));
     TRY(columns_read(&table, &text, &a->columns, a->data, err));
-    out->rows = pboost_table_rows(table);
+    out->rows = out->table_rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
-    if (a->bag != NULL)
-        TRY(train_bags_load(out, table, a, err));
-    else if (!a->no_labels && a->oracle == NULL) {
+    if (a->bag == NULL && !a->no_labels && a->oracle == NULL) {
         TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
         TRY(check_bounds(out->label, table, a, err));
     }
@@ -145,6 +145,8 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(data_numbers(&out->offset, table, a->offset, err));
     TRY(learn_encoding(out, cli, table, a, err));
     TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    if (a->bag != NULL)
+        TRY(train_bags_load(out, table, a, err));
     if (a->prior != NULL)
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
     out->prior_score = prediction.mean;
@@ -211,6 +213,7 @@ void train_data_free(train_data *data)
     free(data->mean);
     free(data->scale);
     free(data->weight);
+    free(data->persons_weight);
     free(data->offset);
     free(data->prior_score);
     free(data->row_key);
