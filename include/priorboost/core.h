@@ -78,11 +78,14 @@ const char *pboost_status_name(pboost_status status);
 pboost_status pboost_fail(pboost_error *err, pboost_status status, const char *format, ...)
     PBOOST_PRINTF(3, 4);
 
-/* Cancels long work.  The library calls stop from time to time, in the thread that called the
- * library: true ends the work with PBOOST_CANCELLED.  Once true it must stay true. */
+/* Watches long work.  The library calls both from time to time, in the thread that called the
+ * library.  If stop returns true, the work ends with PBOOST_CANCELLED; once true it must stay true.
+ * progress (NULL: not wanted) is told how much of a stage, such as "bags", is done; a total of 0 is
+ * not known.  The text of the stage lasts. */
 typedef struct pboost_cancel {
     bool (*stop)(void *user);
     void *user;
+    void (*progress)(void *user, const char *stage, double done, double total);
 } pboost_cancel;
 
 /* ---- Data ------------------------------------------------------------------------------------ */

@@ -16,6 +16,22 @@ PBOOST_BEGIN
 
 typedef struct pboost_table pboost_table;
 
+/* Rows that come from elsewhere than a file, such as the result of a query. */
+typedef struct pboost_cell {
+    const char *text; /* NULL: missing */
+    size_t length;
+    bool is_text; /* a text even if it looks like a number */
+} pboost_cell;
+
+typedef struct pboost_rows {
+    void *self;
+    /* Starts at the first row, also a second time.  The names last until the next start. */
+    pboost_status (*start)(void *self, size_t *n_columns, const char *const **names,
+                           pboost_error *err);
+    /* The cells of the next row, which last until the next call; NULL after the last row. */
+    pboost_status (*next)(void *self, const pboost_cell **cells, pboost_error *err);
+} pboost_rows;
+
 typedef struct pboost_table_options {
     size_t struct_size;
     const char *const *text; /* names of columns to read as text even if they look like numbers */
@@ -24,11 +40,15 @@ typedef struct pboost_table_options {
     size_t n_numbers;
     const char *const *missing; /* cells that are missing, beside the empty one and NA */
     size_t n_missing;
+    bool only_named; /* columns that neither text nor numbers names are not kept */
+    const pboost_rows
+        *rows; /* the table comes from here, and its path is only a name; NULL: file */
+    const pboost_cancel *cancel; /* told about the stage "reading"; NULL: none */
 } pboost_table_options;
 
 #define PBOOST_TABLE_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(pboost_table_options), NULL, 0, NULL, 0, NULL, 0                                    \
+        sizeof(pboost_table_options), NULL, 0, NULL, 0, NULL, 0, false, NULL, NULL                 \
     }
 
 /* Reads a CSV (RFC 4180 with a header, UTF-8; comma, semicolon or tab, whichever the header has) or
@@ -46,21 +66,34 @@ pboost_status pboost_table_read(pboost_table **out, const char *path,
 void pboost_table_free(pboost_table *table);
 
 /* A column in memory: numbers (NaN: missing), or texts by their codes. */
-typedef struct pboost_table_column {
+typedef struct pboost_column_cells {
     const char *name;
     const double *number;     /* by row; NULL: it has texts */
     const uint32_t *code;     /* by row: a level; UINT32_MAX: missing */
     const char *const *level; /* "" and "NA" are missing cells, as in a file */
     size_t n_levels;
-} pboost_table_column;
+} pboost_column_cells;
 
 /* A table from columns in memory, which are copied; messages call it `name`.  Cells that are texts
  * decide what their column is as those of a file do; in options->text are columns that are
  * categories whatever they look like.  options may be NULL. */
 pboost_status pboost_table_from_columns(pboost_table **out, const char *name,
-                                        const pboost_table_column *columns, size_t n_columns,
+                                        const pboost_column_cells *columns, size_t n_columns,
                                         size_t rows, const pboost_table_options *options,
                                         pboost_error *err);
+
+/* The same in blocks of rows, for tables that do not fit in memory.  The options must outlive the
+ * reader.  Each block decides for itself what a column is that the options do not name.  A block
+ * counts its rows from 0, but messages name the lines of the file. */
+typedef struct pboost_table_reader pboost_table_reader;
+
+pboost_status pboost_table_reader_open(pboost_table_reader **out, const char *path,
+                                       const pboost_table_options *options, pboost_error *err);
+/* The next block of at most `rows` rows, at least 1 (an NPY file in Fortran order is one block);
+ * *out is NULL after the last.  It is the reader's, and lasts until the next call. */
+pboost_status pboost_table_reader_next(const pboost_table **out, pboost_table_reader *reader,
+                                       size_t rows, pboost_error *err);
+void pboost_table_reader_close(pboost_table_reader *reader);
 
 size_t pboost_table_rows(const pboost_table *table);
 size_t pboost_table_cols(const pboost_table *table);
@@ -114,6 +147,8 @@ pboost_status pboost_table_cells(const double **out, const pboost_table *table, 
 const uint32_t *pboost_table_codes(const pboost_table *table, size_t col);
 size_t pboost_table_n_levels(const pboost_table *table, size_t col);
 const char *pboost_table_level(const pboost_table *table, size_t col, uint32_t code);
+/* Whether a level is a finite number, and which. */
+bool pboost_table_level_number(double *out, const pboost_table *table, size_t col, uint32_t code);
 
 /* ---- Encodings ------------------------------------------------------------------------------- */
 
@@ -256,6 +291,13 @@ pboost_status pboost_model_load(pboost_model *out, const char *path, pboost_erro
 pboost_status pboost_model_parse(pboost_model *out, const char *text, size_t length,
                                  const char *name, pboost_error *err);
 pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_error *err);
+
+/* Writes the model as an ONNX file (opset 13, ai.onnx.ml 3), whose inputs are columns by name:
+ * numbers as doubles (NaN: missing), categories as text ("" or NA: missing), a date as one input of
+ * doubles for each of its parts, such as "day:month", and the offset.  The output "prediction" is
+ * the mean response.  "-" is standard output. */
+pboost_status pboost_model_export_onnx(const pboost_model *model, const char *path,
+                                       pboost_error *err);
 
 /* ---- Output files ---------------------------------------------------------------------------- */
 
