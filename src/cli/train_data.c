@@ -23,6 +23,8 @@ static pboost_status find_roles(bool *use, const pboost_table *table, const trai
             use[col] = false;
         }
     }
+    if (a->bag != NULL)
+        TRY(train_districts_roles(use, table, a, err));
 done:
     return st;
 }
@@ -133,12 +135,10 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
         TRY(table_reading_add(&text, a->bag, err));
     TRY(table_reading_add_encoding(&text, &prior->encoding, err));
     TRY(columns_read(&table, &text, &a->columns, a->data, err));
-    out->rows = pboost_table_rows(table);
+    out->rows = out->table_rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
-    if (a->bag != NULL)
-        TRY(train_bags_load(out, table, a, err));
     if (has_labels) {
         TRY(data_labels(&out->label, &out->labels, table, a->label, a->family, err));
         TRY(label_rule_check(&out->labels, a->data, a->label, err));
@@ -150,6 +150,8 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(learn_encoding(out, cli, table, a, err));
     cli_progress(cli, "encoding", 0.0, 0.0);
     TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    if (a->bag != NULL)
+        TRY(train_bags_load(out, table, a, err));
     if (a->prior != NULL)
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
     out->prior_score = prediction.mean;
@@ -216,6 +218,7 @@ void train_data_free(train_data *data)
     free(data->mean);
     free(data->scale);
     free(data->weight);
+    free(data->persons_weight);
     free(data->offset);
     free(data->prior_score);
     free(data->row_key);
