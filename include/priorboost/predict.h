@@ -70,7 +70,7 @@ typedef struct pboost_reliability {
 #define PBOOST_MAX_GROUPS 20
 
 typedef struct pboost_calibration {
-    double ratio; /* sum of the predictions over the sum of the labels; NaN: that is 0 */
+    double ratio;          /* sum of the predictions over the sum of the labels; NaN: that is 0 */
     double expected_error; /* mean over the rows of |predicted - observed| of their group */
     size_t n_groups;
     pboost_reliability group[PBOOST_MAX_GROUPS];
