@@ -335,6 +335,8 @@ class ForestOptions(Structure):
         ("min_rows", c_size_t),
         ("rate", c_double),
         ("l2", c_double),
+        ("bag_share", c_double),
+        ("column_share", c_double),
         ("folds", c_size_t),
         ("threads", c_int),
         ("seed", c_uint64),
