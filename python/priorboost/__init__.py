@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .models import Feature, Model, load_model, save_model
     from .oracle import InMemoryOracle, Oracle
     from .planner import Plan, PlanPoint, plan
+    from .plots import plot_calibration, plot_coefficients, plot_plan
     from .remote import RemoteOracle
     from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
 
@@ -44,6 +45,9 @@ __all__ = [
     "load_model",
     "optimal_bags",
     "plan",
+    "plot_calibration",
+    "plot_coefficients",
+    "plot_plan",
     "random_bags",
     "risk",
     "save_model",
@@ -58,6 +62,7 @@ _NAMES = {
     "models": ("Feature", "Model", "load_model", "save_model"),
     "oracle": ("InMemoryOracle", "Oracle"),
     "planner": ("Plan", "PlanPoint", "plan"),
+    "plots": ("plot_calibration", "plot_coefficients", "plot_plan"),
     "remote": ("RemoteOracle",),
     "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),
 }

@@ -155,7 +155,7 @@ def plan(
         Of the model, as in `PriorBoostRegressor`.
     offset : array-like of shape (n_rows,), optional
     mean : float, optional
-        What the mean label is assumed to be.
+        What the mean label is assumed to be; needs an intercept.
     dispersion : float, optional
         What the labels' variance over that of the family is assumed to be.
     max_rows : int
@@ -191,6 +191,11 @@ def plan(
     )
     options.max_rows = count_of(max_rows, "max_rows")
     if mean is not None:
+        if not fit_intercept:
+            raise ValueError(
+                "mean cannot be used with fit_intercept=False: without an intercept the features "
+                "decide the mean"
+            )
         options.assumed.mean = number_of(mean, "mean")
     if dispersion is not None:
         options.assumed.dispersion = number_of(dispersion, "dispersion")

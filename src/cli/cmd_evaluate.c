@@ -1,8 +1,9 @@
 /* priorboost evaluate: how well a model predicts the labels of a table. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "data.h"
+#include "labels.h"
 
 static const cli_usage USAGE = {
     .synopsis = "--model model.json --data FILE [--label COL]",
@@ -35,41 +36,88 @@ static pboost_status print_evaluation(cli_context *cli, const pboost_evaluation 
     return cli_print_json(report, err);
 }
 
+/* What becomes of the blocks. */
+typedef struct {
+    const arguments *a;
+    const pboost_model *model;
+    const char *label;
+    label_rule rule;
+    pboost_evaluator *evaluator;
+    unseen_cells unseen;
+} job;
+
+static pboost_status evaluate_block(job *j, const pboost_table *block, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_model *model = j->model;
+    double *x = NULL, *y = NULL, *offset = NULL;
+    pboost_unseen unseen = {0};
+    size_t n = pboost_table_rows(block);
+
+    TRY(data_labels(&y, &j->rule, block, j->label, model->family, err));
+    TRY(data_features(&x, &unseen, &model->encoding, block, err));
+    unseen_cells_add(&j->unseen, &unseen, &model->encoding, block);
+    TRY(data_numbers(&offset, block, model->offset, err));
+    pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
+    pboost_samples samples = {.x = &matrix, .n = n, .target = y, .offset = offset};
+    TRY(pboost_evaluator_add(j->evaluator, &samples, &model->coef, j->a->threads, err));
+done:
+    free(x);
+    free(y);
+    free(offset);
+    return st;
+}
+
+static pboost_status open_blocks(data_blocks *out, table_reading *text, const job *j,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_model *model = j->model;
+
+    TRY(table_reading_add_n(text, j->label, strlen(j->label),
+                            labels_are_text(model->family, j->rule.positive), err));
+    TRY(table_reading_add_encoding(text, &model->encoding, err));
+    if (model->offset != NULL)
+        TRY(table_reading_add_n(text, model->offset, strlen(model->offset), false, err));
+    TRY(data_blocks_open(out, text, j->a->data, model->encoding.n_columns, err));
+done:
+    return st;
+}
+
 static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost_model *model,
                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    table_reading text = {0};
-    pboost_table *table = NULL;
-    double *x = NULL, *y = NULL, *offset = NULL;
-    pboost_unseen unseen = {0};
+    table_reading text = {.cli = cli, .missing = a->na.item, .n_missing = a->na.n};
+    data_blocks blocks = {0};
+    const pboost_table *block;
     pboost_evaluation evaluation;
-    const char *label = a->label != NULL ? a->label : model->label;
-    const char *positive = a->positive != NULL ? a->positive : model->positive;
+    job j = {.a = a,
+             .model = model,
+             .label = a->label != NULL ? a->label : model->label,
+             .rule = label_rule_of(a->positive != NULL ? a->positive : model->positive, NULL)};
 
-    if (label == NULL)
+    cli->reading = "evaluating";
+    if (j.label == NULL)
         FAIL(err, PBOOST_INVALID, "--label is required: the model file names no label column");
-    TRY(table_reading_add_encoding(&text, &model->encoding, err));
-    if (positive != NULL)
-        TRY(table_reading_add(&text, label, err));
-    text.missing = a->na.item;
-    text.n_missing = a->na.n;
-    TRY(table_reading_read(&table, &text, a->data, err));
-    TRY(data_labels(&y, table, label, positive, model->family, err));
-    TRY(data_features(&x, &unseen, &model->encoding, table, err));
-    data_note_unseen(cli, &unseen, &model->encoding, table);
-    TRY(data_numbers(&offset, table, model->offset, err));
-    size_t n = pboost_table_rows(table);
-    pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
-    pboost_samples samples = {.x = &matrix, .n = n, .target = y, .offset = offset};
-    TRY(pboost_evaluate(&evaluation, model->family, &samples, &model->coef, a->threads, err));
-    TRY(print_evaluation(cli, &evaluation, model, unseen.cells, err));
+    TRY(open_blocks(&blocks, &text, &j, err));
+    TRY(pboost_evaluator_create(&j.evaluator, model->family, err));
+    for (;;) {
+        TRY(data_blocks_next(&block, &blocks, err));
+        if (block == NULL)
+            break;
+        TRY(evaluate_block(&j, block, err));
+    }
+    TRY(label_rule_check(&j.rule, a->data, j.label, err));
+    label_rule_note(cli, &j.rule, j.label);
+    unseen_cells_note(cli, &j.unseen);
+    TRY(pboost_evaluator_finish(&evaluation, j.evaluator, err));
+    TRY(print_evaluation(cli, &evaluation, model, j.unseen.n, err));
 done:
+    data_blocks_close(&blocks);
     table_reading_free(&text);
-    pboost_table_free(table);
-    free(x);
-    free(y);
-    free(offset);
+    label_rule_free(&j.rule);
+    pboost_evaluator_free(j.evaluator);
     return st;
 }
 

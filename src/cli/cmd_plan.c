@@ -137,8 +137,9 @@ done:
     return st;
 }
 
-static pboost_status require(const train_arguments *a, pboost_error *err)
+static pboost_status require(const plan_arguments *plan, pboost_error *err)
 {
+    const train_arguments *a = &plan->train;
     const char *missing = a->data == NULL   ? "--data"
                           : !a->has_family  ? "--family"
                           : a->min_bag == 0 ? "--min-bag"
@@ -146,6 +147,14 @@ static pboost_status require(const train_arguments *a, pboost_error *err)
     if (missing != NULL)
         return pboost_fail(err, PBOOST_INVALID, "%s is required; see 'priorboost plan --help'",
                            missing);
+    if (!isnan(plan->mean) && a->prior != NULL)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--mean cannot be used with --prior: the predictions of the prior have "
+                           "their own mean; leave one of the two out");
+    if (!isnan(plan->mean) && a->no_intercept)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--mean cannot be used with --no-intercept: without an intercept the "
+                           "features decide the mean; leave one of the two out");
     return column_arguments_check(&a->columns, err);
 }
 
@@ -181,7 +190,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
          "a model that the plan assumes to be about right"},
         {"--mean", "M", cli_read_number, &a.mean, NULL,
          "the mean label, if it is known; default: assumed from\n"
-         "family and bounds"},
+         "family and bounds; not with --prior or --no-intercept"},
         {"--dispersion", "P", cli_read_positive, &a.dispersion, NULL,
          "the labels' variance is P times the family's; default:\n"
          "assumed from family and bounds"},
@@ -202,7 +211,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         goto done;
-    TRY(require(t, err));
+    TRY(require(&a, err));
     TRY(plan(cli, &a, err));
 done:
     column_arguments_free(&t->columns);

@@ -237,7 +237,7 @@ static train_description describe(const train_arguments *a, const train_data *da
                                .encoding = &data->encoding,
                                .scale = data->scale,
                                .label = a->label,
-                               .positive = a->positive,
+                               .positive = label_rule_positive(&data->labels),
                                .offset = a->offset,
                                .oracle = a->oracle,
                                .leaves_out = a->oracle != NULL || a->unit != NULL,

@@ -5,6 +5,8 @@
 #include "encoding.h"
 #include "try.h"
 
+enum { LEAST_COLUMNS = 4, ALL_COLUMNS = 200 };
+
 /* The curve of one feature, from the cells as the encoding limits them. */
 static pboost_status learn_curve(pboost_curve *out, const pboost_feature *f,
                                  const pboost_table *table, size_t columns, int threads,
@@ -33,6 +35,21 @@ done:
     return st;
 }
 
+static bool is_number(const pboost_feature *f)
+{
+    return f->n_levels == 0 && f->date == 0;
+}
+
+/* A fit takes time with the cube of its columns. */
+static size_t default_columns(const pboost_encoding *encoding)
+{
+    size_t numbers = 0, most = PBOOST_CURVE_COLUMNS;
+    for (size_t i = 0; i < encoding->n_features; i++)
+        numbers += is_number(&encoding->feature[i]);
+    size_t each = ALL_COLUMNS / (numbers > 0 ? numbers : 1);
+    return each > most ? most : each < LEAST_COLUMNS ? LEAST_COLUMNS : each;
+}
+
 static void free_names(pboost_encoding *encoding)
 {
     for (size_t i = 0; encoding->column != NULL && i < encoding->n_columns; i++)
@@ -49,6 +66,8 @@ pboost_status pboost_encoding_curve(pboost_encoding *encoding, const pboost_tabl
     size_t n = encoding->n_features;
     pboost_curve *old = NULL;
 
+    if (columns == 0)
+        columns = default_columns(encoding);
     NEED(old = calloc(n > 0 ? n : 1, sizeof *old), err);
     for (size_t i = 0; i < n; i++) {
         old[i] = encoding->feature[i].curve;
@@ -57,7 +76,7 @@ pboost_status pboost_encoding_curve(pboost_encoding *encoding, const pboost_tabl
     encoding->column = NULL;
     for (size_t i = 0; i < n; i++) {
         pboost_feature *f = &encoding->feature[i];
-        if (f->n_levels == 0 && f->date == 0)
+        if (is_number(f))
             TRY(learn_curve(&f->curve, f, table, columns, threads, err));
     }
     TRY(pboost_encoding_name_columns(encoding, table->path, err));

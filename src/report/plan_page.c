@@ -99,7 +99,7 @@ static void write_assumptions(FILE *out, const pboost_plan *plan)
 
     snprintf(rows, sizeof rows, "%zu, forecast from a sample of %zu", plan->rows,
              plan->sample_rows);
-    snprintf(mean, sizeof mean, "%.3g", plan->mean);
+    snprintf(mean, sizeof mean, "%.6g", plan->mean);
     snprintf(dispersion, sizeof dispersion, "%.3g%s", plan->dispersion,
              plan->default_dispersion ? ", assumed" : "");
     snprintf(error, sizeof error, "%.3g", plan->model_error);

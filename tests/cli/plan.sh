@@ -48,6 +48,21 @@ says "warning: no way of asking"
 expect 0 priorboost plan --data x.csv --family logistic --min-bag 16 --mean 0.0005
 says "events are expected"
 
+# ---- --mean is the mean of what the plan assumes, also where the link is curved and with an offset ----
+awk -F, 'NR == 1 {print $0 ",exposure"} NR > 1 {print $0 "," NR % 5 - 1}' d.csv > exposed.csv
+for family in linear logistic poisson; do
+    for table in d.csv "exposed.csv --offset exposure"; do
+        # shellcheck disable=SC2086
+        expect 0 priorboost plan --data $table --label y --family $family --min-bag 16 --mean 0.02 --json
+        [ "$(field mean)" = 0.02 ] || fail "$family, $table: the mean is $(field mean), not 0.02"
+        [ $family = linear ] || within 199.9 200.1 "$(field events)"
+    done
+done
+plan --mean 3.25
+printed "mean label 3.25,"
+expect 2 priorboost plan --data d.csv --label y --family linear --min-bag 16 --mean 1 --no-intercept
+says "--mean cannot be used with --no-intercept"
+
 # ---- train without any choice plans for itself; --auto says so ----
 train() { expect 0 priorboost train --data d.csv --label y --family linear --min-bag 16 --seed 1 --threads 1 \
     --test e.csv --json "$@"; }
@@ -84,6 +99,8 @@ says "masks even the mean"
 expect 0 priorboost train --data d.csv --label y --family linear --min-bag 16 --out prior.json
 plan --prior prior.json --dispersion 1 --json
 [ "$(field assumed_effect)" = false ] || fail "the prior is not used"
+expect 2 priorboost plan --data d.csv --label y --family linear --min-bag 16 --prior prior.json --mean 1
+says "--mean cannot be used with --prior"
 expect 2 priorboost plan --data d.csv --label y --family linear --min-bag 16 --epsilon 1
 says "--epsilon needs --bounds"
 expect 2 priorboost plan --data d.csv --family linear

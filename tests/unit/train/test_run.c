@@ -46,7 +46,7 @@ static void table_open(table *t, pboost_family family)
     t->options.family = family;
     t->options.rounds = ROUNDS;
     t->options.threads = 1;
-    t->cancel = (pboost_cancel){has_enough, t};
+    t->cancel = (pboost_cancel){.stop = has_enough, .user = t};
     t->patience = SIZE_MAX;
 }
 

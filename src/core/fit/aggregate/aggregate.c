@@ -31,9 +31,8 @@
 #define INNER_STEPS 10 /* between two refreshes of V, at most */
 /* If residuals are large, steps are short: this many count as one Newton step. */
 #define STEPS_A_STEP 5
-#define INNER_SLACK 1e-2     /* what is left to the next refresh */
-#define STRAIGHT_REFRESHES 3 /* before curves are bent, at least */
-#define SETTLED 1e-9         /* relative change of the dispersion that counts as 0 */
+#define INNER_SLACK 1e-2 /* what is left to the next refresh */
+#define SETTLED 1e-9     /* relative change of the dispersion that counts as 0 */
 /* After this many refreshes a fit may end this near to its solution, in standard errors. */
 #define ENOUGH_REFRESHES 25
 #define NEAR 1e-3
@@ -52,6 +51,7 @@ static double attempt(void *self, const double *x)
 {
     aggregate_fit *fit = self;
     pboost_bagpass_run(&fit->trial, &fit->pass, x);
+    pboost_effects_add(fit, &fit->trial);
     double value = pboost_quasi_loss(fit, fit->trial.mean) + penalty_at(fit, x);
     return isfinite(value) ? value : INFINITY;
 }
@@ -123,14 +123,14 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, fit->unpenalised);
         TRY(pboost_cancel_check(o->cancel, err));
         report->iterations += last.steps;
-        double phi = fit->phi, spread = fit->spread, evidence = pboost_ridge_evidence_now(fit);
-        bool straight = pboost_ridge_settled(fit) && refreshes >= STRAIGHT_REFRESHES;
-        double freedom = effective_freedom(fit);
-        pboost_curves_refresh(fit, straight);
+        double phi = fit->phi, kappa = fit->kappa, spread = fit->spread;
+        double evidence = pboost_ridge_evidence_now(fit), freedom = effective_freedom(fit);
+        pboost_curves_refresh(fit, refreshes);
         pboost_refresh_dispersion(fit, freedom);
         pboost_ridge_refresh_spread(fit, evidence);
         bool settled = pboost_ridge_settled(fit) && pboost_curves_settled(fit) &&
                        fabs(fit->phi - phi) <= SETTLED * phi &&
+                       fabs(fit->kappa - kappa) <= SETTLED * kappa &&
                        fabs(fit->spread - spread) <= SETTLED * spread;
         bool near = refreshes >= ENOUGH_REFRESHES && pboost_curves_settled(fit) &&
                     last.first <= NEAR * NEAR * fit->phi;

@@ -28,14 +28,16 @@
 #include "fit/aggregate/ridge_evidence.h"
 #include "try.h"
 
-#define HELD 1e6       /* ridge of a straight line, times the information about a function */
-#define MOST_RIDGE 1e6 /* the strongest ridge that is tried, times the information about a curve   \
-                        */
-#define WIDEST 100.0   /* log odds: the most variance of a curve, in that of a wide prior */
+#define HELD 1e6 /* ridge of a straight line, times the information about a function */
+#define MOST_RIDGE                                                                                 \
+    1e6              /* the strongest ridge that is tried, times the information about a curve     \
+                      */
+#define WIDEST 100.0 /* log odds: the most variance of a curve, in that of a wide prior */
 #define RIDGES 64
-#define STEPS 12    /* of all curves together, at most */
-#define STILL 0.01  /* a change of a logarithm that counts as 0 */
-#define REFRESHES 4 /* at most */
+#define STEPS 12             /* of all curves together, at most */
+#define STILL 0.01           /* a change of a logarithm that counts as 0 */
+#define STRAIGHT_REFRESHES 3 /* before curves are bent, at least */
+#define REFRESHES 4          /* at most */
 
 enum { MOST = PBOOST_CURVE_COLUMNS };
 
@@ -277,11 +279,12 @@ static double find_ridges(double *lambda, const double *g, const double *b,
     return change;
 }
 
-void pboost_curves_refresh(aggregate_fit *fit, bool straight_settled)
+void pboost_curves_refresh(aggregate_fit *fit, size_t refreshes)
 {
     fit_curves *c = &fit->curves;
     size_t m = c->columns;
-    if (c->n == 0 || c->settled || !straight_settled)
+    bool straight = refreshes < STRAIGHT_REFRESHES || !pboost_ridge_settled(fit);
+    if (c->n == 0 || c->settled || straight)
         return;
     double *g = c->work, *b = g + m * m, *lambda = b + m, *work = lambda + m, moved = 0.0;
     profile(g, b, fit, work);

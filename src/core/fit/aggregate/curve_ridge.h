@@ -31,8 +31,8 @@ void pboost_curves_start(struct aggregate_fit *fit);
 void pboost_curves_refresh_penalty(struct aggregate_fit *fit);
 
 /* Finds the variances from the answers.  The matrix and the gradient of the fit must be those of
- * the point.  straight_settled: the ridge of the other weights is found. */
-void pboost_curves_refresh(struct aggregate_fit *fit, bool straight_settled);
+ * the point.  refreshes: of the fit, this one included. */
+void pboost_curves_refresh(struct aggregate_fit *fit, size_t refreshes);
 
 /* Whether nothing will change any more. */
 bool pboost_curves_settled(const struct aggregate_fit *fit);
