@@ -30,9 +30,8 @@
 
 #define HELD 1e6 /* ridge of a straight line, times the information about a function */
 #define MOST_RIDGE                                                                                 \
-    1e6              /* the strongest ridge that is tried, times the information about a curve     \
-                      */
-#define WIDEST 100.0 /* log odds: the most variance of a curve, in that of a wide prior */
+    1e6 /* the strongest ridge that is tried, times the information about a curve                  \
+         */
 #define RIDGES 64
 #define STEPS 12             /* of all curves together, at most */
 #define STILL 0.01           /* a change of a logarithm that counts as 0 */
@@ -246,13 +245,11 @@ static double trace_of(const double *g, const fit_curves *c, size_t curve)
 }
 
 /* The most that the weights of a curve can vary: as much as the weight of a straight line does
- * under its own ridge.  Without this limit, curves of counts diverge under strong noise: a larger
- * weight brings larger means, which make the answers look more informative.  Log odds need no such
- * limit. */
+ * under its own ridge.  Without this limit, curves of counts and log odds diverge under strong
+ * noise: larger weights move the point to where the answers look more informative than they are. */
 static double most_variance(const aggregate_fit *fit)
 {
-    double d = fmax((double)pboost_straight_columns(fit), 1.0);
-    return fit->family->ridge_judged ? fit->spread / d : WIDEST * fit->wide_spread;
+    return fit->spread / fmax((double)pboost_straight_columns(fit), 1.0);
 }
 
 /* The ridge of every curve, where each has the average one given the others: half a step (of the
