@@ -78,16 +78,19 @@ done:
 
 /* Where a feature is: columns of x and columns for trees. */
 typedef struct {
-    size_t x, n_x, source, n_sources;
+    size_t x, n_x, curve, n_curve, source, n_sources;
 } place;
 
 static place find_feature(const pboost_encoding *encoding, size_t feature)
 {
-    place at = {0};
+    place at = {.curve = encoding->n_columns - encoding->n_curves};
     pboost_source from;
 
-    for (size_t i = 0; i < feature; i++)
+    for (size_t i = 0; i < feature; i++) {
         at.x += pboost_feature_columns(&encoding->feature[i]);
+        at.curve += encoding->feature[i].curve.n;
+    }
+    at.n_curve = encoding->feature[feature].curve.n;
     at.n_x = pboost_feature_columns(&encoding->feature[feature]);
     for (size_t i = 0; pboost_encoding_source(&from, encoding, i); i++) {
         at.source += from.feature < feature;
@@ -107,9 +110,12 @@ static pboost_status predict_with_donors(sample *s, place at, size_t n, pboost_e
     NEED(all = pboost_alloc(columns.n, sizeof *all), err);
     memcpy(all, columns.column, columns.n * sizeof *all);
     memcpy(s->changed, s->x, s->n * s->cols * sizeof *s->x);
-    for (size_t i = 0; i < n; i++)
-        memcpy(s->changed + i * s->cols + at.x, s->x + s->donor[i] * s->cols + at.x,
-               at.n_x * sizeof *s->x);
+    for (size_t i = 0; i < n; i++) {
+        double *to = s->changed + i * s->cols;
+        const double *from = s->x + s->donor[i] * s->cols;
+        memcpy(to + at.x, from + at.x, at.n_x * sizeof *to);
+        memcpy(to + at.curve, from + at.curve, at.n_curve * sizeof *to);
+    }
     pboost_columns of_feature = {columns.rows, at.n_sources, columns.column + at.source};
     TRY(pboost_sources_gather(&donated, &of_feature, s->donor, s->n, err));
     memcpy(all + at.source, donated.columns.column, at.n_sources * sizeof *all);

@@ -11,8 +11,8 @@
 
 static const struct {
     const char *name;
-    bool trees;
-} MODELS[] = {{"glm", false}, {"trees", true}};
+    bool curves, trees;
+} MODELS[] = {{"glm", false, false}, {"smooth", true, false}, {"trees", false, true}};
 
 enum { N_MODELS = sizeof MODELS / sizeof *MODELS };
 
@@ -31,6 +31,8 @@ static pboost_status refuse_options(const train_arguments *a, pboost_error *err)
         {a->l2.mode != PBOOST_L2_AUTO, "--l2"},
         {a->no_intercept, "--no-intercept"},
         {a->standardize, "--standardize"},
+        {a->given_rows != ROWS_ALL, "--rows sample or means"},
+        {a->has_effects && a->effects, "--bag-effects yes"},
     };
     for (size_t i = 0; i < sizeof of_glm / sizeof *of_glm; i++)
         if (of_glm[i].given)
@@ -48,8 +50,9 @@ pboost_status train_model_check(train_arguments *a, pboost_error *err)
     while (i < N_MODELS && strcmp(MODELS[i].name, a->model) != 0)
         i++;
     if (i == N_MODELS)
-        return pboost_fail(err, PBOOST_INVALID, "--model is '%s'; it must be glm or trees",
+        return pboost_fail(err, PBOOST_INVALID, "--model is '%s'; it must be glm, smooth or trees",
                            a->model);
+    a->curves = MODELS[i].curves;
     a->trees = MODELS[i].trees;
     if (!a->trees)
         return PBOOST_OK;

@@ -26,6 +26,7 @@ typedef struct {
     onnx_value raw;      /* numbers with NaN, or the places of a category */
     onnx_value value;    /* numbers as the linear predictor takes them */
     size_t at, n;        /* its encoded columns */
+    size_t curve_at;     /* those of its curve */
     size_t splits, wide; /* category: the splits by it; the first of their columns for trees */
 } input;
 
@@ -130,7 +131,7 @@ static pboost_status put_inputs(exporter *e, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_encoding *encoding = &e->model->encoding;
-    size_t at = 0;
+    size_t at = 0, curve_at = encoding->n_columns - encoding->n_curves;
     pboost_source from;
 
     e->n = pboost_encoding_n_sources(encoding);
@@ -147,6 +148,8 @@ static pboost_status put_inputs(exporter *e, pboost_error *err)
         in->n =
             in->part != NULL ? pboost_date_part_columns(p) : pboost_feature_columns(in->feature);
         at += in->n;
+        in->curve_at = curve_at;
+        curve_at += in->feature->curve.n;
         TRY(put_input(e, in, err));
     }
     if (e->model->offset != NULL) {
@@ -235,6 +238,71 @@ done:
     return st;
 }
 
+/* A curve is one cubic between two knots, and a straight line beyond the outer ones.  Interval i
+ * ends at knot i; its polynomial is of b = (number - base) / width. */
+typedef struct {
+    double base[PBOOST_CURVE_COLUMNS + 3], width[PBOOST_CURVE_COLUMNS + 3];
+    double c[4][PBOOST_CURVE_COLUMNS + 3];
+} pieces;
+
+/* value and bend: by knot, of all functions of the curve with their weights. */
+static void fill_piece(pieces *p, size_t i, const pboost_curve *curve, const double *value,
+                       const double *bend)
+{
+    size_t last = curve->n_knots - 1, k = i == 0 ? 0 : i > last ? last - 1 : i - 1;
+    double width = curve->knot[k + 1] - curve->knot[k];
+    double h = width / (curve->knot[last] - curve->knot[0]), q = h * h / 6.0;
+    bool inside = i > 0 && i <= last;
+
+    p->base[i] = curve->knot[k];
+    p->width[i] = width;
+    p->c[0][i] = value[k] - (i > last ? q * bend[k] : 0.0);
+    p->c[1][i] = value[k + 1] - value[k] +
+                 (inside  ? -2.0 * q * bend[k] - q * bend[k + 1]
+                  : i > 0 ? q * bend[k]
+                          : -q * bend[k + 1]);
+    p->c[2][i] = inside ? 3.0 * q * bend[k] : 0.0;
+    p->c[3][i] = inside ? q * (bend[k + 1] - bend[k]) : 0.0;
+}
+
+/* How many knots are at or below each number. */
+static onnx_value put_interval(onnx_graph *g, onnx_value number, const pboost_curve *curve)
+{
+    message to = {0};
+
+    pboost_onnx_put_int(&to, "to", ONNX_INT64);
+    onnx_value knots = pboost_onnx_doubles(g, curve->knot, 1, curve->n_knots);
+    onnx_value above = ONNX(g, "GreaterOrEqual", number, knots);
+    above = pboost_onnx_op(g, "Cast", &to, &above, 1);
+    return ONNX(g, "ReduceSum", above, pboost_onnx_int64s(g, (int64_t[]){1}, 1));
+}
+
+static void add_curve(exporter *e, onnx_value *eta, const input *in, const double *theta)
+{
+    const pboost_curve *curve = &in->feature->curve;
+    double value[PBOOST_CURVE_COLUMNS + 2] = {0.0}, bend[PBOOST_CURVE_COLUMNS + 2] = {0.0};
+    onnx_graph *g = &e->graph;
+    size_t n = curve->n_knots + 1;
+    pieces p;
+
+    for (size_t f = 0; f < curve->n; f++)
+        for (size_t k = 0; k < curve->n_knots; k++) {
+            value[k] += theta[f] * curve->value[f * curve->n_knots + k];
+            bend[k] += theta[f] * curve->bend[f * curve->n_knots + k];
+        }
+    for (size_t i = 0; i < n; i++)
+        fill_piece(&p, i, curve, value, bend);
+    onnx_value at = put_interval(g, in->value, curve);
+    onnx_value b =
+        ONNX(g, "Sub", in->value, ONNX(g, "Gather", pboost_onnx_doubles(g, p.base, n, 0), at));
+    b = ONNX(g, "Div", b, ONNX(g, "Gather", pboost_onnx_doubles(g, p.width, n, 0), at));
+    onnx_value sum = ONNX(g, "Gather", pboost_onnx_doubles(g, p.c[3], n, 0), at);
+    for (size_t k = 3; k-- > 0;)
+        sum = ONNX(g, "Add", ONNX(g, "Mul", sum, b),
+                   ONNX(g, "Gather", pboost_onnx_doubles(g, p.c[k], n, 0), at));
+    add(g, eta, sum);
+}
+
 static pboost_status add_linear(exporter *e, onnx_value *eta, const pboost_coef *coef,
                                 pboost_error *err)
 {
@@ -247,6 +315,8 @@ static pboost_status add_linear(exporter *e, onnx_value *eta, const pboost_coef 
             TRY(add_category(e, eta, in, coef->theta + in->at, err));
         else if (in->part != NULL && in->part->values > 0)
             add_part(e, eta, in, coef->theta + in->at);
+        else if (in->feature->curve.n > 0)
+            add_curve(e, eta, in, coef->theta + in->curve_at);
     }
 done:
     return st;
