@@ -189,6 +189,7 @@ static void refuses_wrong_trees(void **unused)
     bad("\"codes\":[0,2]", "\"codes\":[2,0]", "the codes of a node are not ascending");
     bad("\"codes\":[0,2]", "\"codes\":[2,2]", "the codes of a node are not ascending");
     bad("\"missing_left\":[0,0,1,", "\"missing_left\":[0,0,2,", "\"missing_left\" of node 2");
+    bad("\"missing_left\":[0,0,1,", "\"missing_left\":[1,0,1,", "missing categories go right");
     bad("39.5", "1e999", "m.json:");
     bad("39.5", "null", "tree 1: \"value\" is null; it must be a number");
 }
