@@ -26,6 +26,7 @@ typedef struct {
     onnx_value raw;      /* numbers with NaN, or the places of a category */
     onnx_value value;    /* numbers as the linear predictor takes them */
     size_t at, n;        /* its encoded columns */
+    size_t curve_at;     /* those of its curve */
     size_t splits, wide; /* category: the splits by it; the first of their columns for trees */
 } input;
 
@@ -130,7 +131,7 @@ static pboost_status put_inputs(exporter *e, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_encoding *encoding = &e->model->encoding;
-    size_t at = 0;
+    size_t at = 0, curve_at = encoding->n_columns - encoding->n_curves;
     pboost_source from;
 
     e->n = pboost_encoding_n_sources(encoding);
@@ -146,7 +147,9 @@ static pboost_status put_inputs(exporter *e, pboost_error *err)
         in->at = at;
         in->n =
             in->part != NULL ? pboost_date_part_columns(p) : pboost_feature_columns(in->feature);
+        in->curve_at = curve_at;
         at += in->n;
+        curve_at += in->feature->curve.n;
         TRY(put_input(e, in, err));
     }
     if (e->model->offset != NULL) {
@@ -235,6 +238,49 @@ done:
     return st;
 }
 
+/* A weighted sum of the functions of a curve is one cubic spline f.  With t from 0 to 1 between the
+ * outer knots, and d_k the jumps of its third derivative,
+ *
+ *     f = f(0) + f'(0) t + sum_k d_k/6 max(c - t_k, 0)^3 + (f'(1) - f'(0)) max(t - 1, 0)
+ *
+ * with c = t limited to 0 .. 1, so that the cubes need not cancel beyond the knots. */
+static void add_curve(exporter *e, onnx_value *eta, const input *in, const double *theta)
+{
+    const pboost_curve *c = &in->feature->curve;
+    enum { MOST = PBOOST_CURVE_COLUMNS + 2 };
+    size_t n = c->n_knots, last = n - 1;
+    double t[MOST], value[MOST] = {0.0}, bend[MOST] = {0.0}, jump[MOST], slope = 0.0;
+    double range = c->knot[last] - c->knot[0], before = 0.0;
+    onnx_graph *g = &e->graph;
+
+    for (size_t k = 0; k < n; k++) {
+        t[k] = (c->knot[k] - c->knot[0]) / range;
+        for (size_t j = 0; j < c->n; j++) {
+            value[k] += theta[j] * c->value[j * n + k];
+            bend[k] += theta[j] * c->bend[j * n + k];
+        }
+    }
+    for (size_t k = 0; k < n; k++) {
+        double third = k < last ? (bend[k + 1] - bend[k]) / (t[k + 1] - t[k]) : 0.0;
+        jump[k] = (third - before) / 6.0;
+        before = third;
+        slope += k < last ? 0.5 * (bend[k] + bend[k + 1]) * (t[k + 1] - t[k]) : 0.0;
+    }
+    double first = (value[1] - value[0]) / t[1] - t[1] * bend[1] / 6.0;
+    onnx_value zero = pboost_onnx_double(g, 0.0), one = pboost_onnx_double(g, 1.0);
+    onnx_value at = ONNX(g, "Sub", in->value, pboost_onnx_double(g, c->knot[0]));
+    at = ONNX(g, "Div", at, pboost_onnx_double(g, range));
+    onnx_value inside = ONNX(g, "Clip", at, zero, one);
+    onnx_value beyond = ONNX(g, "Max", ONNX(g, "Sub", at, one), zero);
+    onnx_value over = ONNX(g, "Sub", inside, pboost_onnx_doubles(g, t, 1, n));
+    over = ONNX(g, "Max", over, zero);
+    over = ONNX(g, "Mul", ONNX(g, "Mul", over, over), over);
+    add(g, eta, ONNX(g, "MatMul", over, pboost_onnx_doubles(g, jump, n, 1)));
+    add(g, eta, ONNX(g, "Mul", at, pboost_onnx_double(g, first)));
+    add(g, eta, ONNX(g, "Mul", beyond, pboost_onnx_double(g, slope)));
+    add(g, eta, pboost_onnx_double(g, value[0]));
+}
+
 static pboost_status add_linear(exporter *e, onnx_value *eta, const pboost_coef *coef,
                                 pboost_error *err)
 {
@@ -247,6 +293,8 @@ static pboost_status add_linear(exporter *e, onnx_value *eta, const pboost_coef 
             TRY(add_category(e, eta, in, coef->theta + in->at, err));
         else if (in->part != NULL && in->part->values > 0)
             add_part(e, eta, in, coef->theta + in->at);
+        if (in->feature->curve.n > 0)
+            add_curve(e, eta, in, coef->theta + in->curve_at);
     }
 done:
     return st;
