@@ -312,6 +312,20 @@ pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_e
 pboost_status pboost_model_export_onnx(const pboost_model *model, const char *path,
                                        pboost_error *err);
 
+/* ---- Curves ---------------------------------------------------------------------------------- */
+
+/* effect[i] = what the linear predictor of a row with this number is above the average over the
+ * knots of the feature's curve; se[i] its standard error, NaN where the model has no covariance.
+ * The feature must have a curve (PBOOST_INVALID). */
+pboost_status pboost_model_effect(double *effect, double *se, const pboost_model *model,
+                                  size_t feature, const double *number, size_t n,
+                                  pboost_error *err);
+
+/* The weights of a curve in squared standard errors: theta' C^-1 theta.  Where the truth is a
+ * straight line, it is about the curve's effective degrees of freedom; NaN without covariance. */
+pboost_status pboost_model_bend(double *out, const pboost_model *model, size_t feature,
+                                pboost_error *err);
+
 /* ---- Output files ---------------------------------------------------------------------------- */
 
 /* A file that appears under its name only when it is complete.  "-" is standard output; a device or

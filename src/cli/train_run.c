@@ -110,6 +110,9 @@ static pboost_status result_reserve(train_result *result, size_t cols, pboost_er
     NEED(result->bags_asked = calloc(rounds, sizeof *result->bags_asked), err);
     NEED(result->bag_deviance = calloc(rounds, sizeof(double)), err);
     NEED(result->bag_deviance_ahead = calloc(rounds, sizeof(double)), err);
+    if (result->fit_options.curves > 0)
+        NEED(result->curve_freedom = calloc(result->fit_options.curves, sizeof(double)), err);
+    result->fit_options.curve_freedom = result->curve_freedom;
     if (result->estimator == PBOOST_AGGREGATE || result->estimator == PBOOST_ESTIMATOR_CV)
         NEED(result->covariance = calloc(n * n, sizeof(double)), err);
 done:
@@ -124,6 +127,7 @@ void train_result_free(train_result *result)
     free(result->history);
     pboost_choice_free(&result->choice);
     free(result->covariance);
+    free(result->curve_freedom);
     free(result->bags_asked);
     free(result->bag_deviance);
     free(result->bag_deviance_ahead);
@@ -204,9 +208,9 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
     result->fit_options.cancel = result->options.cancel = &cli->interrupt;
     result->options.family = a->family;
     result->rules = oracle->interface.rules;
+    TRY(result_reserve(result, data->cols, err));
     TRY(pboost_run_create(&run, &features, &oracle->interface, &result->fit_options,
                           &result->options, err));
-    TRY(result_reserve(result, data->cols, err));
     for (size_t t = 0; t < rounds; t++) {
         cli->round = t + 1;
         cli->rounds = rounds > 1 ? rounds : 0;

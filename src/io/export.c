@@ -126,8 +126,8 @@ static pboost_status put_inputs(exporter *e, pboost_error *err)
         in->at = at;
         in->n =
             in->part != NULL ? pboost_date_part_columns(p) : pboost_feature_columns(in->feature);
-        at += in->n;
         in->curve_at = curve_at;
+        at += in->n;
         curve_at += in->feature->curve.n;
         TRY(put_input(e, in, err));
     }
@@ -212,69 +212,47 @@ done:
     return st;
 }
 
-/* A curve is one cubic between two knots, and a straight line beyond the outer ones.  Interval i
- * ends at knot i; its polynomial is of b = (number - base) / width. */
-typedef struct {
-    double base[PBOOST_CURVE_COLUMNS + 3], width[PBOOST_CURVE_COLUMNS + 3];
-    double c[4][PBOOST_CURVE_COLUMNS + 3];
-} pieces;
-
-/* value and bend: by knot, of all functions of the curve with their weights. */
-static void fill_piece(pieces *p, size_t i, const pboost_curve *curve, const double *value,
-                       const double *bend)
-{
-    size_t last = curve->n_knots - 1, k = i == 0 ? 0 : i > last ? last - 1 : i - 1;
-    double width = curve->knot[k + 1] - curve->knot[k];
-    double h = width / (curve->knot[last] - curve->knot[0]), q = h * h / 6.0;
-    bool inside = i > 0 && i <= last;
-
-    p->base[i] = curve->knot[k];
-    p->width[i] = width;
-    p->c[0][i] = value[k] - (i > last ? q * bend[k] : 0.0);
-    p->c[1][i] = value[k + 1] - value[k] +
-                 (inside  ? -2.0 * q * bend[k] - q * bend[k + 1]
-                  : i > 0 ? q * bend[k]
-                          : -q * bend[k + 1]);
-    p->c[2][i] = inside ? 3.0 * q * bend[k] : 0.0;
-    p->c[3][i] = inside ? q * (bend[k + 1] - bend[k]) : 0.0;
-}
-
-/* How many knots are at or below each number. */
-static onnx_value put_interval(onnx_graph *g, onnx_value number, const pboost_curve *curve)
-{
-    message to = {0};
-
-    pboost_onnx_put_int(&to, "to", ONNX_INT64);
-    onnx_value knots = pboost_onnx_doubles(g, curve->knot, 1, curve->n_knots);
-    onnx_value above = ONNX(g, "GreaterOrEqual", number, knots);
-    above = pboost_onnx_op(g, "Cast", &to, &above, 1);
-    return ONNX(g, "ReduceSum", above, pboost_onnx_int64s(g, (int64_t[]){1}, 1));
-}
-
+/* A weighted sum of the functions of a curve is one cubic spline f.  With t from 0 to 1 between the
+ * outer knots, and d_k the jumps of its third derivative,
+ *
+ *     f = f(0) + f'(0) t + sum_k d_k/6 max(c - t_k, 0)^3 + (f'(1) - f'(0)) max(t - 1, 0)
+ *
+ * with c = t limited to 0 .. 1, so that the cubes need not cancel beyond the knots. */
 static void add_curve(exporter *e, onnx_value *eta, const input *in, const double *theta)
 {
-    const pboost_curve *curve = &in->feature->curve;
-    double value[PBOOST_CURVE_COLUMNS + 2] = {0.0}, bend[PBOOST_CURVE_COLUMNS + 2] = {0.0};
+    const pboost_curve *c = &in->feature->curve;
+    enum { MOST = PBOOST_CURVE_COLUMNS + 2 };
+    size_t n = c->n_knots, last = n - 1;
+    double t[MOST], value[MOST] = {0.0}, bend[MOST] = {0.0}, jump[MOST], slope = 0.0;
+    double range = c->knot[last] - c->knot[0], before = 0.0;
     onnx_graph *g = &e->graph;
-    size_t n = curve->n_knots + 1;
-    pieces p;
 
-    for (size_t f = 0; f < curve->n; f++)
-        for (size_t k = 0; k < curve->n_knots; k++) {
-            value[k] += theta[f] * curve->value[f * curve->n_knots + k];
-            bend[k] += theta[f] * curve->bend[f * curve->n_knots + k];
+    for (size_t k = 0; k < n; k++) {
+        t[k] = (c->knot[k] - c->knot[0]) / range;
+        for (size_t j = 0; j < c->n; j++) {
+            value[k] += theta[j] * c->value[j * n + k];
+            bend[k] += theta[j] * c->bend[j * n + k];
         }
-    for (size_t i = 0; i < n; i++)
-        fill_piece(&p, i, curve, value, bend);
-    onnx_value at = put_interval(g, in->value, curve);
-    onnx_value b =
-        ONNX(g, "Sub", in->value, ONNX(g, "Gather", pboost_onnx_doubles(g, p.base, n, 0), at));
-    b = ONNX(g, "Div", b, ONNX(g, "Gather", pboost_onnx_doubles(g, p.width, n, 0), at));
-    onnx_value sum = ONNX(g, "Gather", pboost_onnx_doubles(g, p.c[3], n, 0), at);
-    for (size_t k = 3; k-- > 0;)
-        sum = ONNX(g, "Add", ONNX(g, "Mul", sum, b),
-                   ONNX(g, "Gather", pboost_onnx_doubles(g, p.c[k], n, 0), at));
-    add(g, eta, sum);
+    }
+    for (size_t k = 0; k < n; k++) {
+        double third = k < last ? (bend[k + 1] - bend[k]) / (t[k + 1] - t[k]) : 0.0;
+        jump[k] = (third - before) / 6.0;
+        before = third;
+        slope += k < last ? 0.5 * (bend[k] + bend[k + 1]) * (t[k + 1] - t[k]) : 0.0;
+    }
+    double first = (value[1] - value[0]) / t[1] - t[1] * bend[1] / 6.0;
+    onnx_value zero = pboost_onnx_double(g, 0.0), one = pboost_onnx_double(g, 1.0);
+    onnx_value at = ONNX(g, "Sub", in->value, pboost_onnx_double(g, c->knot[0]));
+    at = ONNX(g, "Div", at, pboost_onnx_double(g, range));
+    onnx_value inside = ONNX(g, "Clip", at, zero, one);
+    onnx_value beyond = ONNX(g, "Max", ONNX(g, "Sub", at, one), zero);
+    onnx_value over = ONNX(g, "Sub", inside, pboost_onnx_doubles(g, t, 1, n));
+    over = ONNX(g, "Max", over, zero);
+    over = ONNX(g, "Mul", ONNX(g, "Mul", over, over), over);
+    add(g, eta, ONNX(g, "MatMul", over, pboost_onnx_doubles(g, jump, n, 1)));
+    add(g, eta, ONNX(g, "Mul", at, pboost_onnx_double(g, first)));
+    add(g, eta, ONNX(g, "Mul", beyond, pboost_onnx_double(g, slope)));
+    add(g, eta, pboost_onnx_double(g, value[0]));
 }
 
 static pboost_status add_linear(exporter *e, onnx_value *eta, const pboost_coef *coef,
@@ -289,7 +267,7 @@ static pboost_status add_linear(exporter *e, onnx_value *eta, const pboost_coef 
             TRY(add_category(e, eta, in, coef->theta + in->at, err));
         else if (in->part != NULL && in->part->values > 0)
             add_part(e, eta, in, coef->theta + in->at);
-        else if (in->feature->curve.n > 0)
+        if (in->feature->curve.n > 0)
             add_curve(e, eta, in, coef->theta + in->curve_at);
     }
 done:

@@ -7,7 +7,12 @@
 
 #include "report_json.h"
 #include "run_record.h"
+#include "train_members.h"
 #include "try.h"
+
+/* A curve is clearly bent if its weights, in squared standard errors, are above what a straight
+ * line would show by this many standard deviations. */
+#define CURVED 3.0
 
 /* Empty where the model is a mixture. */
 static const pboost_coef *final_coef(const train_result *r)
@@ -44,6 +49,63 @@ static double standard_error(const train_result *r, size_t cols, size_t j)
 {
     double variance = r->covariance != NULL ? r->covariance[j * (cols + 2)] : NAN;
     return variance > 0.0 ? sqrt(variance) : NAN;
+}
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+/* Strings and arrays are borrowed from the description. */
+static pboost_model lend_model(const train_description *d)
+{
+    const train_result *r = d->result;
+    pboost_model model = {.family = d->family,
+                          .encoding = *d->encoding,
+                          .coef = *final_coef(r),
+                          .label = (char *)(uintptr_t)d->label,
+                          .positive = (char *)(uintptr_t)d->positive,
+                          .offset = (char *)(uintptr_t)d->offset,
+                          .covariance = r->mixture.n > 0 ? NULL : r->covariance,
+                          .mixture = r->mixture};
+    model.training =
+        (pboost_training){.algorithm = (char *)(uintptr_t)algorithm_in_use(r),
+                          .estimator = (char *)(uintptr_t)pboost_estimator_name(r->estimator),
+                          .bags = (char *)(uintptr_t)strategy_in_use(r),
+                          .min_bag = r->rules.min_bag,
+                          .rounds = r->rounds,
+                          .rows_spent = r->rows_spent,
+                          .epsilon = r->rules.epsilon,
+                          .l2 = r->fit.l2,
+                          .simulated = r->simulated,
+                          .has_seed = d->has_seed,
+                          .seed = d->seed};
+    return model;
+}
+
+/* ---- Curves ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    double freedom; /* effective degrees of freedom beyond the straight line */
+    bool curved;    /* clearly */
+} curve_line;
+
+/* The next feature from *feature on that has a curve; *curve counts them. */
+static bool next_curve(curve_line *out, const train_description *d, size_t *feature, size_t *curve)
+{
+    const pboost_encoding *e = d->encoding;
+    pboost_model model = lend_model(d);
+    double bend;
+
+    while (*feature < e->n_features && e->feature[*feature].curve.n == 0)
+        ++*feature;
+    if (*feature == e->n_features || d->result->curve_freedom == NULL)
+        return false;
+    pboost_model_bend(&bend, &model, *feature, NULL);
+    double freedom = d->result->curve_freedom[*curve];
+    *out = (curve_line){e->feature[*feature].name, freedom,
+                        bend > freedom + CURVED * sqrt(2.0 * freedom)};
+    ++*feature;
+    ++*curve;
+    return true;
 }
 
 /* ---- For people ------------------------------------------------------------------------------ */
@@ -93,39 +155,21 @@ static void print_coef(FILE *out, const train_description *d)
     const pboost_coef *coef = final_coef(r);
     fprintf(out, "\n%-32s %-12s", "column", " weight");
     fprintf(out, r->covariance != NULL ? " %-12s %s\n" : "\n", "std. error", " 95 % interval");
-    for (size_t j = 0; j < coef->n; j++)
+    for (size_t j = 0; j < coef->n - d->encoding->n_curves; j++)
         print_weight(out, d->encoding->column[j], coef->theta[j], standard_error(r, coef->n, j));
     if (d->intercept)
         print_weight(out, "(intercept)", coef->intercept, standard_error(r, coef->n, coef->n));
 }
 
-static void print_members(FILE *out, const train_result *r)
+static void print_curves(FILE *out, const train_description *d)
 {
-    fprintf(out, "\n%-12s %8s %8s\n", "member", "weight", "trees");
-    for (size_t i = 0; i < r->mixture.n; i++) {
-        const pboost_member *m = &r->mixture.member[i];
-        fprintf(out, "%-12s %8.3g %8zu\n", pboost_member_kind_name(m->kind), m->weight,
-                m->forest.n_trees);
-    }
-    if (r->trees.constant_misfit > 0.0)
-        fprintf(out, "\nbags left out of the fit: %.1f %% of their variation is explained\n",
-                100.0 * (1.0 - r->trees.misfit / r->trees.constant_misfit));
-}
-
-enum { PRINTED_EFFECTS = 12 };
-
-static void print_effects(FILE *out, const train_description *d)
-{
-    const train_result *r = d->result;
-    size_t n = r->n_effects < PRINTED_EFFECTS ? r->n_effects : PRINTED_EFFECTS;
-
-    fprintf(out, "\n%-32s %s\n", "column", "change of predictions when its cells are shuffled");
-    for (size_t i = 0; i < n; i++)
-        fprintf(out, "%-32s %.4g\n", d->encoding->feature[r->effect[i].feature].name,
-                r->effect[i].change);
-    if (n < r->n_effects)
-        fprintf(out, "(%zu more columns change less)\n", r->n_effects - n);
-    fprintf(out, "\ntrees have no weights and no intervals; --model glm has\n");
+    size_t feature = 0, curve = 0;
+    curve_line line;
+    if (d->encoding->n_curves > 0)
+        fprintf(out, "\n%-32s %-12s\n", "curve", "eff. degrees of freedom");
+    while (next_curve(&line, d, &feature, &curve))
+        fprintf(out, "%-32s %-12.3g %s\n", line.name, line.freedom,
+                line.curved ? "clearly curved" : "not clearly curved");
 }
 
 static void print_fit(FILE *out, const train_result *r)
@@ -160,10 +204,11 @@ void train_print(FILE *out, const train_description *d)
             r->rounds > 1 ? "s" : "", r->seconds);
     print_history(out, r);
     if (r->mixture.n > 0) {
-        print_members(out, r);
-        print_effects(out, d);
+        train_print_members(out, d);
+        train_print_effects(out, d);
     } else {
         print_coef(out, d);
+        print_curves(out, d);
         print_fit(out, r);
     }
     if (d->out != NULL)
@@ -252,83 +297,18 @@ static void describe_fit(json_t *report, const train_result *r)
     json_object_set_new(report, "separable", json_boolean(f->separable));
 }
 
-static size_t count_trees(const train_result *r)
+static void describe_curves(json_t *report, const train_description *d)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < r->mixture.n; i++)
-        n += r->mixture.member[i].forest.n_trees;
-    return n;
-}
-
-static json_t *describe_members(const train_result *r)
-{
-    json_t *members = json_array();
-    for (size_t i = 0; members != NULL && i < r->mixture.n; i++) {
-        const pboost_member *m = &r->mixture.member[i];
-        json_array_append_new(members,
-                              json_pack("{s:s, s:o, s:I}", "kind", pboost_member_kind_name(m->kind),
-                                        "weight", report_json_number(m->weight), "trees",
-                                        (json_int_t)m->forest.n_trees));
-    }
-    return members;
-}
-
-/* Numbers are where a curve is drawn, or texts of categories. */
-static json_t *describe_effect(const train_effect *e, const char *name)
-{
-    json_t *effect =
-        json_pack("{s:s, s:o}", "column", name, "change", report_json_number(e->change));
-    json_t *levels = json_array();
-    bool numbers = e->n > 0 && !isnan(e->at[0]);
-
-    for (size_t k = 0; k < e->n && !numbers; k++)
-        json_array_append_new(levels, json_string(e->text[k]));
-    if (effect != NULL && e->n > 0) {
-        json_object_set_new(effect, "at",
-                            numbers ? report_json_numbers(e->at, e->n) : json_incref(levels));
-        json_object_set_new(effect, "mean", report_json_numbers(e->mean, e->n));
-    }
-    json_decref(levels);
-    return effect;
-}
-
-static json_t *describe_effects(const train_description *d)
-{
-    json_t *effects = json_array();
-    for (size_t i = 0; effects != NULL && i < d->result->n_effects; i++) {
-        const train_effect *e = &d->result->effect[i];
-        json_array_append_new(effects, describe_effect(e, d->encoding->feature[e->feature].name));
-    }
-    return effects;
-}
-
-/* Predicted against answered, in groups of bags. */
-static json_t *describe_groups(const train_result *r)
-{
-    json_t *groups = json_array();
-    for (size_t i = 0; groups != NULL && i < r->by_bag.n_groups; i++) {
-        const pboost_reliability *g = &r->by_bag.group[i];
-        json_array_append_new(groups, json_pack("{s:I, s:o, s:o, s:o}", "bags", (json_int_t)g->rows,
-                                                "predicted", report_json_number(g->predicted),
-                                                "answered", report_json_number(g->observed),
-                                                "standard_error", report_json_number(g->error)));
-    }
-    return groups;
-}
-
-/* What is known of the model, in both records of a run. */
-static void describe_model(json_t *report, const train_description *d)
-{
-    const train_result *r = d->result;
-    json_object_set_new(report, "model", json_string(r->model));
-    json_object_set_new(report, "bag_groups", describe_groups(r));
-    if (r->mixture.n == 0)
-        return;
-    json_object_set_new(report, "members", describe_members(r));
-    json_object_set_new(report, "trees", json_integer((json_int_t)count_trees(r)));
-    json_object_set_new(report, "misfit", report_json_number(r->trees.misfit));
-    json_object_set_new(report, "constant_misfit", report_json_number(r->trees.constant_misfit));
-    json_object_set_new(report, "effects", describe_effects(d));
+    size_t feature = 0, curve = 0;
+    json_t *array = json_array();
+    curve_line line;
+    while (array != NULL && next_curve(&line, d, &feature, &curve))
+        json_array_append_new(array,
+                              json_pack("{s:s, s:o, s:b}", "column", line.name, "freedom",
+                                        report_json_number(line.freedom), "curved", line.curved));
+    if (d->encoding->n_curves > 0)
+        json_object_set(report, "curves", array);
+    json_decref(array);
 }
 
 static json_t *describe_warnings(const train_result *r)
@@ -386,9 +366,10 @@ json_t *train_json(const train_description *d)
         json_object_set_new(report, "rows_left_out",
                             json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
     describe_fit(report, r);
-    describe_model(report, d);
+    train_describe_model(report, d);
     if (r->n_assumptions > 0)
         json_object_set_new(report, "assumptions", describe_assumptions(r));
+    describe_curves(report, d);
     json_object_set_new(report, "warnings", describe_warnings(r));
     json_object_set_new(report, "converged", json_boolean(r->fit.converged));
     json_object_set_new(report, "usable", json_boolean(r->usable));
@@ -397,35 +378,6 @@ json_t *train_json(const train_description *d)
     json_object_set_new(report, "version", json_string(pboost_version()));
     json_object_set_new(report, "seconds", report_json_number(r->seconds));
     return report;
-}
-
-/* ---- The model ------------------------------------------------------------------------------- */
-
-/* Strings and arrays are borrowed from the description. */
-static pboost_model lend_model(const train_description *d)
-{
-    const train_result *r = d->result;
-    pboost_model model = {.family = d->family,
-                          .encoding = *d->encoding,
-                          .coef = *final_coef(r),
-                          .label = (char *)(uintptr_t)d->label,
-                          .positive = (char *)(uintptr_t)d->positive,
-                          .offset = (char *)(uintptr_t)d->offset,
-                          .covariance = r->mixture.n > 0 ? NULL : r->covariance,
-                          .mixture = r->mixture};
-    model.training =
-        (pboost_training){.algorithm = (char *)(uintptr_t)algorithm_in_use(r),
-                          .estimator = (char *)(uintptr_t)pboost_estimator_name(r->estimator),
-                          .bags = (char *)(uintptr_t)strategy_in_use(r),
-                          .min_bag = r->rules.min_bag,
-                          .rounds = r->rounds,
-                          .rows_spent = r->rows_spent,
-                          .epsilon = r->rules.epsilon,
-                          .l2 = r->fit.l2,
-                          .simulated = r->simulated,
-                          .has_seed = d->has_seed,
-                          .seed = d->seed};
-    return model;
 }
 
 /* What is known of the run beyond the model; no time, so that the same run writes the same file. */
@@ -447,7 +399,8 @@ static json_t *describe_record(const train_description *d)
     json_object_set_new(record, "remote", json_boolean(d->oracle != NULL));
     json_object_set_new(record, "history", describe_history(r));
     describe_fit(record, r);
-    describe_model(record, d);
+    train_describe_model(record, d);
+    describe_curves(record, d);
     if (d->automatic && !r->given) {
         const pboost_plan *forecast = &r->choice.plan;
         json_t *plan = describe_plan(r), *errors = json_array();

@@ -48,6 +48,7 @@ typedef struct train_result {
     train_bags *bags_asked; /* by round */
     size_t rounds, rows_spent;
     pboost_fit_report fit;
+    double *curve_freedom;                     /* by curve; NULL: there are none */
     train_warning warning[TRAIN_MAX_WARNINGS]; /* the warnings */
     size_t n_warnings;
     const char *assumption[TRAIN_MAX_ASSUMPTIONS]; /* of given bags without all of their rows */
