@@ -15,8 +15,9 @@ from ._library import version as _version
 if TYPE_CHECKING:
     from .bags import Bags, Risk, feature_bags, optimal_bags, random_bags, risk
     from .errors import OracleError, PrivacyError
+    from .members import Forest, Member
     from .meta import PriorBoost
-    from .models import Feature, Model, load_model, save_model
+    from .models import Feature, Model, export_onnx, load_model, save_model
     from .oracle import InMemoryOracle, Oracle
     from .planner import Plan, PlanCost, PlanPoint, plan, plan_costs
     from .plots import plot_calibration, plot_coefficients, plot_plan
@@ -28,7 +29,9 @@ __version__ = _version()
 __all__ = [
     "Bags",
     "Feature",
+    "Forest",
     "InMemoryOracle",
+    "Member",
     "Model",
     "Oracle",
     "OracleError",
@@ -42,6 +45,7 @@ __all__ = [
     "PrivacyError",
     "RemoteOracle",
     "Risk",
+    "export_onnx",
     "feature_bags",
     "load_model",
     "optimal_bags",
@@ -61,7 +65,8 @@ _NAMES = {
     "bags": ("Bags", "Risk", "feature_bags", "optimal_bags", "random_bags", "risk"),
     "errors": ("OracleError", "PrivacyError"),
     "meta": ("PriorBoost",),
-    "models": ("Feature", "Model", "load_model", "save_model"),
+    "members": ("Forest", "Member"),
+    "models": ("Feature", "Model", "export_onnx", "load_model", "save_model"),
     "oracle": ("InMemoryOracle", "Oracle"),
     "planner": ("Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"),
     "plots": ("plot_calibration", "plot_coefficients", "plot_plan"),

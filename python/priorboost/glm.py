@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -22,10 +23,11 @@ from .data import (
 )
 from .encoding import Encoding, check_words, learn, needs_encoding
 from .errors import warn
-from .fit_warnings import warn_of_fit, warn_of_plan, warn_of_seed
+from .fit_warnings import warn_of_fit, warn_of_plan, warn_of_seed, warn_of_trees
 from .fitted import FittedGLM, columns_of
 from .formula import Design, left_side
 from .given import GivenAnswers, group_rows, match_answers
+from .members import Sources, fit_trees, forest_options
 from .models import prior_scores
 from .options import FAMILIES, count_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, holder_of
@@ -155,6 +157,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         roles = {"y": y, "ids": ids, "weight": weight, "offset": offset, "unit": unit, "bag": bag}
         X, roles, names = take_columns(X, roles)
         bag = roles.pop("bag")
+        trees = self._has_trees()
         table, columns = self._table(X, by_name=bool(names), **roles)
         fitted_on = table.X
         try:
@@ -168,7 +171,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             require_finite(fitted_on)  # says it in scikit-learn's words
             raise
         result.encoding, result.names = table.encoding, names_in_file(names, roles["y"])
-        if result.outcome.warnings:
+        if trees:
+            result.warnings = warn_of_trees(self, result)
+        elif result.outcome.warnings:
             said = result.report, fitted_on, result.path[-1], table.columns, result.one_row_bags
             result.warnings = warn_of_fit(self, *said)
         if result.plan is not None:
@@ -192,7 +197,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         elif needs_encoding(X, self.impute, self.date, self.keep) or (by_name and is_table(X)):
             encoding, values, notes = learn(
                 X,
-                impute=self.impute,
+                impute="mean" if self.model == "trees" else self.impute,
                 date=self.date,
                 keep=self.keep,
                 unseen=self.unseen,
@@ -220,6 +225,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         table.labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
         if self.prior is not None:
             table.prior = prior_scores(self.prior, X if encoding is None else source, n_rows)
+        if self.model == "trees":
+            table.sources = Sources.of_numbers(X) if encoding is None else encoding.sources(source)
         limit = None if isinstance(encoding, Encoding) else self.winsorize  # else it has limits
         if self.standardize or limit is not None:
             columns = Columns.learn(X, limit, self.standardize, self.fit_intercept)
@@ -330,7 +337,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             if automatic:
                 pilot = Automatic(table.X, table.offset, rules, fit, settings, fixed, relay)
                 revise = pilot.revise
-            result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
+            fit_trees = self._fit_trees if table.sources is not None else None
+            result = train_glm(
+                table, fit, interface, settings, relay, self.verbose, revise, fit_trees
+            )
         result.record = describe(rules, settings, has_seed, simulated)
         result.method = method
         result.plan = None if pilot is None else pilot.plan
@@ -346,7 +356,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             self._family, DEFAULT_ESTIMATOR[method], False, seed, threads_of(self.n_jobs)
         )
         with GivenAnswers(bags, mean, noise) as log:
-            result = fit_given(table, log, fit)
+            fit_trees = self._fit_trees if table.sources is not None else None
+            result = fit_given(table, log, fit, fit_trees)
         result.one_row_bags = int((bags.sizes == 1).sum())
         result.method = method
         result.record = {
@@ -362,6 +373,22 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             "seed": seed if has_seed else None,
         }
         return result
+
+    def _fit_trees(self, result: GLMResult, table: Table, answers: Any, relay: Relay) -> None:
+        """Fit trees to all answers, whatever the GLM of the rounds is."""
+        how = forest_options(FAMILIES[self._family], threads_of(self.n_jobs))
+        how.seed = seed_of(self.random_state)[1]
+        how.cancel = ctypes.addressof(relay.cancel)
+        members, result.trees = fit_trees(
+            table.sources,
+            table.X.shape[1],
+            answers,
+            how,
+            table.weight,
+            table.offset,
+            relay.check,
+        )
+        result.members = tuple(members)
 
     def _encode_labels(self, y: Any, n_rows: int) -> Array | None:
         return response(y, n_rows)

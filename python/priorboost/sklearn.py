@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from . import _library
 from .data import Array, binary_labels, response
@@ -59,6 +60,10 @@ class PriorBoostRegressor(_Regressor):
         Least rows in a bag: the rule of the oracle that holds y.  The default is the least that an
         oracle for others accepts; set it to the rule of your label holder.  At 1 answers are
         labels.  With ``fit(X, oracle=...)`` the oracle's own rule holds, not this one.
+    model : {"glm", "trees"}, default="glm"
+        What is fitted to the answers: a generalised linear model, with weights and intervals, or
+        boosted trees, for effects that bend or depend on each other.  Trees have no weights and no
+        intervals; missing cells of a data frame need no ``impute``.
     method : {"auto", "paper"}, optional
         "auto" (the default): plan (see `plan`) and do what is recommended; parameters that are
         given are kept, and the planner chooses the rest.  Under noise it may plan again after a
@@ -360,12 +365,14 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     @property
     def coef_(self) -> Array:
         """One weight per feature."""
+        self._require_weights()
         weights: Array = self.path_[-1:, :-1]
         return weights
 
     @property
     def intercept_(self) -> Array:
         """The intercept."""
+        self._require_weights()
         intercept: Array = self.path_[-1, -1:]
         return intercept
 
@@ -375,6 +382,11 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
 
     def decision_function(self, X: Any, *, offset: Any = None) -> Array:
         """Return the log odds of ``classes_[1]`` for every row."""
+        check_is_fitted(self, "path_")
+        if self._fitted.members:
+            share = self._mean(X, offset)
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(share) - np.log1p(-share))
         X, extra = self._rows(X, offset)
         return predict_mean(X, _library.LINEAR, self.path_[-1], extra, threads_of(self.n_jobs))
 

@@ -14,7 +14,17 @@ from priorboost._prototypes import PROTOTYPES
 
 HEADERS = [
     ROOT / "include/priorboost" / f"{name}.h"
-    for name in ("core", "predict", "trainer", "curves", "plan", "theory", "cluster", "io")
+    for name in (
+        "core",
+        "predict",
+        "trainer",
+        "curves",
+        "smooth",
+        "plan",
+        "theory",
+        "cluster",
+        "io",
+    )
 ]
 
 STRUCTURES = {
