@@ -180,7 +180,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             warn_of_plan(result.plan)
         if result.record["simulated"]:
             warn_of_seed()
-        self._weigh_classes(result, fitted_on, table.offset)
+        self._weigh_classes(result, fitted_on, table)
         if columns is not PLAIN:
             columns.restore(result)
             result.limits = columns.limits
@@ -242,7 +242,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             table.unit = number_names(unit, n_rows, "unit")[1]
         return table, columns
 
-    def _weigh_classes(self, result: GLMResult, X: Array, offset: Array | None) -> None:
+    def _weigh_classes(self, result: GLMResult, X: Array, table: Table) -> None:
         """Change the fitted model by the weights of classes: a classifier has them."""
 
     def _fit_labels(self, table: Table) -> GLMResult:

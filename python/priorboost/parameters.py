@@ -103,7 +103,6 @@ class FitParameters:
             "standardize": self.standardize,
             "algorithm": getattr(self, "algorithm", None) is not None,
             "round_answers": getattr(self, "round_answers", False),
-            "class_weight": getattr(self, "class_weight", None) is not None,
             "formula": getattr(self, "formula", None) is not None,
         }
         for name, given in of_glm.items():

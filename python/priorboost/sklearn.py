@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,11 @@ from sklearn.utils.validation import check_is_fitted
 from . import _library
 from .data import Array, binary_labels, response
 from .glm import PriorBoostGLM
+from .members import predict_members
 from .models import Model
 from .options import rules_of, threads_of
 from .parameters import parameters
-from .training import GLMResult, predict_mean
+from .training import GLMResult, Table, predict_mean
 
 __all__ = ["PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"]
 
@@ -349,13 +350,19 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         self.classes_ = np.array([0, 1])
         return None
 
-    def _weigh_classes(self, result: GLMResult, X: Array, offset: Array | None) -> None:
+    def _weigh_classes(self, result: GLMResult, X: Array, table: Table) -> None:
         if self.class_weight is None:
             return
-        first = result.path[-1]
-        mean = predict_mean(X, _library.LOGISTIC, first, offset, threads_of(self.n_jobs)).mean()
-        result.class_shift = log_ratio(self.class_weight, self.classes_, float(mean))
-        result.path[:, -1] += result.class_shift
+        threads, members = threads_of(self.n_jobs), list(result.members)
+        kind, offset = _library.LOGISTIC, table.offset
+        if members:
+            mean = predict_members(X, table.sources, kind, members, offset, threads).mean()
+        else:
+            mean = predict_mean(X, kind, result.path[-1], offset, threads).mean()
+        shift = log_ratio(self.class_weight, self.classes_, float(mean))
+        result.class_shift = shift
+        result.path[:, -1] += shift
+        result.members = tuple(replace(m, intercept=m.intercept + shift) for m in members)
 
     @property
     def class_shift_(self) -> float:
@@ -423,6 +430,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = self.model == "trees"  # on a few hundred rows
         return tags
 
     def _more_tags(self) -> dict[str, Any]:

@@ -15,6 +15,9 @@ ESTIMATORS = [
     pb.PriorBoostRegressor(),
     pb.PriorBoostClassifier(),
     pb.PriorBoostPoissonRegressor(),
+    pb.PriorBoostRegressor(model="trees"),
+    pb.PriorBoostClassifier(model="trees"),
+    pb.PriorBoostPoissonRegressor(model="trees"),
     pb.PriorBoost(Ridge()),
     pb.PriorBoost(LogisticRegression()),
 ]
