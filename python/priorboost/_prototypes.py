@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_bool,
+    c_char_p,
+    c_double,
+    c_int,
+    c_size_t,
+    c_uint,
+    c_uint64,
+    c_void_p,
+)
 from typing import Any
 
 from ._structures import (
@@ -12,7 +22,11 @@ from ._structures import (
     Cancel,
     Choice,
     Coef,
+    ColumnCells,
+    ColumnInfo,
     Columns,
+    Encoding,
+    EncodingOptions,
     Error,
     Features,
     FitOptions,
@@ -20,6 +34,8 @@ from ._structures import (
     Fitted,
     FitWarning,
     Forest,
+    ForestOptions,
+    ForestReport,
     Learner,
     Matrix,
     MemoryOracleOptions,
@@ -36,7 +52,9 @@ from ._structures import (
     Rules,
     Samples,
     Simulation,
+    TableOptions,
     TrainerOptions,
+    Unseen,
 )
 
 _E = POINTER(Error)
@@ -69,6 +87,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             _E,
         ],
     ),
+    "bags_calibrate": (
+        None,
+        [c_void_p, c_size_t, POINTER(Bags), c_void_p, c_void_p, POINTER(c_bool), _E],
+    ),
+    "spread_points": (c_size_t, [c_void_p, c_size_t, c_size_t]),
+    "spread_rows": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t]),
     "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
     "predict": (None, [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_int, _E]),
     "predict_interval": (
@@ -79,6 +103,22 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "forest_add": (
         None,
         [c_void_p, POINTER(Forest), POINTER(Columns), c_void_p, c_size_t, c_int, _E],
+    ),
+    "forest_fit": (
+        None,
+        [
+            POINTER(Forest),
+            POINTER(c_double),
+            POINTER(ForestReport),
+            c_void_p,
+            POINTER(Columns),
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_size_t,
+            POINTER(ForestOptions),
+            _E,
+        ],
     ),
     "mixture_free": (c_void_p, [POINTER(Mixture)]),
     "mixture_predict": (
@@ -182,6 +222,20 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         None,
         [POINTER(Risk), c_int, POINTER(Matrix), POINTER(Bags), c_void_p, c_double, _E],
     ),
+    "table_from_columns": (
+        None,
+        [_HANDLE, c_char_p, POINTER(ColumnCells), c_size_t, c_size_t, POINTER(TableOptions), _E],
+    ),
+    "table_free": (c_void_p, [c_void_p]),
+    "table_describe": (c_void_p, [POINTER(ColumnInfo), c_void_p, c_size_t]),
+    "date_parts_parse": (None, [POINTER(c_uint), c_char_p, _E]),
+    "encoding_learn": (None, [POINTER(Encoding), c_void_p, POINTER(EncodingOptions), _E]),
+    "encoding_winsorize": (None, [POINTER(Encoding), c_void_p, c_double, _E]),
+    "encoding_apply": (
+        None,
+        [c_void_p, POINTER(Unseen), POINTER(Encoding), c_void_p, _E],
+    ),
+    "encoding_free": (c_void_p, [POINTER(Encoding)]),
     "model_free": (c_void_p, [POINTER(Model)]),
     "model_save": (None, [POINTER(Model), c_char_p, _E]),
     "model_load": (None, [POINTER(Model), c_char_p, _E]),

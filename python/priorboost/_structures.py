@@ -39,12 +39,13 @@ class Error(Structure):
 
 
 StopFunction = CFUNCTYPE(c_bool, c_void_p)
+ProgressFunction = CFUNCTYPE(None, c_void_p, c_char_p, c_double, c_double)
 
 
 class Cancel(Structure):
     """``pboost_cancel``."""
 
-    _fields_ = [("stop", StopFunction), ("user", c_void_p)]
+    _fields_ = [("stop", StopFunction), ("user", c_void_p), ("progress", ProgressFunction)]
 
 
 class Matrix(Structure):
@@ -118,6 +119,10 @@ class FitOptions(Structure):
         ("covariance", c_int),
         ("seed", c_uint64),
         ("cancel", c_void_p),
+        ("curves", c_size_t),
+        ("curve_of", c_void_p),
+        ("curve_freedom", c_void_p),
+        ("bag_effects", c_bool),
     ]
 
 
@@ -147,6 +152,8 @@ class FitReport(Structure):
         ("mean_masked", c_bool),
         ("worse_than_constant", c_bool),
         ("estimator", c_int),
+        ("noisy", c_bool),
+        ("bag_effect_sd", c_double),
     ]
 
 
@@ -331,6 +338,8 @@ class ForestOptions(Structure):
         ("min_rows", c_size_t),
         ("rate", c_double),
         ("l2", c_double),
+        ("bag_share", c_double),
+        ("column_share", c_double),
         ("folds", c_size_t),
         ("threads", c_int),
         ("seed", c_uint64),
@@ -410,6 +419,8 @@ class PlanOptions(Structure):
         ("threads", c_int),
         ("cancel", c_void_p),
         ("fixed", Fixed),
+        ("costs", c_bool),
+        ("target", c_double),
     ]
 
 
@@ -428,6 +439,19 @@ class PlanPoint(Structure):
         ("cautious", c_double),
         ("se", c_double),
         ("comparison_only", c_bool),
+    ]
+
+
+class Cost(Structure):
+    """``pboost_cost``."""
+
+    _fields_ = [
+        ("point", c_size_t),
+        ("loss", c_double),
+        ("kept", c_double),
+        ("labels", c_double),
+        ("measure", c_double),
+        ("rows_needed", c_double),
     ]
 
 
@@ -455,6 +479,14 @@ class Plan(Structure):
         ("reason", c_char * 256),
         ("warning", c_char * 256 * 2),
         ("n_warnings", c_size_t),
+        ("n_costs", c_size_t),
+        ("cost", POINTER(Cost)),
+        ("measure", c_char_p),
+        ("loss_all_labels", c_double),
+        ("loss_constant", c_double),
+        ("measure_all_labels", c_double),
+        ("measure_constant", c_double),
+        ("least_epsilon", c_double),
     ]
 
 
@@ -481,6 +513,93 @@ class Risk(Structure):
     _fields_ = [("bias", c_double), ("variance", c_double)]
 
 
+class Curve(Structure):
+    """``pboost_curve``."""
+
+    _fields_ = [
+        ("n_knots", c_size_t),
+        ("n", c_size_t),
+        ("knot", c_void_p),
+        ("value", c_void_p),
+        ("bend", c_void_p),
+    ]
+
+
+class ColumnCells(Structure):
+    """``pboost_column_cells``."""
+
+    _fields_ = [
+        ("name", c_char_p),
+        ("number", c_void_p),
+        ("code", c_void_p),
+        ("level", POINTER(c_char_p)),
+        ("n_levels", c_size_t),
+    ]
+
+
+class TableOptions(Structure):
+    """``pboost_table_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("text", POINTER(c_char_p)),
+        ("n_text", c_size_t),
+        ("numbers", POINTER(c_char_p)),
+        ("n_numbers", c_size_t),
+        ("missing", POINTER(c_char_p)),
+        ("n_missing", c_size_t),
+        ("only_named", c_bool),
+        ("rows", c_void_p),
+        ("cancel", POINTER(Cancel)),
+    ]
+
+
+# pboost_column_kind
+COLUMN_NUMBER, COLUMN_CATEGORY, COLUMN_DATE, COLUMN_ID, COLUMN_EMPTY = range(5)
+
+
+class ColumnInfo(Structure):
+    """``pboost_column_info``."""
+
+    _fields_ = [
+        ("kind", c_int),
+        ("missing", c_size_t),
+        ("words", c_size_t),
+        ("word", c_char_p),
+        ("decimal_comma", c_bool),
+        ("levels", c_size_t),
+        ("lower", c_double),
+        ("upper", c_double),
+        ("mean", c_double),
+        ("offender", c_size_t),
+        ("offending", c_char_p),
+    ]
+
+
+class EncodingOptions(Structure):
+    """``pboost_encoding_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("use", POINTER(c_bool)),
+        ("date", POINTER(c_uint)),
+        ("impute", c_bool),
+        ("refuse_unseen", c_bool),
+        ("max_levels", c_size_t),
+    ]
+
+
+class Unseen(Structure):
+    """``pboost_unseen``."""
+
+    _fields_ = [
+        ("cells", c_size_t),
+        ("row", c_size_t),
+        ("feature", c_size_t),
+        ("level", c_char_p),
+    ]
+
+
 class Feature(Structure):
     """``pboost_feature``."""
 
@@ -495,6 +614,7 @@ class Feature(Structure):
         ("upper", c_double),
         ("other", c_bool),
         ("date", c_uint),
+        ("curve", Curve),
     ]
 
 
@@ -507,6 +627,7 @@ class Encoding(Structure):
         ("feature", POINTER(Feature)),
         ("column", POINTER(c_char_p)),
         ("refuse_unseen", c_bool),
+        ("n_curves", c_size_t),
     ]
 
 
@@ -540,6 +661,7 @@ class Model(Structure):
         ("offset", c_char_p),
         ("covariance", c_void_p),
         ("training", Training),
+        ("mixture", Mixture),
     ]
 
 

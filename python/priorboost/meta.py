@@ -27,11 +27,11 @@ from .data import (
     row_keys,
 )
 from .fit_warnings import warn_of_seed
-from .glm import check_sources, describe_run
 from .models import prior_scores
 from .options import count_of, rules_of, seed_of
 from .oracle import MemoryHandle, Oracle
 from .parameters import LoopParameters, parameters
+from .records import check_sources, describe_run
 from .relay import Relay
 from .remote import RemoteOracle
 from .training import Progress, Trainer

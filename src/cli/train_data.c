@@ -23,6 +23,31 @@ static pboost_status find_roles(bool *use, const pboost_table *table, const trai
             use[col] = false;
         }
     }
+    if (a->bag != NULL)
+        TRY(train_districts_roles(use, table, a, err));
+done:
+    return st;
+}
+
+static pboost_status learn_curves(train_data *out, const cli_context *cli,
+                                  const pboost_table *table, const train_arguments *a,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_encoding *e = &out->encoding;
+    size_t curve = 0, at = 0;
+
+    TRY(pboost_encoding_curve(&out->encoding, table, 0, a->threads, err));
+    if (e->n_curves == 0)
+        cli_note(cli,
+                 "note: no column of numbers has 8 different values or more; --model smooth is the "
+                 "same as glm here");
+    NEED(out->curve_of = pboost_alloc(e->n_curves, sizeof *out->curve_of), err);
+    for (size_t i = 0; i < e->n_features; i++) {
+        for (size_t j = 0; j < e->feature[i].curve.n; j++)
+            out->curve_of[at++] = curve;
+        curve += e->feature[i].curve.n > 0;
+    }
 done:
     return st;
 }
@@ -39,6 +64,8 @@ static pboost_status learn_encoding(train_data *out, const cli_context *cli,
     TRY(columns_learn(&out->encoding, use, cli, table, &a->columns, err));
     if (a->winsorize > 0.0)
         TRY(pboost_encoding_winsorize(&out->encoding, table, a->winsorize, err));
+    if (a->model != NULL && strcmp(a->model, "smooth") == 0)
+        TRY(learn_curves(out, cli, table, a, err));
     out->cols = out->encoding.n_columns;
     if (out->cols == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: every feature is constant", pboost_table_path(table));
@@ -57,9 +84,10 @@ static pboost_status standardize(train_data *data, bool center, pboost_error *er
     NEED(data->mean = calloc(d, sizeof *data->mean), err);
     NEED(data->scale = calloc(d, sizeof *data->scale), err);
     TRY(pboost_matrix_moments(data->mean, data->scale, &x, err));
-    for (size_t j = 0; j < d; j++) {
-        data->scale[j] = data->scale[j] > 0.0 ? data->scale[j] : 1.0;
-        data->mean[j] = center ? data->mean[j] : 0.0;
+    for (size_t j = 0; j < d; j++) { /* curves have units of their own, in which they are fitted */
+        bool curve = j >= d - data->encoding.n_curves;
+        data->scale[j] = data->scale[j] > 0.0 && !curve ? data->scale[j] : 1.0;
+        data->mean[j] = center && !curve ? data->mean[j] : 0.0;
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
@@ -117,34 +145,39 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    table_reading text = {0};
+    table_reading text = {.cli = cli};
     pboost_table *table = NULL;
     predictions prediction = {0};
+    bool has_labels = a->bag == NULL && a->oracle == NULL && !a->no_labels;
 
+    out->labels = label_rule_of(a->positive, NULL);
     if (a->id != NULL)
         TRY(table_reading_add(&text, a->id, err));
     if (a->unit != NULL)
         TRY(table_reading_add(&text, a->unit, err));
-    if (a->positive != NULL && a->label != NULL && a->bag == NULL && a->oracle == NULL)
+    if (has_labels && labels_are_text(a->family, a->positive))
         TRY(table_reading_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(table_reading_add(&text, a->bag, err));
     TRY(table_reading_add_encoding(&text, &prior->encoding, err));
     TRY(columns_read(&table, &text, &a->columns, a->data, err));
-    out->rows = pboost_table_rows(table);
+    out->rows = out->table_rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
-    if (a->bag != NULL)
-        TRY(train_bags_load(out, table, a, err));
-    else if (!a->no_labels && a->oracle == NULL) {
-        TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
+    if (has_labels) {
+        TRY(data_labels(&out->label, &out->labels, table, a->label, a->family, err));
+        TRY(label_rule_check(&out->labels, a->data, a->label, err));
+        label_rule_note(cli, &out->labels, a->label);
         TRY(check_bounds(out->label, table, a, err));
     }
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
     TRY(learn_encoding(out, cli, table, a, err));
+    cli_progress(cli, "encoding", 0.0, 0.0);
     TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    if (a->bag != NULL)
+        TRY(train_bags_load(out, table, a, err));
     if (a->prior != NULL)
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
     out->prior_score = prediction.mean;
@@ -159,20 +192,20 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
 {
     pboost_status st = PBOOST_OK;
     pboost_unseen unseen = {0};
-    table_reading text = {0};
+    unseen_cells cells = {0};
+    table_reading text = {.cli = cli, .missing = a->columns.na.item, .n_missing = a->columns.na.n};
     pboost_table *table = NULL;
 
     TRY(table_reading_add_encoding(&text, &out->encoding, err));
-    if (a->positive != NULL)
+    if (labels_are_text(a->family, a->positive))
         TRY(table_reading_add(&text, a->label, err));
-    text.missing = a->columns.na.item;
-    text.n_missing = a->columns.na.n;
     TRY(table_reading_read(&table, &text, a->test, err));
     out->test_rows = pboost_table_rows(table);
-    TRY(data_labels(&out->test_label, table, a->label, a->positive, a->family, err));
+    TRY(data_labels(&out->test_label, &out->labels, table, a->label, a->family, err));
     TRY(data_numbers(&out->test_offset, table, a->offset, err));
     TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
-    data_note_unseen(cli, &unseen, &out->encoding, table);
+    unseen_cells_add(&cells, &unseen, &out->encoding, table);
+    unseen_cells_note(cli, &cells);
 done:
     table_reading_free(&text);
     pboost_table_free(table);
@@ -204,13 +237,22 @@ pboost_features train_features(const train_data *data)
                              .offset = data->offset};
 }
 
+pboost_features train_straight_features(const train_data *data)
+{
+    pboost_features features = train_features(data);
+    features.x.cols -= data->encoding.n_curves;
+    return features;
+}
+
 void train_data_free(train_data *data)
 {
     pboost_encoding_free(&data->encoding);
+    free(data->curve_of);
     free(data->x);
     free(data->mean);
     free(data->scale);
     free(data->weight);
+    free(data->persons_weight);
     free(data->offset);
     free(data->prior_score);
     free(data->row_key);
@@ -222,5 +264,6 @@ void train_data_free(train_data *data)
     free(data->label);
     free(data->test_label);
     pboost_answers_free(data->given);
+    label_rule_free(&data->labels);
     *data = (train_data){0};
 }

@@ -4,6 +4,7 @@
 
 #include "data/answers.h"
 #include "data/fit_options.h"
+#include "fit/aggregate/curve_ridge.h"
 #include "fit/aggregate/levenberg.h"
 #include "passes/bag_pass.h"
 #include "passes/standard_units.h"
@@ -15,7 +16,7 @@ typedef struct {
 } bag_data;
 
 /* The state of an aggregate fit.  Parameters are in standard units, the intercept first. */
-typedef struct {
+typedef struct aggregate_fit {
     bag_data data;
     const pboost_fit_options *options;
     const family_info *family;
@@ -29,6 +30,8 @@ typedef struct {
     double *size, *frozen_mean;  /* by bag: frozen while the minimiser works, and where that was */
     double lambda, multiple;     /* in standard units; its multiple of the default */
     double phi, freedom;
+    double kappa;               /* the variance of bag effects over phi (effects.c); 0: none */
+    size_t effect_refreshes;    /* of kappa */
     double measured_phi;        /* before it was raised to its standard error, or to Poisson's */
     double least_phi;           /* its lower limit: less three standard errors */
     double spread, wide_spread; /* of eta as the ridge takes it, and what it may be */
@@ -39,8 +42,15 @@ typedef struct {
     bool floored;               /* phi is its own standard error: noise masks it */
     double start_mean;          /* of the constant model */
     bool mean_masked;           /* by noise: then that is the solution (constant.c) */
+    fit_curves curves;
     levenberg lm;
 } aggregate_fit;
+
+/* Columns that are not functions of a curve: those with the ridge of ridge.c. */
+static inline size_t pboost_straight_columns(const aggregate_fit *fit)
+{
+    return fit->pass.cols - fit->curves.columns;
+}
 
 /* The bags of a log from first_bag on. */
 bag_data pboost_bag_data(const pboost_features *features, const pboost_answers *answers,
@@ -94,6 +104,11 @@ pboost_status pboost_bags_are_mixed(bool *out, const aggregate_fit *fit, pboost_
 
 /* phi and its floor from the residuals at the point; freedom: effective degrees of freedom. */
 void pboost_refresh_dispersion(aggregate_fit *fit, double freedom);
+
+/* effects.c: adds the bag effects to moments of a pass; sets kappa from the residuals at the point,
+ * and the moments there.  left: bags less effective degrees of freedom. */
+void pboost_effects_add(const aggregate_fit *fit, bag_moments *at);
+void pboost_effects_refresh(aggregate_fit *fit, double left);
 
 /* ridge.c.  The evidence is found before the dispersion is refreshed, the spread after it; settled:
  * the spread will not change again. */
