@@ -375,6 +375,39 @@ class Mixture(Structure):
     _fields_ = [("n", c_size_t), ("member", POINTER(Member))]
 
 
+class MixtureOptions(Structure):
+    """``pboost_mixture_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("members", c_uint),
+        ("fit", FitOptions),
+        ("forest", ForestOptions),
+    ]
+
+
+class MemberReport(Structure):
+    """``pboost_member_report``."""
+
+    _fields_ = [
+        ("fitted", c_bool),
+        ("weight", c_double),
+        ("misfit", c_double),
+        ("trees", c_size_t),
+    ]
+
+
+class MixtureReport(Structure):
+    """``pboost_mixture_report``."""
+
+    _fields_ = [
+        ("bags", c_size_t),
+        ("dispersion", c_double),
+        ("misfit", c_double),
+        ("member", MemberReport * 5),
+    ]
+
+
 class Assumptions(Structure):
     """``pboost_assumptions``."""
 
