@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Given bags, side by side with published methods: Adult with the 52 bag assignments of a public repository.
+
+    experiments/evidence_llp.py REPOSITORY [--executions 5] [--lines FILE]
+
+REPOSITORY is a checkout of gaabrielfranco/complex-llp-evaluation: datasets-ci/ has the table and the bags,
+llp-benchmark-experiment-results.parquet the test accuracy and F1 of eight methods, each tuned by its authors.  The
+splits are those of its run_experiments.py, whose seeds are read from there; features are scaled to [-1, 1] as there.
+Ours is PriorBoostClassifier with nothing set, and the same model with threshold="prevalence".  Prints the tables of
+docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has are not repeated.  Needs pandas, pyarrow.
+"""
+
+import argparse
+import ast
+import json
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas
+import priorboost as pb
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
+from sklearn.model_selection import ShuffleSplit
+from sklearn.preprocessing import MinMaxScaler
+
+METHODS = {"lmm": "LMM", "mm": "MM", "amm": "AMM", "llp-vat": "LLP-VAT", "mixbag": "MixBag", "dllp": "DLLP",
+           "llpfc": "LLPFC", "kdd-lr": "EM"}
+OURS, OURS_SHARE = "ours", "ours, threshold=\"prevalence\""
+ALL_LABELS = "logistic regression, all labels"
+
+
+def read_seeds(repository):
+    text = (repository / "run_experiments.py").read_text(encoding="utf-8")
+    return ast.literal_eval(re.search(r"seed = (\[[^]]*\])", text).group(1))
+
+
+def kind_of(assignment):
+    """How bags depend on rows and labels, and how many bags there are, as the assignment's name has it."""
+    variant, size = re.match(r"adult-(\w+)-(small|large|extra-large|extra-extra-large|massive)-", assignment).groups()
+    return variant, {"small": "5 bags", "large": "10 bags"}.get(size, "20 to 30 bags")
+
+
+def scores(truth, share, limit):
+    return {"accuracy": accuracy_score(truth, share > limit), "f1": f1_score(truth, share > limit)}
+
+
+def measure(model, X, y, test, truth, bag):
+    """Our scores for one assignment and split, with both thresholds."""
+    answers = pandas.DataFrame({"bag": bag, "y": y}).groupby("bag").y.agg(["count", "mean"]).reset_index()
+    model.fit(X, bag=bag, answers=answers)
+    share = model.predict_proba(test)[:, 1]
+    lines = {OURS: scores(truth, share, 0.5), OURS_SHARE: scores(truth, share, model.prevalence_threshold_)}
+    lines[OURS]["auc"] = roc_auc_score(truth, share)
+    return lines
+
+
+def fit_all(repository, executions, kept):
+    """Fill in what is missing of `kept`, {(execution, assignment, method): scores}; yields what was measured."""
+    rows = pandas.read_parquet(repository / "datasets-ci/adult.parquet")
+    X, y = rows.drop(columns="y").to_numpy(), rows.y.to_numpy(dtype=int)
+    assignments = sorted(p.stem for p in (repository / "datasets-ci").glob("adult-*.parquet"))
+    for execution, seed in enumerate(read_seeds(repository)[:executions]):
+        train, test = next(ShuffleSplit(n_splits=1, test_size=0.25, random_state=seed).split(X))
+        scaler = MinMaxScaler((-1, 1)).fit(X[train])
+        known, unknown = scaler.transform(X[train]), scaler.transform(X[test])
+        if (execution, "", ALL_LABELS) not in kept:
+            share = LogisticRegression(max_iter=1000).fit(known, y[train]).predict_proba(unknown)[:, 1]
+            yield execution, "", ALL_LABELS, scores(y[test], share, 0.5)
+        for name in assignments:
+            if (execution, name, OURS) not in kept:
+                bag = pandas.read_parquet(repository / f"datasets-ci/{name}.parquet").bag.to_numpy().ravel()[train]
+                found = measure(pb.PriorBoostClassifier(), known, y[train], unknown, y[test], bag)
+                for method, values in found.items():
+                    yield execution, name, method, values
+
+
+def published(repository, executions):
+    """The published scores, tuned by the absolute error of bag proportions, which needs no labels."""
+    table = pandas.read_parquet(repository / "llp-benchmark-experiment-results.parquet")
+    table = table[table.dataset.str.startswith("adult-") & (table.metric == "abs")]
+    table = table[table["exec"].astype(int) < executions]
+    return pandas.DataFrame({"execution": table["exec"].astype(int), "assignment": table.dataset,
+                             "method": table.model.map(METHODS), "accuracy": table.accuracy_test,
+                             "f1": table.f1_test})
+
+
+def print_tables(all_lines):
+    """Means and mean ranks over assignments and executions, then F1 and accuracy by kind of bags."""
+    lines = all_lines[all_lines.method != ALL_LABELS]
+    print("| method | accuracy | mean rank | F1 | mean rank |\n|---|---|---|---|---|")
+    group = lines.groupby(["execution", "assignment"])
+    ranks = pandas.DataFrame({m: group[m].rank(ascending=False) for m in ("accuracy", "f1")}).groupby(lines.method).mean()
+    means = lines.groupby("method")[["accuracy", "f1"]].mean().sort_values("accuracy", ascending=False)
+    for method, row in means.iterrows():
+        rank = ranks.loc[method]
+        print(f"| {method} | {row.accuracy:.3f} | {rank.accuracy:.1f} | {row.f1:.3f} | {rank.f1:.1f} |")
+    full = all_lines[all_lines.method == ALL_LABELS]
+    print(f"| {ALL_LABELS} | {full.accuracy.mean():.3f} | | {full.f1.mean():.3f} | |\n")
+    kinds = lines.assign(kind=[", ".join(kind_of(a)) for a in lines.assignment])
+    print("| bags | " + " | ".join([OURS, OURS_SHARE, "best of the eight"]) + " |\n|---|---|---|---|")
+    for kind, some in kinds.groupby("kind"):
+        by_method = some.groupby("method")[["accuracy", "f1"]].mean()
+        others = by_method.drop(index=[OURS, OURS_SHARE])
+        cells = [f"{by_method.accuracy[m]:.3f} / {by_method.f1[m]:.3f}" for m in (OURS, OURS_SHARE)]
+        best = f"{others.accuracy.max():.3f} ({others.accuracy.idxmax()}) / {others.f1.max():.3f} ({others.f1.idxmax()})"
+        print(f"| {kind} | " + " | ".join([*cells, best]) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("repository", type=Path)
+    parser.add_argument("--executions", type=int, default=5)
+    parser.add_argument("--lines", type=Path)
+    a = parser.parse_args()
+    warnings.simplefilter("ignore")
+    lines = []
+    if a.lines and a.lines.exists():
+        lines = [json.loads(line) for line in a.lines.read_text(encoding="utf-8").splitlines()]
+    kept = {(line["execution"], line["assignment"], line["method"]) for line in lines}
+    for execution, assignment, method, values in fit_all(a.repository, a.executions, kept):
+        lines.append({"execution": execution, "assignment": assignment, "method": method, **values})
+        if a.lines:
+            with open(a.lines, "a", encoding="utf-8") as file:
+                file.write(json.dumps(lines[-1]) + "\n")
+    wanted = pandas.DataFrame(lines)
+    wanted = wanted[wanted.execution < a.executions]
+    print_tables(pandas.concat([wanted, published(a.repository, a.executions)]))
+
+
+if __name__ == "__main__":
+    main()
