@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real tables: what LightGBM and XGBoost explain when they are fitted to bag answers.
 
-    experiments/any_model.py FOLDER [--splits 3] [--table NAME]
+    experiments/any_model.py FOLDER [--splits 1] [--table NAME]
 
 FOLDER is one that fetch_tables.py makes.  A model's share is the part of the gap in test loss between the constant
 model and LightGBM with all labels (15 leaves, rate 0.05, 40 rows a leaf, trees by 4-fold cross-validation) that it
@@ -25,7 +25,7 @@ from tables import read_spec
 
 SETTINGS = {"k = 32": {"min_bag": 32}, "bags of 64, ε = 1": {"min_bag": 32, "bag_size": 64, "epsilon": 1}}
 FEW_LEAVES = {"n_estimators": 400, "learning_rate": 0.2, "num_leaves": 8, "min_child_samples": 100}
-MODELS = ("GLM", "LightGBM as it comes", "LightGBM, 8 leaves", "XGBoost as it comes", "XGBoost, depth 3")
+MODELS = ("GLM", "LightGBM as it comes", "LightGBM, 8 leaves", "XGBoost as it comes")
 GLM = {"linear": pb.PriorBoostRegressor, "logistic": pb.PriorBoostClassifier, "poisson": pb.PriorBoostPoissonRegressor}
 
 
@@ -56,7 +56,6 @@ def booster(name, family):
         how = {"verbose": -1, "n_jobs": 1, **({} if "comes" in name else FEW_LEAVES)}
         return getattr(lightgbm, "LGBM" + kind)(objective="poisson" if family == "poisson" else None, **how)
     how = {"n_jobs": 1, "enable_categorical": True}
-    how |= {} if "comes" in name else {"n_estimators": 400, "learning_rate": 0.2, "max_depth": 3, "min_child_weight": 100}
     objective = {"poisson": "count:poisson", "linear": "reg:squarederror", "logistic": "binary:logistic"}[family]
     return getattr(xgboost, "XGB" + kind)(objective=objective, **how)
 
@@ -99,7 +98,7 @@ def shares(table, rows, seed):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--table", action="append")
     a = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -108,9 +107,10 @@ def main():
         if name not in tables:
             parser.error(f"{a.folder}/spec has no table '{name}', but {', '.join(tables)}")
         rows = pandas.read_csv(a.folder / tables[name].file)
-        found[name] = [shares(tables[name], rows, seed) for seed in range(1, a.splits + 1)]
-        for seed, line in enumerate(found[name], 1):
-            print(json.dumps({"table": name, "split": seed, **line}, ensure_ascii=False), flush=True)
+        found[name] = []
+        for seed in range(1, a.splits + 1):
+            found[name].append(shares(tables[name], rows, seed))
+            print(json.dumps({"table": name, "split": seed, **found[name][-1]}, ensure_ascii=False), flush=True)
     print("| | " + " | ".join(found) + " |\n|---|" + "---|" * len(found))
     for key in next(iter(found.values()))[0]:
         cells = [f"{median(line[key] for line in lines):.1f} %" for lines in found.values()]

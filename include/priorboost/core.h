@@ -78,11 +78,14 @@ const char *pboost_status_name(pboost_status status);
 pboost_status pboost_fail(pboost_error *err, pboost_status status, const char *format, ...)
     PBOOST_PRINTF(3, 4);
 
-/* Cancels long work.  The library calls stop from time to time, in the thread that called the
- * library: true ends the work with PBOOST_CANCELLED.  Once true it must stay true. */
+/* Watches long work.  The library calls both from time to time, in the thread that called the
+ * library.  If stop returns true, the work ends with PBOOST_CANCELLED; once true it must stay true.
+ * progress (NULL: not wanted) is told how much of a stage, such as "bags", is done; a total of 0 is
+ * not known.  The text of the stage lasts. */
 typedef struct pboost_cancel {
     bool (*stop)(void *user);
     void *user;
+    void (*progress)(void *user, const char *stage, double done, double total);
 } pboost_cancel;
 
 /* ---- Data ------------------------------------------------------------------------------------ */
@@ -296,12 +299,14 @@ typedef struct pboost_fit_options {
     pboost_covariance covariance;
     uint64_t seed;               /* of the folds of cross-validation */
     const pboost_cancel *cancel; /* checked in every iteration; NULL: none */
+    /* Aggregate: bags (districts) differ by more than the features of their rows explain. */
+    bool bag_effects;
 } pboost_fit_options;
 
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pboost_fit_options), PBOOST_LINEAR, {PBOOST_L2_AUTO, 0.0}, true, 1, 100, 1e-14,     \
-            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL                                    \
+            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL, false                             \
     }
 
 typedef struct pboost_fit_report {
@@ -326,6 +331,8 @@ typedef struct pboost_fit_report {
     bool mean_masked; /* noise, or too few events, hide even the mean: the model is constant */
     bool worse_than_constant;   /* the mean of the answers explains them better than the model */
     pboost_estimator estimator; /* the one that fitted; cross-validation may have chosen it */
+    bool noisy;                 /* answers have noise; of the aggregate estimator and mean_masked */
+    double bag_effect_sd;       /* of the linear predictor between bags, with bag_effects; else 0 */
 } pboost_fit_report;
 
 /* ---- The learner: how to ask ----------------------------------------------------------------- */

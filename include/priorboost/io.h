@@ -8,13 +8,29 @@
 
 #include <stdio.h>
 
-#include <priorboost/core.h>
+#include <priorboost/curves.h>
 
 PBOOST_BEGIN
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
 typedef struct pboost_table pboost_table;
+
+/* Rows that come from elsewhere than a file, such as the result of a query. */
+typedef struct pboost_cell {
+    const char *text; /* NULL: missing */
+    size_t length;
+    bool is_text; /* a text even if it looks like a number */
+} pboost_cell;
+
+typedef struct pboost_rows {
+    void *self;
+    /* Starts at the first row, also a second time.  The names last until the next start. */
+    pboost_status (*start)(void *self, size_t *n_columns, const char *const **names,
+                           pboost_error *err);
+    /* The cells of the next row, which last until the next call; NULL after the last row. */
+    pboost_status (*next)(void *self, const pboost_cell **cells, pboost_error *err);
+} pboost_rows;
 
 typedef struct pboost_table_options {
     size_t struct_size;
@@ -24,11 +40,15 @@ typedef struct pboost_table_options {
     size_t n_numbers;
     const char *const *missing; /* cells that are missing, beside the empty one and NA */
     size_t n_missing;
+    bool only_named; /* columns that neither text nor numbers names are not kept */
+    const pboost_rows
+        *rows; /* the table comes from here, and its path is only a name; NULL: file */
+    const pboost_cancel *cancel; /* told about the stage "reading"; NULL: none */
 } pboost_table_options;
 
 #define PBOOST_TABLE_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(pboost_table_options), NULL, 0, NULL, 0, NULL, 0                                    \
+        sizeof(pboost_table_options), NULL, 0, NULL, 0, NULL, 0, false, NULL, NULL                 \
     }
 
 /* Reads a CSV (RFC 4180 with a header, UTF-8; comma, semicolon or tab, whichever the header has) or
@@ -44,6 +64,36 @@ typedef struct pboost_table_options {
 pboost_status pboost_table_read(pboost_table **out, const char *path,
                                 const pboost_table_options *options, pboost_error *err);
 void pboost_table_free(pboost_table *table);
+
+/* A column in memory: numbers (NaN: missing), or texts by their codes. */
+typedef struct pboost_column_cells {
+    const char *name;
+    const double *number;     /* by row; NULL: it has texts */
+    const uint32_t *code;     /* by row: a level; UINT32_MAX: missing */
+    const char *const *level; /* "" and "NA" are missing cells, as in a file */
+    size_t n_levels;
+} pboost_column_cells;
+
+/* A table from columns in memory, which are copied; messages call it `name`.  Cells that are texts
+ * decide what their column is as those of a file do; in options->text are columns that are
+ * categories whatever they look like.  options may be NULL. */
+pboost_status pboost_table_from_columns(pboost_table **out, const char *name,
+                                        const pboost_column_cells *columns, size_t n_columns,
+                                        size_t rows, const pboost_table_options *options,
+                                        pboost_error *err);
+
+/* The same in blocks of rows, for tables that do not fit in memory.  The options must outlive the
+ * reader.  Each block decides for itself what a column is that the options do not name.  A block
+ * counts its rows from 0, but messages name the lines of the file. */
+typedef struct pboost_table_reader pboost_table_reader;
+
+pboost_status pboost_table_reader_open(pboost_table_reader **out, const char *path,
+                                       const pboost_table_options *options, pboost_error *err);
+/* The next block of at most `rows` rows, at least 1 (an NPY file in Fortran order is one block);
+ * *out is NULL after the last.  It is the reader's, and lasts until the next call. */
+pboost_status pboost_table_reader_next(const pboost_table **out, pboost_table_reader *reader,
+                                       size_t rows, pboost_error *err);
+void pboost_table_reader_close(pboost_table_reader *reader);
 
 size_t pboost_table_rows(const pboost_table *table);
 size_t pboost_table_cols(const pboost_table *table);
@@ -97,6 +147,8 @@ pboost_status pboost_table_cells(const double **out, const pboost_table *table, 
 const uint32_t *pboost_table_codes(const pboost_table *table, size_t col);
 size_t pboost_table_n_levels(const pboost_table *table, size_t col);
 const char *pboost_table_level(const pboost_table *table, size_t col, uint32_t code);
+/* Whether a level is a finite number, and which. */
+bool pboost_table_level_number(double *out, const pboost_table *table, size_t col, uint32_t code);
 
 /* ---- Encodings ------------------------------------------------------------------------------- */
 
@@ -173,6 +225,38 @@ pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
                                     const pboost_encoding *encoding, const pboost_table *table,
                                     pboost_error *err);
 
+/* ---- Columns for trees ----------------------------------------------------------------------- */
+
+/* Trees split source columns, not encoded ones: a number, a category, or one part of a date. */
+typedef struct pboost_source {
+    size_t feature;
+    const char *part; /* of a date, such as "month", a number; NULL: no date */
+    size_t levels;    /* of a category, "(other)" included; 0: a number */
+} pboost_source;
+
+/* The i-th source column; false where there are fewer. */
+bool pboost_encoding_source(pboost_source *out, const pboost_encoding *encoding, size_t i);
+/* How many there are. */
+size_t pboost_encoding_n_sources(const pboost_encoding *encoding);
+
+/* The source columns of a table.  The numbers of the table are borrowed from it. */
+typedef struct pboost_sources {
+    pboost_columns columns;
+    void **block; /* by column: its cells, where they are not the table's */
+} pboost_sources;
+
+/* Reads the source columns of the encoding from a table: a number as it is, not winsorized, NaN
+ * where it is missing; a category by the number of its level, with "(other)" after the last level
+ * and UINT32_MAX where it is missing or was not seen in training; a date by its parts.  Errors are
+ * those of pboost_encoding_apply.  unseen may be NULL. */
+pboost_status pboost_sources_read(pboost_sources *out, pboost_unseen *unseen,
+                                  const pboost_encoding *encoding, const pboost_table *table,
+                                  pboost_error *err);
+/* Keeps rows row[0 .. n), in this order; no cell is the table's any more. */
+pboost_status pboost_sources_arrange(pboost_sources *sources, const size_t *row, size_t n,
+                                     pboost_error *err);
+void pboost_sources_free(pboost_sources *sources);
+
 /* ---- Models ---------------------------------------------------------------------------------- */
 
 /* How a model was trained; strings are owned and may be NULL if unknown. */
@@ -189,12 +273,13 @@ typedef struct pboost_training {
 typedef struct pboost_model {
     pboost_family family;
     pboost_encoding encoding;
-    pboost_coef coef;   /* in the units of the encoded columns */
+    pboost_coef coef;   /* in the units of the encoded columns; n 0 if the model is a mixture */
     char *label;        /* name of the response; NULL where unknown */
     char *positive;     /* logistic: the text level that counts as 1; NULL: labels are 0 and 1 */
     char *offset;       /* name of the offset column; NULL: none */
     double *covariance; /* (n+1) x (n+1), the intercept last; NULL where unknown */
     pboost_training training;
+    pboost_mixture mixture; /* trees, or the mean of several models; n 0: the GLM coef */
 } pboost_model;
 
 void pboost_model_free(pboost_model *model);
@@ -206,6 +291,13 @@ pboost_status pboost_model_load(pboost_model *out, const char *path, pboost_erro
 pboost_status pboost_model_parse(pboost_model *out, const char *text, size_t length,
                                  const char *name, pboost_error *err);
 pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_error *err);
+
+/* Writes the model as an ONNX file (opset 13, ai.onnx.ml 3), whose inputs are columns by name:
+ * numbers as doubles (NaN: missing), categories as text ("" or NA: missing), a date as one input of
+ * doubles for each of its parts, such as "day:month", and the offset.  The output "prediction" is
+ * the mean response.  "-" is standard output. */
+pboost_status pboost_model_export_onnx(const pboost_model *model, const char *path,
+                                       pboost_error *err);
 
 /* ---- Output files ---------------------------------------------------------------------------- */
 

@@ -1,8 +1,10 @@
-/* priorboost/priorboost.h — all of priorboost: training, predicting, planning, theory and files. */
+/* priorboost/priorboost.h — all of priorboost: training, curves, predicting, planning, theory and
+ * files. */
 #ifndef PRIORBOOST_PRIORBOOST_H
 #define PRIORBOOST_PRIORBOOST_H
 
 #include <priorboost/core.h>
+#include <priorboost/curves.h>
 #include <priorboost/io.h>
 #include <priorboost/plan.h>
 #include <priorboost/predict.h>

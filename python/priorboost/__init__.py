@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .models import Feature, Model, load_model, save_model
     from .objective import BagObjective, bag_objective
     from .oracle import InMemoryOracle, Oracle
-    from .planner import Plan, PlanPoint, plan
+    from .planner import Plan, PlanCost, PlanPoint, plan, plan_costs
+    from .plots import plot_calibration, plot_coefficients, plot_plan
     from .remote import RemoteOracle
     from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
     from .torch_loss import bag_loss
@@ -35,6 +36,7 @@ __all__ = [
     "Oracle",
     "OracleError",
     "Plan",
+    "PlanCost",
     "PlanPoint",
     "PriorBoost",
     "PriorBoostClassifier",
@@ -49,6 +51,10 @@ __all__ = [
     "load_model",
     "optimal_bags",
     "plan",
+    "plan_costs",
+    "plot_calibration",
+    "plot_coefficients",
+    "plot_plan",
     "random_bags",
     "risk",
     "save_model",
@@ -63,7 +69,8 @@ _NAMES = {
     "models": ("Feature", "Model", "load_model", "save_model"),
     "objective": ("BagObjective", "bag_objective"),
     "oracle": ("InMemoryOracle", "Oracle"),
-    "planner": ("Plan", "PlanPoint", "plan"),
+    "planner": ("Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"),
+    "plots": ("plot_calibration", "plot_coefficients", "plot_plan"),
     "remote": ("RemoteOracle",),
     "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),
     "torch_loss": ("bag_loss",),

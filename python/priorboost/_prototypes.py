@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from ctypes import POINTER, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_bool,
+    c_char_p,
+    c_double,
+    c_int,
+    c_size_t,
+    c_uint,
+    c_uint64,
+    c_void_p,
+)
 from typing import Any
 
 from ._structures import (
@@ -12,15 +22,22 @@ from ._structures import (
     Cancel,
     Choice,
     Coef,
+    ColumnCells,
+    ColumnInfo,
+    Columns,
+    Encoding,
+    EncodingOptions,
     Error,
     Features,
     FitOptions,
     FitReport,
     Fitted,
     FitWarning,
+    Forest,
     Learner,
     Matrix,
     MemoryOracleOptions,
+    Mixture,
     Model,
     Oracle,
     Outcome,
@@ -33,7 +50,9 @@ from ._structures import (
     Rules,
     Samples,
     Simulation,
+    TableOptions,
     TrainerOptions,
+    Unseen,
 )
 
 _E = POINTER(Error)
@@ -66,11 +85,27 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             _E,
         ],
     ),
+    "bags_calibrate": (
+        None,
+        [c_void_p, c_size_t, POINTER(Bags), c_void_p, c_void_p, POINTER(c_bool), _E],
+    ),
+    "spread_points": (c_size_t, [c_void_p, c_size_t, c_size_t]),
+    "spread_rows": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t]),
     "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
     "predict": (None, [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_int, _E]),
     "predict_interval": (
         None,
         [c_void_p, c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_void_p, c_double, c_int, _E],
+    ),
+    "forest_free": (c_void_p, [POINTER(Forest)]),
+    "forest_add": (
+        None,
+        [c_void_p, POINTER(Forest), POINTER(Columns), c_void_p, c_size_t, c_int, _E],
+    ),
+    "mixture_free": (c_void_p, [POINTER(Mixture)]),
+    "mixture_predict": (
+        None,
+        [c_void_p, c_int, POINTER(Samples), POINTER(Columns), POINTER(Mixture), c_int, _E],
     ),
     "rational_parse": (None, [POINTER(Rational), c_char_p, _E]),
     "rules_check": (None, [POINTER(Rules), _E]),
@@ -83,10 +118,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "memory_oracle_interface": (Oracle, [c_void_p]),
     "memory_oracle_rows_spent": (c_size_t, [c_void_p]),
     "estimator_name": (c_char_p, [c_int]),
+    "member_kind_name": (c_char_p, [c_int]),
     "algorithm_name": (c_char_p, [c_int]),
     "schedule_name": (c_char_p, [c_int]),
     "strategy_name": (c_char_p, [c_int]),
     "estimator_parse": (None, _PARSE),
+    "member_kind_parse": (None, _PARSE),
     "algorithm_parse": (None, _PARSE),
     "schedule_parse": (None, _PARSE),
     "strategy_parse": (None, _PARSE),
@@ -168,6 +205,20 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         None,
         [POINTER(Risk), c_int, POINTER(Matrix), POINTER(Bags), c_void_p, c_double, _E],
     ),
+    "table_from_columns": (
+        None,
+        [_HANDLE, c_char_p, POINTER(ColumnCells), c_size_t, c_size_t, POINTER(TableOptions), _E],
+    ),
+    "table_free": (c_void_p, [c_void_p]),
+    "table_describe": (c_void_p, [POINTER(ColumnInfo), c_void_p, c_size_t]),
+    "date_parts_parse": (None, [POINTER(c_uint), c_char_p, _E]),
+    "encoding_learn": (None, [POINTER(Encoding), c_void_p, POINTER(EncodingOptions), _E]),
+    "encoding_winsorize": (None, [POINTER(Encoding), c_void_p, c_double, _E]),
+    "encoding_apply": (
+        None,
+        [c_void_p, POINTER(Unseen), POINTER(Encoding), c_void_p, _E],
+    ),
+    "encoding_free": (c_void_p, [POINTER(Encoding)]),
     "model_free": (c_void_p, [POINTER(Model)]),
     "model_save": (None, [POINTER(Model), c_char_p, _E]),
     "model_load": (None, [POINTER(Model), c_char_p, _E]),

@@ -18,6 +18,7 @@ from ctypes import (
     c_size_t,
     c_ssize_t,
     c_uint,
+    c_uint32,
     c_uint64,
     c_void_p,
 )
@@ -38,12 +39,13 @@ class Error(Structure):
 
 
 StopFunction = CFUNCTYPE(c_bool, c_void_p)
+ProgressFunction = CFUNCTYPE(None, c_void_p, c_char_p, c_double, c_double)
 
 
 class Cancel(Structure):
     """``pboost_cancel``."""
 
-    _fields_ = [("stop", StopFunction), ("user", c_void_p)]
+    _fields_ = [("stop", StopFunction), ("user", c_void_p), ("progress", ProgressFunction)]
 
 
 class Matrix(Structure):
@@ -117,6 +119,7 @@ class FitOptions(Structure):
         ("covariance", c_int),
         ("seed", c_uint64),
         ("cancel", c_void_p),
+        ("bag_effects", c_bool),
     ]
 
 
@@ -146,6 +149,8 @@ class FitReport(Structure):
         ("mean_masked", c_bool),
         ("worse_than_constant", c_bool),
         ("estimator", c_int),
+        ("noisy", c_bool),
+        ("bag_effect_sd", c_double),
     ]
 
 
@@ -273,6 +278,98 @@ class Simulation(Structure):
 SIMULATION_SIZE = ctypes.sizeof(Simulation)
 
 
+class Column(Structure):
+    """``pboost_column``."""
+
+    _fields_ = [
+        ("number", c_void_p),
+        ("stride", c_ssize_t),
+        ("code", c_void_p),
+        ("levels", c_size_t),
+    ]
+
+
+class Columns(Structure):
+    """``pboost_columns``."""
+
+    _fields_ = [("rows", c_size_t), ("n", c_size_t), ("column", POINTER(Column))]
+
+
+class Node(Structure):
+    """``pboost_node``."""
+
+    _fields_ = [
+        ("column", c_uint32),
+        ("left", c_uint32),
+        ("right", c_uint32),
+        ("set", c_uint32),
+        ("n_set", c_uint32),
+        ("missing_left", c_bool),
+        ("value", c_double),
+    ]
+
+
+class Forest(Structure):
+    """``pboost_forest``."""
+
+    _fields_ = [
+        ("n_columns", c_size_t),
+        ("n_trees", c_size_t),
+        ("n_nodes", c_size_t),
+        ("n_codes", c_size_t),
+        ("root", POINTER(c_uint32)),
+        ("node", POINTER(Node)),
+        ("code", POINTER(c_uint32)),
+    ]
+
+
+class ForestOptions(Structure):
+    """``pboost_forest_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("family", c_int),
+        ("trees", c_size_t),
+        ("max_trees", c_size_t),
+        ("leaves", c_size_t),
+        ("min_rows", c_size_t),
+        ("rate", c_double),
+        ("l2", c_double),
+        ("folds", c_size_t),
+        ("threads", c_int),
+        ("seed", c_uint64),
+        ("on_tree", c_void_p),
+        ("user", c_void_p),
+        ("cancel", c_void_p),
+        ("fold", c_void_p),
+    ]
+
+
+class ForestReport(Structure):
+    """``pboost_forest_report``."""
+
+    _fields_ = [
+        ("trees", c_size_t),
+        ("bags", c_size_t),
+        ("dispersion", c_double),
+        ("misfit", c_double),
+        ("constant_misfit", c_double),
+        ("worse_than_constant", c_bool),
+    ]
+
+
+class Member(Structure):
+    """``pboost_member``."""
+
+    _fields_ = [("kind", c_int), ("weight", c_double), ("coef", Coef), ("forest", Forest)]
+
+
+class Mixture(Structure):
+    """``pboost_mixture``."""
+
+    _fields_ = [("n", c_size_t), ("member", POINTER(Member))]
+
+
 class Assumptions(Structure):
     """``pboost_assumptions``."""
 
@@ -317,6 +414,8 @@ class PlanOptions(Structure):
         ("threads", c_int),
         ("cancel", c_void_p),
         ("fixed", Fixed),
+        ("costs", c_bool),
+        ("target", c_double),
     ]
 
 
@@ -335,6 +434,19 @@ class PlanPoint(Structure):
         ("cautious", c_double),
         ("se", c_double),
         ("comparison_only", c_bool),
+    ]
+
+
+class Cost(Structure):
+    """``pboost_cost``."""
+
+    _fields_ = [
+        ("point", c_size_t),
+        ("loss", c_double),
+        ("kept", c_double),
+        ("labels", c_double),
+        ("measure", c_double),
+        ("rows_needed", c_double),
     ]
 
 
@@ -362,6 +474,14 @@ class Plan(Structure):
         ("reason", c_char * 256),
         ("warning", c_char * 256 * 2),
         ("n_warnings", c_size_t),
+        ("n_costs", c_size_t),
+        ("cost", POINTER(Cost)),
+        ("measure", c_char_p),
+        ("loss_all_labels", c_double),
+        ("loss_constant", c_double),
+        ("measure_all_labels", c_double),
+        ("measure_constant", c_double),
+        ("least_epsilon", c_double),
     ]
 
 
@@ -386,6 +506,81 @@ class Risk(Structure):
     """``pboost_risk``."""
 
     _fields_ = [("bias", c_double), ("variance", c_double)]
+
+
+class ColumnCells(Structure):
+    """``pboost_column_cells``."""
+
+    _fields_ = [
+        ("name", c_char_p),
+        ("number", c_void_p),
+        ("code", c_void_p),
+        ("level", POINTER(c_char_p)),
+        ("n_levels", c_size_t),
+    ]
+
+
+class TableOptions(Structure):
+    """``pboost_table_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("text", POINTER(c_char_p)),
+        ("n_text", c_size_t),
+        ("numbers", POINTER(c_char_p)),
+        ("n_numbers", c_size_t),
+        ("missing", POINTER(c_char_p)),
+        ("n_missing", c_size_t),
+        ("only_named", c_bool),
+        ("rows", c_void_p),
+        ("cancel", POINTER(Cancel)),
+    ]
+
+
+# pboost_column_kind
+COLUMN_NUMBER, COLUMN_CATEGORY, COLUMN_DATE, COLUMN_ID, COLUMN_EMPTY = range(5)
+
+
+class ColumnInfo(Structure):
+    """``pboost_column_info``."""
+
+    _fields_ = [
+        ("kind", c_int),
+        ("missing", c_size_t),
+        ("words", c_size_t),
+        ("word", c_char_p),
+        ("decimal_comma", c_bool),
+        ("levels", c_size_t),
+        ("lower", c_double),
+        ("upper", c_double),
+        ("mean", c_double),
+        ("offender", c_size_t),
+        ("offending", c_char_p),
+    ]
+
+
+class EncodingOptions(Structure):
+    """``pboost_encoding_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("use", POINTER(c_bool)),
+        ("date", POINTER(c_uint)),
+        ("impute", c_bool),
+        ("refuse_unseen", c_bool),
+        ("max_levels", c_size_t),
+    ]
+
+
+class Unseen(Structure):
+    """``pboost_unseen``."""
+
+    _fields_ = [
+        ("cells", c_size_t),
+        ("row", c_size_t),
+        ("feature", c_size_t),
+        ("level", c_char_p),
+    ]
 
 
 class Feature(Structure):
@@ -447,6 +642,7 @@ class Model(Structure):
         ("offset", c_char_p),
         ("covariance", c_void_p),
         ("training", Training),
+        ("mixture", Mixture),
     ]
 
 

@@ -5,7 +5,7 @@ Nothing here imports the packages: the estimators that are passed have.
 
 from __future__ import annotations
 
-import warnings
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +15,10 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from .data import Array
+from .errors import warn
 from .objective import BagObjective
 
+_CANDIDATES = 40  # numbers of trees to choose from; the loss changes little between them
 _NO_TREE = (
     "no number of trees predicts the answers of bags left out better than their mean does; the "
     "model is this mean: ask for more bags, or for bags with less noise"
@@ -125,7 +127,7 @@ class BagBooster:
         self.objective = objective
         self.n_trees = self._most if self._folds is None else self._choose(X)
         if not self.n_trees:
-            warnings.warn(_NO_TREE, stacklevel=2)
+            warn(_NO_TREE)
         self.fitted = self._grow(X, objective, max(self.n_trees, 1))
         return self
 
@@ -148,7 +150,7 @@ class BagBooster:
         return np.asarray(model.predict(X, **wanted), dtype=np.float64).ravel()
 
     def _choose(self, X: Any) -> int:
-        """Return the number of trees, from 0 on, that predicts the answers left out best.
+        """Return the number of trees, 0 or of a geometric grid, that predicts bags left out best.
 
         All are judged with the same V, that of the constant model.
         """
@@ -157,21 +159,22 @@ class BagBooster:
         if folds < 2:
             return 0
         fold = self._rng.permutation(n_bags) % folds
-        loss = np.zeros(self._most + 1)
+        grid = np.unique(np.geomspace(1, self._most, _CANDIDATES).round().astype(int))
+        loss = np.zeros(1 + len(grid))
         for f in range(folds):
             rows, objective = self.objective.take(np.flatnonzero(fold != f))
             held, left_out = self.objective.take(np.flatnonzero(fold == f))
             left_out.start = objective.start
             model = self._grow(_safe_indexing(X, rows), objective, self._most)
-            loss += self._path(model, _safe_indexing(X, held), left_out)
-        return int(loss.argmin())
+            loss += self._path(model, _safe_indexing(X, held), left_out, grid)
+        return int(np.append(0, grid)[loss.argmin()])
 
-    def _path(self, model: Any, X: Any, objective: BagObjective) -> Array:
-        """Return the loss of a model's first 0, 1, ... trees on these answers."""
+    def _path(self, model: Any, X: Any, objective: BagObjective, grid: Array) -> Array:
+        """Return the loss on these answers without trees and with those of the grid."""
         raw = np.zeros(_num_samples(X))
         bag_variance = objective.bag_variance(raw)
         losses = [objective.loss(raw, bag_variance)]
-        for t in range(self._most):
-            raw = raw + self._raw(model, X, t, t + 1)
+        for first, end in pairwise([0, *grid.tolist()]):
+            raw = raw + self._raw(model, X, first, end)
             losses.append(objective.loss(raw, bag_variance))
         return np.array(losses)

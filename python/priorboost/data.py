@@ -209,6 +209,8 @@ def weights_of(values: Any, n_rows: int) -> Array | None:
     out = by_row(values, n_rows, "weight")
     if out is not None and out.min() < 0.0:
         raise ValueError(f"weight holds {out.min():g}; a weight is at least 0")
+    if out is not None and out.size and out.max() == 0.0:
+        raise ValueError("the weight of every row is zero; at least one must be more")
     return out
 
 

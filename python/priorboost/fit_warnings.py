@@ -16,16 +16,24 @@ from .planner import Plan
 
 
 def warn_of_fit(
-    model: Any, report: _library.FitReport, X: Array, weights: Array, one_row_bags: int = 0
-) -> None:
-    """Warn, where fit was called, of what its last fit reports; it fitted X and got weights."""
+    model: Any,
+    report: _library.FitReport,
+    X: Array,
+    weights: Array,
+    names: list[str] | None = None,
+    one_row_bags: int = 0,
+) -> tuple[str, ...]:
+    """Warn, where fit was called, of what its last fit reports; return the texts.
+
+    It fitted X, whose columns have these names, and got weights.
+    """
     options = _library.FitOptions(
         _library.FIT_OPTIONS_SIZE, FAMILIES[model._family], intercept=model.fit_intercept
     )
     coef = _library.Coef(len(weights) - 1, address(weights), weights[-1])
-    names, columns = getattr(model, "feature_names_in_", None), None
+    columns = None
     if names is not None:
-        columns = (c_char_p * len(names))(*[str(name).encode() for name in names])
+        columns = (c_char_p * len(names))(*[name.encode() for name in names])
     fitted = _library.Fitted(
         pointer(report),
         pointer(options),
@@ -37,9 +45,12 @@ def warn_of_fit(
         b"covariance='sandwich'",
     )
     found = (_library.FitWarning * _library.MOST_WARNINGS)()
+    texts = []
     for warning in found[: lib.warnings(found, fitted)]:
         kind = ConvergenceWarning if warning.kind <= _library.UNUSABLE else UserWarning
-        warnings.warn(warning.text.decode("utf-8", "replace"), kind, stacklevel=3)
+        texts.append(warning.text.decode("utf-8", "replace"))
+        warnings.warn(texts[-1], kind, stacklevel=3)
+    return tuple(texts)
 
 
 def warn_of_seed(name: str = "random_state") -> None:

@@ -1,19 +1,13 @@
-"""What the estimators of the three families share: fitting, and using what was fitted."""
+"""Fitting, which the estimators of the three families share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction
-from operator import attrgetter, itemgetter
-from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple
 
-import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from . import _library
-from .checkpoint import table_digest
 from .columns import PLAIN, Columns
 from .data import (
     Array,
@@ -26,22 +20,26 @@ from .data import (
     row_keys,
     weights_of,
 )
+from .encoding import Encoding, check_words, learn, needs_encoding
+from .errors import warn
 from .fit_warnings import warn_of_fit, warn_of_plan, warn_of_seed
+from .fitted import FittedGLM, columns_of
+from .formula import Design, left_side
 from .given import GivenAnswers, group_rows, match_answers
-from .models import Model, prior_scores, save_model
-from .options import FAMILIES, count_of, name_of, seed_of, threads_of
+from .models import prior_scores
+from .options import FAMILIES, count_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, holder_of
-from .parameters import FitParameters, LoopParameters, parameters
+from .parameters import FitParameters, LoopParameters, TableParameters, parameters
 from .planner import Automatic
+from .records import check_sources, describe, describe_run
 from .relay import Relay
 from .remote import RemoteOracle
+from .tables import is_table, open_table, take_columns
 from .training import (
     GLMResult,
     Settings,
     Table,
     fit_given,
-    predict_interval,
-    predict_mean,
     simulate,
     train_glm,
 )
@@ -69,18 +67,6 @@ _SAID = itemgetter(
 
 
 DEFAULT_ESTIMATOR = {"auto": "aggregate", "paper": "event"}
-# Parameters that cannot be used with given bags.
-NOTHING_TO_ASK = (
-    "rounds",
-    "algorithm",
-    "bags",
-    "bag_size",
-    "schedule",
-    "prior",
-    "epsilon",
-    "bounds",
-    "step",
-)
 
 
 class Recipe(NamedTuple):
@@ -97,13 +83,10 @@ _MOST_RECIPES = 256
 
 
 @parameters
-class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: ignore[misc]
+class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, BaseEstimator):  # type: ignore[misc]
     """A generalised linear model from the mean labels of bags."""
 
-    _family: ClassVar[str]
     round_answers = False  # a classifier's parameter
-
-    # ---- Fitting ----
 
     def fit(
         self,
@@ -113,6 +96,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         oracle: Oracle | RemoteOracle | None = None,
         ids: Any = None,
         weight: Any = None,
+        sample_weight: Any = None,
         offset: Any = None,
         unit: Any = None,
         bag: Any = None,
@@ -120,10 +104,14 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
     ) -> Any:
         """Learn from the mean labels of bags.
 
+        What has one value per row may be the name of a column of X, which then is no feature.
+
         Parameters
         ----------
-        X : array-like or table of shape (n_rows, n_features)
-            float64 and float32 arrays are not copied.
+        X : array-like or data frame of shape (n_rows, n_features), or path
+            float64 and float32 arrays are not copied.  The columns of a data frame (pandas, polars,
+            pyarrow) may be numbers, truth values, texts, categories and dates; they become features
+            as in ``priorboost train``.  The path of a Parquet or Arrow file stands for its table.
         y : array-like of shape (n_rows,), optional
             The labels, if they are here: an oracle in memory keeps them, answers only for bags of
             at least ``min_bag`` rows, and uses each label once.
@@ -133,9 +121,12 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             What names each row (texts or integers): makes the run independent of the order of rows;
             a `RemoteOracle` knows rows by it.
         weight : array-like of shape (n_rows,), optional
-            Weight of each row's loss.  It is not scikit-learn's sample_weight: answers are plain
-            means, so a weight of 2 is not the same as the row twice.  For the aggregate estimator
-            it says that the label's variance is that of the family divided by the weight.
+            Weight of each row's loss.  For the aggregate estimator it says that the label's
+            variance is that of the family divided by the weight.
+        sample_weight : array-like of shape (n_rows,), optional
+            Another name of `weight`, for scikit-learn's tools.  Answers are plain means of bags, so
+            a weight of 2 is not the same as the row twice: where a row stands for two, pass it
+            twice.
         offset : array-like of shape (n_rows,), optional
             Added to the linear predictor, such as the logarithm of exposure.
         unit : array-like of shape (n_rows,), optional
@@ -145,20 +136,30 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         bag : array-like of shape (n_rows,), optional
             What names the bag of each row, where the bags are given; then `answers` are, too.
         answers : mapping or table, optional
-            A table with the columns ``bag``, ``count``, ``mean`` or ``sum`` and, where the means
-            are noisy, ``noise_variance``.  Or the mean label by bag, a dict or Series: without
+            A table with the columns ``bag`` (or the one that `bag` names), ``count``, ``mean`` or
+            ``sum`` and, where the means are noisy, ``noise_variance``: those of ``priorboost train
+            --answers``.  Or the mean label by bag, a dict or Series: without
             counts nobody can check that the answers are about the rows of X, and `fit` warns.
 
         Returns
         -------
         self
         """
+        X = open_table(X)
+        if self.formula is not None and y is None and oracle is None and answers is None:
+            y = left_side(self.formula, X)
         check_sources(self, y, oracle, bag, answers, unit)
-        table, columns = self._table(X, y, ids, weight, offset, unit)
+        if weight is not None and sample_weight is not None:
+            raise ValueError("weight and sample_weight are the same; pass one of them")
+        weight = sample_weight if weight is None else weight
+        roles = {"y": y, "ids": ids, "weight": weight, "offset": offset, "unit": unit, "bag": bag}
+        X, roles, names = take_columns(X, roles)
+        bag = roles.pop("bag")
+        table, columns = self._table(X, by_name=bool(names), **roles)
         fitted_on = table.X
         try:
             if answers is not None:
-                result = self._fit_given(table, bag, answers)
+                result = self._fit_given(table, bag, answers, names.get("bag", "bag"))
             elif oracle is not None:
                 result = self._fit_asking(table, oracle)
             else:
@@ -166,38 +167,62 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         except ValueError:
             require_finite(fitted_on)  # says it in scikit-learn's words
             raise
+        result.encoding, result.names = table.encoding, names_in_file(names, roles["y"])
         if result.outcome.warnings:
-            warn_of_fit(self, result.report, fitted_on, result.path[-1], result.one_row_bags)
+            said = result.report, fitted_on, result.path[-1], table.columns, result.one_row_bags
+            result.warnings = warn_of_fit(self, *said)
         if result.plan is not None:
             warn_of_plan(result.plan)
         if result.record["simulated"]:
             warn_of_seed()
+        self._weigh_classes(result, fitted_on, table.offset)
         if columns is not PLAIN:
             columns.restore(result)
             result.limits = columns.limits
         self._fitted: Any = result
         return self
 
+    def _features(self, X: Any, local: bool, by_name: bool) -> tuple[Array, Any]:
+        """Return the features of X and, where X is a data frame that needs one, their encoding."""
+        check_words(self.impute, self.unseen)
+        encoding: Any = None
+        values = X
+        if self.formula is not None:
+            encoding, values = Design.learn(self.formula, X, self.fit_intercept)
+        elif needs_encoding(X, self.impute, self.date, self.keep) or (by_name and is_table(X)):
+            encoding, values, notes = learn(
+                X,
+                impute=self.impute,
+                date=self.date,
+                keep=self.keep,
+                unseen=self.unseen,
+                winsorize=self.winsorize,
+            )
+            for text in notes:
+                warn(text)
+        least = count_of(self.min_bag, "min_bag") if local else 1
+        values = features(self, values, reset=True, min_rows=least, finite=not local)
+        if encoding is not None:
+            self._remember(encoding)
+        return values, encoding
+
     def _table(
-        self, X: Any, y: Any, ids: Any, weight: Any, offset: Any, unit: Any
+        self, X: Any, y: Any, ids: Any, weight: Any, offset: Any, unit: Any, by_name: bool
     ) -> tuple[Table, Columns]:
         """Check and convert what belongs to the rows."""
         local = y is not None
-        X = features(
-            self,
-            X,
-            reset=True,
-            min_rows=count_of(self.min_bag, "min_bag") if local else 1,
-            finite=not local,
-        )
+        source = X
+        X, encoding = self._features(X, local, by_name)
         n_rows = X.shape[0]
         table, columns = Table(X), PLAIN
-        table.given = X
+        table.given, table.encoding = X, encoding
+        table.columns = columns_of(self, encoding)
         table.labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
         if self.prior is not None:
-            table.prior = prior_scores(self.prior, X, n_rows)
-        if self.standardize or self.winsorize is not None:
-            columns = Columns.learn(X, self.winsorize, self.standardize, self.fit_intercept)
+            table.prior = prior_scores(self.prior, X if encoding is None else source, n_rows)
+        limit = None if isinstance(encoding, Encoding) else self.winsorize  # else it has limits
+        if self.standardize or limit is not None:
+            columns = Columns.learn(X, limit, self.standardize, self.fit_intercept)
             table.X = columns.apply(X)
         if weight is not None:
             table.weight = weights_of(weight, n_rows)
@@ -209,6 +234,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         if unit is not None:
             table.unit = number_names(unit, n_rows, "unit")[1]
         return table, columns
+
+    def _weigh_classes(self, result: GLMResult, X: Array, offset: Array | None) -> None:
+        """Change the fitted model by the weights of classes: a classifier has them."""
 
     def _fit_labels(self, table: Table) -> GLMResult:
         """Play both parties."""
@@ -308,10 +336,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
         result.plan = None if pilot is None else pilot.plan
         return result
 
-    def _fit_given(self, table: Table, bag: Any, answers: Any) -> GLMResult:
+    def _fit_given(self, table: Table, bag: Any, answers: Any, column: str) -> GLMResult:
         """Fit given bags and their answers."""
         names, bags = group_rows(bag, len(table.X))
-        mean, noise = match_answers(answers, names, bags, self._family)
+        mean, noise = match_answers(answers, names, bags, self._family, column)
         has_seed, seed = seed_of(self.random_state)
         method = self._method(False)
         fit = self._fit_options(
@@ -360,207 +388,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, BaseEstimator):  # type: igno
             )
         return method or ("auto" if of_paper is None else "paper")
 
-    # ---- What fit gave, made when it is looked at ----
 
-    path_ = property(attrgetter("_fitted.path"))
-    history_ = property(attrgetter("_fitted.history"))
-    covariance_ = property(attrgetter("_fitted.covariance"))
-    training_ = property(attrgetter("_fitted.training"))
-    method_ = property(attrgetter("_fitted.method"))
-    plan_ = property(attrgetter("_fitted.plan"))
-    limits_ = property(attrgetter("_fitted.limits"))
-    l2_ = property(attrgetter("_fitted.report.l2"))
-    dispersion_ = property(attrgetter("_fitted.report.dispersion"))
-    n_iter_ = property(attrgetter("_fitted.report.iterations"))
-    usable_ = property(attrgetter("_fitted.usable"))
-
-    @property
-    def simulated_(self) -> bool:
-        """Whether the noise of the answers follows from a seed."""
-        return bool(self.training_["simulated"])
-
-    @property
-    def coef_(self) -> Array:
-        """One weight per feature."""
-        weights: Array = self.path_[-1, :-1]
-        return weights
-
-    @property
-    def intercept_(self) -> Any:
-        """The intercept."""
-        return float(self.path_[-1, -1])
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_fitted" in vars(self)
-
-    # ---- Using the model ----
-
-    def _rows(self, X: Any) -> Array:
-        check_is_fitted(self, "path_")
-        rows = features(self, X, reset=False)
-        return rows if self.limits_ is None else np.clip(rows, *self.limits_)
-
-    def _mean(self, X: Any, offset: Any, weights: Array | None = None) -> Array:
-        X = self._rows(X)
-        if weights is None:
-            weights = self.path_[-1]
-        extra = by_row(offset, X.shape[0], "offset")
-        return predict_mean(X, FAMILIES[self._family], weights, extra, threads_of(self.n_jobs))
-
-    def _staged_mean(self, X: Any, offset: Any) -> Iterator[Array]:
-        check_is_fitted(self, "path_")
-        for weights in self.path_:
-            yield self._mean(X, offset, weights)
-
-    def predict_interval(
-        self, X: Any, *, level: float = 0.95, offset: Any = None
-    ) -> tuple[Array, Array]:
-        """Return a confidence interval of the mean response of every row.
-
-        It includes the uncertainty of the weights, from sampling and from the oracle's noise, but
-        not the spread of single labels about their mean.
-
-        Parameters
-        ----------
-        X : array-like or table of shape (n_rows, n_features)
-        level : float, default=0.95
-        offset : array-like of shape (n_rows,), optional
-
-        Returns
-        -------
-        lower, upper : ndarray of shape (n_rows,)
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from priorboost import PriorBoostRegressor
-        >>> X = np.random.default_rng(0).normal(size=(2000, 2))
-        >>> y = X[:, 0] + np.random.default_rng(5).normal(size=2000)
-        >>> model = PriorBoostRegressor(min_bag=5).fit(X, y)
-        >>> lower, upper = model.predict_interval([[1.0, 0.0]])
-        >>> bool(lower[0] < 1.0 < upper[0])
-        True
-        """
-        check_is_fitted(self, "path_")
-        if self.covariance_ is None:
-            raise ValueError(
-                "the event estimator gives no covariance, so there are no intervals; "
-                "fit with estimator='aggregate'"
-            )
-        X = self._rows(X)
-        return predict_interval(
-            X,
-            FAMILIES[self._family],
-            self.path_[-1],
-            self.covariance_,
-            by_row(offset, X.shape[0], "offset"),
-            level,
-            threads_of(self.n_jobs),
-        )
-
-    # ---- Model files ----
-
-    def _adopt(self, model: Model) -> None:
-        """Take a model that was fitted elsewhere."""
-        self._fitted = SimpleNamespace(
-            path=np.append(model.coef, model.intercept).reshape(1, -1),
-            history=np.empty(0, _library.ROUND),
-            covariance=model.covariance,
-            training=dict(model.training),
-            limits=model.column_limits(),
-        )
-        self.n_features_in_ = len(model.columns)
-        self.feature_names_in_ = np.array(model.columns, dtype=object)
-
-    def to_model(self) -> Model:
-        """Return the fitted model as the command line's model file has it."""
-        check_is_fitted(self, "path_")
-        return Model.from_estimator(self)
-
-    def save(self, path: Any) -> None:
-        """Write the fitted model to a file that ``priorboost predict --model`` reads."""
-        save_model(self.to_model(), path)
-
-
-# ---- Input and records of a fit ------------------------------------------------------------------
-
-
-def check_sources(
-    estimator: Any,
-    y: Any,
-    oracle: Any,
-    bag: Any = None,
-    answers: Any = None,
-    unit: Any = None,
-) -> None:
-    """Refuse no source of labels, and two of them."""
-    if (bag is None) != (answers is None):
-        raise ValueError("bag and answers belong together: pass both, or neither")
-    sources = (y is not None) + (oracle is not None) + (answers is not None)
-    if sources == 0:
-        raise ValueError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
-            "is None, and there is no oracle either"
-        )
-    if oracle is not None and not isinstance(oracle, (Oracle, RemoteOracle)):
-        raise TypeError(
-            f"oracle is {oracle!r}; it must be an Oracle, such as InMemoryOracle, or a RemoteOracle"
-        )
-    if sources > 1:
-        names = "y and an oracle" if answers is None else "answers and y or an oracle"
-        raise ValueError(f"both {names} were passed; labels come from one of them")
-    if answers is not None:
-        if unit is not None:
-            raise ValueError("unit cannot be used with given bags: nothing is asked")
-        for name in NOTHING_TO_ASK:
-            if getattr(estimator, name) is not None:
-                raise ValueError(f"{name} cannot be used with given bags: nothing is asked")
-
-
-def describe_run(
-    estimator: Any, oracle: Any, seed: int, ids: list[str] | None, keys: Array | None, X: Any
-) -> dict[str, Any]:
-    """Return what the questions of a training depend on, if the oracle keeps a checkpoint."""
-    if getattr(oracle, "checkpoint", None) is None or ids is None or keys is None:
-        return {}
-    names = (
-        "method",
-        "rounds",
-        "algorithm",
-        "bags",
-        "schedule",
-        "bag_size",
-        "standardize",
-        "winsorize",
-    )
-    parameters = {name: getattr(estimator, name, None) for name in names}
-    how = getattr(estimator, "estimator", None)
-    return {
-        "table": table_digest(ids, keys, X),
-        "class": type(estimator).__name__,
-        "seed": seed,
-        "estimator": how if how is None or isinstance(how, str) else type(how).__name__,
-        **{name: None if value is None else str(value) for name, value in parameters.items()},
-    }
-
-
-def describe(
-    rules: _library.Rules, settings: Settings, has_seed: bool, simulated: bool
-) -> dict[str, Any]:
-    """Return what the model file says of a training, with room for what it will have given.
-
-    Simulated: noise, if there is any, follows from a seed.
-    """
-    exact = Fraction(rules.epsilon.num, rules.epsilon.den) if rules.epsilon.den else None
-    return {
-        "algorithm": name_of("algorithm", settings.algorithm),
-        "estimator": None,
-        "bags": name_of("strategy", settings.bags),
-        "min_bag": rules.min_bag,
-        "rounds": None,
-        "rows_spent": None,
-        "epsilon": exact,
-        "l2": None,
-        "simulated": simulated and (exact is not None or rules.round),
-        "seed": settings.seed if has_seed else None,
-    }
+def names_in_file(names: dict[str, str], y: Any) -> dict[str, str]:
+    """Return the names of columns with a role, the label's also where y is a Series."""
+    label = getattr(y, "name", None)
+    return {"y": label, **names} if isinstance(label, str) else names

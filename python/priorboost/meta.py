@@ -35,12 +35,12 @@ from .data import (
 )
 from .fit_warnings import warn_of_seed
 from .given import group_rows, match_answers
-from .glm import check_sources, describe_run
 from .models import prior_scores
 from .objective import bag_objective
 from .options import FAMILIES, choice, count_of, rules_of, seed_of
 from .oracle import MemoryHandle, Oracle
 from .parameters import LoopParameters, parameters
+from .records import check_sources, describe_run
 from .relay import Relay
 from .remote import RemoteOracle
 from .training import Progress, Settings, Trainer

@@ -109,3 +109,15 @@ class FitParameters:
             _COVARIANCES.index(self.covariance),
             seed,
         )
+
+
+@parameters
+class TableParameters:
+    """What becomes of the columns of a data frame."""
+
+    _: KW_ONLY
+    impute: str | None = None
+    date: Any = None
+    keep: Any = None
+    unseen: str = "baseline"
+    formula: str | None = None

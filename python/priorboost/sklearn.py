@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import numbers
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY
 from typing import Any
 
@@ -16,12 +18,12 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from . import _library
-from .data import Array, binary_labels, by_row, response
+from .data import Array, binary_labels, response
 from .glm import PriorBoostGLM
 from .models import Model
 from .options import rules_of, threads_of
 from .parameters import parameters
-from .training import predict_mean
+from .training import GLMResult, predict_mean
 
 __all__ = ["PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"]
 
@@ -105,6 +107,23 @@ class PriorBoostRegressor(_Regressor):
     standardize : bool, default=False
         Fit on columns of mean 0 and variance 1, which matters for l2; weights are in the units of
         X.  Takes a copy of X.
+    impute : {"mean"}, optional
+        Data frames: missing numbers become the mean of their column, missing categories the first
+        one.  By default missing cells are an error.
+    date : dict, list or str, optional
+        Data frames: what dates become, such as ``{"admitted": "days+month"}``.  The parts are days
+        (since 1970; the default), year, and, as indicators, month, weekday and hour.  A date that
+        is not named is an error.
+    keep : list or str, optional
+        Data frames: columns that are features although their values all differ, like ids; such
+        columns are left out otherwise, with a warning.
+    unseen : {"baseline", "error"}, default="baseline"
+        Data frames: what becomes of a category that was not in training, when the model predicts:
+        the first category, with a warning, or an error.
+    formula : str, optional
+        Data frames: which features the model has, such as ``"died ~ age + C(ward) + age:dose"``,
+        read by formulaic (``pip install 'priorboost[formula]'``).  Without `y` in `fit`, the left
+        side is the response.
     winsorize : float, optional
         Limit numbers to this many standard deviations around their column's mean,
         when fitting and when predicting.  Takes a copy of X.
@@ -151,8 +170,9 @@ class PriorBoostRegressor(_Regressor):
         Whether the last fit may be used: it converged, its weights are finite, and it explains its
         answers better than a constant model.  If not, ``fit`` warns (`ConvergenceWarning`).
     n_features_in_ : int
+        Columns of X that are used; ``coef_`` has more weights where some are categories or dates.
     feature_names_in_ : ndarray of str
-        Where X had names.
+        Where X had names; ``get_feature_names_out()`` names the weights.
 
     Examples
     --------
@@ -224,6 +244,45 @@ class PriorBoostPoissonRegressor(_Regressor):
         return {"requires_positive_y": True}
 
 
+def log_ratio(class_weight: Any, classes: npt.NDArray[Any], share: float) -> float:
+    """Return the logarithm of the weight of the second class over that of the first.
+
+    `share` is that of the second class; "balanced" weighs a class by one over its share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost.sklearn import log_ratio
+    >>> log_ratio({"no": 1, "yes": 1}, np.array(["no", "yes"]), 0.1)
+    0.0
+    >>> round(log_ratio("balanced", np.array(["no", "yes"]), 0.1), 3)
+    2.197
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        if not 0.0 < share < 1.0:
+            raise ValueError(
+                f"class_weight='balanced' needs both classes, but the fitted share of "
+                f"{classes[1]!r} is {share:g}; pass the weights, {{class: weight}}"
+            )
+        return math.log1p(-share) - math.log(share)
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"class_weight is {class_weight!r}; it must be 'balanced', a dict of weights by class, "
+            "or None"
+        )
+    known = classes.tolist()
+    for label, weight in class_weight.items():
+        if label not in known:
+            raise ValueError(f"class_weight names the class {label!r}; the classes are {known}")
+        if not (isinstance(weight, numbers.Real) and 0.0 < float(weight) < math.inf):
+            raise ValueError(
+                f"class_weight gives the class {label!r} the weight {weight!r}; it must be more "
+                "than 0, because no answer is about one class alone, which could be left out"
+            )
+    first, second = (float(class_weight.get(label, 1.0)) for label in known)
+    return math.log(second) - math.log(first)
+
+
 @parameters
 class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc]
     """Logistic regression of two classes from the mean labels of bags.
@@ -235,11 +294,27 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     round_answers : bool, default=False
         The oracle answers 0 or 1, whichever is nearer to the (noisy) fraction, as in the paper.
 
+    class_weight : dict or "balanced", optional
+        Weights by class.  Answers are means over both classes, so no row can be weighted by its
+        class.  Instead, after the fit, the logarithm of the ratio of the two weights is added to
+        the intercept (``class_shift_``): if the model is right, this is what weighted rows would
+        give.  The other weights and the covariance stay as they are.  Probabilities are then those
+        of a population with weighted classes.  "balanced": each class by one over its share, which
+        is the mean prediction of the training rows; no further label is used.
+
+    threshold : float or "prevalence", default=0.5
+        `predict` gives ``classes_[1]`` to rows whose probability is above it.  "prevalence": the
+        value that gives this class to as many training rows as the model expects to be in it.
+        Few or noisy answers shrink probabilities towards their mean, and then few or none are
+        above 0.5 where the class is rare: the order of the rows is right, F1 and recall are not.
+
     ``bounds`` are (0, 1) where epsilon is given and they are not.  Attributes are those of
     `PriorBoostRegressor`, and
 
     classes_ : ndarray of shape (2,)
         The labels; 0 and 1 where they are the oracle's.
+    threshold_ : float
+        The threshold as a number; 0.5 for "prevalence" where the model comes from a file.
     coef_ : ndarray of shape (1, n_features)
     intercept_ : ndarray of shape (1,)
 
@@ -261,6 +336,8 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
 
     _: KW_ONLY
     round_answers: bool = False
+    class_weight: Any = None
+    threshold: float | str = 0.5
 
     def _rules(self) -> _library.Rules:
         bounds = self.bounds
@@ -275,6 +352,31 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     def _expect_labels(self) -> Array | None:
         self.classes_ = np.array([0, 1])
         return None
+
+    def _weigh_classes(self, result: GLMResult, X: Array, offset: Array | None) -> None:
+        threads, last = threads_of(self.n_jobs), result.path[-1]
+        if self.class_weight is not None:
+            mean = predict_mean(X, _library.LOGISTIC, last, offset, threads).mean()
+            result.class_shift = log_ratio(self.class_weight, self.classes_, float(mean))
+            result.path[:, -1] += result.class_shift
+        if isinstance(self.threshold, str) and self.threshold == "prevalence":
+            share = predict_mean(X, _library.LOGISTIC, last, offset, threads)
+            self.threshold_ = float(np.quantile(share, 1.0 - share.mean()))
+        else:
+            self.threshold_ = self._fixed_threshold()
+
+    def _fixed_threshold(self) -> float:
+        if not isinstance(self.threshold, numbers.Real) or not 0.0 < self.threshold < 1.0:
+            raise ValueError(
+                f"threshold is {self.threshold!r}; it must be a number between 0 and 1, or "
+                "'prevalence'"
+            )
+        return float(self.threshold)
+
+    @property
+    def class_shift_(self) -> float:
+        """What ``class_weight`` has added to the intercept."""
+        return float(self._fitted.class_shift)
 
     @property
     def coef_(self) -> Array:
@@ -291,11 +393,11 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
         self.classes_ = np.array([0, 1])
+        self.threshold_ = 0.5 if self.threshold == "prevalence" else self._fixed_threshold()
 
     def decision_function(self, X: Any, *, offset: Any = None) -> Array:
         """Return the log odds of ``classes_[1]`` for every row."""
-        X = self._rows(X)
-        extra = by_row(offset, X.shape[0], "offset")
+        X, extra = self._rows(X, offset)
         return predict_mean(X, _library.LINEAR, self.path_[-1], extra, threads_of(self.n_jobs))
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
@@ -319,8 +421,9 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         return np.column_stack([-np.logaddexp(0.0, eta), -np.logaddexp(0.0, -eta)])
 
     def predict(self, X: Any, *, offset: Any = None) -> npt.NDArray[Any]:
-        """Return the more likely class of every row."""
-        positive = self.decision_function(X, offset=offset) > 0
+        """Return ``classes_[1]`` for rows whose probability is above ``threshold_``."""
+        limit = math.log(self.threshold_ / (1.0 - self.threshold_))
+        positive = self.decision_function(X, offset=offset) > limit
         return self.classes_[positive.astype(np.intp)]
 
     def staged_predict_proba(self, X: Any, *, offset: Any = None) -> Iterator[Array]:

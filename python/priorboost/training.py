@@ -119,6 +119,8 @@ class Table:
     unit: Array | None = None  # number of the row's unit
     ids: list[str] | None = None
     given: Array | None = None  # X before it was scaled
+    encoding: Any = None  # how it was made from the columns of a data frame
+    columns: list[str] | None = None  # names
 
     def __init__(self, X: Array) -> None:
         self.X = X
@@ -152,6 +154,10 @@ class GLMResult:
     limits: tuple[Array, Array] | None = None  # of the columns
     method = "paper"
     plan: Any = None
+    encoding: Any = None  # how the columns of a data frame became those that were fitted
+    names: dict[str, str]  # of the columns that were labels, ids, ...
+    warnings: tuple[str, ...] = ()
+    class_shift = 0.0
 
     def __init__(self, n_rows: int, rounds: int, n: int, estimator: int) -> None:
         """Make room for rounds models of n weights, the intercept's included."""
@@ -217,8 +223,8 @@ class GLMResult:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave out what is only a view of the memory."""
-        kept = ("record", "one_row_bags", "limits", "method", "plan", "training")
-        state = {name: value for name, value in vars(self).items() if name in kept}
+        views = ("_size", "_memory", "outcome", "report", "usable", "history", "path", "covariance")
+        state = {name: value for name, value in vars(self).items() if name not in views}
         return GLMResult._of, (self._size, bytes(self._memory), state)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, with no expected failure."""
+"""scikit-learn's own checks; one cannot hold here, and says why."""
 
 from importlib.util import find_spec
 
@@ -38,9 +38,19 @@ if find_spec("xgboost"):
         for booster in (XGBRegressor, XGBClassifier)
     ]
 
+NOT_HERE = {
+    "check_sample_weight_equivalence_on_dense_data": "answers are plain means of bags, so a weight "
+    "of 2 is not the same as the row twice (fit says so)"
+}
+
+
+def expected(estimator):
+    return {} if isinstance(estimator, pb.PriorBoost) else NOT_HERE
+
+
 if MODERN:
 
-    @parametrize_with_checks(ESTIMATORS)
+    @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected)
     def test_scikit_learn_check(estimator, check):
         check(estimator)
 

@@ -14,7 +14,7 @@ from priorboost._prototypes import PROTOTYPES
 
 HEADERS = [
     ROOT / "include/priorboost" / f"{name}.h"
-    for name in ("core", "predict", "trainer", "plan", "theory", "cluster", "io")
+    for name in ("core", "predict", "trainer", "curves", "plan", "theory", "cluster", "io")
 ]
 
 STRUCTURES = {

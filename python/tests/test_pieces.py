@@ -62,6 +62,7 @@ def test_bad_requests_are_refused():
         (lambda: pb.plan(X, 2, family="gamma"), "family is 'gamma'"),
         (lambda: pb.plan(X, 2, max_rows=0), "max_rows is 0"),
         (lambda: pb.plan(X, 2, mean="low"), "mean is 'low'"),
+        (lambda: pb.plan(X, 2, mean=0.1, fit_intercept=False), "mean cannot be used with"),
         (lambda: pb.risk(X, pb.Bags([0, 1], [0, 2]), [1.0], family=None), "family is None"),
         (lambda: pb.risk(X, pb.Bags([0, 1], [0, 2]), [1.0, 2.0]), "theta has the shape"),
         (lambda: pb.InMemoryOracle([1.0], 0), "min_bag is 0"),

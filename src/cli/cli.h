@@ -69,6 +69,10 @@ typedef struct cli_page cli_page;
 typedef struct cli_context {
     const char *command;
     bool json, quiet, help;
+    pboost_cancel watch;     /* shows how far the work is */
+    pboost_cancel interrupt; /* the same, and stops it when the user asks for that */
+    const char *reading;     /* what the stage "reading" is called; NULL: just that */
+    size_t round, rounds;    /* of a training, shown before the stage; 0: not */
     void (*write_page)(void *to, const cli_page *page); /* what --help does; NULL: prints */
     void *to;
 } cli_context;
@@ -140,6 +144,7 @@ pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *
 pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_export(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_report(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err);
@@ -149,14 +154,22 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
 /* A message on stderr, unless --quiet. */
 void cli_note(const cli_context *cli, const char *format, ...) PBOOST_PRINTF(2, 3);
 
-/* A bar on stderr, on a terminal only.  done == total ends it. */
-void cli_progress(const cli_context *cli, const char *what, size_t done, size_t total);
+/* Sets up watch and interrupt. */
+void cli_watch_begin(cli_context *cli);
 
-/* The same for any measure of work, with an estimate of the time left. */
-void cli_progress_left(const cli_context *cli, const char *what, double done, double total,
+/* A bar on stderr, on a terminal only and not with --quiet: how much of a stage is done, and the
+ * time left at the stage's speed.  It appears when the command has worked for a second.  A total of
+ * 0 is not known; done == total ends the bar. */
+void cli_progress(const cli_context *cli, const char *stage, double done, double total);
+
+/* The same with an estimate of the time left; NaN: none. */
+void cli_progress_left(const cli_context *cli, const char *stage, double done, double total,
                        double seconds_left);
 
-/* Set once the user asked to stop (SIGINT, SIGTERM). */
+/* Removes the bar, if there is one. */
+void cli_progress_end(void);
+
+/* Set once the user asked to stop (SIGINT, SIGTERM).  The first call starts to listen. */
 bool cli_interrupted(void);
 
 /* A token: the first line of the file that the option names.  Warns where others can read it. */

@@ -107,7 +107,7 @@ static pboost_status describe(cli_context *cli, const char *path, const column_a
                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    table_reading text = {0};
+    table_reading text = {.cli = cli};
     pboost_table *table = NULL;
     json_t *columns = json_array();
     int width = 6;

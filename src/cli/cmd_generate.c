@@ -97,7 +97,7 @@ static pboost_status write_table(cli_context *cli, const arguments *a, const dou
             break;
         if (cli_interrupted())
             FAIL(err, PBOOST_CANCELLED, "stopped by the user");
-        cli_progress(cli, path, first + n, rows);
+        cli_progress(cli, path, (double)(first + n), (double)rows);
     }
     st = pboost_output_commit(output, err);
     output = NULL;

@@ -10,7 +10,7 @@ static const cli_usage USAGE = {
         "Predicts the mean response of every row: a CSV with the column 'prediction', and the\n"
         "ids before it with --id.  With --interval also 'lower' and 'upper', between which the\n"
         "mean response lies with that confidence; the model must have been fitted with\n"
-        "--estimator aggregate."};
+        "--estimator aggregate and have no trees."};
 
 typedef struct {
     const char *model, *data, *id, *out;
@@ -40,79 +40,166 @@ static void print_cell(FILE *stream, const char *text)
     fputc('"', stream);
 }
 
-static pboost_status write_csv(const char *path, const pboost_table *table, const char *id,
-                               const predictions *p, pboost_error *err)
+/* All predictions, for JSON without --out. */
+typedef struct {
+    double *value;
+    size_t n, capacity;
+} numbers;
+
+static pboost_status append(numbers *to, const double *value, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_output *output = NULL;
-    size_t col = 0;
 
-    if (id != NULL)
-        TRY(pboost_table_find(&col, table, id, err));
-    TRY(pboost_output_open(&output, path, err));
-    FILE *stream = pboost_output_stream(output);
-    if (id != NULL) {
-        print_cell(stream, id);
-        fputc(',', stream);
-    }
-    fputs(p->lower != NULL ? "prediction,lower,upper\n" : "prediction\n", stream);
-    for (size_t i = 0; i < pboost_table_rows(table); i++) {
-        if (id != NULL) {
-            print_cell(stream, pboost_table_level(table, col, pboost_table_codes(table, col)[i]));
-            fputc(',', stream);
-        }
-        fprintf(stream, "%.17g", p->mean[i]);
-        if (p->lower != NULL)
-            fprintf(stream, ",%.17g,%.17g", p->lower[i], p->upper[i]);
-        fputc('\n', stream);
-    }
-    st = pboost_output_commit(output, err);
-    output = NULL;
+    if (value == NULL)
+        goto done;
+    GROW(to->value, to->capacity, to->n + n, err);
+    memcpy(to->value + to->n, value, n * sizeof *value);
+    to->n += n;
 done:
-    pboost_output_discard(output);
     return st;
 }
 
+/* What becomes of the blocks. */
+typedef struct {
+    const arguments *a;
+    const pboost_model *model;
+    FILE *csv; /* NULL: the predictions are kept */
+    size_t rows;
+    key_set ids;
+    unseen_cells unseen;
+    numbers mean, lower, upper;
+} job;
+
+static void job_free(job *j)
+{
+    key_set_free(&j->ids);
+    free(j->mean.value);
+    free(j->lower.value);
+    free(j->upper.value);
+}
+
+static void write_header(FILE *stream, const arguments *a)
+{
+    if (a->id != NULL) {
+        print_cell(stream, a->id);
+        fputc(',', stream);
+    }
+    fputs(a->interval ? "prediction,lower,upper\n" : "prediction\n", stream);
+}
+
+/* The header comes with the first rows: a table that is wrong from the start prints nothing. */
+static pboost_status write_block(const job *j, const pboost_table *block, const predictions *p,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const uint32_t *code = NULL;
+    size_t col = 0;
+
+    if (j->a->id != NULL) {
+        TRY(pboost_table_find(&col, block, j->a->id, err));
+        code = pboost_table_codes(block, col);
+    }
+    if (j->rows == 0)
+        write_header(j->csv, j->a);
+    for (size_t i = 0; i < pboost_table_rows(block); i++) {
+        if (code != NULL) {
+            print_cell(j->csv, pboost_table_level(block, col, code[i]));
+            fputc(',', j->csv);
+        }
+        fprintf(j->csv, "%.17g", p->mean[i]);
+        if (p->lower != NULL)
+            fprintf(j->csv, ",%.17g,%.17g", p->lower[i], p->upper[i]);
+        fputc('\n', j->csv);
+    }
+done:
+    return st;
+}
+
+static pboost_status predict_block(job *j, const pboost_table *block, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const arguments *a = j->a;
+    predictions p = {0};
+    size_t n = pboost_table_rows(block);
+
+    TRY(key_set_add_block(&j->ids, block, a->id, err)); /* ids must name rows */
+    TRY(data_predict(&p, j->model, block, a->interval ? a->level : 0.0, a->threads, err));
+    unseen_cells_add(&j->unseen, &p.unseen, &j->model->encoding, block);
+    if (j->csv != NULL) {
+        TRY(write_block(j, block, &p, err));
+    } else {
+        TRY(append(&j->mean, p.mean, n, err));
+        TRY(append(&j->lower, p.lower, n, err));
+        TRY(append(&j->upper, p.upper, n, err));
+    }
+    j->rows += n;
+done:
+    predictions_free(&p);
+    return st;
+}
+
+static pboost_status print_json(const job *j, pboost_error *err)
+{
+    const arguments *a = j->a;
+    json_t *report = json_pack("{s:I, s:s, s:I, s:o}", "rows", (json_int_t)j->rows, "family",
+                               pboost_family_name(j->model->family), "unseen",
+                               (json_int_t)j->unseen.n, "out", report_json_text(a->out));
+    const struct {
+        const char *name;
+        const numbers *of;
+    } kept[] = {{"prediction", &j->mean}, {"lower", &j->lower}, {"upper", &j->upper}};
+
+    for (size_t i = 0; report != NULL && a->out == NULL && i < (a->interval ? 3 : 1); i++)
+        json_object_set_new(report, kept[i].name,
+                            report_json_numbers(kept[i].of->value, kept[i].of->n));
+    if (report != NULL && a->interval)
+        json_object_set_new(report, "level", report_json_number(a->level));
+    return cli_print_json(report, err);
+}
+
+/* Block by block, so that memory does not limit the table.  What cannot be taken back, such as
+ * standard output, ends in the middle if a row is wrong. */
 static pboost_status predict(cli_context *cli, const arguments *a, const pboost_model *model,
                              pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    table_reading text = {0};
-    pboost_table *table = NULL;
-    uint64_t *key = NULL;
-    predictions p = {0};
+    table_reading text = {.cli = cli, .missing = a->na.item, .n_missing = a->na.n};
+    data_blocks blocks = {0};
+    const pboost_table *block;
+    pboost_output *output = NULL;
+    job j = {.a = a, .model = model, .unseen = {.trees = model->mixture.n > 0}};
 
+    cli->reading = "predicting";
     TRY(table_reading_add_encoding(&text, &model->encoding, err));
     if (a->id != NULL)
         TRY(table_reading_add(&text, a->id, err));
-    text.missing = a->na.item;
-    text.n_missing = a->na.n;
-    TRY(table_reading_read(&table, &text, a->data, err));
-    TRY(data_row_keys(&key, table, a->id, err)); /* ids must name rows */
-    TRY(data_predict(&p, model, table, a->interval ? a->level : 0.0, a->threads, err));
-    data_note_unseen(cli, &p.unseen, &model->encoding, table);
-    if (a->out != NULL || !cli->json)
-        TRY(write_csv(a->out != NULL ? a->out : "-", table, a->id, &p, err));
-    if (cli->json) {
-        size_t n = pboost_table_rows(table);
-        json_t *report = json_pack("{s:I, s:s, s:I, s:o}", "rows", (json_int_t)n, "family",
-                                   pboost_family_name(model->family), "unseen",
-                                   (json_int_t)p.unseen.cells, "out", report_json_text(a->out));
-        if (report != NULL && a->out == NULL)
-            json_object_set_new(report, "prediction", report_json_numbers(p.mean, n));
-        if (report != NULL && a->out == NULL && a->interval) {
-            json_object_set_new(report, "lower", report_json_numbers(p.lower, n));
-            json_object_set_new(report, "upper", report_json_numbers(p.upper, n));
-        }
-        if (report != NULL && a->interval)
-            json_object_set_new(report, "level", report_json_number(a->level));
-        TRY(cli_print_json(report, err));
+    if (model->offset != NULL)
+        TRY(table_reading_add_n(&text, model->offset, strlen(model->offset), false, err));
+    TRY(data_blocks_open(&blocks, &text, a->data, model->encoding.n_columns, err));
+    TRY(data_blocks_next(&block, &blocks, err));
+    if (a->out != NULL || !cli->json) {
+        TRY(pboost_output_open(&output, a->out != NULL ? a->out : "-", err));
+        j.csv = pboost_output_stream(output);
     }
+    while (block != NULL) {
+        TRY(predict_block(&j, block, err));
+        if (j.csv != NULL && ferror(j.csv)) /* such as a full disk: commit says what */
+            break;
+        TRY(data_blocks_next(&block, &blocks, err));
+    }
+    unseen_cells_note(cli, &j.unseen);
+    if (output != NULL) {
+        st = pboost_output_commit(output, err);
+        output = NULL;
+        TRY(st);
+    }
+    if (cli->json)
+        TRY(print_json(&j, err));
 done:
+    pboost_output_discard(output);
+    data_blocks_close(&blocks);
     table_reading_free(&text);
-    pboost_table_free(table);
-    free(key);
-    predictions_free(&p);
+    job_free(&j);
     return st;
 }
 
@@ -142,6 +229,11 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
     if (!(a.level < 1.0))
         FAIL(err, PBOOST_INVALID, "--interval is %g; it must be between 0 and 1", a.level);
     TRY(pboost_model_load(&model, a.model, err));
+    if (a.interval && model.mixture.n > 0)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s: trees and means of several models have no intervals; leave --interval out, or "
+             "train with --model glm or smooth",
+             a.model);
     if (a.interval && model.covariance == NULL)
         FAIL(err, PBOOST_BAD_DATA,
              "%s has no covariance, so there are no intervals; train with --estimator aggregate",

@@ -231,7 +231,7 @@ static train_description describe(const train_arguments *a, const train_data *da
                                .encoding = &data->encoding,
                                .scale = data->scale,
                                .label = a->label,
-                               .positive = a->positive,
+                               .positive = label_rule_positive(&data->labels),
                                .offset = a->offset,
                                .oracle = a->oracle,
                                .leaves_out = a->oracle != NULL || a->unit != NULL,
@@ -271,6 +271,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     double began = cli_seconds();
 
     TRY(choose_settings(&result, a, err));
+    result.fit_options.cancel = &cli->watch;
     TRY(train_data_load(&data, cli, a, err));
     if (a->bag == NULL)
         TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));

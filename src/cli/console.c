@@ -11,23 +11,148 @@
 
 #include "cli.h"
 
+double cli_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- Progress -------------------------------------------------------------------------------- */
+
+enum { BAR_WIDTH = 32, STAGE_MAX = 80 };
+#define SHOW_AFTER 1.0 /* seconds; shorter work needs no bar */
+#define SHOW_EVERY 0.1
+
+/* The one bar of the program. */
+static struct {
+    bool on_screen;
+    double first, last; /* when a stage first told of itself; when the bar was last drawn */
+    char stage[STAGE_MAX];
+    double began, done_then; /* of the stage */
+} bar;
+
+void cli_progress_end(void)
+{
+    if (bar.on_screen)
+        fprintf(stderr, "\r\033[K");
+    bar.on_screen = false;
+}
+
+/* Whether it is time to draw the bar again; a new stage is shown sooner. */
+static bool is_due(const cli_context *cli, bool finished, bool changed, double now)
+{
+    if (cli->quiet || !isatty(STDERR_FILENO))
+        return false;
+    bar.first = bar.first > 0.0 ? bar.first : now;
+    if (finished) {
+        cli_progress_end();
+        return false;
+    }
+    if (now - bar.first < SHOW_AFTER || now - bar.last < (changed ? 0.2 : 1.0) * SHOW_EVERY)
+        return false;
+    bar.last = now;
+    return true;
+}
+
+static void print_amount(double done, double total)
+{
+    int filled = (int)(BAR_WIDTH * fmin(fmax(done / total, 0.0), 1.0));
+
+    if (total > 0.0)
+        fprintf(stderr, " [%.*s%*s] %3.0f %%", filled, "################################",
+                BAR_WIDTH - filled, "", 100.0 * done / total);
+    else if (done >= 1e6)
+        fprintf(stderr, " %.1f million", 1e-6 * done);
+    else if (done > 0.0)
+        fprintf(stderr, " %.0f", done);
+}
+
+static void print_left(double seconds)
+{
+    if (!(seconds < 3600.0 * 24.0))
+        return;
+    long left = lround(seconds);
+    if (left < 60)
+        fprintf(stderr, ", %ld s left", left);
+    else
+        fprintf(stderr, ", %ld min %02ld s left", left / 60, left % 60);
+}
+
+static void draw(const cli_context *cli, const char *stage, double done, double total,
+                 double seconds_left)
+{
+    bar.on_screen = true;
+    fprintf(stderr, "\r\033[K");
+    if (cli->rounds > 0)
+        fprintf(stderr, "round %zu of %zu: ", cli->round, cli->rounds);
+    fprintf(stderr, "%s", stage);
+    print_amount(done, total);
+    print_left(seconds_left);
+    fflush(stderr);
+}
+
+void cli_progress_left(const cli_context *cli, const char *stage, double done, double total,
+                       double seconds_left)
+{
+    if (is_due(cli, total > 0.0 && done >= total, false, cli_seconds()))
+        draw(cli, stage, done, total, seconds_left);
+}
+
+void cli_progress(const cli_context *cli, const char *stage, double done, double total)
+{
+    double now = cli_seconds();
+    bool changed = strncmp(bar.stage, stage, STAGE_MAX - 1) != 0;
+
+    if (changed || done < bar.done_then) {
+        snprintf(bar.stage, sizeof bar.stage, "%s", stage);
+        bar.began = now;
+        bar.done_then = done;
+    }
+    if (is_due(cli, total > 0.0 && done >= total, changed, now))
+        draw(cli, stage, done, total,
+             (now - bar.began) * (total - done) / (done - bar.done_then)); /* may be NaN */
+}
+
+static void show_stage(void *user, const char *stage, double done, double total)
+{
+    const cli_context *cli = user;
+    bool reading = strcmp(stage, "reading") == 0;
+
+    cli_progress(cli, reading && cli->reading != NULL ? cli->reading : stage, done, total);
+}
+
+static bool never(void *user)
+{
+    (void)user;
+    return false;
+}
+
+static bool is_interrupted(void *user)
+{
+    (void)user;
+    return cli_interrupted();
+}
+
+void cli_watch_begin(cli_context *cli)
+{
+    cli->watch = (pboost_cancel){never, cli, show_stage};
+    cli->interrupt = (pboost_cancel){is_interrupted, cli, show_stage};
+}
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
 void cli_note(const cli_context *cli, const char *format, ...)
 {
     if (cli->quiet)
         return;
     va_list args;
     va_start(args, format);
+    cli_progress_end();
     fprintf(stderr, "priorboost %s: ", cli->command);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);
-}
-
-double cli_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, const char *option,
@@ -53,54 +178,7 @@ done:
     return st;
 }
 
-enum { BAR_WIDTH = 32 };
-
-/* Starts a line of progress; does nothing if stderr is not a terminal or the last line is recent.
- */
-static bool begin_progress(const cli_context *cli, bool finished)
-{
-    static double last_shown;
-
-    if (cli->quiet || !isatty(STDERR_FILENO))
-        return false;
-    double now = cli_seconds();
-    if (!finished && now - last_shown < 0.1)
-        return false;
-    last_shown = now;
-    fprintf(stderr, "\r\033[K");
-    return !finished;
-}
-
-static void print_bar(const char *what, double share)
-{
-    int filled = (int)(BAR_WIDTH * fmin(fmax(share, 0.0), 1.0));
-    fprintf(stderr, "%s [%.*s%*s]", what, filled, "################################",
-            BAR_WIDTH - filled, "");
-}
-
-void cli_progress(const cli_context *cli, const char *what, size_t done, size_t total)
-{
-    if (!begin_progress(cli, done == total))
-        return;
-    print_bar(what, (double)done / (double)total);
-    fprintf(stderr, " %zu/%zu", done, total);
-}
-
-void cli_progress_left(const cli_context *cli, const char *what, double done, double total,
-                       double seconds_left)
-{
-    if (!begin_progress(cli, done >= total))
-        return;
-    print_bar(what, done / total);
-    fprintf(stderr, " %3.0f %%", 100.0 * done / total);
-    if (!(seconds_left < 3600.0 * 24.0))
-        return;
-    long left = lround(seconds_left);
-    if (left < 60)
-        fprintf(stderr, ", %ld s left", left);
-    else
-        fprintf(stderr, ", %ld min %02ld s left", left / 60, left % 60);
-}
+/* ---- Interruption and output ----------------------------------------------------------------- */
 
 /* Atomic, because the handler runs in the thread that receives the signal, which may be any. */
 static atomic_bool interrupted;
@@ -112,7 +190,6 @@ static void on_signal(int signal_number)
     atomic_store(&interrupted, true);
 }
 
-/* The first call starts to listen. */
 bool cli_interrupted(void)
 {
     static bool listening;

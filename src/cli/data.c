@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "query.h"
+
 static void names_free(cli_names *names)
 {
     for (size_t i = 0; i < names->n; i++)
@@ -16,6 +18,7 @@ void table_reading_free(table_reading *t)
 {
     names_free(&t->text);
     names_free(&t->numbers);
+    query_close(t->query);
     *t = (table_reading){0};
 }
 
@@ -49,17 +52,72 @@ done:
     return st;
 }
 
+/* Fills t->options; *name is what messages call the table. */
+static pboost_status begin_reading(const char **name, table_reading *t, const char *path,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_table_options defaults = PBOOST_TABLE_OPTIONS_INIT;
+
+    *name = path;
+    t->options = defaults;
+    t->options.text = (const char *const *)t->text.name;
+    t->options.n_text = t->text.n;
+    t->options.numbers = (const char *const *)t->numbers.name;
+    t->options.n_numbers = t->numbers.n;
+    t->options.missing = t->missing;
+    t->options.n_missing = t->n_missing;
+    t->options.only_named = t->only_named;
+    t->options.cancel = t->cli != NULL ? &t->cli->watch : NULL;
+    if (query_is(path)) {
+        TRY(query_open(&t->query, path, err));
+        t->options.rows = query_rows(t->query);
+        *name = query_name(t->query);
+    }
+done:
+    return st;
+}
+
 pboost_status table_reading_read(pboost_table **out, table_reading *t, const char *path,
                                  pboost_error *err)
 {
-    pboost_table_options options = PBOOST_TABLE_OPTIONS_INIT;
-    options.text = (const char *const *)t->text.name;
-    options.n_text = t->text.n;
-    options.numbers = (const char *const *)t->numbers.name;
-    options.n_numbers = t->numbers.n;
-    options.missing = t->missing;
-    options.n_missing = t->n_missing;
-    return pboost_table_read(out, path, &options, err);
+    pboost_status st = PBOOST_OK;
+
+    *out = NULL;
+    TRY(begin_reading(&path, t, path, err));
+    TRY(pboost_table_read(out, path, &t->options, err));
+done:
+    return st;
+}
+
+/* Cells of features in a block: a few megabytes. */
+enum { BLOCK_CELLS = 1 << 20, MAX_BLOCK_ROWS = 1 << 14, MIN_BLOCK_ROWS = 64 };
+
+pboost_status data_blocks_open(data_blocks *out, table_reading *t, const char *path, size_t columns,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t rows = BLOCK_CELLS / (columns + 1);
+
+    *out = (data_blocks){.rows = rows > MAX_BLOCK_ROWS   ? MAX_BLOCK_ROWS
+                                 : rows < MIN_BLOCK_ROWS ? MIN_BLOCK_ROWS
+                                                         : rows};
+    t->only_named = true;
+    TRY(begin_reading(&path, t, path, err));
+    TRY(pboost_table_reader_open(&out->reader, path, &t->options, err));
+done:
+    return st;
+}
+
+pboost_status data_blocks_next(const pboost_table **out, data_blocks *blocks, pboost_error *err)
+{
+    return pboost_table_reader_next(out, blocks->reader, blocks->rows, err);
+}
+
+void data_blocks_close(data_blocks *blocks)
+{
+    pboost_table_reader_close(blocks->reader);
+    *blocks = (data_blocks){0};
 }
 
 pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
@@ -81,115 +139,27 @@ done:
     return st;
 }
 
-void data_note_unseen(const cli_context *cli, const pboost_unseen *unseen,
+void unseen_cells_add(unseen_cells *all, const pboost_unseen *unseen,
                       const pboost_encoding *encoding, const pboost_table *table)
 {
-    if (unseen->cells == 0)
-        return;
-    const pboost_feature *f = &encoding->feature[unseen->feature];
-    cli_note(cli,
-             "note: %zu cell%s a category that was not in training and count%s as the first level; "
-             "the first is '%s' in column '%s', %s:%zu, which counts as '%s'",
-             unseen->cells, unseen->cells == 1 ? " has" : "s have", unseen->cells == 1 ? "s" : "",
-             unseen->level, f->name, pboost_table_row_path(table, unseen->row),
-             pboost_table_line(table, unseen->row), f->level[0]);
-}
-
-/* "'a', 'b', ..." for messages. */
-static void list_levels(char *out, size_t size, const pboost_table *table, size_t col)
-{
-    size_t used = 0, n = pboost_table_n_levels(table, col), shown = n < 5 ? n : 5;
-    *out = '\0';
-    for (size_t i = 0; i < shown && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s'%s'", i > 0 ? ", " : "",
-                                 pboost_table_level(table, col, (uint32_t)i));
-    if (n > shown && used < size)
-        snprintf(out + used, size - used, ", ...");
-}
-
-static pboost_status positive_labels(double *y, const pboost_table *table, size_t col,
-                                     const char *positive, pboost_error *err)
-{
-    const uint32_t *code = pboost_table_codes(table, col);
-    uint32_t wanted = UINT32_MAX, other = UINT32_MAX;
-    char levels[200];
-
-    for (size_t i = 0; i < pboost_table_n_levels(table, col); i++)
-        if (strcmp(pboost_table_level(table, col, (uint32_t)i), positive) == 0)
-            wanted = (uint32_t)i;
-    list_levels(levels, sizeof levels, table, col);
-    if (wanted == UINT32_MAX)
-        return pboost_fail(
-            err, PBOOST_BAD_DATA, "%s: label '%s' has no cell '%s' (--positive); its values are %s",
-            pboost_table_path(table), pboost_table_name(table, col), positive, levels);
-    for (size_t i = 0; i < pboost_table_rows(table); i++) {
-        if (code[i] == UINT32_MAX)
-            return pboost_fail(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is missing",
-                               pboost_table_row_path(table, i), pboost_table_line(table, i),
-                               pboost_table_name(table, col));
-        if (code[i] != wanted && other == UINT32_MAX)
-            other = code[i];
-        if (code[i] != wanted && code[i] != other)
-            return pboost_fail(
-                err, PBOOST_BAD_DATA,
-                "%s:%zu: label '%s' is '%s', a third value beside '%s' and '%s'; a logistic label "
-                "has two",
-                pboost_table_row_path(table, i), pboost_table_line(table, i),
-                pboost_table_name(table, col), pboost_table_level(table, col, code[i]), positive,
-                pboost_table_level(table, col, other));
-        y[i] = code[i] == wanted;
+    if (unseen->cells > 0 && all->n == 0) {
+        const pboost_feature *f = &encoding->feature[unseen->feature];
+        snprintf(all->first, sizeof all->first,
+                 "the first is '%.80s' in column '%.80s', %.80s:%zu, which counts as '%.80s'",
+                 unseen->level, f->name, pboost_table_row_path(table, unseen->row),
+                 pboost_table_line(table, unseen->row), f->level[0]);
     }
-    return PBOOST_OK;
+    all->n += unseen->cells;
 }
 
-static pboost_status number_labels(double *y, const pboost_table *table, size_t col,
-                                   pboost_family family, pboost_error *err)
+void unseen_cells_note(const cli_context *cli, const unseen_cells *all)
 {
-    pboost_status st = PBOOST_OK;
-    const double *number;
-    char levels[200];
-
-    if (pboost_table_is_text(table, col)) {
-        list_levels(levels, sizeof levels, table, col);
-        FAIL(err, PBOOST_BAD_DATA, "%s: label '%s' is text (%s), but %s needs numbers%s",
-             pboost_table_path(table), pboost_table_name(table, col), levels,
-             pboost_family_name(family),
-             family == PBOOST_LOGISTIC ? "; say with --positive VALUE which value counts as 1"
-                                       : "");
-    }
-    TRY(pboost_table_numbers(&number, table, col, false, err));
-    for (size_t i = 0; i < pboost_table_rows(table); i++) {
-        if (!pboost_family_allows(family, number[i]))
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is %.17g; %s labels must be %s%s",
-                 pboost_table_row_path(table, i), pboost_table_line(table, i),
-                 pboost_table_name(table, col), number[i], pboost_family_name(family),
-                 pboost_family_labels(family),
-                 family == PBOOST_LOGISTIC ? ", or use --positive VALUE" : "");
-        y[i] = number[i];
-    }
-done:
-    return st;
-}
-
-pboost_status data_labels(double **out, const pboost_table *table, const char *name,
-                          const char *positive, pboost_family family, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    double *y = NULL;
-    size_t col;
-
-    *out = NULL;
-    TRY(pboost_table_find(&col, table, name, err));
-    NEED(y = pboost_alloc(pboost_table_rows(table), sizeof *y), err);
-    if (positive != NULL)
-        TRY(positive_labels(y, table, col, positive, err));
-    else
-        TRY(number_labels(y, table, col, family, err));
-    *out = y;
-    y = NULL;
-done:
-    free(y);
-    return st;
+    if (all->n > 0)
+        cli_note(cli,
+                 "note: %zu cell%s a category that was not in training and count%s as the first "
+                 "level%s; %s",
+                 all->n, all->n == 1 ? " has" : "s have", all->n == 1 ? "s" : "",
+                 all->trees ? " (for trees: as missing)" : "", all->first);
 }
 
 pboost_status data_numbers(double **out, const pboost_table *table, const char *name,
@@ -275,12 +245,94 @@ done:
     return st;
 }
 
+/* ---- Ids in blocks --------------------------------------------------------------------------- */
+
+void key_set_free(key_set *set)
+{
+    free(set->slot);
+    *set = (key_set){0};
+}
+
+/* The slot of a key, or where it belongs. */
+static uint64_t *find_slot(const key_set *set, uint64_t key)
+{
+    size_t i = (size_t)key & (set->n_slots - 1);
+
+    while (set->slot[i] != 0 && set->slot[i] != key)
+        i = (i + 1) & (set->n_slots - 1);
+    return &set->slot[i];
+}
+
+static pboost_status grow_set(key_set *set, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    key_set grown = {.n = set->n, .n_slots = set->n_slots > 0 ? 2 * set->n_slots : 1024};
+
+    NEED(grown.slot = calloc(grown.n_slots, sizeof *grown.slot), err);
+    for (size_t i = 0; i < set->n_slots; i++)
+        if (set->slot[i] != 0)
+            *find_slot(&grown, set->slot[i]) = set->slot[i];
+    free(set->slot);
+    *set = grown;
+done:
+    return st;
+}
+
+/* Keys are 64 random bits: among a hundred million different ids two are equal once in 4000 tables.
+ */
+pboost_status key_set_add_block(key_set *set, const pboost_table *table, const char *name,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint64_t *keys = NULL;
+    size_t col;
+
+    TRY(data_row_keys(&keys, table, name, err));
+    for (size_t i = 0; keys != NULL && i < pboost_table_rows(table); i++) {
+        uint64_t key = keys[i] != 0 ? keys[i] : 1;
+        if (set->n >= set->n_slots / 8 * 7)
+            TRY(grow_set(set, err));
+        uint64_t *slot = find_slot(set, key);
+        if (*slot == key) {
+            TRY(pboost_table_find(&col, table, name, err));
+            FAIL(err, PBOOST_BAD_DATA,
+                 "%s:%zu: id '%s' is '%.100s', as in a row far above; ids must be unique",
+                 pboost_table_row_path(table, i), pboost_table_line(table, i), name,
+                 pboost_table_level(table, col, pboost_table_codes(table, col)[i]));
+        }
+        *slot = key;
+        set->n++;
+    }
+done:
+    free(keys);
+    return st;
+}
+
+/* ---- Predictions ----------------------------------------------------------------------------- */
+
 void predictions_free(predictions *p)
 {
     free(p->mean);
     free(p->lower);
     free(p->upper);
     *p = (predictions){0};
+}
+
+/* Trees take the columns of the table as they are. */
+pboost_status data_mean(double *mean, const pboost_model *model, const pboost_table *table,
+                        const pboost_samples *samples, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_sources sources = {0};
+
+    if (model->mixture.n == 0)
+        return pboost_predict(mean, model->family, samples, &model->coef, threads, err);
+    TRY(pboost_sources_read(&sources, NULL, &model->encoding, table, err));
+    TRY(pboost_mixture_predict(mean, model->family, samples, &sources.columns, &model->mixture,
+                               threads, err));
+done:
+    pboost_sources_free(&sources);
+    return st;
 }
 
 pboost_status data_predict(predictions *out, const pboost_model *model, const pboost_table *table,
@@ -296,7 +348,7 @@ pboost_status data_predict(predictions *out, const pboost_model *model, const pb
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
     pboost_samples samples = {.x = &matrix, .n = n, .offset = offset};
     NEED(out->mean = pboost_alloc(n, sizeof *out->mean), err);
-    TRY(pboost_predict(out->mean, model->family, &samples, &model->coef, threads, err));
+    TRY(data_mean(out->mean, model, table, &samples, threads, err));
     for (size_t i = 0; i < n; i++)
         if (!isfinite(out->mean[i]))
             FAIL(err, PBOOST_BAD_DATA,

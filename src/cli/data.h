@@ -10,11 +10,16 @@ typedef struct cli_names {
     char **name;
 } cli_names;
 
-/* How a table is read: columns that are text, columns that are numbers, cells that are missing. */
+/* How a table is read: columns that are text, columns that are numbers, cells that are missing.  It
+ * is freed after the table's reader. */
 typedef struct table_reading {
+    const cli_context *cli; /* shows progress; NULL: nobody does */
     cli_names text, numbers;
     const char *const *missing; /* borrowed */
     size_t n_missing;
+    bool only_named; /* other columns are not kept */
+    pboost_table_options options;
+    struct query *query; /* where the rows come from, if not from files */
 } table_reading;
 
 void table_reading_free(table_reading *t);
@@ -25,8 +30,20 @@ pboost_status table_reading_add_n(table_reading *t, const char *name, size_t n, 
 /* The columns of an encoding. */
 pboost_status table_reading_add_encoding(table_reading *t, const pboost_encoding *encoding,
                                          pboost_error *err);
+/* path: a file, a pattern of files, "-", or a query of a database (query.h). */
 pboost_status table_reading_read(pboost_table **out, table_reading *t, const char *path,
                                  pboost_error *err);
+/* The same in blocks; `columns` is the number of features, which says how many rows a block has. */
+typedef struct data_blocks {
+    pboost_table_reader *reader;
+    size_t rows;
+} data_blocks;
+
+pboost_status data_blocks_open(data_blocks *out, table_reading *t, const char *path, size_t columns,
+                               pboost_error *err);
+/* *out is NULL after the last block. */
+pboost_status data_blocks_next(const pboost_table **out, data_blocks *blocks, pboost_error *err);
+void data_blocks_close(data_blocks *blocks);
 
 /* Everything below is allocated for the caller, one entry per row of the table. */
 
@@ -34,13 +51,17 @@ pboost_status table_reading_read(pboost_table **out, table_reading *t, const cha
 pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
                             const pboost_table *table, pboost_error *err);
 
-/* Says how many cells hold a category that was not in training, if there are any. */
-void data_note_unseen(const cli_context *cli, const pboost_unseen *unseen,
-                      const pboost_encoding *encoding, const pboost_table *table);
+/* Cells of all blocks that hold a category that was not in training, and words about the first. */
+typedef struct unseen_cells {
+    size_t n;
+    char first[400];
+    bool trees; /* the model has some, or may have: they take such cells for missing */
+} unseen_cells;
 
-/* Labels that are right for the family; with positive, 1 where the text is that level. */
-pboost_status data_labels(double **out, const pboost_table *table, const char *name,
-                          const char *positive, pboost_family family, pboost_error *err);
+void unseen_cells_add(unseen_cells *all, const pboost_unseen *unseen,
+                      const pboost_encoding *encoding, const pboost_table *table);
+/* Says how many there are, if there are any. */
+void unseen_cells_note(const cli_context *cli, const unseen_cells *all);
 
 /* A column of numbers; name NULL gives NULL. */
 pboost_status data_numbers(double **out, const pboost_table *table, const char *name,
@@ -53,6 +74,22 @@ pboost_status data_weights(double **out, const pboost_table *table, const char *
 /* A key (hash) for each id; ids must be unique; name NULL gives NULL. */
 pboost_status data_row_keys(uint64_t **out, const pboost_table *table, const char *name,
                             pboost_error *err);
+
+/* The keys of all blocks before, 9 to 18 bytes each, and half of that again while it grows. */
+typedef struct key_set {
+    uint64_t *slot; /* open addressing; 0: free */
+    size_t n, n_slots;
+} key_set;
+
+/* Refuses ids of a block that occur twice, in it or in a block before; name NULL: there are none.
+ */
+pboost_status key_set_add_block(key_set *set, const pboost_table *table, const char *name,
+                                pboost_error *err);
+void key_set_free(key_set *set);
+
+/* The model's mean response for each row of the table, whose encoded features are in samples. */
+pboost_status data_mean(double *mean, const pboost_model *model, const pboost_table *table,
+                        const pboost_samples *samples, int threads, pboost_error *err);
 
 /* By row of a table. */
 typedef struct predictions {

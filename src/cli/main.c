@@ -12,6 +12,7 @@ static const cli_command COMMANDS[] = {
     {"predict", "predict with a model", cli_predict},
     {"evaluate", "measure a model on labelled data", cli_evaluate},
     {"bags", "cut scores into optimal bags", cli_bags},
+    {"export", "write a model as an ONNX file", cli_export},
     {"report", "compare runs of train in a page", cli_report},
     {"serve", "answer questions about bags under the rules of a store", cli_serve},
     {"reproduce", "run the paper's experiments and report on them", cli_reproduce},
@@ -86,7 +87,9 @@ int main(int argc, char **argv)
     }
     report_json_begin();
     cli_context cli = {.command = command->name};
+    cli_watch_begin(&cli);
     pboost_status status = command->run(&cli, argc - 1, argv + 1, &err);
+    cli_progress_end();
     if (status != PBOOST_OK)
         fprintf(stderr, "priorboost %s: %s\n", cli.command, err.message);
     return exit_code(status);

@@ -72,7 +72,7 @@ done:
 static pboost_status add_column(forget_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    table_reading text = {0};
+    table_reading text = {.only_named = true};
     size_t col;
 
     TRY(table_reading_add(&text, a->column, err));

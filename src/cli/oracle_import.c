@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data.h"
+#include "labels.h"
 #include "oracle.h"
 
 static const cli_usage IMPORT = {
@@ -54,52 +54,14 @@ done:
 
 /* ---- Labels: NaN stands for one that is none ------------------------------------------------- */
 
-/* 1 for --positive, 0 for --negative or else for the first other value; by level of the column. */
-static pboost_status name_levels(double *value, const pboost_table *table, size_t col,
-                                 const import_arguments *a, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const char *negative = a->negative;
-    bool found = false;
-
-    for (size_t i = 0; i < pboost_table_n_levels(table, col); i++) {
-        const char *level = pboost_table_level(table, col, (uint32_t)i);
-        bool positive = strcmp(level, a->positive) == 0;
-        found |= positive;
-        if (!positive && negative == NULL)
-            negative = level;
-        value[i] = positive ? 1.0 : strcmp(level, negative) == 0 ? 0.0 : (double)NAN;
-    }
-    if (!found && a->negative == NULL)
-        FAIL(err, PBOOST_BAD_DATA,
-             "%s: label '%s' never is '%s', the value of --positive; if that is right, say with "
-             "--negative which value counts as 0",
-             pboost_table_path(table), a->label, a->positive);
-done:
-    return st;
-}
-
-static pboost_status name_labels(double *label, const pboost_table *table, size_t col,
-                                 const import_arguments *a, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    double *value = NULL;
-    const uint32_t *code = pboost_table_codes(table, col);
-
-    NEED(value = pboost_alloc(pboost_table_n_levels(table, col), sizeof *value), err);
-    TRY(name_levels(value, table, col, a, err));
-    for (size_t i = 0; i < pboost_table_rows(table); i++)
-        label[i] = code[i] == UINT32_MAX ? (double)NAN : value[code[i]];
-done:
-    free(value);
-    return st;
-}
-
 /* The message shows no cell: it may be a label. */
 static pboost_status refuse_cell(const pboost_table *table, size_t row, const import_arguments *a,
-                                 pboost_error *err)
+                                 const label_rule *rule, pboost_error *err)
 {
-    const char *why = a->positive == NULL ? "is missing or not a finite number"
+    bool half = rule->guessed && (rule->one == NULL || rule->zero == NULL);
+    const char *why = rule->kind == LABELS_UNDECIDED || half
+                          ? "is text; --positive says which value counts as 1"
+                      : rule->kind == LABELS_NUMBERS ? "is missing or not a finite number"
                       : a->negative != NULL
                           ? "is missing, or neither the value of --positive nor of --negative"
                           : "is missing or has a third value; --negative says which counts as 0";
@@ -109,29 +71,32 @@ static pboost_status refuse_cell(const pboost_table *table, size_t row, const im
                        why);
 }
 
-static pboost_status read_labels(double **out, const pboost_table *table, const import_arguments *a,
-                                 pboost_error *err)
+static pboost_status read_labels(double **out, label_rule *rule, const pboost_table *table,
+                                 const import_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    double *label = NULL;
-    const double *number;
+    double *label = NULL, *value = NULL;
     size_t col, n = pboost_table_rows(table);
 
     TRY(pboost_table_find(&col, table, a->label, err));
     NEED(label = pboost_alloc(n, sizeof *label), err);
-    if (a->positive != NULL) {
-        TRY(name_labels(label, table, col, a, err));
-    } else {
-        TRY(pboost_table_cells(&number, table, col, err));
-        memcpy(label, number, n * sizeof *label);
+    TRY(label_rule_apply(&value, rule, table, col, err));
+    if (rule->kind == LABELS_WORDS && !rule->guessed && rule->one == NULL && a->negative == NULL)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s: label '%s' never is '%s', the value of --positive; if that is right, say with "
+             "--negative which value counts as 0",
+             pboost_table_path(table), a->label, a->positive);
+    const uint32_t *code = pboost_table_codes(table, col);
+    for (size_t i = 0; i < n; i++) {
+        label[i] = code[i] == UINT32_MAX ? (double)NAN : value[code[i]];
+        if (!isfinite(label[i]) && !a->replace_bad)
+            TRY(refuse_cell(table, i, a, rule, err));
     }
-    for (size_t i = 0; i < n && !a->replace_bad; i++)
-        if (!isfinite(label[i]))
-            TRY(refuse_cell(table, i, a, err));
     *out = label;
     label = NULL;
 done:
     free(label);
+    free(value);
     return st;
 }
 
@@ -140,7 +105,7 @@ done:
 
 static bool show_progress(void *user, size_t done, size_t total)
 {
-    cli_progress(user, "import", done, total);
+    cli_progress(user, "importing", (double)done, (double)total);
     return !cli_interrupted();
 }
 
@@ -161,6 +126,7 @@ static pboost_status import_table(pboost_import_report *report, cli_context *cli
     pboost_import in = PBOOST_IMPORT_INIT;
     pboost_id *id = NULL, *unit = NULL, *scope = NULL;
     double *label = NULL;
+    label_rule rule = label_rule_of(a->positive, a->negative);
     pboost_error why = {0};
 
     in.n = pboost_table_rows(table);
@@ -172,7 +138,8 @@ static pboost_status import_table(pboost_import_report *report, cli_context *cli
     TRY(read_ids(&id, table, a->id, err));
     TRY(read_ids(&unit, table, a->unit, err));
     TRY(read_ids(&scope, table, a->scope, err));
-    TRY(read_labels(&label, table, a, err));
+    TRY(read_labels(&label, &rule, table, a, err));
+    label_rule_note(cli, &rule, a->label);
     in.id = id;
     in.label = label;
     in.unit = unit;
@@ -189,6 +156,7 @@ done:
     free(unit);
     free(scope);
     free(label);
+    label_rule_free(&rule);
     return st;
 }
 
@@ -213,15 +181,15 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
     pboost_ledger *ledger = NULL;
     pboost_table *table = NULL;
     pboost_import_report report;
-    table_reading text = {0};
+    table_reading text = {.cli = cli, .only_named = true};
     const cli_option options[] = {
         ORACLE_PLACE(a.place),
         {"--data", "FILE", cli_read_text, &a.data, NULL, "CSV or NPY; - is standard input"},
         {"--id", "COL", cli_read_text, &a.id, NULL, "the rows' ids: integers or text"},
-        {"--label", "COL", cli_read_text, &a.label, NULL,
-         "the labels: numbers, or text with --positive"},
+        {"--label", "COL", cli_read_text, &a.label, NULL, "the labels: numbers, or two words"},
         {"--positive", "VALUE", cli_read_text, &a.positive, NULL,
-         "labels are text: this value counts as 1, the one\nother value as 0"},
+         "labels are words: this one counts as 1, the other as 0;\nnot needed for yes/no, "
+         "true/false, y/n, t/f and\npositive/negative"},
         {"--negative", "VALUE", cli_read_text, &a.negative, NULL,
          "the value that counts as 0, if --positive is never\nthere or there are more than two"},
         {"--unit", "COL", cli_read_text, &a.unit, NULL, "the unit, such as a person, of each row"},
@@ -245,7 +213,7 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
         FAIL(err, PBOOST_INVALID, "--positive and --negative are both '%s'", a.negative);
     TRY(oracle_open(&ledger, cli, &a.place, ORACLE_LABELS, err));
     TRY(table_reading_add(&text, a.id, err));
-    TRY(table_reading_add_n(&text, a.label, strlen(a.label), a.positive != NULL, err));
+    TRY(table_reading_add(&text, a.label, err));
     if (a.unit != NULL)
         TRY(table_reading_add(&text, a.unit, err));
     if (a.scope != NULL)

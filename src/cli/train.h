@@ -5,6 +5,7 @@
 #include <priorboost/ledger.h>
 
 #include "columns.h"
+#include "labels.h"
 #include "train_result.h"
 
 /* The command line, read. */
@@ -64,6 +65,7 @@ typedef struct train_data {
     size_t test_rows;
     double *test_x, *test_offset; /* in the units of the file */
     double *label, *test_label;   /* label is NULL with --oracle */
+    label_rule labels;            /* what they were in the file */
     pboost_answers *given;        /* what --answers says of the bags in --bag */
     size_t one_row_bags, least_bag;
 } train_data;

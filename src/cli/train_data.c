@@ -117,15 +117,17 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    table_reading text = {0};
+    table_reading text = {.cli = cli};
     pboost_table *table = NULL;
     predictions prediction = {0};
+    bool has_labels = a->bag == NULL && a->oracle == NULL && !a->no_labels;
 
+    out->labels = label_rule_of(a->positive, NULL);
     if (a->id != NULL)
         TRY(table_reading_add(&text, a->id, err));
     if (a->unit != NULL)
         TRY(table_reading_add(&text, a->unit, err));
-    if (a->positive != NULL && a->label != NULL && a->bag == NULL && a->oracle == NULL)
+    if (has_labels && labels_are_text(a->family, a->positive))
         TRY(table_reading_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(table_reading_add(&text, a->bag, err));
@@ -137,13 +139,16 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(train_rows_load_units(out, table, a, err));
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
-    else if (!a->no_labels && a->oracle == NULL) {
-        TRY(data_labels(&out->label, table, a->label, a->positive, a->family, err));
+    if (has_labels) {
+        TRY(data_labels(&out->label, &out->labels, table, a->label, a->family, err));
+        TRY(label_rule_check(&out->labels, a->data, a->label, err));
+        label_rule_note(cli, &out->labels, a->label);
         TRY(check_bounds(out->label, table, a, err));
     }
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
     TRY(learn_encoding(out, cli, table, a, err));
+    cli_progress(cli, "encoding", 0.0, 0.0);
     TRY(data_features(&out->x, NULL, &out->encoding, table, err));
     if (a->prior != NULL)
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
@@ -159,20 +164,20 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
 {
     pboost_status st = PBOOST_OK;
     pboost_unseen unseen = {0};
-    table_reading text = {0};
+    unseen_cells cells = {0};
+    table_reading text = {.cli = cli, .missing = a->columns.na.item, .n_missing = a->columns.na.n};
     pboost_table *table = NULL;
 
     TRY(table_reading_add_encoding(&text, &out->encoding, err));
-    if (a->positive != NULL)
+    if (labels_are_text(a->family, a->positive))
         TRY(table_reading_add(&text, a->label, err));
-    text.missing = a->columns.na.item;
-    text.n_missing = a->columns.na.n;
     TRY(table_reading_read(&table, &text, a->test, err));
     out->test_rows = pboost_table_rows(table);
-    TRY(data_labels(&out->test_label, table, a->label, a->positive, a->family, err));
+    TRY(data_labels(&out->test_label, &out->labels, table, a->label, a->family, err));
     TRY(data_numbers(&out->test_offset, table, a->offset, err));
     TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
-    data_note_unseen(cli, &unseen, &out->encoding, table);
+    unseen_cells_add(&cells, &unseen, &out->encoding, table);
+    unseen_cells_note(cli, &cells);
 done:
     table_reading_free(&text);
     pboost_table_free(table);
@@ -222,5 +227,6 @@ void train_data_free(train_data *data)
     free(data->label);
     free(data->test_label);
     pboost_answers_free(data->given);
+    label_rule_free(&data->labels);
     *data = (train_data){0};
 }

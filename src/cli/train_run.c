@@ -189,16 +189,9 @@ static void take_outcome(train_result *result, const pboost_run *run, const trai
 
 /* ---- The two ways to a model ----------------------------------------------------------------- */
 
-static bool should_stop(void *user)
-{
-    (void)user;
-    return cli_interrupted();
-}
-
 pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
                         const train_data *data, const train_oracle *oracle, pboost_error *err)
 {
-    static const pboost_cancel INTERRUPTS = {should_stop, NULL};
     pboost_status st = PBOOST_OK;
     pboost_features features = train_features(data);
     pboost_run *run = NULL;
@@ -206,22 +199,24 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
 
     cli_interrupted();                                 /* listen from now on */
     result->fit_options.estimator = result->estimator; /* a plan may have chosen it */
-    result->fit_options.cancel = result->options.cancel = &INTERRUPTS;
+    result->fit_options.cancel = result->options.cancel = &cli->interrupt;
     result->options.family = a->family;
     result->rules = oracle->interface.rules;
     TRY(pboost_run_create(&run, &features, &oracle->interface, &result->fit_options,
                           &result->options, err));
     TRY(result_reserve(result, data->cols, err));
     for (size_t t = 0; t < rounds; t++) {
+        cli->round = t + 1;
+        cli->rounds = rounds > 1 ? rounds : 0;
         if (oracle->remote != NULL)
             TRY(train_remote_recall(oracle->remote, pboost_run_trainer(run), err));
         TRY(pboost_run_rounds(run, 1, err));
         TRY(note_round(result, run, t, data, err));
-        cli_progress(cli, "training", t + 1, rounds);
         if (t == 0 && a->automatic && rounds > 1)
             TRY(train_auto_revise(result, pboost_run_trainer(run), a, data, pboost_run_coef(run),
                                   err));
     }
+    cli->rounds = 0;
     take_outcome(result, run, data);
     if (a->automatic)
         take_plan_warnings(result);

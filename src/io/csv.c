@@ -32,8 +32,10 @@ typedef struct {
     size_t checked; /* bytes from src->begin on that are known to be UTF-8 */
     cell *cell;     /* the first n_kept cells of the record */
     size_t n_kept;
-    size_t n_cells; /* all of its cells */
-    size_t breaks;  /* line breaks inside its quotes */
+    size_t n_cells;     /* all of its cells */
+    size_t breaks;      /* line breaks inside its quotes */
+    size_t blank_lines; /* before it, which may be rows */
+    bool has_rows;
 } reader;
 
 typedef enum { RECORD_WHOLE, RECORD_CUT, RECORD_OPEN_QUOTE, RECORD_AFTER_QUOTE } record_state;
@@ -340,16 +342,16 @@ static pboost_status refuse_ragged(const reader *r, size_t line, size_t cells, p
 }
 
 /* Makes room for a row and says on which line it stands, if that is not the line expected. */
-static pboost_status start_row(reader *r, size_t row, size_t line, size_t *shift, pboost_error *err)
+static pboost_status start_row(reader *r, size_t row, size_t line, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_table *t = r->table;
+    size_t expected = t->n_marks > 0 ? t->mark[t->n_marks - 1].shift : 0;
 
-    if (row == r->table->capacity)
-        TRY(pboost_table_reserve(r->table, row + 1, err));
-    if (line - (row + 2) != *shift) {
-        *shift = line - (row + 2);
-        TRY(pboost_table_mark_line(r->table, row, *shift, err));
-    }
+    if (row == t->capacity)
+        TRY(pboost_table_reserve(t, row + 1, err));
+    if (line - (row + 2) != expected)
+        TRY(pboost_table_mark_line(t, row, line - (row + 2), err));
 done:
     return st;
 }
@@ -364,59 +366,82 @@ static pboost_status store_row(reader *r, size_t row, pboost_error *err)
         if (from->escaped)
             unescape(from);
         TRY(pboost_column_put_text(r->table, c, row, from->text, from->n, err));
-        if (c->kind == COLUMN_TEXT || isnan(c->number[row])) /* a number does not contain one */
+        if (c->skipped || c->kind == COLUMN_TEXT || isnan(c->number[row])) /* a number has none */
             TRY(check_returns(r, from, err));
     }
 done:
     return st;
 }
 
-static pboost_status read_rows(reader *r, size_t *rows, pboost_error *err)
+/* One row: the record that was split or, in a table of one column, a blank line before it. */
+static pboost_status add_row(reader *r, size_t used, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t row = *rows, shift = 0 - row, blank_lines = 0, used; /* line 2 of this file is next */
+    size_t row = r->table->rows;
 
-    for (;;) {
-        TRY(next_record(r, &used, err));
-        if (used == 0)
-            break;
-        if (r->n_cells == 1 && r->cell[0].n == 0 && !r->cell[0].quoted) {
-            blank_lines++;
-            pass(r, used, 1);
-            continue;
-        }
-        if (blank_lines > 0 && r->n_kept > 1)
-            TRY(refuse_ragged(r, r->line - blank_lines, 1, err));
-        for (; blank_lines > 0; blank_lines--, row++) {
-            TRY(start_row(r, row, r->line - blank_lines, &shift, err));
-            pboost_column_put_missing(&r->table->column[0], row);
-        }
+    if (r->blank_lines > 0 && r->n_kept > 1)
+        TRY(refuse_ragged(r, r->line - r->blank_lines, 1, err));
+    TRY(start_row(r, row, r->line - r->blank_lines, err));
+    if (r->blank_lines > 0) {
+        pboost_column_put_missing(&r->table->column[0], row);
+        r->blank_lines--;
+    } else {
         if (r->n_cells != r->n_kept)
             TRY(refuse_ragged(r, r->line, r->n_cells, err));
-        TRY(start_row(r, row, r->line, &shift, err));
         TRY(store_row(r, row, err));
         pass(r, used, 1 + r->breaks);
-        row++;
     }
-    *rows = row;
+    r->table->rows++;
+    r->has_rows = true;
 done:
     return st;
 }
 
-pboost_status pboost_csv_read(pboost_table *table, source *src, pboost_error *err)
+static pboost_status csv_rows(void *self, size_t end, bool *over, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    reader r = {.src = src, .table = table, .line = 1};
-    size_t rows = table->rows;
+    reader *r = self;
+    size_t used;
 
-    TRY(read_header(&r, err));
-    if (rows > 0) /* lines are counted anew */
-        TRY(pboost_table_mark_line(table, rows, 0 - rows, err));
-    TRY(read_rows(&r, &rows, err));
-    if (rows == table->rows)
-        FAIL(err, PBOOST_BAD_DATA, "%s has a header but no rows", src->name);
-    table->rows = rows;
+    while (r->table->rows < end) {
+        TRY(next_record(r, &used, err));
+        *over = used == 0;
+        if (*over)
+            break;
+        if (r->n_cells == 1 && r->cell[0].n == 0 && !r->cell[0].quoted) {
+            r->blank_lines++;
+            pass(r, used, 1);
+        } else {
+            TRY(add_row(r, used, err));
+        }
+    }
+    if (*over && !r->has_rows)
+        FAIL(err, PBOOST_BAD_DATA, "%s has a header but no rows", r->src->name);
 done:
-    free(r.cell);
     return st;
 }
+
+static void csv_close(void *self)
+{
+    reader *r = self;
+
+    free(r->cell);
+    free(r);
+}
+
+static pboost_status csv_open(void **out, pboost_table *table, source *src, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    reader *r = calloc(1, sizeof *r);
+
+    *out = r;
+    NEED(r, err);
+    *r = (reader){.src = src, .table = table, .line = 1};
+    TRY(read_header(r, err));
+    if (table->rows > 0) /* lines are counted anew */
+        TRY(pboost_table_mark_line(table, table->rows, 0 - table->rows, err));
+done:
+    return st;
+}
+
+const table_format PBOOST_CSV = {csv_open, csv_rows, csv_close};

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "date.h"
 #include "encoding.h"
@@ -73,17 +74,15 @@ static void fill_date(double *x, size_t stride, const step *s, size_t first, siz
         double *to = x + i * stride + s->at;
         uint32_t code = s->code != NULL ? s->code[first + i] : DICTIONARY_NONE;
         double seconds = code != DICTIONARY_NONE ? (double)s->seconds[code] : s->fill;
-        calendar at = pboost_date_calendar((int64_t)floor(seconds));
-        const double number[DATE_PARTS] = {seconds / 86400.0, (double)at.year, at.month, at.weekday,
-                                           at.hour};
 
         memset(to, 0, s->n * sizeof *to);
         for (size_t p = 0; p < DATE_PARTS; p++) {
             if (!(s->date & PBOOST_DATE_PARTS[p].bit))
                 continue;
-            int indicator = (int)number[p] - PBOOST_DATE_PARTS[p].first - 1;
+            double number = pboost_date_number(seconds, &PBOOST_DATE_PARTS[p]);
+            int indicator = (int)number - PBOOST_DATE_PARTS[p].first - 1;
             if (PBOOST_DATE_PARTS[p].values == 0)
-                *to = number[p];
+                *to = number;
             else if (indicator >= 0)
                 to[indicator] = 1.0;
             to += pboost_date_part_columns(p);
@@ -106,6 +105,25 @@ static void count_unseen(pboost_unseen *unseen, const pboost_table *table, const
     }
 }
 
+static char **find(const pboost_feature *f, const char *text)
+{
+    return bsearch(&text, f->level, f->n_levels, sizeof *f->level, pboost_by_bytes);
+}
+
+/* The level of a text; NULL: it is none.  True and false are the same in any case, because the
+ * programs that write files do not agree on it. */
+static char **find_level(const pboost_feature *f, const char *text)
+{
+    static const char *const SPELLING[][3] = {{"true", "True", "TRUE"},
+                                              {"false", "False", "FALSE"}};
+    char **found = find(f, text);
+
+    for (size_t i = 0; i < 2 && found == NULL; i++)
+        for (size_t j = 0; strcasecmp(text, SPELLING[i][0]) == 0 && j < 3 && found == NULL; j++)
+            found = find(f, SPELLING[i][j]);
+    return found;
+}
+
 static pboost_status prepare_category(step *out, pboost_unseen *unseen,
                                       const pboost_encoding *encoding, size_t feature,
                                       const pboost_table *table, const column *c, pboost_error *err)
@@ -124,7 +142,7 @@ static pboost_status prepare_category(step *out, pboost_unseen *unseen,
     NEED(out->column_of = pboost_alloc(c->levels.n, sizeof *out->column_of), err);
     for (size_t i = 0; i < c->levels.n; i++) {
         const char *level = pboost_dictionary_get(&c->levels, (uint32_t)i);
-        char **found = bsearch(&level, f->level, f->n_levels, sizeof *f->level, pboost_by_bytes);
+        char **found = find_level(f, level);
         if (found != NULL)
             out->column_of[i] = (int32_t)(found - f->level) + REFERENCE;
         else if (f->other)
@@ -202,6 +220,13 @@ done:
     return st;
 }
 
+static void step_free(step *s)
+{
+    free(s->column_of);
+    free(s->seconds);
+    *s = (step){0};
+}
+
 pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
                                     const pboost_encoding *encoding, const pboost_table *table,
                                     pboost_error *err)
@@ -228,10 +253,140 @@ pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
     if (unseen != NULL)
         *unseen = found;
 done:
-    for (size_t i = 0; steps != NULL && i < encoding->n_features; i++) {
-        free(steps[i].column_of);
-        free(steps[i].seconds);
-    }
+    for (size_t i = 0; steps != NULL && i < encoding->n_features; i++)
+        step_free(&steps[i]);
     free(steps);
     return st;
+}
+
+/* ---- Columns for trees ----------------------------------------------------------------------- */
+
+bool pboost_encoding_source(pboost_source *out, const pboost_encoding *encoding, size_t i)
+{
+    for (size_t k = 0; k < encoding->n_features; k++) {
+        const pboost_feature *f = &encoding->feature[k];
+        const char *part = pboost_date_part_name(f->date, i);
+        *out = (pboost_source){k, part, f->n_levels > 0 ? f->n_levels + f->other : 0};
+        if (f->date != 0 ? part != NULL : i == 0)
+            return true;
+        i -= f->date != 0 ? (size_t)__builtin_popcount(f->date) : 1;
+    }
+    return false;
+}
+
+size_t pboost_encoding_n_sources(const pboost_encoding *encoding)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < encoding->n_features; i++) {
+        unsigned date = encoding->feature[i].date;
+        n += date != 0 ? (size_t)__builtin_popcount(date) : 1;
+    }
+    return n;
+}
+
+static pboost_status source_category(pboost_column *out, void **block, const step *s, size_t rows,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint32_t *code = NULL;
+
+    NEED(*block = code = pboost_alloc(rows, sizeof *code), err);
+    for (size_t i = 0; i < rows; i++) {
+        uint32_t of_table = s->code != NULL ? s->code[i] : DICTIONARY_NONE;
+        int32_t indicator = of_table != DICTIONARY_NONE ? s->column_of[of_table] : UNSEEN;
+        code[i] = indicator != UNSEEN ? (uint32_t)(indicator - REFERENCE) : UINT32_MAX;
+    }
+    out->code = code;
+done:
+    return st;
+}
+
+/* One part, by its name, of every date. */
+static pboost_status source_date(pboost_column *out, void **block, const step *s, const char *part,
+                                 size_t rows, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double *number = NULL;
+    size_t p = 0;
+
+    while (PBOOST_DATE_PARTS[p].name != part)
+        p++;
+    NEED(*block = number = pboost_alloc(rows, sizeof *number), err);
+    for (size_t i = 0; i < rows; i++) {
+        uint32_t code = s->code != NULL ? s->code[i] : DICTIONARY_NONE;
+        number[i] = code != DICTIONARY_NONE
+                        ? pboost_date_number((double)s->seconds[code], &PBOOST_DATE_PARTS[p])
+                        : NAN;
+    }
+    out->number = number;
+done:
+    return st;
+}
+
+pboost_status pboost_sources_read(pboost_sources *out, pboost_unseen *unseen,
+                                  const pboost_encoding *encoding, const pboost_table *table,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = pboost_encoding_n_sources(encoding), prepared = SIZE_MAX;
+    pboost_unseen found = {0};
+    pboost_column *to = NULL;
+    pboost_source one;
+    step s = {0};
+
+    *out = (pboost_sources){.columns = {.rows = table->rows, .n = n}};
+    NEED(out->columns.column = to = calloc(n + 1, sizeof *to), err);
+    NEED(out->block = calloc(n + 1, sizeof *out->block), err);
+    for (size_t i = 0; pboost_encoding_source(&one, encoding, i); i++) {
+        if (one.feature != prepared) {
+            step_free(&s);
+            TRY(prepare(&s, &found, encoding, one.feature, table, err));
+            prepared = one.feature;
+        }
+        to[i] = (pboost_column){.number = s.number, .stride = 1, .levels = one.levels};
+        if (one.levels > 0)
+            TRY(source_category(&to[i], &out->block[i], &s, table->rows, err));
+        else if (one.part != NULL)
+            TRY(source_date(&to[i], &out->block[i], &s, one.part, table->rows, err));
+    }
+    if (unseen != NULL)
+        *unseen = found;
+done:
+    step_free(&s);
+    if (st != PBOOST_OK)
+        pboost_sources_free(out);
+    return st;
+}
+
+pboost_status pboost_sources_arrange(pboost_sources *sources, const size_t *row, size_t n,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    for (size_t j = 0; j < sources->columns.n; j++) {
+        pboost_column *c = (pboost_column *)(uintptr_t)&sources->columns.column[j];
+        void *block = pboost_alloc(n, c->code != NULL ? sizeof *c->code : sizeof *c->number);
+        NEED(block, err);
+        for (size_t i = 0; i < n && c->code != NULL; i++)
+            ((uint32_t *)block)[i] = c->code[row[i]];
+        for (size_t i = 0; i < n && c->code == NULL; i++)
+            ((double *)block)[i] = c->number[(ptrdiff_t)row[i] * c->stride];
+        free(sources->block[j]);
+        sources->block[j] = block;
+        c->code = c->code != NULL ? block : NULL;
+        c->number = c->code == NULL ? block : NULL;
+        c->stride = 1;
+    }
+    sources->columns.rows = n;
+done:
+    return st;
+}
+
+void pboost_sources_free(pboost_sources *sources)
+{
+    for (size_t j = 0; sources->block != NULL && j < sources->columns.n; j++)
+        free(sources->block[j]);
+    free(sources->block);
+    free((void *)(uintptr_t)sources->columns.column);
+    *sources = (pboost_sources){0};
 }

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "date.h"
+#include "json.h"
 #include "model.h"
 #include "table.h"
 #include "try.h"
@@ -24,25 +25,11 @@ void pboost_model_free(pboost_model *model)
     free(model->positive);
     free(model->offset);
     free(model->covariance);
+    pboost_mixture_free(&model->mixture);
     free(model->training.algorithm);
     free(model->training.estimator);
     free(model->training.bags);
     *model = (pboost_model){0};
-}
-
-/* Sets key to value, which may be NULL because there was no memory for it. */
-static pboost_status put(json_t *object, const char *key, json_t *value, pboost_error *err)
-{
-    if (value == NULL || json_object_set_new(object, key, value) != 0)
-        return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
-    return PBOOST_OK;
-}
-
-static pboost_status append(json_t *array, json_t *value, pboost_error *err)
-{
-    if (value == NULL || json_array_append_new(array, value) != 0)
-        return pboost_fail(err, PBOOST_NO_MEMORY, "out of memory");
-    return PBOOST_OK;
 }
 
 static pboost_status make_text(json_t **out, const char *text, pboost_error *err)
@@ -70,13 +57,6 @@ done:
     return st;
 }
 
-static pboost_status put_real(json_t *object, const char *key, double v, pboost_error *err)
-{
-    if (!isfinite(v))
-        return pboost_fail(err, PBOOST_INVALID, "the model's %s is %g; it must be finite", key, v);
-    return put(object, key, json_real(v), err);
-}
-
 static pboost_status put_texts(json_t *object, const char *key, char *const *text, size_t n,
                                pboost_error *err)
 {
@@ -92,23 +72,13 @@ done:
     return st;
 }
 
-static pboost_status fill_reals(json_t *array, const char *key, const double *v, size_t n,
-                                pboost_error *err)
+/* The oldest version that can say it: dates, rare levels that share a column, and members are new
+ * in 2. */
+static int version_of(const pboost_model *m)
 {
-    pboost_status st = PBOOST_OK;
-
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(v[i]))
-            FAIL(err, PBOOST_INVALID, "the model's %s[%zu] is %g; it must be finite", key, i, v[i]);
-        TRY(append(array, json_real(v[i]), err));
-    }
-done:
-    return st;
-}
-
-/* The oldest version that can say it: dates and rare levels that share a column are new in 2. */
-static int version_of(const pboost_encoding *encoding)
-{
+    const pboost_encoding *encoding = &m->encoding;
+    if (m->mixture.n > 0)
+        return 2;
     for (size_t i = 0; i < encoding->n_features; i++)
         if (encoding->feature[i].other || encoding->feature[i].date != 0)
             return 2;
@@ -240,7 +210,7 @@ done:
     return st;
 }
 
-static pboost_status fill_root(json_t *root, const pboost_model *m, pboost_error *err)
+static pboost_status put_coef(json_t *root, const pboost_model *m, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     json_t *theta;
@@ -248,8 +218,21 @@ static pboost_status fill_root(json_t *root, const pboost_model *m, pboost_error
     if (m->coef.n != m->encoding.n_columns)
         FAIL(err, PBOOST_INVALID, "the model has %zu weights, but %zu columns", m->coef.n,
              m->encoding.n_columns);
+    TRY(put(root, "theta", theta = json_array(), err));
+    TRY(fill_reals(theta, "theta", m->coef.theta, m->coef.n, err));
+    TRY(put_real(root, "intercept", m->coef.intercept, err));
+    if (m->covariance != NULL)
+        TRY(put_covariance(root, m->covariance, m->coef.n + 1, err));
+done:
+    return st;
+}
+
+static pboost_status fill_root(json_t *root, const pboost_model *m, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
     TRY(put_text(root, "format", MODEL_FORMAT, err));
-    TRY(put(root, "version", json_integer(version_of(&m->encoding)), err));
+    TRY(put(root, "version", json_integer(version_of(m)), err));
     TRY(put_text(root, "family", pboost_family_name(m->family), err));
     TRY(put_text(root, "label", m->label, err));
     TRY(put_text(root, "positive", m->positive, err));
@@ -257,11 +240,7 @@ static pboost_status fill_root(json_t *root, const pboost_model *m, pboost_error
     TRY(put_features(root, &m->encoding, err));
     TRY(put_text(root, "unseen", m->encoding.refuse_unseen ? "error" : "baseline", err));
     TRY(put_texts(root, "columns", m->encoding.column, m->encoding.n_columns, err));
-    TRY(put(root, "theta", theta = json_array(), err));
-    TRY(fill_reals(theta, "theta", m->coef.theta, m->coef.n, err));
-    TRY(put_real(root, "intercept", m->coef.intercept, err));
-    if (m->covariance != NULL)
-        TRY(put_covariance(root, m->covariance, m->coef.n + 1, err));
+    TRY(m->mixture.n > 0 ? pboost_model_put_members(root, m, err) : put_coef(root, m, err));
     TRY(put_training(root, &m->training, err));
 done:
     return st;
@@ -293,6 +272,12 @@ static int append_page(const char *text, size_t n, void *to)
     return 0;
 }
 
+/* Trees have more numbers than anyone reads line by line. */
+static size_t layout(const pboost_model *model)
+{
+    return (model->mixture.n > 0 ? JSON_COMPACT : JSON_INDENT(1)) | JSON_REAL_PRECISION(17);
+}
+
 pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -302,7 +287,7 @@ pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_e
 
     NEED(root, err);
     TRY(fill_root(root, model, err));
-    failed = json_dump_callback(root, append_page, &p, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    failed = json_dump_callback(root, append_page, &p, layout(model));
     failed |= append_page("\n", 1, &p);
     if (failed != 0)
         FAIL(err, PBOOST_NO_MEMORY, "out of memory");

@@ -8,24 +8,11 @@
 
 #include "copy.h"
 #include "encoding.h"
+#include "json.h"
 #include "model.h"
 #include "source.h"
 #include "table.h"
 #include "try.h"
-
-static const char *kind_name(const json_t *v)
-{
-    static const char *const NAME[] = {"an object", "an array", "text",  "a whole number",
-                                       "a number",  "true",     "false", "null"};
-    return v == NULL ? "missing" : NAME[json_typeof(v)];
-}
-
-static pboost_status refuse_kind(const char *name, const char *key, const json_t *v,
-                                 const char *expected, pboost_error *err)
-{
-    return pboost_fail(err, PBOOST_BAD_DATA, "%s: \"%s\" is %s; it must be %s", name, key,
-                       kind_name(v), expected);
-}
 
 static pboost_status get_text(char **out, const json_t *object, const char *key, bool optional,
                               const char *name, pboost_error *err)
@@ -55,23 +42,6 @@ static pboost_status get_size(size_t *out, const json_t *object, const char *key
     *out = (size_t)json_integer_value(v);
 done:
     return st;
-}
-
-static pboost_status get_real(double *out, const json_t *v, const char *key, const char *name,
-                              pboost_error *err)
-{
-    if (!json_is_number(v))
-        return refuse_kind(name, key, v, "a number", err);
-    *out = json_number_value(v);
-    return PBOOST_OK;
-}
-
-static pboost_status get_array(size_t *n, const json_t *object, const char *key, const json_t **out,
-                               const char *name, pboost_error *err)
-{
-    *out = json_object_get(object, key);
-    *n = json_array_size(*out);
-    return json_is_array(*out) ? PBOOST_OK : refuse_kind(name, key, *out, "an array", err);
 }
 
 static pboost_status get_levels(pboost_feature *f, const json_t *object, const char *name,
@@ -356,8 +326,12 @@ static pboost_status get_model(pboost_model *out, const json_t *root, const char
     TRY(get_text(&out->positive, root, "positive", true, name, err));
     TRY(get_text(&out->offset, root, "offset", true, name, err));
     TRY(get_encoding(&out->encoding, root, name, err));
-    TRY(get_coef(&out->coef, root, out->encoding.n_columns, name, err));
-    TRY(get_covariance(&out->covariance, root, out->coef.n + 1, name, err));
+    if (json_object_get(root, "members") != NULL) {
+        TRY(pboost_model_get_members(out, root, name, err));
+    } else {
+        TRY(get_coef(&out->coef, root, out->encoding.n_columns, name, err));
+        TRY(get_covariance(&out->covariance, root, out->coef.n + 1, name, err));
+    }
     TRY(get_training(&out->training, root, name, err));
 done:
     free(family);

@@ -32,6 +32,9 @@ typedef struct {
     size_t n_dims, dim[2];
     field *field;
     size_t n_fields, capacity, item_size;
+    size_t rows, cols;
+    size_t row, col;    /* of the next item, in the file */
+    size_t bytes, used; /* of data: as the header says, and taken so far */
 } reader;
 
 /* ---- The header: a Python literal ------------------------------------------------------------ */
@@ -376,79 +379,125 @@ static pboost_status put(reader *r, column *c, size_t row, const field *f, const
                                   (size_t)snprintf(text, sizeof text, "%g", v), err);
 }
 
-/* The numbers come item by item; item i, field f belongs to a row and a column. */
-static pboost_status read_data(reader *r, size_t rows, size_t cols, pboost_error *err)
+/* Moves to the next item's row and column. */
+static void step(reader *r)
+{
+    if (r->records || r->n_dims == 1)
+        r->row++;
+    else if (r->fortran && ++r->row == r->rows)
+        r->row = 0, r->col++;
+    else if (!r->fortran && ++r->col == r->cols)
+        r->col = 0, r->row++;
+}
+
+static pboost_status refuse_short(const reader *r, pboost_error *err)
+{
+    const source *s = r->src;
+    size_t present = s->sized && r->used == 0 ? s->size : r->used + (s->end - s->begin);
+
+    if (s->sized && r->used > 0)
+        return pboost_fail(err, PBOOST_BAD_DATA, "%s became shorter while it was read", s->name);
+    return pboost_fail(err, PBOOST_BAD_DATA,
+                       "%s is cut short: %zu bytes of data expected, %zu present", s->name,
+                       r->bytes, present);
+}
+
+/* The next n items; the table's first row is row `base` of the file. */
+static pboost_status read_items(reader *r, size_t n, size_t base, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     source *s = r->src;
-    size_t row = 0, col = 0, items = rows * (r->records ? 1 : cols);
 
-    for (size_t i = 0; i < items; i++) {
+    for (size_t i = 0; i < n; i++) {
+        size_t row = r->row - base;
         if (s->end - s->begin < r->item_size) {
             TRY(pboost_source_need(s, r->item_size, err));
             if (s->end - s->begin < r->item_size)
-                FAIL(err, PBOOST_BAD_DATA, "%s became shorter while it was read", s->name);
+                TRY(refuse_short(r, err));
         }
+        TRY(pboost_table_reserve(r->table, row + 1, err));
         for (size_t k = 0; k < r->n_fields; k++)
-            TRY(put(r, &r->table->column[r->records ? k : col], row, &r->field[k],
+            TRY(put(r, &r->table->column[r->records ? k : r->col], row, &r->field[k],
                     s->data + s->begin + r->field[k].offset, err));
         s->begin += r->item_size;
-        if (r->records || r->n_dims == 1)
-            row++;
-        else if (r->fortran && ++row == rows)
-            row = 0, col++;
-        else if (!r->fortran && ++col == cols)
-            col = 0, row++;
+        r->used += r->item_size;
+        step(r);
     }
 done:
     return st;
 }
 
-/* Compares what the header promises with what there is. */
-static pboost_status check_size(reader *r, size_t rows, size_t cols, pboost_error *err)
+/* Compares what the header promises with what there is.  Of a pipe only the first row is looked at,
+ * or everything if its columns come one after the other; the other rows are as they come. */
+static pboost_status check_size(reader *r, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     source *s = r->src;
-    size_t bytes, present;
+    size_t row_bytes;
 
-    if (rows == 0 || cols == 0)
+    if (r->rows == 0 || r->cols == 0)
         FAIL(err, PBOOST_BAD_DATA,
              "%s is an array of %zu rows and %zu columns; it must have at least 1 of each", s->name,
-             rows, cols);
-    if (__builtin_mul_overflow(rows, r->records ? 1 : cols, &bytes) ||
-        __builtin_mul_overflow(bytes, r->item_size, &bytes))
+             r->rows, r->cols);
+    if (__builtin_mul_overflow(r->records ? 1 : r->cols, r->item_size, &row_bytes) ||
+        __builtin_mul_overflow(r->rows, row_bytes, &r->bytes))
         FAIL(err, PBOOST_BAD_DATA, "%s: its header says %zu by %zu, more than a file can hold",
-             s->name, rows, cols);
+             s->name, r->rows, r->cols);
+    size_t needed = s->sized || r->fortran ? r->bytes : row_bytes;
     if (!s->sized)
-        TRY(pboost_source_need(s, bytes, err));
-    present = s->sized ? s->size : s->end - s->begin;
-    if (present < bytes)
-        FAIL(err, PBOOST_BAD_DATA, "%s is cut short: %zu bytes of data expected, %zu present",
-             s->name, bytes, present);
+        TRY(pboost_source_need(s, needed, err));
+    if ((s->sized ? s->size : s->end - s->begin) < needed)
+        TRY(refuse_short(r, err));
 done:
     return st;
 }
 
-pboost_status pboost_npy_read(pboost_table *table, source *src, pboost_error *err)
+static pboost_status npy_open(void **out, pboost_table *table, source *src, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    reader r = {.src = src, .table = table};
-    size_t rows, cols;
+    reader *r = calloc(1, sizeof *r);
     char name[32];
 
+    *out = r;
+    NEED(r, err);
+    *r = (reader){.src = src, .table = table};
     table->is_array = true;
-    TRY(read_header(&r, err));
-    rows = r.dim[0];
-    cols = r.records ? table->cols : r.n_dims == 2 ? r.dim[1] : 1;
-    TRY(check_size(&r, rows, cols, err));
-    for (size_t i = 0; !r.records && i < cols; i++) {
+    TRY(read_header(r, err));
+    r->rows = r->dim[0];
+    r->cols = r->records ? table->cols : r->n_dims == 2 ? r->dim[1] : 1;
+    TRY(check_size(r, err));
+    for (size_t i = 0; !r->records && i < r->cols; i++) {
         size_t n = (size_t)snprintf(name, sizeof name, "x%zu", i + 1);
         TRY(pboost_table_add_column(table, name, n, err));
     }
-    TRY(pboost_table_reserve(table, rows, err));
-    TRY(read_data(&r, rows, cols, err));
-    table->rows = rows;
 done:
-    free(r.field);
     return st;
 }
+
+static pboost_status npy_rows(void *self, size_t end, bool *over, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    reader *r = self;
+    size_t base = r->row, left = r->rows - r->row, by_row = r->records ? 1 : r->cols;
+    size_t n = r->fortran || left < end ? left : end; /* columns in order end together */
+
+    if (base > 0)
+        TRY(pboost_table_mark_line(r->table, 0, base, err));
+    if (r->src->sized) /* that many rows are there */
+        TRY(pboost_table_reserve(r->table, n, err));
+    TRY(read_items(r, n * by_row, base, err));
+    r->table->rows = n;
+    *over = r->fortran || r->row == r->rows;
+done:
+    return st;
+}
+
+static void npy_close(void *self)
+{
+    reader *r = self;
+
+    free(r->field);
+    free(r);
+}
+
+const table_format PBOOST_NPY = {npy_open, npy_rows, npy_close};

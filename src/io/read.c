@@ -1,10 +1,24 @@
-/* Tables from files: one, or several that have the same columns. */
+/* Tables from files: one, or several that have the same columns, whole or in blocks of rows. */
 #include <glob.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "table.h"
 #include "try.h"
+
+struct pboost_table_reader {
+    const pboost_table_options *options; /* may be NULL */
+    pboost_table *table;                 /* the block */
+    glob_t files;
+    size_t next;                /* the file, or the source of rows, to be opened next */
+    size_t n_sources;           /* of the table */
+    bool again;                 /* all that was read can be read a second time */
+    source own, *src;           /* own, or the caller's */
+    const table_format *format; /* NULL: nothing is open */
+    void *state;                /* the format's */
+    source_progress progress;
+};
 
 /* ---- Which files ----------------------------------------------------------------------------- */
 
@@ -35,88 +49,168 @@ done:
     return st;
 }
 
-/* ---- Reading --------------------------------------------------------------------------------- */
+/* Their bytes; 0: not known. */
+static double count_bytes(const glob_t *files)
+{
+    double sum = 0.0;
+    struct stat info;
 
-/* Adds the rows of a file to those of the table. */
-static pboost_status add_source(pboost_table *table, source *src, bool only, pboost_error *err)
+    for (size_t i = 0; i < files->gl_pathc; i++) {
+        const char *path = files->gl_pathv[i];
+        bool standard = strcmp(path, "-") == 0;
+        if ((standard ? fstat(STDIN_FILENO, &info) : stat(path, &info)) != 0 ||
+            !S_ISREG(info.st_mode))
+            return 0.0;
+        sum += (double)info.st_size;
+    }
+    return sum;
+}
+
+/* ---- One source after the other -------------------------------------------------------------- */
+
+static bool is_npy(const source *src)
+{
+    static const char MAGIC[] = "\x93NUMPY";
+    size_t n = sizeof MAGIC - 1;
+    return src->end - src->begin >= n && memcmp(src->data + src->begin, MAGIC, n) == 0;
+}
+
+/* Recognises the format of r->src and reads its header. */
+static pboost_status open_format(pboost_table_reader *r, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    static const char MAGIC[] = "\x93NUMPY";
+    const char *name = r->src != NULL ? r->src->name : r->table->path;
 
-    TRY(pboost_table_add_part(table, src->name, err));
-    TRY(pboost_source_need(src, sizeof MAGIC - 1, err));
-    bool npy = src->end - src->begin >= sizeof MAGIC - 1 &&
-               memcmp(src->data + src->begin, MAGIC, sizeof MAGIC - 1) == 0;
-    if (npy && !only)
+    TRY(pboost_table_add_part(r->table, name, err));
+    r->format = &PBOOST_ROWS;
+    if (r->src != NULL) {
+        TRY(pboost_source_need(r->src, 6, err));
+        r->format = is_npy(r->src) ? &PBOOST_NPY : &PBOOST_CSV;
+    }
+    if (r->format == &PBOOST_NPY && r->n_sources > 1)
         FAIL(err, PBOOST_BAD_DATA, "%s is an NPY file; several files as one table must be CSV",
-             src->name);
-    TRY(npy ? pboost_npy_read(table, src, err) : pboost_csv_read(table, src, err));
+             name);
+    TRY(r->format->open(&r->state, r->table, r->src, err));
 done:
     return st;
 }
 
-static pboost_status begin(pboost_table **out, const char *path,
+static void close_source(pboost_table_reader *r)
+{
+    if (r->state != NULL)
+        r->format->close(r->state);
+    r->format = NULL;
+    r->state = NULL;
+    if (r->src == &r->own)
+        pboost_source_close(&r->own);
+    r->src = NULL;
+}
+
+static pboost_status open_next(pboost_table_reader *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (r->files.gl_pathc > 0) {
+        TRY(pboost_source_open(&r->own, r->files.gl_pathv[r->next], err));
+        r->src = &r->own;
+        r->again = r->again && r->own.regular;
+    }
+    if (r->src != NULL)
+        r->src->progress = &r->progress;
+    r->next++;
+    TRY(open_format(r, err));
+done:
+    return st;
+}
+
+/* Adds rows until the table has `end` of them or there are no more. */
+static pboost_status fill(pboost_table_reader *r, size_t end, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    while (r->table->rows < end) {
+        bool over = false;
+        if (r->format == NULL && r->next == r->n_sources)
+            break;
+        if (r->format == NULL)
+            TRY(open_next(r, err));
+        TRY(r->format->rows(r->state, end, &over, err));
+        if (over)
+            close_source(r);
+    }
+    pboost_table_finish(r->table);
+done:
+    return st;
+}
+
+/* ---- Readers --------------------------------------------------------------------------------- */
+
+static pboost_status begin(pboost_table_reader *r, const char *path,
                            const pboost_table_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
+    *r = (pboost_table_reader){.options = options, .again = true, .n_sources = 1};
     if (options != NULL && options->struct_size != sizeof *options)
         FAIL(err, PBOOST_INVALID,
              "struct_size of the table options is %zu; it must be %zu, as "
              "PBOOST_TABLE_OPTIONS_INIT sets it",
              options->struct_size, sizeof *options);
-    TRY(pboost_table_create(out, path, err));
-    (*out)->options = options;
+    TRY(pboost_table_create(&r->table, path, err));
+    r->table->options = options;
+    r->progress.cancel = options != NULL ? options->cancel : NULL;
 done:
     return st;
 }
 
-static pboost_status end(pboost_table **out, pboost_table *table, pboost_status st)
+static pboost_status begin_files(pboost_table_reader *r, const char *path,
+                                 const pboost_table_options *options, pboost_error *err)
 {
-    *out = NULL;
-    if (st != PBOOST_OK) {
-        pboost_table_free(table);
-        return st;
-    }
-    pboost_table_finish(table);
-    table->options = NULL; /* the caller's */
-    *out = table;
-    return PBOOST_OK;
+    pboost_status st = PBOOST_OK;
+
+    TRY(begin(r, strcmp(path, "-") == 0 ? "standard input" : path, options, err));
+    if (options != NULL && options->rows != NULL)
+        goto done;
+    TRY(find_files(&r->files, path, err));
+    r->n_sources = r->files.gl_pathc;
+    r->progress.total = count_bytes(&r->files);
+done:
+    return st;
+}
+
+static void end(pboost_table_reader *r)
+{
+    close_source(r);
+    pboost_table_free(r->table);
+    globfree(&r->files);
+}
+
+/* All rows as a table of their own. */
+static pboost_status read_all(pboost_table **out, pboost_table_reader *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(fill(r, SIZE_MAX, err));
+    r->table->options = NULL; /* the caller's */
+    *out = r->table;
+    r->table = NULL;
+done:
+    return st;
 }
 
 pboost_status pboost_table_read_source(pboost_table **out, source *src,
                                        const pboost_table_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_table *table = NULL;
+    pboost_table_reader r;
 
-    TRY(begin(&table, src->name, options, err));
-    TRY(add_source(table, src, true, err));
+    *out = NULL;
+    TRY(begin(&r, src->name, options, err));
+    r.src = src;
+    TRY(read_all(out, &r, err));
 done:
-    return end(out, table, st);
-}
-
-/* *again: every file can be read a second time. */
-static pboost_status read_files(pboost_table **out, bool *again, const char *path,
-                                const glob_t *files, const pboost_table_options *options,
-                                pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_table *table = NULL;
-    bool only = files->gl_pathc == 1;
-
-    *again = true;
-    TRY(begin(&table, strcmp(path, "-") == 0 ? "standard input" : path, options, err));
-    for (size_t i = 0; i < files->gl_pathc; i++) {
-        source src;
-        TRY(pboost_source_open(&src, files->gl_pathv[i], err));
-        *again = *again && src.regular;
-        st = add_source(table, &src, only, err);
-        pboost_source_close(&src);
-        TRY(st);
-    }
-done:
-    return end(out, table, st);
+    end(&r);
+    return st;
 }
 
 /* ---- Reading again --------------------------------------------------------------------------- */
@@ -141,6 +235,20 @@ done:
     return st;
 }
 
+static pboost_status read_once(pboost_table **out, bool *again, const char *path,
+                               const pboost_table_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_table_reader r;
+
+    TRY(begin_files(&r, path, options, err));
+    TRY(read_all(out, &r, err));
+    *again = r.again && (*out)->read_again;
+done:
+    end(&r);
+    return st;
+}
+
 pboost_status pboost_table_read(pboost_table **out, const char *path,
                                 const pboost_table_options *options, pboost_error *err)
 {
@@ -148,21 +256,61 @@ pboost_status pboost_table_read(pboost_table **out, const char *path,
     pboost_table *first = NULL;
     pboost_table_options with;
     const char **list = NULL;
-    glob_t files;
     bool again;
 
     *out = NULL;
-    TRY(find_files(&files, path, err));
-    TRY(read_files(out, &again, path, &files, options, err));
-    if (!again || !(*out)->read_again)
+    TRY(read_once(out, &again, path, options, err));
+    if (!again)
         goto done;
     first = *out; /* the text of its mixed columns was not kept */
     *out = NULL;
     TRY(add_table_reading(&with, &list, first, options, err));
-    TRY(read_files(out, &again, path, &files, &with, err));
+    TRY(read_once(out, &again, path, &with, err));
 done:
     free(list);
     pboost_table_free(first);
-    globfree(&files);
     return st;
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+pboost_status pboost_table_reader_open(pboost_table_reader **out, const char *path,
+                                       const pboost_table_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_table_reader *r = NULL;
+
+    NEED(r = calloc(1, sizeof *r), err);
+    TRY(begin_files(r, path, options, err));
+done:
+    if (st != PBOOST_OK) {
+        pboost_table_reader_close(r);
+        r = NULL;
+    }
+    *out = r;
+    return st;
+}
+
+pboost_status pboost_table_reader_next(const pboost_table **out, pboost_table_reader *r,
+                                       size_t rows, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    *out = NULL;
+    if (rows == 0)
+        FAIL(err, PBOOST_INVALID, "a block of 0 rows was asked for; it must have at least 1");
+    pboost_table_clear(r->table, r->format != NULL);
+    TRY(fill(r, rows, err));
+    if (r->table->rows > 0)
+        *out = r->table;
+done:
+    return st;
+}
+
+void pboost_table_reader_close(pboost_table_reader *r)
+{
+    if (r == NULL)
+        return;
+    end(r);
+    free(r);
 }

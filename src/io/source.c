@@ -90,6 +90,16 @@ done:
     return st;
 }
 
+static void count(const source *s, size_t got)
+{
+    source_progress *p = s->progress;
+
+    if (p == NULL || p->cancel == NULL || p->cancel->progress == NULL)
+        return;
+    p->done += (double)got;
+    p->cancel->progress(p->cancel->user, "reading", p->done, p->total);
+}
+
 /* Bytes as the file has them. */
 static pboost_status read_raw(void *from, char *data, size_t room, size_t *got, pboost_error *err)
 {
@@ -111,6 +121,7 @@ static pboost_status read_raw(void *from, char *data, size_t room, size_t *got, 
     if (n < 0)
         return pboost_fail(err, PBOOST_BAD_DATA, "cannot read %s: %s", s->name, strerror(errno));
     *got = (size_t)n;
+    count(s, *got);
     return PBOOST_OK;
 }
 

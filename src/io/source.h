@@ -11,6 +11,12 @@
 
 enum { SOURCE_SLACK = 16 };
 
+/* How many bytes were read, of all files of a table. */
+typedef struct source_progress {
+    const pboost_cancel *cancel; /* told about it; NULL: nobody */
+    double done, total;          /* 0: not known */
+} source_progress;
+
 typedef struct source {
     const char *name; /* borrowed, for messages */
     char *data;
@@ -26,6 +32,7 @@ typedef struct source {
     inflater *inflater; /* NULL: it is not packed */
     const char *memory; /* what is left of it */
     size_t memory_left;
+    source_progress *progress; /* NULL: not counted */
 } source;
 
 /* "-" is standard input.  What cannot be opened is an error with the system's reason. */

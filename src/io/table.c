@@ -96,6 +96,40 @@ static column_kind kind_asked(const pboost_table_options *options, const char *n
                                                                : COLUMN_UNKNOWN;
 }
 
+static column fresh_column(column_kind asked, bool only_named)
+{
+    return (column){.kind = asked,
+                    .asked = asked,
+                    .forced = asked != COLUMN_UNKNOWN,
+                    .skipped = asked == COLUMN_UNKNOWN && only_named,
+                    .first_missing = SIZE_MAX,
+                    .offender = SIZE_MAX};
+}
+
+static void free_cells(column *c)
+{
+    free(c->number);
+    free(c->code);
+    pboost_dictionary_free(&c->levels);
+}
+
+void pboost_table_clear(pboost_table *table, bool open)
+{
+    size_t keep = open && table->n_parts > 0 ? 1 : 0;
+
+    for (size_t i = 0; i < table->cols; i++) {
+        column *c = &table->column[i];
+        free_cells(c);
+        *c = fresh_column(c->asked, c->skipped);
+    }
+    for (size_t i = 0; i + keep < table->n_parts; i++)
+        free(table->part[i].path);
+    if (keep > 0)
+        table->part[0] = (table_part){table->part[table->n_parts - 1].path, 0};
+    table->n_parts = keep;
+    table->rows = table->capacity = table->n_marks = 0;
+}
+
 pboost_status pboost_table_add_column(pboost_table *table, const char *name, size_t n,
                                       pboost_error *err)
 {
@@ -109,9 +143,8 @@ pboost_status pboost_table_add_column(pboost_table *table, const char *name, siz
              (size_t)number + 1, table->cols + 1, pboost_shown(name, n).text);
     GROW(table->column, table->cols_capacity, table->cols + 1, err);
     c = &table->column[table->cols++];
-    *c = (column){.first_missing = SIZE_MAX, .offender = SIZE_MAX};
-    c->kind = kind_asked(table->options, pboost_dictionary_get(&table->names, number));
-    c->forced = c->kind != COLUMN_UNKNOWN;
+    *c = fresh_column(kind_asked(table->options, pboost_dictionary_get(&table->names, number)),
+                      table->options != NULL && table->options->only_named);
 done:
     return st;
 }
@@ -127,6 +160,8 @@ static pboost_status resize_column(column *c, size_t old, size_t capacity, pboos
 {
     pboost_status st = PBOOST_OK;
 
+    if (c->skipped)
+        goto done;
     if (c->kind != COLUMN_TEXT) {
         double *number = resized(c->number, capacity, sizeof *number);
         NEED(number, err);
@@ -174,6 +209,8 @@ done:
 
 void pboost_column_put_missing(column *c, size_t row)
 {
+    if (c->skipped)
+        return;
     if (c->kind == COLUMN_TEXT)
         c->code[row] = DICTIONARY_NONE;
     else
@@ -208,8 +245,6 @@ static void note_offender(column *c, size_t row, const char *text, size_t n, boo
 
 static bool is_missing(const pboost_table_options *options, const char *text, size_t n)
 {
-    if (n == 0 || (n == 2 && memcmp(text, "NA", 2) == 0))
-        return true;
     for (size_t i = 0; options != NULL && i < options->n_missing; i++)
         if (strlen(options->missing[i]) == n && memcmp(options->missing[i], text, n) == 0)
             return true;
@@ -239,23 +274,45 @@ static bool put_number(const pboost_table *table, column *c, size_t row, const c
     return false;
 }
 
-pboost_status pboost_column_put_text(pboost_table *table, column *c, size_t row, const char *text,
-                                     size_t n, pboost_error *err)
+/* A cell that is not missing; is_text: a number in it is text, unless numbers were asked for. */
+static pboost_status put_value(pboost_table *table, column *c, size_t row, const char *text,
+                               size_t n, bool is_text, pboost_error *err)
 {
-    if (is_missing(table->options, text, n)) {
-        pboost_column_put_missing(c, row);
-        return PBOOST_OK;
-    }
-    if (c->kind != COLUMN_TEXT && put_number(table, c, row, text, n)) {
+    if (c->kind != COLUMN_TEXT && !(is_text && !c->forced) && put_number(table, c, row, text, n)) {
         c->kind = COLUMN_NUMBER;
         return PBOOST_OK;
     }
-    if (c->kind == COLUMN_UNKNOWN && !pboost_means_missing(text, n)) {
+    if (c->kind != COLUMN_TEXT)
+        c->number[row] = NAN;
+    if (c->kind == COLUMN_UNKNOWN && (is_text || !pboost_means_missing(text, n))) {
         c->kind = COLUMN_TEXT; /* all cells before were missing, or words such as "unknown" */
         free(c->number);
         c->number = NULL;
     }
     return put_word(table, c, row, text, n, err);
+}
+
+pboost_status pboost_column_put_text(pboost_table *table, column *c, size_t row, const char *text,
+                                     size_t n, pboost_error *err)
+{
+    bool na = n == 0 || (n == 2 && memcmp(text, "NA", 2) == 0);
+
+    if (na || c->skipped || is_missing(table->options, text, n)) {
+        pboost_column_put_missing(c, row);
+        return PBOOST_OK;
+    }
+    return put_value(table, c, row, text, n, false, err);
+}
+
+pboost_status pboost_column_put_cell(pboost_table *table, column *c, size_t row,
+                                     const pboost_cell *cell, pboost_error *err)
+{
+    if (c->skipped || cell->text == NULL || cell->length == 0 ||
+        is_missing(table->options, cell->text, cell->length)) {
+        pboost_column_put_missing(c, row);
+        return PBOOST_OK;
+    }
+    return put_value(table, c, row, cell->text, cell->length, cell->is_text, err);
 }
 
 void pboost_table_finish(pboost_table *table)
@@ -275,11 +332,8 @@ void pboost_table_free(pboost_table *table)
 {
     if (table == NULL)
         return;
-    for (size_t i = 0; i < table->cols; i++) {
-        free(table->column[i].number);
-        free(table->column[i].code);
-        pboost_dictionary_free(&table->column[i].levels);
-    }
+    for (size_t i = 0; i < table->cols; i++)
+        free_cells(&table->column[i]);
     free(table->column);
     pboost_dictionary_free(&table->names);
     free(table->mark);
@@ -404,6 +458,9 @@ pboost_status pboost_table_cells(const double **out, const pboost_table *table, 
     const column *c = &table->column[col];
 
     *out = NULL;
+    if (c->skipped)
+        FAIL(err, PBOOST_INVALID, "%s: column '%s' was not read; name it in the table options",
+             table->path, pboost_shown_text(c->name).text);
     if (c->kind == COLUMN_TEXT)
         TRY(refuse_text(table, c, err));
     if (c->n_commas > 0 && c->n_points > 0)
@@ -452,4 +509,13 @@ size_t pboost_table_n_levels(const pboost_table *table, size_t col)
 const char *pboost_table_level(const pboost_table *table, size_t col, uint32_t code)
 {
     return pboost_dictionary_get(&table->column[col].levels, code);
+}
+
+bool pboost_table_level_number(double *out, const pboost_table *table, size_t col, uint32_t code)
+{
+    const char *level = pboost_table_level(table, col, code);
+    size_t n = strlen(level);
+
+    return pboost_number_parse(out, level, n) == NUMBER_FINITE ||
+           (!table->comma_separates && pboost_comma_parse(out, level, n));
 }

@@ -26,10 +26,12 @@ shown pboost_shown_text(const char *text);
 typedef struct column {
     const char *name; /* in the table's dictionary of names; set when the table is finished */
     column_kind kind;
-    bool forced;    /* the caller said what kind it is */
-    double *number; /* by row; NaN where missing */
-    uint32_t *code; /* by row; DICTIONARY_NONE where missing.  While a column of numbers is read,
-                     * its words: cells that are no number */
+    column_kind asked; /* what the caller said; COLUMN_UNKNOWN: nothing */
+    bool forced;       /* the caller said what kind it is */
+    bool skipped;      /* nobody asked for it: no cell is kept */
+    double *number;    /* by row; NaN where missing */
+    uint32_t *code;    /* by row; DICTIONARY_NONE where missing.  While a column of numbers is read,
+                        * its words: cells that are no number */
     dictionary levels;
     size_t n_missing, first_missing; /* rows */
     size_t offender;                 /* first row whose cell cannot be a number; SIZE_MAX: none */
@@ -79,6 +81,9 @@ place pboost_place(const pboost_table *table, size_t row);
 
 pboost_status pboost_table_create(pboost_table **out, const char *path, pboost_error *err);
 
+/* Removes the rows and keeps the columns; `open`: the last file is not yet at its end. */
+void pboost_table_clear(pboost_table *table, bool open);
+
 /* Says that the rows from here on are those of this file. */
 pboost_status pboost_table_add_part(pboost_table *table, const char *path, pboost_error *err);
 
@@ -98,6 +103,9 @@ pboost_status pboost_table_mark_line(pboost_table *table, size_t row, size_t shi
 void pboost_column_put_missing(column *c, size_t row);
 pboost_status pboost_column_put_text(pboost_table *table, column *c, size_t row, const char *text,
                                      size_t n, pboost_error *err);
+/* The same with the type that a database gives it. */
+pboost_status pboost_column_put_cell(pboost_table *table, column *c, size_t row,
+                                     const pboost_cell *cell, pboost_error *err);
 
 /* Settles what each column is and gives back room that was not needed. */
 void pboost_table_finish(pboost_table *table);
@@ -116,9 +124,18 @@ pboost_status pboost_refuse_offender(const pboost_table *table, const column *c,
 /* Decides from all cells what the column is. */
 void pboost_column_settle(pboost_table *table, column *c);
 
-/* The two formats.  Both add to the rows of the table; CSV may be called for several files. */
-pboost_status pboost_csv_read(pboost_table *table, source *src, pboost_error *err);
-pboost_status pboost_npy_read(pboost_table *table, source *src, pboost_error *err);
+/* Where rows come from. */
+typedef struct table_format {
+    /* Reads what stands before the rows; a table that has columns already must have these. */
+    pboost_status (*open)(void **out, pboost_table *table, source *src, pboost_error *err);
+    /* Adds rows until the table has `end` of them, or *over: there are no more. */
+    pboost_status (*rows)(void *self, size_t end, bool *over, pboost_error *err);
+    void (*close)(void *self);
+} table_format;
+
+extern const table_format PBOOST_CSV;
+extern const table_format PBOOST_NPY;  /* the one file of a table */
+extern const table_format PBOOST_ROWS; /* options->rows; the source is NULL */
 
 /* pboost_table_read from any source. */
 pboost_status pboost_table_read_source(pboost_table **out, source *src,

@@ -37,7 +37,7 @@ static void print_assumptions(FILE *out, const pboost_plan *plan)
         fprintf(out, "an assumed effect of modest size (no --prior)");
     else
         fprintf(out, "the weights of the prior");
-    fprintf(out, ",\nmean label %.3g, dispersion %.3g%s.\n", plan->mean, plan->dispersion,
+    fprintf(out, ",\nmean label %.6g, dispersion %.3g%s.\n", plan->mean, plan->dispersion,
             plan->default_dispersion ? " (assumed)" : "");
     fprintf(
         out,

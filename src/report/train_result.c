@@ -338,7 +338,9 @@ static pboost_status model_text(char **out, const train_description *d, pboost_e
     NEED(root = json_loads(text, 0, NULL), err);
     json_object_set_new(root, "run", describe_record(d));
     TRY(report_json_check(root, err));
-    NEED(*out = json_dumps(root, JSON_INDENT(1) | JSON_REAL_PRECISION(17)), err);
+    NEED(*out = json_dumps(root, (model.mixture.n > 0 ? JSON_COMPACT : JSON_INDENT(1)) |
+                                     JSON_REAL_PRECISION(17)),
+         err);
 done:
     json_decref(root);
     free(text);

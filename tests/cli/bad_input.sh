@@ -59,8 +59,9 @@ expect 0 linear --data good.csv --bounds -0.001,0.001 --clamp
 rm model.json
 refuse 3 'logistic labels must be 0 or 1' train --family logistic --data good.csv
 refuse 3 'poisson labels must be' train --family poisson --data good.csv
-printf 'x1,y\n1,yes\n2,no\n3,yes\n4,no\n5,yes\n' >text.csv
-refuse 3 '--positive' train --family logistic --data text.csv
+printf 'x1,y\n1,dead\n2,alive\n3,dead\n4,alive\n5,dead\n' >text.csv
+refuse 3 "label 'y' is text ('dead', 'alive'), but logistic needs numbers; say with --positive VALUE" \
+    train --family logistic --data text.csv
 refuse 3 "'maybe'" train --family logistic --data text.csv --positive maybe
 refuse 3 'is text' linear --data text.csv
 

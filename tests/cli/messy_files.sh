@@ -122,15 +122,47 @@ says "column 'many' has many categories"
 python3 -c 'import json; m = json.load(open("m.json")); assert m["version"] == 2; assert "many=(other)" in m["columns"]'
 
 # 16-18: labels of text
+positive() { python3 -c 'import json; print(json.load(open("m.json"))["positive"])'; }
+make f.csv
+expect 0 logistic --data f.csv --out plain.json
+for words in no,yes False,TRUE n,y F,T Negative,Positive '" no "," Yes "'; do
+    make f.csv label="$words"
+    expect 0 logistic --data f.csv --out m.json
+    says "counts as 1, '"
+    python3 -c 'import json; a, b = (json.load(open(f))["theta"] for f in ("m.json", "plain.json")); assert a == b, (a, b)'
+    expect 0 priorboost evaluate --model m.json --data f.csv
+    printed auc
+done
+make f.csv label=No,Yes
+expect 0 logistic --data f.csv --test f.csv --out m.json
+says "note: label 'y': 'Yes' counts as 1, 'No' as 0"
+[ "$(positive)" = Yes ] || fail "the model does not say what counts as 1"
+make lower.csv label=no,yes
+expect 0 priorboost evaluate --model m.json --data lower.csv # the same words
+expect 0 logistic --data f.csv --positive No --out m.json
+[ "$(positive)" = No ] || fail "--positive does not decide"
+make other.csv label=alive,dead
+expect 3 priorboost evaluate --model plain.json --data other.csv
+says "label 'y' is text ("
+says "'dead'"
+says "'alive'"
+says '--positive VALUE'
+expect 3 priorboost evaluate --model m.json --data other.csv
+expect 3 logistic --data other.csv
+says "say with --positive VALUE which value counts as 1"
+make one.csv label=f,m
+expect 3 logistic --data one.csv # not true and false
+says "label 'y' is text ("
 make f.csv label=no,yes
-expect 3 logistic --data f.csv
-says "label 'y' is text ('no', 'yes'"
-says '--positive'
 expect 0 logistic --data f.csv --positive yes --out m.json
 columns "$plain"
 sed '100s/,[a-z]*$/,maybe/' f.csv >third.csv
-expect 3 logistic --data third.csv --positive yes
-says "third.csv:100: label 'y' is 'maybe', a third value beside 'yes' and 'no'"
+for positive in '' '--positive yes'; do
+    expect 3 logistic --data third.csv $positive
+    says "third.csv:100: label 'y' is 'maybe', a third value beside 'yes' and 'no'"
+    expect 3 priorboost evaluate --model m.json --data third.csv $positive
+    says "third.csv:100: label 'y' is 'maybe', a third value beside 'yes' and 'no'"
+done
 
 # 19: packed files, from a file and from a pipe
 make f.csv

@@ -127,11 +127,20 @@ printf 'id,y\n41,yes\n42,no\n43,yes\n' >text.csv
 printf 'id,y\n51,yes\n52,no\n53,secret\n54,\n' >three.csv
 printf 'id,y\n61,no\n62,no\n' >no.csv
 printf 'id,y\n71,1\n72,2\n' >codes.csv
-bad 3 text.csv
-says 'not a finite number'
-bad 3 text.csv --positive Yes
-says "never is 'Yes'"
-bad 0 text.csv --positive yes
+printf 'id,y\n45,up\n46,down\n' >other.csv
+printf 'id,y\n45,f\n46,m\n' >letters.csv
+for file in other.csv letters.csv; do
+    bad 3 $file
+    says "label 'y' is text; --positive says which value counts as 1"
+done
+bad 3 text.csv --positive ja
+says "never is 'ja'"
+bad 0 text.csv --positive Yes
+printf 'id,y\n141,True\n142,FALSE\n143," true "\n' >words.csv
+bad 0 words.csv
+says "note: label 'y': 'True' counts as 1, 'FALSE' as 0"
+bad 3 three.csv
+says "three.csv:4: label 'y' is missing or has a third value"
 bad 3 three.csv --positive yes
 says "three.csv:4: label 'y' is missing or has a third value"
 grep -q secret stderr && fail "a label is told"

@@ -124,6 +124,28 @@ static void reading_npy(void **unused)
     assert_true(n > 15);
 }
 
+static void reading_columns(void **unused)
+{
+    static const uint32_t CODE[] = {0, 1, 2, 0, 1, 2};
+    static const char *const CODES[] = {"250", "E11", "I10"}; /* built twice: it turns to text */
+    static const double NUMBER[] = {1, 2, 3, 4, 5, 6};
+    const pboost_column_cells columns[] = {{"code", NULL, CODE, CODES, 3},
+                                           {"n", NUMBER, NULL, NULL, 0}};
+    long n = 1;
+
+    (void)unused;
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        pboost_table *t;
+        inject_allocation(n);
+        pboost_status st = pboost_table_from_columns(&t, "X", columns, 2, 6, NULL, &err);
+        inject_nothing();
+        check(st, t != NULL && pboost_table_rows(t) == 6, &err);
+        pboost_table_free(t);
+    }
+    assert_true(n > 15);
+}
+
 static void encoding(void **unused)
 {
     pboost_table *t = table_of("a,b,c\n1,x,p\n2,y,q\n,z,\n");
@@ -283,11 +305,17 @@ static void naming_an_output_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reading_csv),     cmocka_unit_test(reading_many_levels_and_columns),
-        IN_DIRECTORY(reading_a_file),      cmocka_unit_test(reading_npy),
-        cmocka_unit_test(encoding),        cmocka_unit_test(reading_models),
-        cmocka_unit_test(printing_models), IN_DIRECTORY(writing_models),
-        IN_DIRECTORY(opening_outputs),     IN_DIRECTORY(naming_an_output_may_fail),
+        cmocka_unit_test(reading_csv),
+        cmocka_unit_test(reading_many_levels_and_columns),
+        IN_DIRECTORY(reading_a_file),
+        cmocka_unit_test(reading_npy),
+        cmocka_unit_test(encoding),
+        cmocka_unit_test(reading_models),
+        cmocka_unit_test(reading_columns),
+        cmocka_unit_test(printing_models),
+        IN_DIRECTORY(writing_models),
+        IN_DIRECTORY(opening_outputs),
+        IN_DIRECTORY(naming_an_output_may_fail),
     };
     return cmocka_run_group_tests(tests, route_jansson, NULL);
 }

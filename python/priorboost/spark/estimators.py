@@ -102,7 +102,7 @@ def _completed(features: Column, content: models.Model) -> Column:
     if any(fill is not None for fill in fills):
         known = _literal([float("nan") if fill is None else fill for fill in fills])
         features = F.zip_with(features, known, lambda x, fill: F.nanvl(F.coalesce(x, fill), fill))
-    limits = content.column_limits()
+    limits = content.encoding.limits()
     if limits is not None:
         features = F.zip_with(features, _literal(limits[0]), lambda x, low: F.greatest(x, low))
         features = F.zip_with(features, _literal(limits[1]), lambda x, high: F.least(x, high))
@@ -341,10 +341,10 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
         model: _GLMModel = self._copyValues(self._model(self._describe(result)))
         model.history, model.path = result.history, result.path
         estimator = SimpleNamespace(
-            _family=self._family, n_jobs=None, fit_intercept=self._get("fitIntercept"),
-            feature_names_in_=model.toModel().columns,
-        )  # fmt: skip
-        warn_of_fit(estimator, result.report, result.sample, result.path[-1])
+            _family=self._family, n_jobs=None, fit_intercept=self._get("fitIntercept")
+        )
+        columns = model.toModel().columns
+        warn_of_fit(estimator, result.report, result.sample, result.path[-1], columns)
         if model.training["simulated"]:
             warn_of_seed("seed")
         return model

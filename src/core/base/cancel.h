@@ -1,4 +1,4 @@
-/* Whether the caller wants to stop. */
+/* Whether the caller wants to stop, and how far the work is. */
 #ifndef PBOOST_WATCH_H
 #define PBOOST_WATCH_H
 
@@ -10,6 +10,13 @@
 static inline bool pboost_stopped(const pboost_cancel *cancel)
 {
     return cancel != NULL && cancel->stop(cancel->user);
+}
+
+static inline void pboost_progress(const pboost_cancel *cancel, const char *stage, double done,
+                                   double total)
+{
+    if (cancel != NULL && cancel->progress != NULL)
+        cancel->progress(cancel->user, stage, done, total);
 }
 
 static inline pboost_status pboost_cancel_check(const pboost_cancel *cancel, pboost_error *err)

@@ -256,7 +256,7 @@ pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     bag_data data = {.rows = {.n_bags = n_bags, .start = start}, .answer = answer, .noise = noise};
     aggregate_fit fit = {0};
     failure_cancel watched = {&machines, NULL};
-    pboost_cancel cancel = {has_failed, &watched};
+    pboost_cancel cancel = {.stop = has_failed, .user = &watched};
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
 
     report = report != NULL ? report : &ignored;

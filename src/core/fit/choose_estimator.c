@@ -13,8 +13,7 @@
 static const pboost_estimator CANDIDATES[] = {PBOOST_AGGREGATE, PBOOST_EVENT, PBOOST_INTERPOLATED};
 #define N_CANDIDATES (sizeof CANDIDATES / sizeof *CANDIDATES)
 
-/* The bags of the fold, or all others, as a log of their own. */
-static pboost_status take_bags(pboost_answers *out, const pboost_answers *all, size_t first_bag,
+pboost_status pboost_fold_bags(pboost_answers *out, const pboost_answers *all, size_t first_bag,
                                const unsigned char *fold, unsigned char which, bool inside,
                                pboost_error *err)
 {
@@ -62,8 +61,8 @@ static pboost_status run_fold(double *misfit, const fit_task *task, const unsign
     pboost_status st = PBOOST_OK;
     pboost_answers rest = {0}, held = {0};
     pboost_coef coef = {0};
-    TRY(take_bags(&rest, task->answers, task->first_bag, fold, which, false, err));
-    TRY(take_bags(&held, task->answers, task->first_bag, fold, which, true, err));
+    TRY(pboost_fold_bags(&rest, task->answers, task->first_bag, fold, which, false, err));
+    TRY(pboost_fold_bags(&held, task->answers, task->first_bag, fold, which, true, err));
     for (size_t c = 0; c < N_CANDIDATES; c++) {
         pboost_fit_options o = *task->options;
         fit_task part = *task;

@@ -1,6 +1,6 @@
-/* Evaluation: the losses of many models, and every measure of one.
+/* The losses of many models.
  *
- * The losses of many models come from one pass: a panel of rows is turned so that registers hold
+ * They come from one pass: a panel of rows is turned so that registers hold
  * one column of several rows, and serves all models while it is in the cache.  The squared errors
  * of many linear models need no pass per model at all: they are one quadratic, written around its
  * own minimum, where all that is added is positive and no digits cancel. */
@@ -13,6 +13,7 @@
 #include "base/sizes.h"
 #include "data/family.h"
 #include "data/matrix.h"
+#include "fit/measures.h"
 #include "fit/predict.h"
 #include "passes/chunks.h"
 #include "passes/row_pass.h"
@@ -223,225 +224,7 @@ done:
     return st;
 }
 
-/* ---- Measures -------------------------------------------------------------------------------- */
-
-/* What the measures are made of, by sample. */
-typedef struct {
-    size_t n;
-    double *eta, *mean, *weight;
-    const double *y;
-    double total, y_mean;
-} scored;
-
-static pboost_status scored_init(scored *out, pboost_family family, const pboost_samples *samples,
-                                 const pboost_coef *coef, int threads, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    size_t n = samples->n;
-    scored s = {.n = n, .y = samples->target, .total = pboost_samples_total_weight(samples)};
-    NEED(s.eta = pboost_alloc(n, 3 * sizeof *s.eta), err);
-    s.mean = s.eta + n;
-    s.weight = s.mean + n;
-    TRY(pboost_predict_eta(s.eta, samples, coef, threads, err));
-    pboost_family_kernels(family)->mean(s.mean, s.eta, n);
-    for (size_t i = 0; i < n; i++) {
-        s.weight[i] =
-            samples->weight != NULL ? samples->weight[pboost_samples_row(samples, i)] : 1.0;
-        s.y_mean += s.weight[i] * s.y[i] / s.total;
-    }
-done:
-    *out = s;
-    return st;
-}
-
-static double mean_over(const scored *s, double (*term)(const scored *s, size_t i))
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < s->n; i++)
-        sum += s->weight[i] > 0.0 ? s->weight[i] * term(s, i) : 0.0; /* the term may be infinite */
-    return sum / s->total;
-}
-
-static double squared_error(const scored *s, size_t i)
-{
-    double r = s->y[i] - s->mean[i];
-    return r * r;
-}
-
-static double absolute_error(const scored *s, size_t i)
-{
-    return fabs(s->y[i] - s->mean[i]);
-}
-
-static double squared_deviation(const scored *s, size_t i)
-{
-    double r = s->y[i] - s->y_mean;
-    return r * r;
-}
-
-/* Where eta is infinite the loss is 0 or infinite, whatever the rounding of its parts. */
-static double loss_at_infinity(pboost_family family, const scored *s, size_t i)
-{
-    double slope = pboost_family_info(family)->slope_at_infinity(s->y[i], copysign(1.0, s->eta[i]));
-    return slope == 0.0 ? 0.0 : slope * INFINITY;
-}
-
-static double log_loss(const scored *s, size_t i)
-{
-    double e = s->eta[i];
-    if (isinf(e))
-        return loss_at_infinity(PBOOST_LOGISTIC, s, i);
-    return fmax(e, 0.0) - s->y[i] * e + log1p(exp(-fabs(e)));
-}
-
-static double right(const scored *s, size_t i)
-{
-    return (s->eta[i] >= 0.0) == (s->y[i] == 1.0);
-}
-
-static double poisson_loss(const scored *s, size_t i)
-{
-    if (isinf(s->eta[i]))
-        return loss_at_infinity(PBOOST_POISSON, s, i);
-    return s->mean[i] - (s->y[i] > 0.0 ? s->y[i] * s->eta[i] : 0.0);
-}
-
-static double deviance(const scored *s, size_t i)
-{
-    double y = s->y[i];
-    if (isinf(s->mean[i]))
-        return INFINITY;
-    return 2.0 * (s->mean[i] - y + (y > 0.0 ? y * (log(y) - s->eta[i]) : 0.0));
-}
-
-static double null_deviance(const scored *s, size_t i)
-{
-    double y = s->y[i];
-    return y > 0.0 ? 2.0 * y * log(y / s->y_mean) : 0.0;
-}
-
-/* 1 - error / error of the constant model, where that is not perfect already. */
-static double explained(double error, double of_constant)
-{
-    return of_constant > 0.0 ? 1.0 - error / of_constant : NAN;
-}
-
-typedef struct {
-    double eta, positive, negative;
-} ranked;
-
-static int by_eta(const void *a, const void *b)
-{
-    double x = ((const ranked *)a)->eta, y = ((const ranked *)b)->eta;
-    return (x > y) - (x < y);
-}
-
-/* The chance that a positive scores above a negative, ties counting half; NaN if there is one class
- * only. */
-static pboost_status auc(double *out, const scored *s, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    double below = 0.0, positives = 0.0, wins = 0.0;
-    ranked *order = NULL;
-    NEED(order = pboost_alloc(s->n, sizeof *order), err);
-    for (size_t i = 0; i < s->n; i++) {
-        double w = s->weight[i];
-        order[i] = (ranked){s->eta[i], s->y[i] == 1.0 ? w : 0.0, s->y[i] == 1.0 ? 0.0 : w};
-    }
-    qsort(order, s->n, sizeof *order, by_eta);
-    for (size_t i = 0, next; i < s->n; i = next) {
-        double positive = 0.0, negative = 0.0;
-        for (next = i; next < s->n && order[next].eta == order[i].eta; next++) {
-            positive += order[next].positive;
-            negative += order[next].negative;
-        }
-        wins += positive * (below + 0.5 * negative);
-        below += negative;
-        positives += positive;
-    }
-    *out = positives > 0.0 && below > 0.0 ? wins / (positives * below) : NAN;
-done:
-    free(order);
-    return st;
-}
-
-static void add_measure(pboost_evaluation *out, const char *name, double value)
-{
-    out->measure[out->n_measures++] = (pboost_measure){name, value};
-}
-
-static pboost_status linear_measures(pboost_evaluation *out, const scored *s, pboost_error *err)
-{
-    (void)err;
-    double mse = mean_over(s, squared_error);
-    add_measure(out, "loss", mse);
-    add_measure(out, "mse", mse);
-    add_measure(out, "rmse", sqrt(mse));
-    add_measure(out, "mae", mean_over(s, absolute_error));
-    add_measure(out, "r2", explained(mse, mean_over(s, squared_deviation)));
-    return PBOOST_OK;
-}
-
-static pboost_status logistic_measures(pboost_evaluation *out, const scored *s, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    double area = NAN, loss = mean_over(s, log_loss);
-    TRY(auc(&area, s, err));
-    add_measure(out, "loss", loss);
-    add_measure(out, "log_loss", loss);
-    add_measure(out, "auc", area);
-    add_measure(out, "accuracy", mean_over(s, right));
-    add_measure(out, "brier", mean_over(s, squared_error));
-done:
-    return st;
-}
-
-static pboost_status poisson_measures(pboost_evaluation *out, const scored *s, pboost_error *err)
-{
-    (void)err;
-    double dev = mean_over(s, deviance);
-    add_measure(out, "loss", mean_over(s, poisson_loss));
-    add_measure(out, "deviance", dev);
-    add_measure(out, "d2", explained(dev, mean_over(s, null_deviance)));
-    add_measure(out, "mae", mean_over(s, absolute_error));
-    return PBOOST_OK;
-}
-
-/* All measures of the family, `loss` first. */
-static pboost_status measure(pboost_evaluation *out, pboost_family family,
-                             const pboost_samples *samples, const pboost_coef *coef, int threads,
-                             pboost_error *err)
-{
-    static pboost_status (*const measures[])(pboost_evaluation *, const scored *,
-                                             pboost_error *) = {
-        [PBOOST_LINEAR] = linear_measures,
-        [PBOOST_LOGISTIC] = logistic_measures,
-        [PBOOST_POISSON] = poisson_measures,
-    };
-    pboost_status st = PBOOST_OK;
-    scored s = {0};
-    *out = (pboost_evaluation){.rows = samples->n};
-    TRY(scored_init(&s, family, samples, coef, threads, err));
-    TRY(measures[family](out, &s, err));
-done:
-    free(s.eta);
-    return st;
-}
-
-pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
-                              const pboost_samples *samples, const pboost_coef *coef, int threads,
-                              pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    TRY(pboost_models_check(family, samples, true, coef, 1, threads, err));
-    TRY(pboost_family_check_labels(family, samples, err));
-    TRY(pboost_samples_check_weights(samples, err));
-    TRY(measure(out, family, samples, coef, threads, err));
-done:
-    if (st != PBOOST_OK)
-        *out = (pboost_evaluation){0};
-    return st;
-}
+/* ---- The public side ------------------------------------------------------------------------- */
 
 pboost_status pboost_losses(double *loss, pboost_family family, const pboost_samples *samples,
                             const pboost_coef *coef, size_t n_coef, int threads, pboost_error *err)
@@ -461,7 +244,7 @@ pboost_status pboost_losses(double *loss, pboost_family family, const pboost_sam
         if (!isfinite(loss[k])) {
             TRY(pboost_samples_find_nonfinite(samples, err));
             /* The sums of a pass overflow in other places than the losses do. */
-            TRY(measure(&exact, family, samples, &coef[k], threads, err));
+            TRY(pboost_measure_all(&exact, family, samples, &coef[k], threads, err));
             loss[k] = exact.measure[0].value;
         }
     }

@@ -147,6 +147,12 @@ static void tell_of_spread(warning_list *t, const pboost_fitted *fit)
             sd);
 }
 
+/* What makes the answers say more.  Larger bags have less noise, but otherwise say less. */
+static const char *more_information(const pboost_fit_report *r)
+{
+    return r->noisy ? "larger bags, more rows or a larger epsilon" : "more rows or smaller bags";
+}
+
 static void tell_of_noise(warning_list *t, const pboost_fitted *fit)
 {
     const pboost_fit_report *r = fit->report;
@@ -164,11 +170,12 @@ static void tell_of_noise(warning_list *t, const pboost_fitted *fit)
                     pboost_family_name(fit->options->family),
                     fit->feature_bags != NULL ? fit->feature_bags : "PBOOST_BAGS_FEATURES");
     if (r->mean_masked)
-        add_warning(
-            t, PBOOST_WARNING_MEAN,
-            "the noise, or a lack of events, masks even the mean of the labels: no weight can be "
-            "estimated, and the model is constant; use larger bags, more rows or a larger "
-            "epsilon");
+        add_warning(t, PBOOST_WARNING_MEAN,
+                    "%s the mean of the labels: no weight can be estimated, and the model is "
+                    "constant; use %s",
+                    r->noisy ? "the noise, or a lack of events, masks even"
+                             : "there are too few events to estimate even",
+                    more_information(r));
 }
 
 /* Warnings about a model that is fitted to bags. */
@@ -184,9 +191,8 @@ static void tell_of_answers(warning_list *t, const pboost_fitted *fit)
         add_warning(
             t, PBOOST_WARNING_FREEDOM,
             "the answers say almost nothing about the weights (%.2g effective parameters of %zu): "
-            "the penalty keeps the model close to a constant; use larger bags, more rows or a "
-            "larger epsilon",
-            r->freedom, parameters);
+            "the penalty keeps the model close to a constant; use %s",
+            r->freedom, parameters, more_information(r));
     if (aggregate && r->bags < 2 * parameters)
         add_warning(t, PBOOST_WARNING_BAGS,
                     "only %zu bags for %zu parameters: the penalty decides most of the result",

@@ -258,7 +258,7 @@ static size_t looks_of(const double *x, size_t n, size_t d, size_t k, size_t mos
     pboost_matrix m = pboost_matrix_f64(x, n, d);
     pboost_samples samples = {.x = &m, .n = n};
     look_limit p = {0, most};
-    pboost_cancel cancel = {runs_out, &p};
+    pboost_cancel cancel = {.stop = runs_out, .user = &p};
     pboost_status st = pboost_bags_features(&bags, &samples, k, 2, &cancel, &err);
     assert_int_equal(st, p.looks > most ? PBOOST_CANCELLED : PBOOST_OK);
     assert_true((bags.row == NULL) == (st != PBOOST_OK));

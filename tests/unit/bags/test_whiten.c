@@ -123,7 +123,7 @@ static void test_watch(void **state)
         pboost_samples samples = {.x = &m, .n = rows[c]};
         for (size_t most = 0; most <= looks[c]; most++) {
             look_limit p = {0, most};
-            pboost_cancel cancel = {runs_out, &p};
+            pboost_cancel cancel = {.stop = runs_out, .user = &p};
             pboost_status st = pboost_whiten(&white, &samples, 0, 2, &cancel, &err);
             assert_int_equal(st, most < looks[c] ? PBOOST_CANCELLED : PBOOST_OK);
             assert_int_equal(p.looks, most < looks[c] ? most + 1 : looks[c]);

@@ -243,7 +243,7 @@ static void a_caller_may_stop_it(void **unused)
 {
     table *t = malloc(sizeof *t);
     pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
-    pboost_cancel cancel = {enough, t};
+    pboost_cancel cancel = {.stop = enough, .user = t};
     double theta[COLS] = {0};
     pboost_coef coef = {COLS, theta, 0};
     (void)unused;

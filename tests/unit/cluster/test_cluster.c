@@ -363,7 +363,7 @@ static void a_watch_ends_the_fit(void **unused)
         pboost_coef coef = {COLS, theta, 0};
         pboost_error err = {0};
         look_limit limit = {0, most};
-        pboost_cancel cancel = {runs_out, &limit};
+        pboost_cancel cancel = {.stop = runs_out, .user = &limit};
         fill(t, o.family);
         memset(theta, 0, sizeof theta);
         o.cancel = &cancel;

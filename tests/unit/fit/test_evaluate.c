@@ -284,6 +284,89 @@ static void poisson_measures(void **state)
     assert_near(measure(&e, "mae"), mae, 1e-14);
 }
 
+/* Blocks of any size give what one block does; the area under the curve even the same bits. */
+static void blocks_are_one_table(void **state)
+{
+    (void)state;
+    enum { N = 1000, D = 3 };
+    for (size_t f = 0; f < 3; f++)
+        for (size_t size = 1; size <= N; size = size * 7 + 3)
+            for (int weighted = 0; weighted < 2; weighted++) {
+                test_table t = make_table(FAMILIES[f], N, D, f);
+                test_rng rng = {8};
+                pboost_coef coef = some_model(D, &rng);
+                pboost_samples s = samples_of(&t);
+                pboost_evaluator *e;
+                pboost_evaluation one, many;
+                s.offset = t.offset;
+                s.weight = weighted ? t.weight : NULL;
+                assert_int_equal(pboost_evaluate(&one, FAMILIES[f], &s, &coef, 1, NULL), 0);
+                assert_int_equal(pboost_evaluator_create(&e, FAMILIES[f], NULL), 0);
+                for (size_t at = 0; at < N; at += size) {
+                    size_t n = N - at < size ? N - at : size;
+                    pboost_matrix x = pboost_matrix_f64(t.x + at * D, n, D);
+                    pboost_samples block = {.x = &x,
+                                            .n = n,
+                                            .target = t.y + at,
+                                            .weight = weighted ? t.weight + at : NULL,
+                                            .offset = t.offset + at};
+                    assert_int_equal(pboost_evaluator_add(e, &block, &coef, 1, NULL), 0);
+                }
+                assert_int_equal(pboost_evaluator_finish(&many, e, NULL), 0);
+                assert_int_equal(many.rows, N);
+                assert_int_equal(many.n_measures, one.n_measures);
+                for (size_t k = 0; k < one.n_measures; k++) {
+                    assert_string_equal(many.measure[k].name, one.measure[k].name);
+                    assert_near(many.measure[k].value / one.measure[k].value, 1.0, 1e-12);
+                }
+                if (FAMILIES[f] == PBOOST_LOGISTIC)
+                    assert_true(measure(&many, "auc") == measure(&one, "auc"));
+                pboost_evaluator_free(e);
+                pboost_coef_free(&coef);
+                free_table(&t);
+            }
+}
+
+static void an_evaluator_refuses_what_does_not_fit(void **state)
+{
+    (void)state;
+    double eta[2] = {0.0, 1.0}, y[2] = {0.0, 1.0}, one = 1.0;
+    pboost_matrix x = pboost_matrix_f64(eta, 2, 1);
+    pboost_samples s = {.x = &x, .n = 2, .target = y};
+    pboost_coef coef = {1, &one, 0.0};
+    pboost_evaluator *e;
+    pboost_evaluation out;
+    pboost_error err;
+
+    assert_int_equal(pboost_evaluator_create(&e, (pboost_family)7, &err), PBOOST_INVALID);
+    assert_null(e);
+    assert_int_equal(pboost_evaluator_create(&e, PBOOST_LOGISTIC, &err), PBOOST_OK);
+    assert_int_equal(pboost_evaluator_finish(&out, e, &err), PBOOST_BAD_DATA);
+    assert_non_null(strstr(err.message, "no samples"));
+    assert_int_equal(pboost_evaluator_add(e, &s, &coef, 1, &err), PBOOST_OK);
+    s.weight = y;
+    assert_int_equal(pboost_evaluator_add(e, &s, &coef, 1, &err), PBOOST_INVALID);
+    assert_non_null(strstr(err.message, "weights"));
+    pboost_evaluator_free(e);
+    pboost_evaluator_free(NULL);
+}
+
+/* A label that is the same everywhere leaves nothing to explain, also where its sum is rounded. */
+static void equal_labels_have_no_spread(void **state)
+{
+    (void)state;
+    pboost_evaluation e;
+    double eta[7] = {1, 2, 3, 4, 5, 6, 7}, tenth[7], three[7];
+    for (size_t i = 0; i < 7; i++) {
+        tenth[i] = 0.1;
+        three[i] = 3;
+    }
+    assert_int_equal(evaluate(&e, PBOOST_LINEAR, eta, tenth, NULL, 7, NULL), PBOOST_OK);
+    assert_true(isnan(measure(&e, "r2")));
+    assert_int_equal(evaluate(&e, PBOOST_POISSON, eta, three, NULL, 7, NULL), PBOOST_OK);
+    assert_true(isnan(measure(&e, "d2")));
+}
+
 static void wrong_labels_are_refused(void **state)
 {
     (void)state;
@@ -494,6 +577,9 @@ int main(void)
         cmocka_unit_test(linear_measures),
         cmocka_unit_test(logistic_measures),
         cmocka_unit_test(poisson_measures),
+        cmocka_unit_test(blocks_are_one_table),
+        cmocka_unit_test(an_evaluator_refuses_what_does_not_fit),
+        cmocka_unit_test(equal_labels_have_no_spread),
         cmocka_unit_test(wrong_labels_are_refused),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(overflow_is_let_through),

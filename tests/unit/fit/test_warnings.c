@@ -99,7 +99,11 @@ static void each_flag_has_its_words(void **state)
     assert_only(&f, PBOOST_WARNING_DISPERSION, "its standard error, 1, is used instead");
     fit_well(&f);
     f.report.mean_masked = true;
+    assert_only(&f, PBOOST_WARNING_MEAN, "too few events to estimate even the mean");
+    assert_only(&f, PBOOST_WARNING_MEAN, "; use more rows or smaller bags");
+    f.report.noisy = true;
     assert_only(&f, PBOOST_WARNING_MEAN, "masks even the mean");
+    assert_only(&f, PBOOST_WARNING_MEAN, "; use larger bags, more rows or a larger epsilon");
     fit_well(&f);
     f.fitted.one_row_bags = 1;
     assert_only(&f, PBOOST_WARNING_ONE_ROW, "1 bag has one row: its answer is a label");
@@ -171,6 +175,9 @@ static void parameters_need_answers(void **state)
     assert_nothing(&f);
     f.report.freedom = 1.9;
     assert_only(&f, PBOOST_WARNING_FREEDOM, "1.9 effective parameters of 5");
+    assert_only(&f, PBOOST_WARNING_FREEDOM, "; use more rows or smaller bags");
+    f.report.noisy = true;
+    assert_only(&f, PBOOST_WARNING_FREEDOM, "; use larger bags, more rows or a larger epsilon");
     f.report.l2_standardized = false; /* the penalty is the user's own */
     assert_nothing(&f);
     f.report.l2_standardized = true;

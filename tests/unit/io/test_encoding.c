@@ -289,6 +289,20 @@ static void counts_unseen_levels(void **unused)
     pboost_table_free(t);
 }
 
+/* pandas writes True, polars true, spreadsheets TRUE. */
+static void truth_has_three_spellings(void **unused)
+{
+    pboost_table *t = table_of("sick\nTrue\nFalse\n");
+    pboost_encoding e = learn(t, false);
+    const double expected[] = {1, 0, 1, 0};
+
+    (void)unused;
+    check_apply(&e, "sick\ntrue\nfalse\nTRUE\nFALSE\n", expected);
+    bad_apply(&e, "sick\ntruth\n", PBOOST_BAD_DATA, "'truth', which was not in the training");
+    pboost_encoding_free(&e);
+    pboost_table_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +317,7 @@ int main(void)
         cmocka_unit_test(no_columns_are_fine),
         cmocka_unit_test(rare_levels_share_a_column),
         cmocka_unit_test(counts_unseen_levels),
+        cmocka_unit_test(truth_has_three_spellings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

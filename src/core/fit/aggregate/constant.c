@@ -70,6 +70,7 @@ bool pboost_constant_if_outside(pboost_coef *coef, pboost_fit_report *report, co
                                       .pearson = NAN,
                                       .freedom = NAN,
                                       .eta_sd = NAN,
-                                      .mean_masked = true};
+                                      .mean_masked = true,
+                                      .noisy = mean.error > 0.0};
     return true;
 }

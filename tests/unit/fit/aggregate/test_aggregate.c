@@ -553,6 +553,7 @@ static void a_mean_outside_the_range_leaves_the_constant_model(void **state)
                 a.mean[b] = cases[i].mean + (b % 2 == 0 ? 0.25 : -0.25) * (cases[i].noise > 0.0);
             fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
             assert_true(f.report.converged && f.report.mean_masked);
+            assert_int_equal(f.report.noisy, cases[i].noise > 0.0);
             for (size_t j = 0; j < 3; j++)
                 assert_true(f.coef.theta[j] == 0.0);
             assert_near((double)mean_of(o.family, f.coef.intercept), cases[i].expected,

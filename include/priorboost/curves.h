@@ -1,0 +1,123 @@
+/* priorboost/curves.h — models that are not a straight line: boosted trees, and mixtures of models.
+ * Conventions are those of core.h. */
+#ifndef PRIORBOOST_CURVES_H
+#define PRIORBOOST_CURVES_H
+
+#include <priorboost/trainer.h>
+
+PBOOST_BEGIN
+
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+/* One column of a table as trees take it, borrowed: numbers (NaN: missing) or a category. */
+typedef struct pboost_column {
+    const double *number; /* cell of row i: number[i * stride]; infinities are numbers */
+    ptrdiff_t stride;
+    const uint32_t *code; /* NULL: numbers; else the category by row.  A code that is not below
+                             `levels` is missing, or was not seen in training. */
+    size_t levels;
+} pboost_column;
+
+typedef struct pboost_columns {
+    size_t rows, n;
+    const pboost_column *column;
+} pboost_columns;
+
+/* ---- Boosted trees --------------------------------------------------------------------------- */
+
+#define PBOOST_LEAF UINT32_MAX
+
+typedef struct pboost_node {
+    uint32_t column;      /* that is split; PBOOST_LEAF: none */
+    uint32_t left, right; /* nodes of the forest, both after this one */
+    uint32_t set, n_set;  /* category: forest->code[set .. set + n_set) go left, ascending; 0 codes
+                             for a column of numbers */
+    bool missing_left;    /* where missing cells go, and categories that are not split apart */
+    double value;         /* number: cells <= value go left; leaf: added to the predictor */
+} pboost_node;
+
+typedef struct pboost_forest {
+    size_t n_columns, n_trees, n_nodes, n_codes;
+    uint32_t *root; /* node, by tree */
+    pboost_node *node;
+    uint32_t *code;
+} pboost_forest;
+
+void pboost_forest_free(pboost_forest *forest); /* frees what it points to */
+
+/* eta[i] += the sum of the trees at sample i, which is row row[i], or row i where row is NULL. */
+pboost_status pboost_forest_add(double *eta, const pboost_forest *forest,
+                                const pboost_columns *columns, const size_t *row, size_t n,
+                                int threads, pboost_error *err);
+
+typedef struct pboost_forest_options {
+    size_t struct_size;
+    pboost_family family;
+    size_t trees; /* how many; 0: as many as predict bags left out best, up to max_trees */
+    size_t max_trees;
+    size_t leaves;   /* of a tree, at most */
+    size_t min_rows; /* of a leaf, at least */
+    double rate;     /* how much of each tree is taken */
+    double l2;       /* of leaf values */
+    size_t folds;
+    int threads;
+    uint64_t seed;
+    /* Called after each tree; false stops the fit (PBOOST_CANCELLED); NULL: none. */
+    bool (*on_tree)(void *user, size_t done, size_t total);
+    void *user;
+    const pboost_cancel *cancel;
+    const unsigned char *fold; /* by bag, below `folds`; NULL: made from seed */
+} pboost_forest_options;
+
+#define PBOOST_FOREST_OPTIONS_INIT                                                                 \
+    {                                                                                              \
+        sizeof(pboost_forest_options), PBOOST_LINEAR, 0, 400, 8, 100, 0.1, 1.0, 5, 1, 0, NULL,     \
+            NULL, NULL, NULL                                                                       \
+    }
+
+typedef struct pboost_forest_report {
+    size_t trees, bags;
+    double dispersion;
+    double misfit, constant_misfit; /* sum of r^2 / V of the bags left out: forest, no trees */
+    bool worse_than_constant;       /* on its own bags */
+} pboost_forest_report;
+
+/* ---- Mixtures -------------------------------------------------------------------------------- */
+
+typedef enum pboost_member_kind {
+    PBOOST_MEMBER_CONSTANT, /* the mean of the answers */
+    PBOOST_MEMBER_GLM,
+    PBOOST_MEMBER_SMOOTH, /* a GLM with the columns of curves */
+    PBOOST_MEMBER_TREES,
+    PBOOST_MEMBER_GLM_TREES /* trees that start from the GLM */
+} pboost_member_kind;
+
+#define PBOOST_MEMBER_KINDS 5
+
+const char *pboost_member_kind_name(pboost_member_kind kind);
+pboost_status pboost_member_kind_parse(pboost_member_kind *out, const char *name,
+                                       pboost_error *err);
+
+/* A member predicts b'(x theta + intercept + offset + the sum of its trees). */
+typedef struct pboost_member {
+    pboost_member_kind kind;
+    double weight;        /* in the mean of the members' predictions; the weights sum to 1 */
+    pboost_coef coef;     /* over the encoded columns; 0 for those it does not use */
+    pboost_forest forest; /* n_trees 0: none */
+} pboost_member;
+
+typedef struct pboost_mixture {
+    size_t n;
+    pboost_member *member;
+} pboost_mixture;
+
+void pboost_mixture_free(pboost_mixture *mixture);
+
+/* mean[i] = the weighted mean of the members' predictions for sample i. */
+pboost_status pboost_mixture_predict(double *mean, pboost_family family,
+                                     const pboost_samples *samples, const pboost_columns *columns,
+                                     const pboost_mixture *mixture, int threads, pboost_error *err);
+
+PBOOST_END
+
+#endif

@@ -1,0 +1,227 @@
+"""What the estimators have when they are fitted: weights, predictions, files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import attrgetter
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from . import _library
+from .data import Array, by_row, features
+from .encoding import Encoding
+from .errors import warn
+from .models import Model, save_model
+from .options import FAMILIES, threads_of
+from .summary import Summary, summarize
+from .tables import column_or_values, is_table, open_table
+from .training import predict_interval, predict_mean
+
+
+def columns_of(estimator: Any, encoding: Any) -> list[str] | None:
+    """Return the names of the columns that are fitted; None: they have none."""
+    if encoding is not None:
+        return list(encoding.columns)
+    names = vars(estimator).get("feature_names_in_")
+    return None if names is None else [str(name) for name in names]
+
+
+class FittedGLM:
+    """What `fit` gave, made when it is looked at, and its uses."""
+
+    _family: ClassVar[str]
+    n_jobs: int | None
+    fit_intercept: bool
+    _fitted: Any
+
+    path_ = property(attrgetter("_fitted.path"))
+    history_ = property(attrgetter("_fitted.history"))
+    covariance_ = property(attrgetter("_fitted.covariance"))
+    training_ = property(attrgetter("_fitted.training"))
+    method_ = property(attrgetter("_fitted.method"))
+    plan_ = property(attrgetter("_fitted.plan"))
+    limits_ = property(attrgetter("_fitted.limits"))
+    l2_ = property(attrgetter("_fitted.report.l2"))
+    dispersion_ = property(attrgetter("_fitted.report.dispersion"))
+    n_iter_ = property(attrgetter("_fitted.report.iterations"))
+    usable_ = property(attrgetter("_fitted.usable"))
+    _encoding = property(attrgetter("_fitted.encoding"))
+
+    @property
+    def simulated_(self) -> bool:
+        """Whether the noise of the answers follows from a seed."""
+        return bool(self.training_["simulated"])
+
+    @property
+    def coef_(self) -> Array:
+        """One weight per feature."""
+        weights: Array = self.path_[-1, :-1]
+        return weights
+
+    @property
+    def intercept_(self) -> Any:
+        """The intercept."""
+        return float(self.path_[-1, -1])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in vars(self)
+
+    # ---- Using the model ----
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the columns that have a weight, such as "age" and "sex=Male".
+
+        `input_features` is not used; scikit-learn's tools may pass it.
+        """
+        check_is_fitted(self, "path_")
+        names = columns_of(self, self._encoding)
+        return np.array(names or [f"x{j}" for j in range(self.n_features_in_)], dtype=object)
+
+    def _rows(self, X: Any, offset: Any = None) -> tuple[Array, Array | None]:
+        """Return the features and the offset of every row, checked."""
+        check_is_fitted(self, "path_")
+        X = open_table(X)
+        if offset is None and is_table(X):
+            offset = self._fitted.names.get("offset")
+        offset = column_or_values(X, offset, "offset")
+        if self._encoding is not None:
+            rows = self._encoding.encode(X)
+        else:
+            rows = features(self, X, reset=False)
+        if self.limits_ is not None:
+            rows = np.clip(rows, *self.limits_)
+        return rows, by_row(offset, rows.shape[0], "offset")
+
+    def _mean(self, X: Any, offset: Any, weights: Array | None = None) -> Array:
+        X, extra = self._rows(X, offset)
+        if weights is None:
+            weights = self.path_[-1]
+        return predict_mean(X, FAMILIES[self._family], weights, extra, threads_of(self.n_jobs))
+
+    def _staged_mean(self, X: Any, offset: Any) -> Iterator[Array]:
+        check_is_fitted(self, "path_")
+        for weights in self.path_:
+            yield self._mean(X, offset, weights)
+
+    def predict_interval(
+        self, X: Any, *, level: float = 0.95, offset: Any = None
+    ) -> tuple[Array, Array]:
+        """Return a confidence interval of the mean response of every row.
+
+        It includes the uncertainty of the weights, from sampling and from the oracle's noise, but
+        not the spread of single labels about their mean.
+
+        Parameters
+        ----------
+        X : array-like or table of shape (n_rows, n_features)
+        level : float, default=0.95
+        offset : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        lower, upper : ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from priorboost import PriorBoostRegressor
+        >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> y = X[:, 0] + np.random.default_rng(5).normal(size=2000)
+        >>> model = PriorBoostRegressor(min_bag=5).fit(X, y)
+        >>> lower, upper = model.predict_interval([[1.0, 0.0]])
+        >>> bool(lower[0] < 1.0 < upper[0])
+        True
+        """
+        check_is_fitted(self, "path_")
+        if self.covariance_ is None:
+            raise ValueError(
+                "the event estimator gives no covariance, so there are no intervals; "
+                "fit with estimator='aggregate'"
+            )
+        X, extra = self._rows(X, offset)
+        return predict_interval(
+            X,
+            FAMILIES[self._family],
+            self.path_[-1],
+            self.covariance_,
+            extra,
+            level,
+            threads_of(self.n_jobs),
+        )
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return weights, standard errors, z, p and intervals, and how they were found.
+
+        It prints as text, has a data frame as ``.frame``, and is a table in a notebook.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Of the intervals.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from priorboost import PriorBoostRegressor
+        >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+        >>> y = X[:, 0] + np.random.default_rng(5).normal(size=2000)
+        >>> summary = PriorBoostRegressor(min_bag=5).fit(X, y).summary()
+        >>> summary.columns, summary.header["estimator"]
+        (['x0', 'x1', '(intercept)'], 'aggregate, bags: features')
+        >>> bool(summary.p[0] < 0.001)
+        True
+        """
+        check_is_fitted(self, "path_")
+        return summarize(self, level)
+
+    # ---- Model files ----
+
+    def _adopt(self, model: Model) -> None:
+        """Take a model that was fitted elsewhere."""
+        self._fitted = SimpleNamespace(
+            path=np.append(model.coef, model.intercept).reshape(1, -1),
+            history=np.empty(0, _library.ROUND),
+            covariance=model.covariance,
+            training=dict(model.training),
+            limits=model.encoding.limits(),
+            encoding=None,
+            names={"y": model.label, "offset": model.offset},
+            warnings=(),
+            report=None,
+            method=None,
+            class_shift=0.0,
+        )
+        self._fitted.names = {k: v for k, v in self._fitted.names.items() if v is not None}
+        if all(f.is_number and f.fill is None for f in model.features):
+            self.n_features_in_ = len(model.columns)
+            self.feature_names_in_ = np.array(model.columns, dtype=object)
+            return
+        self._fitted.encoding, self._fitted.limits = model.encoding, None
+        self._remember(model.encoding)
+
+    def _remember(self, encoding: Any) -> None:
+        """Set the names of the columns that predictions need."""
+        self.feature_names_in_ = np.array([f.name for f in encoding.features], dtype=object)
+        self.n_features_in_ = len(encoding.features)
+
+    def to_model(self) -> Model:
+        """Return the fitted model as the command line's model file has it."""
+        check_is_fitted(self, "path_")
+        return Model.from_estimator(self)
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model to a file that ``priorboost predict --model`` reads.
+
+        The file has the encoding of a data frame.  Of a formula it has only the columns: a program
+        that reads it needs a table with these columns.
+        """
+        if self._encoding is not None and not isinstance(self._encoding, Encoding):
+            warn(
+                f"the model file has the columns of the formula, such as "
+                f"'{self._encoding.columns[-1]}', but not the formula: it predicts for tables with "
+                "these columns; joblib.dump keeps the whole estimator"
+            )
+        save_model(self.to_model(), path)

@@ -1,0 +1,122 @@
+/* What a forest predicts.
+ *
+ * Trees are added in their order, one number at a time, so that a predictor has the same bits
+ * whoever adds it up: the fit does the same. */
+#include <math.h>
+
+#include <priorboost/curves.h>
+
+#include "base/parallel.h"
+#include "base/sizes.h"
+#include "trees/forest.h"
+#include "try.h"
+
+#define CHUNK_ROWS ((size_t)4096)
+#define BLOCK_ROWS ((size_t)256) /* whose cells stay in the cache while all trees are added */
+
+void pboost_forest_free(pboost_forest *forest)
+{
+    if (forest == NULL)
+        return;
+    free(forest->root);
+    free(forest->node);
+    free(forest->code);
+    *forest = (pboost_forest){0};
+}
+
+static bool in_set(const uint32_t *set, size_t n, uint32_t code)
+{
+    size_t low = 0;
+    while (n > 0) {
+        size_t half = n / 2;
+        if (set[low + half] == code)
+            return true;
+        if (set[low + half] < code) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return false;
+}
+
+static bool goes_left(const pboost_forest *forest, const pboost_node *node,
+                      const pboost_column *column, size_t row)
+{
+    if (column->code != NULL) {
+        uint32_t code = column->code[row];
+        return code >= column->levels ? node->missing_left
+                                      : in_set(forest->code + node->set, node->n_set, code);
+    }
+    double cell = column->number[(ptrdiff_t)row * column->stride];
+    return isnan(cell) ? node->missing_left : cell <= node->value;
+}
+
+static double tree_at(const pboost_forest *forest, size_t tree, const pboost_columns *columns,
+                      size_t row)
+{
+    const pboost_node *node = &forest->node[forest->root[tree]];
+    while (node->column != PBOOST_LEAF) {
+        bool left = goes_left(forest, node, &columns->column[node->column], row);
+        node = &forest->node[left ? node->left : node->right];
+    }
+    return node->value;
+}
+
+typedef struct {
+    double *eta;
+    const pboost_forest *forest;
+    const pboost_columns *columns;
+    const size_t *row;
+    size_t n;
+} add_task;
+
+static void add_chunk(void *context, size_t chunk, int worker)
+{
+    (void)worker;
+    const add_task *t = context;
+    size_t end = smaller((chunk + 1) * CHUNK_ROWS, t->n);
+    for (size_t at = chunk * CHUNK_ROWS; at < end; at += BLOCK_ROWS)
+        for (size_t tree = 0; tree < t->forest->n_trees; tree++)
+            for (size_t i = at; i < smaller(at + BLOCK_ROWS, end); i++)
+                t->eta[i] += tree_at(t->forest, tree, t->columns, t->row != NULL ? t->row[i] : i);
+}
+
+pboost_status pboost_columns_check(const pboost_columns *columns, const size_t *row, size_t n,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    for (size_t j = 0; j < columns->n; j++)
+        if (columns->column[j].number == NULL && columns->column[j].code == NULL)
+            FAIL(err, PBOOST_INVALID, "column %zu has neither numbers nor codes", j);
+    if (row == NULL && n > columns->rows)
+        FAIL(err, PBOOST_INVALID, "there are %zu samples, but the columns have %zu rows", n,
+             columns->rows);
+    for (size_t i = 0; row != NULL && i < n; i++)
+        if (row[i] >= columns->rows)
+            FAIL(err, PBOOST_INVALID, "sample %zu is row %zu, but the columns have %zu rows", i,
+                 row[i], columns->rows);
+done:
+    return st;
+}
+
+pboost_status pboost_forest_add(double *eta, const pboost_forest *forest,
+                                const pboost_columns *columns, const size_t *row, size_t n,
+                                int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    add_task task = {eta, forest, columns, row, n};
+
+    if (threads < 0)
+        FAIL(err, PBOOST_INVALID, "threads is %d; it must not be negative", threads);
+    if (forest->n_trees == 0)
+        goto done;
+    if (forest->n_columns != columns->n)
+        FAIL(err, PBOOST_INVALID, "the trees were fitted to %zu columns, but there are %zu",
+             forest->n_columns, columns->n);
+    TRY(pboost_columns_check(columns, row, n, err));
+    pboost_parallel((n + CHUNK_ROWS - 1) / CHUNK_ROWS, threads, add_chunk, &task);
+done:
+    return st;
+}
