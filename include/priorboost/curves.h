@@ -69,12 +69,15 @@ typedef struct pboost_forest_options {
     void *user;
     const pboost_cancel *cancel;
     const unsigned char *fold; /* by bag, below `folds`; NULL: made from seed */
+    /* By fold and row of the table: where the forest that leaves the fold out starts, instead of
+     * `start`; NULL: none. */
+    const double *const *fold_start;
 } pboost_forest_options;
 
 #define PBOOST_FOREST_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(pboost_forest_options), PBOOST_LINEAR, 0, 400, 8, 100, 0.1, 1.0, 0.5, 0.5, 5, 1, 0, \
-            NULL, NULL, NULL, NULL                                                                 \
+            NULL, NULL, NULL, NULL, NULL                                                           \
     }
 
 typedef struct pboost_forest_report {

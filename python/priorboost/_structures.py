@@ -347,6 +347,7 @@ class ForestOptions(Structure):
         ("user", c_void_p),
         ("cancel", c_void_p),
         ("fold", c_void_p),
+        ("fold_start", c_void_p),
     ]
 
 

@@ -5,8 +5,8 @@
  * weights of the members are those with which the mixture predicts these answers best (weights.c).
  * The members of the result are fitted to all bags; a forest is the mean of those of the folds.
  *
- * Trees on a GLM start from its linear predictor.  In every row that is the predictor of a GLM that
- * had not seen the row's bag, so the trees do not learn from a start that fits too well. */
+ * Trees on a GLM start from its linear predictor.  The forest that leaves a fold out starts from
+ * the GLM that does, so that nothing in its predictions has seen these bags. */
 #include <math.h>
 #include <string.h>
 
@@ -27,6 +27,7 @@
 static const double EXPECTED[N_KINDS] = {
     [PBOOST_MEMBER_SMOOTH] = 1.0, [PBOOST_MEMBER_TREES] = 1.0, [PBOOST_MEMBER_GLM_TREES] = 1.0};
 #define SPREAD 0.3
+#define LEAST_VARIANCE_SHARE 0.1
 
 typedef struct {
     const pboost_features *features; /* all columns, those of curves last */
@@ -38,7 +39,7 @@ typedef struct {
     unsigned char *fold;           /* by bag */
     double *left_out[N_KINDS];     /* by bag: what a fit without it predicts */
     double *precision;             /* by bag: 1 / V */
-    double *start;                 /* by row: the predictor that trees on a GLM start from */
+    double *start[CROSSVAL_FOLDS]; /* by row: the predictor of the GLM that left the fold out */
     pboost_member member[N_KINDS]; /* fitted to all bags */
     bool usable[N_KINDS];          /* fitted in every fold */
     pboost_mixture_report *report;
@@ -82,7 +83,7 @@ static pboost_status fit_linear(pboost_coef *coef, pboost_fit_report *report, mi
     return pboost_answers_fit(coef, report, NULL, x, answers, first_bag, &o, err);
 }
 
-/* Predicts the bags of one fold, in `held`, and the rows in them. */
+/* Predicts the bags of one fold, which are in `held`. */
 static pboost_status predict_fold(mixture_fit *f, pboost_member_kind kind, unsigned char which,
                                   const pboost_answers *held, const pboost_coef *coef,
                                   pboost_error *err)
@@ -92,7 +93,6 @@ static pboost_status predict_fold(mixture_fit *f, pboost_member_kind kind, unsig
     pboost_fit_options o = options_of(f, kind);
     fit_task task = {features, held, 0, &o, NULL};
     fit_explained e = {0};
-    double *eta = NULL;
     size_t at = 0;
 
     TRY(pboost_fit_explain(&e, &task, held->n_bags, coef, err));
@@ -101,17 +101,27 @@ static pboost_status predict_fold(mixture_fit *f, pboost_member_kind kind, unsig
             f->left_out[kind][b] = e.at.mean[at++];
             f->usable[kind] &= isfinite(f->left_out[kind][b]);
         }
-    if (kind != PBOOST_MEMBER_GLM || f->start == NULL)
-        goto done;
-    pboost_samples rows = {
-        .x = &features->x, .row = held->row, .n = held->n_rows, .offset = features->offset};
-    NEED(eta = pboost_alloc(rows.n, sizeof *eta), err);
-    TRY(pboost_predict_eta(eta, &rows, coef, o.threads, err));
-    for (size_t i = 0; i < rows.n; i++)
-        f->start[held->row[i]] = eta[i];
 done:
-    free(eta);
     pboost_fit_explained_free(&e);
+    return st;
+}
+
+/* Where trees on a GLM start in this fold; the member has the mean of these GLMs, as it has the
+ * mean of the forests. */
+static pboost_status start_trees(mixture_fit *f, unsigned char which, const pboost_coef *glm,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_coef *mean = &f->member[PBOOST_MEMBER_GLM_TREES].coef;
+    pboost_samples rows = {
+        .x = &f->straight.x, .n = f->straight.x.rows, .offset = f->straight.offset};
+
+    NEED(f->start[which] = pboost_alloc(rows.n, sizeof(double)), err);
+    TRY(pboost_predict_eta(f->start[which], &rows, glm, f->options->fit.threads, err));
+    for (size_t j = 0; j < glm->n; j++)
+        mean->theta[j] += glm->theta[j] / CROSSVAL_FOLDS;
+    mean->intercept += glm->intercept / CROSSVAL_FOLDS;
+done:
     return st;
 }
 
@@ -132,6 +142,8 @@ static pboost_status leave_out(mixture_fit *f, pboost_member_kind kind, unsigned
     }
     TRY(st);
     TRY(predict_fold(f, kind, which, held, &coef, err));
+    if (kind == PBOOST_MEMBER_GLM && f->usable[PBOOST_MEMBER_GLM_TREES])
+        TRY(start_trees(f, which, &coef, err));
 done:
     pboost_coef_free(&coef);
     return st;
@@ -167,23 +179,27 @@ static pboost_status fit_whole(mixture_fit *f, pboost_member_kind kind, pboost_f
 }
 
 /* V of all bags is that of the GLM: the same for all members, so that none can look better by
- * larger variances. */
+ * larger variances.  Where the GLM is too sure, V is a part of that of the constant model. */
 static pboost_status set_precision(mixture_fit *f, double phi, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_options o = options_of(f, PBOOST_MEMBER_GLM);
     fit_task task = {&f->straight, f->answers, f->first_bag, &o, NULL};
-    fit_explained e = {0};
+    fit_explained e = {0}, constant = {0};
     pboost_coef coef = f->member[PBOOST_MEMBER_GLM].coef;
+    pboost_coef mean = f->member[PBOOST_MEMBER_CONSTANT].coef;
 
-    coef.n = f->straight.x.cols;
+    coef.n = mean.n = f->straight.x.cols;
     TRY(pboost_fit_explain(&e, &task, f->answers->n_bags, &coef, err));
+    TRY(pboost_fit_explain(&constant, &task, f->answers->n_bags, &mean, err));
     for (size_t b = 0; b < f->n_bags; b++) {
-        double v = phi * e.at.variance[b] + f->answers->noise_variance[f->first_bag + b];
+        double a = fmax(e.at.variance[b], LEAST_VARIANCE_SHARE * constant.at.variance[b]);
+        double v = phi * a + f->answers->noise_variance[f->first_bag + b];
         f->precision[b] = isfinite(v) ? 1.0 / fmax(v, 1e-300) : 0.0;
     }
 done:
     pboost_fit_explained_free(&e);
+    pboost_fit_explained_free(&constant);
     return st;
 }
 
@@ -195,23 +211,18 @@ static pboost_status fit_trees(mixture_fit *f, pboost_member_kind kind, pboost_e
     pboost_forest_options o = f->options->forest;
     pboost_forest_report report;
     pboost_member *member = &f->member[kind];
-    const double *start = f->features->offset;
     double intercept;
 
-    if (kind == PBOOST_MEMBER_GLM_TREES) {
-        const pboost_coef *glm = &f->member[PBOOST_MEMBER_GLM].coef;
-        memcpy(member->coef.theta, glm->theta, glm->n * sizeof *glm->theta);
-        member->coef.intercept = glm->intercept;
-        start = f->start;
-    }
     o.family = f->options->fit.family;
     o.threads = f->options->fit.threads;
     o.seed = f->options->fit.seed;
     o.folds = CROSSVAL_FOLDS;
     o.fold = f->fold;
+    o.fold_start = kind == PBOOST_MEMBER_GLM_TREES ? (const double *const *)f->start : NULL;
     o.cancel = f->options->fit.cancel;
     TRY(pboost_forest_fit(&member->forest, &intercept, &report, f->left_out[kind], f->columns,
-                          start, f->features->weight, f->answers, f->first_bag, &o, err));
+                          f->features->offset, f->features->weight, f->answers, f->first_bag, &o,
+                          err));
     member->coef.intercept += intercept;
     f->report->member[kind].trees = report.trees;
 done:
@@ -228,20 +239,18 @@ static void mixture_fit_free(mixture_fit *f)
         pboost_forest_free(&f->member[k].forest);
     }
     free(f->fold);
+    for (size_t i = 0; i < CROSSVAL_FOLDS; i++)
+        free(f->start[i]);
     free(f->precision);
-    free(f->start);
 }
 
 static pboost_status mixture_fit_init(mixture_fit *f, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t rows = f->features->x.rows;
 
     NEED(f->fold = pboost_alloc(f->n_bags, 1), err);
     pboost_crossval_folds(f->fold, f->n_bags, f->options->fit.seed);
     NEED(f->precision = pboost_alloc(f->n_bags, sizeof(double)), err);
-    if (wanted(f, PBOOST_MEMBER_GLM_TREES))
-        NEED(f->start = calloc(rows, sizeof(double)), err);
     for (unsigned k = 0; k < N_KINDS; k++) {
         f->member[k].kind = (pboost_member_kind)k;
         TRY(pboost_coef_init(&f->member[k].coef, f->features->x.cols, err));
