@@ -19,7 +19,7 @@ from . import _library
 from ._library import _check, address, lib
 from .data import Array
 from .errors import warn
-from .tables import Cells, as_category, as_number, cells_of, is_table, names_of
+from .tables import Cells, as_category, as_number, cells_of, is_table, names_of, open_table
 
 _MOST_LEVELS = 100  # a category with more of them has rare ones
 
@@ -381,6 +381,17 @@ def needs_encoding(X: Any, impute: Any, date: Any, keep: Any) -> bool:
         return bool(named)
     names = list(X.column_names if hasattr(X, "column_names") else X.columns)
     return any(not _plain(X, name) for name in names)
+
+
+def encoded(X: Any, date: Any) -> Any:
+    """Return X, or the features of a data frame that needs an encoding; gaps are imputed."""
+    X = open_table(X)
+    if not needs_encoding(X, None, date, None):
+        return X
+    _, values, notes = learn(X, impute="mean", date=date, keep=None, unseen="baseline")
+    for text in notes:
+        warn(text)
+    return values
 
 
 def _plain(X: Any, name: Any) -> bool:
