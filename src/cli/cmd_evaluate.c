@@ -141,6 +141,7 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
     label_rule_note(cli, &j.rule, j.label);
     unseen_cells_note(cli, &j.unseen);
     e.unseen = j.unseen.n;
+    cli_progress(cli, "measuring", 0.0, 0.0);
     TRY(pboost_evaluator_finish(&e.measures, j.evaluator, err));
     TRY(calibrate(&e.calibration, &j, err));
     if (a->report != NULL)

@@ -206,6 +206,7 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
         o.assumed.coef = &prior;
     }
     set_options(&o, a, &grid);
+    o.cancel = &cli->watch;
     pboost_features features = train_features(&data);
     plan_set set = {.n = grid.n,
                     .rows = features.x.rows,

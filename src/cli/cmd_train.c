@@ -159,6 +159,12 @@ static pboost_status choose_estimator(train_result *result, const train_argument
              a->given_rows == ROWS_ALL ? "--bag-effects" : "--rows sample or means",
              pboost_estimator_name(result->estimator));
     train_districts_assume(result, a);
+    if (a->model != NULL && strcmp(a->model, "glm") != 0 && strcmp(a->model, "smooth") != 0)
+        FAIL(err, PBOOST_INVALID, "--model is '%s'; it must be glm or smooth", a->model);
+    if (a->model != NULL && strcmp(a->model, "smooth") == 0 &&
+        result->estimator != PBOOST_AGGREGATE)
+        FAIL(err, PBOOST_INVALID, "--model smooth is for --estimator aggregate, not for %s",
+             pboost_estimator_name(result->estimator));
     fit->family = a->family;
     fit->estimator = result->estimator;
     fit->l2 = a->l2;
@@ -287,13 +293,17 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     double began = cli_seconds();
 
     TRY(choose_settings(&result, a, err));
+    result.fit_options.cancel = &cli->watch;
     TRY(train_data_load(&data, cli, a, err));
     if (a->bag == NULL)
         TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
     size_t k = a->bag_size > 0 ? a->bag_size : result.rules.min_bag;
-    result.options.rounds = result.options.algorithm == PBOOST_ONESHOT ? 1
-                            : a->rounds > 0                            ? a->rounds
-                                            : pboost_rounds_default(data.rows, data.cols, k);
+    result.options.rounds =
+        result.options.algorithm == PBOOST_ONESHOT ? 1
+        : a->rounds > 0                            ? a->rounds
+                        : pboost_rounds_default(data.rows, data.cols - data.encoding.n_curves, k);
+    result.fit_options.curves = data.encoding.n_curves;
+    result.fit_options.curve_of = data.curve_of;
     result.options.row_key = data.row_key;
     result.options.prior_score = data.prior_score;
     if (a->automatic && a->bag == NULL)
@@ -445,6 +455,9 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "out of the fit best"},
         {"--rho", "R", cli_read_not_negative, &a.rho, &a.has_rho,
          "interpolated: 0 is bag-level, 1 is event; default 0.5"},
+        {"--model", "glm|smooth", cli_read_text, &a.model, NULL,
+         "glm (default): a straight line for every number;\n"
+         "smooth: a curve, bent as far as the answers support"},
         {"--covariance", "model|sandwich", cli_read_text, &a.covariance, NULL,
          "aggregate: model (default), or sandwich, which does not\n"
          "rely on the model's variances"},

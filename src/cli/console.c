@@ -39,8 +39,8 @@ void cli_progress_end(void)
     bar.on_screen = false;
 }
 
-/* Whether it is time to draw the bar again. */
-static bool is_due(const cli_context *cli, bool finished, double now)
+/* Whether it is time to draw the bar again; a new stage is shown sooner. */
+static bool is_due(const cli_context *cli, bool finished, bool changed, double now)
 {
     if (cli->quiet || !isatty(STDERR_FILENO))
         return false;
@@ -49,7 +49,7 @@ static bool is_due(const cli_context *cli, bool finished, double now)
         cli_progress_end();
         return false;
     }
-    if (now - bar.first < SHOW_AFTER || now - bar.last < SHOW_EVERY)
+    if (now - bar.first < SHOW_AFTER || now - bar.last < (changed ? 0.2 : 1.0) * SHOW_EVERY)
         return false;
     bar.last = now;
     return true;
@@ -95,20 +95,21 @@ static void draw(const cli_context *cli, const char *stage, double done, double 
 void cli_progress_left(const cli_context *cli, const char *stage, double done, double total,
                        double seconds_left)
 {
-    if (is_due(cli, total > 0.0 && done >= total, cli_seconds()))
+    if (is_due(cli, total > 0.0 && done >= total, false, cli_seconds()))
         draw(cli, stage, done, total, seconds_left);
 }
 
 void cli_progress(const cli_context *cli, const char *stage, double done, double total)
 {
     double now = cli_seconds();
+    bool changed = strncmp(bar.stage, stage, STAGE_MAX - 1) != 0;
 
-    if (strncmp(bar.stage, stage, STAGE_MAX - 1) != 0 || done < bar.done_then) {
+    if (changed || done < bar.done_then) {
         snprintf(bar.stage, sizeof bar.stage, "%s", stage);
         bar.began = now;
         bar.done_then = done;
     }
-    if (is_due(cli, total > 0.0 && done >= total, now))
+    if (is_due(cli, total > 0.0 && done >= total, changed, now))
         draw(cli, stage, done, total,
              (now - bar.began) * (total - done) / (done - bar.done_then)); /* may be NaN */
 }

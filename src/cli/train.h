@@ -36,6 +36,7 @@ typedef struct train_arguments {
     double rho;
     bool has_rho;
     const char *covariance;
+    const char *model;
     bool no_intercept;
 
     pboost_rational epsilon;
@@ -61,6 +62,7 @@ enum { TRAIN_HASH = 32 };
 typedef struct train_data {
     size_t rows, cols;
     pboost_encoding encoding;
+    size_t *curve_of;     /* by column of curves: its curve */
     double *x;            /* standardised where asked */
     double *mean, *scale; /* by column, what standardising took away; NULL: nothing */
     double *weight, *offset, *prior_score;
@@ -85,6 +87,8 @@ pboost_status train_data_load(train_data *out, const cli_context *cli, const tra
                               pboost_error *err);
 void train_data_free(train_data *data);
 pboost_features train_features(const train_data *data);
+/* Without the columns of curves: what is planned with. */
+pboost_features train_straight_features(const train_data *data);
 
 /* From the units of x to those of the file. */
 void train_data_unscale(pboost_coef *coef, const train_data *data);

@@ -29,6 +29,29 @@ done:
     return st;
 }
 
+static pboost_status learn_curves(train_data *out, const cli_context *cli,
+                                  const pboost_table *table, const train_arguments *a,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_encoding *e = &out->encoding;
+    size_t curve = 0, at = 0;
+
+    TRY(pboost_encoding_curve(&out->encoding, table, 0, a->threads, err));
+    if (e->n_curves == 0)
+        cli_note(cli,
+                 "note: no column of numbers has 8 different values or more; --model smooth is the "
+                 "same as glm here");
+    NEED(out->curve_of = pboost_alloc(e->n_curves, sizeof *out->curve_of), err);
+    for (size_t i = 0; i < e->n_features; i++) {
+        for (size_t j = 0; j < e->feature[i].curve.n; j++)
+            out->curve_of[at++] = curve;
+        curve += e->feature[i].curve.n > 0;
+    }
+done:
+    return st;
+}
+
 static pboost_status learn_encoding(train_data *out, const cli_context *cli,
                                     const pboost_table *table, const train_arguments *a,
                                     pboost_error *err)
@@ -41,6 +64,8 @@ static pboost_status learn_encoding(train_data *out, const cli_context *cli,
     TRY(columns_learn(&out->encoding, use, cli, table, &a->columns, err));
     if (a->winsorize > 0.0)
         TRY(pboost_encoding_winsorize(&out->encoding, table, a->winsorize, err));
+    if (a->model != NULL && strcmp(a->model, "smooth") == 0)
+        TRY(learn_curves(out, cli, table, a, err));
     out->cols = out->encoding.n_columns;
     if (out->cols == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: every feature is constant", pboost_table_path(table));
@@ -59,9 +84,10 @@ static pboost_status standardize(train_data *data, bool center, pboost_error *er
     NEED(data->mean = calloc(d, sizeof *data->mean), err);
     NEED(data->scale = calloc(d, sizeof *data->scale), err);
     TRY(pboost_matrix_moments(data->mean, data->scale, &x, err));
-    for (size_t j = 0; j < d; j++) {
-        data->scale[j] = data->scale[j] > 0.0 ? data->scale[j] : 1.0;
-        data->mean[j] = center ? data->mean[j] : 0.0;
+    for (size_t j = 0; j < d; j++) { /* curves have units of their own, in which they are fitted */
+        bool curve = j >= d - data->encoding.n_curves;
+        data->scale[j] = data->scale[j] > 0.0 && !curve ? data->scale[j] : 1.0;
+        data->mean[j] = center && !curve ? data->mean[j] : 0.0;
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
@@ -148,6 +174,7 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
     TRY(learn_encoding(out, cli, table, a, err));
+    cli_progress(cli, "encoding", 0.0, 0.0);
     TRY(data_features(&out->x, NULL, &out->encoding, table, err));
     if (a->standardize)
         TRY(standardize(out, !a->no_intercept, err));
@@ -210,9 +237,17 @@ pboost_features train_features(const train_data *data)
                              .offset = data->offset};
 }
 
+pboost_features train_straight_features(const train_data *data)
+{
+    pboost_features features = train_features(data);
+    features.x.cols -= data->encoding.n_curves;
+    return features;
+}
+
 void train_data_free(train_data *data)
 {
     pboost_encoding_free(&data->encoding);
+    free(data->curve_of);
     free(data->x);
     free(data->mean);
     free(data->scale);

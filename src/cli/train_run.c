@@ -206,6 +206,8 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
                           &result->options, err));
     TRY(result_reserve(result, data->cols, err));
     for (size_t t = 0; t < rounds; t++) {
+        cli->round = t + 1;
+        cli->rounds = rounds > 1 ? rounds : 0;
         if (oracle->remote != NULL)
             TRY(train_remote_recall(oracle->remote, pboost_run_trainer(run), err));
         TRY(pboost_run_rounds(run, 1, err));
@@ -214,6 +216,7 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
             TRY(train_auto_revise(result, pboost_run_trainer(run), a, data, pboost_run_coef(run),
                                   err));
     }
+    cli->rounds = 0;
     take_outcome(result, run, data);
     if (a->automatic)
         take_plan_warnings(result);
