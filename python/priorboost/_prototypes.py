@@ -174,6 +174,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "answers_append": (None, [c_void_p, POINTER(Bags), c_void_p, c_void_p, _E]),
     "answers_bags": (Bags, [c_void_p]),
     "answers_mean": (c_void_p, [c_void_p]),
+    "answers_noise_variance": (c_void_p, [c_void_p]),
     "answers_fit": (
         None,
         [

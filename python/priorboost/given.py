@@ -23,7 +23,7 @@ _NO_COUNTS = (
     "the model is wrong and nothing shows it; pass a table with the columns 'bag', 'count' and "
     "'mean', which is checked"
 )
-_BOUNDS = {"linear": (-np.inf, np.inf), "logistic": (0.0, 1.0), "poisson": (0.0, np.inf)}
+BOUNDS = {"linear": (-np.inf, np.inf), "logistic": (0.0, 1.0), "poisson": (0.0, np.inf)}
 
 
 def group_rows(bag: Any, n_rows: int) -> tuple[list[str], Bags]:
@@ -144,7 +144,7 @@ def match_answers(
     mean, noise, persons = np.full(len(names), np.nan), np.zeros(len(names)), np.ones(len(names))
     seen: set[str] = set()
     sizes = bags.sizes
-    lower, upper = _BOUNDS[family]
+    lower, upper = BOUNDS[family]
     for bag, value, variance, count in _lines(answers, bag_column):
         if bag not in number:
             raise ValueError(
