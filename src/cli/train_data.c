@@ -176,6 +176,8 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(learn_encoding(out, cli, table, a, err));
     cli_progress(cli, "encoding", 0.0, 0.0);
     TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    if (a->standardize)
+        TRY(standardize(out, !a->no_intercept, err));
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
     if (a->prior != NULL)
@@ -223,8 +225,6 @@ pboost_status train_data_load(train_data *out, const cli_context *cli, const tra
     TRY(load_training(out, cli, a, &prior, err));
     if (a->test != NULL)
         TRY(load_test(out, cli, a, err));
-    if (a->standardize)
-        TRY(standardize(out, !a->no_intercept, err));
 done:
     pboost_model_free(&prior);
     return st;
