@@ -128,7 +128,7 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
                                      (const char *const *)data.encoding.column),
                            err));
     else if (!cli->quiet)
-        plan_print(stdout, &made);
+        plan_print(cli_text(cli), &made);
     TRY(cli_flush(err));
 done:
     pboost_plan_free(&made);

@@ -142,6 +142,11 @@ void cli_watch_begin(cli_context *cli)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
+FILE *cli_text(const cli_context *cli)
+{
+    return cli->standard_output != NULL ? stderr : stdout;
+}
+
 void cli_note(const cli_context *cli, const char *format, ...)
 {
     if (cli->quiet)
@@ -160,7 +165,8 @@ pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, cons
 {
     pboost_status st = PBOOST_OK;
     struct stat info;
-    FILE *file = fopen(path, "re");
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "re");
 
     out[0] = '\0';
     if (file == NULL)
@@ -173,7 +179,7 @@ pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, cons
     if (out[0] == '\0')
         FAIL(err, PBOOST_BAD_DATA, "%s holds no token on its first line", path);
 done:
-    if (file != NULL)
+    if (file != NULL && !standard)
         fclose(file);
     return st;
 }
