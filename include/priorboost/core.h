@@ -299,12 +299,14 @@ typedef struct pboost_fit_options {
     pboost_covariance covariance;
     uint64_t seed;               /* of the folds of cross-validation */
     const pboost_cancel *cancel; /* checked in every iteration; NULL: none */
+    /* Aggregate: bags (districts) differ by more than the features of their rows explain. */
+    bool bag_effects;
 } pboost_fit_options;
 
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pboost_fit_options), PBOOST_LINEAR, {PBOOST_L2_AUTO, 0.0}, true, 1, 100, 1e-14,     \
-            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL                                    \
+            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL, false                             \
     }
 
 typedef struct pboost_fit_report {
@@ -330,6 +332,7 @@ typedef struct pboost_fit_report {
     bool worse_than_constant;   /* the mean of the answers explains them better than the model */
     pboost_estimator estimator; /* the one that fitted; cross-validation may have chosen it */
     bool noisy;                 /* answers have noise; of the aggregate estimator and mean_masked */
+    double bag_effect_sd;       /* of the linear predictor between bags, with bag_effects; else 0 */
 } pboost_fit_report;
 
 /* ---- The learner: how to ask ----------------------------------------------------------------- */

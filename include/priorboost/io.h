@@ -66,6 +66,23 @@ pboost_status pboost_table_read(pboost_table **out, const char *path,
                                 const pboost_table_options *options, pboost_error *err);
 void pboost_table_free(pboost_table *table);
 
+/* A column in memory: numbers (NaN: missing), or texts by their codes. */
+typedef struct pboost_column_cells {
+    const char *name;
+    const double *number;     /* by row; NULL: it has texts */
+    const uint32_t *code;     /* by row: a level; UINT32_MAX: missing */
+    const char *const *level; /* "" and "NA" are missing cells, as in a file */
+    size_t n_levels;
+} pboost_column_cells;
+
+/* A table from columns in memory, which are copied; messages call it `name`.  Cells that are texts
+ * decide what their column is as those of a file do; in options->text are columns that are
+ * categories whatever they look like.  options may be NULL. */
+pboost_status pboost_table_from_columns(pboost_table **out, const char *name,
+                                        const pboost_column_cells *columns, size_t n_columns,
+                                        size_t rows, const pboost_table_options *options,
+                                        pboost_error *err);
+
 /* The same in blocks of rows, for tables that do not fit in memory.  The options must outlive the
  * reader.  Each block decides for itself what a column is that the options do not name.  A block
  * counts its rows from 0, but messages name the lines of the file. */
@@ -78,23 +95,6 @@ pboost_status pboost_table_reader_open(pboost_table_reader **out, const char *pa
 pboost_status pboost_table_reader_next(const pboost_table **out, pboost_table_reader *reader,
                                        size_t rows, pboost_error *err);
 void pboost_table_reader_close(pboost_table_reader *reader);
-
-/* A column in memory: numbers (NaN: missing), or texts by their codes. */
-typedef struct pboost_table_column {
-    const char *name;
-    const double *number;     /* by row; NULL: it has texts */
-    const uint32_t *code;     /* by row: a level; UINT32_MAX: missing */
-    const char *const *level; /* "" and "NA" are missing cells, as in a file */
-    size_t n_levels;
-} pboost_table_column;
-
-/* A table from columns in memory, which are copied; messages call it `name`.  Cells that are texts
- * decide what their column is as those of a file do; in options->text are columns that are
- * categories whatever they look like.  options may be NULL. */
-pboost_status pboost_table_from_columns(pboost_table **out, const char *name,
-                                        const pboost_table_column *columns, size_t n_columns,
-                                        size_t rows, const pboost_table_options *options,
-                                        pboost_error *err);
 
 size_t pboost_table_rows(const pboost_table *table);
 size_t pboost_table_cols(const pboost_table *table);
@@ -292,6 +292,13 @@ pboost_status pboost_model_load(pboost_model *out, const char *path, pboost_erro
 pboost_status pboost_model_parse(pboost_model *out, const char *text, size_t length,
                                  const char *name, pboost_error *err);
 pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_error *err);
+
+/* Writes the model as an ONNX file (opset 13, ai.onnx.ml 3), whose inputs are columns by name:
+ * numbers as doubles (NaN: missing), categories as text ("" or NA: missing), a date as one input of
+ * doubles for each of its parts, such as "day:month", and the offset.  The output "prediction" is
+ * the mean response.  "-" is standard output. */
+pboost_status pboost_model_export_onnx(const pboost_model *model, const char *path,
+                                       pboost_error *err);
 
 /* ---- Output files ---------------------------------------------------------------------------- */
 

@@ -49,15 +49,16 @@ typedef struct pboost_plan_options {
     int threads;
     const pboost_cancel *cancel; /* checked before each forecast and in long ones; NULL: none */
     pboost_fixed fixed;          /* only ways of asking that agree with it are forecast */
+    bool costs;                  /* also say what every epsilon costs: pboost_plan.cost */
+    double target;               /* with costs: 1 - kept that is wanted, such as 0.05; 0: none */
 } pboost_plan_options;
 
 #define PBOOST_PLAN_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pboost_plan_options), PBOOST_LINEAR, PBOOST_RULES_INIT, NULL, 0, true,              \
             {PBOOST_L2_AUTO, 0.0}, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0, NULL,      \
-        {                                                                                          \
-            0, 0, false, false, false, PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, PBOOST_EQUAL        \
-        }                                                                                          \
+            {0, 0, false, false, false, PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, PBOOST_EQUAL},     \
+            false, 0.0                                                                             \
     }
 
 /* How a forecast was made. */
@@ -82,6 +83,18 @@ typedef struct pboost_plan_point {
     bool comparison_only; /* never recommended */
 } pboost_plan_point;
 
+/* What one epsilon costs, in figures that people know.  They hold if the model is right and effects
+ * are as assumed (docs/planner.md). */
+typedef struct pboost_cost {
+    size_t point;       /* of the plan: what is recommended at this epsilon */
+    double loss;        /* expected test loss, as pboost_evaluate measures it */
+    double kept;        /* of what all labels gain over the constant model: 1 is as good as they */
+    double labels;      /* as good as the labels of this many rows; 0: fewer than parameters */
+    double measure;     /* expected value of the plan's measure */
+    double rows_needed; /* rows like these that reach the target, about; NaN: no target was set;
+                           INFINITY: no number does */
+} pboost_cost;
+
 #define PBOOST_MAX_PLAN_WARNINGS 2
 
 typedef struct pboost_plan {
@@ -100,6 +113,12 @@ typedef struct pboost_plan {
     char reason[256];                            /* of the recommendation */
     char warning[PBOOST_MAX_PLAN_WARNINGS][256]; /* a sentence each */
     size_t n_warnings;
+    size_t n_costs;      /* 0: they were not asked for */
+    pboost_cost *cost;   /* by epsilon, the rules' own first */
+    const char *measure; /* "r2", "auc" or "d2", as pboost_evaluate names it */
+    double loss_all_labels, loss_constant, measure_all_labels, measure_constant;
+    double least_epsilon; /* that reaches the target, two digits; NaN: not looked for (it needs a
+                             target and bounds); INFINITY: none up to 1000 does */
 } pboost_plan;
 
 /* Forecasts every way of asking about the rows and recommends.  Weights are ignored, here and

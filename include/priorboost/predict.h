@@ -51,9 +51,33 @@ pboost_status pboost_evaluator_create(pboost_evaluator **out, pboost_family fami
 /* After a failure the evaluator can only be freed. */
 pboost_status pboost_evaluator_add(pboost_evaluator *evaluator, const pboost_samples *samples,
                                    const pboost_coef *coef, int threads, pboost_error *err);
+/* The same from the predicted means of samples, of any model; x of samples is not used. */
+pboost_status pboost_evaluator_add_means(pboost_evaluator *evaluator, const pboost_samples *samples,
+                                         const double *mean, pboost_error *err);
 pboost_status pboost_evaluator_finish(pboost_evaluation *out, pboost_evaluator *evaluator,
                                       pboost_error *err);
 void pboost_evaluator_free(pboost_evaluator *evaluator);
+
+/* Whether predicted means are right on average where they are small, and where they are large:
+ * samples in the order of their means, cut into groups of about as many each.  Samples with equal
+ * means are in one group. */
+typedef struct pboost_reliability {
+    size_t rows;
+    double predicted, observed; /* mean prediction, mean label */
+    double error;               /* standard error of the latter; NaN for one row */
+} pboost_reliability;
+
+#define PBOOST_MAX_GROUPS 20
+
+typedef struct pboost_calibration {
+    double ratio;          /* sum of the predictions over the sum of the labels; NaN: that is 0 */
+    double expected_error; /* mean over the rows of |predicted - observed| of their group */
+    size_t n_groups;
+    pboost_reliability group[PBOOST_MAX_GROUPS];
+} pboost_calibration;
+
+pboost_status pboost_calibrate(pboost_calibration *out, const double *mean, const double *label,
+                               size_t n, size_t groups, pboost_error *err);
 
 /* The warnings about a fit. */
 typedef enum pboost_warning_kind {

@@ -37,6 +37,28 @@ pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples
 /* The k-means objective: sum over bags of the squared distances of score to the bag's mean. */
 double pboost_bags_cost(const pboost_bags *bags, const double *score);
 
+/* ---- Bags of more persons than rows ---------------------------------------------------------- */
+
+/* A table may have a sample of the persons of each bag, or only the means of the features.  In both
+ * cases a weight of persons/rows for every row of a bag says how many labels its answer averages,
+ * and bag_effects allow for what the rows do not show. */
+
+/* The rows of x (row-major, `cols` numbers each) are random samples of the persons of their bags.
+ * Moves the rows of each bag together, so that their mean is the best linear prediction of that of
+ * all its persons: a fit to means with sampling error would shrink the weights.  persons: by bag.
+ * share (by column) gets the part of the variance between bags that is sampling error.  limited:
+ * some combination of columns varies no more between bags than sampling error does. */
+pboost_status pboost_bags_calibrate(double *x, size_t cols, const pboost_bags *bags,
+                                    const double *persons, double *share, bool *limited,
+                                    pboost_error *err);
+
+/* Rows that stand for bags of which means and standard deviations are known (rows x cols each): out
+ * gets `points` rows for each of them, side by side, with this mean and these variances, and with
+ * covariance 0. */
+size_t pboost_spread_points(const double *sd, size_t rows, size_t cols);
+void pboost_spread_rows(double *out, const double *mean, const double *sd, size_t rows,
+                        size_t cols);
+
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 /* The append-only log of bags asked and answers received.  Bags are numbered across rounds. */

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .meta import PriorBoost
     from .models import Feature, Model, load_model, save_model
     from .oracle import InMemoryOracle, Oracle
-    from .planner import Plan, PlanPoint, plan
+    from .planner import Plan, PlanCost, PlanPoint, plan, plan_costs
+    from .plots import plot_calibration, plot_coefficients, plot_plan
     from .remote import RemoteOracle
     from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
 
@@ -32,6 +33,7 @@ __all__ = [
     "Oracle",
     "OracleError",
     "Plan",
+    "PlanCost",
     "PlanPoint",
     "PriorBoost",
     "PriorBoostClassifier",
@@ -44,6 +46,10 @@ __all__ = [
     "load_model",
     "optimal_bags",
     "plan",
+    "plan_costs",
+    "plot_calibration",
+    "plot_coefficients",
+    "plot_plan",
     "random_bags",
     "risk",
     "save_model",
@@ -57,7 +63,8 @@ _NAMES = {
     "meta": ("PriorBoost",),
     "models": ("Feature", "Model", "load_model", "save_model"),
     "oracle": ("InMemoryOracle", "Oracle"),
-    "planner": ("Plan", "PlanPoint", "plan"),
+    "planner": ("Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"),
+    "plots": ("plot_calibration", "plot_coefficients", "plot_plan"),
     "remote": ("RemoteOracle",),
     "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),
 }

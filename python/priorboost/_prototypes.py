@@ -22,6 +22,7 @@ from ._structures import (
     Cancel,
     Choice,
     Coef,
+    ColumnCells,
     ColumnInfo,
     Columns,
     Encoding,
@@ -49,7 +50,6 @@ from ._structures import (
     Rules,
     Samples,
     Simulation,
-    TableColumn,
     TableOptions,
     TrainerOptions,
     Unseen,
@@ -85,6 +85,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             _E,
         ],
     ),
+    "bags_calibrate": (
+        None,
+        [c_void_p, c_size_t, POINTER(Bags), c_void_p, c_void_p, POINTER(c_bool), _E],
+    ),
+    "spread_points": (c_size_t, [c_void_p, c_size_t, c_size_t]),
+    "spread_rows": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t]),
     "bags_cost": (c_double, [POINTER(Bags), c_void_p]),
     "predict": (None, [c_void_p, c_int, POINTER(Samples), POINTER(Coef), c_int, _E]),
     "predict_interval": (
@@ -200,7 +206,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "table_from_columns": (
         None,
-        [_HANDLE, c_char_p, POINTER(TableColumn), c_size_t, c_size_t, POINTER(TableOptions), _E],
+        [_HANDLE, c_char_p, POINTER(ColumnCells), c_size_t, c_size_t, POINTER(TableOptions), _E],
     ),
     "table_free": (c_void_p, [c_void_p]),
     "table_describe": (c_void_p, [POINTER(ColumnInfo), c_void_p, c_size_t]),

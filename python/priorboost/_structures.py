@@ -119,6 +119,7 @@ class FitOptions(Structure):
         ("covariance", c_int),
         ("seed", c_uint64),
         ("cancel", c_void_p),
+        ("bag_effects", c_bool),
     ]
 
 
@@ -149,6 +150,7 @@ class FitReport(Structure):
         ("worse_than_constant", c_bool),
         ("estimator", c_int),
         ("noisy", c_bool),
+        ("bag_effect_sd", c_double),
     ]
 
 
@@ -412,6 +414,8 @@ class PlanOptions(Structure):
         ("threads", c_int),
         ("cancel", c_void_p),
         ("fixed", Fixed),
+        ("costs", c_bool),
+        ("target", c_double),
     ]
 
 
@@ -430,6 +434,19 @@ class PlanPoint(Structure):
         ("cautious", c_double),
         ("se", c_double),
         ("comparison_only", c_bool),
+    ]
+
+
+class Cost(Structure):
+    """``pboost_cost``."""
+
+    _fields_ = [
+        ("point", c_size_t),
+        ("loss", c_double),
+        ("kept", c_double),
+        ("labels", c_double),
+        ("measure", c_double),
+        ("rows_needed", c_double),
     ]
 
 
@@ -457,6 +474,14 @@ class Plan(Structure):
         ("reason", c_char * 256),
         ("warning", c_char * 256 * 2),
         ("n_warnings", c_size_t),
+        ("n_costs", c_size_t),
+        ("cost", POINTER(Cost)),
+        ("measure", c_char_p),
+        ("loss_all_labels", c_double),
+        ("loss_constant", c_double),
+        ("measure_all_labels", c_double),
+        ("measure_constant", c_double),
+        ("least_epsilon", c_double),
     ]
 
 
@@ -483,8 +508,8 @@ class Risk(Structure):
     _fields_ = [("bias", c_double), ("variance", c_double)]
 
 
-class TableColumn(Structure):
-    """``pboost_table_column``."""
+class ColumnCells(Structure):
+    """``pboost_column_cells``."""
 
     _fields_ = [
         ("name", c_char_p),

@@ -96,7 +96,7 @@ class LentTable:
     """Owns a ``pboost_table`` of these columns; use it in a with statement."""
 
     def __init__(self, columns: list[Cells]) -> None:
-        lent = (_library.TableColumn * max(1, len(columns)))()
+        lent = (_library.ColumnCells * max(1, len(columns)))()
         for to, cells in zip(lent, columns, strict=False):
             to.name = cells.name.encode()
             to.number, to.code = address(cells.number), address(cells.code)
@@ -370,10 +370,15 @@ def _lend_features(features: list[Feature]) -> Any:
 
 def needs_encoding(X: Any, impute: Any, date: Any, keep: Any) -> bool:
     """Whether a data frame has more than numbers: text, dates, missing cells, ids."""
-    if not is_table(X):
-        return False
-    if impute is not None or date is not None or keep is not None:
-        return True
+    said = {"impute": impute, "date": date, "keep": keep}
+    named = [name for name, value in said.items() if value is not None]
+    if named and not is_table(X):
+        raise ValueError(
+            f"{named[0]} is {said[named[0]]!r}, but X is no data frame of pandas, polars or "
+            "pyarrow, whose columns have names and types"
+        )
+    if named or not is_table(X):
+        return bool(named)
     names = list(X.column_names if hasattr(X, "column_names") else X.columns)
     return any(not _plain(X, name) for name in names)
 

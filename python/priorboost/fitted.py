@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _library
 from .data import Array, by_row, features
+from .encoding import Encoding
+from .errors import warn
 from .models import Model, save_model
 from .options import FAMILIES, threads_of
 from .summary import Summary, summarize
@@ -211,5 +213,15 @@ class FittedGLM:
         return Model.from_estimator(self)
 
     def save(self, path: Any) -> None:
-        """Write the fitted model to a file that ``priorboost predict --model`` reads."""
+        """Write the fitted model to a file that ``priorboost predict --model`` reads.
+
+        The file has the encoding of a data frame.  Of a formula it has only the columns: a program
+        that reads it needs a table with these columns.
+        """
+        if self._encoding is not None and not isinstance(self._encoding, Encoding):
+            warn(
+                f"the model file has the columns of the formula, such as "
+                f"'{self._encoding.columns[-1]}', but not the formula: it predicts for tables with "
+                "these columns; joblib.dump keeps the whole estimator"
+            )
         save_model(self.to_model(), path)

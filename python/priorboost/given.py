@@ -8,7 +8,6 @@ some would give a wrong model, and only the counts show it.
 from __future__ import annotations
 
 import ctypes
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from ._library import _check, address, lib
 from .bags import Bags
 from .data import Array, name_text, number_names
+from .errors import warn
 
 _NO_COUNTS = (
     "answers has the mean of each bag, but not the number of its rows: if X lacks some of them, "
@@ -42,11 +42,32 @@ def group_rows(bag: Any, n_rows: int) -> tuple[list[str], Bags]:
 
 
 def _column(table: Any, name: str) -> list[float] | None:
-    names = getattr(table, "column_names", None) or list(table.columns)
-    return None if name not in names else [float(v) for v in np.asarray(table[name])]
+    if name not in _columns(table):
+        return None
+    try:
+        return [float(v) for v in np.asarray(table[name])]
+    except (TypeError, ValueError) as problem:
+        raise ValueError(f"column '{name}' of answers is not all numbers: {problem}") from None
 
 
-def _lines(answers: Any) -> Iterator[tuple[str, float, float, float | None]]:
+def _columns(table: Any) -> list[str]:
+    return list(getattr(table, "column_names", None) or table.columns)
+
+
+def _key(table: Any, bag_column: str) -> str:
+    """Return the column that names the bags: as in the table of rows, or 'bag'."""
+    found = _columns(table)
+    for name in (bag_column, "bag"):
+        if name in found:
+            return name
+    wanted = f"'{bag_column}'" + ("" if bag_column == "bag" else " or 'bag'")
+    raise ValueError(
+        f"answers has no column {wanted}, which names the bag of each answer; its columns are "
+        f"{', '.join(map(str, found))}"
+    )
+
+
+def _lines(answers: Any, bag_column: str) -> Iterator[tuple[str, float, float, float | None]]:
     """Yield bag, mean, variance of the noise and, except for a mapping, the number of rows."""
     if not hasattr(answers, "columns"):
         if not isinstance(answers, Mapping) and not hasattr(answers, "items"):
@@ -57,18 +78,22 @@ def _lines(answers: Any) -> Iterator[tuple[str, float, float, float | None]]:
         for bag, mean in answers.items():
             yield name_text(bag, "bag"), float(mean), 0.0, None
         return
+    key = _key(answers, bag_column)
     count, mean = _column(answers, "count"), _column(answers, "mean")
     total, noise = _column(answers, "sum"), _column(answers, "noise_variance")
     if count is None:
         raise ValueError(
             "answers has no column 'count': only the number of rows of each bag shows that its "
-            "mean is about the rows of X"
+            f"mean is about the rows of X; its columns are {', '.join(_columns(answers))}"
         )
     if total is None:
         if mean is None:
-            raise ValueError("answers has neither a column 'mean' nor a column 'sum'")
+            raise ValueError(
+                "answers has neither a column 'mean' nor a column 'sum'; its columns are "
+                f"{', '.join(_columns(answers))}"
+            )
         total = [m * c for m, c in zip(mean, count, strict=True)]
-    for i, name in enumerate(np.asarray(answers["bag"]).tolist()):
+    for i, name in enumerate(np.asarray(answers[key]).tolist()):
         bag = name_text(name, "bag")
         if not count[i] > 0:
             raise ValueError(f"bag '{bag}' is empty: its count is {count[i]:g}")
@@ -80,18 +105,26 @@ def _lines(answers: Any) -> Iterator[tuple[str, float, float, float | None]]:
         yield bag, value, 0.0 if noise is None else noise[i], count[i]
 
 
-def match_answers(answers: Any, names: list[str], bags: Bags, family: str) -> tuple[Array, Array]:
-    """Return mean and variance of the noise of each bag; warn of answers without counts."""
+def match_answers(
+    answers: Any, names: list[str], bags: Bags, family: str, bag_column: str = "bag"
+) -> tuple[Array, Array]:
+    """Return mean and variance of the noise of each bag; warn of answers without counts.
+
+    In a table, bags are named by the column of this name, or by 'bag'.
+    """
     number = {name: b for b, name in enumerate(names)}
     mean, noise = np.full(len(names), np.nan), np.zeros(len(names))
     seen: set[str] = set()
     sizes = bags.sizes
     lower, upper = _BOUNDS[family]
-    for bag, value, variance, count in _lines(answers):
+    for bag, value, variance, count in _lines(answers, bag_column):
         if bag not in number:
-            raise ValueError(f"bag '{bag}' has an answer, but no row names it")
+            raise ValueError(
+                f"bag '{bag}' has an answer, but no row names it; leave the answer out, or pass "
+                "the rows of that bag"
+            )
         if bag in seen:
-            raise ValueError(f"bag '{bag}' has two answers")
+            raise ValueError(f"bag '{bag}' has two answers; each bag must have one")
         seen.add(bag)
         size = int(sizes[number[bag]])
         if count is not None and count != size:
@@ -109,9 +142,12 @@ def match_answers(answers: Any, names: list[str], bags: Bags, family: str) -> tu
         mean[number[bag]], noise[number[bag]] = value, variance
     missing = [name for name in names if name not in seen]
     if missing:
-        raise ValueError(f"bag '{missing[0]}' has no answer")
+        raise ValueError(
+            f"bag '{missing[0]}' has no answer; leave its {int(sizes[number[missing[0]]])} rows "
+            f"out of X, or add its answer ({len(missing)} bags have none)"
+        )
     if not hasattr(answers, "columns"):
-        warnings.warn(_NO_COUNTS, stacklevel=4)  # where fit was called
+        warn(_NO_COUNTS)
     return mean, noise
 
 

@@ -136,8 +136,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         bag : array-like of shape (n_rows,), optional
             What names the bag of each row, where the bags are given; then `answers` are, too.
         answers : mapping or table, optional
-            A table with the columns ``bag``, ``count``, ``mean`` or ``sum`` and, where the means
-            are noisy, ``noise_variance``.  Or the mean label by bag, a dict or Series: without
+            A table with the columns ``bag`` (or the one that `bag` names), ``count``, ``mean`` or
+            ``sum`` and, where the means are noisy, ``noise_variance``: those of ``priorboost train
+            --answers``.  Or the mean label by bag, a dict or Series: without
             counts nobody can check that the answers are about the rows of X, and `fit` warns.
 
         Returns
@@ -158,7 +159,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         fitted_on = table.X
         try:
             if answers is not None:
-                result = self._fit_given(table, bag, answers)
+                result = self._fit_given(table, bag, answers, names.get("bag", "bag"))
             elif oracle is not None:
                 result = self._fit_asking(table, oracle)
             else:
@@ -335,10 +336,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         result.plan = None if pilot is None else pilot.plan
         return result
 
-    def _fit_given(self, table: Table, bag: Any, answers: Any) -> GLMResult:
+    def _fit_given(self, table: Table, bag: Any, answers: Any, column: str) -> GLMResult:
         """Fit given bags and their answers."""
         names, bags = group_rows(bag, len(table.X))
-        mean, noise = match_answers(answers, names, bags, self._family)
+        mean, noise = match_answers(answers, names, bags, self._family, column)
         has_seed, seed = seed_of(self.random_state)
         method = self._method(False)
         fit = self._fit_options(

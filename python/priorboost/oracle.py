@@ -16,6 +16,7 @@ from . import _library
 from ._library import _check, lib
 from .bags import Bags
 from .data import Array, response
+from .errors import PrivacyError
 from .options import rules_of, seed_of
 from .relay import Relay as Relay
 
@@ -211,6 +212,13 @@ class InMemoryOracle(Oracle):
     ) -> _library.Oracle:
         if n_rows != self.n_rows:
             raise ValueError(f"X has {n_rows} rows, but the oracle has {self.n_rows} labels")
+        if self.rows_spent:
+            raise PrivacyError(
+                f"{self.rows_spent} of the oracle's {self.n_rows} rows are spent: an earlier fit "
+                "used their labels, and each label can be used in one answer only; use the model "
+                "of that fit, or make an InMemoryOracle of rows whose labels were not used; "
+                "nothing was asked"
+            )
         return self._handle.interface
 
     def __reduce__(self) -> Any:

@@ -54,6 +54,20 @@ _RULES = {
     "unit-spent",
     "unknown-row",
 }
+# What to do about them.
+_REMEDIES = {
+    "row-spent": "an earlier answer used the labels of these rows, and each label can be used in "
+    "one answer only; RemoteOracle(skip_unavailable=True) leaves such rows out, and checkpoint=DIR "
+    "lets a fit that was interrupted continue with its answers",
+    "unit-spent": "the label holder answers about each unit as often as its rules say; "
+    "RemoteOracle(skip_unavailable=True) leaves out the rows of units that are spent",
+    "unit-repeated": "pass unit= to fit, so that one row of each unit takes part",
+    "unknown-row": "compare the ids with those of the label holder, or leave such rows out with "
+    "RemoteOracle(skip_unavailable=True)",
+    "bag-too-small": "set min_bag or bag_size to the rule of the label holder",
+    "quota-exceeded": "train on fewer rows, or get a token with more",
+    "refusal-limit": "ask the label holder for a new token",
+}
 
 
 @dataclass(frozen=True)
@@ -427,4 +441,6 @@ def _read_reply(status: int, reply: bytes) -> dict[str, Any]:
     text = f"{document.get('detail') or document.get('title')} ({problem})"
     if rows:
         text += f": {', '.join(map(str, rows[:5]))}"
+    if problem in _REMEDIES:
+        text += f"; {_REMEDIES[problem]}"
     raise PrivacyError(text) if problem in _RULES else OracleError(text)

@@ -211,7 +211,7 @@ def test_categories_of_a_model_file(cli, tmp_path):
     )
     model.unseen = "error"
     with pytest.raises(
-        ValueError, match="'sex' is 'x', which was not in the training table; .* 'f', 'm'"
+        ValueError, match=r"'sex' is 'x', which was not in the training table; .* 'f', 'm'"
     ):
         model.predict(table.assign(sex="x"))
 

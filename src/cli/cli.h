@@ -146,6 +146,7 @@ pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *
 pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *err);
+pboost_status cli_export(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_report(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_reproduce(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err);

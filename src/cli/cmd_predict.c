@@ -167,7 +167,7 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
     data_blocks blocks = {0};
     const pboost_table *block;
     pboost_output *output = NULL;
-    job j = {.a = a, .model = model};
+    job j = {.a = a, .model = model, .unseen = {.trees = model->mixture.n > 0}};
 
     cli->reading = "predicting";
     TRY(table_reading_add_encoding(&text, &model->encoding, err));
@@ -187,7 +187,7 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
             break;
         TRY(data_blocks_next(&block, &blocks, err));
     }
-    unseen_cells_note(cli, &j.unseen, model->mixture.n > 0);
+    unseen_cells_note(cli, &j.unseen);
     if (output != NULL) {
         st = pboost_output_commit(output, err);
         output = NULL;

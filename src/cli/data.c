@@ -164,14 +164,14 @@ void unseen_cells_add(unseen_cells *all, const pboost_unseen *unseen,
     all->n += unseen->cells;
 }
 
-void unseen_cells_note(const cli_context *cli, const unseen_cells *all, bool trees)
+void unseen_cells_note(const cli_context *cli, const unseen_cells *all)
 {
     if (all->n > 0)
         cli_note(cli,
                  "note: %zu cell%s a category that was not in training and count%s as the first "
                  "level%s; %s",
                  all->n, all->n == 1 ? " has" : "s have", all->n == 1 ? "s" : "",
-                 trees ? " (for trees: as missing)" : "", all->first);
+                 all->trees ? " (for trees: as missing)" : "", all->first);
 }
 
 pboost_status data_numbers(double **out, const pboost_table *table, const char *name,
@@ -331,9 +331,8 @@ void predictions_free(predictions *p)
 }
 
 /* Trees take the columns of the table as they are. */
-static pboost_status predict_mean(double *mean, const pboost_model *model,
-                                  const pboost_table *table, const pboost_samples *samples,
-                                  int threads, pboost_error *err)
+pboost_status data_mean(double *mean, const pboost_model *model, const pboost_table *table,
+                        const pboost_samples *samples, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_sources sources = {0};
@@ -361,7 +360,7 @@ pboost_status data_predict(predictions *out, const pboost_model *model, const pb
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
     pboost_samples samples = {.x = &matrix, .n = n, .offset = offset};
     NEED(out->mean = pboost_alloc(n, sizeof *out->mean), err);
-    TRY(predict_mean(out->mean, model, table, &samples, threads, err));
+    TRY(data_mean(out->mean, model, table, &samples, threads, err));
     for (size_t i = 0; i < n; i++)
         if (!isfinite(out->mean[i]))
             FAIL(err, PBOOST_BAD_DATA,

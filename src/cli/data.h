@@ -57,12 +57,13 @@ pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_en
 typedef struct unseen_cells {
     size_t n;
     char first[400];
+    bool trees; /* the model has some, or may have: they take such cells for missing */
 } unseen_cells;
 
 void unseen_cells_add(unseen_cells *all, const pboost_unseen *unseen,
                       const pboost_encoding *encoding, const pboost_table *table);
-/* Says how many there are, if there are any.  trees: the model has some, or may have. */
-void unseen_cells_note(const cli_context *cli, const unseen_cells *all, bool trees);
+/* Says how many there are, if there are any. */
+void unseen_cells_note(const cli_context *cli, const unseen_cells *all);
 
 /* A column of numbers; name NULL gives NULL. */
 pboost_status data_numbers(double **out, const pboost_table *table, const char *name,
@@ -87,6 +88,10 @@ typedef struct key_set {
 pboost_status key_set_add_block(key_set *set, const pboost_table *table, const char *name,
                                 pboost_error *err);
 void key_set_free(key_set *set);
+
+/* The model's mean response for each row of the table, whose encoded features are in samples. */
+pboost_status data_mean(double *mean, const pboost_model *model, const pboost_table *table,
+                        const pboost_samples *samples, int threads, pboost_error *err);
 
 /* By row of a table. */
 typedef struct predictions {

@@ -13,7 +13,7 @@ static kind kind_of(const char *value)
         return NOTHING;
     if (strcmp(value, "DIR") == 0)
         return FOLDERS;
-    if (strcmp(value, "FILE") == 0 || strcmp(value, "RUN...") == 0)
+    if (strcmp(value, "FILE") == 0 || strcmp(value, "FILE...") == 0 || strcmp(value, "RUN...") == 0)
         return FILES;
     return strchr(value, '|') != NULL && strpbrk(value, "[ ") == NULL ? WORDS : NOTHING;
 }

@@ -12,6 +12,7 @@ static const cli_command COMMANDS[] = {
     {"predict", "predict with a model", cli_predict},
     {"evaluate", "measure a model on labelled data", cli_evaluate},
     {"bags", "cut scores into optimal bags", cli_bags},
+    {"export", "write a model as an ONNX file", cli_export},
     {"report", "compare runs of train in a page", cli_report},
     {"serve", "answer questions about bags under the rules of a store", cli_serve},
     {"reproduce", "run the paper's experiments and report on them", cli_reproduce},

@@ -122,7 +122,8 @@ pboost_status cli_read_list(void *target, const char *option, const char *text, 
         if (comma != NULL)
             *comma = '\0';
         if (*rest == '\0')
-            FAIL(err, PBOOST_INVALID, "%s is '%s'; it must be names with commas between them",
+            FAIL(err, PBOOST_INVALID,
+                 "%s is '%s'; it must be values with commas between them, none of them empty",
                  option, text);
         list.item[list.n++] = rest;
         rest = comma != NULL ? comma + 1 : NULL;

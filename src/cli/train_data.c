@@ -197,7 +197,7 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
     TRY(data_numbers(&out->test_offset, table, a->offset, err));
     TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
     unseen_cells_add(&cells, &unseen, &out->encoding, table);
-    unseen_cells_note(cli, &cells, false);
+    unseen_cells_note(cli, &cells);
 done:
     table_reading_free(&text);
     pboost_table_free(table);

@@ -2,6 +2,8 @@
  * leap day is the last day of its year. */
 #include "date.h"
 
+#include <math.h>
+
 #include <string.h>
 
 enum { DAY = 86400, DAYS_OF_400_YEARS = 146097 };
@@ -113,6 +115,14 @@ const date_part PBOOST_DATE_PARTS[DATE_PARTS] = {
     {"month", PBOOST_DATE_MONTH, 12, 1}, {"weekday", PBOOST_DATE_WEEKDAY, 7, 0},
     {"hour", PBOOST_DATE_HOUR, 24, 0},
 };
+
+double pboost_date_number(double seconds, const date_part *part)
+{
+    calendar at = pboost_date_calendar((int64_t)floor(seconds));
+    const double number[DATE_PARTS] = {seconds / 86400.0, (double)at.year, at.month, at.weekday,
+                                       at.hour};
+    return number[part - PBOOST_DATE_PARTS];
+}
 
 size_t pboost_date_part_columns(size_t i)
 {

@@ -29,6 +29,9 @@ typedef struct {
 enum { DATE_PARTS = 5 };
 extern const date_part PBOOST_DATE_PARTS[DATE_PARTS];
 
+/* A part of a date, in seconds since 1970, as a number. */
+double pboost_date_number(double seconds, const date_part *part);
+
 /* Columns that the i-th part makes. */
 size_t pboost_date_part_columns(size_t i);
 

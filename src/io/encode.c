@@ -68,32 +68,21 @@ static void fill_category(double *x, size_t stride, const step *s, size_t first,
     }
 }
 
-/* Each part of a date as a number. */
-typedef struct {
-    double part[DATE_PARTS];
-} date_numbers;
-
-static date_numbers numbers_of_date(double seconds)
-{
-    calendar at = pboost_date_calendar((int64_t)floor(seconds));
-    return (date_numbers){{seconds / 86400.0, (double)at.year, at.month, at.weekday, at.hour}};
-}
-
 static void fill_date(double *x, size_t stride, const step *s, size_t first, size_t rows)
 {
     for (size_t i = 0; i < rows; i++) {
         double *to = x + i * stride + s->at;
         uint32_t code = s->code != NULL ? s->code[first + i] : DICTIONARY_NONE;
         double seconds = code != DICTIONARY_NONE ? (double)s->seconds[code] : s->fill;
-        date_numbers at = numbers_of_date(seconds);
 
         memset(to, 0, s->n * sizeof *to);
         for (size_t p = 0; p < DATE_PARTS; p++) {
             if (!(s->date & PBOOST_DATE_PARTS[p].bit))
                 continue;
-            int indicator = (int)at.part[p] - PBOOST_DATE_PARTS[p].first - 1;
+            double number = pboost_date_number(seconds, &PBOOST_DATE_PARTS[p]);
+            int indicator = (int)number - PBOOST_DATE_PARTS[p].first - 1;
             if (PBOOST_DATE_PARTS[p].values == 0)
-                *to = at.part[p];
+                *to = number;
             else if (indicator >= 0)
                 to[indicator] = 1.0;
             to += pboost_date_part_columns(p);
@@ -325,12 +314,9 @@ static pboost_status source_date(pboost_column *out, void **block, const step *s
     NEED(*block = number = pboost_alloc(rows, sizeof *number), err);
     for (size_t i = 0; i < rows; i++) {
         uint32_t code = s->code != NULL ? s->code[i] : DICTIONARY_NONE;
-        date_numbers at;
-        number[i] = NAN;
-        if (code == DICTIONARY_NONE)
-            continue;
-        at = numbers_of_date((double)s->seconds[code]);
-        number[i] = at.part[p];
+        number[i] = code != DICTIONARY_NONE
+                        ? pboost_date_number((double)s->seconds[code], &PBOOST_DATE_PARTS[p])
+                        : NAN;
     }
     out->number = number;
 done:

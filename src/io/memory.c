@@ -6,7 +6,7 @@
 #include "table.h"
 #include "try.h"
 
-static pboost_status put_numbers(pboost_table *table, column *c, const pboost_table_column *from,
+static pboost_status put_numbers(pboost_table *table, column *c, const pboost_column_cells *from,
                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -26,7 +26,7 @@ done:
     return st;
 }
 
-static pboost_status put_texts(pboost_table *table, column *c, const pboost_table_column *from,
+static pboost_status put_texts(pboost_table *table, column *c, const pboost_column_cells *from,
                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -48,7 +48,7 @@ done:
 }
 
 /* Fills a column.  The others have no rows yet: only this one may change its kind. */
-static pboost_status fill(pboost_table *table, size_t col, const pboost_table_column *from,
+static pboost_status fill(pboost_table *table, size_t col, const pboost_column_cells *from,
                           pboost_error *err)
 {
     column *c = &table->column[col];
@@ -63,7 +63,7 @@ static pboost_status fill(pboost_table *table, size_t col, const pboost_table_co
     return from->number != NULL ? put_numbers(table, c, from, err) : put_texts(table, c, from, err);
 }
 
-static pboost_status build(pboost_table **out, const char *name, const pboost_table_column *from,
+static pboost_status build(pboost_table **out, const char *name, const pboost_column_cells *from,
                            size_t n_columns, size_t rows, const pboost_table_options *options,
                            pboost_error *err)
 {
@@ -89,7 +89,7 @@ done:
 }
 
 pboost_status pboost_table_from_columns(pboost_table **out, const char *name,
-                                        const pboost_table_column *columns, size_t n_columns,
+                                        const pboost_column_cells *columns, size_t n_columns,
                                         size_t rows, const pboost_table_options *options,
                                         pboost_error *err)
 {

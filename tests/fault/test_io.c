@@ -129,7 +129,7 @@ static void reading_columns(void **unused)
     static const uint32_t CODE[] = {0, 1, 2, 0, 1, 2};
     static const char *const CODES[] = {"250", "E11", "I10"}; /* built twice: it turns to text */
     static const double NUMBER[] = {1, 2, 3, 4, 5, 6};
-    const pboost_table_column columns[] = {{"code", NULL, CODE, CODES, 3},
+    const pboost_column_cells columns[] = {{"code", NULL, CODE, CODES, 3},
                                            {"n", NUMBER, NULL, NULL, 0}};
     long n = 1;
 

@@ -125,7 +125,7 @@ static double forecast(rare_table *t, pboost_family family, const pboost_matrix 
     population p = {0};
     pboost_coef truth = {t->d, t->theta, t->intercept};
     forecast_result result = {0};
-    forecast_bags of = {.bags = bags, .repeat = 1.0};
+    asked_bags asked;
     size_t row[ROWS];
     for (size_t i = 0; i < ROWS; i++)
         row[i] = i;
@@ -137,7 +137,11 @@ static double forecast(rare_table *t, pboost_family family, const pboost_matrix 
     double spread = pboost_prior_spread(pboost_family_info(family), p.row.eta_sd, p.phi);
     for (size_t j = 0; j < t->d; j++)
         p.penalty[1 + j] = (double)t->d / spread;
-    assert_int_equal(pboost_forecast_bags(&result, &p, &of, NULL), PBOOST_OK);
+    assert_int_equal(pboost_asked_init(&asked, &p, bags, NULL), PBOOST_OK);
+    assert_int_equal(pboost_forecast_bags(&result, &p, &asked,
+                                          &(forecast_table){.repeat = 1.0, .larger = 1.0}, NULL),
+                     PBOOST_OK);
+    pboost_asked_free(&asked);
     pboost_population_free(&p);
     return result.excess;
 }

@@ -30,6 +30,8 @@ pboost_status pboost_fit_options_check(const pboost_fit_options *o, pboost_error
     TRY(pboost_l2_check(o->l2, err));
     if (o->l2.mode == PBOOST_L2_CV && o->estimator != PBOOST_AGGREGATE)
         FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
+    if (o->bag_effects && o->estimator != PBOOST_AGGREGATE)
+        FAIL(err, PBOOST_INVALID, "bag_effects are for the aggregate estimator");
     if (!(o->tolerance >= 0.0))
         FAIL(err, PBOOST_INVALID, "tolerance is %g; it must not be negative", o->tolerance);
     if (o->threads < 0)

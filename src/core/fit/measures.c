@@ -225,19 +225,15 @@ static void add_labels(pboost_evaluator *e, const pboost_samples *s)
     e->total += total;
 }
 
-static pboost_status add_block(pboost_evaluator *e, const pboost_samples *samples,
-                               const pboost_coef *coef, int threads, pboost_error *err)
+static pboost_status add_scores(pboost_evaluator *e, const pboost_samples *samples,
+                                const double *eta, const double *mean, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t n = samples->n;
-    double *eta = NULL, *mean, sum[MAX_TERMS] = {0};
+    double sum[MAX_TERMS] = {0};
 
     if (e->width != 0 && (e->width > 1) != (samples->weight != NULL))
         FAIL(err, PBOOST_INVALID, "some blocks of samples have weights and others do not");
-    NEED(eta = pboost_alloc(n, 2 * sizeof *eta), err);
-    mean = eta + n;
-    TRY(pboost_predict_eta(eta, samples, coef, threads, err));
-    pboost_family_kernels(e->family)->mean(mean, eta, n);
     e->width = samples->weight != NULL ? 2 : 1;
     for (size_t i = 0; i < n; i++) {
         const scored s = {eta[i], mean[i], samples->target[i]};
@@ -252,6 +248,21 @@ static pboost_status add_block(pboost_evaluator *e, const pboost_samples *sample
         e->sum[k] += sum[k];
     add_labels(e, samples);
     e->rows += n;
+done:
+    return st;
+}
+
+static pboost_status add_block(pboost_evaluator *e, const pboost_samples *samples,
+                               const pboost_coef *coef, int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double *eta = NULL, *mean;
+
+    NEED(eta = pboost_alloc(samples->n, 2 * sizeof *eta), err);
+    mean = eta + samples->n;
+    TRY(pboost_predict_eta(eta, samples, coef, threads, err));
+    pboost_family_kernels(e->family)->mean(mean, eta, samples->n);
+    TRY(add_scores(e, samples, eta, mean, err));
 done:
     free(eta);
     return st;
@@ -298,6 +309,36 @@ pboost_status pboost_evaluator_add(pboost_evaluator *e, const pboost_samples *sa
     TRY(pboost_samples_check_weights(samples, err));
     TRY(add_block(e, samples, coef, threads, err));
 done:
+    return st;
+}
+
+/* The linear predictor that has this mean. */
+static double eta_of(pboost_family family, double mean)
+{
+    return family == PBOOST_LINEAR     ? mean
+           : family == PBOOST_LOGISTIC ? log(mean) - log1p(-mean)
+                                       : log(mean);
+}
+
+pboost_status pboost_evaluator_add_means(pboost_evaluator *e, const pboost_samples *samples,
+                                         const double *mean, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    double *eta = NULL;
+
+    if (samples->n == 0 || samples->target == NULL)
+        FAIL(err, PBOOST_INVALID, "there are no samples with labels");
+    TRY(pboost_family_check_labels(e->family, samples, err));
+    TRY(pboost_samples_check_weights(samples, err));
+    NEED(eta = pboost_alloc(samples->n, sizeof *eta), err);
+    for (size_t i = 0; i < samples->n; i++) {
+        eta[i] = eta_of(e->family, mean[i]);
+        if (isnan(eta[i]))
+            FAIL(err, PBOOST_BAD_DATA, "the predicted mean of sample %zu is %g", i, mean[i]);
+    }
+    TRY(add_scores(e, samples, eta, mean, err));
+done:
+    free(eta);
     return st;
 }
 

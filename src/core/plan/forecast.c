@@ -115,20 +115,19 @@ done:
 
 /* The c for which the mean of b'(eta_i + c) is `mean`.  b' rises; at the first ends all rows are on
  * one side of the mean. */
-static double level_for(const population *p, double mean)
+static double level_for(pboost_family of, const double *eta, size_t n, double mean)
 {
-    const family_info *family = pboost_family_info(p->family);
-    size_t n = p->pass.bags.n_bags;
+    const family_info *family = pboost_family_info(of);
     double least = INFINITY, most = -INFINITY;
     for (size_t i = 0; i < n; i++) {
-        least = fmin(least, p->eta[i]);
-        most = fmax(most, p->eta[i]);
+        least = fmin(least, eta[i]);
+        most = fmax(most, eta[i]);
     }
     double lo = family->eta(mean) - most, hi = family->eta(mean) - least;
     for (int step = 0; step < 64 && lo < hi; step++) {
         double c = 0.5 * (lo + hi), sum = 0.0;
         for (size_t i = 0; i < n; i++)
-            sum += family->mean(p->eta[i] + c) / (double)n;
+            sum += family->mean(eta[i] + c) / (double)n;
         *(sum < mean ? &lo : &hi) = c;
     }
     return 0.5 * (lo + hi);
@@ -153,7 +152,7 @@ pboost_status pboost_population_assume(population *p, double mean, double eta_sd
     /* Not the link of the mean: b' is curved, and there are offsets. */
     p->parameter[0] = 0.0;
     TRY(fill_eta(p, err));
-    p->parameter[0] = level_for(p, mean);
+    p->parameter[0] = level_for(p->family, p->eta, p->pass.bags.n_bags, mean);
 done:
     return st;
 }
@@ -185,6 +184,7 @@ pboost_status pboost_population_measure(population *p, pboost_error *err)
     size_t n = p->pass.bags.n_bags;
     double sum = 0.0, square = 0.0;
 
+    TRY(fill_eta(p, err));
     pboost_bagpass_run(&p->row, &p->pass, p->parameter);
     for (size_t i = 0; i < n; i++)
         sum += p->row.mean[i];
@@ -263,6 +263,10 @@ static pboost_status loss_of(forecast_result *out, const population *p, const do
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < m; j++)
             bias[i] += inverse[i * m + j] * p->penalty[j] * p->parameter[j];
+    if (out->spread != NULL)
+        memcpy(out->spread, spread, m * m * sizeof *spread);
+    if (out->bias != NULL)
+        memcpy(out->bias, bias, m * sizeof *bias);
     double total = 0.0, squares = 0.0;
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < m; j++)
@@ -392,72 +396,70 @@ done:
     return st;
 }
 
-/* The information in the answers, by bag, at the parameters. */
-typedef struct {
-    bag_pass pass;
-    bag_moments moments;
-    double *weight; /* 1/V */
-} bag_telling;
-
-static pboost_status telling_init(bag_telling *out, const population *p, const forecast_bags *f,
-                                  pboost_error *err)
+pboost_status pboost_asked_init(asked_bags *out, const population *p, const pboost_bags *bags,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const pboost_bags *bags = f->bags;
     bag_rows rows = {.x = p->x,
                      .offset = p->offset,
                      .n_bags = bags->n_bags,
                      .start = bags->start,
                      .row = bags->row};
 
-    *out = (bag_telling){0};
+    *out = (asked_bags){0};
     TRY(pboost_bagpass_init(&out->pass, &rows, p->family, p->intercept, &p->units.units, p->threads,
                             err));
     TRY(pboost_bag_moments_init(&out->moments, &out->pass, err));
     NEED(out->weight = pboost_alloc(bags->n_bags, sizeof *out->weight), err);
     pboost_bagpass_run(&out->moments, &out->pass, p->parameter);
-    for (size_t b = 0; b < bags->n_bags; b++) {
-        double size = (double)(bags->start[b + 1] - bags->start[b]);
-        double v = p->phi * out->moments.variance[b] + f->noise_scale / (size * size);
-        out->weight[b] = 1.0 / fmax(v, 1e-300);
-    }
 done:
     return st;
 }
 
-static void telling_free(bag_telling *t)
+void pboost_asked_free(asked_bags *asked)
 {
-    pboost_bagpass_free(&t->pass);
-    pboost_bag_moments_free(&t->moments);
-    free(t->weight);
+    pboost_bagpass_free(&asked->pass);
+    pboost_bag_moments_free(&asked->moments);
+    free(asked->weight);
+    *asked = (asked_bags){0};
 }
 
-pboost_status pboost_forecast_bags(forecast_result *out, population *p, const forecast_bags *f,
-                                   pboost_error *err)
+/* Sets the weights of the bags to 1/V. */
+static void weigh_bags(asked_bags *asked, double phi, const forecast_table *f)
+{
+    const bag_rows *bags = &asked->pass.bags;
+    for (size_t b = 0; b < bags->n_bags; b++) {
+        double size = f->larger * (double)(bags->start[b + 1] - bags->start[b]);
+        double v = phi * asked->moments.variance[b] / f->larger + f->noise_scale / (size * size);
+        asked->weight[b] = 1.0 / fmax(v, 1e-300);
+    }
+}
+
+pboost_status pboost_forecast_bags(forecast_result *out, population *p, asked_bags *asked,
+                                   const forecast_table *f, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const pboost_bags *bags = f->bags;
-    size_t m = p->n_parameters;
+    size_t m = p->n_parameters, n_bags = asked->pass.bags.n_bags;
+    double rows = f->larger * (double)asked->pass.bags.start[n_bags];
     double *info = NULL, *most = NULL, *scatter = NULL, *inverse = NULL, factor = 0.0, price = 0.0;
-    bag_telling t = {0};
 
     NEED(info = pboost_alloc(m * m, sizeof *info), err);
     NEED(most = pboost_alloc(m * m, sizeof *most), err);
     NEED(scatter = pboost_alloc(m * m, sizeof *scatter), err);
     NEED(inverse = pboost_alloc(m * m, sizeof *inverse), err);
-    TRY(telling_init(&t, p, f, err));
-    pboost_bagpass_gram(info, NULL, &t.pass, &t.moments, t.weight, NULL);
+    weigh_bags(asked, p->phi, f);
+    pboost_bagpass_gram(info, NULL, &asked->pass, &asked->moments, asked->weight, NULL);
     complete(info, m, f->repeat);
     if (f->model_error > 0.0) {
-        for (size_t b = 0; b < bags->n_bags; b++)
-            t.weight[b] *= t.weight[b];
-        pboost_bagpass_gram(scatter, NULL, &t.pass, &t.moments, t.weight, NULL);
+        for (size_t b = 0; b < n_bags; b++)
+            asked->weight[b] *= asked->weight[b];
+        pboost_bagpass_gram(scatter, NULL, &asked->pass, &asked->moments, asked->weight, NULL);
         complete(scatter, m, f->repeat);
         TRY(mean_ratio(&factor, p, info, scatter, err));
     }
-    limit(most, p, p->phi, f->noise_scale * (double)bags->n_bags / (double)bags->n_rows);
+    limit(most, p, p->phi, f->noise_scale * (double)n_bags / rows);
     for (size_t i = 0; i < m * m; i++)
-        most[i] *= f->repeat * (double)bags->n_rows;
+        most[i] *= f->repeat * rows;
     if (f->levels > 0.0)
         deepen(info, p, most, f->levels);
     memcpy(scatter, info, m * m * sizeof *scatter);
@@ -472,7 +474,6 @@ pboost_status pboost_forecast_bags(forecast_result *out, population *p, const fo
     out->excess += price;
     out->cautious = cautious + price;
 done:
-    telling_free(&t);
     free(info);
     free(most);
     free(scatter);
@@ -499,12 +500,51 @@ done:
     return st;
 }
 
-double pboost_forecast_constant(const population *p)
+/* The mean over rows of the loss of predictions eta, without the labels' variance about their
+ * means, to which all losses are linear. */
+static pboost_status loss_at(double *out, const population *p, const double *eta, pboost_error *err)
 {
-    size_t m = p->n_parameters, first = p->intercept;
-    double total = 0.0;
-    for (size_t i = first; i < m; i++)
-        for (size_t j = first; j < m; j++)
-            total += p->parameter[i] * p->hessian[i * m + j] * p->parameter[j];
-    return 0.5 * p->loss_scale * total;
+    pboost_status st = PBOOST_OK;
+    size_t n = p->pass.bags.n_bags;
+    double *loss = NULL, sum = 0.0;
+
+    NEED(loss = pboost_alloc(n, sizeof *loss), err);
+    pboost_family_kernels(p->family)->loss(loss, eta, p->row.mean, n);
+    for (size_t i = 0; i < n; i++)
+        sum += loss[i];
+    *out = p->loss_scale * sum / (double)n;
+done:
+    free(loss);
+    return st;
+}
+
+pboost_status pboost_forecast_constant(double *out, const population *p, const double *offset,
+                                       pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = p->pass.bags.n_bags;
+    double *eta = NULL, best;
+
+    NEED(eta = calloc(n, sizeof *eta), err);
+    for (size_t i = 0; offset != NULL && i < n; i++)
+        eta[i] = offset[p->pass.bags.row[i]];
+    double level = level_for(p->family, eta, n, p->mean);
+    for (size_t i = 0; i < n; i++)
+        eta[i] += level;
+    TRY(loss_at(&best, p, p->eta, err));
+    TRY(loss_at(out, p, eta, err));
+    *out = fmax(*out - best, 0.0);
+done:
+    free(eta);
+    return st;
+}
+
+pboost_status pboost_forecast_best(double *out, const population *p, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    TRY(loss_at(out, p, p->eta, err));
+    if (p->family == PBOOST_LINEAR)
+        *out += p->phi;
+done:
+    return st;
 }

@@ -49,30 +49,48 @@ pboost_status pboost_population_assume(population *p, double mean, double eta_sd
 /* Fills hessian, row, mean and mean_variance at the parameters; offsets included. */
 pboost_status pboost_population_measure(population *p, pboost_error *err);
 
-/* Bags of a sample, for a table that is `repeat` times as large. */
+/* Bags with their moments at the parameters: all that a forecast needs of them. */
 typedef struct {
-    const pboost_bags *bags;
-    double repeat;
+    bag_pass pass;
+    bag_moments moments;
+    double *weight; /* 1/V */
+} asked_bags;
+
+/* What the bags point to is borrowed. */
+pboost_status pboost_asked_init(asked_bags *out, const population *p, const pboost_bags *bags,
+                                pboost_error *err);
+void pboost_asked_free(asked_bags *asked);
+
+/* The table and the noise that bags of a sample are forecast for. */
+typedef struct {
+    double repeat; /* how many times as many bags there are */
+    double larger; /* how many times as many rows a bag has, the same ones again */
     double
         levels; /* by which a tree on the whole table is deeper; 0 for bags that do not improve */
     double noise_scale; /* c_B = noise_scale / size^2 */
     double model_error;
-} forecast_bags;
+} forecast_table;
 
 typedef struct {
     double excess;   /* expected loss above the best, if the model is right */
     double cautious; /* and with the model error */
     double se;       /* root mean square over the weights */
     double *column;  /* standard error by column in the units of x; NULL: not wanted */
+    double *spread;  /* the covariance of the parameters; NULL: not wanted */
+    double *bias;    /* what the ridge takes off the parameters; NULL: not wanted */
 } forecast_result;
 
 /* The population is not changed, but its passes work in their own memory. */
-pboost_status pboost_forecast_bags(forecast_result *out, population *p, const forecast_bags *bags,
-                                   pboost_error *err);
+pboost_status pboost_forecast_bags(forecast_result *out, population *p, asked_bags *asked,
+                                   const forecast_table *table, pboost_error *err);
 
-/* The same with every label known, and the excess of the constant model. */
+/* The same with every label known. */
 pboost_status pboost_forecast_labels(forecast_result *out, const population *p, double rows,
                                      pboost_error *err);
-double pboost_forecast_constant(const population *p);
+/* The excess of the model that knows only the mean; offset: by row of x, NULL: none. */
+pboost_status pboost_forecast_constant(double *out, const population *p, const double *offset,
+                                       pboost_error *err);
+/* The expected loss of the best model on test rows. */
+pboost_status pboost_forecast_best(double *out, const population *p, pboost_error *err);
 
 #endif

@@ -5,7 +5,7 @@
 
 static const uint32_t NONE = UINT32_MAX;
 
-static pboost_table *of(const pboost_table_column *columns, size_t n, size_t rows,
+static pboost_table *of(const pboost_column_cells *columns, size_t n, size_t rows,
                         const pboost_table_options *options)
 {
     pboost_error err = {0};
@@ -15,7 +15,7 @@ static pboost_table *of(const pboost_table_column *columns, size_t n, size_t row
     return t;
 }
 
-static void refuses(const pboost_table_column *columns, size_t n, size_t rows,
+static void refuses(const pboost_column_cells *columns, size_t n, size_t rows,
                     const pboost_table_options *options, pboost_status status, const char *part)
 {
     pboost_error err;
@@ -32,7 +32,7 @@ static void is_what_a_file_would_be(void **unused)
     static const uint32_t SEX[] = {1, 0, 1}, DOSE[] = {0, 1, 2}, DAY[] = {0, NONE, 0};
     static const char *const SEXES[] = {"f", "m"}, *const DOSES[] = {"1,5", "unknown", "2"},
                              *const DAYS[] = {"2024-03-31"};
-    const pboost_table_column columns[] = {{"age", AGE, NULL, NULL, 0},
+    const pboost_column_cells columns[] = {{"age", AGE, NULL, NULL, 0},
                                            {"sex", NULL, SEX, SEXES, 2},
                                            {"dose", NULL, DOSE, DOSES, 3},
                                            {"day", NULL, DAY, DAYS, 1}};
@@ -68,7 +68,7 @@ static void codes_of_numbers_and_words_are_text(void **unused)
 {
     static const uint32_t CODE[] = {0, 1, 2, 0, 1, 2};
     static const char *const CODES[] = {"250", "E11", "I10"};
-    const pboost_table_column codes = {"code", NULL, CODE, CODES, 3};
+    const pboost_column_cells codes = {"code", NULL, CODE, CODES, 3};
     pboost_table *t = of(&codes, 1, 6, NULL);
 
     (void)unused;
@@ -83,8 +83,8 @@ static void categories_may_look_like_numbers(void **unused)
     static const uint32_t CODE[] = {0, 1, NONE};
     static const char *const CODES[] = {"01", "02"}, *const NAMES[] = {"code"};
     static const double NUMBER[] = {1, 2, 3};
-    const pboost_table_column codes = {"code", NULL, CODE, CODES, 2};
-    const pboost_table_column number = {"code", NUMBER, NULL, NULL, 0};
+    const pboost_column_cells codes = {"code", NULL, CODE, CODES, 2};
+    const pboost_column_cells number = {"code", NUMBER, NULL, NULL, 0};
     pboost_table_options o = PBOOST_TABLE_OPTIONS_INIT;
     pboost_table *t = of(&codes, 1, 3, NULL);
 
@@ -106,9 +106,9 @@ static void refuses_what_is_no_table(void **unused)
     static const double NUMBER[] = {1, -INFINITY, 3};
     static const uint32_t CODE[] = {0, 1, 0};
     static const char *const CODES[] = {"a"};
-    const pboost_table_column twice[] = {{"a", NUMBER, NULL, NULL, 0},
+    const pboost_column_cells twice[] = {{"a", NUMBER, NULL, NULL, 0},
                                          {"a", NUMBER, NULL, NULL, 0}};
-    const pboost_table_column beyond = {"a", NULL, CODE, CODES, 1};
+    const pboost_column_cells beyond = {"a", NULL, CODE, CODES, 1};
     pboost_table *t = of(twice, 1, 3, NULL);
     pboost_error err = {0};
     const double *x;

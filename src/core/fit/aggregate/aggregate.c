@@ -51,6 +51,7 @@ static double attempt(void *self, const double *x)
 {
     aggregate_fit *fit = self;
     pboost_bagpass_run(&fit->trial, &fit->pass, x);
+    pboost_effects_add(fit, &fit->trial);
     double value = pboost_quasi_loss(fit, fit->trial.mean) + penalty_at(fit, x);
     return isfinite(value) ? value : INFINITY;
 }
@@ -122,10 +123,12 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, fit->unpenalised);
         TRY(pboost_cancel_check(o->cancel, err));
         report->iterations += last.steps;
-        double phi = fit->phi, spread = fit->spread, evidence = pboost_ridge_evidence_now(fit);
+        double phi = fit->phi, kappa = fit->kappa, spread = fit->spread;
+        double evidence = pboost_ridge_evidence_now(fit);
         pboost_refresh_dispersion(fit, effective_freedom(fit));
         pboost_ridge_refresh_spread(fit, evidence);
         bool settled = pboost_ridge_settled(fit) && fabs(fit->phi - phi) <= SETTLED * phi &&
+                       fabs(fit->kappa - kappa) <= SETTLED * kappa &&
                        fabs(fit->spread - spread) <= SETTLED * spread;
         bool near = refreshes >= ENOUGH_REFRESHES && last.first <= NEAR * NEAR * fit->phi;
         report->converged = near || (last.converged && last.steps == 0 && settled);

@@ -29,6 +29,8 @@ typedef struct {
     double *size, *frozen_mean;  /* by bag: frozen while the minimiser works, and where that was */
     double lambda, multiple;     /* in standard units; its multiple of the default */
     double phi, freedom;
+    double kappa;               /* the variance of bag effects over phi (effects.c); 0: none */
+    size_t effect_refreshes;    /* of kappa */
     double measured_phi;        /* before it was raised to its standard error, or to Poisson's */
     double least_phi;           /* its lower limit: less three standard errors */
     double spread, wide_spread; /* of eta as the ridge takes it, and what it may be */
@@ -94,6 +96,11 @@ pboost_status pboost_bags_are_mixed(bool *out, const aggregate_fit *fit, pboost_
 
 /* phi and its floor from the residuals at the point; freedom: effective degrees of freedom. */
 void pboost_refresh_dispersion(aggregate_fit *fit, double freedom);
+
+/* effects.c: adds the bag effects to moments of a pass; sets kappa from the residuals at the point,
+ * and the moments there.  left: bags less effective degrees of freedom. */
+void pboost_effects_add(const aggregate_fit *fit, bag_moments *at);
+void pboost_effects_refresh(aggregate_fit *fit, double left);
 
 /* ridge.c.  The evidence is found before the dispersion is refreshed, the spread after it; settled:
  * the spread will not change again. */

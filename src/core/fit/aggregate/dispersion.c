@@ -67,17 +67,20 @@ double pboost_dispersion_error(const bag_errors *e, double phi)
     return slope > 0.0 ? sqrt(spread) / slope : 0.0;
 }
 
-/* Labels of 0 and 1 have dispersion 1; counts have the dispersion of Poisson or more. */
+/* Labels of 0 and 1 have dispersion 1.  Counts have the dispersion of Poisson or more; if bags have
+ * effects, these are what is more. */
 void pboost_refresh_dispersion(aggregate_fit *fit, double freedom)
 {
-    double bags = (double)fit->data.rows.n_bags;
+    double left = fmax((double)fit->data.rows.n_bags - freedom, 1.0);
+    pboost_effects_refresh(fit, left);
     bag_errors errors = {fit->data.rows.n_bags, fit->residual, fit->point.variance,
                          fit->data.noise};
     fit->freedom = freedom;
     fit->floored = false;
-    if (fit->family->family == PBOOST_LOGISTIC)
+    bool counts = fit->family->family == PBOOST_POISSON;
+    if (fit->family->family == PBOOST_LOGISTIC || (counts && fit->options->bag_effects))
         return;
-    fit->phi = pboost_dispersion(&errors, fmax(bags - freedom, 1.0));
+    fit->phi = pboost_dispersion(&errors, left);
     double error = pboost_dispersion_error(&errors, fit->phi);
     fit->measured_phi = fit->phi;
     fit->least_phi = fmax(fit->phi - PHI_LOWER_SE * error, 0.0);
@@ -85,6 +88,6 @@ void pboost_refresh_dispersion(aggregate_fit *fit, double freedom)
         fit->phi = error;
         fit->floored = true;
     }
-    if (fit->family->family == PBOOST_POISSON)
+    if (counts)
         fit->phi = fmax(fit->phi, 1.0);
 }

@@ -25,6 +25,7 @@ void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit
     report->bags = fit->data.rows.n_bags;
     report->noisy = fit->noisy;
     report->dispersion = fit->phi;
+    report->bag_effect_sd = sqrt(fit->phi * fit->kappa);
     report->dispersion_floored = fit->floored;
     report->pearson = pearson / fmax(bags - fit->freedom, 1.0);
     report->freedom = fit->freedom;

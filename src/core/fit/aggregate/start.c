@@ -32,6 +32,7 @@ static double misfit(const aggregate_fit *fit)
 static double move_to(aggregate_fit *fit, const double *x)
 {
     pboost_bagpass_run(&fit->point, &fit->pass, x);
+    pboost_effects_add(fit, &fit->point);
     pboost_aggregate_set_residuals(fit);
     return misfit(fit);
 }
@@ -41,6 +42,8 @@ void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef)
     double *x = fit->parameter, *given = fit->lm.trial;
     bool warm = coef != NULL && !fit->unpenalised && !pboost_is_zero(coef->theta, coef->n);
     fit->phi = fit->measured_phi = 1.0;
+    fit->kappa = 0.0;
+    fit->effect_refreshes = 0;
     memset(x, 0, fit->pass.n_parameters * sizeof *x);
     if (fit->options->intercept)
         x[0] = pboost_constant_intercept(&fit->data.rows, fit->options->family, fit->start_mean);

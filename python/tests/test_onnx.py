@@ -1,0 +1,176 @@
+"""Exported models predict what the program predicts, in a real runtime."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+onnxruntime = pytest.importorskip(
+    "onnxruntime", reason="onnxruntime is not installed: exported models are not run"
+)
+
+# By source column: whether it is text, and the number of its levels, "(other)" included.
+SOURCES = [("age", 0), ("income", 0), ("city", 4), ("plain", 3), ("when:days", 0),
+           ("when:month", 0), ("when:weekday", 0)]  # fmt: skip
+FEATURES = [
+    {"name": "age", "fill": 40.5},
+    {"name": "income", "fill": 1e4, "lower": -1e5, "upper": 1e5},
+    {"name": "city", "levels": ["Aachen", "NA", "Ürgüp"], "other": True, "fill": "Aachen"},
+    {"name": "plain", "levels": ["a", "b", "c"], "fill": "a"},
+    {"name": "when", "date": ["days", "month", "weekday"], "fill": 1.7e9},
+]
+COLUMNS = (
+    ["age", "income", "city=NA", "city=Ürgüp", "city=(other)", "plain=b", "plain=c", "when:days"]
+    + [f"when:month={m}" for m in range(2, 13)]
+    + [f"when:weekday={d}" for d in ("Tue", "Wed", "Thu", "Fri", "Sat", "Sun")]
+)
+SCALE = {"age": 0.02, "income": 1e-5, "when:days": 1e-5}
+
+
+def random_tree(rng, depth):
+    """Return a tree as the model file has it."""
+    tree = {
+        name: [] for name in ("column", "right", "value", "missing_left", "left_codes", "codes")
+    }
+
+    def grow(depth):
+        at = len(tree["column"])
+        source = int(rng.integers(len(SOURCES)))
+        name, levels = SOURCES[source]
+        leaf = depth == 0 or rng.random() < 0.2
+        thresholds = {"age": rng.integers(20, 70), "income": rng.normal(0, 3e4),
+                      "when:days": rng.integers(0, 20000), "when:month": rng.integers(1, 12),
+                      "when:weekday": rng.integers(0, 6)}  # fmt: skip
+        chosen = sorted(rng.choice(levels, rng.integers(1, levels), replace=False).tolist()) \
+            if levels and not leaf else []  # fmt: skip
+        tree["column"].append(-1 if leaf else source)
+        tree["right"].append(0)
+        tree["value"].append(float(rng.normal(0, 0.1) if leaf else thresholds.get(name, 0)))
+        tree["missing_left"].append(int(not leaf and rng.random() < 0.5))
+        tree["left_codes"].append(len(chosen))
+        tree["codes"].extend(chosen)
+        if not leaf:
+            grow(depth - 1)
+            tree["right"][at] = len(tree["column"])
+            grow(depth - 1)
+
+    grow(depth)
+    return tree
+
+
+def random_member(rng, kind, weight):
+    member = {"kind": kind, "weight": weight, "intercept": float(rng.normal())}
+    if "glm" in kind:
+        member["theta"] = [float(rng.normal() * SCALE.get(name, 0.3)) for name in COLUMNS]
+    if "trees" in kind:
+        member["trees"] = [random_tree(rng, 4) for _ in range(30)]
+    return member
+
+
+def random_model(rng, family, kinds, offset=None):
+    """Return a model file: a GLM as it is, other kinds as members."""
+    model = {"format": "priorboost-model", "version": 2, "family": family, "offset": offset,
+             "features": FEATURES, "unseen": "baseline", "columns": COLUMNS}  # fmt: skip
+    if kinds == ["glm"]:
+        member = random_member(rng, "glm", 1.0)
+        return model | {key: member[key] for key in ("theta", "intercept")}
+    weights = rng.dirichlet(np.ones(len(kinds))).tolist()
+    weights[-1] = 1.0 - sum(weights[:-1])
+    members = [random_member(rng, *pair) for pair in zip(kinds, weights, strict=True)]
+    return model | {"members": members}
+
+
+def random_rows(rng, n):
+    """Return cells as text, some of them missing, extreme or not seen in training."""
+    days = rng.integers(0, 20000, n).astype("datetime64[D]")
+    rows = []
+    for i in range(n):
+        rows.append({
+            "age": str(rng.integers(18, 80)),
+            "income": repr(float(rng.normal(0, 5e4) * (1e3 if i % 50 == 0 else 1))),
+            "city": rng.choice(["Aachen", "Ürgüp", "Paris", "Rome"]),
+            "plain": rng.choice(["a", "b", "c", "d"]),
+            "when": str(days[i]),
+            "log n": repr(float(rng.normal(0, 0.3))),
+        })  # fmt: skip
+        for name in ("age", "income", "city", "plain", "when"):
+            if rng.random() < 0.1:
+                rows[-1][name] = ""
+    return rows
+
+
+def numbers(cells):
+    return np.array([[float(cell) if cell else np.nan] for cell in cells])
+
+
+def feed_of(session, rows):
+    """Return the inputs that the session asks for."""
+    days = np.array([row["when"] or "NaT" for row in rows], dtype="datetime64[D]")
+    whole = days.astype(np.int64).astype(float)
+    known = np.where(np.isnat(days), np.nan, 1.0)
+    parts = {
+        "when:days": whole * known,
+        "when:month": (days.astype("datetime64[M]").astype(np.int64) % 12 + 1) * known,
+        "when:weekday": ((days.astype(np.int64) + 3) % 7) * known,
+    }
+    out = {}
+    for item in session.get_inputs():
+        cells = [row.get(item.name) for row in rows]
+        if item.name in parts:
+            out[item.name] = parts[item.name][:, None]
+        elif item.type == "tensor(string)":
+            out[item.name] = np.array([[cell] for cell in cells], dtype=object)
+        else:
+            out[item.name] = numbers(cells)
+    return out
+
+
+@pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
+@pytest.mark.parametrize(
+    "kinds",
+    [["glm"], ["trees"], ["glm-trees"], ["constant", "glm", "trees", "glm-trees"]],
+    ids=lambda kinds: "+".join(kinds),
+)
+def test_predicts_as_the_program_does(cli, tmp_path, family, kinds):
+    rng = np.random.default_rng(len(kinds))
+    offset = "log n" if family == "poisson" else None
+    model, data, onnx = (tmp_path / name for name in ("m.json", "d.csv", "m.onnx"))
+    model.write_text(json.dumps(random_model(rng, family, kinds, offset)))
+    rows = random_rows(rng, 400)
+    with data.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    cli("export", model, onnx)
+    session = onnxruntime.InferenceSession(onnx)
+    (predicted,) = session.run(["prediction"], feed_of(session, rows))
+    expected = np.array(cli("predict", "--model", model, "--data", data)["prediction"])
+    assert predicted.shape == (400, 1)
+    # Trees are added up in single precision; what has none agrees to rounding errors.
+    digits = 1e-5 if any("trees" in kind for kind in kinds) else 1e-12
+    np.testing.assert_allclose(predicted[:, 0], expected, rtol=digits)
+    assert np.ptp(expected) > 0.05  # the comparison says something
+
+
+def test_leaves_alone_and_refused_cells(cli, tmp_path):
+    """Trees that split nothing; a cell that predict refuses makes a GLM's prediction NaN."""
+    leaf = {"column": [-1], "right": [0], "value": [0.25], "missing_left": [0], "left_codes": [0],
+            "codes": []}  # fmt: skip
+    base = {"format": "priorboost-model", "version": 2, "family": "linear", "unseen": "error",
+            "features": [{"name": "c", "levels": ["a", "b"]}, {"name": "x"}],
+            "columns": ["c=b", "x"]}  # fmt: skip
+    members = [{"kind": "trees", "weight": 1, "intercept": 1, "trees": [leaf, leaf]}]
+    cells = {"c": np.array([["a"], ["b"], ["z"], [""]], dtype=object),
+             "x": np.array([[1.0], [np.nan], [3.0], [4.0]])}  # fmt: skip
+    expected = {
+        "members": [1.5, 1.5, 1.5, 1.5],
+        "theta": [12.0, np.nan, np.nan, np.nan],
+    }
+    parts = {"members": {"members": members}, "theta": {"theta": [5, 2], "intercept": 10}}
+    for name, part in parts.items():
+        (tmp_path / "m.json").write_text(json.dumps(base | part))
+        cli("export", tmp_path / "m.json", tmp_path / "m.onnx")
+        session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+        (predicted,) = session.run(None, cells)
+        np.testing.assert_array_equal(predicted[:, 0], expected[name])
