@@ -153,7 +153,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
 
 /* ---- Messages and output --------------------------------------------------------------------- */
 
-/* Where a result for people goes: stdout, unless an option's file is that. */
+/* Where a result for people goes: stdout, unless an option's file is that.  Ends the bar. */
 FILE *cli_text(const cli_context *cli);
 
 /* A message on stderr, unless --quiet. */

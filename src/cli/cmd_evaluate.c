@@ -28,7 +28,7 @@ static pboost_status print_evaluation(cli_context *cli, const evaluation *e, pbo
                       "that occurs the probability 0");
     if (cli->json)
         return cli_print_json(evaluation_json(e), err);
-    evaluation_print(stdout, e);
+    evaluation_print(cli_text(cli), e);
     return cli_flush(err);
 }
 
