@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include <priorboost/curves.h>
+#include <priorboost/smooth.h>
 
 PBOOST_BEGIN
 
@@ -175,8 +176,9 @@ typedef struct pboost_feature {
     double fill;  /* the mean of the training table; of a date in seconds since 1970 */
     bool winsorize; /* numbers outside lower .. upper become the nearer of the two */
     double lower, upper;
-    bool other;    /* values that are no level share one more column, "city=(other)" */
-    unsigned date; /* pboost_date_part bits; 0: no date */
+    bool other;         /* values that are no level share one more column, "city=(other)" */
+    unsigned date;      /* pboost_date_part bits; 0: no date */
+    pboost_curve curve; /* of a number, after fill and limits; n_knots 0: none */
 } pboost_feature;
 
 typedef struct pboost_encoding {
@@ -184,6 +186,7 @@ typedef struct pboost_encoding {
     pboost_feature *feature;
     char **column;      /* names of the encoded columns: "age", "sex=Male", "day:month=2" */
     bool refuse_unseen; /* a category that was not in training is an error, not the reference */
+    size_t n_curves;    /* the last columns are those of curves, "s(age).1", by feature */
 } pboost_encoding;
 
 void pboost_encoding_free(pboost_encoding *encoding);
@@ -212,6 +215,13 @@ pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *ta
  * those of the table; z > 0.  A feature of two values is left alone. */
 pboost_status pboost_encoding_winsorize(pboost_encoding *encoding, const pboost_table *table,
                                         double z, pboost_error *err);
+
+/* Gives every number feature a curve of at most `columns` columns (4 to PBOOST_CURVE_COLUMNS; 0:
+ * about 200 for all features together), made from the table; call it after
+ * pboost_encoding_winsorize.  A number with fewer than 8 different values stays a straight line.
+ * After a failure the encoding is as it was. */
+pboost_status pboost_encoding_curve(pboost_encoding *encoding, const pboost_table *table,
+                                    size_t columns, int threads, pboost_error *err);
 
 /* Cells whose category was not in the training table, and the first of them. */
 typedef struct pboost_unseen {

@@ -34,6 +34,8 @@ from ._structures import (
     Fitted,
     FitWarning,
     Forest,
+    ForestOptions,
+    ForestReport,
     Learner,
     Matrix,
     MemoryOracleOptions,
@@ -101,6 +103,22 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "forest_add": (
         None,
         [c_void_p, POINTER(Forest), POINTER(Columns), c_void_p, c_size_t, c_int, _E],
+    ),
+    "forest_fit": (
+        None,
+        [
+            POINTER(Forest),
+            POINTER(c_double),
+            POINTER(ForestReport),
+            c_void_p,
+            POINTER(Columns),
+            c_void_p,
+            c_void_p,
+            c_void_p,
+            c_size_t,
+            POINTER(ForestOptions),
+            _E,
+        ],
     ),
     "mixture_free": (c_void_p, [POINTER(Mixture)]),
     "mixture_predict": (

@@ -119,6 +119,9 @@ class FitOptions(Structure):
         ("covariance", c_int),
         ("seed", c_uint64),
         ("cancel", c_void_p),
+        ("curves", c_size_t),
+        ("curve_of", c_void_p),
+        ("curve_freedom", c_void_p),
         ("bag_effects", c_bool),
     ]
 
@@ -335,6 +338,8 @@ class ForestOptions(Structure):
         ("min_rows", c_size_t),
         ("rate", c_double),
         ("l2", c_double),
+        ("bag_share", c_double),
+        ("column_share", c_double),
         ("folds", c_size_t),
         ("threads", c_int),
         ("seed", c_uint64),
@@ -508,6 +513,18 @@ class Risk(Structure):
     _fields_ = [("bias", c_double), ("variance", c_double)]
 
 
+class Curve(Structure):
+    """``pboost_curve``."""
+
+    _fields_ = [
+        ("n_knots", c_size_t),
+        ("n", c_size_t),
+        ("knot", c_void_p),
+        ("value", c_void_p),
+        ("bend", c_void_p),
+    ]
+
+
 class ColumnCells(Structure):
     """``pboost_column_cells``."""
 
@@ -599,6 +616,7 @@ class Feature(Structure):
         ("upper", c_double),
         ("other", c_bool),
         ("date", c_uint),
+        ("curve", Curve),
     ]
 
 
@@ -611,6 +629,7 @@ class Encoding(Structure):
         ("feature", POINTER(Feature)),
         ("column", POINTER(c_char_p)),
         ("refuse_unseen", c_bool),
+        ("n_curves", c_size_t),
     ]
 
 

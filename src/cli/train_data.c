@@ -23,6 +23,31 @@ static pboost_status find_roles(bool *use, const pboost_table *table, const trai
             use[col] = false;
         }
     }
+    if (a->bag != NULL)
+        TRY(train_districts_roles(use, table, a, err));
+done:
+    return st;
+}
+
+static pboost_status learn_curves(train_data *out, const cli_context *cli,
+                                  const pboost_table *table, const train_arguments *a,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_encoding *e = &out->encoding;
+    size_t curve = 0, at = 0;
+
+    TRY(pboost_encoding_curve(&out->encoding, table, 0, a->threads, err));
+    if (e->n_curves == 0)
+        cli_note(cli,
+                 "note: no column of numbers has 8 different values or more; --model smooth is the "
+                 "same as glm here");
+    NEED(out->curve_of = pboost_alloc(e->n_curves, sizeof *out->curve_of), err);
+    for (size_t i = 0; i < e->n_features; i++) {
+        for (size_t j = 0; j < e->feature[i].curve.n; j++)
+            out->curve_of[at++] = curve;
+        curve += e->feature[i].curve.n > 0;
+    }
 done:
     return st;
 }
@@ -39,6 +64,8 @@ static pboost_status learn_encoding(train_data *out, const cli_context *cli,
     TRY(columns_learn(&out->encoding, use, cli, table, &a->columns, err));
     if (a->winsorize > 0.0)
         TRY(pboost_encoding_winsorize(&out->encoding, table, a->winsorize, err));
+    if (a->model != NULL && strcmp(a->model, "smooth") == 0)
+        TRY(learn_curves(out, cli, table, a, err));
     out->cols = out->encoding.n_columns;
     if (out->cols == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: every feature is constant", pboost_table_path(table));
@@ -57,9 +84,10 @@ static pboost_status standardize(train_data *data, bool center, pboost_error *er
     NEED(data->mean = calloc(d, sizeof *data->mean), err);
     NEED(data->scale = calloc(d, sizeof *data->scale), err);
     TRY(pboost_matrix_moments(data->mean, data->scale, &x, err));
-    for (size_t j = 0; j < d; j++) {
-        data->scale[j] = data->scale[j] > 0.0 ? data->scale[j] : 1.0;
-        data->mean[j] = center ? data->mean[j] : 0.0;
+    for (size_t j = 0; j < d; j++) { /* curves have units of their own, in which they are fitted */
+        bool curve = j >= d - data->encoding.n_curves;
+        data->scale[j] = data->scale[j] > 0.0 && !curve ? data->scale[j] : 1.0;
+        data->mean[j] = center && !curve ? data->mean[j] : 0.0;
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
@@ -153,12 +181,10 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(leave_out(&text, a, &a->columns.exclude, err));
     TRY(leave_out(&text, a, &a->columns.drop, err));
     TRY(columns_read(&table, &text, &a->columns, a->data, err));
-    out->rows = pboost_table_rows(table);
+    out->rows = out->table_rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
-    if (a->bag != NULL)
-        TRY(train_bags_load(out, table, a, err));
     if (has_labels) {
         TRY(data_labels(&out->label, &out->labels, table, a->label, a->family, err));
         TRY(label_rule_check(&out->labels, a->data, a->label, err));
@@ -170,6 +196,8 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(learn_encoding(out, cli, table, a, err));
     cli_progress(cli, "encoding", 0.0, 0.0);
     TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    if (a->bag != NULL)
+        TRY(train_bags_load(out, table, a, err));
     if (a->prior != NULL)
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
     out->prior_score = prediction.mean;
@@ -233,13 +261,22 @@ pboost_features train_features(const train_data *data)
                              .offset = data->offset};
 }
 
+pboost_features train_straight_features(const train_data *data)
+{
+    pboost_features features = train_features(data);
+    features.x.cols -= data->encoding.n_curves;
+    return features;
+}
+
 void train_data_free(train_data *data)
 {
     pboost_encoding_free(&data->encoding);
+    free(data->curve_of);
     free(data->x);
     free(data->mean);
     free(data->scale);
     free(data->weight);
+    free(data->persons_weight);
     free(data->offset);
     free(data->prior_score);
     free(data->row_key);

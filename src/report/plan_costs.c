@@ -44,7 +44,7 @@ static void kept_text(char out[CELL], double kept)
     else if (kept < 0.0)
         snprintf(out, CELL, "none");
     else
-        snprintf(out, CELL, "%.*f %%", kept < 0.995 ? 0 : 1, floor(1000.0 * kept) / 10.0);
+        snprintf(out, CELL, "%.1f %%", floor(1000.0 * kept) / 10.0); /* 100.0 is all */
 }
 
 static void labels_text(char out[CELL], const pboost_plan *plan, const pboost_cost *cost)
