@@ -582,6 +582,8 @@ class TableOptions(Structure):
         ("n_numbers", c_size_t),
         ("missing", POINTER(c_char_p)),
         ("n_missing", c_size_t),
+        ("unused", POINTER(c_char_p)),
+        ("n_unused", c_size_t),
         ("only_named", c_bool),
         ("rows", c_void_p),
         ("cancel", POINTER(Cancel)),
