@@ -34,8 +34,7 @@
 #include "try.h"
 
 #define HELD 1e6       /* ridge of a straight line, times the information about a function */
-#define MOST_RIDGE 1e6 /* the strongest ridge that is tried, times the information about a curve   \
-                        */
+#define MOST_RIDGE 1e6 /* the strongest ridge tried, times the information about a curve */
 #define WIDEST 1e4     /* the most variance that is tried, times the usual one */
 #define RIDGES 64
 #define STEPS 12             /* of all curves together, at most */
