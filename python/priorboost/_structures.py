@@ -119,6 +119,9 @@ class FitOptions(Structure):
         ("covariance", c_int),
         ("seed", c_uint64),
         ("cancel", c_void_p),
+        ("curves", c_size_t),
+        ("curve_of", c_void_p),
+        ("curve_freedom", c_void_p),
         ("bag_effects", c_bool),
     ]
 
@@ -373,6 +376,39 @@ class Mixture(Structure):
     _fields_ = [("n", c_size_t), ("member", POINTER(Member))]
 
 
+class MixtureOptions(Structure):
+    """``pboost_mixture_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("members", c_uint),
+        ("fit", FitOptions),
+        ("forest", ForestOptions),
+    ]
+
+
+class MemberReport(Structure):
+    """``pboost_member_report``."""
+
+    _fields_ = [
+        ("fitted", c_bool),
+        ("weight", c_double),
+        ("misfit", c_double),
+        ("trees", c_size_t),
+    ]
+
+
+class MixtureReport(Structure):
+    """``pboost_mixture_report``."""
+
+    _fields_ = [
+        ("bags", c_size_t),
+        ("dispersion", c_double),
+        ("misfit", c_double),
+        ("member", MemberReport * 5),
+    ]
+
+
 class Assumptions(Structure):
     """``pboost_assumptions``."""
 
@@ -511,6 +547,18 @@ class Risk(Structure):
     _fields_ = [("bias", c_double), ("variance", c_double)]
 
 
+class Curve(Structure):
+    """``pboost_curve``."""
+
+    _fields_ = [
+        ("n_knots", c_size_t),
+        ("n", c_size_t),
+        ("knot", c_void_p),
+        ("value", c_void_p),
+        ("bend", c_void_p),
+    ]
+
+
 class ColumnCells(Structure):
     """``pboost_column_cells``."""
 
@@ -534,6 +582,8 @@ class TableOptions(Structure):
         ("n_numbers", c_size_t),
         ("missing", POINTER(c_char_p)),
         ("n_missing", c_size_t),
+        ("unused", POINTER(c_char_p)),
+        ("n_unused", c_size_t),
         ("only_named", c_bool),
         ("rows", c_void_p),
         ("cancel", POINTER(Cancel)),
@@ -600,6 +650,7 @@ class Feature(Structure):
         ("upper", c_double),
         ("other", c_bool),
         ("date", c_uint),
+        ("curve", Curve),
     ]
 
 
@@ -612,6 +663,7 @@ class Encoding(Structure):
         ("feature", POINTER(Feature)),
         ("column", POINTER(c_char_p)),
         ("refuse_unseen", c_bool),
+        ("n_curves", c_size_t),
     ]
 
 
