@@ -235,7 +235,7 @@ static pboost_status print_result(cli_context *cli, const train_arguments *a,
         return cli_print_json(train_json(d), err);
     if (cli->quiet)
         return PBOOST_OK;
-    train_print(stdout, d);
+    train_print(cli_text(cli), d);
     return cli_flush(err);
 }
 
