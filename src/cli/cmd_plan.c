@@ -176,10 +176,10 @@ static pboost_status show(const cli_context *cli, const plan_arguments *a, const
         json_t *object = plan_json(first, a->train.family, set->min_bag[set->first], column);
         TRY(cli_print_json(plan_costs_json(object, set), err));
     } else if (!cli->quiet && several) {
-        plan_costs_print(stdout, set);
+        plan_costs_print(cli_text(cli), set);
     } else if (!cli->quiet) {
-        plan_print(stdout, first);
-        plan_cost_print(stdout, set);
+        plan_print(cli_text(cli), first);
+        plan_cost_print(cli_text(cli), set);
     }
     TRY(cli_flush(err));
 done:
@@ -206,6 +206,7 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
         o.assumed.coef = &prior;
     }
     set_options(&o, a, &grid);
+    o.cancel = &cli->watch;
     pboost_features features = train_features(&data);
     plan_set set = {.n = grid.n,
                     .rows = features.x.rows,
