@@ -327,3 +327,19 @@ def test_labels_that_are_truth_values_are_named_in_the_file(cli, tmp_path):
     assert pb.load_model(tmp_path / "m.json").positive == "True"
     said = cli("evaluate", "--model", tmp_path / "m.json", "--data", tmp_path / "d.csv")
     assert said["rows"] == 1000
+
+
+def test_plans_take_data_frames(fitted):
+    table, model = fitted
+    X = table.drop(columns="died")
+    rules = {"family": "logistic", "epsilon": 1, "bounds": (0, 1)}
+    with pytest.warns(UserWarning, match="like ids"):
+        found = pb.plan(X, 10, date={"admitted": "days+month"}, **rules)
+    assert len(found.se) == len(COLUMNS)
+    expected = pb.plan(model.to_model().encode(X), 10, **rules)
+    assert found.best == expected.best
+    with pytest.warns(UserWarning, match="like ids"):
+        costs = pb.plan_costs(X, [10, 20], date="admitted", **rules)
+    assert [cost.min_bag for cost in costs] == [10, 20]
+    with pytest.raises(ValueError, match="'admitted' holds dates"):
+        pb.plan(X, 10, **rules)

@@ -152,7 +152,7 @@ static pboost_status load_sd(double *sd, const train_data *data, const pboost_ta
                 FAIL(err, PBOOST_BAD_DATA,
                      "%s:%zu: '%s' is %.17g; a standard deviation is not negative",
                      pboost_table_row_path(table, i), pboost_table_line(table, i), name, value[i]);
-            sd[i * data->cols + col] = value[i];
+            sd[i * data->cols + col] = data->scale != NULL ? value[i] / data->scale[col] : value[i];
         }
     }
 done:

@@ -326,7 +326,7 @@ static double best_intercept(booster *b, double target, int threads)
     for (int i = 0; i < 200; i++) {
         double mean = 0.0, slope = 0.0, total = 0.0;
         for (size_t r = 0; r < p->rows; r++)
-            b->eta[r] = p->from[p->row[r]] + at;
+            b->eta[r] = b->from[p->row[r]] + at;
         pass(&task, threads);
         for (size_t bag = 0; bag < p->bags; bag++) {
             double count = pboost_left_out(b, bag) ? 0.0 : p->total[bag];
@@ -354,7 +354,9 @@ pboost_status pboost_booster_init(booster *out, const boost_problem *p, const un
     pboost_status st = PBOOST_OK;
     size_t m = p->bags;
 
-    *out = (booster){.problem = p, .fold = fold, .out = left_out};
+    *out = (booster){.problem = p, .fold = fold, .out = left_out, .from = p->from};
+    if (p->options->fold_start != NULL)
+        out->from = p->options->fold_start[left_out];
     NEED(out->eta = pboost_alloc_large(p->rows, sizeof *out->eta), err);
     NEED(out->v = pboost_alloc_large(p->rows, sizeof *out->v), err);
     NEED(out->point.mean = pboost_alloc(m, sizeof(double)), err);
@@ -366,9 +368,9 @@ pboost_status pboost_booster_init(booster *out, const boost_problem *p, const un
     NEED(out->sum = pboost_alloc(m, sizeof(double)), err);
     double target = pboost_mean_answer(p, fold, left_out);
     out->intercept =
-        p->from != NULL ? best_intercept(out, target, threads) : p->family->eta(target);
+        out->from != NULL ? best_intercept(out, target, threads) : p->family->eta(target);
     for (size_t i = 0; i < p->rows; i++)
-        out->eta[i] = (p->from != NULL ? p->from[p->row[i]] : 0.0) + out->intercept;
+        out->eta[i] = (out->from != NULL ? out->from[p->row[i]] : 0.0) + out->intercept;
     pass(&(pass_task){.b = out, .eta = out->eta, .out = &out->point}, threads);
     out->forest.forest.n_columns = p->data.n_columns;
 done:

@@ -49,6 +49,7 @@ typedef struct {
     double *eta; /* by row: the predictor F */
     float *v;    /* by row */
     double intercept;
+    const double *from; /* by row of the table: where the predictor starts; NULL: 0 */
     bag_point point, trial;
     double *residual, *weight, *sum; /* by bag: r, 1/V, sum of v */
     uint8_t *order;                  /* of the levels of categories (order.c) */

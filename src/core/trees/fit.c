@@ -271,6 +271,7 @@ static pboost_status grow_forests(forest_fit *f, pboost_error *err)
     f->best_score = 0.0;
     while (f->trees < most) {
         TRY(pboost_cancel_check(o->cancel, err));
+        pboost_progress(o->cancel, "trees", (double)f->trees, (double)most);
         TRY(add_trees(f, err));
         if (all_done(f))
             break;

@@ -379,7 +379,7 @@ static void test_a_fit_can_be_stopped(void **state)
     double intercept;
     pboost_error err;
     look_limit limit = {0, 4};
-    pboost_cancel cancel = {runs_out, &limit};
+    pboost_cancel cancel = {.stop = runs_out, .user = &limit};
     o.cancel = &cancel;
     assert_fails(
         pboost_forest_fit(&forest, &intercept, NULL, NULL, &t.columns, NULL, NULL, &a, 0, &o, &err),
