@@ -3,7 +3,7 @@
     python3 election.py [FOLDER]
 
 writes districts.csv (results and features of 300 districts), sample.csv (a sample of 100 persons of
-each district, without votes) and persons.csv (20,000 persons with their votes: nobody has this file;
+each district, without votes) and persons.csv (20,000 persons and their votes: nobody has this file;
 here it shows how good a model is).  No district, person or vote is real.  The truth is
 
     log odds of yes = -0.3 - 0.03 (age - 45) + 0.5 middle + 1.1 high + district
@@ -20,7 +20,17 @@ import sys
 LEVELS = ("low", "middle", "high")
 EFFECT = {"low": 0.0, "middle": 0.5, "high": 1.1}
 HEADS = {
-    "districts.csv": "district voters yes age age_sd middle middle_sd high high_sd".split(),
+    "districts.csv": [
+        "district",
+        "voters",
+        "yes",
+        "age",
+        "age_sd",
+        "middle",
+        "middle_sd",
+        "high",
+        "high_sd",
+    ],
     "sample.csv": ["district", "age", "education"],
     "persons.csv": ["district", "age", "education", "yes"],
 }

@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     from .members import Forest, Member
     from .meta import PriorBoost
     from .models import Feature, Model, export_onnx, load_model, save_model
+    from .objective import BagObjective, bag_objective
     from .oracle import InMemoryOracle, Oracle
     from .planner import Plan, PlanCost, PlanPoint, plan, plan_costs
     from .plots import plot_calibration, plot_coefficients, plot_plan
     from .remote import RemoteOracle
     from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
+    from .torch_loss import bag_loss
 
 __version__ = _version()
 
 __all__ = [
+    "BagObjective",
     "Bags",
     "Feature",
     "Forest",
@@ -45,6 +48,8 @@ __all__ = [
     "PrivacyError",
     "RemoteOracle",
     "Risk",
+    "bag_loss",
+    "bag_objective",
     "export_onnx",
     "feature_bags",
     "load_model",
@@ -67,11 +72,13 @@ _NAMES = {
     "meta": ("PriorBoost",),
     "members": ("Forest", "Member"),
     "models": ("Feature", "Model", "export_onnx", "load_model", "save_model"),
+    "objective": ("BagObjective", "bag_objective"),
     "oracle": ("InMemoryOracle", "Oracle"),
     "planner": ("Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"),
     "plots": ("plot_calibration", "plot_coefficients", "plot_plan"),
     "remote": ("RemoteOracle",),
     "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),
+    "torch_loss": ("bag_loss",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 

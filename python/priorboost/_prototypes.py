@@ -40,6 +40,8 @@ from ._structures import (
     Matrix,
     MemoryOracleOptions,
     Mixture,
+    MixtureOptions,
+    MixtureReport,
     Model,
     Oracle,
     Outcome,
@@ -122,6 +124,19 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "mixture_free": (c_void_p, [POINTER(Mixture)]),
+    "mixture_fit": (
+        None,
+        [
+            POINTER(Mixture),
+            POINTER(MixtureReport),
+            POINTER(Features),
+            POINTER(Columns),
+            c_void_p,
+            c_size_t,
+            POINTER(MixtureOptions),
+            _E,
+        ],
+    ),
     "mixture_predict": (
         None,
         [c_void_p, c_int, POINTER(Samples), POINTER(Columns), POINTER(Mixture), c_int, _E],
@@ -175,6 +190,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "answers_append": (None, [c_void_p, POINTER(Bags), c_void_p, c_void_p, _E]),
     "answers_bags": (Bags, [c_void_p]),
     "answers_mean": (c_void_p, [c_void_p]),
+    "answers_noise_variance": (c_void_p, [c_void_p]),
     "answers_fit": (
         None,
         [

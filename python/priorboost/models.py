@@ -290,10 +290,10 @@ def _lend_model(model: Model) -> _library.Model:
     covariance = None
     if model.covariance is not None:
         covariance = np.ascontiguousarray(model.covariance, dtype=np.float64)
-    mixture = lend_members(model.members)
+    mixture, encoding = lend_members(model.members), model.encoding.lend()
     lent = _library.Model(
         FAMILIES[model.family],
-        model.encoding.lend(),
+        encoding,
         _library.Coef(theta.size, _library.address(theta), model.intercept),
         _bytes(model.label),
         _bytes(model.positive),
@@ -302,7 +302,7 @@ def _lend_model(model: Model) -> _library.Model:
         _lend_training(model.training),
         mixture,
     )
-    lent.lent = (theta, covariance, mixture)
+    lent.lent = (theta, covariance, mixture, encoding)
     return lent
 
 

@@ -102,3 +102,36 @@ def test_an_oracle_whose_labels_are_used_says_so():
     with pytest.raises(pb.PrivacyError, match="2 of the oracle's 2000 rows are spent"):
         pb.PriorBoostRegressor(5).fit(X, oracle=half)
     assert half.rows_spent == 2  # no other label was used up
+
+
+# ---- The threshold -------------------------------------------------------------------------------
+
+
+def rare_class(n=4000):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    return X, (rng.random(n) < 1 / (1 + np.exp(2.5 - X[:, 0]))).astype(int)
+
+
+def test_the_prevalence_as_threshold_finds_a_rare_class():
+    """Few answers shrink probabilities: none is above 0.5, but their order is right."""
+    from sklearn.metrics import f1_score
+
+    X, y = rare_class()
+    plain = pb.PriorBoostClassifier(400, l2=100.0).fit(X, y)
+    model = pb.PriorBoostClassifier(400, l2=100.0, threshold="prevalence").fit(X, y)
+    assert plain.threshold_ == 0.5
+    assert np.array_equal(model.predict_proba(X), plain.predict_proba(X))
+    share = model.predict_proba(X)[:, 1]
+    assert model.predict(X).mean() == pytest.approx(share.mean(), abs=0.001)
+    assert np.array_equal(model.predict(X), (share > model.threshold_).astype(int))
+    assert f1_score(y, model.predict(X)) > f1_score(y, plain.predict(X)) + 0.1
+
+
+def test_a_threshold_that_is_given(tmp_path):
+    X, y = rare_class()
+    model = pb.PriorBoostClassifier(5, threshold=0.2).fit(X, y)
+    assert np.array_equal(model.predict(X), (model.predict_proba(X)[:, 1] > 0.2).astype(int))
+    for threshold in (0, 1.0, "half", None, np.nan):
+        with pytest.raises(ValueError, match=r"threshold is .*; it must be a number between 0 and"):
+            pb.PriorBoostClassifier(5, threshold=threshold).fit(X, y)

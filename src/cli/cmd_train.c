@@ -232,7 +232,7 @@ static pboost_status print_result(cli_context *cli, const train_arguments *a,
         return cli_print_json(train_json(d), err);
     if (cli->quiet)
         return PBOOST_OK;
-    train_print(stdout, d);
+    train_print(cli_text(cli), d);
     return cli_flush(err);
 }
 
@@ -385,10 +385,11 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     pboost_status st = PBOOST_OK;
     train_arguments a = {.patience = 60};
     const cli_option options[] = {
-        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
+        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table: " DATA_TABLE},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the column of labels"},
         {"--positive", "VALUE", cli_read_text, &a.positive, NULL,
-         "logistic: the label that counts as 1"},
+         "logistic: the label that counts as 1; not needed for\n"
+         "0/1, yes/no, true/false, y/n, t/f, positive/negative"},
         {"--id", "COL", cli_read_text, &a.id, NULL,
          "the column that names a row; with it the result does not\n"
          "depend on the order of the rows"},
@@ -452,13 +453,15 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "out of the fit best"},
         {"--rho", "R", cli_read_not_negative, &a.rho, &a.has_rho,
          "interpolated: 0 is bag-level, 1 is event; default 0.5"},
-        {"--model", "glm|smooth|trees", cli_read_text, &a.model, NULL,
+        {"--model", "glm|smooth|trees|auto", cli_read_text, &a.model, NULL,
          "what is fitted to the answers:\n"
          "glm (default): a straight line for every number, with\n"
          "weights and intervals that one can read;\n"
          "smooth: a curve, bent as far as the answers support;\n"
          "trees: boosted trees, for effects that bend or depend on\n"
-         "each other; they have no weights and no intervals"},
+         "each other; they have no weights and no intervals;\n"
+         "auto: the mean of these and of trees that correct the\n"
+         "glm, weighed by how they predict bags left out"},
         {"--covariance", "model|sandwich", cli_read_text, &a.covariance, NULL,
          "aggregate: model (default), or sandwich, which does not\n"
          "rely on the model's variances"},
@@ -494,7 +497,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "cv: chosen by cross-validation over bags (aggregate)"},
         {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit no intercept"},
         {"--test", "FILE", cli_read_text, &a.test, NULL,
-         "a labelled table; report the loss on it after every round"},
+         "a labelled table, as --data; report the loss on it after\nevery round"},
         {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
          "the oracle with the labels: https://HOST:PORT or unix:PATH"},
         {"--token-file", "FILE", cli_read_text, &a.token_file, NULL,

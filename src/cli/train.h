@@ -90,6 +90,13 @@ typedef struct train_data {
 pboost_status train_data_load(train_data *out, const cli_context *cli, const train_arguments *a,
                               pboost_error *err);
 void train_data_free(train_data *data);
+
+/* The table and its features, per cell. */
+enum { TRAIN_CELL_BYTES = 16 };
+/* Says what the file needs, if there is not so much memory. */
+void train_memory_note(const cli_context *cli, const char *path);
+/* The error of a lack of memory, in words. */
+pboost_status train_memory_explain(const train_arguments *a, pboost_error *err);
 pboost_features train_features(const train_data *data);
 /* Without the columns of curves: what is planned with. */
 pboost_features train_straight_features(const train_data *data);

@@ -152,7 +152,7 @@ static pboost_status load_sd(double *sd, const train_data *data, const pboost_ta
                 FAIL(err, PBOOST_BAD_DATA,
                      "%s:%zu: '%s' is %.17g; a standard deviation is not negative",
                      pboost_table_row_path(table, i), pboost_table_line(table, i), name, value[i]);
-            sd[i * data->cols + col] = value[i];
+            sd[i * data->cols + col] = data->scale != NULL ? value[i] / data->scale[col] : value[i];
         }
     }
 done:
@@ -242,8 +242,9 @@ void train_districts_assume(train_result *result, const train_arguments *a)
         {means, a->sd != NULL
                     ? "the features of a person vary within a bag as the standard deviations say, "
                       "without correlation"
-                    : "all persons of a bag have its means; weights of features that vary within "
-                      "bags are too small (--sd SUFFIX gives their standard deviations)"},
+                    : "all persons of a bag have its means; if they differ, weights of a logistic "
+                      "model are too small, and the intercept of counts is too large (--sd SUFFIX "
+                      "gives standard deviations)"},
     };
     for (size_t i = 0; i < TRAIN_MAX_ASSUMPTIONS; i++)
         if (assumed[i].holds)

@@ -49,7 +49,7 @@ cmp -s trees.html again.html || fail 'report shows another page'
 # ---- the same run gives the same file, on any number of threads; text for people ----
 expect 0 priorboost train "${common[@]}" --model trees --threads 1 --out one.json
 printed 'model trees'
-printed 'trees have no weights and no intervals'
+printed 'have no weights and no intervals'
 cmp -s trees.json one.json || fail 'the number of threads matters'
 
 # ---- given bags; counts with an offset ----
@@ -82,7 +82,7 @@ grep -q 'id="weights"\|id="coefficients"' both.html || fail 'no weights of the G
 # ---- what is refused, before anything is asked ----
 refuses() { expect 2 priorboost train "${common[@]}" --out none.json "$@"; no_file none.json; }
 refuses --model forest
-says "--model is 'forest'; it must be glm"
+says "--model is 'forest'; it must be glm, smooth, trees or auto"
 refuses --model trees --estimator event
 says '--estimator is for --model glm, not for trees'
 refuses --model trees --algorithm oneshot
