@@ -41,15 +41,16 @@ typedef struct pboost_table_options {
     size_t n_numbers;
     const char *const *missing; /* cells that are missing, beside the empty one and NA */
     size_t n_missing;
-    bool only_named; /* columns that neither text nor numbers names are not kept */
-    const pboost_rows
-        *rows; /* the table comes from here, and its path is only a name; NULL: file */
+    const char *const *unused; /* columns whose cells are not kept, unless they are named above */
+    size_t n_unused;
+    bool only_named;             /* so are all columns that are not named above */
+    const pboost_rows *rows;     /* where the rows come from, and path is only a name; NULL: file */
     const pboost_cancel *cancel; /* told about the stage "reading"; NULL: none */
 } pboost_table_options;
 
 #define PBOOST_TABLE_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(pboost_table_options), NULL, 0, NULL, 0, NULL, 0, false, NULL, NULL                 \
+        sizeof(pboost_table_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, NULL, NULL        \
     }
 
 /* Reads a CSV (RFC 4180 with a header, UTF-8; comma, semicolon or tab, whichever the header has) or

@@ -17,15 +17,18 @@ if TYPE_CHECKING:
     from .errors import OracleError, PrivacyError
     from .meta import PriorBoost
     from .models import Feature, Model, load_model, save_model
+    from .objective import BagObjective, bag_objective
     from .oracle import InMemoryOracle, Oracle
-    from .planner import Plan, PlanPoint, plan
+    from .planner import Plan, PlanCost, PlanPoint, plan, plan_costs
     from .plots import plot_calibration, plot_coefficients, plot_plan
     from .remote import RemoteOracle
     from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
+    from .torch_loss import bag_loss
 
 __version__ = _version()
 
 __all__ = [
+    "BagObjective",
     "Bags",
     "Feature",
     "InMemoryOracle",
@@ -33,6 +36,7 @@ __all__ = [
     "Oracle",
     "OracleError",
     "Plan",
+    "PlanCost",
     "PlanPoint",
     "PriorBoost",
     "PriorBoostClassifier",
@@ -41,10 +45,13 @@ __all__ = [
     "PrivacyError",
     "RemoteOracle",
     "Risk",
+    "bag_loss",
+    "bag_objective",
     "feature_bags",
     "load_model",
     "optimal_bags",
     "plan",
+    "plan_costs",
     "plot_calibration",
     "plot_coefficients",
     "plot_plan",
@@ -60,11 +67,13 @@ _NAMES = {
     "errors": ("OracleError", "PrivacyError"),
     "meta": ("PriorBoost",),
     "models": ("Feature", "Model", "load_model", "save_model"),
+    "objective": ("BagObjective", "bag_objective"),
     "oracle": ("InMemoryOracle", "Oracle"),
-    "planner": ("Plan", "PlanPoint", "plan"),
+    "planner": ("Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"),
     "plots": ("plot_calibration", "plot_coefficients", "plot_plan"),
     "remote": ("RemoteOracle",),
     "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),
+    "torch_loss": ("bag_loss",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -145,6 +145,51 @@ def as_floats(X: Any) -> Array:
     return out
 
 
+_MOST_LEVELS = 32  # of a column: rarer ones make no bags of their own
+
+
+def _indicators(column: Array) -> Array:
+    """Return one column of 0 and 1 for each of the most frequent levels but the first."""
+    texts = np.array([str(v) for v in column])
+    _, code, count = np.unique(texts, return_inverse=True, return_counts=True)
+    frequent = np.argsort(-count, kind="stable")[1:_MOST_LEVELS]
+    return np.asarray(code.reshape(-1, 1) == frequent, dtype=np.float64)
+
+
+def coordinates(X: Any) -> Array:
+    """Return a table of any columns as numbers to make bags from.
+
+    Missing numbers become the mean of their column, text and categories indicators; a sparse table
+    becomes dense.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost.data import coordinates
+    >>> coordinates(np.array([[1.0, np.nan], [3.0, 4.0], [5.0, 8.0]])).tolist()
+    [[1.0, 6.0], [3.0, 4.0], [5.0, 8.0]]
+    >>> coordinates(np.array([["a"], ["b"], ["a"]], dtype=object)).tolist()
+    [[0.0], [1.0], [0.0]]
+    """
+    if hasattr(X, "columns"):
+        columns = [np.asarray(X[name]) for name in X.columns]
+    else:
+        columns = list((X.toarray() if hasattr(X, "toarray") else np.asarray(X)).T)
+    if not columns:
+        check_array(X)  # says it in scikit-learn's words
+    out = []
+    for column in columns:
+        try:
+            values = column.astype(np.float64).reshape(-1, 1)
+        except (TypeError, ValueError):
+            out.append(_indicators(column))
+            continue
+        known = np.isfinite(values)
+        mean = values[known].mean() if known.any() else 0.0
+        out.append(np.where(known, values, mean))
+    return np.ascontiguousarray(np.hstack(out))
+
+
 def by_row(values: Any, n_rows: int, name: str) -> Array | None:
     """Return one finite number per row as float64; None for None."""
     if values is None:

@@ -78,12 +78,14 @@ class Design:
     formula: str
     spec: Any
     columns: list[str]
+    needed: list[str]  # columns of the table
 
     @classmethod
     def learn(cls, formula: str, X: Any, intercept: bool) -> tuple[Design, Array]:
         """Return the design and its columns for the training table."""
         parsed = _formulaic(formula)
-        found = _matrix(getattr(parsed, "rhs", parsed), _frame(X, formula), formula)
+        frame = _frame(X, formula)
+        found = _matrix(getattr(parsed, "rhs", parsed), frame, formula)
         if ("Intercept" in found.columns) != intercept:
             raise ValueError(
                 f"formula is {formula!r} and fit_intercept={intercept}, which contradict each "
@@ -93,7 +95,9 @@ class Design:
         columns = [str(name) for name in found.columns if name != "Intercept"]
         if not columns:
             raise ValueError(f"formula is {formula!r}; it has no term to learn a weight for")
-        out = cls(formula, found.model_spec, columns)
+        used = set(map(str, found.model_spec.required_variables))
+        needed = [name for name in frame.columns if name in used]
+        out = cls(formula, found.model_spec, columns, needed)
         return out, out._values(found)
 
     def _values(self, found: Any) -> Array:
@@ -102,7 +106,7 @@ class Design:
     @property
     def features(self) -> list[Feature]:
         """The columns of tables that it needs."""
-        return [Feature(str(name)) for name in sorted(map(str, self.spec.required_variables))]
+        return [Feature(name) for name in self.needed]
 
     def encode(self, X: Any) -> Array:
         """Return the columns of the model for new rows."""

@@ -79,6 +79,12 @@ class Oracle:
         """
         raise NotImplementedError
 
+    def noise_variance(self, bags: Bags) -> Array:
+        """Return the variance of the noise in the answer of each bag; 0: there is none."""
+        rules = rules_of(self.min_bag, self.epsilon, self.bounds, self.step)
+        _check(lib.rules_check, rules)
+        return np.array([lib.rules_noise_variance(rules, int(size)) for size in bags.sizes])
+
     def _choose_rows(self, ids: list[str] | None, run: dict[str, Any]) -> Array | None:
         """Return the numbers of the rows that take part, in their order; None: all."""
         return None

@@ -6,9 +6,11 @@ import ctypes
 import math
 import warnings
 import weakref
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +18,23 @@ import numpy.typing as npt
 from . import _library
 from ._library import _check, lib
 from .data import Array, as_floats, by_row
-from .options import count_of, family_of, l2_of, number_of, rules_of, seed_of, threads_of
+from .encoding import encoded
+from .options import (
+    count_of,
+    epsilon_of,
+    family_of,
+    l2_of,
+    number_of,
+    rules_of,
+    seed_of,
+    threads_of,
+)
 from .relay import Relay
 from .training import Settings, Trainer
 
-__all__ = ["Plan", "PlanPoint", "plan"]
+__all__ = ["Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"]
 
+_T = TypeVar("_T")
 _FORECASTS = ("information", "exact risk", "gradient bound")
 _SIZE = ctypes.sizeof(_library.PlanOptions)
 
@@ -58,6 +71,63 @@ class PlanPoint:
 
 
 @dataclass(frozen=True)
+class PlanCost:
+    """What one pair of *k* and ε is expected to cost, if effects are as assumed.
+
+    A list of these makes a table: ``pandas.DataFrame(plan_costs(...))``.
+
+    Attributes
+    ----------
+    min_bag : int
+    epsilon : float or None
+        None is no noise.
+    possible : bool
+        False if `min_bag` is larger than the table: then all that follows is 0, NaN or "".
+    bags : str
+    rounds, bag_size : int
+        The way of asking that is recommended.
+    excess, cautious : float
+        As in `PlanPoint`.
+    loss : float
+        The expected loss on new rows, as ``evaluate`` measures it.
+    kept : float
+        The part that is kept of what all labels gain over a model that knows only the mean.
+    as_good_as_labels : float
+        The number of labelled rows that would do as well; 0 if fewer than the model has weights.
+    measure : float
+        The expected R², AUC or D² on new rows: see `measure_name`.
+    measure_name : {"r2", "auc", "d2"}
+    loss_all_labels, loss_constant, measure_all_labels, measure_constant : float
+        The same with all labels, and of a model that knows only the mean.
+    rows_needed : float
+        About how many rows like these reach the target; inf: no number does; NaN: no target.
+    least_epsilon : float
+        The smallest ε that reaches the target with this `min_bag`; inf: none up to 1000 does;
+        NaN: no target, or no bounds.
+    """
+
+    min_bag: int
+    epsilon: float | None
+    possible: bool
+    bags: str = ""
+    rounds: int = 0
+    bag_size: int = 0
+    excess: float = math.nan
+    cautious: float = math.nan
+    loss: float = math.nan
+    kept: float = math.nan
+    as_good_as_labels: float = math.nan
+    measure: float = math.nan
+    measure_name: str = ""
+    loss_all_labels: float = math.nan
+    loss_constant: float = math.nan
+    measure_all_labels: float = math.nan
+    measure_constant: float = math.nan
+    rows_needed: float = math.nan
+    least_epsilon: float = math.nan
+
+
+@dataclass(frozen=True)
 class Plan:
     """Every way of asking, and the one that is recommended.
 
@@ -79,6 +149,8 @@ class Plan:
         What you must know before you rely on it; `plan` also warns of it.
     se : ndarray of shape (n_features,)
         Expected standard error of each weight for the best, in the units of X.
+    cost : PlanCost or None
+        What the best is expected to give; None in the plan of an estimator, which has none.
     """
 
     points: list[PlanPoint]
@@ -91,6 +163,7 @@ class Plan:
     events: float
     warnings: list[str]
     se: Array
+    cost: PlanCost | None
 
 
 def _read_point(p: _library.PlanPoint) -> PlanPoint:
@@ -108,7 +181,33 @@ def _read_point(p: _library.PlanPoint) -> PlanPoint:
     )
 
 
-def _read_plan(found: _library.Plan) -> Plan:
+def _read_cost(found: _library.Plan, i: int, min_bag: int) -> PlanCost:
+    cost = found.cost[i]
+    point = _read_point(found.point[cost.point])
+    return PlanCost(
+        min_bag=min_bag,
+        epsilon=None if point.epsilon is None else float(point.epsilon),
+        possible=True,
+        bags=point.bags,
+        rounds=point.rounds,
+        bag_size=point.bag_size,
+        excess=point.excess,
+        cautious=point.cautious,
+        loss=cost.loss,
+        kept=cost.kept,
+        as_good_as_labels=cost.labels,
+        measure=cost.measure,
+        measure_name=found.measure.decode(),
+        loss_all_labels=found.loss_all_labels,
+        loss_constant=found.loss_constant,
+        measure_all_labels=found.measure_all_labels,
+        measure_constant=found.measure_constant,
+        rows_needed=cost.rows_needed,
+        least_epsilon=found.least_epsilon,
+    )
+
+
+def _read_plan(found: _library.Plan, min_bag: int = 0) -> Plan:
     points = [_read_point(found.point[i]) for i in range(found.n_points)]
     return Plan(
         points,
@@ -121,7 +220,86 @@ def _read_plan(found: _library.Plan) -> Plan:
         found.events,
         [text.value.decode() for text in found.warning[: found.n_warnings]],
         _library.copy_array(found.se, found.n_columns, np.float64),
+        _read_cost(found, 0, min_bag) if found.n_costs else None,
     )
+
+
+def plan_options(
+    family: int, rules: _library.Rules, intercept: bool, l2: _library.L2, seed: int, threads: int
+) -> _library.PlanOptions:
+    """Return the planner's options with its defaults."""
+    options = _library.PlanOptions(_SIZE, family, rules, intercept=intercept)
+    options.l2 = l2
+    options.assumed.mean = options.assumed.dispersion = options.assumed.model_error = math.nan
+    options.max_rows = 2**15
+    options.seed = seed
+    options.threads = threads
+    return options
+
+
+class _Table:
+    """What plans are made of: rows, and what is assumed of their labels."""
+
+    def __init__(
+        self,
+        X: npt.ArrayLike,
+        offset: Any,
+        mean: float | None,
+        dispersion: float | None,
+        max_rows: int,
+        fit_intercept: bool,
+        date: Any,
+    ) -> None:
+        self.values = as_floats(encoded(X, date))
+        self.rows = self.values.shape[0]
+        self.offset = by_row(offset, self.rows, "offset")
+        if mean is not None and not fit_intercept:
+            raise ValueError(
+                "mean cannot be used with fit_intercept=False: without an intercept the features "
+                "decide the mean"
+            )
+        self.mean = math.nan if mean is None else number_of(mean, "mean")
+        self.dispersion = math.nan if dispersion is None else number_of(dispersion, "dispersion")
+        self.max_rows = count_of(max_rows, "max_rows")
+        self.intercept = fit_intercept
+
+    def options(
+        self, family: int, rules: _library.Rules, l2: _library.L2, seed: int, threads: int
+    ) -> _library.PlanOptions:
+        options = plan_options(family, rules, self.intercept, l2, seed, threads)
+        options.max_rows = self.max_rows
+        options.assumed.mean = self.mean
+        options.assumed.dispersion = self.dispersion
+        options.costs = True
+        return options
+
+    def make(self, options: _library.PlanOptions, read: Callable[[_library.Plan], _T]) -> _T:
+        found = _library.Plan()
+        try:
+            with Relay() as relay:
+                options.cancel = ctypes.addressof(relay.cancel)
+                features = _library.features(self.values, offset=self.offset)
+                relay.check(lib.plan_make, found, features, options)
+            return read(found)
+        finally:
+            lib.plan_free(found)
+
+
+def _as_list(value: Any, name: str) -> list[Any]:
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    values = list(value) if several else [value]
+    if not values:
+        raise ValueError(f"{name} is empty; it must have at least one value")
+    return values
+
+
+def _epsilon(value: Any) -> float | None:
+    num, den = epsilon_of(value)
+    return num / den if den else None
+
+
+def _read_costs(found: _library.Plan, min_bag: int) -> list[PlanCost]:
+    return [_read_cost(found, i, min_bag) for i in range(found.n_costs)]
 
 
 def plan(
@@ -137,6 +315,7 @@ def plan(
     offset: Any = None,
     mean: float | None = None,
     dispersion: float | None = None,
+    date: Any = None,
     max_rows: int = 2**15,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -145,7 +324,8 @@ def plan(
 
     Parameters
     ----------
-    X : array-like of shape (n_rows, n_features)
+    X : array-like or data frame of shape (n_rows, n_features)
+        A data frame is encoded as in `PriorBoostRegressor.fit`, with ``impute="mean"``.
     min_bag : int
         The oracle's rule.
     family : {"linear", "logistic", "poisson"}
@@ -158,6 +338,8 @@ def plan(
         What the mean label is assumed to be; needs an intercept.
     dispersion : float, optional
         What the labels' variance over that of the family is assumed to be.
+    date : dict, list or str, optional
+        What dates in a data frame become, as in `PriorBoostRegressor`.
     max_rows : int
         Forecasts are made on this many rows and scaled.
     random_state, n_jobs
@@ -178,53 +360,99 @@ def plan(
     >>> p.all_labels < p.best.excess < p.constant
     True
     """
-    values = as_floats(X)
+    table = _Table(X, offset, mean, dispersion, max_rows, fit_intercept, date)
     rules = rules_of(min_bag, epsilon, bounds, step)
     _check(lib.rules_check, rules)
-    options = plan_options(
-        family_of(family),
-        rules,
-        fit_intercept,
-        l2_of(l2),
-        seed_of(random_state)[1],
-        threads_of(n_jobs),
+    options = table.options(
+        family_of(family), rules, l2_of(l2), seed_of(random_state)[1], threads_of(n_jobs)
     )
-    options.max_rows = count_of(max_rows, "max_rows")
-    if mean is not None:
-        if not fit_intercept:
-            raise ValueError(
-                "mean cannot be used with fit_intercept=False: without an intercept the features "
-                "decide the mean"
-            )
-        options.assumed.mean = number_of(mean, "mean")
-    if dispersion is not None:
-        options.assumed.dispersion = number_of(dispersion, "dispersion")
-    extra = by_row(offset, values.shape[0], "offset")
-    found = _library.Plan()
-    try:
-        with Relay() as relay:
-            options.cancel = ctypes.addressof(relay.cancel)
-            features = _library.features(values, offset=extra)
-            relay.check(lib.plan_make, found, features, options)
-        result = _read_plan(found)
-    finally:
-        lib.plan_free(found)
+    result = table.make(options, lambda found: _read_plan(found, rules.min_bag))
     for text in result.warnings:
         warnings.warn(text, stacklevel=2)
     return result
 
 
-def plan_options(
-    family: int, rules: _library.Rules, intercept: bool, l2: _library.L2, seed: int, threads: int
-) -> _library.PlanOptions:
-    """Return the planner's options with its defaults."""
-    options = _library.PlanOptions(_SIZE, family, rules, intercept=intercept)
-    options.l2 = l2
-    options.assumed.mean = options.assumed.dispersion = options.assumed.model_error = math.nan
-    options.max_rows = 2**15
-    options.seed = seed
-    options.threads = threads
-    return options
+def plan_costs(
+    X: npt.ArrayLike,
+    min_bag: int | Sequence[int],
+    *,
+    epsilon: float | str | Sequence[float | str | None] | None = None,
+    target: float | None = None,
+    family: str = "linear",
+    bounds: tuple[float, float] | None = None,
+    step: float | None = None,
+    fit_intercept: bool = True,
+    l2: float | str | None = None,
+    offset: Any = None,
+    mean: float | None = None,
+    dispersion: float | None = None,
+    date: Any = None,
+    max_rows: int = 2**15,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> list[PlanCost]:
+    """Forecast what every pair of *k* and ε costs, in figures that people know.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_rows, n_features)
+    min_bag : int or sequence of int
+        Each *k* to forecast for.  One that is larger than the table is not possible, if there is
+        another that is.
+    epsilon : float, str, None, or a sequence of them
+        Each ε to forecast for; None is no noise.
+    target : float, optional
+        0.05 looks for the smallest ε for each *k*, and the number of rows for each pair, that lose
+        at most 5 % of what all labels gain over a model that knows only the mean.
+    family, bounds, step, fit_intercept, l2, offset, mean, dispersion, date, max_rows
+        As in `plan`.
+    random_state, n_jobs
+        As in `plan`.
+
+    Returns
+    -------
+    list of PlanCost
+        By *k*, then by ε, in the order in which they were given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost import plan_costs
+    >>> X = np.random.default_rng(0).normal(size=(5000, 4))
+    >>> costs = plan_costs(X, [8, 32], epsilon=[None, 1], family="logistic", bounds=(0, 1))
+    >>> [(c.min_bag, c.epsilon) for c in costs]
+    [(8, None), (8, 1.0), (32, None), (32, 1.0)]
+    >>> costs[0].kept > costs[1].kept
+    True
+    """
+    sizes = [count_of(k, "min_bag") for k in _as_list(min_bag, "min_bag")]
+    epsilons = _as_list(epsilon, "epsilon")
+    table = _Table(X, offset, mean, dispersion, max_rows, fit_intercept, date)
+    wanted = 0.0 if target is None else number_of(target, "target")
+    if target is not None and not 0 < wanted < 1:
+        raise ValueError(f"target is {target!r}; it must be above 0 and below 1, such as 0.05")
+    possible = [k for k in sizes if k <= table.rows] or sizes[:1]
+    result: list[PlanCost] = []
+    for k in sizes:
+        if k not in possible:
+            result += [PlanCost(k, _epsilon(e), False) for e in epsilons]
+            continue
+        each = [rules_of(k, e, bounds, step) for e in epsilons]
+        for rules in each:
+            _check(lib.rules_check, rules)
+        options = table.options(
+            family_of(family), each[0], l2_of(l2), seed_of(random_state)[1], threads_of(n_jobs)
+        )
+        others = (_library.Rational * len(each))(*(rules.epsilon for rules in each))
+        options.epsilon = ctypes.cast(
+            ctypes.byref(others, ctypes.sizeof(_library.Rational)),
+            ctypes.POINTER(_library.Rational),
+        )
+        options.n_epsilon = len(each) - 1
+        options.brief = True
+        options.target = wanted
+        result += table.make(options, partial(_read_costs, min_bag=k))
+    return result
 
 
 # ---- Running what is recommended -----------------------------------------------------------------

@@ -160,6 +160,11 @@ class PriorBoostRegressor(_Regressor):
         The noise of the answers follows from a seed.
     l2_, dispersion_ : float
         The penalty and the dispersion in use; the dispersion is NaN except for aggregate.
+    bag_effect_sd_ : float
+        Given bags with ``bag_effects``: the standard deviation of what bags add to the linear
+        predictor; else 0.
+    assumptions_ : tuple of str
+        Given bags of which X does not have every row: what the fit assumes.
     limits_ : tuple of two ndarrays of shape (n_features,) or None
         Between which values each column was moved by ``winsorize``.
     training_ : dict
@@ -302,11 +307,19 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         of a population with weighted classes.  "balanced": each class by one over its share, which
         is the mean prediction of the training rows; no further label is used.
 
+    threshold : float or "prevalence", default=0.5
+        `predict` gives ``classes_[1]`` to rows whose probability is above it.  "prevalence": the
+        value that gives this class to as many training rows as the model expects to be in it.
+        Few or noisy answers shrink probabilities towards their mean, and then few or none are
+        above 0.5 where the class is rare: the order of the rows is right, F1 and recall are not.
+
     ``bounds`` are (0, 1) where epsilon is given and they are not.  Attributes are those of
     `PriorBoostRegressor`, and
 
     classes_ : ndarray of shape (2,)
         The labels; 0 and 1 where they are the oracle's.
+    threshold_ : float
+        The threshold as a number; 0.5 for "prevalence" where the model comes from a file.
     coef_ : ndarray of shape (1, n_features)
     intercept_ : ndarray of shape (1,)
 
@@ -329,6 +342,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     _: KW_ONLY
     round_answers: bool = False
     class_weight: Any = None
+    threshold: float | str = 0.5
 
     def _rules(self) -> _library.Rules:
         bounds = self.bounds
@@ -345,12 +359,24 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         return None
 
     def _weigh_classes(self, result: GLMResult, X: Array, offset: Array | None) -> None:
-        if self.class_weight is None:
-            return
-        first = result.path[-1]
-        mean = predict_mean(X, _library.LOGISTIC, first, offset, threads_of(self.n_jobs)).mean()
-        result.class_shift = log_ratio(self.class_weight, self.classes_, float(mean))
-        result.path[:, -1] += result.class_shift
+        threads, last = threads_of(self.n_jobs), result.path[-1]
+        if self.class_weight is not None:
+            mean = predict_mean(X, _library.LOGISTIC, last, offset, threads).mean()
+            result.class_shift = log_ratio(self.class_weight, self.classes_, float(mean))
+            result.path[:, -1] += result.class_shift
+        if isinstance(self.threshold, str) and self.threshold == "prevalence":
+            share = predict_mean(X, _library.LOGISTIC, last, offset, threads)
+            self.threshold_ = float(np.quantile(share, 1.0 - share.mean()))
+        else:
+            self.threshold_ = self._fixed_threshold()
+
+    def _fixed_threshold(self) -> float:
+        if not isinstance(self.threshold, numbers.Real) or not 0.0 < self.threshold < 1.0:
+            raise ValueError(
+                f"threshold is {self.threshold!r}; it must be a number between 0 and 1, or "
+                "'prevalence'"
+            )
+        return float(self.threshold)
 
     @property
     def class_shift_(self) -> float:
@@ -372,6 +398,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
         self.classes_ = np.array([0, 1])
+        self.threshold_ = 0.5 if self.threshold == "prevalence" else self._fixed_threshold()
 
     def decision_function(self, X: Any, *, offset: Any = None) -> Array:
         """Return the log odds of ``classes_[1]`` for every row."""
@@ -399,8 +426,9 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         return np.column_stack([-np.logaddexp(0.0, eta), -np.logaddexp(0.0, -eta)])
 
     def predict(self, X: Any, *, offset: Any = None) -> npt.NDArray[Any]:
-        """Return the more likely class of every row."""
-        positive = self.decision_function(X, offset=offset) > 0
+        """Return ``classes_[1]`` for rows whose probability is above ``threshold_``."""
+        limit = math.log(self.threshold_ / (1.0 - self.threshold_))
+        positive = self.decision_function(X, offset=offset) > limit
         return self.classes_[positive.astype(np.intp)]
 
     def staged_predict_proba(self, X: Any, *, offset: Any = None) -> Iterator[Array]:

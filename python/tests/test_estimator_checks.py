@@ -1,5 +1,7 @@
 """scikit-learn's own checks; one cannot hold here, and says why."""
 
+from importlib.util import find_spec
+
 import pytest
 import sklearn
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -18,6 +20,23 @@ ESTIMATORS = [
     pb.PriorBoost(Ridge()),
     pb.PriorBoost(LogisticRegression()),
 ]
+
+SMALL = {"n_estimators": 3, "n_jobs": 1}
+if find_spec("lightgbm"):
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    few = {"min_child_samples": 2, "num_leaves": 4, "verbose": -1, **SMALL}
+    ESTIMATORS += [
+        pb.PriorBoost(booster(learning_rate=0.5, **few), folds=2)
+        for booster in (LGBMRegressor, LGBMClassifier)
+    ]
+if find_spec("xgboost"):
+    from xgboost import XGBClassifier, XGBRegressor
+
+    ESTIMATORS += [
+        pb.PriorBoost(booster(max_depth=2, learning_rate=0.5, **SMALL), folds=2)
+        for booster in (XGBRegressor, XGBClassifier)
+    ]
 
 NOT_HERE = {
     "check_sample_weight_equivalence_on_dense_data": "answers are plain means of bags, so a weight "

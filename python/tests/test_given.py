@@ -76,12 +76,36 @@ def test_tables_that_do_not_fit_are_refused(districts):
         (table[["bag", "mean"]], "no column 'count'"),
         (table.assign(sum=1.0), "has sum 1 of"),
         (table.assign(noise_variance=-1.0), "noise_variance"),
-        (pd.concat([table] * 2), "two answers"),
+        (pd.concat([table] * 2), "two answers; each"),
+        (table.drop(columns="bag"), "no column 'bag', which names the bag .* are mean, count"),
+        (table.assign(mean="much"), "column 'mean' of answers is not all numbers: .*'much'"),
     ):
         with pytest.raises(ValueError, match=message):
             pb.PriorBoostRegressor().fit(X, bag=bag, answers=wrong)
     with pytest.raises(ValueError, match="no logistic labels"):
         pb.PriorBoostClassifier().fit(X, bag=bag, answers={b: 2.0 for b in means})
+
+
+def test_columns_are_called_as_in_the_program_s_files(districts):
+    """``--bag district --answers FILE``: the file names bags by the same column."""
+    pd = pytest.importorskip("pandas")
+    X, bag, means = districts
+    people = pd.DataFrame(X).add_prefix("x").assign(district=bag)
+    count = [int((bag == b).sum()) for b in means]
+    table = pd.DataFrame({"district": list(means), "count": count, "mean": list(means.values())})
+    model = pb.PriorBoostRegressor().fit(people, bag="district", answers=table)
+    assert model.feature_names_in_.tolist() == ["x0", "x1", "x2", "x3"]
+    again = pb.PriorBoostRegressor().fit(
+        X, bag=bag, answers=table.rename(columns={"district": "bag"})
+    )
+    assert model.coef_.tolist() == again.coef_.tolist()
+    assert model.predict(people).tolist() == again.predict(X).tolist()
+    with pytest.raises(ValueError, match="no column 'district' or 'bag'"):
+        pb.PriorBoostRegressor().fit(
+            people, bag="district", answers=table.rename(columns={"district": "town"})
+        )
+    with pytest.raises(ValueError, match="bag is 'town'; the columns of X are x0"):
+        pb.PriorBoostRegressor().fit(people, bag="town", answers=table)
 
 
 def test_answers_about_more_rows_than_there_are(districts):

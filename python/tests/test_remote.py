@@ -400,7 +400,9 @@ def test_a_checkpoint_that_cannot_be_written_stops_before_a_label_is_spent(
 def test_rows_that_are_not_available_are_left_out(table, service, oracle, tmp_path, kept):
     X, y, ids = table
     service.spent.update(ids[:200])
-    with pytest.raises(pb.PrivacyError, match="row-spent"):
+    with pytest.raises(
+        pb.PrivacyError, match=r"row-spent.*used in one answer.*skip_unavailable=True"
+    ):
         pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
     skipping = dataclasses.replace(
         oracle, skip_unavailable=True, checkpoint=tmp_path / "c" if kept else None

@@ -25,7 +25,8 @@ typedef struct {
     size_t n, capacity;
 } scores;
 
-static pboost_status read_scores(scores *out, const char *path, pboost_error *err)
+static pboost_status read_scores(scores *out, const cli_context *cli, const char *path,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     bool standard = strcmp(path, "-") == 0;
@@ -50,6 +51,8 @@ static pboost_status read_scores(scores *out, const char *path, pboost_error *er
         }
         GROW(out->value, out->capacity, out->n + 1, err);
         out->value[out->n++] = value;
+        if (out->n % 65536 == 0)
+            cli_progress(cli, "reading", (double)out->n, 0.0);
     }
     if (ferror(stream))
         FAIL(err, PBOOST_BAD_DATA, "%s: %s", name, strerror(errno));
@@ -124,7 +127,8 @@ pboost_status cli_bags(cli_context *cli, int argc, char **argv, pboost_error *er
     bool random = strcmp(a.strategy, "random") == 0;
     if (!random && strcmp(a.strategy, "optimal") != 0)
         FAIL(err, PBOOST_INVALID, "--strategy is '%s'; it must be optimal or random", a.strategy);
-    TRY(read_scores(&s, path, err));
+    TRY(read_scores(&s, cli, path, err));
+    cli_progress(cli, "bags", 0.0, 0.0);
     if (random)
         TRY(pboost_bags_random(&bags, s.n, a.min_bag, a.seed, err));
     else

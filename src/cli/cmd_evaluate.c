@@ -3,37 +3,33 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "evaluation.h"
 #include "labels.h"
 
 static const cli_usage USAGE = {
-    .synopsis = "--model model.json --data FILE [--label COL]",
+    .synopsis = "--model model.json --data FILE [--label COL] [--report FILE]",
     .text =
         "Prints the mean loss of a model on labelled data (linear: squared error; logistic: log\n"
-        "loss; poisson: mu - y log mu) and the family's usual measures."};
+        "loss; poisson: mu - y log mu), the family's usual measures, and whether predictions are\n"
+        "right on average: 'ratio' is the sum of the predictions over the sum of the labels;\n"
+        "'ece', the expected calibration error, is how far mean prediction and mean label are\n"
+        "apart in ten groups of rows that have similar predictions."};
 
 typedef struct {
-    const char *model, *data, *label, *positive;
+    const char *model, *data, *label, *positive, *report;
     cli_list na;
     int threads;
 } arguments;
 
-static pboost_status print_evaluation(cli_context *cli, const pboost_evaluation *e,
-                                      const pboost_model *model, size_t unseen, pboost_error *err)
+static pboost_status print_evaluation(cli_context *cli, const evaluation *e, pboost_error *err)
 {
-    if (isinf(e->measure[0].value))
+    if (isinf(e->measures.measure[0].value))
         cli_note(cli, "warning: the loss is infinite: a prediction overflows, or gives a label "
                       "that occurs the probability 0");
-    if (!cli->json) {
-        printf("%-10s %zu\n", "rows", e->rows);
-        for (size_t i = 0; i < e->n_measures; i++)
-            printf("%-10s %.6g\n", e->measure[i].name, e->measure[i].value);
-        return cli_flush(err);
-    }
-    json_t *report = json_pack("{s:I, s:s, s:I}", "rows", (json_int_t)e->rows, "family",
-                               pboost_family_name(model->family), "unseen", (json_int_t)unseen);
-    for (size_t i = 0; report != NULL && i < e->n_measures; i++)
-        json_object_set_new(report, e->measure[i].name, report_json_number(e->measure[i].value));
-    return cli_print_json(report, err);
+    if (cli->json)
+        return cli_print_json(evaluation_json(e), err);
+    evaluation_print(cli_text(cli), e);
+    return cli_flush(err);
 }
 
 /* What becomes of the blocks. */
@@ -50,7 +46,7 @@ static pboost_status evaluate_block(job *j, const pboost_table *block, pboost_er
 {
     pboost_status st = PBOOST_OK;
     const pboost_model *model = j->model;
-    double *x = NULL, *y = NULL, *offset = NULL;
+    double *x = NULL, *y = NULL, *offset = NULL, *mean = NULL;
     pboost_unseen unseen = {0};
     size_t n = pboost_table_rows(block);
 
@@ -60,11 +56,18 @@ static pboost_status evaluate_block(job *j, const pboost_table *block, pboost_er
     TRY(data_numbers(&offset, block, model->offset, err));
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
     pboost_samples samples = {.x = &matrix, .n = n, .target = y, .offset = offset};
-    TRY(pboost_evaluator_add(j->evaluator, &samples, &model->coef, j->a->threads, err));
+    if (model->mixture.n > 0) {
+        NEED(mean = pboost_alloc(n, sizeof *mean), err);
+        TRY(data_mean(mean, model, block, &samples, j->a->threads, err));
+        TRY(pboost_evaluator_add_means(j->evaluator, &samples, mean, err));
+    } else {
+        TRY(pboost_evaluator_add(j->evaluator, &samples, &model->coef, j->a->threads, err));
+    }
 done:
     free(x);
     free(y);
     free(offset);
+    free(mean);
     return st;
 }
 
@@ -91,10 +94,11 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
     table_reading text = {.cli = cli, .missing = a->na.item, .n_missing = a->na.n};
     data_blocks blocks = {0};
     const pboost_table *block;
-    pboost_evaluation evaluation;
+    evaluation e = {.model = a->model, .data = a->data, .family = model->family};
     job j = {.a = a,
              .model = model,
              .label = a->label != NULL ? a->label : model->label,
+             .unseen = {.trees = model->mixture.n > 0},
              .rule = label_rule_of(a->positive != NULL ? a->positive : model->positive, NULL)};
 
     cli->reading = "evaluating";
@@ -111,8 +115,13 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
     TRY(label_rule_check(&j.rule, a->data, j.label, err));
     label_rule_note(cli, &j.rule, j.label);
     unseen_cells_note(cli, &j.unseen);
-    TRY(pboost_evaluator_finish(&evaluation, j.evaluator, err));
-    TRY(print_evaluation(cli, &evaluation, model, j.unseen.n, err));
+    e.unseen = j.unseen.n;
+    cli_progress(cli, "measuring", 0.0, 0.0);
+    TRY(pboost_evaluator_finish(&e.measures, j.evaluator, err));
+    TRY(pboost_evaluator_calibrate(&e.calibration, j.evaluator, EVALUATION_GROUPS, err));
+    if (a->report != NULL)
+        TRY(evaluation_write(a->report, &e, err));
+    TRY(print_evaluation(cli, &e, err));
 done:
     data_blocks_close(&blocks);
     table_reading_free(&text);
@@ -135,6 +144,9 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
          "the label that counts as 1; default: as in training"},
         {"--na", "TEXT,...", cli_read_list, &a.na, NULL,
          "cells that are missing, beside empty ones and NA"},
+        {"--report", "FILE", cli_read_text, &a.report, NULL,
+         "a page with the measures and a chart of calibration; if\nthe name ends in .svg, only the "
+         "chart"},
         {"--threads", "N", cli_read_threads, &a.threads, NULL, "default: all cores"},
     };
 

@@ -1,24 +1,46 @@
 /* priorboost plan: what each way of asking is expected to cost, before any label is spent. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plan_page.h"
 #include "train.h"
 
 static const cli_usage USAGE = {
-    .synopsis = "--data FILE --family F --min-bag K [--epsilon E --bounds LO,HI] [OPTION...]",
+    .synopsis = "--data FILE --family F --min-bag K,... [--epsilon E,... --bounds LO,HI]\n"
+                "                       [OPTION...]",
     .text = "Forecasts, from the features alone, how much worse than the best model each way of\n"
             "asking will be, and recommends one.  No label is read; name the label column so that\n"
-            "it is not used as a feature."};
+            "it is not used as a feature.\n"
+            "\n"
+            "For several K or E prints one table of what each pair costs: the expected loss, the\n"
+            "part that is kept of what all labels gain over a model that knows only the mean, the\n"
+            "number of labelled rows that would do as well, and the expected AUC, R2 or D2."};
 
 typedef struct {
     train_arguments train;
-    cli_list epsilon;
-    double mean, dispersion, model_error, l2;
+    cli_list min_bag, epsilon;
+    double mean, dispersion, model_error, l2, target;
     bool has_l2;
     size_t sample;
 } plan_arguments;
+
+enum { MOST_PAIRS = 64 };
+
+static pboost_status read_percent(void *target, const char *option, const char *text,
+                                  pboost_error *err)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || strcmp(end, "%") != 0 || !(value > 0.0 && value < 100.0))
+        return pboost_fail(err, PBOOST_INVALID,
+                           "%s is '%s'; it must be a percentage above 0 and below 100, such as "
+                           "5%%",
+                           option, text);
+    *(double *)target = value / 100.0;
+    return PBOOST_OK;
+}
 
 /* ---- Assumptions and settings ---------------------------------------------------------------- */
 
@@ -45,45 +67,123 @@ done:
     return st;
 }
 
-/* The first epsilon is the rules' own, the others are forecast as well; "none" is no noise. */
-static pboost_status read_epsilons(pboost_rational *out, const cli_list *list, pboost_error *err)
+/* What was asked for: every k and every epsilon. */
+typedef struct {
+    size_t n, n_epsilon;
+    size_t min_bag[MOST_PAIRS];
+    pboost_rational epsilon[MOST_PAIRS]; /* "none" is no noise */
+} plan_grid;
+
+static pboost_status check_pairs(const plan_arguments *a, pboost_error *err)
+{
+    size_t n_epsilon = a->epsilon.n > 0 ? a->epsilon.n : 1;
+    if (a->min_bag.n > MOST_PAIRS / n_epsilon)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "%zu values of --min-bag and %zu of --epsilon are more than %d pairs; "
+                           "leave some out",
+                           a->min_bag.n, n_epsilon, MOST_PAIRS);
+    return PBOOST_OK;
+}
+
+static pboost_status read_grid(plan_grid *out, const plan_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    for (size_t i = 0; i < list->n; i++) {
-        out[i] = (pboost_rational){0, 0};
-        if (strcmp(list->item[i], "none") != 0)
-            TRY(cli_read_epsilon(&out[i], "--epsilon", list->item[i], err));
+
+    *out = (plan_grid){.n = a->min_bag.n, .n_epsilon = a->epsilon.n > 0 ? a->epsilon.n : 1};
+    TRY(check_pairs(a, err));
+    for (size_t i = 0; i < a->min_bag.n; i++)
+        TRY(cli_read_count(&out->min_bag[i], "--min-bag", a->min_bag.item[i], err));
+    for (size_t i = 0; i < a->epsilon.n; i++)
+        if (strcmp(a->epsilon.item[i], "none") != 0)
+            TRY(cli_read_epsilon(&out->epsilon[i], "--epsilon", a->epsilon.item[i], err));
+done:
+    return st;
+}
+
+/* All but min_bag.  The first epsilon is the rules' own, the others are forecast as well. */
+static pboost_status set_rules(pboost_rules *rules, const plan_arguments *a, const plan_grid *grid,
+                               pboost_error *err)
+{
+    bool noisy = false;
+    rules->min_bag = grid->min_bag[0];
+    rules->bounded = a->train.has_bounds;
+    rules->lower = a->train.bounds.lower;
+    rules->upper = a->train.bounds.upper;
+    rules->step = a->train.step;
+    for (size_t i = 0; i < grid->n_epsilon; i++)
+        noisy = noisy || grid->epsilon[i].den > 0;
+    if (noisy && !rules->bounded)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--epsilon needs --bounds LO,HI: the noise depends on the range of the "
+                           "labels");
+    rules->epsilon = grid->epsilon[0];
+    return pboost_rules_check(rules, err);
+}
+
+static void set_options(pboost_plan_options *o, const plan_arguments *a, const plan_grid *grid)
+{
+    o->family = a->train.family;
+    o->epsilon = grid->epsilon + 1;
+    o->n_epsilon = grid->n_epsilon - 1;
+    o->intercept = !a->train.no_intercept;
+    if (a->has_l2)
+        o->l2 = pboost_l2_fixed(a->l2);
+    o->assumed.mean = a->mean;
+    o->assumed.dispersion = a->dispersion;
+    o->assumed.model_error = a->model_error;
+    o->max_rows = a->sample;
+    o->seed = a->train.seed;
+    o->threads = a->train.threads;
+    o->costs = true;
+    o->target = a->target;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+/* One plan for each k.  A k that is larger than the table is a line of the output if there is
+ * another k, so that one long list serves many tables. */
+static pboost_status make_plans(pboost_plan *plan, plan_set *set, const pboost_features *features,
+                                pboost_plan_options *o, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    set->first = set->n;
+    for (size_t i = 0; i < set->n; i++) {
+        bool last = i + 1 == set->n;
+        o->rules.min_bag = set->min_bag[i];
+        if (set->min_bag[i] > set->rows && (set->first < set->n || !last))
+            continue;
+        TRY(pboost_plan_make(&plan[i], features, o, err));
+        set->first = set->first < set->n ? set->first : i;
+        o->brief = true; /* only the first plan shows every way of asking */
     }
 done:
     return st;
 }
 
-static pboost_status set_rules(pboost_rules *rules, const plan_arguments *a,
-                               const pboost_rational *epsilon, pboost_error *err)
+static pboost_status show(const cli_context *cli, const plan_arguments *a, const plan_set *set,
+                          const char *const *column, pboost_error *err)
 {
-    bool noisy = false;
-    rules->min_bag = a->train.min_bag;
-    rules->bounded = a->train.has_bounds;
-    rules->lower = a->train.bounds.lower;
-    rules->upper = a->train.bounds.upper;
-    rules->step = a->train.step;
-    for (size_t i = 0; i < a->epsilon.n; i++)
-        noisy = noisy || epsilon[i].den > 0;
-    if (noisy && !rules->bounded)
-        return pboost_fail(err, PBOOST_INVALID,
-                           "--epsilon needs --bounds LO,HI: the noise depends on the range of the "
-                           "labels");
-    if (a->epsilon.n > 0)
-        rules->epsilon = epsilon[0];
-    return pboost_rules_check(rules, err);
-}
+    pboost_status st = PBOOST_OK;
+    const pboost_plan *first = &set->plan[set->first];
+    bool several = set->n * set->n_epsilon > 1;
 
-/* ---- The command ----------------------------------------------------------------------------- */
-
-static void print_warnings(const cli_context *cli, const pboost_plan *plan)
-{
-    for (size_t i = 0; i < plan->n_warnings; i++)
-        cli_note(cli, "warning: %s", plan->warning[i]);
+    if (a->train.out != NULL)
+        TRY((several ? plan_costs_write : plan_write)(a->train.out, set, err));
+    for (size_t i = 0; i < first->n_warnings; i++)
+        cli_note(cli, "warning: %s", first->warning[i]);
+    if (cli->json) {
+        json_t *object = plan_json(first, a->train.family, set->min_bag[set->first], column);
+        TRY(cli_print_json(plan_costs_json(object, set), err));
+    } else if (!cli->quiet && several) {
+        plan_costs_print(cli_text(cli), set);
+    } else if (!cli->quiet) {
+        plan_print(cli_text(cli), first);
+        plan_cost_print(cli_text(cli), set);
+    }
+    TRY(cli_flush(err));
+done:
+    return st;
 }
 
 static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_error *err)
@@ -91,48 +191,37 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
     pboost_status st = PBOOST_OK;
     train_data data = {0};
     pboost_coef prior = {0};
-    pboost_rational *epsilon = NULL;
-    pboost_plan made = {0};
+    plan_grid grid;
+    pboost_plan *made = NULL;
     pboost_plan_options o = PBOOST_PLAN_OPTIONS_INIT;
     train_arguments files = a->train;
 
-    NEED(epsilon = pboost_alloc(a->epsilon.n + 1, sizeof *epsilon), err);
-    TRY(read_epsilons(epsilon, &a->epsilon, err));
-    TRY(set_rules(&o.rules, a, epsilon, err));
+    TRY(read_grid(&grid, a, err));
+    TRY(set_rules(&o.rules, a, &grid, err));
+    NEED(made = calloc(grid.n, sizeof *made), err);
     files.prior = NULL; /* its weights are wanted, not its predictions */
     TRY(train_data_load(&data, cli, &files, err));
     if (a->train.prior != NULL) {
         TRY(prior_coef(&prior, a->train.prior, &data, err));
         o.assumed.coef = &prior;
     }
-    o.family = a->train.family;
-    o.epsilon = epsilon + 1;
-    o.n_epsilon = a->epsilon.n > 0 ? a->epsilon.n - 1 : 0;
-    o.intercept = !a->train.no_intercept;
-    if (a->has_l2)
-        o.l2 = pboost_l2_fixed(a->l2);
-    o.assumed.mean = a->mean;
-    o.assumed.dispersion = a->dispersion;
-    o.assumed.model_error = a->model_error;
-    o.max_rows = a->sample;
-    o.seed = a->train.seed;
-    o.threads = a->train.threads;
+    set_options(&o, a, &grid);
+    o.cancel = &cli->watch;
     pboost_features features = train_features(&data);
-    TRY(pboost_plan_make(&made, &features, &o, err));
-    if (a->train.out != NULL)
-        TRY(plan_write(a->train.out, &made, err));
-    print_warnings(cli, &made);
-    if (cli->json)
-        TRY(cli_print_json(plan_json(&made, a->train.family, a->train.min_bag,
-                                     (const char *const *)data.encoding.column),
-                           err));
-    else if (!cli->quiet)
-        plan_print(stdout, &made);
-    TRY(cli_flush(err));
+    plan_set set = {.n = grid.n,
+                    .rows = features.x.rows,
+                    .min_bag = grid.min_bag,
+                    .plan = made,
+                    .n_epsilon = grid.n_epsilon,
+                    .epsilon = grid.epsilon,
+                    .target = a->target};
+    TRY(make_plans(made, &set, &features, &o, err));
+    TRY(show(cli, a, &set, (const char *const *)data.encoding.column, err));
 done:
-    pboost_plan_free(&made);
+    for (size_t i = 0; made != NULL && i < grid.n; i++)
+        pboost_plan_free(&made[i]);
+    free(made);
     pboost_coef_free(&prior);
-    free(epsilon);
     train_data_free(&data);
     return st;
 }
@@ -140,10 +229,10 @@ done:
 static pboost_status require(const plan_arguments *plan, pboost_error *err)
 {
     const train_arguments *a = &plan->train;
-    const char *missing = a->data == NULL   ? "--data"
-                          : !a->has_family  ? "--family"
-                          : a->min_bag == 0 ? "--min-bag"
-                                            : NULL;
+    const char *missing = a->data == NULL        ? "--data"
+                          : !a->has_family       ? "--family"
+                          : plan->min_bag.n == 0 ? "--min-bag"
+                                                 : NULL;
     if (missing != NULL)
         return pboost_fail(err, PBOOST_INVALID, "%s is required; see 'priorboost plan --help'",
                            missing);
@@ -176,11 +265,15 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
          "added to the linear predictor, such as log exposure"},
         {"--family", CLI_FAMILIES, cli_read_family, &t->family, &t->has_family,
          "distribution of the labels"},
-        {"--min-bag", "K", cli_read_count, &t->min_bag, NULL,
+        {"--min-bag", "K,...", cli_read_list, &a.min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
         {"--epsilon", "E,...", cli_read_list, &a.epsilon, NULL,
-         "epsilon of the noise; the plan is made for the first, the\n"
-         "others are forecast too; none means no noise"},
+         "epsilon of the noise; none means no noise.  With several K\n"
+         "or E, --json has every way of asking for the first pair"},
+        {"--target", "P%", read_percent, &a.target, NULL,
+         "find the smallest epsilon for each K, and the number of\n"
+         "rows for each pair, that lose at most P % of what all\n"
+         "labels gain over a model that knows only the mean"},
         {"--bounds", "LO,HI", cli_read_bounds, &t->bounds, &t->has_bounds,
          "public bounds of the labels"},
         {"--step", "Q", cli_read_positive, &t->step, NULL,
@@ -215,6 +308,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
     TRY(plan(cli, &a, err));
 done:
     column_arguments_free(&t->columns);
+    cli_list_free(&a.min_bag);
     cli_list_free(&a.epsilon);
     return st;
 }

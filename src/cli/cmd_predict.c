@@ -1,6 +1,7 @@
 /* priorboost predict: a model's predictions for the rows of a table. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "data.h"
 
@@ -170,6 +171,8 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
     job j = {.a = a, .model = model, .unseen = {.trees = model->mixture.n > 0}};
 
     cli->reading = "predicting";
+    if (a->out == NULL && isatty(STDOUT_FILENO)) /* the rows show how far it is */
+        text.cli = NULL;
     TRY(table_reading_add_encoding(&text, &model->encoding, err));
     if (a->id != NULL)
         TRY(table_reading_add(&text, a->id, err));

@@ -16,7 +16,8 @@ static const cli_usage USAGE = {
         "another party, who sets the rules.\n"
         "With --bag and --answers the bags are given: a column of the table names each row's\n"
         "bag, and the answers file has that column, 'count' and 'mean' or 'sum' (and, where the\n"
-        "means are noisy, 'noise_variance')."};
+        "means are noisy, 'noise_variance').  If the table does not have every row of a bag, such\n"
+        "as a district, --rows says what it has."};
 
 /* ---- Options to settings --------------------------------------------------------------------- */
 
@@ -49,6 +50,15 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
         return pboost_fail(err, PBOOST_INVALID, "--round is for the logistic family, not for %s",
                            pboost_family_name(a->family));
     if (column_arguments_check(&a->columns, err) != PBOOST_OK)
+        return PBOOST_INVALID;
+    if ((a->has_rows || a->has_effects) && a->bag == NULL)
+        return pboost_fail(err, PBOOST_INVALID, "%s needs --bag and --answers",
+                           a->has_rows ? "--rows" : "--bag-effects");
+    if (a->sd != NULL && a->given_rows != ROWS_MEANS)
+        return pboost_fail(err, PBOOST_INVALID, "--sd needs --rows means");
+    if (a->answer_columns.n > 0 && a->answers == NULL)
+        return pboost_fail(err, PBOOST_INVALID, "--answer-columns needs --answers");
+    if (train_districts_check(a, err) != PBOOST_OK)
         return PBOOST_INVALID;
     if (a->test != NULL && a->label == NULL)
         return pboost_fail(err, PBOOST_INVALID, "--test needs --label");
@@ -143,6 +153,12 @@ static pboost_status choose_estimator(train_result *result, const train_argument
                  pboost_estimator_name(result->estimator));
         fit->covariance = sandwich ? PBOOST_COVARIANCE_SANDWICH : PBOOST_COVARIANCE_MODEL;
     }
+    fit->bag_effects = a->has_effects ? a->effects : a->given_rows != ROWS_ALL;
+    if ((fit->bag_effects || a->given_rows != ROWS_ALL) && result->estimator != PBOOST_AGGREGATE)
+        FAIL(err, PBOOST_INVALID, "%s is for --estimator aggregate, not for %s",
+             a->given_rows == ROWS_ALL ? "--bag-effects" : "--rows sample or means",
+             pboost_estimator_name(result->estimator));
+    train_districts_assume(result, a);
     if (a->model != NULL && strcmp(a->model, "glm") != 0 && strcmp(a->model, "smooth") != 0)
         FAIL(err, PBOOST_INVALID, "--model is '%s'; it must be glm or smooth", a->model);
     if (a->model != NULL && strcmp(a->model, "smooth") == 0 &&
@@ -219,7 +235,7 @@ static pboost_status print_result(cli_context *cli, const train_arguments *a,
         return cli_print_json(train_json(d), err);
     if (cli->quiet)
         return PBOOST_OK;
-    train_print(stdout, d);
+    train_print(cli_text(cli), d);
     return cli_flush(err);
 }
 
@@ -277,6 +293,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     double began = cli_seconds();
 
     TRY(choose_settings(&result, a, err));
+    result.fit_options.cancel = &cli->watch;
     TRY(train_data_load(&data, cli, a, err));
     if (a->bag == NULL)
         TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
@@ -335,6 +352,37 @@ static pboost_status read_l2(void *target, const char *option, const char *text,
                                     : cli_read_not_negative(&l2->value, option, text, err);
 }
 
+/* The number of a word among `words`. */
+static pboost_status read_word(size_t *out, const char *option, const char *text,
+                               const char *const *words, size_t n, pboost_error *err)
+{
+    for (*out = 0; *out < n; ++*out)
+        if (strcmp(text, words[*out]) == 0)
+            return PBOOST_OK;
+    return pboost_fail(err, PBOOST_INVALID, "%s is '%s'; it must be %s%s%s%s%s", option, text,
+                       words[0], n > 2 ? ", " : "", n > 2 ? words[1] : "", " or ", words[n - 1]);
+}
+
+static pboost_status read_rows(void *target, const char *option, const char *text,
+                               pboost_error *err)
+{
+    static const char *const WORDS[] = {
+        [ROWS_ALL] = "all", [ROWS_SAMPLE] = "sample", [ROWS_MEANS] = "means"};
+    size_t word;
+    pboost_status st = read_word(&word, option, text, WORDS, 3, err);
+    *(train_rows_kind *)target = (train_rows_kind)word;
+    return st;
+}
+
+static pboost_status read_yes(void *target, const char *option, const char *text, pboost_error *err)
+{
+    static const char *const WORDS[] = {"yes", "no"};
+    size_t word;
+    pboost_status st = read_word(&word, option, text, WORDS, 2, err);
+    *(bool *)target = word == 0;
+    return st;
+}
+
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -364,6 +412,20 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "given bags: the column that names the bag of a row"},
         {"--answers", "FILE", cli_read_text, &a.answers, NULL,
          "given bags: COL, 'count' and 'mean' or 'sum' of each"},
+        {"--answer-columns", "ROLE=COL,...", cli_read_list, &a.answer_columns, NULL,
+         "other names in the answers: count=voters,sum=votes"},
+        {"--rows", "all|sample|means", read_rows, &a.given_rows, &a.has_rows,
+         "given bags: what the rows of a bag are.\n"
+         "all (default): all of them are there;\n"
+         "sample: a random sample of its 'count' persons;\n"
+         "means: one row, the means of its features; --data\n"
+         "and --answers can then be the same file"},
+        {"--sd", "SUFFIX", cli_read_text, &a.sd, NULL,
+         "--rows means: column COLSUFFIX is the standard\n"
+         "deviation of COL within the bag"},
+        {"--bag-effects", "yes|no", read_yes, &a.effects, &a.has_effects,
+         "given bags: they differ by more than their features\n"
+         "explain; default: yes with --rows sample and means"},
         {"--family", CLI_FAMILIES, cli_read_family, &a.family, &a.has_family,
          "distribution of the labels"},
         {"--min-bag", "K", cli_read_count, &a.min_bag, NULL,
@@ -478,5 +540,6 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     TRY(train(cli, &a, err));
 done:
     column_arguments_free(&a.columns);
+    cli_list_free(&a.answer_columns);
     return st;
 }

@@ -39,8 +39,8 @@ void cli_progress_end(void)
     bar.on_screen = false;
 }
 
-/* Whether it is time to draw the bar again. */
-static bool is_due(const cli_context *cli, bool finished, double now)
+/* Whether it is time to draw the bar again; a new stage is shown sooner. */
+static bool is_due(const cli_context *cli, bool finished, bool changed, double now)
 {
     if (cli->quiet || !isatty(STDERR_FILENO))
         return false;
@@ -49,7 +49,7 @@ static bool is_due(const cli_context *cli, bool finished, double now)
         cli_progress_end();
         return false;
     }
-    if (now - bar.first < SHOW_AFTER || now - bar.last < SHOW_EVERY)
+    if (now - bar.first < SHOW_AFTER || now - bar.last < (changed ? 0.2 : 1.0) * SHOW_EVERY)
         return false;
     bar.last = now;
     return true;
@@ -95,22 +95,23 @@ static void draw(const cli_context *cli, const char *stage, double done, double 
 void cli_progress_left(const cli_context *cli, const char *stage, double done, double total,
                        double seconds_left)
 {
-    if (is_due(cli, total > 0.0 && done >= total, cli_seconds()))
+    if (is_due(cli, total > 0.0 && done >= total, false, cli_seconds()))
         draw(cli, stage, done, total, seconds_left);
 }
 
 void cli_progress(const cli_context *cli, const char *stage, double done, double total)
 {
     double now = cli_seconds();
+    bool changed = strncmp(bar.stage, stage, STAGE_MAX - 1) != 0;
 
-    if (strncmp(bar.stage, stage, STAGE_MAX - 1) != 0 || done < bar.done_then) {
+    if (changed || done < bar.done_then) {
         snprintf(bar.stage, sizeof bar.stage, "%s", stage);
         bar.began = now;
         bar.done_then = done;
     }
-    if (is_due(cli, total > 0.0 && done >= total, now))
-        draw(cli, stage, done, total,
-             (now - bar.began) * (total - done) / (done - bar.done_then)); /* may be NaN */
+    double speed = (done - bar.done_then) / (now - bar.began);
+    if (is_due(cli, total > 0.0 && done >= total, changed, now))
+        draw(cli, stage, done, total, speed > 0.0 && total > 0.0 ? (total - done) / speed : NAN);
 }
 
 static void show_stage(void *user, const char *stage, double done, double total)
@@ -141,6 +142,12 @@ void cli_watch_begin(cli_context *cli)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
+FILE *cli_text(const cli_context *cli)
+{
+    cli_progress_end();
+    return cli->standard_output != NULL ? stderr : stdout;
+}
+
 void cli_note(const cli_context *cli, const char *format, ...)
 {
     if (cli->quiet)
@@ -159,7 +166,8 @@ pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, cons
 {
     pboost_status st = PBOOST_OK;
     struct stat info;
-    FILE *file = fopen(path, "re");
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "re");
 
     out[0] = '\0';
     if (file == NULL)
@@ -172,7 +180,7 @@ pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, cons
     if (out[0] == '\0')
         FAIL(err, PBOOST_BAD_DATA, "%s holds no token on its first line", path);
 done:
-    if (file != NULL)
+    if (file != NULL && !standard)
         fclose(file);
     return st;
 }
@@ -212,6 +220,7 @@ pboost_status cli_print_json(json_t *object, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
+    cli_progress_end();
     TRY(report_json_check(object, err));
     if (json_dumpf(object, stdout, JSON_REAL_PRECISION(17) | JSON_COMPACT) != 0 ||
         fputc('\n', stdout) == EOF)

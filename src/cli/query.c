@@ -61,15 +61,15 @@ static pboost_status decode(char *sql, pboost_error *err)
     if (strpbrk(sql, " \t\n\r") != NULL)
         return PBOOST_OK;
     for (const char *p = sql; *p != '\0'; p++) {
-        int high = *p == '%' ? hex_digit(p[1]) : 0,
-            low = *p == '%' && high >= 0 ? hex_digit(p[2]) : 0;
-        if (high < 0 || low < 0 || (*p == '%' && 16 * high + low == 0))
+        bool escaped = *p == '%';
+        int high = escaped ? hex_digit(p[1]) : 0, low = escaped && high >= 0 ? hex_digit(p[2]) : 0;
+        if (high < 0 || low < 0 || (escaped && high + low == 0))
             FAIL(err, PBOOST_INVALID,
                  "the query has '%.3s'; in a query without blanks, %% must be followed by two "
                  "hexadecimal digits, not both 0 (%%25 is %% itself)",
                  p);
-        *to++ = *p == '%' ? (char)(16 * high + low) : *p == '+' ? ' ' : *p;
-        p += *p == '%' ? 2 : 0;
+        *to++ = escaped ? (char)(16 * high + low) : *p == '+' ? ' ' : *p;
+        p += escaped ? 2 : 0;
     }
     *to = '\0';
 done:

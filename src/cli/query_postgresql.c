@@ -56,12 +56,12 @@ static pboost_status refuse_url(pboost_error *err)
                        "/ and %% in a password are written %%40, %%3A, %%2F and %%25");
 }
 
-/* A second '@' would make a part of the password a part of the host. */
+/* A password that holds one of @ / ? unescaped would be taken for other parts of the URL, which
+ * messages show.  There is then a second '@', or one behind the host. */
 static bool has_stray_at(const char *url)
 {
-    const char *authority = strstr(url, "://") + 3, *end = authority + strcspn(authority, "/?");
-    const char *at = memchr(authority, '@', (size_t)(end - authority));
-    return at != NULL && memchr(at + 1, '@', (size_t)(end - at - 1)) != NULL;
+    const char *authority = strstr(url, "://") + 3, *at = strchr(authority, '@');
+    return at != NULL && (at > authority + strcspn(authority, "/?") || strchr(at + 1, '@') != NULL);
 }
 
 /* "postgresql://HOST:PORT/DATABASE" of the options that libpq made of the URL. */

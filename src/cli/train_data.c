@@ -23,6 +23,8 @@ static pboost_status find_roles(bool *use, const pboost_table *table, const trai
             use[col] = false;
         }
     }
+    if (a->bag != NULL)
+        TRY(train_districts_roles(use, table, a, err));
 done:
     return st;
 }
@@ -138,6 +140,24 @@ static pboost_status check_bounds(const double *label, const pboost_table *table
     return PBOOST_OK;
 }
 
+/* Columns that nobody uses need no memory. */
+static pboost_status leave_out(table_reading *text, const train_arguments *a, const cli_list *list,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const char *const role[] = {a->label, a->weight, a->offset};
+
+    for (size_t i = 0; i < list->n; i++) {
+        bool used = false;
+        for (size_t j = 0; j < sizeof role / sizeof *role; j++)
+            used = used || (role[j] != NULL && strcmp(role[j], list->item[i]) == 0);
+        if (!used)
+            TRY(table_reading_leave_out(text, list->item[i], err));
+    }
+done:
+    return st;
+}
+
 static pboost_status load_training(train_data *out, const cli_context *cli,
                                    const train_arguments *a, const pboost_model *prior,
                                    pboost_error *err)
@@ -158,13 +178,13 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     if (a->bag != NULL)
         TRY(table_reading_add(&text, a->bag, err));
     TRY(table_reading_add_encoding(&text, &prior->encoding, err));
+    TRY(leave_out(&text, a, &a->columns.exclude, err));
+    TRY(leave_out(&text, a, &a->columns.drop, err));
     TRY(columns_read(&table, &text, &a->columns, a->data, err));
-    out->rows = pboost_table_rows(table);
+    out->rows = out->table_rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
-    if (a->bag != NULL)
-        TRY(train_bags_load(out, table, a, err));
     if (has_labels) {
         TRY(data_labels(&out->label, &out->labels, table, a->label, a->family, err));
         TRY(label_rule_check(&out->labels, a->data, a->label, err));
@@ -174,7 +194,12 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
     TRY(learn_encoding(out, cli, table, a, err));
+    cli_progress(cli, "encoding", 0.0, 0.0);
     TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    if (a->standardize)
+        TRY(standardize(out, !a->no_intercept, err));
+    if (a->bag != NULL)
+        TRY(train_bags_load(out, table, a, err));
     if (a->prior != NULL)
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
     out->prior_score = prediction.mean;
@@ -217,11 +242,13 @@ pboost_status train_data_load(train_data *out, const cli_context *cli, const tra
 
     if (a->prior != NULL)
         TRY(pboost_model_load(&prior, a->prior, err));
-    TRY(load_training(out, cli, a, &prior, err));
+    train_memory_note(cli, a->data);
+    st = load_training(out, cli, a, &prior, err);
+    if (st == PBOOST_NO_MEMORY)
+        (void)train_memory_explain(a, err);
+    TRY(st);
     if (a->test != NULL)
         TRY(load_test(out, cli, a, err));
-    if (a->standardize)
-        TRY(standardize(out, !a->no_intercept, err));
 done:
     pboost_model_free(&prior);
     return st;
@@ -249,6 +276,7 @@ void train_data_free(train_data *data)
     free(data->mean);
     free(data->scale);
     free(data->weight);
+    free(data->persons_weight);
     free(data->offset);
     free(data->prior_score);
     free(data->row_key);

@@ -56,7 +56,7 @@ static pboost_status measure_round(train_result *result, size_t t, const train_d
 
     TRY(measure_bags(&result->bags_asked[t], data, fit, answers, first, end, coef, err));
     result->bag_deviance[t] = result->bag_deviance_ahead[t] = NAN;
-    features.weight = NULL; /* answers are plain means */
+    features.weight = data->persons_weight; /* answers are plain means, of more persons than rows */
     if (result->rules.round)
         return PBOOST_OK;
     TRY(pboost_bag_deviance(&result->bag_deviance[t], fit->family, &features, answers, first, end,
@@ -160,7 +160,7 @@ static void take_warnings(train_result *result, const train_data *data, const pb
                          .one_row_bags = data->one_row_bags,
                          .column = (const char *const *)data->encoding.column,
                          .feature_bags = "--bags features",
-                         .sandwich = "--covariance sandwich"};
+                         .sandwich = result->given ? "--bag-effects yes" : "--covariance sandwich"};
     pboost_warning found[PBOOST_MAX_WARNINGS];
     size_t n = pboost_warnings(found, &fit);
     result->usable = pboost_fit_usable(&fit);
@@ -210,6 +210,8 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
     TRY(pboost_run_create(&run, &features, &oracle->interface, &result->fit_options,
                           &result->options, err));
     for (size_t t = 0; t < rounds; t++) {
+        cli->round = t + 1;
+        cli->rounds = rounds > 1 ? rounds : 0;
         if (oracle->remote != NULL)
             TRY(train_remote_recall(oracle->remote, pboost_run_trainer(run), err));
         TRY(pboost_run_rounds(run, 1, err));
@@ -218,6 +220,7 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
             TRY(train_auto_revise(result, pboost_run_trainer(run), a, data, pboost_run_coef(run),
                                   err));
     }
+    cli->rounds = 0;
     take_outcome(result, run, data);
     if (a->automatic)
         take_plan_warnings(result);
@@ -239,16 +242,19 @@ pboost_status train_run_given(train_result *result, const train_data *data, pboo
                            &result->fit_options, err));
     take_chosen(result);
     take_warnings(result, data, &coef);
+    for (size_t i = 0; i < sizeof data->doubt / sizeof *data->doubt; i++)
+        if (data->doubt[i].text[0] != '\0')
+            warn(result, data->doubt[i].text);
     TRY(measure_round(result, 0, data, data->given, &coef, NULL, err));
     TRY(keep_coef(&result->path[0], &coef, data, err));
     if (result->covariance != NULL)
         train_data_unscale_covariance(result->covariance, data);
     result->rounds = 1;
-    result->rows_spent = data->rows;
+    result->rows_spent = data->table_rows;
     result->rules.min_bag = data->least_bag;
     result->history[0] = (pboost_round){.round = 1,
                                         .rounds = 1,
-                                        .rows = data->rows,
+                                        .rows = data->table_rows,
                                         .bags = pboost_answers_bags(data->given).n_bags,
                                         .within = NAN,
                                         .test_loss = NAN};

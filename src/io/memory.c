@@ -54,6 +54,8 @@ static pboost_status fill(pboost_table *table, size_t col, const pboost_column_c
     column *c = &table->column[col];
     bool text = c->kind == COLUMN_TEXT;
 
+    if (c->skipped)
+        return PBOOST_OK;
     if (from->number != NULL && text)
         return pboost_fail(err, PBOOST_INVALID,
                            "column '%s' is to be text, but it has numbers; give it levels",

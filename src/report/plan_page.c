@@ -86,7 +86,7 @@ static void write_points(FILE *out, const pboost_plan *plan)
     page_table_end(&t);
 }
 
-static void write_assumptions(FILE *out, const pboost_plan *plan)
+void plan_page_assumptions(FILE *out, const pboost_plan *plan)
 {
     char rows[64], mean[32], dispersion[64], error[64];
     const page_fact facts[] = {{"rows", rows},
@@ -103,17 +103,12 @@ static void write_assumptions(FILE *out, const pboost_plan *plan)
     snprintf(dispersion, sizeof dispersion, "%.3g%s", plan->dispersion,
              plan->default_dispersion ? ", assumed" : "");
     snprintf(error, sizeof error, "%.3g", plan->model_error);
-    page_paragraph(out,
-                   "The excess is the expected test loss above that of the best model of this "
-                   "form, if that form is right; cautious adds a model error, which larger bags do "
-                   "not average out, and is what the chart shows; recommended is the way "
-                   "whose worst ratio to the best is smallest. "
-                   "Nothing here was checked on labels.");
     page_facts(out, facts, sizeof facts / sizeof *facts);
 }
 
-static void write_page(FILE *out, const pboost_plan *plan, const chart_figure *figure)
+static void write_page(FILE *out, const plan_set *set, const chart_figure *figure)
 {
+    const pboost_plan *plan = &set->plan[set->first];
     char options[PLAN_OPTIONS_TEXT], because[sizeof plan->reason + 16];
 
     plan_options_text(options, plan);
@@ -122,19 +117,27 @@ static void write_page(FILE *out, const pboost_plan *plan, const chart_figure *f
     page_section(out, "recommendation", "Recommendation");
     page_code(out, options);
     page_paragraph(out, because);
+    plan_cost_paragraphs(out, set);
     for (size_t i = 0; i < plan->n_warnings; i++)
         page_notice(out, plan->warning[i]);
     page_section(out, "forecast", "Forecast");
     page_figure(out, figure);
     write_points(out, plan);
     page_section(out, "assumed", "What this rests on");
-    write_assumptions(out, plan);
+    page_paragraph(out,
+                   "The excess is the expected test loss above that of the best model of this "
+                   "form, if that form is right; cautious adds a model error, which larger bags do "
+                   "not average out, and is what the chart shows; recommended is the way "
+                   "whose worst ratio to the best is smallest. "
+                   "Nothing here was checked on labels.");
+    plan_page_assumptions(out, plan);
     page_end(out);
 }
 
-pboost_status plan_write(const char *path, const pboost_plan *plan, pboost_error *err)
+pboost_status plan_write(const char *path, const plan_set *set, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    const pboost_plan *plan = &set->plan[set->first];
     pboost_output *output = NULL;
     curve *curves = NULL;
     chart_series *series = NULL;
@@ -180,7 +183,7 @@ pboost_status plan_write(const char *path, const pboost_plan *plan, pboost_error
     if (svg)
         chart_write_svg(pboost_output_stream(output), &figure);
     else
-        write_page(pboost_output_stream(output), plan, &figure);
+        write_page(pboost_output_stream(output), set, &figure);
     st = pboost_output_commit(output, err);
 done:
     free(curves);

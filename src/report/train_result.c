@@ -176,6 +176,11 @@ static void print_fit(FILE *out, const train_result *r)
     fprintf(out, "\nl2 %.4g%s, dispersion %.4g, %.4g effective degrees of freedom of %zu bags\n",
             f->l2, f->l2_standardized ? " on standardised features" : "", f->dispersion, f->freedom,
             f->bags);
+    if (r->fit_options.bag_effects)
+        fprintf(out, "bag effects have standard deviation %.4g in the linear predictor\n",
+                f->bag_effect_sd);
+    for (size_t i = 0; i < r->n_assumptions; i++)
+        fprintf(out, "%s%s\n", i == 0 ? "\nassumed:\n- " : "- ", r->assumption[i]);
 }
 
 void train_print(FILE *out, const train_description *d)
@@ -274,6 +279,8 @@ static void describe_fit(json_t *report, const train_result *r)
     json_object_set_new(report, "l2_standardized", json_boolean(f->l2_standardized));
     json_object_set_new(report, "dispersion", report_json_number(f->dispersion));
     json_object_set_new(report, "pearson", report_json_number(f->pearson));
+    if (r->fit_options.bag_effects)
+        json_object_set_new(report, "bag_effect_sd", report_json_number(f->bag_effect_sd));
     json_object_set_new(report, "effective_freedom", report_json_number(f->freedom));
     json_object_set_new(report, "eta_sd", report_json_number(f->eta_sd));
     json_object_set_new(report, "separable", json_boolean(f->separable));
@@ -298,6 +305,14 @@ static json_t *describe_warnings(const train_result *r)
     json_t *array = json_array();
     for (size_t i = 0; array != NULL && i < r->n_warnings; i++)
         json_array_append_new(array, json_string(r->warning[i].text));
+    return array;
+}
+
+static json_t *describe_assumptions(const train_result *r)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array != NULL && i < r->n_assumptions; i++)
+        json_array_append_new(array, json_string(r->assumption[i]));
     return array;
 }
 
@@ -341,6 +356,8 @@ json_t *train_json(const train_description *d)
                             json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
     describe_fit(report, r);
     describe_curves(report, d);
+    if (r->n_assumptions > 0)
+        json_object_set_new(report, "assumptions", describe_assumptions(r));
     json_object_set_new(report, "warnings", describe_warnings(r));
     json_object_set_new(report, "converged", json_boolean(r->fit.converged));
     json_object_set_new(report, "usable", json_boolean(r->usable));
@@ -381,6 +398,8 @@ static json_t *describe_record(const train_description *d)
         json_object_set_new(plan, "standard_errors", errors);
         json_object_set_new(record, "plan", plan);
     }
+    if (r->n_assumptions > 0)
+        json_object_set_new(record, "assumptions", describe_assumptions(r));
     json_object_set_new(record, "warnings", describe_warnings(r));
     return record;
 }

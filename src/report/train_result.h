@@ -17,6 +17,7 @@ typedef struct train_bags {
 
 /* One line of the warnings of the fit or of the plan's. */
 #define TRAIN_MAX_WARNINGS (PBOOST_MAX_WARNINGS + PBOOST_MAX_PLAN_WARNINGS)
+#define TRAIN_MAX_ASSUMPTIONS 3
 typedef struct train_warning {
     char text[300];
 } train_warning;
@@ -39,6 +40,8 @@ typedef struct train_result {
     double *curve_freedom;                     /* by curve; NULL: there are none */
     train_warning warning[TRAIN_MAX_WARNINGS]; /* the warnings */
     size_t n_warnings;
+    const char *assumption[TRAIN_MAX_ASSUMPTIONS]; /* of given bags without all of their rows */
+    size_t n_assumptions;
     bool usable; /* the last fit; if it is not, the first warning says why */
     bool simulated;
     size_t unavailable, same_unit; /* rows left out */

@@ -20,6 +20,17 @@ says 'counts as the first level (for trees: as missing)'
 expect 3 priorboost predict --model model.json --data data.csv --interval
 says 'trees and means of several models have no intervals'
 
+# residuals 8.5, 12.5, 21.5, 5.5, 19.5, 18.5; the sums are 107 and 21
+expect 0 priorboost evaluate --model model.json --data data.csv --label y --report page.html --json
+within 240.583 240.584 "$(field mse)"
+within 5.095 5.096 "$(field calibration.ratio)"
+within 14.33 14.34 "$(field calibration.ece)"
+[ "$(field calibration.groups.0.rows)" = 2 ] || fail 'equal predictions are not one group'
+grep -q 'id="calibration"' page.html || fail 'no chart of calibration'
+expect 0 priorboost evaluate --model model.json --data data.csv --label y --report chart.svg
+printed 'ece        14.3333'
+grep -q '^<svg' chart.svg || fail 'no chart'
+
 # ---- files that are wrong: file, member and tree are named ----
 wrong() { sed "s/$1/$2/" model.json >wrong.json; expect 3 priorboost predict --model wrong.json --data data.csv; }
 wrong '"version": 2' '"version": 3'

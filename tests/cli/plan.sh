@@ -48,6 +48,84 @@ says "warning: no way of asking"
 expect 0 priorboost plan --data x.csv --family logistic --min-bag 16 --mean 0.0005
 says "events are expected"
 
+# ---- several k and epsilon: one table, one chart, and the fields of the first pair ----
+grid=(--min-bag 8,32,20000 --epsilon none,1,0.1 --bounds=-16,16)
+costs() { expect 0 priorboost plan --data d.csv --label y --family linear --threads 1 "${grid[@]}" "$@"; }
+costs --json
+[ "$(field min_bag) $(field costs.0.min_bag) $(field costs.0.epsilon) $(field costs.2.epsilon)" = "8 8 null 0.1" ] ||
+    fail "the pairs are not in order"
+[ "$(field costs.6.min_bag) $(field costs.6.possible) $(field costs.5.possible)" = "20000 false true" ] ||
+    fail "a k that is larger than the table"
+[ "$(field measure) $(field target) $(field targets)" = "r2 null []" ] || fail "fields of the costs"
+python3 - <<'P' || fail "the costs are not in order"
+import json
+d = json.load(open("stdout"))
+for k in (0, 3):
+    none, one, tenth = d["costs"][k:k + 3]
+    for name in ("kept", "as_good_as_labels", "measure"):
+        assert none[name] > one[name] > tenth[name], name
+    assert d["loss_all_labels"] < none["loss"] < one["loss"] < tenth["loss"]
+    assert none["measure"] < d["measure_all_labels"] < 1
+assert d["costs"][0]["kept"] > d["costs"][3]["kept"]  # k = 8, k = 32
+assert abs(d["costs"][0]["excess"] - d["recommended"]["excess"]) < 1e-12
+P
+costs
+printed "k  epsilon  bag size       loss     kept     as good as       R2"
+printed "20000   larger than the table, which has 10000 rows"
+printed "all labels"
+[ "$(grep -c '%' stdout)" -eq 8 ] || fail "the table is not one line a pair"
+costs --out costs.html --quiet
+for text in "Expected loss, and labels that would do as well" "too few rows" "as good as labels of" "An effect" "all labels"; do
+    grep -qiF -- "$text" costs.html || fail "the page does not say: $text"
+done
+code=0
+"$root/tests/page/check.py" costs.html --panels 2 --screenshots "${SCREENSHOTS:-screenshots}" || code=$?
+[ $code -eq 0 ] || [ $code -eq 77 ] || fail "the page in a browser"
+costs --out costs.svg --quiet
+grep -qF "labelled rows that do as well" costs.svg || fail "no chart of the costs"
+plan --epsilon 1 --bounds=-16,16
+printed "Expected on new rows: loss"
+tr "\n" " " <stdout | grep -q "as good as the labels of [0-9,]* of the 10,000 rows" || fail "no number of labels"
+
+# ---- a target: the least epsilon reaches it, a smaller one does not ----
+grid=(--min-bag 16 --epsilon 1 --bounds=-16,16)
+costs --target 5% --json
+least=$(field targets.0.least_epsilon)
+within 0.01 10 "$least"
+rows=$(field costs.0.rows_needed)
+within 100 1e7 "$rows"
+grid=(--min-bag 16 --epsilon "$least,$(python3 -c "print('%.2g' % (0.9 * $least))")" --bounds=-16,16)
+costs --json
+within 0.95 1 "$(field costs.0.kept)"
+within 0 0.95 "$(field costs.1.kept)"
+grid=(--min-bag 16,64 --epsilon none,1 --bounds=-16,16)
+costs --target 5%
+printed "With k = 16, epsilon $least is the smallest that is within 5 % of all labels."
+printed "rows needed"
+grid=(--min-bag 512)
+costs --target 1%
+printed "needs --bounds LO,HI"
+grid=(--min-bag 512 --bounds=-16,16)
+costs --target 0.01%
+printed "no epsilon is within 0.01 % of all labels on these rows"
+wrong() { expect 2 priorboost plan --data d.csv --label y --family linear --bounds=-16,16 --min-bag 16 "$@"; }
+for target in 200% 0% 5 -1% five% 100% 5%%; do
+    wrong --target "$target"
+    says "--target is '$target'; it must be a percentage above 0 and below 100, such as 5%"
+done
+wrong --epsilon 0
+says "epsilon is 0; it must be a positive number"
+wrong --epsilon 1,0
+says "epsilon is 0; it must be a positive number"
+wrong --epsilon 1,,2
+says "--epsilon is '1,,2'; it must be values with commas between them, none of them empty"
+wrong --min-bag 8,x
+says "--min-bag is 'x'; it must be a whole number"
+wrong --min-bag "$(seq -s, 1 30)" --epsilon 1,2,3
+says "30 values of --min-bag and 3 of --epsilon are more than 64 pairs"
+expect 3 priorboost plan --data d.csv --label y --family linear --min-bag 30000,40000
+says "the table has 10000 rows"
+
 # ---- --mean is the mean of what the plan assumes, also where the link is curved and with an offset ----
 awk -F, 'NR == 1 {print $0 ",exposure"} NR > 1 {print $0 "," NR % 5 - 1}' d.csv > exposed.csv
 for family in linear logistic poisson; do

@@ -136,15 +136,27 @@ static pboost_status split_small(void *context, size_t index, int worker, pboost
     return small ? split_node(t, i, worker, err) : PBOOST_OK;
 }
 
+/* Every level halves the nodes, and costs about the same. */
+static void report_progress(const tree *t, size_t rows)
+{
+    double levels = fmax(ceil(log2((double)t->n / (double)t->min_bag)), 1.0);
+    double done = (double)t->depth + (double)rows / (double)t->n;
+    pboost_progress(t->cancel, "bags", fmin(done, levels), levels);
+}
+
 /* The nodes that are not large, in batches that take little time. */
 static pboost_status split_all_small(tree *t, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    size_t rows = 0;
     for (size_t i = 0; i < t->now.count;) {
         node_batch batch = {t, i};
         size_t floats = 0;
-        for (; i < t->now.count && floats < WATCH_BATCH; i++)
+        report_progress(t, rows);
+        for (; i < t->now.count && floats < WATCH_BATCH; i++) {
             floats += node_size(t->now.node[i]) * t->stride;
+            rows += node_size(t->now.node[i]);
+        }
         TRY(pboost_cancel_check(t->cancel, err));
         TRY(pboost_parallel_try(i - batch.first, t->threads, split_small, &batch, err));
     }
@@ -162,8 +174,10 @@ static pboost_status split_level(tree *t, pboost_error *err)
     }
     reach_info(t);
     for (size_t i = 0; i < t->now.count; i++)
-        if (node_size(t->now.node[i]) >= TREE_LARGE_NODE)
+        if (node_size(t->now.node[i]) >= TREE_LARGE_NODE) {
+            report_progress(t, t->now.node[i].first);
             TRY(split_node(t, i, TREE_ALL_THREADS, err));
+        }
     TRY(split_all_small(t, err));
     tree_level level = t->now;
     t->now = t->next;

@@ -269,9 +269,16 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features
     pboost_plan_options own = PBOOST_PLAN_OPTIONS_INIT, *options = &own;
     const pboost_matrix *x = &features->x;
     planner p = {.options = options, .x = x, .offset = features->offset, .n = x->rows};
+    pboost_cancel inner = {0}; /* the stages within a forecast are not told */
+    const pboost_cancel *cancel;
 
     *out = (pboost_plan){.rows = x->rows, .n_columns = x->cols, .least_epsilon = NAN};
     TRY(OPTIONS_READ(&own, given, PBOOST_PLAN_OPTIONS_INIT, err));
+    cancel = own.cancel;
+    if (cancel != NULL) {
+        inner = (pboost_cancel){.stop = cancel->stop, .user = cancel->user};
+        own.cancel = &inner;
+    }
     TRY(check(x, p.offset, options, err));
     p.sample = options->max_rows > 0 && options->max_rows < p.n ? options->max_rows : p.n;
     out->sample_rows = p.sample;
@@ -280,7 +287,9 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features
     TRY(score_rows(&p, err));
     NEED(out->point = calloc(pboost_ways_most(&p) * (options->n_epsilon + 1), sizeof *out->point),
          err);
+    p.watch = cancel;
     TRY(pboost_ways_visit(&p, add_points, out, err));
+    p.watch = NULL;
     TRY(judge(out, &p, err));
     if (options->costs)
         TRY(pboost_plan_costs(out, &p, err));

@@ -17,6 +17,7 @@ typedef struct {
     pboost_coef coef; /* what is assumed, in the units of x */
     double *score;    /* of the rows in that order */
     double model_error;
+    const pboost_cancel *watch; /* is told how far the forecasts are; NULL: none */
 } planner;
 
 /* Fills population, coef and model_error by what the options assume, and what plan says of it. */

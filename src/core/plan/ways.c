@@ -201,6 +201,8 @@ pboost_status pboost_ways_visit(planner *p, way_visitor *visit, void *context, p
 
     for (size_t m = 0; m < n_manners; m++)
         for (size_t i = 0; i < n_sizes; i++) {
+            pboost_progress(p->watch, "planning", (double)(m * n_sizes + i),
+                            (double)(n_manners * n_sizes));
             TRY(way_init(&w, p, &manners[m], size[i], err));
             if (w.rows > 0)
                 TRY(visit(context, p, &w, err));

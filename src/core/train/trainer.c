@@ -158,8 +158,10 @@ static pboost_status ask_slice(pboost_trainer *t, slice *s, pboost_error *err)
     pboost_status st = PBOOST_OK;
     pboost_bags bags = {0};
 
+    pboost_progress(t->options.cancel, "bags", 0.0, 0.0);
     TRY(score_slice(t, s, err));
     TRY(make_bags(&bags, t, s, err));
+    pboost_progress(t->options.cancel, "asking", 0.0, 0.0);
     double within = s->score != NULL ? pboost_bags_cost(&bags, s->score) : NAN;
     pboost_bags_renumber(&bags, s->row);
     TRY(pboost_cancel_check(t->options.cancel, err)); /* before labels are spent */

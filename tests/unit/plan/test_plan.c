@@ -94,6 +94,43 @@ static double worst_ratio(const pboost_plan *plan, const pboost_plan_point *poin
 /* The recommended size of a way of asking has the smallest worst ratio to the best, for a right and
  * for a wrong model; it is not always the best size for either.  Without other knowledge the plan
  * assumes that labels are narrower than their bounds. */
+typedef struct {
+    size_t calls;
+    double done, total;
+} told;
+
+static void note_progress(void *user, const char *stage, double done, double total)
+{
+    told *t = user;
+    assert_string_equal(stage, "planning"); /* and not what its parts say */
+    assert_true(t->calls == 0 || (done > t->done && total == t->total));
+    assert_true(done < total);
+    *t = (told){t->calls + 1, done, total};
+}
+
+static bool goes_on(void *user)
+{
+    (void)user;
+    return false;
+}
+
+/* One word for each way of asking. */
+static void test_progress(void **state)
+{
+    (void)state;
+    told seen = {0};
+    const pboost_cancel watch = {goes_on, &seen, note_progress};
+    pboost_error err;
+    pboost_plan plan;
+    table t = make_table(PBOOST_LOGISTIC, 2000, 0);
+    pboost_plan_options o = plan_options(PBOOST_LOGISTIC, "1", 8);
+    o.cancel = &watch;
+    assert_ok(pboost_plan_make(&plan, PLAIN(t.matrix), &o, &err), err);
+    assert_true(seen.calls > 1 && (double)seen.calls == seen.total);
+    pboost_plan_free(&plan);
+    free_table(&t);
+}
+
 static void test_recommendation(void **state)
 {
     (void)state;
@@ -245,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_event_points),
         cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_further_epsilons),
+        cmocka_unit_test(test_progress),
         cmocka_unit_test(test_recommendation),
         cmocka_unit_test(test_nothing_to_learn),
         cmocka_unit_test(test_no_fewer_bags_than_weights),

@@ -98,6 +98,56 @@ static void a_run_is_its_rounds(void **state)
     table_close(&t);
 }
 
+/* ---- Progress -------------------------------------------------------------------------------- */
+
+typedef struct {
+    char stages[200]; /* each once, in order, where it changes */
+    const char *last;
+    double done; /* of the last stage */
+} told;
+
+static void note_stage(void *user, const char *stage, double done, double total)
+{
+    told *t = user;
+
+    assert_true(done >= 0.0 && (total == 0.0 || done <= total));
+    if (t->last == NULL || strcmp(t->last, stage) != 0)
+        snprintf(t->stages + strlen(t->stages), sizeof t->stages - strlen(t->stages), "%s ", stage);
+    t->last = stage;
+    t->done = done;
+}
+
+static bool goes_on(void *user)
+{
+    (void)user;
+    return false;
+}
+
+/* Every round tells of its bags, its question and its fit. */
+static void a_run_tells_its_stages(void **state)
+{
+    static const pboost_estimator ESTIMATOR[] = {PBOOST_EVENT, PBOOST_AGGREGATE,
+                                                 PBOOST_INTERPOLATED};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        table t;
+        pboost_error err;
+        pboost_run *run;
+        told seen = {0};
+        const pboost_cancel watch = {goes_on, &seen, note_stage};
+
+        table_open(&t, PBOOST_LOGISTIC);
+        t.fit.estimator = ESTIMATOR[i];
+        t.options.bags = i == 1 ? PBOOST_BAGS_FEATURES : PBOOST_BAGS_PRIOR;
+        t.fit.cancel = t.options.cancel = &watch;
+        assert_ok(open(&run, &t, &err), err);
+        assert_ok(pboost_run_rounds(run, 2, &err), err);
+        assert_string_equal(seen.stages, "bags asking fitting bags asking fitting ");
+        pboost_run_free(run);
+        table_close(&t);
+    }
+}
+
 /* Who lets the bags choose the estimator has its covariance, where what they chose has one. */
 static void a_chosen_estimator_has_its_covariance(void **state)
 {
@@ -455,6 +505,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_is_its_rounds),
+        cmocka_unit_test(a_run_tells_its_stages),
         cmocka_unit_test(a_chosen_estimator_has_its_covariance),
         cmocka_unit_test(a_simulation_is_a_run),
         cmocka_unit_test(an_outcome_is_that_of_a_run),

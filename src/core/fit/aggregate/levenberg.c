@@ -102,6 +102,7 @@ void pboost_levenberg(double *x, levenberg_report *report, levenberg *lm,
     double largest = 0.0;
     *report = (levenberg_report){0};
     for (;;) {
+        pboost_progress(options->cancel, "fitting", (double)report->steps, 0.0);
         report->value = problem->here(problem->self, x, lm->gradient, lm->matrix);
         report->decrement = find_step(lm, 0.0, may_drop);
         report->gradient_norm = 0.0;

@@ -350,6 +350,7 @@ static void iterate(solver *s, pboost_newton_report *report)
     const pboost_newton_options *o = s->options;
     size_t stalled = 0;
     for (report->iterations = 0; !pboost_stopped(o->cancel); report->iterations++) {
+        pboost_progress(o->cancel, "fitting", (double)report->iterations, 0.0);
         if (s->quasi && report->iterations == QUASI_STEPS) {
             s->quasi = s->stale = false;
             s->value = evaluate(s, s->x, s->gradient, true);

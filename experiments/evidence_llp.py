@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Given bags, side by side with published methods, on the tables, bags and splits of two public repositories.
+
+    experiments/evidence_llp.py REPOSITORY [--executions 5] [--lines FILE]
+
+REPOSITORY is a checkout of gaabrielfranco/complex-llp-evaluation (Adult with 52 bag assignments; test accuracy and F1
+of eight methods) or of gaabrielfranco/llp-variants-kdd (Adult, Census and credit default with four assignments each; test
+accuracy of two methods).  Their methods were tuned by their authors; the seeds of the splits are read from their
+scripts, and features are scaled to [-1, 1] as there.  Ours is PriorBoostClassifier with nothing set, and the same model
+with threshold="prevalence".  Prints the tables of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has
+are not repeated.  Needs pandas and pyarrow.
+"""
+
+import argparse
+import ast
+import json
+import re
+import warnings
+from collections import namedtuple
+from pathlib import Path
+
+import numpy as np
+import pandas
+import priorboost as pb
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
+from sklearn.model_selection import ShuffleSplit
+from sklearn.preprocessing import MinMaxScaler
+
+Peer = namedtuple("Peer", "script results")
+PEERS = (Peer("run_experiments.py", "llp-benchmark-experiment-results.parquet"),
+         Peer("kdd_experiment.py", "kdd-experiment-results.parquet"))
+METHODS = {"lmm": "LMM", "mm": "MM", "amm": "AMM", "llp-vat": "LLP-VAT", "mixbag": "MixBag", "dllp": "DLLP",
+           "llpfc": "LLPFC", "kdd-lr": "EM"}
+OURS, OURS_SHARE = "ours", "ours, threshold=\"prevalence\""
+ALL_LABELS = "logistic regression, all labels"
+
+
+def read_seeds(repository, peer):
+    text = (repository / peer.script).read_text(encoding="utf-8")
+    return ast.literal_eval(re.search(r"seed = (\[[^]]*\])", text).group(1))
+
+
+def kind_of(assignment):
+    """The table, how bags depend on rows and labels, and how many there are, as the assignment's name has it."""
+    table, variant, size = re.match(r"(.*)-(naive|simple|intermediate|hard)-(\d+bags|small|large|)", assignment).groups()
+    return f"{table}, {variant}, " + {"small": "5 bags", "large": "10 bags", "": "20 to 30 bags"}.get(
+        size, size.replace("bags", " bags"))
+
+
+def read_assignments(repository):
+    """Each assignment's name, features, labels and bags; the features lie beside the bags, or in a file for all."""
+    for path in sorted((repository / "datasets-ci").glob("*-*.parquet")):
+        rows = pandas.read_parquet(path)
+        if "y" not in rows:
+            table = path.stem.partition("-")[0]
+            rows = pandas.read_parquet(path.with_name(table + ".parquet")).assign(bag=rows.bag.to_numpy())
+        yield path.stem, rows.drop(columns=["y", "bag"]).to_numpy(), rows.y.to_numpy(dtype=int), rows.bag.to_numpy()
+
+
+def scores(truth, share, limit):
+    return {"accuracy": accuracy_score(truth, share > limit), "f1": f1_score(truth, share > limit)}
+
+
+def measure(model, X, y, test, truth, bag):
+    """Our scores for one assignment and split, with both thresholds."""
+    answers = pandas.DataFrame({"bag": bag, "y": y}).groupby("bag").y.agg(["count", "mean"]).reset_index()
+    model.fit(X, bag=bag, answers=answers)
+    share = model.predict_proba(test)[:, 1]
+    lines = {OURS: scores(truth, share, 0.5), OURS_SHARE: scores(truth, share, model.threshold_)}
+    lines[OURS]["auc"] = roc_auc_score(truth, share)
+    return lines
+
+
+def fit_all(repository, peer, executions, kept):
+    """Measure what is missing of `kept`, (execution, assignment, method)."""
+    for execution, seed in enumerate(read_seeds(repository, peer)[:executions]):
+        for name, X, y, bag in read_assignments(repository):
+            if (execution, name, OURS) in kept:
+                continue
+            train, test = next(ShuffleSplit(n_splits=1, test_size=0.25, random_state=seed).split(X))
+            scaler = MinMaxScaler((-1, 1)).fit(X[train])
+            known, unknown = scaler.transform(X[train]), scaler.transform(X[test])
+            model = pb.PriorBoostClassifier(threshold="prevalence")
+            found = measure(model, known, y[train], unknown, y[test], bag[train])
+            table = kind_of(name).partition(",")[0]
+            if (execution, table, ALL_LABELS) not in kept:
+                kept.add((execution, table, ALL_LABELS))
+                share = LogisticRegression(max_iter=1000).fit(known, y[train]).predict_proba(unknown)[:, 1]
+                yield execution, table, ALL_LABELS, scores(y[test], share, 0.5)
+            for method, values in found.items():
+                yield execution, name, method, values
+
+
+def read_published(repository, peer, executions, assignments):
+    """The published scores, tuned by the error of bag proportions; of several ways to tune, the best for each assignment."""
+    table = pandas.read_parquet(repository / peer.results)
+    table = table[table.dataset.isin(assignments) & (table["exec"].astype(int) < executions)]
+    if "metric" in table:
+        table = table[table.metric == "abs"]
+    table = table.assign(mean=table.groupby(["dataset", "model", "split_method", "n_splits"]).accuracy_test.transform("mean"))
+    table = table[table["mean"] == table.groupby(["dataset", "model"])["mean"].transform("max")]
+    table = table.drop_duplicates(["dataset", "model", "exec"])
+    return pandas.DataFrame({"execution": table["exec"].astype(int), "assignment": table.dataset,
+                             "method": table.model.map(METHODS), "accuracy": table.accuracy_test,
+                             "f1": table.f1_test if "f1_test" in table else np.nan})
+
+
+def print_tables(all_lines):
+    """Means and mean ranks over assignments and executions, then F1 and accuracy by kind of bags."""
+    lines = all_lines[all_lines.method != ALL_LABELS]
+    print("| method | accuracy | mean rank | F1 | mean rank |\n|---|---|---|---|---|")
+    group = lines.groupby(["execution", "assignment"])
+    ranks = pandas.DataFrame({m: group[m].rank(ascending=False) for m in ("accuracy", "f1")}).groupby(lines.method).mean()
+    means = lines.groupby("method")[["accuracy", "f1"]].mean().sort_values("accuracy", ascending=False)
+    for method, row in means.iterrows():
+        rank = ranks.loc[method]
+        print(f"| {method} | {row.accuracy:.3f} | {rank.accuracy:.1f} | {row.f1:.3f} | {rank.f1:.1f} |")
+    full = all_lines[all_lines.method == ALL_LABELS]
+    print(f"| {ALL_LABELS} | {full.accuracy.mean():.3f} | | {full.f1.mean():.3f} | |\n")
+    kinds = lines.assign(kind=[kind_of(a) for a in lines.assignment])
+    print("| bags | " + " | ".join([OURS, OURS_SHARE, "best of the eight"]) + " |\n|---|---|---|---|")
+    for kind, some in kinds.groupby("kind"):
+        by_method = some.groupby("method")[["accuracy", "f1"]].mean()
+        others = by_method.drop(index=[OURS, OURS_SHARE])
+        cells = [f"{by_method.accuracy[m]:.3f} / {by_method.f1[m]:.3f}" for m in (OURS, OURS_SHARE)]
+        best = f"{others.accuracy.max():.3f} ({others.accuracy.idxmax()}) / {others.f1.max():.3f} ({others.f1.idxmax()})"
+        print(f"| {kind} | " + " | ".join([*cells, best]) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("repository", type=Path)
+    parser.add_argument("--executions", type=int, default=5)
+    parser.add_argument("--lines", type=Path)
+    a = parser.parse_args()
+    peer = next((p for p in PEERS if (a.repository / p.script).exists()), None)
+    if peer is None:
+        parser.error(f"{a.repository} has neither {' nor '.join(p.script for p in PEERS)}: it is no checkout of a peer")
+    warnings.simplefilter("ignore")
+    lines = []
+    if a.lines and a.lines.exists():
+        lines = [json.loads(line) for line in a.lines.read_text(encoding="utf-8").splitlines()]
+    kept = {(line["execution"], line["assignment"], line["method"]) for line in lines}
+    for execution, assignment, method, values in fit_all(a.repository, peer, a.executions, kept):
+        lines.append({"execution": execution, "assignment": assignment, "method": method, **values})
+        if a.lines:
+            with open(a.lines, "a", encoding="utf-8") as file:
+                file.write(json.dumps(lines[-1]) + "\n")
+    wanted = pandas.DataFrame(lines)
+    wanted = wanted[wanted.execution < a.executions]
+    print_tables(pandas.concat([wanted, read_published(a.repository, peer, a.executions, set(wanted.assignment))]))
+
+
+if __name__ == "__main__":
+    main()
