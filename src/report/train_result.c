@@ -7,15 +7,18 @@
 
 #include "report_json.h"
 #include "run_record.h"
+#include "train_members.h"
 #include "try.h"
 
 /* A curve is clearly bent if its weights, in squared standard errors, are above what a straight
  * line would show by this many standard deviations. */
 #define CURVED 3.0
 
+/* Empty where the model is a mixture. */
 static const pboost_coef *final_coef(const train_result *r)
 {
-    return &r->path[r->rounds - 1];
+    static const pboost_coef NONE = {0};
+    return r->mixture.n > 0 ? &NONE : &r->path[r->rounds - 1];
 }
 
 static const char *strategy_in_use(const train_result *r)
@@ -60,7 +63,8 @@ static pboost_model lend_model(const train_description *d)
                           .label = (char *)(uintptr_t)d->label,
                           .positive = (char *)(uintptr_t)d->positive,
                           .offset = (char *)(uintptr_t)d->offset,
-                          .covariance = r->covariance};
+                          .covariance = r->mixture.n > 0 ? NULL : r->covariance,
+                          .mixture = r->mixture};
     model.training =
         (pboost_training){.algorithm = (char *)(uintptr_t)algorithm_in_use(r),
                           .estimator = (char *)(uintptr_t)pboost_estimator_name(r->estimator),
@@ -186,9 +190,11 @@ static void print_fit(FILE *out, const train_result *r)
 void train_print(FILE *out, const train_description *d)
 {
     const train_result *r = d->result;
-    fprintf(out, "%s, method %s, %s, %s estimator, %s bags of at least %zu, ",
+    bool mixture = r->mixture.n > 0;
+    fprintf(out, "%s, method %s, %s, %s %s, %s bags of at least %zu, ",
             pboost_family_name(d->family), method_in_use(d), algorithm_in_use(r),
-            pboost_estimator_name(r->estimator), strategy_in_use(r), bag_size_in_use(r));
+            mixture ? "model" : pboost_estimator_name(r->estimator),
+            mixture ? r->model : "estimator", strategy_in_use(r), bag_size_in_use(r));
     if (r->rules.epsilon.den > 0)
         fprintf(out, "epsilon %g%s\n", pboost_rational_value(r->rules.epsilon),
                 r->simulated ? " (simulated noise)" : "");
@@ -197,9 +203,14 @@ void train_print(FILE *out, const train_description *d)
     fprintf(out, "%zu rows spent in %zu round%s, %.2f s\n\n", r->rows_spent, r->rounds,
             r->rounds > 1 ? "s" : "", r->seconds);
     print_history(out, r);
-    print_coef(out, d);
-    print_curves(out, d);
-    print_fit(out, r);
+    if (r->mixture.n > 0) {
+        train_print_members(out, d);
+        train_print_effects(out, d);
+    } else {
+        print_coef(out, d);
+        print_curves(out, d);
+        print_fit(out, r);
+    }
     if (d->out != NULL)
         fprintf(out, "\nmodel written to %s\n", d->out);
 }
@@ -263,7 +274,7 @@ static void describe_fit(json_t *report, const train_result *r)
     size_t n = final_coef(r)->n;
     if (r->estimator == PBOOST_INTERPOLATED)
         json_object_set_new(report, "rho", report_json_number(r->fit_options.rho));
-    if (r->estimator != PBOOST_AGGREGATE) {
+    if (r->estimator != PBOOST_AGGREGATE || r->mixture.n > 0) {
         json_decref(errors);
         return;
     }
@@ -355,9 +366,10 @@ json_t *train_json(const train_description *d)
         json_object_set_new(report, "rows_left_out",
                             json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
     describe_fit(report, r);
-    describe_curves(report, d);
+    train_describe_model(report, d);
     if (r->n_assumptions > 0)
         json_object_set_new(report, "assumptions", describe_assumptions(r));
+    describe_curves(report, d);
     json_object_set_new(report, "warnings", describe_warnings(r));
     json_object_set_new(report, "converged", json_boolean(r->fit.converged));
     json_object_set_new(report, "usable", json_boolean(r->usable));
@@ -387,6 +399,7 @@ static json_t *describe_record(const train_description *d)
     json_object_set_new(record, "remote", json_boolean(d->oracle != NULL));
     json_object_set_new(record, "history", describe_history(r));
     describe_fit(record, r);
+    train_describe_model(record, d);
     describe_curves(record, d);
     if (d->automatic && !r->given) {
         const pboost_plan *forecast = &r->choice.plan;
