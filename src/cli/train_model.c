@@ -57,7 +57,7 @@ pboost_status train_model_check(train_arguments *a, pboost_error *err)
     a->trees = MODELS[i].trees;
     if (!a->trees)
         return PBOOST_OK;
-    a->columns.impute = "mean"; /* for the bags; trees take missing cells as they are */
+    a->columns.take_missing = true; /* they are filled in for the bags; trees see that they miss */
     return refuse_options(a, err);
 }
 

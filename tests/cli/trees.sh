@@ -46,6 +46,18 @@ says 'have no intervals'
 expect 0 priorboost report trees.json --out again.html
 cmp -s trees.html again.html || fail 'report shows another page'
 
+# ---- auto: the mean of several models; what each explains, and its weight ----
+expect 0 priorboost train "${common[@]}" --model auto --out auto.json --json
+within 0 0.5 "$(python3 -c "print($(field test_loss) / $line)")"
+within 0.999999 1.000001 "$(python3 -c "
+import json; print(sum(m['weight'] for m in json.load(open('stdout'))['members']))")"
+loss=$(field test_loss)
+expect 0 priorboost evaluate --model auto.json --data test.csv --json
+within 0.999999 1.000001 "$(python3 -c "print($(field loss) / $loss)")"
+expect 0 priorboost export auto.json auto.onnx
+expect 3 priorboost predict --model auto.json --data test.csv --interval
+says 'have no intervals'
+
 # ---- the same run gives the same file, on any number of threads; text for people ----
 expect 0 priorboost train "${common[@]}" --model trees --threads 1 --out one.json
 printed 'model trees'
