@@ -79,7 +79,7 @@ typedef struct pboost_forest_options {
 
 #define PBOOST_FOREST_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(pboost_forest_options), PBOOST_LINEAR, 0, 400, 8, 100, 0.1, 1.0, 0.5, 0.5, 5, 1, 0, \
+        sizeof(pboost_forest_options), PBOOST_LINEAR, 0, 400, 8, 50, 0.1, 1.0, 0.5, 0.5, 5, 1, 0,  \
             NULL, NULL, NULL, NULL, NULL                                                           \
     }
 
