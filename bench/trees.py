@@ -72,8 +72,8 @@ def ours(x, log, a):
         min_rows=100,
         rate=0.1,
         l2=1.0,
-        bag_share=1.0,
-        column_share=1.0,
+        bag_fraction=1.0,
+        column_fraction=1.0,
         folds=0,
         threads=a.threads,
     )

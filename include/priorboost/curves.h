@@ -59,8 +59,9 @@ typedef struct pboost_forest_options {
     size_t min_rows; /* of a leaf, at least, among all that the tree could be grown from */
     double rate;     /* how much of each tree is taken */
     double l2;       /* of leaf values */
-    /* The shares of bags and columns that a tree is grown from; leaf values are from all bags. */
-    double bag_share, column_share;
+    /* The fractions of bags and columns that a tree is grown from; leaf values are from all bags.
+     */
+    double bag_fraction, column_fraction;
     size_t folds;
     int threads;
     uint64_t seed;
