@@ -137,7 +137,7 @@ class Model:
             covariance.
         """
         curved = {f.name: i for i, f in enumerate(self.features) if f.curve is not None}
-        at = curved.get(feature) if isinstance(feature, str) else feature
+        at: Any = curved.get(feature) if isinstance(feature, str) else feature
         if at not in curved.values():
             raise ValueError(
                 f"feature {feature!r} has no curve; "
@@ -145,7 +145,9 @@ class Model:
             )
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}; it must be between 0 and 1")
-        knots = self.features[at].curve.knots  # type: ignore[union-attr]
+        curve = self.features[at].curve
+        assert curve is not None
+        knots = curve.knots
         points = np.linspace(knots[0], knots[-1], 100) if grid is None else grid
         x = np.ascontiguousarray(points, dtype=np.float64).ravel()
         effect, error = np.empty(x.size), np.empty(x.size)

@@ -40,7 +40,7 @@
 #define STEPS 12             /* of all curves together, at most */
 #define STILL 0.01           /* a change of a logarithm that counts as 0 */
 #define STRAIGHT_REFRESHES 3 /* before curves are bent, at least */
-#define REFRESHES 4          /* of the ridges, at most */
+#define REFRESHES 6          /* of the ridges, at most */
 
 enum { MOST = PBOOST_CURVE_COLUMNS };
 
