@@ -68,5 +68,5 @@ says 'no column of numbers has 8 different values or more'
 grep -q '"version": 1' few.json || fail 'a model without curves is not version 1'
 sed 's/"knots": \[/"knots": [1e9, /' model.json >wrong.json
 expect 3 priorboost predict --model wrong.json --data data.csv
-says "wrong.json: the knots of feature 'a' do not ascend"
+says "wrong.json: the curve of feature 'a' has 11 knots and 8 functions; it must have 3 to 10"
 finish
