@@ -385,10 +385,11 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     pboost_status st = PBOOST_OK;
     train_arguments a = {.patience = 60};
     const cli_option options[] = {
-        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
+        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table: " DATA_TABLE},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the column of labels"},
         {"--positive", "VALUE", cli_read_text, &a.positive, NULL,
-         "logistic: the label that counts as 1"},
+         "logistic: the label that counts as 1; not needed for\n"
+         "0/1, yes/no, true/false, y/n, t/f, positive/negative"},
         {"--id", "COL", cli_read_text, &a.id, NULL,
          "the column that names a row; with it the result does not\n"
          "depend on the order of the rows"},
@@ -494,7 +495,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "cv: chosen by cross-validation over bags (aggregate)"},
         {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit no intercept"},
         {"--test", "FILE", cli_read_text, &a.test, NULL,
-         "a labelled table; report the loss on it after every round"},
+         "a labelled table, as --data; report the loss on it after\nevery round"},
         {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
          "the oracle with the labels: https://HOST:PORT or unix:PATH"},
         {"--token-file", "FILE", cli_read_text, &a.token_file, NULL,
