@@ -56,7 +56,7 @@ typedef struct pboost_forest_options {
     size_t trees; /* how many; 0: as many as predict bags left out best, up to max_trees */
     size_t max_trees;
     size_t leaves;   /* of a tree, at most */
-    size_t min_rows; /* of a leaf, at least */
+    size_t min_rows; /* of a leaf, at least, among all that the tree could be grown from */
     double rate;     /* how much of each tree is taken */
     double l2;       /* of leaf values */
     /* The shares of bags and columns that a tree is grown from; leaf values are from all bags. */
@@ -69,12 +69,18 @@ typedef struct pboost_forest_options {
     void *user;
     const pboost_cancel *cancel;
     const unsigned char *fold; /* by bag, below `folds`; NULL: made from seed */
+    /* By fold: the start of the forest that leaves the fold out, from a model that has not seen it
+     * either; the result goes with the mean of these starts.  NULL: `start`, which should not come
+     * from the answers: bags that it has seen cannot say how many trees are best.  Only with
+     * `fold`.
+     */
+    const double *const *fold_start;
 } pboost_forest_options;
 
 #define PBOOST_FOREST_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(pboost_forest_options), PBOOST_LINEAR, 0, 400, 8, 100, 0.1, 1.0, 0.5, 0.5, 5, 1, 0, \
-            NULL, NULL, NULL, NULL                                                                 \
+            NULL, NULL, NULL, NULL, NULL                                                           \
     }
 
 typedef struct pboost_forest_report {
@@ -149,6 +155,40 @@ void pboost_mixture_free(pboost_mixture *mixture);
 pboost_status pboost_mixture_predict(double *mean, pboost_family family,
                                      const pboost_samples *samples, const pboost_columns *columns,
                                      const pboost_mixture *mixture, int threads, pboost_error *err);
+
+typedef struct pboost_mixture_options {
+    size_t struct_size;
+    unsigned members; /* kinds that may be members, bits 1 << kind; the constant always is */
+    pboost_fit_options fit;
+    pboost_forest_options forest; /* family, threads, seed, folds and cancel are those of fit */
+} pboost_mixture_options;
+
+#define PBOOST_MIXTURE_OPTIONS_INIT                                                                \
+    {                                                                                              \
+        sizeof(pboost_mixture_options), (1u << PBOOST_MEMBER_KINDS) - 1, PBOOST_FIT_OPTIONS_INIT,  \
+            PBOOST_FOREST_OPTIONS_INIT                                                             \
+    }
+
+typedef struct pboost_member_report {
+    bool fitted;
+    double weight;
+    double misfit; /* sum of r^2 / V over bags left out of its fits */
+    size_t trees;
+} pboost_member_report;
+
+typedef struct pboost_mixture_report {
+    size_t bags;
+    double dispersion;                                /* of the GLM */
+    double misfit;                                    /* of the mixture */
+    pboost_member_report member[PBOOST_MEMBER_KINDS]; /* by kind */
+} pboost_mixture_report;
+
+/* Fits all members to the answers from first_bag on and weighs them by bags left out.  The last
+ * options->fit.curves columns of features are those of curves. */
+pboost_status pboost_mixture_fit(pboost_mixture *out, pboost_mixture_report *report,
+                                 const pboost_features *features, const pboost_columns *columns,
+                                 const pboost_answers *answers, size_t first_bag,
+                                 const pboost_mixture_options *options, pboost_error *err);
 
 PBOOST_END
 

@@ -40,6 +40,8 @@ from ._structures import (
     Matrix,
     MemoryOracleOptions,
     Mixture,
+    MixtureOptions,
+    MixtureReport,
     Model,
     Oracle,
     Outcome,
@@ -121,6 +123,19 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         ],
     ),
     "mixture_free": (c_void_p, [POINTER(Mixture)]),
+    "mixture_fit": (
+        None,
+        [
+            POINTER(Mixture),
+            POINTER(MixtureReport),
+            POINTER(Features),
+            POINTER(Columns),
+            c_void_p,
+            c_size_t,
+            POINTER(MixtureOptions),
+            _E,
+        ],
+    ),
     "mixture_predict": (
         None,
         [c_void_p, c_int, POINTER(Samples), POINTER(Columns), POINTER(Mixture), c_int, _E],

@@ -347,6 +347,7 @@ class ForestOptions(Structure):
         ("user", c_void_p),
         ("cancel", c_void_p),
         ("fold", c_void_p),
+        ("fold_start", c_void_p),
     ]
 
 
@@ -373,6 +374,39 @@ class Mixture(Structure):
     """``pboost_mixture``."""
 
     _fields_ = [("n", c_size_t), ("member", POINTER(Member))]
+
+
+class MixtureOptions(Structure):
+    """``pboost_mixture_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("members", c_uint),
+        ("fit", FitOptions),
+        ("forest", ForestOptions),
+    ]
+
+
+class MemberReport(Structure):
+    """``pboost_member_report``."""
+
+    _fields_ = [
+        ("fitted", c_bool),
+        ("weight", c_double),
+        ("misfit", c_double),
+        ("trees", c_size_t),
+    ]
+
+
+class MixtureReport(Structure):
+    """``pboost_mixture_report``."""
+
+    _fields_ = [
+        ("bags", c_size_t),
+        ("dispersion", c_double),
+        ("misfit", c_double),
+        ("member", MemberReport * 5),
+    ]
 
 
 class Assumptions(Structure):
@@ -548,6 +582,8 @@ class TableOptions(Structure):
         ("n_numbers", c_size_t),
         ("missing", POINTER(c_char_p)),
         ("n_missing", c_size_t),
+        ("unused", POINTER(c_char_p)),
+        ("n_unused", c_size_t),
         ("only_named", c_bool),
         ("rows", c_void_p),
         ("cancel", POINTER(Cancel)),

@@ -37,6 +37,8 @@ typedef struct train_arguments {
     bool has_rho;
     const char *covariance;
     const char *model;
+    bool curves; /* numbers have some */
+    bool trees;  /* the model has some: the columns of the table are kept for them */
     bool no_intercept;
 
     pboost_rational epsilon;
@@ -62,8 +64,10 @@ enum { TRAIN_HASH = 32 };
 typedef struct train_data {
     size_t rows, cols;
     pboost_encoding encoding;
-    size_t *curve_of;     /* by column of curves: its curve */
-    double *x;            /* standardised where asked */
+    size_t *curve_of;                 /* by column of curves: its curve */
+    double *x;                        /* standardised where asked */
+    pboost_table *table, *test_table; /* of the sources; NULL where the model has no trees */
+    pboost_sources sources, test_sources;
     double *mean, *scale; /* by column, what standardising took away; NULL: nothing */
     double *weight, *offset, *prior_score;
     uint64_t *row_key;
@@ -86,6 +90,13 @@ typedef struct train_data {
 pboost_status train_data_load(train_data *out, const cli_context *cli, const train_arguments *a,
                               pboost_error *err);
 void train_data_free(train_data *data);
+
+/* The table and its features, per cell. */
+enum { TRAIN_CELL_BYTES = 16 };
+/* Says what the file needs, if there is not so much memory. */
+void train_memory_note(const cli_context *cli, const char *path);
+/* The error of a lack of memory, in words. */
+pboost_status train_memory_explain(const train_arguments *a, pboost_error *err);
 pboost_features train_features(const train_data *data);
 /* Without the columns of curves: what is planned with. */
 pboost_features train_straight_features(const train_data *data);
@@ -122,7 +133,16 @@ struct train_oracle;
 pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
                         const train_data *data, const struct train_oracle *oracle,
                         pboost_error *err);
-pboost_status train_run_given(train_result *result, const train_data *data, pboost_error *err);
+pboost_status train_run_given(train_result *result, cli_context *cli, const train_arguments *a,
+                              const train_data *data, pboost_error *err);
+/* What the model of the last round is, or what is fitted to all answers instead of it: trees.
+ * coef is that of the round, in the units of x. */
+pboost_status train_fit_model(train_result *result, cli_context *cli, const train_arguments *a,
+                              const train_data *data, const pboost_answers *answers,
+                              const pboost_coef *coef, pboost_error *err);
+/* --model, and the options that go with it. */
+pboost_status train_model_check(train_arguments *a, pboost_error *err);
+
 /* Fills in the test loss of every round. */
 pboost_status train_test_losses(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err);

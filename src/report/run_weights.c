@@ -88,11 +88,17 @@ static pboost_status write_weights_figure(FILE *out, const run_record *runs, siz
         at += 4 * d;
     }
     double margin = 0.05 * (hi - lo);
+    static const chart_rule zero = {0.0, NULL};
     for (size_t i = 0; i < n_panels; i++)
         panels[i] = (chart_panel){.title = runs[i].name,
-                                  .x = {"column, in the order of the table", CHART_LINEAR, 0.0,
-                                        (double)runs[i].model.coef.n + 1.0, false},
-                                  .y = {"weight", CHART_LINEAR, lo - margin, hi + margin, false},
+                                  .x = {.label = "column",
+                                        .lo = 0.5,
+                                        .hi = (double)runs[i].model.coef.n + 0.5,
+                                        .names = (const char *const *)runs[i].model.encoding.column,
+                                        .n_names = runs[i].model.coef.n},
+                                  .y = {.label = "weight", .lo = lo - margin, .hi = hi + margin},
+                                  .rules = &zero,
+                                  .n_rules = 1,
                                   .series = &series[i],
                                   .n_series = 1};
     page_figure(out, &(chart_figure){.id = "weights",
@@ -112,6 +118,11 @@ pboost_status run_write_weights(FILE *out, const run_record *runs, size_t n, pbo
     page_column *columns = NULL;
     bool drawn = true;
 
+    size_t glms = 0;
+    for (size_t i = 0; i < n; i++)
+        glms += runs[i].model.mixture.n == 0;
+    if (glms == 0)
+        return PBOOST_OK;
     NEED(columns = calloc(n + 1, sizeof *columns), err);
     columns[0].heading = "column";
     for (size_t i = 0; i < n; i++) {
@@ -129,7 +140,10 @@ pboost_status run_write_weights(FILE *out, const run_record *runs, size_t n, pbo
                 add_weights(&t, runs, n, runs[i].model.encoding.column[j]);
     page_cell_text(&t, "(intercept)");
     for (size_t i = 0; i < n; i++)
-        add_weight(&t, runs[i].model.coef.intercept, run_error(&runs[i], runs[i].model.coef.n));
+        if (runs[i].model.mixture.n > 0)
+            page_cell_text(&t, "–");
+        else
+            add_weight(&t, runs[i].model.coef.intercept, run_error(&runs[i], runs[i].model.coef.n));
     page_table_end(&t);
 done:
     free(columns);
