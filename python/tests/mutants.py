@@ -528,7 +528,8 @@ MUTANTS = {
         "glm.py": [
             (
                 "effects without aggregate",
-                'if (effects or rows != "all") and fit.estimator != choice("estimator", "aggregate"):',
+                'if (effects or rows != "all") and fit.estimator',
+                "if False and fit.estimator",
             ),
         ],
     },
