@@ -424,7 +424,9 @@ def needs_encoding(X: Any, impute: Any, date: Any, keep: Any) -> bool:
     if named or not is_table(X):
         return bool(named)
     names = list(X.column_names if hasattr(X, "column_names") else X.columns)
-    return any(not _plain(X, name) for name in names)
+    if not all(isinstance(name, str) for name in names):  # then scikit-learn looks at numbers
+        return not all(_is_number(X[name]) for name in names)
+    return any(not (_is_number(X[name]) and _plain(cells_of(X, name))) for name in names)
 
 
 def encoded(X: Any, date: Any) -> Any:
@@ -438,22 +440,21 @@ def encoded(X: Any, date: Any) -> Any:
     return values
 
 
-def _plain(X: Any, name: Any) -> bool:
+def _is_number(column: Any) -> bool:
+    dtype = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
+    return dtype.startswith(("int", "uint", "float", "double", "halffloat"))
+
+
+def _plain(cells: Cells) -> bool:
     """Whether a column is numbers that are used as they are."""
-    column = X[name]
-    dtype = getattr(column, "dtype", getattr(column, "type", None))
-    if not str(dtype).lower().startswith(("int", "uint", "float", "double", "halffloat")):
-        return False
-    if getattr(column, "ndim", 1) != 1:
-        return True  # two columns of a name: scikit-learn says what is wrong
-    values = np.asarray(column)
-    return not np.isnan(values).any() and not _like_ids(values)
+    values = cells.number
+    return values is not None and not np.isnan(values).any() and not _like_ids(values)
 
 
 def _like_ids(values: Array) -> bool:
     """Whether whole numbers all differ, in the 100 rows or more that make the library say so."""
     few = values[:1000]
-    if len(values) < 100 or (values.dtype.kind == "f" and (few != np.floor(few)).any()):
+    if len(values) < 100 or (few != np.floor(few)).any():
         return False
     if len(np.unique(few)) < len(few):
         return False
