@@ -108,17 +108,17 @@ static pboost_status keep_id(pboost_id *out, import_rows *r, const char *text, p
     *out = pboost_remote_id(text);
     if (out->text == NULL)
         goto done;
-    if (r->text == NULL || r->text->used + size > PAGE_BYTES) {
-        text_page *page = malloc(sizeof *page);
-        NEED(page, err);
+    text_page *page = r->text;
+    if (page == NULL || page->used + size > PAGE_BYTES) {
+        NEED(page = malloc(sizeof *page), err);
         page->before = r->text;
         page->used = 0;
         r->text = page;
     }
-    char *to = r->text->bytes + r->text->used;
+    char *to = page->bytes + page->used;
     memcpy(to, text, size - 1);
     to[size - 1] = '\0';
-    r->text->used += size;
+    page->used += size;
     out->text = to;
 done:
     return st;
