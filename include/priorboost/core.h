@@ -299,6 +299,11 @@ typedef struct pboost_fit_options {
     pboost_covariance covariance;
     uint64_t seed;               /* of the folds of cross-validation */
     const pboost_cancel *cancel; /* checked in every iteration; NULL: none */
+    /* Aggregate: the last `curves` columns are functions of curves (smooth.h), for which the fit
+     * finds ridges of its own from the answers; 0: none. */
+    size_t curves;
+    const size_t *curve_of; /* by such a column: its curve, from 0 upwards; NULL: all are of one */
+    double *curve_freedom;  /* gets effective degrees of freedom by curve; NULL: not wanted */
     /* Aggregate: bags (districts) differ by more than the features of their rows explain. */
     bool bag_effects;
 } pboost_fit_options;
@@ -306,7 +311,7 @@ typedef struct pboost_fit_options {
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pboost_fit_options), PBOOST_LINEAR, {PBOOST_L2_AUTO, 0.0}, true, 1, 100, 1e-14,     \
-            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL, false                             \
+            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL, 0, NULL, NULL, false              \
     }
 
 typedef struct pboost_fit_report {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include <priorboost/curves.h>
+#include <priorboost/smooth.h>
 
 PBOOST_BEGIN
 
@@ -40,15 +41,16 @@ typedef struct pboost_table_options {
     size_t n_numbers;
     const char *const *missing; /* cells that are missing, beside the empty one and NA */
     size_t n_missing;
-    bool only_named; /* columns that neither text nor numbers names are not kept */
-    const pboost_rows
-        *rows; /* the table comes from here, and its path is only a name; NULL: file */
+    const char *const *unused; /* columns whose cells are not kept, unless they are named above */
+    size_t n_unused;
+    bool only_named;             /* so are all columns that are not named above */
+    const pboost_rows *rows;     /* where the rows come from, and path is only a name; NULL: file */
     const pboost_cancel *cancel; /* told about the stage "reading"; NULL: none */
 } pboost_table_options;
 
 #define PBOOST_TABLE_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(pboost_table_options), NULL, 0, NULL, 0, NULL, 0, false, NULL, NULL                 \
+        sizeof(pboost_table_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, NULL, NULL        \
     }
 
 /* Reads a CSV (RFC 4180 with a header, UTF-8; comma, semicolon or tab, whichever the header has) or
@@ -174,8 +176,9 @@ typedef struct pboost_feature {
     double fill;  /* the mean of the training table; of a date in seconds since 1970 */
     bool winsorize; /* numbers outside lower .. upper become the nearer of the two */
     double lower, upper;
-    bool other;    /* values that are no level share one more column, "city=(other)" */
-    unsigned date; /* pboost_date_part bits; 0: no date */
+    bool other;         /* values that are no level share one more column, "city=(other)" */
+    unsigned date;      /* pboost_date_part bits; 0: no date */
+    pboost_curve curve; /* of a number, after fill and limits; n_knots 0: none */
 } pboost_feature;
 
 typedef struct pboost_encoding {
@@ -183,6 +186,7 @@ typedef struct pboost_encoding {
     pboost_feature *feature;
     char **column;      /* names of the encoded columns: "age", "sex=Male", "day:month=2" */
     bool refuse_unseen; /* a category that was not in training is an error, not the reference */
+    size_t n_curves;    /* the last columns are those of curves, "s(age).1", by feature */
 } pboost_encoding;
 
 void pboost_encoding_free(pboost_encoding *encoding);
@@ -212,6 +216,13 @@ pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *ta
 pboost_status pboost_encoding_winsorize(pboost_encoding *encoding, const pboost_table *table,
                                         double z, pboost_error *err);
 
+/* Gives every number feature a curve of at most `columns` columns (4 to PBOOST_CURVE_COLUMNS; 0:
+ * about 200 for all features together), made from the table; call it after
+ * pboost_encoding_winsorize.  A number with fewer than 8 different values stays a straight line.
+ * After a failure the encoding is as it was. */
+pboost_status pboost_encoding_curve(pboost_encoding *encoding, const pboost_table *table,
+                                    size_t columns, int threads, pboost_error *err);
+
 /* Cells whose category was not in the training table, and the first of them. */
 typedef struct pboost_unseen {
     size_t cells;
@@ -234,6 +245,9 @@ typedef struct pboost_source {
     size_t levels;    /* of a category, "(other)" included; 0: a number */
 } pboost_source;
 
+/* How many encoded columns a feature makes, without those of its curve. */
+size_t pboost_feature_columns(const pboost_feature *feature);
+
 /* The i-th source column; false where there are fewer. */
 bool pboost_encoding_source(pboost_source *out, const pboost_encoding *encoding, size_t i);
 /* How many there are. */
@@ -252,9 +266,9 @@ typedef struct pboost_sources {
 pboost_status pboost_sources_read(pboost_sources *out, pboost_unseen *unseen,
                                   const pboost_encoding *encoding, const pboost_table *table,
                                   pboost_error *err);
-/* Keeps rows row[0 .. n), in this order; no cell is the table's any more. */
-pboost_status pboost_sources_arrange(pboost_sources *sources, const size_t *row, size_t n,
-                                     pboost_error *err);
+/* Rows row[0 .. n) of other columns, copied. */
+pboost_status pboost_sources_gather(pboost_sources *out, const pboost_columns *columns,
+                                    const size_t *row, size_t n, pboost_error *err);
 void pboost_sources_free(pboost_sources *sources);
 
 /* ---- Models ---------------------------------------------------------------------------------- */
@@ -298,6 +312,20 @@ pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_e
  * the mean response.  "-" is standard output. */
 pboost_status pboost_model_export_onnx(const pboost_model *model, const char *path,
                                        pboost_error *err);
+
+/* ---- Curves ---------------------------------------------------------------------------------- */
+
+/* effect[i] = what the linear predictor of a row with this number is above the average over the
+ * knots of the feature's curve; se[i] its standard error, NaN where the model has no covariance.
+ * The feature must have a curve (PBOOST_INVALID). */
+pboost_status pboost_model_effect(double *effect, double *se, const pboost_model *model,
+                                  size_t feature, const double *number, size_t n,
+                                  pboost_error *err);
+
+/* The weights of a curve in squared standard errors: theta' C^-1 theta.  Where the truth is a
+ * straight line, it is about the curve's effective degrees of freedom; NaN without covariance. */
+pboost_status pboost_model_bend(double *out, const pboost_model *model, size_t feature,
+                                pboost_error *err);
 
 /* ---- Output files ---------------------------------------------------------------------------- */
 

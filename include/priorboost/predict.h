@@ -42,8 +42,9 @@ pboost_status pboost_evaluate(pboost_evaluation *out, pboost_family family,
                               const pboost_samples *samples, const pboost_coef *coef, int threads,
                               pboost_error *err);
 
-/* The same where samples come in blocks, of which only the linear predictors are kept, and these
- * only for logistic models: 8 bytes a sample.  Weights come with every block or with none. */
+/* The same where samples come in blocks, of which only the linear predictors are kept (logistic: 8
+ * bytes a sample), or means and labels (others: 16 bytes).  Weights come with every block or with
+ * none. */
 typedef struct pboost_evaluator pboost_evaluator;
 
 pboost_status pboost_evaluator_create(pboost_evaluator **out, pboost_family family,
@@ -78,6 +79,9 @@ typedef struct pboost_calibration {
 
 pboost_status pboost_calibrate(pboost_calibration *out, const double *mean, const double *label,
                                size_t n, size_t groups, pboost_error *err);
+/* The same of the samples of an evaluator; no groups if a mean is not finite. */
+pboost_status pboost_evaluator_calibrate(pboost_calibration *out, pboost_evaluator *evaluator,
+                                         size_t groups, pboost_error *err);
 
 /* The warnings about a fit. */
 typedef enum pboost_warning_kind {

@@ -8,6 +8,7 @@
 #include <priorboost/io.h>
 #include <priorboost/plan.h>
 #include <priorboost/predict.h>
+#include <priorboost/smooth.h>
 #include <priorboost/theory.h>
 #include <priorboost/trainer.h>
 

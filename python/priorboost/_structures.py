@@ -119,6 +119,9 @@ class FitOptions(Structure):
         ("covariance", c_int),
         ("seed", c_uint64),
         ("cancel", c_void_p),
+        ("curves", c_size_t),
+        ("curve_of", c_void_p),
+        ("curve_freedom", c_void_p),
         ("bag_effects", c_bool),
     ]
 
@@ -335,6 +338,8 @@ class ForestOptions(Structure):
         ("min_rows", c_size_t),
         ("rate", c_double),
         ("l2", c_double),
+        ("bag_share", c_double),
+        ("column_share", c_double),
         ("folds", c_size_t),
         ("threads", c_int),
         ("seed", c_uint64),
@@ -342,6 +347,7 @@ class ForestOptions(Structure):
         ("user", c_void_p),
         ("cancel", c_void_p),
         ("fold", c_void_p),
+        ("fold_start", c_void_p),
     ]
 
 
@@ -368,6 +374,39 @@ class Mixture(Structure):
     """``pboost_mixture``."""
 
     _fields_ = [("n", c_size_t), ("member", POINTER(Member))]
+
+
+class MixtureOptions(Structure):
+    """``pboost_mixture_options``."""
+
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("members", c_uint),
+        ("fit", FitOptions),
+        ("forest", ForestOptions),
+    ]
+
+
+class MemberReport(Structure):
+    """``pboost_member_report``."""
+
+    _fields_ = [
+        ("fitted", c_bool),
+        ("weight", c_double),
+        ("misfit", c_double),
+        ("trees", c_size_t),
+    ]
+
+
+class MixtureReport(Structure):
+    """``pboost_mixture_report``."""
+
+    _fields_ = [
+        ("bags", c_size_t),
+        ("dispersion", c_double),
+        ("misfit", c_double),
+        ("member", MemberReport * 5),
+    ]
 
 
 class Assumptions(Structure):
@@ -508,6 +547,18 @@ class Risk(Structure):
     _fields_ = [("bias", c_double), ("variance", c_double)]
 
 
+class Curve(Structure):
+    """``pboost_curve``."""
+
+    _fields_ = [
+        ("n_knots", c_size_t),
+        ("n", c_size_t),
+        ("knot", c_void_p),
+        ("value", c_void_p),
+        ("bend", c_void_p),
+    ]
+
+
 class ColumnCells(Structure):
     """``pboost_column_cells``."""
 
@@ -531,6 +582,8 @@ class TableOptions(Structure):
         ("n_numbers", c_size_t),
         ("missing", POINTER(c_char_p)),
         ("n_missing", c_size_t),
+        ("unused", POINTER(c_char_p)),
+        ("n_unused", c_size_t),
         ("only_named", c_bool),
         ("rows", c_void_p),
         ("cancel", POINTER(Cancel)),
@@ -597,6 +650,7 @@ class Feature(Structure):
         ("upper", c_double),
         ("other", c_bool),
         ("date", c_uint),
+        ("curve", Curve),
     ]
 
 
@@ -609,6 +663,7 @@ class Encoding(Structure):
         ("feature", POINTER(Feature)),
         ("column", POINTER(c_char_p)),
         ("refuse_unseen", c_bool),
+        ("n_curves", c_size_t),
     ]
 
 

@@ -19,7 +19,7 @@ from . import _library
 from ._library import _check, address, lib
 from .data import Array
 from .errors import warn
-from .tables import Cells, as_category, as_number, cells_of, is_table, names_of
+from .tables import Cells, as_category, as_number, cells_of, is_table, names_of, open_table
 
 _MOST_LEVELS = 100  # a category with more of them has rare ones
 
@@ -44,13 +44,31 @@ _ADVICE = (
 
 
 @dataclass(frozen=True)
+class Curve:
+    """The columns by which a model bends the straight line of a number; ``smooth.h`` defines them.
+
+    `value` and `bend` have the functions one after the other, a number at each knot.
+    """
+
+    knots: tuple[float, ...]
+    value: tuple[float, ...]
+    bend: tuple[float, ...]
+
+    @property
+    def n_columns(self) -> int:
+        """How many functions there are."""
+        return len(self.value) // len(self.knots)
+
+
+@dataclass(frozen=True)
 class Feature:
     """A source column and how it becomes features.
 
     A number has no levels.  A category has its levels; the first is the reference and gets no
     column of its own.  With `other`, values that are no level share one more column.  `date` lists
     the parts that a date becomes.  `fill` is what missing numbers become, where they may be missing
-    (of a date: seconds since 1970); numbers outside `limits` become the nearer of the two.
+    (of a date: seconds since 1970); numbers outside `limits` become the nearer of the two.  A
+    number may have a `curve`, whose columns are after those of all features.
     """
 
     name: str
@@ -59,15 +77,16 @@ class Feature:
     limits: tuple[float, float] | None = None
     other: bool = False
     date: tuple[str, ...] = ()
+    curve: Curve | None = None
 
     @property
     def is_number(self) -> bool:
         """Whether it is one column, the numbers themselves."""
-        return not self.levels and not self.date
+        return not self.levels and not self.date and self.curve is None
 
     @property
     def n_columns(self) -> int:
-        """How many columns it becomes."""
+        """How many columns it becomes, without those of a curve."""
         if self.date:
             return sum(max(1, _DATE_PARTS[part][1] - 1) for part in self.date)
         return len(self.levels) - 1 + self.other if self.levels else 1
@@ -285,14 +304,17 @@ class Encoding:
 
     def lend(self) -> _library.Encoding:
         """Describe it for the library."""
-        features = _lend_features(self.features)
-        return _library.Encoding(
+        features, lent = _lend_features(self.features)
+        out = _library.Encoding(
             len(self.features),
             len(self.columns),
             features,
             _names(self.columns),
             self.unseen == "error",
+            sum(f.curve.n_columns for f in self.features if f.curve is not None),
         )
+        out.lent = lent  # lives as long
+        return out
 
     def apply(self, X: Any) -> Array:
         """Return the features of a data frame; warn of categories that training had not."""
@@ -337,8 +359,25 @@ class Encoding:
         if all(f.limits is None for f in self.features):
             return None
         pairs = [f.limits or (-np.inf, np.inf) for f in self.features for _ in range(f.n_columns)]
+        pairs += [(-np.inf, np.inf)] * (len(self.columns) - len(pairs))  # of curves
         lower, upper = np.array(pairs).T
         return lower, upper
+
+
+def _read_curve(curve: _library.Curve) -> Curve | None:
+    if curve.n_knots == 0:
+        return None
+    sizes = (curve.n_knots, curve.n * curve.n_knots, curve.n * curve.n_knots)
+    parts = zip((curve.knot, curve.value, curve.bend), sizes, strict=True)
+    return Curve(*(tuple(_library.copy_array(at, n, np.float64).tolist()) for at, n in parts))
+
+
+def _lend_curve(to: _library.Curve, curve: Curve) -> Any:
+    """Describe a curve for the library; what is returned must outlive it."""
+    parts = [np.array(part) for part in (curve.knots, curve.value, curve.bend)]
+    to.n_knots, to.n = len(curve.knots), curve.n_columns
+    to.knot, to.value, to.bend = map(address, parts)
+    return parts
 
 
 def _read_features(encoding: _library.Encoding) -> list[Feature]:
@@ -349,12 +388,15 @@ def _read_features(encoding: _library.Encoding) -> list[Feature]:
         fill = f.fill if f.impute else None
         limits = (f.lower, f.upper) if f.winsorize else None
         date = tuple(part for part, (bit, _) in _DATE_PARTS.items() if f.date & bit)
-        out.append(Feature(f.name.decode(), levels, fill, limits, f.other, date))
+        curve = _read_curve(f.curve)
+        out.append(Feature(f.name.decode(), levels, fill, limits, f.other, date, curve))
     return out
 
 
-def _lend_features(features: list[Feature]) -> Any:
+def _lend_features(features: list[Feature]) -> tuple[Any, Any]:
+    """Describe features for the library; both that are returned must outlive it."""
     out = (_library.Feature * len(features))()
+    lent = []
     for to, f in zip(out, features, strict=True):
         to.name = f.name.encode()
         to.n_levels = len(f.levels)
@@ -365,7 +407,9 @@ def _lend_features(features: list[Feature]) -> Any:
         to.lower, to.upper = f.limits or (0.0, 0.0)
         to.other = f.other
         to.date = sum(_DATE_PARTS[part][0] for part in f.date)
-    return out
+        if f.curve is not None:
+            lent.append(_lend_curve(to.curve, f.curve))
+    return out, lent
 
 
 def needs_encoding(X: Any, impute: Any, date: Any, keep: Any) -> bool:
@@ -380,25 +424,37 @@ def needs_encoding(X: Any, impute: Any, date: Any, keep: Any) -> bool:
     if named or not is_table(X):
         return bool(named)
     names = list(X.column_names if hasattr(X, "column_names") else X.columns)
-    return any(not _plain(X, name) for name in names)
+    if not all(isinstance(name, str) for name in names):  # then scikit-learn looks at numbers
+        return not all(_is_number(X[name]) for name in names)
+    return any(not (_is_number(X[name]) and _plain(cells_of(X, name))) for name in names)
 
 
-def _plain(X: Any, name: Any) -> bool:
+def encoded(X: Any, date: Any) -> Any:
+    """Return X, or the features of a data frame that needs an encoding; gaps are imputed."""
+    X = open_table(X)
+    if not needs_encoding(X, None, date, None):
+        return X
+    _, values, notes = learn(X, impute="mean", date=date, keep=None, unseen="baseline")
+    for text in notes:
+        warn(text)
+    return values
+
+
+def _is_number(column: Any) -> bool:
+    dtype = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
+    return dtype.startswith(("int", "uint", "float", "double", "halffloat"))
+
+
+def _plain(cells: Cells) -> bool:
     """Whether a column is numbers that are used as they are."""
-    column = X[name]
-    dtype = getattr(column, "dtype", getattr(column, "type", None))
-    if not str(dtype).lower().startswith(("int", "uint", "float", "double", "halffloat")):
-        return False
-    if getattr(column, "ndim", 1) != 1:
-        return True  # two columns of a name: scikit-learn says what is wrong
-    values = np.asarray(column)
-    return not np.isnan(values).any() and not _like_ids(values)
+    values = cells.number
+    return values is not None and not np.isnan(values).any() and not _like_ids(values)
 
 
 def _like_ids(values: Array) -> bool:
     """Whether whole numbers all differ, in the 100 rows or more that make the library say so."""
     few = values[:1000]
-    if len(values) < 100 or (values.dtype.kind == "f" and (few != np.floor(few)).any()):
+    if len(values) < 100 or (few != np.floor(few)).any():
         return False
     if len(np.unique(few)) < len(few):
         return False

@@ -22,10 +22,11 @@ def warn_of_fit(
     weights: Array,
     names: list[str] | None = None,
     one_row_bags: int = 0,
+    given: bool = False,
 ) -> tuple[str, ...]:
     """Warn, where fit was called, of what its last fit reports; return the texts.
 
-    It fitted X, whose columns have these names, and got weights.
+    It fitted X, whose columns have these names, and got weights; the bags may have been given.
     """
     options = _library.FitOptions(
         _library.FIT_OPTIONS_SIZE, FAMILIES[model._family], intercept=model.fit_intercept
@@ -42,7 +43,7 @@ def warn_of_fit(
         one_row_bags,
         columns,
         b"bags='features'",
-        b"covariance='sandwich'",
+        b"bag_effects=True" if given else b"covariance='sandwich'",
     )
     found = (_library.FitWarning * _library.MOST_WARNINGS)()
     texts = []

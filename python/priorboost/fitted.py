@@ -42,6 +42,8 @@ class FittedGLM:
     covariance_ = property(attrgetter("_fitted.covariance"))
     training_ = property(attrgetter("_fitted.training"))
     method_ = property(attrgetter("_fitted.method"))
+    assumptions_ = property(attrgetter("_fitted.assumptions"))
+    bag_effect_sd_ = property(attrgetter("_fitted.report.bag_effect_sd"))
     plan_ = property(attrgetter("_fitted.plan"))
     limits_ = property(attrgetter("_fitted.limits"))
     l2_ = property(attrgetter("_fitted.report.l2"))

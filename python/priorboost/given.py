@@ -105,15 +105,43 @@ def _lines(answers: Any, bag_column: str) -> Iterator[tuple[str, float, float, f
         yield bag, value, 0.0 if noise is None else noise[i], count[i]
 
 
+def _check_size(bag: str, count: float | None, size: int, rows: str) -> None:
+    """Refuse a number of persons that does not fit the rows of the bag."""
+    if rows == "all":
+        if count is not None and count != size:
+            raise ValueError(
+                f"bag '{bag}' has count {count:g}, but {size} rows name it (rows='sample' or "
+                "'means' says that X does not have every row)"
+            )
+        return
+    if count is None:
+        raise ValueError(
+            f"rows={rows!r} needs the number of persons of each bag: pass a table with the columns "
+            "'bag', 'count' and 'mean' or 'sum'"
+        )
+    if rows == "means" and size != 1:
+        raise ValueError(f"bag '{bag}' has {size} rows; with rows='means' it has one, its means")
+    if rows == "sample" and (count < size or (size == 1 and count > 1)):
+        raise ValueError(
+            f"bag '{bag}' has {size} rows and count {count:g}; a sample has at least 2 rows, and "
+            "no more than there are persons"
+        )
+
+
 def match_answers(
-    answers: Any, names: list[str], bags: Bags, family: str, bag_column: str = "bag"
-) -> tuple[Array, Array]:
-    """Return mean and variance of the noise of each bag; warn of answers without counts.
+    answers: Any,
+    names: list[str],
+    bags: Bags,
+    family: str,
+    bag_column: str = "bag",
+    rows: str = "all",
+) -> tuple[Array, Array, Array]:
+    """Return mean, variance of the noise and persons of each bag; warn of answers without counts.
 
     In a table, bags are named by the column of this name, or by 'bag'.
     """
     number = {name: b for b, name in enumerate(names)}
-    mean, noise = np.full(len(names), np.nan), np.zeros(len(names))
+    mean, noise, persons = np.full(len(names), np.nan), np.zeros(len(names)), np.ones(len(names))
     seen: set[str] = set()
     sizes = bags.sizes
     lower, upper = BOUNDS[family]
@@ -127,8 +155,8 @@ def match_answers(
             raise ValueError(f"bag '{bag}' has two answers; each bag must have one")
         seen.add(bag)
         size = int(sizes[number[bag]])
-        if count is not None and count != size:
-            raise ValueError(f"bag '{bag}' has count {count:g}, but {size} rows name it")
+        _check_size(bag, count, size, rows)
+        persons[number[bag]] = size if count is None else count
         if not np.isfinite(value) or not 0.0 <= variance < np.inf:
             raise ValueError(
                 f"bag '{bag}' has mean {value:g} and noise_variance {variance:g}; both must be "
@@ -148,7 +176,7 @@ def match_answers(
         )
     if not hasattr(answers, "columns"):
         warn(_NO_COUNTS)
-    return mean, noise
+    return mean, noise, persons
 
 
 class GivenAnswers:

@@ -20,6 +20,7 @@ from .data import (
     row_keys,
     weights_of,
 )
+from .districts import assumptions, check_rows, stand_for_persons
 from .encoding import Encoding, check_words, learn, needs_encoding
 from .errors import warn
 from .fit_warnings import warn_of_fit, warn_of_plan, warn_of_seed
@@ -27,7 +28,7 @@ from .fitted import FittedGLM, columns_of
 from .formula import Design, left_side
 from .given import GivenAnswers, group_rows, match_answers
 from .models import prior_scores
-from .options import FAMILIES, count_of, seed_of, threads_of
+from .options import FAMILIES, choice, count_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, holder_of
 from .parameters import FitParameters, LoopParameters, TableParameters, parameters
 from .planner import Automatic
@@ -101,6 +102,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         unit: Any = None,
         bag: Any = None,
         answers: Any = None,
+        rows: str = "all",
+        sd: Any = None,
+        bag_effects: bool | None = None,
     ) -> Any:
         """Learn from the mean labels of bags.
 
@@ -140,6 +144,16 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             ``sum`` and, where the means are noisy, ``noise_variance``: those of ``priorboost train
             --answers``.  Or the mean label by bag, a dict or Series: without
             counts nobody can check that the answers are about the rows of X, and `fit` warns.
+        rows : {"all", "sample", "means"}, default="all"
+            What X has of each given bag: all of its rows; a simple random sample of the ``count``
+            persons; or one row, the means of its features.  ``assumptions_`` says what is assumed.
+        sd : mapping, table or array of shape (n_rows, n_features), optional
+            With ``rows="means"``: the standard deviations of features within the bags, by column.
+            Without them all persons of a bag are taken to be equal; a linear model needs none.
+        bag_effects : bool, optional
+            Given bags, such as districts, differ by more than their features explain: answers of
+            large bags are then less certain than their size suggests, and intervals allow for it.
+            By default, with ``rows="sample"`` and ``"means"``.
 
         Returns
         -------
@@ -149,6 +163,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         if self.formula is not None and y is None and oracle is None and answers is None:
             y = left_side(self.formula, X)
         check_sources(self, y, oracle, bag, answers, unit)
+        check_rows(rows, sd, bag_effects, answers is not None)
         if weight is not None and sample_weight is not None:
             raise ValueError("weight and sample_weight are the same; pass one of them")
         weight = sample_weight if weight is None else weight
@@ -159,7 +174,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         fitted_on = table.X
         try:
             if answers is not None:
-                result = self._fit_given(table, bag, answers, names.get("bag", "bag"))
+                column, effects = names.get("bag", "bag"), bag_effects
+                effects = rows != "all" if effects is None else effects
+                given = (bag, answers, column, rows, sd, effects, columns.scale)
+                result = self._fit_given(table, *given)
             elif oracle is not None:
                 result = self._fit_asking(table, oracle)
             else:
@@ -170,7 +188,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         result.encoding, result.names = table.encoding, names_in_file(names, roles["y"])
         if result.outcome.warnings:
             said = result.report, fitted_on, result.path[-1], table.columns, result.one_row_bags
-            result.warnings = warn_of_fit(self, *said)
+            result.warnings = warn_of_fit(self, *said, answers is not None)
         if result.plan is not None:
             warn_of_plan(result.plan)
         if result.record["simulated"]:
@@ -336,24 +354,48 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         result.plan = None if pilot is None else pilot.plan
         return result
 
-    def _fit_given(self, table: Table, bag: Any, answers: Any, column: str) -> GLMResult:
+    def _fit_given(
+        self,
+        table: Table,
+        bag: Any,
+        answers: Any,
+        column: str,
+        rows: str,
+        sd: Any,
+        effects: bool,
+        scale: Array | None,
+    ) -> GLMResult:
         """Fit given bags and their answers."""
         names, bags = group_rows(bag, len(table.X))
-        mean, noise = match_answers(answers, names, bags, self._family, column)
+        mean, noise, persons = match_answers(answers, names, bags, self._family, column, rows)
         has_seed, seed = seed_of(self.random_state)
         method = self._method(False)
         fit = self._fit_options(
             self._family, DEFAULT_ESTIMATOR[method], False, seed, threads_of(self.n_jobs)
         )
+        if (effects or rows != "all") and fit.estimator != choice("estimator", "aggregate"):
+            raise ValueError(
+                "rows='sample' or 'means' and bag_effects need the aggregate estimator"
+                f"; estimator is {self.estimator!r}, method is {self.method!r}"
+            )
+        fit.bag_effects, n_rows, doubts = effects, len(table.X), ()
+        if rows != "all":
+            table, bags, doubts = stand_for_persons(
+                table, bags, persons, rows, sd, scale, self._family
+            )
+        for text in doubts:
+            warn(text)
         with GivenAnswers(bags, mean, noise) as log:
             result = fit_given(table, log, fit)
-        result.one_row_bags = int((bags.sizes == 1).sum())
+        result.history["rows"] = n_rows
+        result.one_row_bags = int((persons == 1).sum())
+        result.doubts, result.assumptions = tuple(doubts), assumptions(rows, sd, self._family)
         result.method = method
         result.record = {
             "algorithm": "given",
             "estimator": None,
             "bags": "given",
-            "min_bag": int(bags.sizes.min()),
+            "min_bag": int(persons.min()),
             "rounds": 1,
             "rows_spent": None,
             "epsilon": None,

@@ -233,6 +233,11 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     m = _library.Model()
     _check(lib.model_load, m, os.fsencode(path))
     try:
+        if m.mixture.n:
+            raise ValueError(
+                f"{os.fspath(path)} has trees or several members, which Python cannot use yet; "
+                "predict with the program: priorboost predict --model"
+            )
         n = m.coef.n
         covariance = None
         if m.covariance:
@@ -288,9 +293,10 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     covariance = None
     if model.covariance is not None:
         covariance = np.ascontiguousarray(model.covariance, dtype=np.float64)
+    encoding = model.encoding.lend()  # lives until the file is written
     lent = _library.Model(
         FAMILIES[model.family],
-        model.encoding.lend(),
+        encoding,
         _library.Coef(theta.size, _library.address(theta), model.intercept),
         _bytes(model.label),
         _bytes(model.positive),

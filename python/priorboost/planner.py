@@ -18,6 +18,7 @@ import numpy.typing as npt
 from . import _library
 from ._library import _check, lib
 from .data import Array, as_floats, by_row
+from .encoding import encoded
 from .options import (
     count_of,
     epsilon_of,
@@ -247,8 +248,9 @@ class _Table:
         dispersion: float | None,
         max_rows: int,
         fit_intercept: bool,
+        date: Any,
     ) -> None:
-        self.values = as_floats(X)
+        self.values = as_floats(encoded(X, date))
         self.rows = self.values.shape[0]
         self.offset = by_row(offset, self.rows, "offset")
         if mean is not None and not fit_intercept:
@@ -313,6 +315,7 @@ def plan(
     offset: Any = None,
     mean: float | None = None,
     dispersion: float | None = None,
+    date: Any = None,
     max_rows: int = 2**15,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -321,7 +324,8 @@ def plan(
 
     Parameters
     ----------
-    X : array-like of shape (n_rows, n_features)
+    X : array-like or data frame of shape (n_rows, n_features)
+        A data frame is encoded as in `PriorBoostRegressor.fit`, with ``impute="mean"``.
     min_bag : int
         The oracle's rule.
     family : {"linear", "logistic", "poisson"}
@@ -334,6 +338,8 @@ def plan(
         What the mean label is assumed to be; needs an intercept.
     dispersion : float, optional
         What the labels' variance over that of the family is assumed to be.
+    date : dict, list or str, optional
+        What dates in a data frame become, as in `PriorBoostRegressor`.
     max_rows : int
         Forecasts are made on this many rows and scaled.
     random_state, n_jobs
@@ -354,7 +360,7 @@ def plan(
     >>> p.all_labels < p.best.excess < p.constant
     True
     """
-    table = _Table(X, offset, mean, dispersion, max_rows, fit_intercept)
+    table = _Table(X, offset, mean, dispersion, max_rows, fit_intercept, date)
     rules = rules_of(min_bag, epsilon, bounds, step)
     _check(lib.rules_check, rules)
     options = table.options(
@@ -380,6 +386,7 @@ def plan_costs(
     offset: Any = None,
     mean: float | None = None,
     dispersion: float | None = None,
+    date: Any = None,
     max_rows: int = 2**15,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -388,7 +395,7 @@ def plan_costs(
 
     Parameters
     ----------
-    X : array-like of shape (n_rows, n_features)
+    X : array-like or data frame of shape (n_rows, n_features)
     min_bag : int or sequence of int
         Each *k* to forecast for.  One that is larger than the table is not possible, if there is
         another that is.
@@ -397,7 +404,7 @@ def plan_costs(
     target : float, optional
         0.05 looks for the smallest ε for each *k*, and the number of rows for each pair, that lose
         at most 5 % of what all labels gain over a model that knows only the mean.
-    family, bounds, step, fit_intercept, l2, offset, mean, dispersion, max_rows
+    family, bounds, step, fit_intercept, l2, offset, mean, dispersion, date, max_rows
         As in `plan`.
     random_state, n_jobs
         As in `plan`.
@@ -420,7 +427,7 @@ def plan_costs(
     """
     sizes = [count_of(k, "min_bag") for k in _as_list(min_bag, "min_bag")]
     epsilons = _as_list(epsilon, "epsilon")
-    table = _Table(X, offset, mean, dispersion, max_rows, fit_intercept)
+    table = _Table(X, offset, mean, dispersion, max_rows, fit_intercept, date)
     wanted = 0.0 if target is None else number_of(target, "target")
     if target is not None and not 0 < wanted < 1:
         raise ValueError(f"target is {target!r}; it must be above 0 and below 1, such as 0.05")

@@ -12,7 +12,7 @@ import numpy as np
 
 from .data import Array, by_row
 from .given import group_rows, match_answers
-from .planner import Plan, PlanPoint
+from .planner import Plan, PlanCost, PlanPoint
 from .summary import summarize
 from .tables import need, open_table, take_columns
 
@@ -167,10 +167,6 @@ def plot_calibration(
 # ---- Plans ---------------------------------------------------------------------------------------
 
 
-def _epsilon_text(epsilon: Any) -> str:
-    return "no noise" if epsilon is None else f"ε = {float(epsilon):g}"
-
-
 def _way_text(point: PlanPoint) -> str:
     rounds = "1 round" if point.rounds == 1 else f"{point.rounds} rounds"
     return f"{point.estimator}, {point.bags}, bags of {point.bag_size}, {rounds}"
@@ -198,37 +194,50 @@ def _plot_ways(plan: Plan, ax: Any) -> Any:
     return _finish(ax)
 
 
-def _plot_rules(plans: dict[Any, Plan], ax: Any) -> Any:
-    """Draw what the best way of asking gives under several rules: a line for each epsilon."""
-    ax = _axes(ax, 4.2, "plot_plan")
-    lines: dict[Any, list[tuple[int, float]]] = {}
-    for key, plan in plans.items():
-        size = key[0] if isinstance(key, tuple) else key
-        lines.setdefault(plan.best.epsilon, []).append((size, plan.best.excess))
-    known = next(iter(plans.values()))
-    for epsilon in sorted(lines, key=lambda e: math.inf if e is None else float(e), reverse=True):
-        size, excess = np.array(sorted(lines[epsilon])).T
-        ax.plot(size, excess, "o-", markersize=4, label=_epsilon_text(epsilon))
-    ax.axhline(known.constant, color=_RED, linewidth=1.2, linestyle="--", label="only the mean")
-    ax.axhline(known.all_labels, color=_GREY, linewidth=1.2, linestyle="--", label="all labels")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ticks = sorted({size for line in lines.values() for size, _ in line})
-    ax.set_xticks(ticks, [str(size) for size in ticks])
-    ax.minorticks_off()
-    ax.set_xlabel("least rows in a bag")
-    ax.set_ylabel("expected excess loss")
-    ax.legend(frameon=False)
+_MEASURES = {"r2": "R²", "auc": "AUC", "d2": "D²"}
+
+
+def _places(costs: list[PlanCost]) -> tuple[list[Any], str, bool]:
+    """Return the values along the axis and its name; whether they are epsilons or sizes of bags."""
+    epsilons = sorted({math.inf if c.epsilon is None else c.epsilon for c in costs})
+    if len(epsilons) > 1:
+        return epsilons, "ε per label (more is less private)", True
+    return sorted({c.min_bag for c in costs}), "least rows in a bag", False
+
+
+def _plot_costs(costs: list[PlanCost], ax: Any) -> Any:
+    """Draw what is expected under several rules: by epsilon a line for each size, or by size."""
+    ax = _axes(ax, 4.0, "plot_plan")
+    places, name, by_epsilon = _places(costs)
+    lines: dict[int, list[tuple[int, float]]] = {}
+    for cost in costs:
+        epsilon = math.inf if cost.epsilon is None else cost.epsilon
+        at = places.index(epsilon if by_epsilon else cost.min_bag)
+        lines.setdefault(cost.min_bag if by_epsilon else 0, []).append((at, cost.measure))
+    for size, line in sorted(lines.items()):
+        at, value = np.array(sorted(line)).T
+        label = f"bags of {size} and more" if by_epsilon else "from bags"
+        ax.plot(at, value, "o-", markersize=4, label=label)
+    first = costs[0]
+    ax.axhline(first.measure_all_labels, color=_GREY, linewidth=1.2, linestyle="--",
+               label="all labels")  # fmt: skip
+    ax.axhline(first.measure_constant, color=_RED, linewidth=1.2, linestyle="--",
+               label="only the mean")  # fmt: skip
+    ax.set_xticks(range(len(places)), ["no noise" if p == math.inf else f"{p:g}" for p in places])
+    ax.set_xlabel(name)
+    ax.set_ylabel(f"expected {_MEASURES[first.measure_name]} on new rows")
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return _finish(ax)
 
 
 def plot_plan(plans: Any, *, ax: Any = None) -> Any:
-    """Draw what is expected of the ways of asking, or of several rules.
+    """Draw what is expected of the ways of asking, or what k and ε cost.
 
     Parameters
     ----------
-    plans : Plan, or dict of Plan by min_bag or by (min_bag, epsilon)
-        One plan: its ways of asking.  Several: the best of each, a line for each epsilon.
+    plans : Plan or list of PlanCost
+        What `plan` returns: its ways of asking.  What `plan_costs` returns: the expected R², AUC or
+        D² by ε, with a line for each k; with one ε only, by k.
     ax : matplotlib Axes, optional
 
     Returns
@@ -237,9 +246,9 @@ def plot_plan(plans: Any, *, ax: Any = None) -> Any:
     """
     if isinstance(plans, Plan):
         return _plot_ways(plans, ax)
-    if not isinstance(plans, dict) or not plans or set(map(type, plans.values())) != {Plan}:
-        raise ValueError(
-            "plot_plan takes what plan() returns: a Plan, or a dict of them by min_bag or by "
-            "(min_bag, epsilon)"
-        )
-    return _plot_rules(plans, ax)
+    if not isinstance(plans, list) or not all(isinstance(cost, PlanCost) for cost in plans):
+        raise ValueError("plot_plan takes what plan() or plan_costs() returns")
+    possible = [cost for cost in plans if cost.possible]
+    if not possible:
+        raise ValueError("no pair of k and epsilon is possible: every k is larger than the table")
+    return _plot_costs(possible, ax)

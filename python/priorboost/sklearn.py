@@ -160,6 +160,11 @@ class PriorBoostRegressor(_Regressor):
         The noise of the answers follows from a seed.
     l2_, dispersion_ : float
         The penalty and the dispersion in use; the dispersion is NaN except for aggregate.
+    bag_effect_sd_ : float
+        Given bags with ``bag_effects``: the standard deviation of what bags add to the linear
+        predictor; else 0.
+    assumptions_ : tuple of str
+        Given bags of which X does not have every row: what the fit assumes.
     limits_ : tuple of two ndarrays of shape (n_features,) or None
         Between which values each column was moved by ``winsorize``.
     training_ : dict

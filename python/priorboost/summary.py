@@ -141,12 +141,14 @@ def _header(model: Any) -> dict[str, str]:
     report = fitted.report
     if report is not None and not math.isnan(report.dispersion):
         out["dispersion"] = f"{report.dispersion:.4g}"
+    if report is not None and report.bag_effect_sd > 0.0:
+        out["sd of bag effects"] = f"{report.bag_effect_sd:.4g}"
     return out
 
 
 def _notes(model: Any) -> list[str]:
     fitted, estimator = model._fitted, model.training_["estimator"]
-    notes = list(fitted.warnings)
+    notes = [*fitted.warnings, *fitted.doubts, *(f"assumed: {a}" for a in fitted.assumptions)]
     if fitted.report is not None and not model.usable_:
         notes.insert(0, "this fit must not be used")
     if model.covariance_ is None:

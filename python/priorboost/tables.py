@@ -227,6 +227,8 @@ def _from_pandas(column: Any, name: str) -> Cells:
         _time_text(datetime.datetime.now(datetime.timezone.utc), name)
     if kind in "iuf":
         return Cells(name, column.to_numpy(dtype=np.float64, na_value=math.nan))
+    if column.dtype == bool:
+        return Cells(name, None, column.to_numpy().astype(np.uint32), ("False", "True"))
     if kind == "M":
         return _times(column.to_numpy(dtype="datetime64[ns]"), name)
     return _from_values(column, name)

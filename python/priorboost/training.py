@@ -157,6 +157,8 @@ class GLMResult:
     encoding: Any = None  # how the columns of a data frame became those that were fitted
     names: dict[str, str]  # of the columns that were labels, ids, ...
     warnings: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()  # about given rows
+    assumptions: tuple[str, ...] = ()  # about given bags
     class_shift = 0.0
 
     def __init__(self, n_rows: int, rounds: int, n: int, estimator: int) -> None:

@@ -125,7 +125,9 @@ MUTANTS = {
             ),
             ("no warning about units", "if asker.units and not by_unit:"),
             ("no warning about the token", "if stat.S_ISREG(mode) and mode & 0o077:"),
-            ("an empty token is sent", "if not self.token:"),
+        ],
+        "heads.py": [
+            ("an empty token is sent", "if not token:"),
         ],
         "checkpoint.py": [
             ("another run's answers are taken", "if kept.get(name) == value:", "if True:"),
@@ -143,14 +145,14 @@ MUTANTS = {
             ("the folder can be read by others", "mode=0o700", "mode=0o755"),
             (
                 "an unfinished file stays",
-                "                unfinished.unlink()",
-                "                pass",
+                "            unfinished.unlink()",
+                "            pass",
             ),
         ],
         "training.py": [
             ("bags are made again", "                run.recall(bags)\n", "                pass\n"),
         ],
-        "glm.py": [
+        "records.py": [
             (
                 "anything is an oracle",
                 "if oracle is not None and not isinstance(oracle, (Oracle, RemoteOracle)):",
@@ -186,7 +188,7 @@ MUTANTS = {
         ],
     },
     "test_fitted.py": {
-        "glm.py": [
+        "fitted.py": [
             ("a fit that failed is a fit", 'return "_fitted" in vars(self)', "return True"),
         ],
         "training.py": [
@@ -195,6 +197,13 @@ MUTANTS = {
         ],
     },
     "test_habits.py": {
+        "records.py": [
+            ("labels from two sides are taken", "if sources > 1:"),
+            ("labels from nobody are taken", "if sources == 0:"),
+        ],
+        "fitted.py": [
+            ("intervals without a covariance", "if self.covariance_ is None:"),
+        ],
         "glm.py": [
             ("True is taken for a remembered 1", "type(self.rounds), ", ""),
             (
@@ -202,9 +211,6 @@ MUTANTS = {
                 "if self.random_state is None or isinstance(self.random_state, int):",
                 "if True:",
             ),
-            ("labels from two sides are taken", "if sources > 1:"),
-            ("labels from nobody are taken", "if sources == 0:"),
-            ("intervals without a covariance", "if self.covariance_ is None:"),
             ("methods that contradict", 'if method == "auto" and of_paper is not None:'),
             ("an unknown method", "if method not in (None, *DEFAULT_ESTIMATOR):"),
             ("simulated noise gives no warning", 'if result.record["simulated"]:'),
@@ -321,7 +327,7 @@ MUTANTS = {
         "options.py": [
             ("an unknown family", "if not isinstance(name, str) or name not in FAMILIES:"),
         ],
-        "models.py": [
+        "encoding.py": [
             (
                 "columns of another number",
                 "if values.ndim != 2 or values.shape[1] != len(self.columns):",
@@ -329,8 +335,116 @@ MUTANTS = {
         ],
     },
     "test_cli.py -k categories": {
+        "encoding.py": [("a level never seen", 'self.unseen == "error",', "False,")],
+    },
+    "test_frames.py": {
+        "encoding.py": [
+            (
+                "ids are features",
+                "if info.kind == _library.COLUMN_ID and name not in self.keep:",
+            ),
+            ("ids are never features", " and name not in self.keep:", ":"),
+            ("empty columns are features", "if info.kind == _library.COLUMN_EMPTY:"),
+            (
+                "dates are categories",
+                "if info.kind == _library.COLUMN_DATE and name not in self.dates:",
+            ),
+            ("words among numbers give no warning", "        if info.words:", "        if False:"),
+            ("decimal commas give no warning", "if info.decimal_comma:"),
+            ("categories that training had not give no warning", "if unseen.cells:"),
+            ("any word for imputation", 'if impute not in (None, "mean"):'),
+            ("any word for unseen categories", 'if unseen not in ("baseline", "error"):'),
+            (
+                "the program's options are advised",
+                "for pattern, advice in _ADVICE:",
+                "for _ in ():",
+            ),
+            ("parameters for data frames without one", "if named and not is_table(X):"),
+            ("missing cells reach scikit-learn", "not np.isnan(values).any() and ", ""),
+            ("ids among numbers are features", " and not _like_ids(values)", ""),
+            ("a column is not there", "if feature.name not in names:"),
+            ("extreme values are not limited", "if winsorize is not None:"),
+        ],
+        "tables.py": [
+            ("times with a zone", "if time.tzinfo is not None:"),
+            ("texts that C cuts short", 'if any("\\0" in text for text in levels):'),
+            ("a column that is not there", "    if name not in names:", "    if False:"),
+            ("a number is no code", "    if cells.number is None:\n", "    if True:\n"),
+            (
+                "a path to anything",
+                "    if kind is None:\n        raise",
+                "    if False:\n        raise",
+            ),
+        ],
         "models.py": [
-            ("a level never seen", "if strict and not feature.other and not known.all():")
+            ("truth has no name", "classes.dtype == bool or ", ""),
+        ],
+        "glm.py": [
+            (
+                "limits are set twice",
+                "None if isinstance(encoding, Encoding) else self.winsorize",
+                "self.winsorize",
+            ),
+            ("a prior sees the encoded table", "X if encoding is None else source", "X"),
+        ],
+    },
+    "test_formula.py": {
+        "formula.py": [
+            ("smooth terms", "if _SMOOTH.search(formula):"),
+            ("intercepts that contradict", 'if ("Intercept" in found.columns) != intercept:'),
+            ("a left side of several columns", "if values.shape[1] != 1:"),
+            ("rows with missing cells are dropped", 'na_action="raise"', 'na_action="drop"'),
+            ("no terms", "        if not columns:\n", "        if False:\n"),
+        ],
+        "fitted.py": [
+            (
+                "a file without the formula gives no warning",
+                "if self._encoding is not None and not isinstance(self._encoding, Encoding):",
+            ),
+        ],
+    },
+    "test_weights.py": {
+        "sklearn.py": [
+            ("a class of weight zero", "0.0 < float(weight) < math.inf", "True"),
+            ("a class that is not there", "if label not in known:"),
+            ("anything is a class weight", "if not isinstance(class_weight, Mapping):"),
+        ],
+        "glm.py": [
+            (
+                "two weights",
+                "if weight is not None and sample_weight is not None:",
+            ),
+        ],
+        "data.py": [
+            ("no row has a weight", "if out is not None and out.size and out.max() == 0.0:"),
+        ],
+        "oracle.py": [
+            ("labels that were used are asked about", "if self.rows_spent:"),
+        ],
+    },
+    "test_convert.py": {
+        "convert.py": [
+            ("single precision is rounded", "return pa.float64()", "return kind"),
+            (
+                "NaN is written",
+                "return pc.if_else(pc.is_nan(column), None, column)",
+                "return column",
+            ),
+            (
+                "any type is written",
+                "    raise ValueError(\n        f\"column '{field.name}' has the type",
+                "    return kind\n    raise ValueError(\n        f\"column '{field.name}'",
+            ),
+            (
+                "local times lose their zone",
+                'if kind.tz is not None and kind.tz.upper() not in ("UTC", "+00:00"):',
+            ),
+            ("a draft stays", "Path(draft).unlink(missing_ok=True)", "pass"),
+            (
+                "the file is written in place",
+                "Path(draft).replace(path)\n",
+                "path.write_bytes(Path(draft).read_bytes())\n",
+            ),
         ],
     },
     "test_given.py": {
@@ -354,6 +468,7 @@ MUTANTS = {
             ),
             ("a mean that no labels have", "if variance == 0.0 and not lower <= value <= upper:"),
             ("a bag without an answer", "    if missing:\n", "    if False:\n"),
+            ("the column of bags has one name only", "for name in (bag_column, ", "for name in ("),
         ],
         "data.py": [
             (
@@ -366,7 +481,7 @@ MUTANTS = {
                 "if isinstance(name, bool) or not isinstance(name, (str, int, np.integer)):",
             ),
         ],
-        "glm.py": [
+        "records.py": [
             ("parameters with nothing to ask", "if getattr(estimator, name) is not None:"),
             ("bags without answers", "if (bag is None) != (answers is None):"),
             (

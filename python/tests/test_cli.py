@@ -1,5 +1,7 @@
 """The same options give the same bits as the command line."""
 
+import json
+
 import numpy as np
 import pytest
 from conftest import KINDS, make_table, write_csv
@@ -241,3 +243,38 @@ def test_dates_and_rare_categories_of_a_model_file(cli, tmp_path):
     again = pb.load_model(tmp_path / "again.json")
     assert again.features == model.features
     assert again.predict(table).tolist() == predicted["prediction"]
+
+
+def test_curves_of_a_model_file(cli, tmp_path):
+    """``train --model smooth``: Python predicts the same, and keeps the curves in files."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.uniform(-3, 3, 4000), "sex": rng.choice(["f", "m"], 4000)})
+    table["y"] = np.sin(table.x) + (table.sex == "m") + 0.1 * rng.normal(size=4000)
+    table.to_csv(tmp_path / "d.csv", index=False)
+    cli("train", "--data", tmp_path / "d.csv", "--label", "y", "--family", "linear", "--min-bag",
+        4, "--model", "smooth", "--winsorize", 2, "--out", tmp_path / "m.json")  # fmt: skip
+    said = cli("predict", "--model", tmp_path / "m.json", "--data", tmp_path / "d.csv")
+    model = pb.load_model(tmp_path / "m.json")
+    assert model.features[0].curve.n_columns > 0
+    assert any(name.startswith("s(x)") for name in model.columns)
+    assert model.predict(table).tolist() == said["prediction"]
+    assert model.to_estimator().predict(table).tolist() == said["prediction"]
+    assert model.predict(model.encode(table)).tolist() == said["prediction"]
+    pb.save_model(model, tmp_path / "again.json")
+    again = pb.load_model(tmp_path / "again.json")
+    assert again.features == model.features
+    assert again.predict(table).tolist() == said["prediction"]
+
+
+def test_trees_are_refused_with_a_remedy(tmp_path):
+    path = tmp_path / "m.json"
+    pb.save_model(pb.Model("linear", [pb.Feature("x")], ["x"], np.ones(1), 0.0), path)
+    content = json.loads(path.read_text())
+    for name in ("theta", "intercept", "covariance"):
+        content.pop(name, None)
+    content["version"] = 2
+    content["members"] = [{"kind": "glm", "weight": 1.0, "intercept": 0.5, "theta": [1.0]}]
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"has trees or several members.*priorboost predict"):
+        pb.load_model(path)

@@ -8,7 +8,7 @@ import pytest
 
 import priorboost
 
-NEEDS = {"priorboost.arrow.from_arrow": "polars"}
+NEEDS = {"priorboost.arrow.from_arrow": "polars", "priorboost.tables.take_columns": "pandas"}
 
 
 def examples():

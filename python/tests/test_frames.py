@@ -248,6 +248,33 @@ def test_numbers_alone_stay_as_they_were():
         model.predict(table[["a", "x"]])
 
 
+@pytest.mark.parametrize("kind", ["Int64", "Float32", "int8", "Sparse[float64]"])
+def test_numbers_of_every_type(kind):
+    values = np.tile([0.0, 1.0, 2.0], 20)
+    table, y = small(
+        a=pd.array(values).astype(kind) if "S" in kind else pd.Series(values, dtype=kind)
+    )
+    model = pb.PriorBoostRegressor(4).fit(table, y)
+    expected = pb.PriorBoostRegressor(4).fit(table.astype(float), y)
+    assert np.allclose(model.coef_, expected.coef_)
+    if kind[0].isupper() and kind[0] != "S":
+        gap = table.assign(a=table.a.where(table.index > 0))
+        with pytest.raises(ValueError, match="'a' is missing"):
+            pb.PriorBoostRegressor(4).fit(gap, y)
+
+
+def test_columns_without_names():
+    table, y = small(a=np.linspace(0, 1, 60))
+    plain = table.set_axis([0, 1], axis=1)
+    assert pb.PriorBoostRegressor(4).fit(plain, y).n_features_in_ == 2
+    with pytest.raises(ValueError, match="NaN"):
+        pb.PriorBoostRegressor(4).fit(plain.mask(plain > 0.99), y)
+    with pytest.raises(ValueError, match=r"a column of X is named 0; .* names that are texts"):
+        pb.PriorBoostRegressor(4).fit(plain.assign(b="p"), y)
+    with pytest.raises(ValueError, match="two columns of X are named 'x'"):
+        pb.PriorBoostRegressor(4).fit(table.set_axis(["x", "x"], axis=1), y)
+
+
 def test_columns_that_predictions_lack_are_named(fitted):
     table, model = fitted
     with pytest.raises(ValueError, match="no column 'ward', which the model was fitted on; its"):
@@ -327,3 +354,19 @@ def test_labels_that_are_truth_values_are_named_in_the_file(cli, tmp_path):
     assert pb.load_model(tmp_path / "m.json").positive == "True"
     said = cli("evaluate", "--model", tmp_path / "m.json", "--data", tmp_path / "d.csv")
     assert said["rows"] == 1000
+
+
+def test_plans_take_data_frames(fitted):
+    table, model = fitted
+    X = table.drop(columns="died")
+    rules = {"family": "logistic", "epsilon": 1, "bounds": (0, 1)}
+    with pytest.warns(UserWarning, match="like ids"):
+        found = pb.plan(X, 10, date={"admitted": "days+month"}, **rules)
+    assert len(found.se) == len(COLUMNS)
+    expected = pb.plan(model.to_model().encode(X), 10, **rules)
+    assert found.best == expected.best
+    with pytest.warns(UserWarning, match="like ids"):
+        costs = pb.plan_costs(X, [10, 20], date="admitted", **rules)
+    assert [cost.min_bag for cost in costs] == [10, 20]
+    with pytest.raises(ValueError, match="'admitted' holds dates"):
+        pb.plan(X, 10, **rules)

@@ -294,7 +294,7 @@ def test_progress_is_shown_on_request(capsys):
 def test_intervals_need_a_covariance():
     X, y = make_table("linear", n=200)
     model = pb.PriorBoostRegressor(estimator="event").fit(X, y)
-    with pytest.raises(ValueError, match="covariance"):
+    with pytest.raises(ValueError, match="gives no covariance, so there are no intervals"):
         model.predict_interval(X)
 
 

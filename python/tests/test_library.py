@@ -13,8 +13,9 @@ from priorboost._library import lib
 from priorboost._prototypes import PROTOTYPES
 
 HEADERS = [
-    ROOT / "include/priorboost" / f"{name}.h"
-    for name in ("core", "predict", "trainer", "curves", "plan", "theory", "cluster", "io")
+    path
+    for path in sorted((ROOT / "include/priorboost").glob("*.h"))
+    if path.stem not in ("priorboost", "ledger")  # all of the others; inside the program only
 ]
 
 STRUCTURES = {

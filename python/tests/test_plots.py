@@ -90,11 +90,26 @@ def test_plans():
     points = sorted(one.points, key=lambda point: point.excess)[:20]
     assert np.allclose(marks(ax)[:, 0], [point.excess for point in points])
     assert texts(ax.get_legend().get_texts()) == ["recommended", "all labels", "only the mean"]
-    several = {(k, e): pb.plan(X, k, epsilon=e, **rules) for k in (5, 20) for e in (None, 2)}
-    ax = pb.plot_plan(several)
+
+
+def test_costs_of_rules():
+    X, _ = make_table("logistic")
+    rules = {"family": "logistic", "bounds": (0, 1)}
+    costs = pb.plan_costs(X, [5, 20, 10**6], epsilon=[None, 2, 0.5], **rules)
+    ax = pb.plot_plan(costs)
     lines = {line.get_label(): line.get_xydata() for line in ax.lines}
-    assert list(lines) == ["no noise", "ε = 2", "only the mean", "all labels"]
-    assert np.allclose(lines["ε = 2"], [(k, several[k, 2].best.excess) for k in (5, 20)])
-    for wrong in ([], {}, {"a": 1}):
+    assert list(lines)[:2] == ["bags of 5 and more", "bags of 20 and more"]
+    assert list(lines)[2:] == ["all labels", "only the mean"]
+    assert texts(ax.get_xticklabels()) == ["0.5", "2", "no noise"]
+    value = {(cost.min_bag, cost.epsilon): cost.measure for cost in costs}
+    expected = [(at, value[20, e]) for at, e in enumerate((0.5, 2.0, None))]
+    assert np.allclose(lines["bags of 20 and more"], expected)
+    assert ax.get_ylabel() == "expected AUC on new rows"
+    by_size = pb.plot_plan([cost for cost in costs if cost.epsilon == 2])
+    assert texts(by_size.get_xticklabels()) == ["5", "20"]
+    assert np.allclose(by_size.lines[0].get_ydata(), [value[5, 2], value[20, 2]])
+    for wrong in ({}, [1]):
         with pytest.raises(ValueError, match="plot_plan takes what plan"):
             pb.plot_plan(wrong)
+    with pytest.raises(ValueError, match="no pair of k and epsilon is possible"):
+        pb.plot_plan([cost for cost in costs if cost.min_bag == 10**6])

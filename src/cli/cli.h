@@ -73,6 +73,8 @@ typedef struct cli_context {
     pboost_cancel interrupt; /* the same, and stops it when the user asks for that */
     const char *reading;     /* what the stage "reading" is called; NULL: just that */
     size_t round, rounds;    /* of a training, shown before the stage; 0: not */
+    /* The options whose file is "-"; NULL: none. */
+    const char *standard_input, *standard_output;
     void (*write_page)(void *to, const cli_page *page); /* what --help does; NULL: prints */
     void *to;
 } cli_context;
@@ -151,6 +153,9 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
 
 /* ---- Messages and output --------------------------------------------------------------------- */
 
+/* Where a result for people goes: stdout, unless an option's file is that.  Ends the bar. */
+FILE *cli_text(const cli_context *cli);
+
 /* A message on stderr, unless --quiet. */
 void cli_note(const cli_context *cli, const char *format, ...) PBOOST_PRINTF(2, 3);
 
@@ -172,7 +177,8 @@ void cli_progress_end(void);
 /* Set once the user asked to stop (SIGINT, SIGTERM).  The first call starts to listen. */
 bool cli_interrupted(void);
 
-/* A token: the first line of the file that the option names.  Warns where others can read it. */
+/* A token: the first line of the file that the option names; "-" is standard input.  Warns where
+ * others can read it. */
 enum { CLI_SECRET = 512 };
 pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, const char *option,
                               const char *path, pboost_error *err);

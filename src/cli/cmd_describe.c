@@ -117,6 +117,7 @@ static pboost_status describe(cli_context *cli, const char *path, const column_a
         int n = (int)strlen(pboost_table_name(table, j));
         width = n > width ? n < 30 ? n : 30 : width;
     }
+    cli_progress_end();
     if (!cli->json)
         printf("%zu rows\n\n%-*s  %-8s  %8s  %-34s  %s\n", pboost_table_rows(table), width,
                "column", "type", "missing", "values", "training makes of it");

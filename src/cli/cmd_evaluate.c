@@ -28,7 +28,7 @@ static pboost_status print_evaluation(cli_context *cli, const evaluation *e, pbo
                       "that occurs the probability 0");
     if (cli->json)
         return cli_print_json(evaluation_json(e), err);
-    evaluation_print(stdout, e);
+    evaluation_print(cli_text(cli), e);
     return cli_flush(err);
 }
 
@@ -40,23 +40,7 @@ typedef struct {
     label_rule rule;
     pboost_evaluator *evaluator;
     unseen_cells unseen;
-    double *mean, *y; /* by row so far */
-    size_t n, capacity_of_mean, capacity_of_y;
 } job;
-
-/* Predictions and labels of a block. */
-static pboost_status keep(job *j, const double *mean, const double *y, size_t n, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-
-    GROW(j->mean, j->capacity_of_mean, j->n + n, err);
-    GROW(j->y, j->capacity_of_y, j->n + n, err);
-    memcpy(j->mean + j->n, mean, n * sizeof *mean);
-    memcpy(j->y + j->n, y, n * sizeof *y);
-    j->n += n;
-done:
-    return st;
-}
 
 static pboost_status evaluate_block(job *j, const pboost_table *block, pboost_error *err)
 {
@@ -72,13 +56,13 @@ static pboost_status evaluate_block(job *j, const pboost_table *block, pboost_er
     TRY(data_numbers(&offset, block, model->offset, err));
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
     pboost_samples samples = {.x = &matrix, .n = n, .target = y, .offset = offset};
-    NEED(mean = pboost_alloc(n, sizeof *mean), err);
-    TRY(data_mean(mean, model, block, &samples, j->a->threads, err));
-    if (model->mixture.n > 0)
+    if (model->mixture.n > 0) {
+        NEED(mean = pboost_alloc(n, sizeof *mean), err);
+        TRY(data_mean(mean, model, block, &samples, j->a->threads, err));
         TRY(pboost_evaluator_add_means(j->evaluator, &samples, mean, err));
-    else
+    } else {
         TRY(pboost_evaluator_add(j->evaluator, &samples, &model->coef, j->a->threads, err));
-    TRY(keep(j, mean, y, n, err));
+    }
 done:
     free(x);
     free(y);
@@ -101,15 +85,6 @@ static pboost_status open_blocks(data_blocks *out, table_reading *text, const jo
     TRY(data_blocks_open(out, text, j->a->data, model->encoding.n_columns, err));
 done:
     return st;
-}
-
-/* Nothing where a prediction overflows. */
-static pboost_status calibrate(pboost_calibration *out, const job *j, pboost_error *err)
-{
-    for (size_t i = 0; i < j->n; i++)
-        if (!isfinite(j->mean[i]))
-            return PBOOST_OK;
-    return pboost_calibrate(out, j->mean, j->y, j->n, EVALUATION_GROUPS, err);
 }
 
 static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost_model *model,
@@ -143,7 +118,7 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
     e.unseen = j.unseen.n;
     cli_progress(cli, "measuring", 0.0, 0.0);
     TRY(pboost_evaluator_finish(&e.measures, j.evaluator, err));
-    TRY(calibrate(&e.calibration, &j, err));
+    TRY(pboost_evaluator_calibrate(&e.calibration, j.evaluator, EVALUATION_GROUPS, err));
     if (a->report != NULL)
         TRY(evaluation_write(a->report, &e, err));
     TRY(print_evaluation(cli, &e, err));
@@ -152,8 +127,6 @@ done:
     table_reading_free(&text);
     label_rule_free(&j.rule);
     pboost_evaluator_free(j.evaluator);
-    free(j.mean);
-    free(j.y);
     return st;
 }
 
@@ -164,7 +137,7 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
     pboost_model model = {0};
     const cli_option options[] = {
         {"--model", "FILE", cli_read_text, &a.model, NULL, "the model, from train"},
-        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
+        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table: " DATA_TABLE},
         {"--label", "COL", cli_read_text, &a.label, NULL,
          "the column of labels; default: the one it was trained on"},
         {"--positive", "VALUE", cli_read_text, &a.positive, NULL,

@@ -176,10 +176,10 @@ static pboost_status show(const cli_context *cli, const plan_arguments *a, const
         json_t *object = plan_json(first, a->train.family, set->min_bag[set->first], column);
         TRY(cli_print_json(plan_costs_json(object, set), err));
     } else if (!cli->quiet && several) {
-        plan_costs_print(stdout, set);
+        plan_costs_print(cli_text(cli), set);
     } else if (!cli->quiet) {
-        plan_print(stdout, first);
-        plan_cost_print(stdout, set);
+        plan_print(cli_text(cli), first);
+        plan_cost_print(cli_text(cli), set);
     }
     TRY(cli_flush(err));
 done:
@@ -257,7 +257,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
                         .sample = (size_t)1 << 15};
     train_arguments *t = &a.train;
     const cli_option options[] = {
-        {"--data", "FILE", cli_read_text, &t->data, NULL, "the features (CSV or NPY); - is stdin"},
+        {"--data", "FILE", cli_read_text, &t->data, NULL, "the features: " DATA_TABLE},
         {"--label", "COL", cli_read_text, &t->label, NULL, "a column that is not a feature"},
         {"--id", "COL", cli_read_text, &t->id, NULL, "a column that is not a feature"},
         COLUMN_OPTIONS(t->columns),

@@ -1,6 +1,7 @@
 /* priorboost predict: a model's predictions for the rows of a table. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "data.h"
 
@@ -10,7 +11,8 @@ static const cli_usage USAGE = {
         "Predicts the mean response of every row: a CSV with the column 'prediction', and the\n"
         "ids before it with --id.  With --interval also 'lower' and 'upper', between which the\n"
         "mean response lies with that confidence; the model must have been fitted with\n"
-        "--estimator aggregate and have no trees."};
+        "--estimator aggregate and have no trees.  The table is read in blocks: it may be larger\n"
+        "than memory."};
 
 typedef struct {
     const char *model, *data, *id, *out;
@@ -170,6 +172,8 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
     job j = {.a = a, .model = model, .unseen = {.trees = model->mixture.n > 0}};
 
     cli->reading = "predicting";
+    if (a->out == NULL && isatty(STDOUT_FILENO)) /* the rows show how far it is */
+        text.cli = NULL;
     TRY(table_reading_add_encoding(&text, &model->encoding, err));
     if (a->id != NULL)
         TRY(table_reading_add(&text, a->id, err));
@@ -210,7 +214,7 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
     pboost_model model = {0};
     const cli_option options[] = {
         {"--model", "FILE", cli_read_text, &a.model, NULL, "the model, from train"},
-        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
+        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table: " DATA_TABLE},
         {"--id", "COL", cli_read_text, &a.id, NULL, "write this column before the predictions"},
         {"--na", "TEXT,...", cli_read_list, &a.na, NULL,
          "cells that are missing, beside empty ones and NA"},

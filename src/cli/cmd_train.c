@@ -16,7 +16,8 @@ static const cli_usage USAGE = {
         "another party, who sets the rules.\n"
         "With --bag and --answers the bags are given: a column of the table names each row's\n"
         "bag, and the answers file has that column, 'count' and 'mean' or 'sum' (and, where the\n"
-        "means are noisy, 'noise_variance')."};
+        "means are noisy, 'noise_variance').  If the table does not have every row of a bag, such\n"
+        "as a district, --rows says what it has."};
 
 /* ---- Options to settings --------------------------------------------------------------------- */
 
@@ -49,6 +50,15 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
         return pboost_fail(err, PBOOST_INVALID, "--round is for the logistic family, not for %s",
                            pboost_family_name(a->family));
     if (column_arguments_check(&a->columns, err) != PBOOST_OK)
+        return PBOOST_INVALID;
+    if ((a->has_rows || a->has_effects) && a->bag == NULL)
+        return pboost_fail(err, PBOOST_INVALID, "%s needs --bag and --answers",
+                           a->has_rows ? "--rows" : "--bag-effects");
+    if (a->sd != NULL && a->given_rows != ROWS_MEANS)
+        return pboost_fail(err, PBOOST_INVALID, "--sd needs --rows means");
+    if (a->answer_columns.n > 0 && a->answers == NULL)
+        return pboost_fail(err, PBOOST_INVALID, "--answer-columns needs --answers");
+    if (train_districts_check(a, err) != PBOOST_OK)
         return PBOOST_INVALID;
     if (a->test != NULL && a->label == NULL)
         return pboost_fail(err, PBOOST_INVALID, "--test needs --label");
@@ -143,6 +153,15 @@ static pboost_status choose_estimator(train_result *result, const train_argument
                  pboost_estimator_name(result->estimator));
         fit->covariance = sandwich ? PBOOST_COVARIANCE_SANDWICH : PBOOST_COVARIANCE_MODEL;
     }
+    fit->bag_effects = a->has_effects ? a->effects : a->given_rows != ROWS_ALL;
+    if ((fit->bag_effects || a->given_rows != ROWS_ALL) && result->estimator != PBOOST_AGGREGATE)
+        FAIL(err, PBOOST_INVALID, "%s is for --estimator aggregate, not for %s",
+             a->given_rows == ROWS_ALL ? "--bag-effects" : "--rows sample or means",
+             pboost_estimator_name(result->estimator));
+    train_districts_assume(result, a);
+    if (a->curves && result->estimator != PBOOST_AGGREGATE)
+        FAIL(err, PBOOST_INVALID, "--model smooth is for --estimator aggregate, not for %s",
+             pboost_estimator_name(result->estimator));
     fit->family = a->family;
     fit->estimator = result->estimator;
     fit->l2 = a->l2;
@@ -213,7 +232,7 @@ static pboost_status print_result(cli_context *cli, const train_arguments *a,
         return cli_print_json(train_json(d), err);
     if (cli->quiet)
         return PBOOST_OK;
-    train_print(stdout, d);
+    train_print(cli_text(cli), d);
     return cli_flush(err);
 }
 
@@ -276,9 +295,12 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     if (a->bag == NULL)
         TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
     size_t k = a->bag_size > 0 ? a->bag_size : result.rules.min_bag;
-    result.options.rounds = result.options.algorithm == PBOOST_ONESHOT ? 1
-                            : a->rounds > 0                            ? a->rounds
-                                            : pboost_rounds_default(data.rows, data.cols, k);
+    result.options.rounds =
+        result.options.algorithm == PBOOST_ONESHOT ? 1
+        : a->rounds > 0                            ? a->rounds
+                        : pboost_rounds_default(data.rows, data.cols - data.encoding.n_curves, k);
+    result.fit_options.curves = data.encoding.n_curves;
+    result.fit_options.curve_of = data.curve_of;
     result.options.row_key = data.row_key;
     result.options.prior_score = data.prior_score;
     if (a->automatic && a->bag == NULL)
@@ -289,7 +311,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         TRY(pboost_output_open(&page, a->report, err));
     if (oracle.remote != NULL)
         TRY(train_remote_begin(oracle.remote, &data, err));
-    TRY(a->bag != NULL ? train_run_given(&result, &data, err)
+    TRY(a->bag != NULL ? train_run_given(&result, cli, a, &data, err)
                        : train_run(&result, cli, a, &data, &oracle, err));
     if (a->test != NULL)
         TRY(train_test_losses(&result, a, &data, err));
@@ -327,15 +349,47 @@ static pboost_status read_l2(void *target, const char *option, const char *text,
                                     : cli_read_not_negative(&l2->value, option, text, err);
 }
 
+/* The number of a word among `words`. */
+static pboost_status read_word(size_t *out, const char *option, const char *text,
+                               const char *const *words, size_t n, pboost_error *err)
+{
+    for (*out = 0; *out < n; ++*out)
+        if (strcmp(text, words[*out]) == 0)
+            return PBOOST_OK;
+    return pboost_fail(err, PBOOST_INVALID, "%s is '%s'; it must be %s%s%s%s%s", option, text,
+                       words[0], n > 2 ? ", " : "", n > 2 ? words[1] : "", " or ", words[n - 1]);
+}
+
+static pboost_status read_rows(void *target, const char *option, const char *text,
+                               pboost_error *err)
+{
+    static const char *const WORDS[] = {
+        [ROWS_ALL] = "all", [ROWS_SAMPLE] = "sample", [ROWS_MEANS] = "means"};
+    size_t word;
+    pboost_status st = read_word(&word, option, text, WORDS, 3, err);
+    *(train_rows_kind *)target = (train_rows_kind)word;
+    return st;
+}
+
+static pboost_status read_yes(void *target, const char *option, const char *text, pboost_error *err)
+{
+    static const char *const WORDS[] = {"yes", "no"};
+    size_t word;
+    pboost_status st = read_word(&word, option, text, WORDS, 2, err);
+    *(bool *)target = word == 0;
+    return st;
+}
+
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     train_arguments a = {.patience = 60};
     const cli_option options[] = {
-        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
+        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table: " DATA_TABLE},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the column of labels"},
         {"--positive", "VALUE", cli_read_text, &a.positive, NULL,
-         "logistic: the label that counts as 1"},
+         "logistic: the label that counts as 1; not needed for\n"
+         "0/1, yes/no, true/false, y/n, t/f, positive/negative"},
         {"--id", "COL", cli_read_text, &a.id, NULL,
          "the column that names a row; with it the result does not\n"
          "depend on the order of the rows"},
@@ -356,6 +410,20 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "given bags: the column that names the bag of a row"},
         {"--answers", "FILE", cli_read_text, &a.answers, NULL,
          "given bags: COL, 'count' and 'mean' or 'sum' of each"},
+        {"--answer-columns", "ROLE=COL,...", cli_read_list, &a.answer_columns, NULL,
+         "other names in the answers: count=voters,sum=votes"},
+        {"--rows", "all|sample|means", read_rows, &a.given_rows, &a.has_rows,
+         "given bags: what the rows of a bag are.\n"
+         "all (default): all of them are there;\n"
+         "sample: a random sample of its 'count' persons;\n"
+         "means: one row, the means of its features; --data\n"
+         "and --answers can then be the same file"},
+        {"--sd", "SUFFIX", cli_read_text, &a.sd, NULL,
+         "--rows means: column COLSUFFIX is the standard\n"
+         "deviation of COL within the bag"},
+        {"--bag-effects", "yes|no", read_yes, &a.effects, &a.has_effects,
+         "given bags: they differ by more than their features\n"
+         "explain; default: yes with --rows sample and means"},
         {"--family", CLI_FAMILIES, cli_read_family, &a.family, &a.has_family,
          "distribution of the labels"},
         {"--min-bag", "K", cli_read_count, &a.min_bag, NULL,
@@ -385,6 +453,13 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "out of the fit best"},
         {"--rho", "R", cli_read_not_negative, &a.rho, &a.has_rho,
          "interpolated: 0 is bag-level, 1 is event; default 0.5"},
+        {"--model", "glm|smooth|trees", cli_read_text, &a.model, NULL,
+         "what is fitted to the answers:\n"
+         "glm (default): a straight line for every number, with\n"
+         "weights and intervals that one can read;\n"
+         "smooth: a curve, bent as far as the answers support;\n"
+         "trees: boosted trees, for effects that bend or depend on\n"
+         "each other; they have no weights and no intervals"},
         {"--covariance", "model|sandwich", cli_read_text, &a.covariance, NULL,
          "aggregate: model (default), or sandwich, which does not\n"
          "rely on the model's variances"},
@@ -420,7 +495,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "cv: chosen by cross-validation over bags (aggregate)"},
         {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit no intercept"},
         {"--test", "FILE", cli_read_text, &a.test, NULL,
-         "a labelled table; report the loss on it after every round"},
+         "a labelled table, as --data; report the loss on it after\nevery round"},
         {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
          "the oracle with the labels: https://HOST:PORT or unix:PATH"},
         {"--token-file", "FILE", cli_read_text, &a.token_file, NULL,
@@ -463,9 +538,11 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         return PBOOST_OK;
     TRY(require_options(&a, err));
     TRY(refuse_with_bags(&a, err));
+    TRY(train_model_check(&a, err));
     TRY(settle_method(&a, err));
     TRY(train(cli, &a, err));
 done:
     column_arguments_free(&a.columns);
+    cli_list_free(&a.answer_columns);
     return st;
 }

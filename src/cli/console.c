@@ -109,9 +109,9 @@ void cli_progress(const cli_context *cli, const char *stage, double done, double
         bar.began = now;
         bar.done_then = done;
     }
+    double speed = (done - bar.done_then) / (now - bar.began);
     if (is_due(cli, total > 0.0 && done >= total, changed, now))
-        draw(cli, stage, done, total,
-             (now - bar.began) * (total - done) / (done - bar.done_then)); /* may be NaN */
+        draw(cli, stage, done, total, speed > 0.0 && total > 0.0 ? (total - done) / speed : NAN);
 }
 
 static void show_stage(void *user, const char *stage, double done, double total)
@@ -142,6 +142,12 @@ void cli_watch_begin(cli_context *cli)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
+FILE *cli_text(const cli_context *cli)
+{
+    cli_progress_end();
+    return cli->standard_output != NULL ? stderr : stdout;
+}
+
 void cli_note(const cli_context *cli, const char *format, ...)
 {
     if (cli->quiet)
@@ -160,7 +166,8 @@ pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, cons
 {
     pboost_status st = PBOOST_OK;
     struct stat info;
-    FILE *file = fopen(path, "re");
+    bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "re");
 
     out[0] = '\0';
     if (file == NULL)
@@ -173,7 +180,7 @@ pboost_status cli_read_secret(char out[CLI_SECRET], const cli_context *cli, cons
     if (out[0] == '\0')
         FAIL(err, PBOOST_BAD_DATA, "%s holds no token on its first line", path);
 done:
-    if (file != NULL)
+    if (file != NULL && !standard)
         fclose(file);
     return st;
 }
@@ -213,6 +220,7 @@ pboost_status cli_print_json(json_t *object, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
+    cli_progress_end();
     TRY(report_json_check(object, err));
     if (json_dumpf(object, stdout, JSON_REAL_PRECISION(17) | JSON_COMPACT) != 0 ||
         fputc('\n', stdout) == EOF)

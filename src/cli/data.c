@@ -18,21 +18,31 @@ void table_reading_free(table_reading *t)
 {
     names_free(&t->text);
     names_free(&t->numbers);
+    names_free(&t->unused);
     query_close(t->query);
     *t = (table_reading){0};
 }
 
-pboost_status table_reading_add_n(table_reading *t, const char *name, size_t n, bool text,
-                                  pboost_error *err)
+static pboost_status names_add(cli_names *names, const char *name, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    cli_names *names = text ? &t->text : &t->numbers;
 
     GROW(names->name, names->capacity, names->n + 1, err);
     NEED(names->name[names->n] = strndup(name, n), err);
     names->n++;
 done:
     return st;
+}
+
+pboost_status table_reading_add_n(table_reading *t, const char *name, size_t n, bool text,
+                                  pboost_error *err)
+{
+    return names_add(text ? &t->text : &t->numbers, name, n, err);
+}
+
+pboost_status table_reading_leave_out(table_reading *t, const char *name, pboost_error *err)
+{
+    return names_add(&t->unused, name, strlen(name), err);
 }
 
 pboost_status table_reading_add(table_reading *t, const char *name, pboost_error *err)
@@ -68,6 +78,8 @@ static pboost_status begin_reading(const char **name, table_reading *t, const ch
     t->options.missing = t->missing;
     t->options.n_missing = t->n_missing;
     t->options.only_named = t->only_named;
+    t->options.unused = (const char *const *)t->unused.name;
+    t->options.n_unused = t->unused.n;
     t->options.cancel = t->cli != NULL ? &t->cli->watch : NULL;
     if (query_is(path)) {
         TRY(query_open(&t->query, path, err));

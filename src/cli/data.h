@@ -4,6 +4,12 @@
 
 #include "cli.h"
 
+/* What an option that takes a table may be given. */
+#define DATA_TABLE                                                                                 \
+    "CSV or NPY, - for standard input, or a query:\n"                                              \
+    "'sqlite:FILE?query=SELECT ...' or\n"                                                          \
+    "'postgresql://HOST/DATABASE?query=SELECT ...'"
+
 /* Names that grow in number. */
 typedef struct cli_names {
     size_t n, capacity;
@@ -14,7 +20,7 @@ typedef struct cli_names {
  * is freed after the table's reader. */
 typedef struct table_reading {
     const cli_context *cli; /* shows progress; NULL: nobody does */
-    cli_names text, numbers;
+    cli_names text, numbers, unused;
     const char *const *missing; /* borrowed */
     size_t n_missing;
     bool only_named; /* other columns are not kept */
@@ -27,6 +33,8 @@ pboost_status table_reading_add(table_reading *t, const char *name, pboost_error
 /* The first n bytes of a name: a column of text, or of numbers. */
 pboost_status table_reading_add_n(table_reading *t, const char *name, size_t n, bool text,
                                   pboost_error *err);
+/* A column that need not be kept, unless it is among the others. */
+pboost_status table_reading_leave_out(table_reading *t, const char *name, pboost_error *err);
 /* The columns of an encoding. */
 pboost_status table_reading_add_encoding(table_reading *t, const pboost_encoding *encoding,
                                          pboost_error *err);

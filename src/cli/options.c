@@ -234,6 +234,22 @@ static const cli_option *find_option(const cli_option *options, size_t n, const 
     return NULL;
 }
 
+/* An option, or an operand, whose file is "-".  What is read or written twice would be mixed. */
+static pboost_status take_standard(cli_context *cli, const char *name, pboost_error *err)
+{
+    static const char *const OUTPUTS[] = {"--out", "--test-out", "--truth", "--report"};
+    bool output = false;
+
+    for (size_t i = 0; i < sizeof OUTPUTS / sizeof *OUTPUTS; i++)
+        output = output || strcmp(name, OUTPUTS[i]) == 0;
+    const char **taken = output ? &cli->standard_output : &cli->standard_input;
+    if (*taken != NULL)
+        return pboost_fail(err, PBOOST_INVALID, "%s and %s are both '-', standard %s; name a file",
+                           *taken, name, output ? "output" : "input");
+    *taken = name;
+    return PBOOST_OK;
+}
+
 /* Takes argv[*i] (and the value after it) as an option. */
 static pboost_status take_option(cli_context *cli, int *i, int argc, char **argv,
                                  const cli_option *options, size_t n, pboost_error *err)
@@ -274,7 +290,10 @@ static pboost_status take_option(cli_context *cli, int *i, int argc, char **argv
                                option->name, option->value);
         value = argv[++*i];
     }
-    return option->read(option->target, option->name, value, err);
+    pboost_status st = option->read(option->target, option->name, value, err);
+    return st == PBOOST_OK && strcmp(option->value, "FILE") == 0 && strcmp(value, "-") == 0
+               ? take_standard(cli, option->name, err)
+               : st;
 }
 
 bool cli_asks_for_help(const char *argument)
@@ -305,9 +324,14 @@ pboost_status cli_parse(cli_context *cli, const char **operand, int argc, char *
             FAIL(err, PBOOST_INVALID, "argument '%s' is not expected; see 'priorboost %s --help'",
                  argv[i], cli->command);
         } else {
+            if (strcmp(argv[i], "-") == 0)
+                TRY(take_standard(cli, usage->operand, err));
             operand[taken++] = argv[i];
         }
     }
+    if (cli->json && cli->standard_output != NULL)
+        FAIL(err, PBOOST_INVALID, "--json and %s - both write to standard output; name a file",
+             cli->standard_output);
 done:
     return st;
 }

@@ -177,7 +177,9 @@ static pboost_status verify_file(pboost_verified *out, const char *path, const c
     FILE *file = NULL;
 
     TRY(pboost_verifier_open(&v, public_key, err));
-    file = fopen(path, "re");
+    bool standard = strcmp(path, "-") == 0;
+    file = standard ? stdin : fopen(path, "re");
+    path = standard ? "standard input" : path;
     if (file == NULL)
         FAIL(err, PBOOST_BAD_DATA, "%s: %s", path, strerror(errno));
     while ((length = getline(&line, &room, file)) > 0) {
@@ -196,7 +198,7 @@ static pboost_status verify_file(pboost_verified *out, const char *path, const c
         FAIL(err, PBOOST_BAD_DATA, "%s: it has %llu entries, the older file has %llu", path,
              (unsigned long long)out->entries, (unsigned long long)old->entries);
 done:
-    if (file != NULL)
+    if (file != NULL && file != stdin)
         fclose(file);
     free(line);
     pboost_verifier_close(v);

@@ -191,6 +191,9 @@ static pboost_status prepare_token(cli_context *cli, pboost_ledger *ledger, argu
     if (a->out == NULL)
         FAIL(err, PBOOST_INVALID, "--out is required: the file that gets the secret");
     TRY(pboost_token_prepare(secret, registration, err));
+    if (strcmp(a->out, "-") == 0)
+        FAIL(err, PBOOST_INVALID,
+             "--out is '-'; it must be a file, because standard output has the registration");
     fd = open(a->out, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
     if (fd < 0 || dprintf(fd, "%s\n", secret) < 0 || fsync(fd) != 0)
         FAIL(err, PBOOST_OUTPUT, "cannot write --out %s: %s", a->out, strerror(errno));

@@ -8,11 +8,19 @@
 #include "labels.h"
 #include "train_result.h"
 
+/* What the rows of the table are to given bags. */
+typedef enum { ROWS_ALL, ROWS_SAMPLE, ROWS_MEANS } train_rows_kind;
+
 /* The command line, read. */
 typedef struct train_arguments {
     const char *data, *test, *out, *report, *prior;
     const char *label, *positive, *id, *unit, *weight, *offset;
-    const char *bag, *answers; /* given bags */
+    const char *bag, *answers;  /* given bags */
+    cli_list answer_columns;    /* names in the answers: ROLE=COL */
+    train_rows_kind given_rows; /* what the rows are to their bags */
+    bool has_rows;
+    const char *sd;            /* suffix of columns of standard deviations; NULL: there are none */
+    bool effects, has_effects; /* bags have */
     column_arguments columns;
     bool standardize;
     double winsorize; /* 0: not */
@@ -28,6 +36,9 @@ typedef struct train_arguments {
     double rho;
     bool has_rho;
     const char *covariance;
+    const char *model;
+    bool curves; /* numbers have some */
+    bool trees;  /* the model has some: the columns of the table are kept for them */
     bool no_intercept;
 
     pboost_rational epsilon;
@@ -53,7 +64,10 @@ enum { TRAIN_HASH = 32 };
 typedef struct train_data {
     size_t rows, cols;
     pboost_encoding encoding;
-    double *x;            /* standardised where asked */
+    size_t *curve_of;                 /* by column of curves: its curve */
+    double *x;                        /* standardised where asked */
+    pboost_table *table, *test_table; /* of the sources; NULL where the model has no trees */
+    pboost_sources sources, test_sources;
     double *mean, *scale; /* by column, what standardising took away; NULL: nothing */
     double *weight, *offset, *prior_score;
     uint64_t *row_key;
@@ -68,20 +82,49 @@ typedef struct train_data {
     label_rule labels;            /* what they were in the file */
     pboost_answers *given;        /* what --answers says of the bags in --bag */
     size_t one_row_bags, least_bag;
+    size_t table_rows;      /* of the file: rows that stand for a bag's means may be more */
+    double *persons_weight; /* by row: persons of its bag over rows; NULL: all rows are there */
+    train_warning doubt[2]; /* about samples; empty text: none */
 } train_data;
 
 pboost_status train_data_load(train_data *out, const cli_context *cli, const train_arguments *a,
                               pboost_error *err);
 void train_data_free(train_data *data);
+
+/* The table and its features, per cell. */
+enum { TRAIN_CELL_BYTES = 16 };
+/* Says what the file needs, if there is not so much memory. */
+void train_memory_note(const cli_context *cli, const char *path);
+/* The error of a lack of memory, in words. */
+pboost_status train_memory_explain(const train_arguments *a, pboost_error *err);
 pboost_features train_features(const train_data *data);
+/* Without the columns of curves: what is planned with. */
+pboost_features train_straight_features(const train_data *data);
 
 /* From the units of x to those of the file. */
 void train_data_unscale(pboost_coef *coef, const train_data *data);
 void train_data_unscale_covariance(double *covariance, const train_data *data);
 
-/* Given bags: the rows by the bag they name, and what the answers file says of each. */
+/* Given bags: the rows by the bag they name, and what the answers file says of each.  After the
+ * features, weights and offsets of the rows. */
 pboost_status train_bags_load(train_data *out, const pboost_table *table, const train_arguments *a,
                               pboost_error *err);
+
+/* The column of the answers that has this role: count, mean, sum or noise_variance. */
+const char *train_answer_column(const train_arguments *a, const char *role);
+
+/* Rows that are a sample of the persons of their bags, or their means (a->given_rows): sets what
+ * the rows stand for.  bags may change with the rows.  persons: by bag. */
+pboost_status train_districts_apply(train_data *data, pboost_bags *bags, const double *persons,
+                                    const pboost_table *table, const train_arguments *a,
+                                    pboost_error *err);
+/* Refuses names in --answer-columns that are no role. */
+pboost_status train_districts_check(const train_arguments *a, pboost_error *err);
+/* Columns of standard deviations, and of answers in the same file, are not features. */
+pboost_status train_districts_roles(bool *use, const pboost_table *table, const train_arguments *a,
+                                    pboost_error *err);
+/* What such a fit assumes. */
+void train_districts_assume(train_result *result, const train_arguments *a);
 
 void train_result_free(train_result *result);
 
@@ -90,7 +133,16 @@ struct train_oracle;
 pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
                         const train_data *data, const struct train_oracle *oracle,
                         pboost_error *err);
-pboost_status train_run_given(train_result *result, const train_data *data, pboost_error *err);
+pboost_status train_run_given(train_result *result, cli_context *cli, const train_arguments *a,
+                              const train_data *data, pboost_error *err);
+/* What the model of the last round is, or what is fitted to all answers instead of it: trees.
+ * coef is that of the round, in the units of x. */
+pboost_status train_fit_model(train_result *result, cli_context *cli, const train_arguments *a,
+                              const train_data *data, const pboost_answers *answers,
+                              const pboost_coef *coef, pboost_error *err);
+/* --model, and the options that go with it. */
+pboost_status train_model_check(train_arguments *a, pboost_error *err);
+
 /* Fills in the test loss of every round. */
 pboost_status train_test_losses(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err);

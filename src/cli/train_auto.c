@@ -30,7 +30,7 @@ pboost_status train_auto_choose(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_features features = train_features(data);
+    pboost_features features = train_straight_features(data);
     pboost_plan_options o = plan_options(result, a);
     TRY(pboost_choice_make(&result->choice, &features, data->prior_score, &o, err));
     follow(result);
@@ -43,9 +43,10 @@ pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
                                 const pboost_coef *coef, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_features features = train_features(data);
+    pboost_features features = train_straight_features(data);
     pboost_plan_options o = plan_options(result, a);
-    TRY(pboost_choice_revise(&result->choice, trainer, &features, coef, &o, err));
+    pboost_coef straight = {features.x.cols, coef->theta, coef->intercept};
+    TRY(pboost_choice_revise(&result->choice, trainer, &features, &straight, &o, err));
     follow(result);
 done:
     return st;

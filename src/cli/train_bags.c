@@ -1,7 +1,8 @@
 /* priorboost train --bag COL --answers FILE: bags that someone else made, with their means.
  *
  * Rows name their bag; the answers file has one line a bag.  The two must agree: a bag that only
- * one of them has, or has with another number of rows, is named. */
+ * one of them has, or has with another number of rows, is named.  With --rows sample or means the
+ * count is the number of persons, of which the table does not have every row. */
 #include <math.h>
 #include <string.h>
 
@@ -25,6 +26,22 @@ static pboost_status open_column(const double **out, const pboost_table *table, 
     return st != PBOOST_OK ? st : pboost_table_numbers(out, table, col, false, err);
 }
 
+const char *train_answer_column(const train_arguments *a, const char *role)
+{
+    size_t n = strlen(role);
+    for (size_t i = 0; i < a->answer_columns.n; i++)
+        if (strncmp(a->answer_columns.item[i], role, n) == 0 && a->answer_columns.item[i][n] == '=')
+            return a->answer_columns.item[i] + n + 1;
+    return role;
+}
+
+static pboost_status open_role(const double **out, const answers_file *f, const char *role,
+                               bool needed, const train_arguments *a, pboost_error *err)
+{
+    const char *name = train_answer_column(a, role);
+    return open_column(out, f->table, name, needed || name != role, err);
+}
+
 static pboost_status open_answers(answers_file *out, const train_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -33,12 +50,15 @@ static pboost_status open_answers(answers_file *out, const train_arguments *a, p
     TRY(table_reading_add(&text, a->bag, err));
     TRY(table_reading_read(&out->table, &text, a->answers, err));
     TRY(pboost_table_find(&out->bag, out->table, a->bag, err));
-    TRY(open_column(&out->count, out->table, "count", true, err));
-    TRY(open_column(&out->mean, out->table, "mean", false, err));
-    TRY(open_column(&out->sum, out->table, "sum", false, err));
-    TRY(open_column(&out->noise, out->table, "noise_variance", false, err));
+    TRY(open_role(&out->count, out, "count", true, a, err));
+    TRY(open_role(&out->mean, out, "mean", false, a, err));
+    TRY(open_role(&out->sum, out, "sum", false, a, err));
+    TRY(open_role(&out->noise, out, "noise_variance", false, a, err));
     if (out->mean == NULL && out->sum == NULL)
-        FAIL(err, PBOOST_BAD_DATA, "%s has neither a column 'mean' nor a column 'sum'", a->answers);
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s has neither a column 'mean' nor a column 'sum'; --answer-columns sum=COL names "
+             "another one",
+             a->answers);
 done:
     table_reading_free(&text);
     return st;
@@ -77,9 +97,9 @@ done:
     return st;
 }
 
-/* What one line says of its bag. */
-static pboost_status take_line(double *mean, double *noise, const answers_file *f, size_t line,
-                               size_t rows, pboost_family family, pboost_error *err)
+/* The count of a line must fit the rows of its bag. */
+static pboost_status check_count(const answers_file *f, size_t line, size_t rows,
+                                 train_rows_kind kind, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const char *path = pboost_table_path(f->table), *bag = bag_name(f->table, f->bag, line);
@@ -89,9 +109,39 @@ static pboost_status take_line(double *mean, double *noise, const answers_file *
     if (!(count > 0.0))
         FAIL(err, PBOOST_BAD_DATA, "%s:%zu: bag '%s' is empty: its count is %.17g", path, at, bag,
              count);
-    if (count != (double)rows)
-        FAIL(err, PBOOST_BAD_DATA, "%s:%zu: bag '%s' has count %.17g, but %zu rows name it", path,
-             at, bag, count, rows);
+    if (kind == ROWS_ALL && count != (double)rows)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s:%zu: bag '%s' has count %.17g, but %zu row%s it (--rows sample or means says that "
+             "the table does not have every row)",
+             path, at, bag, count, rows, rows == 1 ? " names" : "s name");
+    if (kind == ROWS_MEANS && rows != 1)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s:%zu: bag '%s' has %zu rows; with --rows means it has one, the means of its "
+             "features",
+             path, at, bag, rows);
+    if (kind == ROWS_SAMPLE && count < (double)rows)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s:%zu: bag '%s' has count %.17g, but %zu rows name it: a sample has no more rows "
+             "than there are persons",
+             path, at, bag, count, rows);
+    if (kind == ROWS_SAMPLE && rows == 1 && count > 1.0)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s:%zu: bag '%s' has a sample of one row; a sample has at least 2, so that its "
+             "sampling error can be estimated",
+             path, at, bag);
+done:
+    return st;
+}
+
+/* What one line says of its bag. */
+static pboost_status take_line(double *mean, double *noise, const answers_file *f, size_t line,
+                               pboost_family family, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const char *path = pboost_table_path(f->table), *bag = bag_name(f->table, f->bag, line);
+    size_t at = pboost_table_line(f->table, line);
+    double count = f->count[line];
+
     /* cppcheck-suppress nullPointerRedundantCheck; a file has means or sums, or both */
     *mean = f->mean != NULL ? f->mean[line] : f->sum[line] / count;
     *noise = f->noise != NULL ? f->noise[line] : 0.0;
@@ -169,10 +219,15 @@ done:
     return st;
 }
 
-/* mean and noise by bag of the data; every bag has one line, and every line its bag. */
-static pboost_status match(double *mean, double *noise, const answers_file *f,
-                           const pboost_table *table, size_t col, const pboost_bags *bags,
-                           pboost_family family, pboost_error *err)
+/* By bag of the data. */
+typedef struct {
+    double *mean, *noise, *persons;
+} bag_answers;
+
+/* Every bag has one line, and every line its bag. */
+static pboost_status match(const bag_answers *out, const answers_file *f, const pboost_table *table,
+                           size_t col, const pboost_bags *bags, const train_arguments *a,
+                           pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t *by_level = NULL, *line_of = NULL, b;
@@ -189,7 +244,9 @@ static pboost_status match(double *mean, double *noise, const answers_file *f,
                  pboost_table_row_path(f->table, i), pboost_table_line(f->table, i),
                  bag_name(f->table, f->bag, i), pboost_table_line(f->table, line_of[b]));
         line_of[b] = i;
-        TRY(take_line(&mean[b], &noise[b], f, i, bags->start[b + 1] - bags->start[b], family, err));
+        TRY(check_count(f, i, bags->start[b + 1] - bags->start[b], a->given_rows, err));
+        TRY(take_line(&out->mean[b], &out->noise[b], f, i, a->family, err));
+        out->persons[b] = f->count[i];
     }
     for (b = 0; b < bags->n_bags; b++)
         if (line_of[b] == SIZE_MAX)
@@ -209,27 +266,31 @@ pboost_status train_bags_load(train_data *out, const pboost_table *table, const 
     pboost_status st = PBOOST_OK;
     answers_file answers = {0};
     pboost_bags bags = {0};
-    double *mean = NULL, *noise = NULL;
+    bag_answers by_bag = {0};
     size_t col;
 
     TRY(pboost_table_find(&col, table, a->bag, err));
     TRY(open_answers(&answers, a, err));
     TRY(group_rows(&bags, table, col, err));
-    NEED(mean = pboost_alloc(bags.n_bags, sizeof *mean), err);
-    NEED(noise = pboost_alloc(bags.n_bags, sizeof *noise), err);
-    TRY(match(mean, noise, &answers, table, col, &bags, a->family, err));
+    NEED(by_bag.mean = pboost_alloc(bags.n_bags, sizeof(double)), err);
+    NEED(by_bag.noise = pboost_alloc(bags.n_bags, sizeof(double)), err);
+    NEED(by_bag.persons = pboost_alloc(bags.n_bags, sizeof(double)), err);
+    TRY(match(&by_bag, &answers, table, col, &bags, a, err));
+    if (a->given_rows != ROWS_ALL)
+        TRY(train_districts_apply(out, &bags, by_bag.persons, table, a, err));
     TRY(pboost_answers_create(&out->given, err));
-    TRY(pboost_answers_append(out->given, &bags, mean, noise, err));
+    TRY(pboost_answers_append(out->given, &bags, by_bag.mean, by_bag.noise, err));
     out->least_bag = SIZE_MAX;
     for (size_t b = 0; b < bags.n_bags; b++) {
-        size_t size = bags.start[b + 1] - bags.start[b];
-        out->one_row_bags += size == 1;
-        out->least_bag = size < out->least_bag ? size : out->least_bag;
+        double size = fmin(by_bag.persons[b], 0x1p53);
+        out->one_row_bags += size == 1.0;
+        out->least_bag = size < (double)out->least_bag ? (size_t)size : out->least_bag;
     }
 done:
     pboost_table_free(answers.table);
     pboost_bags_free(&bags);
-    free(mean);
-    free(noise);
+    free(by_bag.mean);
+    free(by_bag.noise);
+    free(by_bag.persons);
     return st;
 }

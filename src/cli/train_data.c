@@ -23,6 +23,31 @@ static pboost_status find_roles(bool *use, const pboost_table *table, const trai
             use[col] = false;
         }
     }
+    if (a->bag != NULL)
+        TRY(train_districts_roles(use, table, a, err));
+done:
+    return st;
+}
+
+static pboost_status learn_curves(train_data *out, const cli_context *cli,
+                                  const pboost_table *table, const train_arguments *a,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_encoding *e = &out->encoding;
+    size_t curve = 0, at = 0;
+
+    TRY(pboost_encoding_curve(&out->encoding, table, 0, a->threads, err));
+    if (e->n_curves == 0)
+        cli_note(cli,
+                 "note: no column of numbers has 8 different values or more; --model smooth is the "
+                 "same as glm here");
+    NEED(out->curve_of = pboost_alloc(e->n_curves, sizeof *out->curve_of), err);
+    for (size_t i = 0; i < e->n_features; i++) {
+        for (size_t j = 0; j < e->feature[i].curve.n; j++)
+            out->curve_of[at++] = curve;
+        curve += e->feature[i].curve.n > 0;
+    }
 done:
     return st;
 }
@@ -39,6 +64,8 @@ static pboost_status learn_encoding(train_data *out, const cli_context *cli,
     TRY(columns_learn(&out->encoding, use, cli, table, &a->columns, err));
     if (a->winsorize > 0.0)
         TRY(pboost_encoding_winsorize(&out->encoding, table, a->winsorize, err));
+    if (a->curves)
+        TRY(learn_curves(out, cli, table, a, err));
     out->cols = out->encoding.n_columns;
     if (out->cols == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: every feature is constant", pboost_table_path(table));
@@ -57,9 +84,10 @@ static pboost_status standardize(train_data *data, bool center, pboost_error *er
     NEED(data->mean = calloc(d, sizeof *data->mean), err);
     NEED(data->scale = calloc(d, sizeof *data->scale), err);
     TRY(pboost_matrix_moments(data->mean, data->scale, &x, err));
-    for (size_t j = 0; j < d; j++) {
-        data->scale[j] = data->scale[j] > 0.0 ? data->scale[j] : 1.0;
-        data->mean[j] = center ? data->mean[j] : 0.0;
+    for (size_t j = 0; j < d; j++) { /* curves have units of their own, in which they are fitted */
+        bool curve = j >= d - data->encoding.n_curves;
+        data->scale[j] = data->scale[j] > 0.0 && !curve ? data->scale[j] : 1.0;
+        data->mean[j] = center && !curve ? data->mean[j] : 0.0;
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
@@ -112,6 +140,24 @@ static pboost_status check_bounds(const double *label, const pboost_table *table
     return PBOOST_OK;
 }
 
+/* Columns that nobody uses need no memory. */
+static pboost_status leave_out(table_reading *text, const train_arguments *a, const cli_list *list,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const char *const role[] = {a->label, a->weight, a->offset};
+
+    for (size_t i = 0; i < list->n; i++) {
+        bool used = false;
+        for (size_t j = 0; j < sizeof role / sizeof *role; j++)
+            used = used || (role[j] != NULL && strcmp(role[j], list->item[i]) == 0);
+        if (!used)
+            TRY(table_reading_leave_out(text, list->item[i], err));
+    }
+done:
+    return st;
+}
+
 static pboost_status load_training(train_data *out, const cli_context *cli,
                                    const train_arguments *a, const pboost_model *prior,
                                    pboost_error *err)
@@ -132,13 +178,13 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     if (a->bag != NULL)
         TRY(table_reading_add(&text, a->bag, err));
     TRY(table_reading_add_encoding(&text, &prior->encoding, err));
+    TRY(leave_out(&text, a, &a->columns.exclude, err));
+    TRY(leave_out(&text, a, &a->columns.drop, err));
     TRY(columns_read(&table, &text, &a->columns, a->data, err));
-    out->rows = pboost_table_rows(table);
+    out->rows = out->table_rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
-    if (a->bag != NULL)
-        TRY(train_bags_load(out, table, a, err));
     if (has_labels) {
         TRY(data_labels(&out->label, &out->labels, table, a->label, a->family, err));
         TRY(label_rule_check(&out->labels, a->data, a->label, err));
@@ -150,12 +196,21 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(learn_encoding(out, cli, table, a, err));
     cli_progress(cli, "encoding", 0.0, 0.0);
     TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    if (a->standardize)
+        TRY(standardize(out, !a->no_intercept, err));
+    if (a->trees) {
+        TRY(pboost_sources_read(&out->sources, NULL, &out->encoding, table, err));
+        out->table = table;
+    }
+    if (a->bag != NULL)
+        TRY(train_bags_load(out, table, a, err));
     if (a->prior != NULL)
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
     out->prior_score = prediction.mean;
 done:
     table_reading_free(&text);
-    pboost_table_free(table);
+    if (out->table == NULL)
+        pboost_table_free(table);
     return st;
 }
 
@@ -164,7 +219,7 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
 {
     pboost_status st = PBOOST_OK;
     pboost_unseen unseen = {0};
-    unseen_cells cells = {0};
+    unseen_cells cells = {.trees = a->trees};
     table_reading text = {.cli = cli, .missing = a->columns.na.item, .n_missing = a->columns.na.n};
     pboost_table *table = NULL;
 
@@ -178,9 +233,14 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
     TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
     unseen_cells_add(&cells, &unseen, &out->encoding, table);
     unseen_cells_note(cli, &cells);
+    if (a->trees) {
+        TRY(pboost_sources_read(&out->test_sources, NULL, &out->encoding, table, err));
+        out->test_table = table;
+    }
 done:
     table_reading_free(&text);
-    pboost_table_free(table);
+    if (out->test_table == NULL)
+        pboost_table_free(table);
     return st;
 }
 
@@ -192,11 +252,13 @@ pboost_status train_data_load(train_data *out, const cli_context *cli, const tra
 
     if (a->prior != NULL)
         TRY(pboost_model_load(&prior, a->prior, err));
-    TRY(load_training(out, cli, a, &prior, err));
+    train_memory_note(cli, a->data);
+    st = load_training(out, cli, a, &prior, err);
+    if (st == PBOOST_NO_MEMORY)
+        (void)train_memory_explain(a, err);
+    TRY(st);
     if (a->test != NULL)
         TRY(load_test(out, cli, a, err));
-    if (a->standardize)
-        TRY(standardize(out, !a->no_intercept, err));
 done:
     pboost_model_free(&prior);
     return st;
@@ -209,13 +271,26 @@ pboost_features train_features(const train_data *data)
                              .offset = data->offset};
 }
 
+pboost_features train_straight_features(const train_data *data)
+{
+    pboost_features features = train_features(data);
+    features.x.cols -= data->encoding.n_curves;
+    return features;
+}
+
 void train_data_free(train_data *data)
 {
     pboost_encoding_free(&data->encoding);
+    pboost_sources_free(&data->sources);
+    pboost_sources_free(&data->test_sources);
+    pboost_table_free(data->table);
+    pboost_table_free(data->test_table);
+    free(data->curve_of);
     free(data->x);
     free(data->mean);
     free(data->scale);
     free(data->weight);
+    free(data->persons_weight);
     free(data->offset);
     free(data->prior_score);
     free(data->row_key);

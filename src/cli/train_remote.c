@@ -62,6 +62,9 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
     NEED(r = calloc(1, sizeof *r), err);
     r->cli = cli;
     r->arguments = a;
+    if (strcmp(a->token_file, "-") == 0)
+        FAIL(err, PBOOST_INVALID,
+             "--token-file is '-'; it must be a file, because FILE.head is kept beside it");
     TRY(cli_read_secret(r->token, cli, "--token-file", a->token_file, err));
     TRY(train_checkpoint_find(&r->checkpoint, a, err));
     cli_interrupted(); /* from here on a signal stops between tries */

@@ -21,6 +21,8 @@ typedef struct step {
     int64_t *seconds;   /* by code of the table: a date */
     unsigned date;
     size_t at, n; /* its columns in x */
+    const pboost_curve *curve;
+    size_t curve_at; /* columns of the curve in x */
 } step;
 
 static pboost_status refuse_level(const pboost_table *table, const column *c,
@@ -198,6 +200,7 @@ static pboost_status prepare(step *out, pboost_unseen *unseen, const pboost_enco
     out->n = pboost_feature_columns(f);
     out->fill = f->fill;
     out->date = f->date;
+    out->curve = &f->curve;
     out->lower = f->winsorize ? f->lower : -INFINITY;
     out->upper = f->winsorize ? f->upper : INFINITY;
     out->fill_block = fill_numbers;
@@ -232,7 +235,7 @@ pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
                                     pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t n = encoding->n_columns, at = 0;
+    size_t n = encoding->n_columns, at = 0, curve_at = n - encoding->n_curves;
     pboost_unseen found = {0};
     step *steps = calloc(encoding->n_features > 0 ? encoding->n_features : 1, sizeof *steps);
 
@@ -240,15 +243,23 @@ pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
     for (size_t i = 0; i < encoding->n_features; i++) {
         TRY(prepare(&steps[i], &found, encoding, i, table, err));
         steps[i].at = at;
+        steps[i].curve_at = curve_at;
         at += steps[i].n;
+        curve_at += steps[i].curve->n;
     }
-    if (at != n)
-        FAIL(err, PBOOST_INVALID, "the encoding has %zu columns, but its features make %zu", n, at);
+    if (at != n - encoding->n_curves || curve_at != n)
+        FAIL(err, PBOOST_INVALID, "the encoding has %zu columns, but its features make %zu", n,
+             at + curve_at - (n - encoding->n_curves));
     /* By blocks of rows that stay in the cache while feature after feature is written. */
     for (size_t first = 0; first < table->rows; first += BLOCK) {
         size_t rows = table->rows - first < BLOCK ? table->rows - first : BLOCK;
-        for (size_t i = 0; i < encoding->n_features; i++)
-            steps[i].fill_block(x + first * n, n, &steps[i], first, rows);
+        for (size_t i = 0; i < encoding->n_features; i++) {
+            double *block = x + first * n;
+            steps[i].fill_block(block, n, &steps[i], first, rows);
+            if (steps[i].curve->n > 0)
+                pboost_curve_apply(block + steps[i].curve_at, (ptrdiff_t)n, steps[i].curve,
+                                   block + steps[i].at, (ptrdiff_t)n, rows);
+        }
     }
     if (unseen != NULL)
         *unseen = found;
@@ -358,27 +369,38 @@ done:
     return st;
 }
 
-pboost_status pboost_sources_arrange(pboost_sources *sources, const size_t *row, size_t n,
-                                     pboost_error *err)
+static void *gather_cells(const pboost_column *c, const size_t *row, size_t n)
+{
+    double *number = c->code == NULL ? pboost_alloc(n, sizeof *number) : NULL;
+    uint32_t *code = c->code != NULL ? pboost_alloc(n, sizeof *code) : NULL;
+
+    for (size_t i = 0; number != NULL && i < n; i++)
+        number[i] = c->number[(ptrdiff_t)row[i] * c->stride];
+    for (size_t i = 0; code != NULL && i < n; i++)
+        code[i] = c->code[row[i]];
+    return c->code != NULL ? (void *)code : (void *)number;
+}
+
+pboost_status pboost_sources_gather(pboost_sources *out, const pboost_columns *columns,
+                                    const size_t *row, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_column *to = NULL;
 
-    for (size_t j = 0; j < sources->columns.n; j++) {
-        pboost_column *c = (pboost_column *)(uintptr_t)&sources->columns.column[j];
-        void *block = pboost_alloc(n, c->code != NULL ? sizeof *c->code : sizeof *c->number);
-        NEED(block, err);
-        for (size_t i = 0; i < n && c->code != NULL; i++)
-            ((uint32_t *)block)[i] = c->code[row[i]];
-        for (size_t i = 0; i < n && c->code == NULL; i++)
-            ((double *)block)[i] = c->number[(ptrdiff_t)row[i] * c->stride];
-        free(sources->block[j]);
-        sources->block[j] = block;
-        c->code = c->code != NULL ? block : NULL;
-        c->number = c->code == NULL ? block : NULL;
-        c->stride = 1;
+    *out = (pboost_sources){.columns = {.rows = n, .n = columns->n}};
+    NEED(out->columns.column = to = calloc(columns->n + 1, sizeof *to), err);
+    NEED(out->block = calloc(columns->n + 1, sizeof *out->block), err);
+    for (size_t j = 0; j < columns->n; j++) {
+        const pboost_column *c = &columns->column[j];
+        NEED(out->block[j] = gather_cells(c, row, n), err);
+        to[j] = (pboost_column){.number = c->code == NULL ? out->block[j] : NULL,
+                                .stride = 1,
+                                .code = c->code != NULL ? out->block[j] : NULL,
+                                .levels = c->levels};
     }
-    sources->columns.rows = n;
 done:
+    if (st != PBOOST_OK)
+        pboost_sources_free(out);
     return st;
 }
 

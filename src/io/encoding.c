@@ -23,6 +23,7 @@ void pboost_encoding_free(pboost_encoding *encoding)
             free(f->level[k]);
         free(f->level);
         free(f->name);
+        pboost_curve_free(&f->curve);
     }
     free(encoding->feature);
     for (size_t i = 0; encoding->column != NULL && i < encoding->n_columns; i++)
@@ -80,27 +81,55 @@ static char *column_name(const pboost_feature *f, size_t k)
     return name;
 }
 
+/* "s(age).1". */
+static char *curve_name(const pboost_feature *f, size_t k)
+{
+    size_t n = strlen(f->name) + 32;
+    char *name = malloc(n);
+
+    if (name != NULL)
+        snprintf(name, n, "s(%s).%zu", f->name, k + 1);
+    return name;
+}
+
+static pboost_status add_name(pboost_encoding *encoding, dictionary *seen, char *name,
+                              const char *where, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t at = seen->n;
+    uint32_t number;
+
+    NEED(encoding->column[at] = name, err);
+    TRY(pboost_dictionary_add(&number, seen, name, strlen(name), err));
+    if (number < at)
+        FAIL(err, PBOOST_BAD_DATA, "%s: two features are named '%s'; rename a column", where,
+             pboost_shown_text(name).text);
+done:
+    return st;
+}
+
 pboost_status pboost_encoding_name_columns(pboost_encoding *encoding, const char *where,
                                            pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     dictionary seen = {0};
-    size_t n = 0, at = 0;
-    uint32_t number;
+    const pboost_feature *f = encoding->feature, *end = f + encoding->n_features;
+    size_t n = 0, curves = 0;
 
-    for (size_t i = 0; i < encoding->n_features; i++)
-        n += pboost_feature_columns(&encoding->feature[i]);
+    for (; f < end; f++) {
+        n += pboost_feature_columns(f);
+        curves += f->curve.n;
+    }
+    n += curves;
     NEED(encoding->column = calloc(n > 0 ? n : 1, sizeof *encoding->column), err);
     encoding->n_columns = n;
-    for (size_t i = 0; i < encoding->n_features; i++)
-        for (size_t k = 0; k < pboost_feature_columns(&encoding->feature[i]); k++, at++) {
-            char *name = column_name(&encoding->feature[i], k);
-            NEED(encoding->column[at] = name, err);
-            TRY(pboost_dictionary_add(&number, &seen, name, strlen(name), err));
-            if (number < at)
-                FAIL(err, PBOOST_BAD_DATA, "%s: two features are named '%s'; rename a column",
-                     where, pboost_shown_text(name).text);
-        }
+    encoding->n_curves = curves;
+    for (f = encoding->feature; f < end; f++)
+        for (size_t k = 0; k < pboost_feature_columns(f); k++)
+            TRY(add_name(encoding, &seen, column_name(f, k), where, err));
+    for (f = encoding->feature; f < end; f++)
+        for (size_t k = 0; k < f->curve.n; k++)
+            TRY(add_name(encoding, &seen, curve_name(f, k), where, err));
 done:
     pboost_dictionary_free(&seen);
     return st;

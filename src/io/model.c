@@ -72,8 +72,8 @@ done:
     return st;
 }
 
-/* The oldest version that can say it: dates, rare levels that share a column, and members are new
- * in 2. */
+/* The oldest version that can say it: dates, rare levels that share a column, curves and members
+ * are new in 2. */
 static int version_of(const pboost_model *m)
 {
     const pboost_encoding *encoding = &m->encoding;
@@ -82,7 +82,7 @@ static int version_of(const pboost_model *m)
     for (size_t i = 0; i < encoding->n_features; i++)
         if (encoding->feature[i].other || encoding->feature[i].date != 0)
             return 2;
-    return 1;
+    return encoding->n_curves > 0 ? 2 : 1;
 }
 
 static pboost_status put_date(json_t *object, unsigned parts, pboost_error *err)
@@ -94,6 +94,36 @@ static pboost_status put_date(json_t *object, unsigned parts, pboost_error *err)
     TRY(put(object, "date", array, err));
     for (size_t i = 0; (name = pboost_date_part_name(parts, i)) != NULL; i++)
         TRY(append(array, json_string(name), err));
+done:
+    return st;
+}
+
+static pboost_status put_matrix(json_t *object, const char *key, const double *v, size_t rows,
+                                size_t cols, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    json_t *array = json_array();
+
+    TRY(put(object, key, array, err));
+    for (size_t i = 0; i < rows; i++) {
+        json_t *row = json_array();
+        TRY(append(array, row, err));
+        TRY(fill_reals(row, key, v + i * cols, cols, err));
+    }
+done:
+    return st;
+}
+
+static pboost_status put_curve(json_t *object, const pboost_curve *curve, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    json_t *inner = json_object(), *knots;
+
+    TRY(put(object, "curve", inner, err));
+    TRY(put(inner, "knots", knots = json_array(), err));
+    TRY(fill_reals(knots, "knots", curve->knot, curve->n_knots, err));
+    TRY(put_matrix(inner, "value", curve->value, curve->n, curve->n_knots, err));
+    TRY(put_matrix(inner, "bend", curve->bend, curve->n, curve->n_knots, err));
 done:
     return st;
 }
@@ -123,22 +153,8 @@ static pboost_status put_features(json_t *root, const pboost_encoding *encoding,
             TRY(put_real(object, "lower", f->lower, err));
             TRY(put_real(object, "upper", f->upper, err));
         }
-    }
-done:
-    return st;
-}
-
-static pboost_status put_covariance(json_t *root, const double *covariance, size_t n,
-                                    pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    json_t *rows = json_array();
-
-    TRY(put(root, "covariance", rows, err));
-    for (size_t i = 0; i < n; i++) {
-        json_t *row = json_array();
-        TRY(append(rows, row, err));
-        TRY(fill_reals(row, "covariance", covariance + i * n, n, err));
+        if (f->curve.n > 0)
+            TRY(put_curve(object, &f->curve, err));
     }
 done:
     return st;
@@ -222,7 +238,7 @@ static pboost_status put_coef(json_t *root, const pboost_model *m, pboost_error 
     TRY(fill_reals(theta, "theta", m->coef.theta, m->coef.n, err));
     TRY(put_real(root, "intercept", m->coef.intercept, err));
     if (m->covariance != NULL)
-        TRY(put_covariance(root, m->covariance, m->coef.n + 1, err));
+        TRY(put_matrix(root, "covariance", m->covariance, m->coef.n + 1, m->coef.n + 1, err));
 done:
     return st;
 }

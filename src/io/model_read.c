@@ -2,6 +2,7 @@
  *
  * What the rest of the program relies on is checked here: the columns are those that the features
  * make, and there is one weight for each.  Keys that this version does not know are ignored. */
+#include <math.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -96,6 +97,63 @@ done:
     return st;
 }
 
+/* rows x cols numbers, an array of arrays. */
+static pboost_status get_matrix(double **out, const json_t *object, const char *key, size_t rows,
+                                size_t cols, const char *name, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const json_t *array = json_object_get(object, key), *row;
+
+    if (!json_is_array(array) || json_array_size(array) != rows)
+        FAIL(err, PBOOST_BAD_DATA, "%s: \"%s\" must be an array of %zu rows", name, key, rows);
+    NEED(*out = pboost_alloc(rows * cols, sizeof **out), err);
+    for (size_t i = 0; i < rows; i++) {
+        row = json_array_get(array, i);
+        if (!json_is_array(row) || json_array_size(row) != cols)
+            FAIL(err, PBOOST_BAD_DATA, "%s: row %zu of \"%s\" must have %zu numbers", name, i + 1,
+                 key, cols);
+        for (size_t k = 0; k < cols; k++)
+            TRY(get_real(&(*out)[i * cols + k], json_array_get(row, k), key, name, err));
+    }
+done:
+    return st;
+}
+
+static pboost_status get_curve(pboost_feature *f, const json_t *object, const char *name,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_curve *c = &f->curve;
+    const json_t *knots, *values;
+    size_t n, n_knots;
+
+    if (!json_is_object(object) || f->n_levels > 0 || f->date != 0)
+        TRY(refuse_kind(name, "curve", object, "an object in a feature that is a number", err));
+    TRY(get_array(&n_knots, object, "knots", &knots, name, err));
+    TRY(get_array(&n, object, "value", &values, name, err));
+    if (n_knots < 3 || n_knots > PBOOST_CURVE_COLUMNS + 2 || n == 0 || n > n_knots - 2)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s: the curve of feature '%s' has %zu knots and %zu functions; it must have 3 to %d "
+             "knots, and from 1 function to 2 fewer than knots",
+             name, pboost_shown_text(f->name).text, n_knots, n, PBOOST_CURVE_COLUMNS + 2);
+    NEED(c->knot = pboost_alloc(n_knots, sizeof *c->knot), err);
+    for (size_t k = 0; k < n_knots; k++) {
+        TRY(get_real(&c->knot[k], json_array_get(knots, k), "knots", name, err));
+        if (k > 0 && !(c->knot[k] > c->knot[k - 1]))
+            FAIL(err, PBOOST_BAD_DATA, "%s: the knots of feature '%s' do not ascend", name,
+                 pboost_shown_text(f->name).text);
+    }
+    if (!isfinite(c->knot[n_knots - 1] - c->knot[0]))
+        FAIL(err, PBOOST_BAD_DATA, "%s: the knots of feature '%s' are too far apart", name,
+             pboost_shown_text(f->name).text);
+    TRY(get_matrix(&c->value, object, "value", n, n_knots, name, err));
+    TRY(get_matrix(&c->bend, object, "bend", n, n_knots, name, err));
+    c->n_knots = n_knots;
+    c->n = n;
+done:
+    return st;
+}
+
 static pboost_status get_feature(pboost_feature *f, const json_t *object, const char *name,
                                  pboost_error *err)
 {
@@ -122,6 +180,8 @@ static pboost_status get_feature(pboost_feature *f, const json_t *object, const 
             FAIL(err, PBOOST_BAD_DATA, "%s: \"lower\" is %g, which is more than \"upper\", %g",
                  name, f->lower, f->upper);
     }
+    if (json_object_get(object, "curve") != NULL)
+        TRY(get_curve(f, json_object_get(object, "curve"), name, err));
     f->impute = fill != NULL && !json_is_null(fill);
     if (!f->impute)
         goto done;
@@ -194,24 +254,10 @@ done:
 static pboost_status get_covariance(double **out, const json_t *root, size_t n, const char *name,
                                     pboost_error *err)
 {
-    pboost_status st = PBOOST_OK;
-    const json_t *rows = json_object_get(root, "covariance"), *row;
-
-    if (rows == NULL || json_is_null(rows))
-        goto done;
-    if (!json_is_array(rows) || json_array_size(rows) != n)
-        FAIL(err, PBOOST_BAD_DATA, "%s: \"covariance\" must be an array of %zu rows", name, n);
-    NEED(*out = pboost_alloc(n, n * sizeof **out), err);
-    for (size_t i = 0; i < n; i++) {
-        row = json_array_get(rows, i);
-        if (!json_is_array(row) || json_array_size(row) != n)
-            FAIL(err, PBOOST_BAD_DATA, "%s: row %zu of \"covariance\" must have %zu numbers", name,
-                 i + 1, n);
-        for (size_t k = 0; k < n; k++)
-            TRY(get_real(&(*out)[i * n + k], json_array_get(row, k), "covariance", name, err));
-    }
-done:
-    return st;
+    const json_t *rows = json_object_get(root, "covariance");
+    return rows == NULL || json_is_null(rows)
+               ? PBOOST_OK
+               : get_matrix(out, root, "covariance", n, n, name, err);
 }
 
 /* Decimal digits alone, or nothing. */

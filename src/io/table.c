@@ -96,12 +96,13 @@ static column_kind kind_asked(const pboost_table_options *options, const char *n
                                                                : COLUMN_UNKNOWN;
 }
 
-static column fresh_column(column_kind asked, bool only_named)
+/* unused: nobody asks for it, unless `asked` does. */
+static column fresh_column(column_kind asked, bool unused)
 {
     return (column){.kind = asked,
                     .asked = asked,
                     .forced = asked != COLUMN_UNKNOWN,
-                    .skipped = asked == COLUMN_UNKNOWN && only_named,
+                    .skipped = asked == COLUMN_UNKNOWN && unused,
                     .first_missing = SIZE_MAX,
                     .offender = SIZE_MAX};
 }
@@ -143,8 +144,10 @@ pboost_status pboost_table_add_column(pboost_table *table, const char *name, siz
              (size_t)number + 1, table->cols + 1, pboost_shown(name, n).text);
     GROW(table->column, table->cols_capacity, table->cols + 1, err);
     c = &table->column[table->cols++];
-    *c = fresh_column(kind_asked(table->options, pboost_dictionary_get(&table->names, number)),
-                      table->options != NULL && table->options->only_named);
+    const char *own = pboost_dictionary_get(&table->names, number);
+    const pboost_table_options *o = table->options;
+    *c = fresh_column(kind_asked(o, own),
+                      o != NULL && (o->only_named || among(o->unused, o->n_unused, own)));
 done:
     return st;
 }

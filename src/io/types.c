@@ -253,6 +253,9 @@ void pboost_table_describe(pboost_column_info *out, const pboost_table *table, s
                                 .mean = NAN,
                                 .offender = c->offender,
                                 .offending = c->offender_cell.text};
+    out->kind = PBOOST_COLUMN_EMPTY;
+    if (c->skipped)
+        return;
     if (!text)
         describe_numbers(out, table, c);
     out->kind = c->n_missing == table->rows ? PBOOST_COLUMN_EMPTY

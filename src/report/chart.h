@@ -31,6 +31,9 @@ typedef struct {
     chart_scale scale;
     double lo, hi; /* the range shown; lo == hi: what the data need */
     bool whole;    /* labels are whole numbers, as of rounds */
+    /* Of the values 1 .. n_names of an x axis, instead of numbers: columns of a table. */
+    const char *const *names;
+    size_t n_names;
 } chart_axis;
 
 /* Points in ascending x.  x = INFINITY is drawn at the right end, after a break of the axis.  A y
@@ -44,6 +47,7 @@ typedef struct {
     size_t n;
     const double *x, *y;
     const double *low, *high; /* error bars from low to high, both or neither */
+    bool band;                /* one area from low to high instead of bars */
 } chart_series;
 
 /* A ring around one point: the optimum.  Toggled with the series of the same keys. */
@@ -57,7 +61,7 @@ typedef struct {
 /* A thin horizontal line across the panel, labelled at its right end: a floor, a bound. */
 typedef struct {
     double y;
-    const char *label;
+    const char *label; /* may be NULL */
 } chart_rule;
 
 typedef struct {

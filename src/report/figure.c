@@ -105,7 +105,11 @@ static void write_numbers(FILE *out, const chart_panel *panel)
     while (x = next_x(panel, x), !isnan(x)) {
         char text[TEXT_NUMBER];
         text_value(text, x);
-        fprintf(out, "<tr><th scope=\"row\">%s", text);
+        bool named = panel->x.names != NULL && x >= 1.0 && x <= (double)panel->x.n_names;
+        fprintf(out, named ? "<tr><th scope=\"row\" data-x=\"%s\">" : "<tr><th scope=\"row\">%s",
+                text);
+        if (named)
+            text_escape(out, panel->x.names[(size_t)x - 1]);
         for (size_t s = 0; s < panel->n_series; s++)
             write_value(out, &panel->series[s], x);
         fputc('\n', out);

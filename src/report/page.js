@@ -27,7 +27,7 @@
     const series = [...svg.querySelectorAll("g.s")].reverse();
     const points = [];
     for (const row of table.tBodies[0].rows) {
-      const at = row.cells[0].textContent.trim(), x = px(number(at));
+      const head = row.cells[0], at = head.textContent.trim(), x = px(number(head.dataset.x ?? at));
       for (let i = 0; i < names.length; i++) {
         const value = row.cells[i + 1].textContent.trim(), y = py(number(value));
         if (Number.isFinite(x) && Number.isFinite(y))
@@ -42,7 +42,7 @@
   const panel = (svg, table) => {
     const box = svg.parentNode, { width, height } = svg.viewBox.baseVal;
     const xName = table.tHead.rows[0].cells[0].textContent.trim() || "x";
-    const yName = svg.querySelector("text[transform]")?.textContent ?? "";
+    const yName = svg.querySelector("text[transform]:not(.name)")?.textContent ?? "";
     const tip = make("div", { className: "tip", hidden: true });
     tip.setAttribute("role", "status");
     const ring = document.createElementNS(svg.namespaceURI, "circle");

@@ -70,12 +70,17 @@ typedef struct {
     size_t number;
     double left, right, top, bottom;
     scale x, y;
-    bool broken; /* the x axis has a place for infinity after a break */
+    bool broken;   /* the x axis has a place for infinity after a break */
+    size_t stride; /* every stride-th name of the x axis has room; 0: it has numbers */
 } plot;
 
 /* Widths in a font of 13 units; a digit is 0.56 em wide in the usual sans fonts. */
 static const double text_size = 13, digit_width = 7.4;
 static const double infinity_room = 46;
+
+/* Names of an x axis are slanted, so that NAMES_MOST of them fit beside each other; longer ones are
+ * cut. */
+enum { NAME_LETTERS = 14, NAMES_MOST = 24, NAME_SLANT = 60 };
 
 static void extend_by_series(const chart_panel *p, const chart_series *s, scale_extent *x,
                              scale_extent *y)
@@ -108,6 +113,22 @@ static void fit_axes(plot *q)
     scale_fit(&q->x, &p->x, &x, 0.025);
     scale_fit(&q->y, &p->y, &y, 0.05);
     q->broken = x.infinite;
+    if (p->x.names != NULL) {
+        q->x.n_ticks = q->x.n_minor = 0;
+        q->stride = 1 + (p->x.n_names - 1) / NAMES_MOST;
+    }
+}
+
+/* How far below the axis its labels reach. */
+static double label_room(const plot *q)
+{
+    size_t longest = 0;
+    for (size_t i = 0; q->stride > 0 && i < q->panel->x.n_names; i += q->stride) {
+        size_t length = text_length(q->panel->x.names[i]);
+        longest = length > longest ? length : longest;
+    }
+    longest = longest < NAME_LETTERS ? longest : NAME_LETTERS;
+    return q->stride > 0 ? 16 + 0.87 * digit_width * (double)longest : 18;
 }
 
 static plot lay_out(const chart_figure *figure, const legend *l, size_t number)
@@ -123,7 +144,7 @@ static plot lay_out(const chart_figure *figure, const legend *l, size_t number)
     q.left = 34 + digit_width * (double)widest;
     q.right = PANEL_WIDTH - 12;
     q.top = q.panel->title != NULL ? 32 : 12;
-    q.bottom = PANEL_HEIGHT - 46;
+    q.bottom = PANEL_HEIGHT - 28 - label_room(&q);
     q.x.from = q.left;
     q.x.to = q.broken ? q.right - infinity_room : q.right;
     q.x.infinity = q.broken ? q.right - infinity_room / 2 + 4 : NAN;
@@ -196,8 +217,46 @@ void panel_text(FILE *out, const char *class, double x, double y, const char *te
     fputs("</text>\n", out);
 }
 
+/* Where character n of a text begins. */
+static const char *letter(const char *text, size_t n)
+{
+    for (; *text != '\0'; text++)
+        if (((unsigned char)*text & 0xc0) != 0x80 && n-- == 0)
+            break;
+    return text;
+}
+
+/* The name; of a long one both ends, because levels of a category differ at the end. */
+static void write_name(FILE *out, const char *name)
+{
+    char begin[4 * NAME_LETTERS];
+    size_t length = text_length(name), half = NAME_LETTERS / 2;
+    if (length <= NAME_LETTERS) {
+        text_escape(out, name);
+        return;
+    }
+    size_t bytes = (size_t)(letter(name, half - 1) - name);
+    snprintf(begin, sizeof begin, "%.*s", (int)bytes, name);
+    text_escape(out, begin);
+    fputs("…", out);
+    text_escape(out, letter(name, length - half));
+}
+
+static void write_column_names(FILE *out, const plot *q)
+{
+    for (size_t i = 0; q->stride > 0 && i < q->panel->x.n_names; i += q->stride) {
+        double x = px(q, (double)(i + 1));
+        fprintf(out, "<path class=\"axis\" d=\"M%.1f %.1fv5\"/>", x, q->bottom);
+        fprintf(out, "<text class=\"e name\" transform=\"translate(%.1f %.1f)rotate(-%d)\">", x + 4,
+                q->bottom + 15, NAME_SLANT);
+        write_name(out, q->panel->x.names[i]);
+        fputs("</text>\n", out);
+    }
+}
+
 static void write_labels(FILE *out, const plot *q)
 {
+    write_column_names(out, q);
     for (size_t i = 0; i < q->x.n_ticks; i++)
         panel_text(out, "m", px(q, q->x.tick[i].value), q->bottom + 18, q->x.tick[i].label);
     if (q->broken)
@@ -270,6 +329,20 @@ static void write_error_bars(FILE *out, const plot *q, const chart_series *s)
     fputs("\"/>", out);
 }
 
+/* The area between low and high: forth along one, back along the other. */
+static void write_band(FILE *out, const plot *q, const chart_series *s)
+{
+    fputs("<path class=\"band\" d=\"", out);
+    for (size_t i = 0; i < 2 * s->n; i++) {
+        size_t k = i < s->n ? i : 2 * s->n - 1 - i;
+        double y = i < s->n ? s->low[k] : s->high[k];
+        if (!isfinite(s->x[k]) || !scale_shows(q->y.kind, y))
+            continue;
+        fprintf(out, "%c%.1f %.1f", i > 0 ? 'L' : 'M', px(q, s->x[k]), py(q, y));
+    }
+    fputs("Z\"/>", out);
+}
+
 /* The numbers of the keys that switch this element, for the page's script. */
 static void write_keys(FILE *out, const plot *q, const char *colour_key, const char *dash_key)
 {
@@ -287,7 +360,7 @@ static void write_series(FILE *out, const plot *q, const chart_series *s)
     write_keys(out, q, s->colour_key, s->dash_key);
     fputc('>', out);
     if (s->low != NULL && s->high != NULL)
-        write_error_bars(out, q, s);
+        (s->band ? write_band : write_error_bars)(out, q, s);
     if (s->dash != CHART_NO_LINE)
         write_line(out, q, s);
     if (s->points || s->dash == CHART_NO_LINE)

@@ -22,12 +22,11 @@ static const char *measure_title(const char *measure)
     return measure;
 }
 
-/* Two digits, with commas between thousands: 12,000. */
-static void about_text(char out[CELL], double value)
+/* A whole number, with commas between thousands. */
+static void count_text(char out[CELL], double value)
 {
     char digits[CELL];
-    double unit = value >= 100.0 ? pow(10.0, floor(log10(value)) - 1.0) : 1.0;
-    int n = snprintf(digits, sizeof digits, "%.0f", round(value / unit) * unit);
+    int n = snprintf(digits, sizeof digits, "%.0f", value);
     size_t at = 0;
     for (int i = 0; i < n && at + 2 < CELL; i++) {
         if (i > 0 && (n - i) % 3 == 0)
@@ -37,6 +36,13 @@ static void about_text(char out[CELL], double value)
     out[at] = '\0';
 }
 
+/* The same in two digits: 12,000. */
+static void about_text(char out[CELL], double value)
+{
+    double unit = value >= 100.0 ? pow(10.0, floor(log10(value)) - 1.0) : 1.0;
+    count_text(out, round(value / unit) * unit);
+}
+
 static void kept_text(char out[CELL], double kept)
 {
     if (isnan(kept))
@@ -44,7 +50,7 @@ static void kept_text(char out[CELL], double kept)
     else if (kept < 0.0)
         snprintf(out, CELL, "none");
     else
-        snprintf(out, CELL, "%.*f %%", kept < 0.995 ? 0 : 1, floor(1000.0 * kept) / 10.0);
+        snprintf(out, CELL, "%.1f %%", floor(1000.0 * kept) / 10.0); /* 100.0 is all */
 }
 
 static void labels_text(char out[CELL], const pboost_plan *plan, const pboost_cost *cost)
@@ -70,16 +76,17 @@ static void needed_text(char out[CELL], double rows)
 static void cost_sentence(char out[SENTENCE], const pboost_plan *plan)
 {
     const pboost_cost *cost = &plan->cost[0];
-    char kept[CELL], labels[CELL];
+    char kept[CELL], labels[CELL], rows[CELL];
     kept_text(kept, cost->kept);
     labels_text(labels, plan, cost);
+    count_text(rows, (double)plan->rows);
     snprintf(
         out, SENTENCE,
         "Expected on new rows: loss %.4g (all labels %.4g, constant model %.4g), %s %.3f (all "
         "labels %.3f). That keeps %s of what all labels gain over the constant model, and is as "
-        "good as the labels of %s of the %zu rows.",
+        "good as the labels of %s of the %s rows.",
         cost->loss, plan->loss_all_labels, plan->loss_constant, measure_title(plan->measure),
-        cost->measure, plan->measure_all_labels, kept, labels, plan->rows);
+        cost->measure, plan->measure_all_labels, kept, labels, rows);
 }
 
 /* What reaches the target with this k; "" where epsilon was not looked for. */
@@ -92,30 +99,30 @@ static void epsilon_sentence(char out[SENTENCE], const plan_set *set, size_t i)
         return;
     if (isnan(plan->least_epsilon))
         snprintf(out, SENTENCE,
-                 "k = %zu: the smallest epsilon needs --bounds LO,HI, because the noise depends on "
-                 "the range of the labels.",
+                 "The smallest epsilon for k = %zu needs --bounds LO,HI: the noise depends on the "
+                 "range of the labels.",
                  set->min_bag[i]);
     else if (isinf(plan->least_epsilon))
-        snprintf(
-            out, SENTENCE,
-            "k = %zu: no epsilon is within %g %% of all labels on %zu rows; ask for a smaller k "
-            "or more rows.",
-            set->min_bag[i], percent, plan->rows);
+        snprintf(out, SENTENCE,
+                 "With k = %zu, no epsilon is within %g %% of all labels on these rows: ask for a "
+                 "smaller k or more rows.",
+                 set->min_bag[i], percent);
     else
-        snprintf(out, SENTENCE, "k = %zu: epsilon %g is the smallest within %g %% of all labels.",
+        snprintf(out, SENTENCE,
+                 "With k = %zu, epsilon %g is the smallest that is within %g %% of all labels.",
                  set->min_bag[i], plan->least_epsilon, percent);
 }
 
 static void needed_sentence(char out[SENTENCE], const plan_set *set)
 {
     const pboost_cost *cost = &set->plan[set->first].cost[0];
-    char rows[CELL], epsilon[PLAN_EPSILON_TEXT];
+    char enough[2 * CELL] = "no number of rows is enough", rows[CELL], epsilon[PLAN_EPSILON_TEXT];
     needed_text(rows, cost->rows_needed);
+    if (isfinite(cost->rows_needed))
+        snprintf(enough, sizeof enough, "about %s rows like these are enough", rows);
     plan_epsilon_text(epsilon, set->epsilon[0]);
-    snprintf(
-        out, SENTENCE,
-        "k = %zu, epsilon %s: about %s rows like these are within %g %% of all of their labels.",
-        set->min_bag[set->first], epsilon, rows, 100.0 * set->target);
+    snprintf(out, SENTENCE, "With k = %zu and epsilon %s, %s to be within %g %% of all labels.",
+             set->min_bag[set->first], epsilon, enough, 100.0 * set->target);
 }
 
 /* ---- For people ------------------------------------------------------------------------------ */
@@ -175,7 +182,7 @@ void plan_costs_print(FILE *out, const plan_set *set)
         for (size_t e = 0; e < set->plan[i].n_costs; e++)
             print_row(out, set, i, e);
     }
-    about_text(rows, (double)first->rows);
+    count_text(rows, (double)first->rows);
     fprintf(out, "%-29s %10.4g %8s %14s %8.3f\n", "all labels", first->loss_all_labels, "100 %",
             rows, first->measure_all_labels);
     fprintf(out, "%-29s %10.4g %8s %14s %8.3f\n\n", "constant model", first->loss_constant, "0 %",
@@ -410,17 +417,47 @@ static void write_page(FILE *out, const plan_set *set, const chart_figure *figur
     page_end(out);
 }
 
+/* The nearest 1, 2 or 5 times a power of ten that is at most value. */
+static double round_below(double value)
+{
+    double unit = pow(10.0, floor(log10(value * (1.0 + 1e-9)))),
+           factor = value / unit * (1.0 + 1e-9);
+    return unit * (factor >= 5.0 ? 5.0 : factor >= 2.0 ? 2.0 : 1.0);
+}
+
+/* A range of epsilon that begins and ends at labels of the axis. */
+static void set_range(chart_axis *axis, const plan_set *set)
+{
+    double least = INFINITY, most = 0.0;
+    for (size_t e = 0; e < set->n_epsilon; e++)
+        if (set->epsilon[e].den > 0) {
+            least = fmin(least, epsilon_place(set->epsilon[e]));
+            most = fmax(most, epsilon_place(set->epsilon[e]));
+        }
+    if (!(most > 0.0))
+        return;
+    axis->lo = round_below(least);
+    axis->hi = 1.0 / round_below(1.0 / most);
+    if (axis->hi < 4.0 * axis->lo) {
+        axis->lo = round_below(0.9 * axis->lo);
+        axis->hi = 1.0 / round_below(0.9 / axis->hi);
+    }
+}
+
 /* One panel of losses, and one of the labels that would do as well: they differ where all losses
  * are close to that of all labels. */
 static chart_panel cost_panel(const plan_set *set, const chart_series *series, size_t n,
                               const char *label, chart_scale scale)
 {
     bool over_epsilon = set->n_epsilon > 1;
-    return (chart_panel){.x = {.label = over_epsilon ? "epsilon" : "k, least rows in a bag",
+    chart_panel panel = {.x = {.label = over_epsilon ? "epsilon" : "k, least rows in a bag",
                                .scale = over_epsilon ? CHART_LOG : CHART_LOG2},
                          .y = {.label = label, .scale = scale},
                          .series = series,
                          .n_series = n};
+    if (over_epsilon)
+        set_range(&panel.x, set);
+    return panel;
 }
 
 pboost_status plan_costs_write(const char *path, const plan_set *set, pboost_error *err)

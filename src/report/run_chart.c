@@ -112,9 +112,8 @@ pboost_status run_chart_make(run_chart *out, const run_record *runs, size_t n, p
             out->panel.n_rules = 1;
         }
     }
-    out->panel.x = (chart_axis){"least rows in a bag (k)", CHART_LOG2, 0.0, 0.0, false};
-    out->panel.y = (chart_axis){family < N_LOSSES ? LOSSES[family] : "test loss", CHART_LINEAR, 0.0,
-                                0.0, false};
+    out->panel.x = (chart_axis){.label = "least rows in a bag (k)", .scale = CHART_LOG2};
+    out->panel.y = (chart_axis){.label = family < N_LOSSES ? LOSSES[family] : "test loss"};
     out->panel.series = out->series;
     out->panel.rules = &out->rule;
     out->figure = (chart_figure){.id = "loss-by-bag",

@@ -117,9 +117,10 @@ static void write_spent(FILE *out, const run_record *runs, size_t n)
 static double error_ratio(const run_record *run)
 {
     double sum = 0.0;
-    for (size_t j = 0; j < run->model.coef.n; j++)
+    size_t n = run->model.coef.n - run->model.encoding.n_curves; /* curves have no forecast */
+    for (size_t j = 0; j < n; j++)
         sum += log(run_error(run, j) / run_error_forecast(run, j));
-    return exp(sum / (double)run->model.coef.n);
+    return exp(sum / (double)n);
 }
 
 /* The least test loss among the runs of its family. */
@@ -188,7 +189,8 @@ pboost_status run_write_page(FILE *out, const run_record *runs, size_t n, pboost
     static const page_entry ENTRIES[] = {{"runs", "Runs"},
                                          {"losses", "Loss by round"},
                                          {"bags", "Bags"},
-                                         {"coefficients", "Weights"},
+                                         {"fit", "Predicted and answered"},
+                                         {"coefficients", "Weights and effects"},
                                          {"spent", "What was spent"},
                                          {"plan", "Plan and outcome"}};
     pboost_status st = PBOOST_OK;
@@ -207,8 +209,12 @@ pboost_status run_write_page(FILE *out, const run_record *runs, size_t n, pboost
     TRY(run_write_by_bag(out, runs, n, err));
     page_section(out, "bags", "Bags");
     TRY(run_write_bags(out, runs, n, err));
-    page_section(out, "coefficients", "Weights");
+    page_section(out, "fit", "Predicted and answered");
+    TRY(run_write_answered(out, runs, n, err));
+    page_section(out, "coefficients", "Weights and effects");
     TRY(run_write_weights(out, runs, n, err));
+    TRY(run_write_curves(out, runs, n, err));
+    TRY(run_write_effects(out, runs, n, err));
     page_section(out, "spent", "What was spent");
     write_spent(out, runs, n);
     page_section(out, "plan", "Plan and outcome");

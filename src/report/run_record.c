@@ -39,18 +39,35 @@ done:
     return st;
 }
 
-pboost_status run_load(run_record *out, const char *path, pboost_error *err)
-{
-    *out = (run_record){0};
-    pboost_status st = pboost_model_load(&out->model, path, err);
-    return st == PBOOST_OK ? take_root(out, json_load_file(path, 0, NULL), path, err) : st;
-}
-
 pboost_status run_parse(run_record *out, const char *text, const char *name, pboost_error *err)
 {
     *out = (run_record){0};
     pboost_status st = pboost_model_parse(&out->model, text, strlen(text), name, err);
     return st == PBOOST_OK ? take_root(out, json_loads(text, 0, NULL), name, err) : st;
+}
+
+/* Standard input can be read once only. */
+static pboost_status load_standard(run_record *out, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char *text = NULL;
+    size_t room = 0;
+
+    if (getdelim(&text, &room, '\0', stdin) < 0)
+        FAIL(err, PBOOST_BAD_DATA, "standard input is empty; it must be a model file");
+    TRY(run_parse(out, text, "standard input", err));
+done:
+    free(text);
+    return st;
+}
+
+pboost_status run_load(run_record *out, const char *path, pboost_error *err)
+{
+    *out = (run_record){0};
+    if (strcmp(path, "-") == 0)
+        return load_standard(out, err);
+    pboost_status st = pboost_model_load(&out->model, path, err);
+    return st == PBOOST_OK ? take_root(out, json_load_file(path, 0, NULL), path, err) : st;
 }
 
 static double number_of(const json_t *value)

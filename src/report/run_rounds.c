@@ -91,9 +91,10 @@ static chart_panel panel_of(const curves *c, const quantity *q)
 {
     bool wide = c->least > 0.0 && c->most > 20.0 * c->least;
     chart_panel panel = {.title = q->title,
-                         .x = {q->over_rows ? "rows spent" : "round",
-                               c->longest > 16.0 ? CHART_LOG2 : CHART_LINEAR, 0.0, 0.0, true},
-                         .y = {q->label, wide ? CHART_LOG : CHART_LINEAR, 0.0, 0.0, false},
+                         .x = {.label = q->over_rows ? "rows spent" : "round",
+                               .scale = c->longest > 16.0 ? CHART_LOG2 : CHART_LINEAR,
+                               .whole = true},
+                         .y = {.label = q->label, .scale = wide ? CHART_LOG : CHART_LINEAR},
                          .series = c->series,
                          .n_series = c->n};
     if (c->longest <= 1.0 && !q->over_rows) { /* dots in the middle */

@@ -208,7 +208,8 @@ void scale_fit(scale *s, const chart_axis *axis, const scale_extent *extent, dou
         power_of_two_ticks(s);
         break;
     }
-    if (s->n_ticks < LABELS_LEAST)
+    /* Two powers of two are enough: numbers between them would not be bag sizes. */
+    if (s->n_ticks < (s->kind == CHART_LOG2 ? 2 : LABELS_LEAST))
         linear_ticks(s);
     if (s->n_minor == SCALE_MINOR) /* all or none: a part would look like a change of scale */
         s->n_minor = 0;

@@ -17,9 +17,21 @@ typedef struct train_bags {
 
 /* One line of the warnings of the fit or of the plan's. */
 #define TRAIN_MAX_WARNINGS (PBOOST_MAX_WARNINGS + PBOOST_MAX_PLAN_WARNINGS)
+#define TRAIN_MAX_ASSUMPTIONS 3
 typedef struct train_warning {
     char text[300];
 } train_warning;
+
+/* What a feature does to predictions. */
+enum { EFFECT_POINTS = 20, MAX_EFFECTS = 8 };
+typedef struct train_effect {
+    size_t feature;
+    double change; /* root mean square of the change of predictions when its cells are shuffled */
+    size_t n;      /* points of the curve; 0: none */
+    double at[EFFECT_POINTS];     /* numbers; NaN: a category or date, by its text */
+    char text[EFFECT_POINTS][32]; /* of the cell */
+    double mean[EFFECT_POINTS];   /* mean prediction where every row has this cell */
+} train_effect;
 
 /* What a run gave. */
 typedef struct train_result {
@@ -36,13 +48,22 @@ typedef struct train_result {
     train_bags *bags_asked; /* by round */
     size_t rounds, rows_spent;
     pboost_fit_report fit;
+    double *curve_freedom;                     /* by curve; NULL: there are none */
     train_warning warning[TRAIN_MAX_WARNINGS]; /* the warnings */
     size_t n_warnings;
+    const char *assumption[TRAIN_MAX_ASSUMPTIONS]; /* of given bags without all of their rows */
+    size_t n_assumptions;
     bool usable; /* the last fit; if it is not, the first warning says why */
     bool simulated;
     size_t unavailable, same_unit; /* rows left out */
     double seconds;
-    pboost_choice choice; /* with method auto, but for given bags */
+    pboost_choice choice;   /* with method auto, but for given bags */
+    const char *model;      /* the word of --model */
+    pboost_mixture mixture; /* n 0: the GLM of the last round; in the units of the file */
+    pboost_forest_report trees;
+    pboost_calibration by_bag; /* predicted against answered, in groups of bags; no groups: few */
+    train_effect *effect;      /* by feature, the largest change first */
+    size_t n_effects;
 } train_result;
 
 /* A result and its description, for the output.  Everything is borrowed. */

@@ -105,8 +105,8 @@ static void make_panel(repro_figure *f, size_t panel, const repro_results *resul
     chart_panel *p = &f->panel[panel];
 
     *p = (chart_panel){.title = plan->panel[panel].title,
-                       .x = {plan->x_label, plan->x_scale, 0.0, 0.0, false},
-                       .y = {plan->y_label, CHART_LOG, 0.0, 0.0, false},
+                       .x = {.label = plan->x_label, .scale = plan->x_scale},
+                       .y = {.label = plan->y_label, .scale = CHART_LOG},
                        .series = f->series[panel]};
     for (size_t a = 0; a < plan->panel[panel].n; a++)
         for (size_t c = 0; c < r->n_curves; c++)
@@ -256,8 +256,8 @@ static void add_theory_panel(repro_figure *f, size_t panel, const char *title, c
                                              .low = c == 2 ? low : NULL,
                                              .high = c == 2 ? high : NULL};
     f->panel[panel] = (chart_panel){.title = title,
-                                    .x = {"bag size k", CHART_LOG2, 0.0, 0.0, false},
-                                    .y = {y_label, CHART_LOG, 0.0, 0.0, false},
+                                    .x = {.label = "bag size k", .scale = CHART_LOG2},
+                                    .y = {.label = y_label, .scale = CHART_LOG},
                                     .series = f->series[panel],
                                     .n_series = THEORY_CURVES};
 }

@@ -85,7 +85,7 @@ costs --out costs.svg --quiet
 grep -qF "labelled rows that do as well" costs.svg || fail "no chart of the costs"
 plan --epsilon 1 --bounds=-16,16
 printed "Expected on new rows: loss"
-tr "\n" " " <stdout | grep -q "as good as the labels of [0-9,]* of the 10000 rows" || fail "no number of labels"
+tr "\n" " " <stdout | grep -q "as good as the labels of [0-9,]* of the 10,000 rows" || fail "no number of labels"
 
 # ---- a target: the least epsilon reaches it, a smaller one does not ----
 grid=(--min-bag 16 --epsilon 1 --bounds=-16,16)
@@ -100,14 +100,14 @@ within 0.95 1 "$(field costs.0.kept)"
 within 0 0.95 "$(field costs.1.kept)"
 grid=(--min-bag 16,64 --epsilon none,1 --bounds=-16,16)
 costs --target 5%
-printed "k = 16: epsilon $least is the smallest within 5 % of all labels."
+printed "With k = 16, epsilon $least is the smallest that is within 5 % of all labels."
 printed "rows needed"
 grid=(--min-bag 512)
 costs --target 1%
 printed "needs --bounds LO,HI"
 grid=(--min-bag 512 --bounds=-16,16)
 costs --target 0.01%
-printed "no epsilon is within 0.01 % of all labels on 10000 rows"
+printed "no epsilon is within 0.01 % of all labels on these rows"
 wrong() { expect 2 priorboost plan --data d.csv --label y --family linear --bounds=-16,16 --min-bag 16 "$@"; }
 for target in 200% 0% 5 -1% five% 100% 5%%; do
     wrong --target "$target"

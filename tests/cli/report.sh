@@ -38,6 +38,9 @@ assert spread["paper"] < 0.3 * spread["auto"] and spread["auto"] < 0.8 * spread[
 P
 
 # ---- the page ----
+priorboost generate --family linear --rows 500 --features 3 --seed 1 --out l-names.csv
+sed -i '1s/x1/age/;1s/x2/income/' l-names.csv
+expect 0 priorboost train --data l-names.csv --label y --family linear --min-bag 8 --out named.json --report named.html
 expect 0 priorboost report paper.json prefix.json auto.json noisy.json untested.json --out page.html --json
 [ "$(field runs.2.name) $(field runs.0.rounds) $(field runs.4.test_loss)" = "auto 8 null" ] || fail "the runs"
 for text in "Loss by round" "Spread within bags" "Weights (95 % intervals)" "1 (simulated)" \
@@ -45,6 +48,10 @@ for text in "Loss by round" "Spread within bags" "Weights (95 % intervals)" "1 (
     grep -qF "$text" page.html || fail "the page does not say: $text"
 done
 grep -qF "A run of priorboost" auto.html || fail "train --report"
+# The chart of weights has the names of the columns, not their numbers.
+for name in $(head -n 1 l-names.csv | tr , ' '); do
+    [ "$name" = y ] || grep -qE "class=\"e name\"[^>]*>$name</text>" named.html || fail "no $name on the chart"
+done
 # A file without a record, another family, a name twice.
 mkdir other
 python3 -c 'import json; m = json.load(open("paper.json")); del m["run"]; json.dump(m, open("other/paper.json", "w"))'

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs the command blocks of README.md and docs/*.md as a reader would.
 
-    run_blocks.py [--only sh|python|c] [FILE.md ...]
+    run_blocks.py [--only sh|python|r|c] [FILE.md ...]
 
-The sh blocks of a file are run in order by one bash in an empty folder, with the built program on
-PATH; then its python blocks, as one script, by a Python that has the package; c blocks are built
-against the library and run, in the frame of c_block.c where they have no main().  A comment on the
-line before a block changes that:
+The sh blocks of a file are run in order by one bash in a folder that has only the examples of this
+tree, with the built program on PATH; then its python blocks, as one script, by a Python that has the
+package; then its r blocks, as one script, by Rscript; c blocks are built against the library and run,
+in the frame of c_block.c where they have no main().  A comment on the line before a block changes
+that:
 
     <!-- test: skip REASON -->    not run; REASON is listed at the end
     <!-- test: background -->     left running, once it has said "listening": a server
@@ -49,7 +50,7 @@ ELSEWHERE = {("tutorial.md", "python"): "run by python/tests/test_tutorial.py",
 PATIENCE = 300  # seconds for a file; a block that hangs is a failure
 
 failures, skipped = [], []
-counts = {"sh": 0, "python": 0, "c": 0}
+counts = {"sh": 0, "python": 0, "r": 0, "c": 0}
 
 
 class Block:
@@ -105,7 +106,7 @@ def check_links(path):
 def wanted(block):
     """Whether to run it; what is left out is noted."""
     if not block.language and block.path.name != "tutorial.md":
-        failures.append(f"{block}: a block of no language; is it sh, python, c, json or text?")
+        failures.append(f"{block}: a block of no language; is it sh, python, r, c, json or text?")
     if block.language not in counts:
         return False
     reason = ELSEWHERE.get((block.path.name, block.language))
@@ -200,10 +201,28 @@ def complain(where, code, output):
     failures.append(f"{where}: exit code {code}\n" + "\n".join(output.splitlines()[-25:]))
 
 
+def run_r(blocks, folder, env):
+    """One script of all r blocks; what R or Python lacks is said, and nothing is installed."""
+    python = find_python(["priorboost", "pandas"], env)
+    packages = "for (p in c('jsonlite', 'reticulate')) if (!requireNamespace(p, quietly = TRUE)) quit(status = 1)"
+    has_r = shutil.which("Rscript") and subprocess.run(
+        ["Rscript", "-e", packages], env=env, capture_output=True).returncode == 0
+    if not has_r or python is None:
+        what = "Python with pandas (python/environment.sh)" if has_r else (
+            "Rscript with jsonlite and reticulate (Debian: r-base-core r-cran-jsonlite r-cran-reticulate)")
+        skipped.extend(f"{b}: there is no {what}" for b in blocks)
+        return
+    (folder / ".script.R").write_text("\n".join(b.text for b in blocks))
+    code, output = run(["Rscript", ".script.R"], folder, {**env, "RETICULATE_PYTHON": python})
+    if code != 0:
+        complain(f"{blocks[0]} and the r blocks after it", code, output)
+    counts["r"] += len(blocks)
+
+
 def run_file(path, only):
     blocks, needs = read_blocks(path)
     todo = [b for b in blocks if only in (None, b.language) and wanted(b)]
-    shell, python, c = ([b for b in todo if b.language == k] for k in ("sh", "python", "c"))
+    shell, python, r, c = ([b for b in todo if b.language == k] for k in counts)
     if not todo:
         return
     env = environment()
@@ -216,6 +235,7 @@ def run_file(path, only):
         env["PATH"] = f"{env['PATH'].partition(':')[0]}:{pathlib.Path(found).parent}:{env['PATH']}"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        (folder / "examples").symlink_to(ROOT / "examples")
         if shell:
             (folder / ".script").write_text(bash_script(shell, free_port()))
             code, output = run(["bash", ".script"], folder, env)
@@ -237,6 +257,8 @@ def run_file(path, only):
                 if code != 0:
                     complain(f"{python[0]} and the Python blocks after it", code, output)
                 counts["python"] += len(python)
+        if r:
+            run_r(r, folder, env)
         for block in c:
             frame = (ROOT / "tests/docs/c_block.c").read_text()
             whole = "main(" in block.text

@@ -167,7 +167,7 @@ PLACE = """(async (number, row, column) => {
   svg.scrollIntoView({ block: "center", behavior: "instant" });
   for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
   const s = svg.getBoundingClientRect(), scale = s.width / svg.viewBox.baseVal.width;
-  return { x: s.left + scale * place(svg.dataset.x, number_(cells[0].textContent)),
+  return { x: s.left + scale * place(svg.dataset.x, number_(cells[0].dataset.x ?? cells[0].textContent)),
            y: s.top + scale * place(svg.dataset.y, number_(cells[column].textContent)),
            at: cells[0].textContent.trim(), value: cells[column].textContent.trim(),
            name: table.tHead.rows[0].cells[column].textContent.trim() };

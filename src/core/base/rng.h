@@ -19,6 +19,7 @@ typedef enum {
     RNG_FEATURES,
     RNG_LABELS,
     RNG_RESPONSES,
+    RNG_TREES,
     RNG_PURPOSES
 } rng_purpose;
 

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include <priorboost/smooth.h>
+
 #include "data/family.h"
 #include "try.h"
 
@@ -40,6 +42,30 @@ pboost_status pboost_fit_options_check(const pboost_fit_options *o, pboost_error
         FAIL(err, PBOOST_INVALID, "rho is %g; it must be between 0 and 1", o->rho);
     if (o->covariance != PBOOST_COVARIANCE_MODEL && o->covariance != PBOOST_COVARIANCE_SANDWICH)
         FAIL(err, PBOOST_INVALID, "covariance %d is unknown", (int)o->covariance);
+    if (o->curves > 0 && o->estimator != PBOOST_AGGREGATE)
+        FAIL(err, PBOOST_INVALID, "curves are for the aggregate estimator");
+done:
+    return st;
+}
+
+pboost_status pboost_fit_curves_check(const pboost_fit_options *o, size_t cols, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t size = 0;
+    if (o->curves > cols)
+        FAIL(err, PBOOST_INVALID, "%zu columns are of curves, but there are %zu in all", o->curves,
+             cols);
+    for (size_t j = 0; j < o->curves; j++) {
+        size_t curve = o->curve_of != NULL ? o->curve_of[j] : 0;
+        size_t before = o->curve_of != NULL && j > 0 ? o->curve_of[j - 1] : 0;
+        if (curve != before && (j == 0 || curve != before + 1))
+            FAIL(err, PBOOST_INVALID, "column %zu of the curves is of curve %zu, after one of %zu",
+                 j, curve, before);
+        size = curve == before ? size + 1 : 1;
+        if (size > PBOOST_CURVE_COLUMNS)
+            FAIL(err, PBOOST_INVALID, "curve %zu has more than %d columns", curve,
+                 PBOOST_CURVE_COLUMNS);
+    }
 done:
     return st;
 }

@@ -13,4 +13,8 @@ static inline double pboost_l2_or(pboost_l2 l2, double chosen)
 pboost_status pboost_l2_check(pboost_l2 l2, pboost_error *err);
 pboost_status pboost_fit_options_check(const pboost_fit_options *options, pboost_error *err);
 
+/* Refuses curves that a table of so many columns cannot have. */
+pboost_status pboost_fit_curves_check(const pboost_fit_options *options, size_t cols,
+                                      pboost_error *err);
+
 #endif

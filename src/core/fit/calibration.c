@@ -1,78 +1,151 @@
 /* Calibration: predicted means against labels, group by group. */
+#include "fit/calibration.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include <priorboost/predict.h>
-
-#include "base/sizes.h"
 #include "try.h"
 
+/* ---- Order ----------------------------------------------------------------------------------- */
+
+enum { FEW_ITEMS = 16 };
+
+static void swap_items(double *item, size_t i, size_t j, size_t width)
+{
+    for (size_t k = 0; k < width; k++) {
+        double v = item[i * width + k];
+        item[i * width + k] = item[j * width + k];
+        item[j * width + k] = v;
+    }
+}
+
+/* The middle one of three items whose places have no pattern. */
+static double choose_pivot(const double *item, size_t n, size_t width)
+{
+    double v[3];
+    uint64_t place = n;
+    for (size_t i = 0; i < 3; i++) {
+        place = place * 6364136223846793005u + 1442695040888963407u;
+        v[i] = item[(size_t)((place >> 32) % n) * width];
+    }
+    return fmax(fmin(v[0], v[1]), fmin(fmax(v[0], v[1]), v[2]));
+}
+
+/* Quicksort: less than the pivot, equal to it, more. */
+void pboost_sort_items(double *item, size_t n, size_t width)
+{
+    while (n > FEW_ITEMS) {
+        double pivot = choose_pivot(item, n, width);
+        size_t less = 0, i = 0, more = n;
+        while (i < more) {
+            double v = item[i * width];
+            if (v < pivot)
+                swap_items(item, i++, less++, width);
+            else if (v > pivot)
+                swap_items(item, i, --more, width);
+            else
+                i++;
+        }
+        bool left = less < n - more; /* the smaller side first, so that calls do not pile up */
+        pboost_sort_items(left ? item : item + more * width, left ? less : n - more, width);
+        item = left ? item + more * width : item;
+        n = left ? n - more : less;
+    }
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = i; j > 0 && item[j * width] < item[(j - 1) * width]; j--)
+            swap_items(item, j, j - 1, width);
+}
+
+/* ---- Groups ---------------------------------------------------------------------------------- */
+
+/* A group so far; squares are those of the labels around their mean. */
 typedef struct {
-    double mean, label;
-} pair;
+    size_t n;
+    double predicted, observed, mean, squares;
+} group;
 
-static int by_mean(const void *a, const void *b)
+static void add_sample(group *g, double mean, double label)
 {
-    const pair *x = a, *y = b;
-    return (x->mean > y->mean) - (x->mean < y->mean);
+    double d = label - g->mean;
+    g->n++;
+    g->predicted += mean;
+    g->observed += label;
+    g->mean += d / (double)g->n;
+    g->squares += d * (label - g->mean);
 }
 
-static pboost_reliability summarize(const pair *p, size_t n)
+static void end_group(pboost_calibration *out, group *g, size_t all)
 {
-    pboost_reliability out = {.rows = n};
-    double squares = 0.0;
-
-    for (size_t i = 0; i < n; i++) {
-        out.predicted += p[i].mean / (double)n;
-        out.observed += p[i].label / (double)n;
-    }
-    for (size_t i = 0; i < n; i++)
-        squares += (p[i].label - out.observed) * (p[i].label - out.observed);
-    out.error = n > 1 ? sqrt(squares / ((double)(n - 1) * (double)n)) : NAN;
-    return out;
+    double n = (double)g->n;
+    pboost_reliability *r = &out->group[out->n_groups++];
+    *r = (pboost_reliability){.rows = g->n,
+                              .predicted = g->predicted / n,
+                              .observed = g->observed / n,
+                              .error = g->n > 1 ? sqrt(g->squares / ((n - 1.0) * n)) : NAN};
+    out->expected_error += n / (double)all * fabs(r->predicted - r->observed);
+    *g = (group){0};
 }
 
-/* Group g of `groups` ends where g + 1 shares of the rows do, or behind the rows that are equal
- * there. */
-static void cut(pboost_calibration *out, const pair *p, size_t n, size_t groups)
+/* Group g ends where g + 1 shares of the rows do, or behind the rows that are equal there. */
+pboost_status pboost_calibration_cut(pboost_calibration *out, size_t n, size_t groups,
+                                     calibration_next *next, void *from, pboost_error *err)
 {
-    for (size_t g = 0, first = 0; g < groups && first < n; g++) {
-        size_t end = larger((g + 1) * n / groups, first + 1);
-        while (end < n && p[end].mean == p[end - 1].mean)
-            end++;
-        if (end <= first)
-            continue;
-        pboost_reliability *r = &out->group[out->n_groups++];
-        *r = summarize(p + first, end - first);
-        out->expected_error += (double)r->rows / (double)n * fabs(r->predicted - r->observed);
-        first = end;
+    pboost_status st = PBOOST_OK;
+    double predicted = 0.0, observed = 0.0, last = NAN;
+    group g = {0};
+
+    *out = (pboost_calibration){0};
+    if (groups < 1 || groups > PBOOST_MAX_GROUPS)
+        FAIL(err, PBOOST_INVALID, "there are %zu groups; it must be 1 to %d", groups,
+             PBOOST_MAX_GROUPS);
+    for (size_t i = 0, number = 1; i < n; i++) { /* the number of the group */
+        double mean, label;
+        next(from, &mean, &label);
+        if (g.n > 0 && i >= number * n / groups && mean != last) {
+            end_group(out, &g, n);
+            number++;
+        }
+        add_sample(&g, mean, label);
+        predicted += mean;
+        observed += label;
+        last = mean;
     }
+    if (g.n > 0)
+        end_group(out, &g, n);
+    out->ratio = observed != 0.0 ? predicted / observed : NAN;
+done:
+    return st;
+}
+
+/* ---- Samples in memory ----------------------------------------------------------------------- */
+
+static void next_pair(void *from, double *mean, double *label)
+{
+    const double **pair = from;
+    *mean = (*pair)[0];
+    *label = (*pair)[1];
+    *pair += 2;
 }
 
 pboost_status pboost_calibrate(pboost_calibration *out, const double *mean, const double *label,
                                size_t n, size_t groups, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pair *p = NULL;
-    double predicted = 0.0, observed = 0.0;
+    double *pair = NULL;
 
     *out = (pboost_calibration){0};
-    if (groups < 1 || groups > PBOOST_MAX_GROUPS)
-        FAIL(err, PBOOST_INVALID, "there are %zu groups; it must be 1 to %d", groups,
-             PBOOST_MAX_GROUPS);
-    NEED(p = pboost_alloc(n, sizeof *p), err);
+    NEED(pair = pboost_alloc(n, 2 * sizeof *pair), err);
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(mean[i]) || !isfinite(label[i]))
             FAIL(err, PBOOST_BAD_DATA, "sample %zu has the mean %g and the label %g", i, mean[i],
                  label[i]);
-        p[i] = (pair){mean[i], label[i]};
-        predicted += mean[i];
-        observed += label[i];
+        pair[2 * i] = mean[i];
+        pair[2 * i + 1] = label[i];
     }
-    qsort(p, n, sizeof *p, by_mean);
-    cut(out, p, n, groups);
-    out->ratio = observed != 0.0 ? predicted / observed : NAN;
+    pboost_sort_items(pair, n, 2);
+    const double *at = pair;
+    TRY(pboost_calibration_cut(out, n, groups, next_pair, &at, err));
 done:
-    free(p);
+    free(pair);
     return st;
 }

@@ -35,7 +35,8 @@ pboost_status pboost_interpolated_fit(pboost_coef *coef, pboost_fit_report *repo
 pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *task,
                                       pboost_error *err);
 
-/* Appends the bags of a fold, or all others, to a log of their own.  fold: by bag from first_bag. */
+/* Appends the bags of a fold, or all others, to a log of their own.  fold: by bag from first_bag.
+ */
 pboost_status pboost_fold_bags(pboost_answers *out, const pboost_answers *all, size_t first_bag,
                                const unsigned char *fold, unsigned char which, bool inside,
                                pboost_error *err);

@@ -1,7 +1,9 @@
 /* Every measure of one model, from samples that may come in blocks.
  *
- * All measures are sums over samples but one: the area under the ROC curve compares each positive
- * with each negative, so the predictors of all samples are kept, 8 bytes each (16 with weights). */
+ * All measures are sums over samples but the area under the ROC curve, which compares each positive
+ * with each negative, and calibration, which needs the samples in order.  So of logistic models the
+ * predictors of all samples are kept, 8 bytes each (16 with weights), and of other models, if there
+ * is calibration, means and labels: 16 bytes. */
 #include "fit/measures.h"
 
 #include <math.h>
@@ -9,6 +11,7 @@
 
 #include "data/family.h"
 #include "data/matrix.h"
+#include "fit/calibration.h"
 #include "fit/predict.h"
 #include "try.h"
 
@@ -28,6 +31,9 @@ struct pboost_evaluator {
     double y_mean, y_squares; /* of the labels, and their squared deviations from it */
     double y_unit, y_log;     /* the first positive label u, and the sum of y log(y / u) */
     class_scores negative, positive;
+    class_scores pairs;      /* mean and label, of other families; not kept: calibrates is false */
+    bool calibrates, sorted; /* they are in order */
+    bool overflow;           /* a mean is not finite */
 };
 
 /* ---- Terms ----------------------------------------------------------------------------------- */
@@ -101,10 +107,14 @@ done:
     return st;
 }
 
-static int by_eta(const void *a, const void *b)
+static void sort_scores(pboost_evaluator *e)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    if (e->sorted)
+        return;
+    pboost_sort_items(e->negative.item, e->negative.n, e->width);
+    pboost_sort_items(e->positive.item, e->positive.n, e->width);
+    pboost_sort_items(e->pairs.item, e->pairs.n, 2);
+    e->sorted = true;
 }
 
 /* The weight of the items from *at on whose eta is v, or less than v; moves *at behind them. */
@@ -127,8 +137,6 @@ static double auc(const pboost_evaluator *e)
     double below = 0.0, positives = 0.0, wins = 0.0;
     size_t i = 0, j = 0;
 
-    qsort(e->negative.item, e->negative.n, e->width * sizeof(double), by_eta);
-    qsort(e->positive.item, e->positive.n, e->width * sizeof(double), by_eta);
     while (i < e->positive.n) {
         double v = e->positive.item[i * e->width];
         double here = pass_until(&e->positive, e->width, &i, v, true);
@@ -235,6 +243,7 @@ static pboost_status add_scores(pboost_evaluator *e, const pboost_samples *sampl
     if (e->width != 0 && (e->width > 1) != (samples->weight != NULL))
         FAIL(err, PBOOST_INVALID, "some blocks of samples have weights and others do not");
     e->width = samples->weight != NULL ? 2 : 1;
+    e->sorted = false;
     for (size_t i = 0; i < n; i++) {
         const scored s = {eta[i], mean[i], samples->target[i]};
         double w = weight_of(samples, i);
@@ -243,6 +252,9 @@ static pboost_status add_scores(pboost_evaluator *e, const pboost_samples *sampl
                 sum[k] += w * MEASURES[e->family].term[k](&s);
         if (e->family == PBOOST_LOGISTIC)
             TRY(keep_score(s.y == 1.0 ? &e->positive : &e->negative, e->width, s.eta, w, err));
+        else if (e->calibrates)
+            TRY(keep_score(&e->pairs, 2, s.mean, s.y, err));
+        e->overflow = e->overflow || !isfinite(s.mean);
     }
     for (size_t k = 0; k < MAX_TERMS; k++)
         e->sum[k] += sum[k];
@@ -268,10 +280,11 @@ done:
     return st;
 }
 
-static void finish(pboost_evaluation *out, const pboost_evaluator *e)
+static void finish(pboost_evaluation *out, pboost_evaluator *e)
 {
     double mean[MAX_TERMS];
 
+    sort_scores(e);
     for (size_t k = 0; k < MAX_TERMS; k++)
         mean[k] = e->sum[k] / e->total;
     out->rows = e->rows;
@@ -282,6 +295,7 @@ static void clear(pboost_evaluator *e)
 {
     free(e->negative.item);
     free(e->positive.item);
+    free(e->pairs.item);
 }
 
 /* ---- The public side ------------------------------------------------------------------------- */
@@ -295,6 +309,7 @@ pboost_status pboost_evaluator_create(pboost_evaluator **out, pboost_family fami
     TRY(pboost_family_check(family, err));
     NEED(*out = calloc(1, sizeof **out), err);
     (*out)->family = family;
+    (*out)->calibrates = true;
 done:
     return st;
 }
@@ -350,6 +365,44 @@ pboost_status pboost_evaluator_finish(pboost_evaluation *out, pboost_evaluator *
         return pboost_fail(err, PBOOST_BAD_DATA, "there are no samples to evaluate");
     finish(out, e);
     return PBOOST_OK;
+}
+
+/* The samples of both classes, or the pairs, in the order of their means. */
+typedef struct {
+    const pboost_evaluator *e;
+    size_t negative, positive, pair;
+} walk;
+
+static void next_sample(void *from, double *mean, double *label)
+{
+    walk *w = from;
+    const pboost_evaluator *e = w->e;
+    size_t i = w->negative, j = w->positive, width = e->width;
+
+    if (e->family != PBOOST_LOGISTIC) {
+        *mean = e->pairs.item[2 * w->pair];
+        *label = e->pairs.item[2 * w->pair++ + 1];
+        return;
+    }
+    bool positive = i == e->negative.n || (j < e->positive.n && e->positive.item[j * width] <
+                                                                    e->negative.item[i * width]);
+    double eta = positive ? e->positive.item[j * width] : e->negative.item[i * width];
+    pboost_family_kernels(e->family)->mean(mean, &eta, 1);
+    *label = positive ? 1.0 : 0.0;
+    w->positive += positive;
+    w->negative += !positive;
+}
+
+pboost_status pboost_evaluator_calibrate(pboost_calibration *out, pboost_evaluator *e,
+                                         size_t groups, pboost_error *err)
+{
+    walk w = {.e = e};
+
+    *out = (pboost_calibration){0};
+    if (e->overflow)
+        return PBOOST_OK;
+    sort_scores(e);
+    return pboost_calibration_cut(out, e->rows, groups, next_sample, &w, err);
 }
 
 void pboost_evaluator_free(pboost_evaluator *e)

@@ -25,8 +25,11 @@
 #include "plan/plan.h"
 #include "try.h"
 
-enum { DRAWS = 16 };     /* in pairs of opposite sign */
-enum { CURVE = 96 };     /* points of the curve of labels, 2^(1/2) apart */
+enum { DRAWS = 16 }; /* in pairs of opposite sign */
+enum { CURVE = 96 }; /* points of the curve of labels, 2^(1/2) apart */
+/* Of the covariance, scaled to unit diagonal.  Where columns are collinear its last pivots are
+ * rounding errors; the rows of the factor below them are divided by these. */
+#define LEAST_PIVOT 1e-8
 #define LARGE_MEAN 100.0 /* of a Poisson label, beyond which its deviance is that of a normal */
 
 /* ---- As many labels -------------------------------------------------------------------------- */
@@ -173,7 +176,7 @@ static pboost_status expected_auc(double *out, const planner *p, const forecast_
     NEED(off = pboost_alloc(m, sizeof *off), err);
     NEED(work = pboost_alloc(n, sizeof *work), err);
     TRY(pboost_coef_init(&coef, p->x->cols, err));
-    pboost_cholesky_factor(&c, pboost_rank_tolerance(m), false);
+    pboost_cholesky_factor(&c, LEAST_PIVOT, false);
     for (uint64_t i = 0; i < 2 * DRAWS; i++) {
         if (i % 2 == 0)
             draw(off, &c, scale, p->options->seed, i / 2);

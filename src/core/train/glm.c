@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/options.h"
+#include "data/fit_options.h"
 #include "data/matrix.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/estimator.h"
@@ -75,6 +76,7 @@ pboost_status pboost_glm_create(pboost_glm **out, const pboost_features *feature
         .x = x, .n = x->rows, .weight = features->weight, .offset = features->offset};
     TRY(OPTIONS_READ(&own, options, PBOOST_FIT_OPTIONS_INIT, err));
     TRY(check_options(&own, features->weight != NULL, err));
+    TRY(pboost_fit_curves_check(&own, x->cols, err));
     TRY(check_table(&all, err));
     NEED(glm = calloc(1, sizeof *glm), err);
     glm->features = *features;

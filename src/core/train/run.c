@@ -11,7 +11,8 @@
 struct pboost_run {
     pboost_glm *glm; /* the model, a learner */
     pboost_trainer *trainer;
-    double *path; /* by round: theta and, last, the intercept */
+    pboost_matrix straight; /* the columns that bags are made from: not those of curves */
+    double *path;           /* by round: theta and, last, the intercept */
 };
 
 void pboost_run_free(pboost_run *run)
@@ -43,9 +44,11 @@ pboost_status pboost_run_create(pboost_run **out, const pboost_features *feature
              "the oracle rounds its answers to 0 or 1; the %s estimator needs means as they are",
              pboost_estimator_name(f.estimator));
     pboost_learner learner = pboost_glm_learner(run->glm);
-    o.x = &pboost_glm_features(run->glm)->x;
+    run->straight = features->x;
+    run->straight.cols -= f.curves;
+    o.x = &run->straight;
     TRY(pboost_trainer_create(&run->trainer, o.x->rows, oracle, &learner, &o, err));
-    NEED(run->path = pboost_alloc(o.rounds * (o.x->cols + 1), sizeof *run->path), err);
+    NEED(run->path = pboost_alloc(o.rounds * (features->x.cols + 1), sizeof *run->path), err);
     *out = run;
     run = NULL;
 done:

@@ -8,7 +8,7 @@
 
 #include "base/parallel.h"
 #include "base/sizes.h"
-#include "trees/forest.h"
+#include "trees/checks.h"
 #include "try.h"
 
 #define CHUNK_ROWS ((size_t)4096)
@@ -46,11 +46,10 @@ static bool goes_left(const pboost_forest *forest, const pboost_node *node,
 {
     if (column->code != NULL) {
         uint32_t code = column->code[row];
-        return code >= column->levels ? node->missing_left
-                                      : in_set(forest->code + node->set, node->n_set, code);
+        return code < column->levels && in_set(forest->code + node->set, node->n_set, code);
     }
     double cell = column->number[(ptrdiff_t)row * column->stride];
-    return isnan(cell) ? node->missing_left : cell <= node->value;
+    return isfinite(cell) ? cell <= node->value : node->missing_left;
 }
 
 static double tree_at(const pboost_forest *forest, size_t tree, const pboost_columns *columns,
@@ -81,24 +80,6 @@ static void add_chunk(void *context, size_t chunk, int worker)
         for (size_t tree = 0; tree < t->forest->n_trees; tree++)
             for (size_t i = at; i < smaller(at + BLOCK_ROWS, end); i++)
                 t->eta[i] += tree_at(t->forest, tree, t->columns, t->row != NULL ? t->row[i] : i);
-}
-
-pboost_status pboost_columns_check(const pboost_columns *columns, const size_t *row, size_t n,
-                                   pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    for (size_t j = 0; j < columns->n; j++)
-        if (columns->column[j].number == NULL && columns->column[j].code == NULL)
-            FAIL(err, PBOOST_INVALID, "column %zu has neither numbers nor codes", j);
-    if (row == NULL && n > columns->rows)
-        FAIL(err, PBOOST_INVALID, "there are %zu samples, but the columns have %zu rows", n,
-             columns->rows);
-    for (size_t i = 0; row != NULL && i < n; i++)
-        if (row[i] >= columns->rows)
-            FAIL(err, PBOOST_INVALID, "sample %zu is row %zu, but the columns have %zu rows", i,
-                 row[i], columns->rows);
-done:
-    return st;
 }
 
 pboost_status pboost_forest_add(double *eta, const pboost_forest *forest,

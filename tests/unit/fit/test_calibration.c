@@ -1,6 +1,8 @@
 /* Calibration, and measures from predicted means. */
 #include "fit_support.h"
 
+#include "fit/calibration.h"
+
 static void groups_are_those_of_the_order(void **state)
 {
     static const double MEAN[] = {0.9, 0.1, 0.5, 0.1, 0.7, 0.3}, LABEL[] = {1, 0, 0, 1, 1, 0};
@@ -74,6 +76,19 @@ static void means_are_measured_as_models_are(void **state)
         assert_int_equal(by_means.n_measures, direct.n_measures);
         for (size_t i = 0; i < direct.n_measures; i++)
             assert_near(by_means.measure[i].value, direct.measure[i].value, 1e-12);
+        pboost_calibration groups, of_means;
+        assert_int_equal(pboost_calibrate(&of_means, mean, t.y, t.n, 7, NULL), PBOOST_OK);
+        assert_int_equal(pboost_evaluator_calibrate(&groups, evaluator, 7, NULL), PBOOST_OK);
+        assert_int_equal(groups.n_groups, of_means.n_groups);
+        assert_near(groups.ratio, of_means.ratio, 1e-12);
+        assert_near(groups.expected_error, of_means.expected_error, 1e-12);
+        for (size_t g = 0; g < groups.n_groups; g++) {
+            assert_int_equal(groups.group[g].rows, of_means.group[g].rows);
+            assert_near(groups.group[g].predicted, of_means.group[g].predicted, 1e-12);
+            assert_near(groups.group[g].observed, of_means.group[g].observed, 1e-12);
+            assert_near(groups.group[g].error, of_means.group[g].error, 1e-12);
+        }
+        assert_int_equal(pboost_evaluator_calibrate(&groups, evaluator, 0, NULL), PBOOST_INVALID);
         mean[7] = -1.0;
         if (FAMILIES[f] != PBOOST_LINEAR)
             assert_int_equal(pboost_evaluator_add_means(evaluator, &s, mean, NULL),
@@ -84,12 +99,43 @@ static void means_are_measured_as_models_are(void **state)
     }
 }
 
+/* Sizes around those that are sorted otherwise; ties, order and reverse order. */
+static void items_are_sorted_in_place(void **state)
+{
+    (void)state;
+    test_rng rng = {3};
+    for (size_t n = 0; n < 3000; n = n * 3 / 2 + 1)
+        for (size_t width = 1; width <= 2; width++)
+            for (int shape = 0; shape < 4; shape++) {
+                double *item = calloc(n * width + 1, sizeof *item), sum = 0.0;
+                for (size_t i = 0; i < n; i++) {
+                    double v = normal(&rng);
+                    item[i * width] = shape == 0   ? v
+                                      : shape == 1 ? floor(v)
+                                      : shape == 2 ? (double)i
+                                                   : -(double)i;
+                    if (width == 2)
+                        item[i * width + 1] = 2.0 * item[i * width];
+                    sum += item[i * width];
+                }
+                pboost_sort_items(item, n, width);
+                for (size_t i = 0; i < n; i++) {
+                    sum -= item[i * width];
+                    assert_true(i == 0 || item[(i - 1) * width] <= item[i * width]);
+                    assert_true(width == 1 || item[i * width + 1] == 2.0 * item[i * width]);
+                }
+                assert_near(sum, 0.0, 1e-9);
+                free(item);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_are_those_of_the_order),
         cmocka_unit_test(equal_means_stay_together),
         cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(items_are_sorted_in_place),
         cmocka_unit_test(means_are_measured_as_models_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,6 +135,7 @@ static void blank_lines_fill_blocks(void **state)
 
 static void a_column_that_is_not_named_is_not_kept(void **state)
 {
+    static const char *const UNUSED[] = {"junk", "x"};
     char *path = path_in(*state, "skip.csv");
     pboost_table_options o = named();
     pboost_error err = {0};
@@ -148,6 +149,15 @@ static void a_column_that_is_not_named_is_not_kept(void **state)
                  "column 'junk' was not read");
     assert_null(pboost_table_codes(t, 1));
     assert_string_equal(pboost_table_name(t, 1), "junk");
+    pboost_table_free(t);
+
+    o = named(); /* one that is said to be unused, and one that is wanted all the same */
+    o.unused = UNUSED;
+    o.n_unused = 2;
+    assert_ok(pboost_table_read(&t, path, &o, &err), err);
+    assert_fails(pboost_table_numbers(&x, t, 1, true, &err), PBOOST_INVALID, err,
+                 "column 'junk' was not read");
+    assert_ok(pboost_table_numbers(&x, t, 2, true, &err), err);
     pboost_table_free(t);
 }
 

@@ -97,12 +97,35 @@ static void test_not_asked_for(void **state)
     pboost_plan_free(&plan);
 }
 
+/* A number from 0 to 19, and an indicator of each of its values but the first. */
+static void test_collinear_columns(void **state)
+{
+    (void)state;
+    enum { ROWS = 4096, LEVELS = 20 };
+    static double x[ROWS * LEVELS];
+    pboost_error err;
+    pboost_plan plan;
+    pboost_matrix matrix = pboost_matrix_f64(x, ROWS, LEVELS);
+    pboost_plan_options o = plan_options(PBOOST_LOGISTIC, "1", 32);
+
+    for (size_t i = 0; i < ROWS; i++) {
+        size_t level = i * i % 97 * LEVELS / 97;
+        x[i * LEVELS] = (double)level;
+        if (level > 0)
+            x[i * LEVELS + level] = 1.0;
+    }
+    o.costs = true;
+    assert_ok(pboost_plan_make(&plan, PLAIN(matrix), &o, &err), err);
+    assert_true(plan.cost[0].measure > 0.5 && plan.cost[0].measure < 1.0);
+    pboost_plan_free(&plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels_cost_nothing), cmocka_unit_test(test_noise_costs),
         cmocka_unit_test(test_worthless),           cmocka_unit_test(test_offset),
-        cmocka_unit_test(test_not_asked_for),
+        cmocka_unit_test(test_not_asked_for),       cmocka_unit_test(test_collinear_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

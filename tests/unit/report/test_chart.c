@@ -598,6 +598,44 @@ static void table_of_numbers(void **state)
     free(text);
 }
 
+/* Columns of a table instead of numbers: slanted at the axis, whole in the table of numbers, from
+ * which the script takes their places. */
+static void axis_of_names(void **state)
+{
+    static const char *const NAMES[] = {"age", "a < b", "neighbourhood=Überlingen"};
+    chart_series s = curve("run", 1, NULL, CHART_NO_LINE);
+    chart_panel panel = {
+        .x = {.label = "column", .lo = 0.5, .hi = 3.5, .names = NAMES, .n_names = 3},
+        .y = {.label = "weight"},
+        .series = &s,
+        .n_series = 1};
+    chart_figure figure = {.id = "f", .panels = &panel, .n_panels = 1};
+    (void)state;
+
+    WRITTEN(text, page_figure(out, &figure));
+    assert_non_null(strstr(text, "rotate(-60)\">age</text>"));
+    assert_non_null(strstr(text, "rotate(-60)\">a &lt; b</text>"));
+    assert_non_null(strstr(text, "rotate(-60)\">neighb…rlingen</text>"));
+    assert_non_null(strstr(text, "<th scope=\"row\" data-x=\"3\">neighbourhood=Überlingen"));
+    assert_null(strstr(text, ">3</text>")); /* no numbers beside them */
+    free(text);
+
+    /* Where there is no room for all, every second or third is named. */
+    const char *many[60];
+    for (size_t i = 0; i < 60; i++)
+        many[i] = i % 3 == 0 ? "named" : "left out";
+    panel.x.names = many;
+    panel.x.n_names = 60;
+    panel.x.hi = 60.5;
+    WRITTEN(dense, page_figure(out, &figure));
+    size_t n = 0;
+    for (const char *at = dense; (at = strstr(at, ">named</text>")) != NULL; at++)
+        n++;
+    assert_int_equal(n, 20);
+    assert_null(strstr(dense, "left out</text>"));
+    free(dense);
+}
+
 static void a_full_disk_is_seen(void **state)
 {
     chart_series s = curve("k = 1", 0, "A", CHART_SOLID);
@@ -637,6 +675,7 @@ int main(void)
         cmocka_unit_test(verdicts_are_words),
         cmocka_unit_test(all_text_is_escaped),
         cmocka_unit_test(table_of_numbers),
+        cmocka_unit_test(axis_of_names),
         cmocka_unit_test(a_full_disk_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,13 +124,16 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         TRY(pboost_cancel_check(o->cancel, err));
         report->iterations += last.steps;
         double phi = fit->phi, kappa = fit->kappa, spread = fit->spread;
-        double evidence = pboost_ridge_evidence_now(fit);
-        pboost_refresh_dispersion(fit, effective_freedom(fit));
+        double evidence = pboost_ridge_evidence_now(fit), freedom = effective_freedom(fit);
+        pboost_curves_refresh(fit, refreshes);
+        pboost_refresh_dispersion(fit, freedom);
         pboost_ridge_refresh_spread(fit, evidence);
-        bool settled = pboost_ridge_settled(fit) && fabs(fit->phi - phi) <= SETTLED * phi &&
+        bool settled = pboost_ridge_settled(fit) && pboost_curves_settled(fit) &&
+                       fabs(fit->phi - phi) <= SETTLED * phi &&
                        fabs(fit->kappa - kappa) <= SETTLED * kappa &&
                        fabs(fit->spread - spread) <= SETTLED * spread;
-        bool near = refreshes >= ENOUGH_REFRESHES && last.first <= NEAR * NEAR * fit->phi;
+        bool near = refreshes >= ENOUGH_REFRESHES && pboost_curves_settled(fit) &&
+                    last.first <= NEAR * NEAR * fit->phi;
         report->converged = near || (last.converged && last.steps == 0 && settled);
         if (report->converged || report->iterations >= most || refreshes >= most ||
             fit->mean_masked || (last.stuck && last.steps > 0 && settled))
@@ -152,6 +155,8 @@ pboost_status pboost_aggregate_run(pboost_coef *coef, pboost_fit_report *report,
     if (o->l2.mode == PBOOST_L2_CV)
         TRY(pboost_aggregate_choose_l2(fit, coef, err));
     TRY(pboost_aggregate_solve(fit, report, coef, err));
+    if (o->curve_freedom != NULL)
+        pboost_curves_freedom(o->curve_freedom, fit);
     if (covariance != NULL)
         TRY(pboost_aggregate_covariance(covariance, fit, err));
     if (fit->family->curved && fit->noisy)

@@ -4,6 +4,7 @@
 
 #include "data/answers.h"
 #include "data/fit_options.h"
+#include "fit/aggregate/curve_ridge.h"
 #include "fit/aggregate/levenberg.h"
 #include "passes/bag_pass.h"
 #include "passes/standard_units.h"
@@ -15,7 +16,7 @@ typedef struct {
 } bag_data;
 
 /* The state of an aggregate fit.  Parameters are in standard units, the intercept first. */
-typedef struct {
+typedef struct aggregate_fit {
     bag_data data;
     const pboost_fit_options *options;
     const family_info *family;
@@ -41,8 +42,15 @@ typedef struct {
     bool floored;               /* phi is its own standard error: noise masks it */
     double start_mean;          /* of the constant model */
     bool mean_masked;           /* by noise: then that is the solution (constant.c) */
+    fit_curves curves;
     levenberg lm;
 } aggregate_fit;
+
+/* Columns that are not functions of a curve: those with the ridge of ridge.c. */
+static inline size_t pboost_straight_columns(const aggregate_fit *fit)
+{
+    return fit->pass.cols - fit->curves.columns;
+}
 
 /* The bags of a log from first_bag on. */
 bag_data pboost_bag_data(const pboost_features *features, const pboost_answers *answers,

@@ -68,6 +68,7 @@ pboost_status pboost_bag_data_check(const pboost_coef *coef, const bag_data *dat
         if (!isfinite(samples.offset[samples.row[i]]))
             FAIL(err, PBOOST_BAD_DATA, "the offset of row %zu is %g; it must be finite",
                  samples.row[i], samples.offset[samples.row[i]]);
+    TRY(pboost_fit_curves_check(options, data->rows.x->cols, err));
     if (coef->n != data->rows.x->cols)
         FAIL(err, PBOOST_INVALID, "there are %zu coefficients for %zu columns", coef->n,
              data->rows.x->cols);

@@ -17,10 +17,10 @@
 static void widen(aggregate_fit *fit)
 {
     levenberg *lm = &fit->lm;
-    size_t n = lm->n, d = fit->pass.cols;
+    size_t n = lm->n, d = pboost_straight_columns(fit), first = n - fit->pass.cols;
     double wide = fmin(fit->multiple * fit->phi * (double)d / fit->wide_spread, fit->lambda);
     memcpy(lm->factor.l, lm->matrix, n * n * sizeof *lm->matrix);
-    for (size_t i = n - d; i < n; i++)
+    for (size_t i = first; i < first + d; i++)
         lm->factor.l[i * n + i] += wide - fit->penalty[i];
     pboost_cholesky_factor(&lm->factor, pboost_rank_tolerance(n), false);
 }

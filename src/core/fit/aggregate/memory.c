@@ -28,6 +28,7 @@ pboost_status pboost_aggregate_reserve(aggregate_fit *fit, pboost_error *err)
     TRY(pboost_bag_moments_init(&fit->point, &fit->pass, err));
     TRY(pboost_bag_moments_init(&fit->trial, &fit->pass, err));
     TRY(pboost_levenberg_init(&fit->lm, n, err));
+    TRY(pboost_curves_init(&fit->curves, o, n, err));
     NEED(fit->parameter = calloc(n, sizeof(double)), err);
     NEED(fit->penalty = calloc(n, sizeof(double)), err);
     NEED(fit->residual = pboost_alloc(bags, sizeof(double)), err);
@@ -67,6 +68,7 @@ void pboost_aggregate_free(aggregate_fit *fit)
     pboost_bag_moments_free(&fit->point);
     pboost_bag_moments_free(&fit->trial);
     pboost_levenberg_free(&fit->lm);
+    pboost_curves_free(&fit->curves);
     free(fit->parameter);
     free(fit->penalty);
     free(fit->residual);

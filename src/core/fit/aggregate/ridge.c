@@ -24,16 +24,19 @@ static double wide_spread(const aggregate_fit *fit)
 void pboost_ridge_start(aggregate_fit *fit)
 {
     fit->spread_refreshes = 0;
+    pboost_curves_start(fit);
     fit->spread = fit->wide_spread = wide_spread(fit);
 }
 
 void pboost_ridge_refresh_penalty(aggregate_fit *fit)
 {
     const pboost_fit_options *o = fit->options;
-    double lambda = fit->spread > 0.0 ? fit->phi * (double)fit->pass.cols / fit->spread : 0.0;
+    double d = (double)pboost_straight_columns(fit);
+    double lambda = fit->spread > 0.0 ? fit->phi * d / fit->spread : 0.0;
     fit->lambda = pboost_l2_or(o->l2, fit->multiple * lambda);
     fit->penalty[0] = 0.0;
     pboost_units_penalty(fit->penalty + o->intercept, &fit->units, o->l2, fit->lambda);
+    pboost_curves_refresh_penalty(fit);
 }
 
 double pboost_ridge_evidence_now(const aggregate_fit *fit)
@@ -50,7 +53,7 @@ void pboost_ridge_refresh_spread(aggregate_fit *fit, double evidence)
         return;
     }
     if (fit->spread_refreshes == WIDE_REFRESHES + 1) {
-        double found = fit->phi * (double)fit->pass.cols / evidence;
+        double found = fit->phi * (double)pboost_straight_columns(fit) / evidence;
         fit->spread = fit->family->prior_spread > 0.0 ? fmin(found, fit->wide_spread)
                                                       : found + fit->least_phi;
     }

@@ -27,7 +27,8 @@
  * equation. */
 static void profile(double *g, double *b, const aggregate_fit *fit)
 {
-    size_t n = fit->pass.n_parameters, d = fit->pass.cols, first = n - d;
+    size_t n = fit->pass.n_parameters, first = n - fit->pass.cols;
+    size_t d = pboost_straight_columns(fit);
     const double *a = fit->lm.matrix, *theta = fit->parameter + first;
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++) {
@@ -60,10 +61,7 @@ static double likelihood(pboost_cholesky *c, double *x, const double *g, const d
     return sum;
 }
 
-/* phi for the likelihood: residuals as they were measured.  The phi of the fit may be raised to its
- * standard error, so that intervals are wide enough; used here, it would mask a part of the signal.
- */
-static double measured_phi(const aggregate_fit *fit)
+double pboost_measured_phi(const aggregate_fit *fit)
 {
     double sum = 0.0, count = 0.0;
     for (size_t i = 0; i < fit->data.rows.n_bags; i++) {
@@ -83,12 +81,12 @@ size_t pboost_ridge_evidence_size(size_t d)
 
 double pboost_ridge_evidence(const aggregate_fit *fit, double *work)
 {
-    size_t d = fit->pass.cols, count = 0;
+    size_t d = pboost_straight_columns(fit), count = 0;
     double *g = work, *b = g + 2 * d * d, *x = b + d, information = 0.0, value[MOST_RIDGES];
     double best = -INFINITY, total = 0.0, kept = 0.0;
     pboost_cholesky c = {d, g + d * d, x + d, (unsigned char *)(x + 2 * d)};
 
-    double phi = measured_phi(fit);
+    double phi = pboost_measured_phi(fit);
     profile(g, b, fit);
     for (size_t i = 0; i < d; i++)
         information += g[i * d + i] / (double)d;
