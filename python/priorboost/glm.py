@@ -390,6 +390,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         scale: Array | None,
     ) -> GLMResult:
         """Fit given bags and their answers."""
+        if rows != "all" and self.model == "smooth":
+            raise ValueError(f"model='smooth' needs all rows of the bags; rows is {rows!r}")
         names, bags = group_rows(bag, len(table.X))
         mean, noise, persons = match_answers(answers, names, bags, self._family, column, rows)
         has_seed, seed = seed_of(self.random_state)
@@ -402,8 +404,6 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 "rows='sample' or 'means' and bag_effects need the aggregate estimator"
                 f"; estimator is {self.estimator!r}, method is {self.method!r}"
             )
-        if rows != "all" and self.model == "smooth":
-            raise ValueError(f"model='smooth' needs all rows of the bags; rows is {rows!r}")
         freedom = table.bend(fit)
         fit.bag_effects, n_rows, doubts = effects, len(table.X), ()
         if rows != "all":
