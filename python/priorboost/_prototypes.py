@@ -248,6 +248,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "date_parts_parse": (None, [POINTER(c_uint), c_char_p, _E]),
     "encoding_learn": (None, [POINTER(Encoding), c_void_p, POINTER(EncodingOptions), _E]),
     "encoding_winsorize": (None, [POINTER(Encoding), c_void_p, c_double, _E]),
+    "encoding_curve": (None, [POINTER(Encoding), c_void_p, c_size_t, c_int, _E]),
     "encoding_apply": (
         None,
         [c_void_p, POINTER(Unseen), POINTER(Encoding), c_void_p, _E],
@@ -261,6 +262,10 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "model_export_onnx": (None, [POINTER(Model), c_char_p, _E]),
     "trainer_answers": (c_void_p, [c_void_p]),
     "model_free": (c_void_p, [POINTER(Model)]),
+    "model_effect": (
+        None,
+        [c_void_p, c_void_p, POINTER(Model), c_size_t, c_void_p, c_size_t, _E],
+    ),
     "model_save": (None, [POINTER(Model), c_char_p, _E]),
     "model_load": (None, [POINTER(Model), c_char_p, _E]),
     "text_keys": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t]),

@@ -29,8 +29,7 @@ _SPREAD = (
 )
 _ALL_EQUAL = (
     "all persons of a bag have its means; if they differ, weights of a logistic model are too "
-    "small, "
-    "and the intercept of counts is too large (sd gives standard deviations)"
+    "small, and the intercept of counts is too large (sd gives standard deviations)"
 )
 
 

@@ -15,7 +15,7 @@ from .options import FAMILIES, choice, count_of, l2_of, number_of, rules_of, thr
 from .training import Settings
 
 _COVARIANCES = ("model", "sandwich")
-_MODELS = ("glm", "trees")
+_MODELS = ("glm", "smooth", "trees")
 _SETTINGS_SIZE = ctypes.sizeof(Settings)
 
 
@@ -86,6 +86,7 @@ class FitParameters:
     fit_intercept: bool = True
     standardize: bool = False
     winsorize: float | None = None
+    model: str = "glm"
 
     def _has_trees(self) -> bool:
         """Whether trees are fitted; parameters that only a GLM has are refused."""
@@ -127,6 +128,8 @@ class FitParameters:
             raise ValueError(f"l2='cv' is for estimator='aggregate', not for {name!r}")
         if self.rho is not None and name not in ("interpolated", "cv"):
             raise ValueError(f"rho is for estimator='interpolated', not for {name!r}")
+        if self.model == "smooth" and name != "aggregate":
+            raise ValueError(f"model='smooth' is for estimator='aggregate', not for {name!r}")
         if self.covariance not in _COVARIANCES:
             raise ValueError(f"covariance is {self.covariance!r}; it must be 'model' or 'sandwich'")
         return _library.FitOptions(

@@ -55,6 +55,10 @@ pboost_status train_model_check(train_arguments *a, pboost_error *err)
                            "--model is '%s'; it must be glm, smooth, trees or auto", a->model);
     a->curves = MODELS[i].curves;
     a->trees = MODELS[i].trees;
+    if (a->curves && a->given_rows != ROWS_ALL)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--rows sample or means is for --model glm: a curve needs all rows of "
+                           "the bags");
     if (!a->trees)
         return PBOOST_OK;
     a->columns.take_missing = true; /* they are filled in for the bags; trees see that they miss */
