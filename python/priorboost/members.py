@@ -86,7 +86,7 @@ class Member:
 
 
 # After the family, up to the threads: trees, max_trees, leaves, min_rows, rate, l2, ...
-_DEFAULTS = (0, 400, 8, 100, 0.1, 1.0, 0.5, 0.5, 5)
+_DEFAULTS = (0, 400, 8, 50, 0.1, 1.0, 0.5, 0.5, 5)
 
 _KINDS = ("constant", "glm", "smooth", "trees", "glm-trees")  # in the order of pboost_member_kind
 
