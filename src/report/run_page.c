@@ -117,6 +117,8 @@ static void write_spent(FILE *out, const run_record *runs, size_t n)
 static double error_ratio(const run_record *run)
 {
     double sum = 0.0;
+    if (run->model.mixture.n > 0) /* it has no weights, and so no errors of weights */
+        return NAN;
     size_t n = run->model.coef.n - run->model.encoding.n_curves; /* curves have no forecast */
     for (size_t j = 0; j < n; j++)
         sum += log(run_error(run, j) / run_error_forecast(run, j));

@@ -47,7 +47,7 @@ expect 0 priorboost report trees.json --out again.html
 cmp -s trees.html again.html || fail 'report shows another page'
 
 # ---- auto: the mean of several models; what each explains, and its weight ----
-expect 0 priorboost train "${common[@]}" --model auto --out auto.json --json
+expect 0 priorboost train "${common[@]}" --model auto --out auto.json --report auto.html --json
 within 0 0.5 "$(python3 -c "print($(field test_loss) / $line)")"
 within 0.999999 1.000001 "$(python3 -c "
 import json; print(sum(m['weight'] for m in json.load(open('stdout'))['members']))")"
