@@ -508,7 +508,7 @@ MUTANTS = {
                 "if not (out >= 0.0).all() or np.isinf(out).any():",
             ),
             ("samples that show nothing", "    if limited.value:\n", "    if False:\n"),
-            ("samples that show little", "if share[worst] > _LARGE_SHARE:"),
+            ("samples that show little", "if fraction[worst] > _LARGE_FRACTION:"),
             ("samples are not calibrated", "doubts = _calibrate(", "doubts = [] and _calibrate("),
             ("samples of counts", 'if family == "poisson":'),
             ("deviations of scaled columns", "if scale is not None:"),
