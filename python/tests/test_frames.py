@@ -194,6 +194,7 @@ REFUSED = [
          a=["2023-01-01", "2023-01-02"] * 30),
     case("column 'a' is not a date", how={"date": "a"}, a=["p", "q"] * 30),
     case("keep names 'id'; the columns of X are x", how={"keep": ["id"]}),
+    case("date is 5; it must be the name of a column", how={"date": 5}),
     case("impute is 'median'; it must be 'mean' or None", how={"impute": "median"}),
     case("unseen is 'ignore'; it must be", how={"unseen": "ignore"}),
 ]  # fmt: skip
@@ -261,6 +262,33 @@ def test_numbers_of_every_type(kind):
         gap = table.assign(a=table.a.where(table.index > 0))
         with pytest.raises(ValueError, match="'a' is missing"):
             pb.PriorBoostRegressor(4).fit(gap, y)
+
+
+def test_a_table_of_one_value():
+    table, y = small(a="p")
+    assert pb.PriorBoostRegressor(4).fit(table, y).coef_.shape == (1,)
+    with pytest.raises(ValueError, match="every column has one value only"):
+        pb.PriorBoostRegressor(4).fit(table[["a"]], y)
+
+
+def test_what_is_no_table(fitted):
+    table, model = fitted
+    for wrong in ({"age": [1]}, table.iloc[0]):
+        with pytest.raises(ValueError, match="it must be a data frame of pandas, polars or"):
+            model.predict(wrong)
+
+
+def test_labels_that_cannot_be_used(fitted):
+    table, _ = fitted
+    X = table[["dose", "ward"]]
+    with pytest.raises(ValueError, match="y holds 'no'; labels must be numbers"):
+        pb.PriorBoostRegressor(4).fit(X, table.died)
+    third = table.died.where(table.index > 0, "maybe")
+    with pytest.raises(ValueError, match="target is multiclass: 'maybe' in 1 rows, 'no' in"):
+        pb.PriorBoostClassifier(4).fit(X, third)
+    gap = table.died.where(table.index != 2, None)
+    with pytest.raises(ValueError, match="y is missing in row 2"):
+        pb.PriorBoostClassifier(4).fit(X, gap)
 
 
 def test_columns_without_names():
