@@ -56,7 +56,7 @@ typedef struct pboost_forest_options {
     size_t trees; /* how many; 0: as many as predict bags left out best, up to max_trees */
     size_t max_trees;
     size_t leaves;   /* of a tree, at most */
-    size_t min_rows; /* of a leaf, at least */
+    size_t min_rows; /* of a leaf, at least, among all that the tree could be grown from */
     double rate;     /* how much of each tree is taken */
     double l2;       /* of leaf values */
     /* The shares of bags and columns that a tree is grown from; leaf values are from all bags. */
@@ -69,8 +69,11 @@ typedef struct pboost_forest_options {
     void *user;
     const pboost_cancel *cancel;
     const unsigned char *fold; /* by bag, below `folds`; NULL: made from seed */
-    /* By fold and row of the table: where the forest that leaves the fold out starts, instead of
-     * `start`; NULL: none. */
+    /* By fold: the start of the forest that leaves the fold out, from a model that has not seen it
+     * either; the result goes with the mean of these starts.  NULL: `start`, which should not come
+     * from the answers: bags that it has seen cannot say how many trees are best.  Only with
+     * `fold`.
+     */
     const double *const *fold_start;
 } pboost_forest_options;
 

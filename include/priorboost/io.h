@@ -245,6 +245,9 @@ typedef struct pboost_source {
     size_t levels;    /* of a category, "(other)" included; 0: a number */
 } pboost_source;
 
+/* How many encoded columns a feature makes, without those of its curve. */
+size_t pboost_feature_columns(const pboost_feature *feature);
+
 /* The i-th source column; false where there are fewer. */
 bool pboost_encoding_source(pboost_source *out, const pboost_encoding *encoding, size_t i);
 /* How many there are. */
@@ -263,9 +266,9 @@ typedef struct pboost_sources {
 pboost_status pboost_sources_read(pboost_sources *out, pboost_unseen *unseen,
                                   const pboost_encoding *encoding, const pboost_table *table,
                                   pboost_error *err);
-/* Keeps rows row[0 .. n), in this order; no cell is the table's any more. */
-pboost_status pboost_sources_arrange(pboost_sources *sources, const size_t *row, size_t n,
-                                     pboost_error *err);
+/* Rows row[0 .. n) of other columns, copied. */
+pboost_status pboost_sources_gather(pboost_sources *out, const pboost_columns *columns,
+                                    const size_t *row, size_t n, pboost_error *err);
 void pboost_sources_free(pboost_sources *sources);
 
 /* ---- Models ---------------------------------------------------------------------------------- */
@@ -309,6 +312,20 @@ pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_e
  * the mean response.  "-" is standard output. */
 pboost_status pboost_model_export_onnx(const pboost_model *model, const char *path,
                                        pboost_error *err);
+
+/* ---- Curves ---------------------------------------------------------------------------------- */
+
+/* effect[i] = what the linear predictor of a row with this number is above the average over the
+ * knots of the feature's curve; se[i] its standard error, NaN where the model has no covariance.
+ * The feature must have a curve (PBOOST_INVALID). */
+pboost_status pboost_model_effect(double *effect, double *se, const pboost_model *model,
+                                  size_t feature, const double *number, size_t n,
+                                  pboost_error *err);
+
+/* The weights of a curve in squared standard errors: theta' C^-1 theta.  Where the truth is a
+ * straight line, it is about the curve's effective degrees of freedom; NaN without covariance. */
+pboost_status pboost_model_bend(double *out, const pboost_model *model, size_t feature,
+                                pboost_error *err);
 
 /* ---- Output files ---------------------------------------------------------------------------- */
 

@@ -47,7 +47,7 @@ def random_tree(rng, depth):
         tree["column"].append(-1 if leaf else source)
         tree["right"].append(0)
         tree["value"].append(float(rng.normal(0, 0.1) if leaf else thresholds.get(name, 0)))
-        tree["missing_left"].append(int(not leaf and rng.random() < 0.5))
+        tree["missing_left"].append(int(not leaf and not levels and rng.random() < 0.5))
         tree["left_codes"].append(len(chosen))
         tree["codes"].extend(chosen)
         if not leaf:
@@ -149,7 +149,7 @@ def test_predicts_as_the_program_does(cli, tmp_path, family, kinds):
     assert predicted.shape == (400, 1)
     # Trees are added up in single precision; what has none agrees to rounding errors.
     digits = 1e-5 if any("trees" in kind for kind in kinds) else 1e-12
-    np.testing.assert_allclose(predicted[:, 0], expected, rtol=digits)
+    np.testing.assert_allclose(predicted[:, 0], expected, rtol=digits, atol=digits)
     assert np.ptp(expected) > 0.05  # the comparison says something
 
 
@@ -174,3 +174,26 @@ def test_leaves_alone_and_refused_cells(cli, tmp_path):
         session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
         (predicted,) = session.run(None, cells)
         np.testing.assert_array_equal(predicted[:, 0], expected[name])
+
+
+@pytest.mark.parametrize("model", ["glm", "smooth", "trees"])
+def test_models_from_train(cli, tmp_path, model):
+    """Also beyond the knots of curves and the range of the training table."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(2000, 2))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] + rng.normal(0, 0.1, 2000)
+    for name, scale in (("train.csv", 1.0), ("far.csv", 4.0)):
+        lines = (
+            f"{a * scale!r},{b * scale!r},{c!r}"
+            for (a, b), c in zip(X.tolist(), y.tolist(), strict=True)
+        )
+        (tmp_path / name).write_text("\n".join(["a,b,y", *lines]) + "\n")
+    files = [tmp_path / name for name in ("train.csv", "far.csv", "m.json", "m.onnx")]
+    cli("train", "--data", files[0], "--label", "y", "--family", "linear", "--min-bag", 4,
+        "--model", model, "--out", files[2])  # fmt: skip
+    cli("export", files[2], files[3])
+    session = onnxruntime.InferenceSession(files[3])
+    (predicted,) = session.run(None, {"a": 4.0 * X[:, :1], "b": 4.0 * X[:, 1:]})
+    expected = cli("predict", "--model", files[2], "--data", files[1])["prediction"]
+    digits = 1e-5 if model == "trees" else 1e-9
+    np.testing.assert_allclose(predicted[:, 0], expected, rtol=digits, atol=digits)

@@ -137,7 +137,7 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
     pboost_model model = {0};
     const cli_option options[] = {
         {"--model", "FILE", cli_read_text, &a.model, NULL, "the model, from train"},
-        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
+        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table: " DATA_TABLE},
         {"--label", "COL", cli_read_text, &a.label, NULL,
          "the column of labels; default: the one it was trained on"},
         {"--positive", "VALUE", cli_read_text, &a.positive, NULL,

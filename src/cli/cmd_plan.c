@@ -257,7 +257,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
                         .sample = (size_t)1 << 15};
     train_arguments *t = &a.train;
     const cli_option options[] = {
-        {"--data", "FILE", cli_read_text, &t->data, NULL, "the features (CSV or NPY); - is stdin"},
+        {"--data", "FILE", cli_read_text, &t->data, NULL, "the features: " DATA_TABLE},
         {"--label", "COL", cli_read_text, &t->label, NULL, "a column that is not a feature"},
         {"--id", "COL", cli_read_text, &t->id, NULL, "a column that is not a feature"},
         COLUMN_OPTIONS(t->columns),

@@ -11,7 +11,8 @@ static const cli_usage USAGE = {
         "Predicts the mean response of every row: a CSV with the column 'prediction', and the\n"
         "ids before it with --id.  With --interval also 'lower' and 'upper', between which the\n"
         "mean response lies with that confidence; the model must have been fitted with\n"
-        "--estimator aggregate and have no trees."};
+        "--estimator aggregate and have no trees.  The table is read in blocks: it may be larger\n"
+        "than memory."};
 
 typedef struct {
     const char *model, *data, *id, *out;
@@ -213,7 +214,7 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
     pboost_model model = {0};
     const cli_option options[] = {
         {"--model", "FILE", cli_read_text, &a.model, NULL, "the model, from train"},
-        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
+        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table: " DATA_TABLE},
         {"--id", "COL", cli_read_text, &a.id, NULL, "write this column before the predictions"},
         {"--na", "TEXT,...", cli_read_list, &a.na, NULL,
          "cells that are missing, beside empty ones and NA"},

@@ -159,10 +159,7 @@ static pboost_status choose_estimator(train_result *result, const train_argument
              a->given_rows == ROWS_ALL ? "--bag-effects" : "--rows sample or means",
              pboost_estimator_name(result->estimator));
     train_districts_assume(result, a);
-    if (a->model != NULL && strcmp(a->model, "glm") != 0 && strcmp(a->model, "smooth") != 0)
-        FAIL(err, PBOOST_INVALID, "--model is '%s'; it must be glm or smooth", a->model);
-    if (a->model != NULL && strcmp(a->model, "smooth") == 0 &&
-        result->estimator != PBOOST_AGGREGATE)
+    if (a->curves && result->estimator != PBOOST_AGGREGATE)
         FAIL(err, PBOOST_INVALID, "--model smooth is for --estimator aggregate, not for %s",
              pboost_estimator_name(result->estimator));
     fit->family = a->family;
@@ -314,7 +311,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         TRY(pboost_output_open(&page, a->report, err));
     if (oracle.remote != NULL)
         TRY(train_remote_begin(oracle.remote, &data, err));
-    TRY(a->bag != NULL ? train_run_given(&result, &data, err)
+    TRY(a->bag != NULL ? train_run_given(&result, cli, a, &data, err)
                        : train_run(&result, cli, a, &data, &oracle, err));
     if (a->test != NULL)
         TRY(train_test_losses(&result, a, &data, err));
@@ -388,10 +385,11 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     pboost_status st = PBOOST_OK;
     train_arguments a = {.patience = 60};
     const cli_option options[] = {
-        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table (CSV or NPY); - is stdin"},
+        {"--data", "FILE", cli_read_text, &a.data, NULL, "the table: " DATA_TABLE},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the column of labels"},
         {"--positive", "VALUE", cli_read_text, &a.positive, NULL,
-         "logistic: the label that counts as 1"},
+         "logistic: the label that counts as 1; not needed for\n"
+         "0/1, yes/no, true/false, y/n, t/f, positive/negative"},
         {"--id", "COL", cli_read_text, &a.id, NULL,
          "the column that names a row; with it the result does not\n"
          "depend on the order of the rows"},
@@ -455,9 +453,13 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "out of the fit best"},
         {"--rho", "R", cli_read_not_negative, &a.rho, &a.has_rho,
          "interpolated: 0 is bag-level, 1 is event; default 0.5"},
-        {"--model", "glm|smooth", cli_read_text, &a.model, NULL,
-         "glm (default): a straight line for every number;\n"
-         "smooth: a curve, bent as far as the answers support"},
+        {"--model", "glm|smooth|trees", cli_read_text, &a.model, NULL,
+         "what is fitted to the answers:\n"
+         "glm (default): a straight line for every number, with\n"
+         "weights and intervals that one can read;\n"
+         "smooth: a curve, bent as far as the answers support;\n"
+         "trees: boosted trees, for effects that bend or depend on\n"
+         "each other; they have no weights and no intervals"},
         {"--covariance", "model|sandwich", cli_read_text, &a.covariance, NULL,
          "aggregate: model (default), or sandwich, which does not\n"
          "rely on the model's variances"},
@@ -493,7 +495,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "cv: chosen by cross-validation over bags (aggregate)"},
         {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit no intercept"},
         {"--test", "FILE", cli_read_text, &a.test, NULL,
-         "a labelled table; report the loss on it after every round"},
+         "a labelled table, as --data; report the loss on it after\nevery round"},
         {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
          "the oracle with the labels: https://HOST:PORT or unix:PATH"},
         {"--token-file", "FILE", cli_read_text, &a.token_file, NULL,
@@ -536,6 +538,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         return PBOOST_OK;
     TRY(require_options(&a, err));
     TRY(refuse_with_bags(&a, err));
+    TRY(train_model_check(&a, err));
     TRY(settle_method(&a, err));
     TRY(train(cli, &a, err));
 done:

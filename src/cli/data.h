@@ -4,6 +4,12 @@
 
 #include "cli.h"
 
+/* What an option that takes a table may be given. */
+#define DATA_TABLE                                                                                 \
+    "CSV or NPY, - for standard input, or a query:\n"                                              \
+    "'sqlite:FILE?query=SELECT ...' or\n"                                                          \
+    "'postgresql://HOST/DATABASE?query=SELECT ...'"
+
 /* Names that grow in number. */
 typedef struct cli_names {
     size_t n, capacity;

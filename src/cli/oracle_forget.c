@@ -141,7 +141,7 @@ pboost_status oracle_forget(cli_context *cli, int argc, char **argv, pboost_erro
         {"--id-file", "FILE", cli_read_text, &a.file, NULL,
          "rows, one id a line; - is standard input"},
         {"--id-column", "COL", cli_read_text, &a.column, NULL,
-         "--id-file is CSV or NPY, and this column has the ids"},
+         "--id-file is a table (CSV, NPY or a query), and this\ncolumn has the ids"},
         {"--unit", "UNIT", cli_read_each, &a.unit, NULL,
          "all rows of a unit, such as a person; may be repeated"},
     };

@@ -10,7 +10,7 @@
 static const cli_usage IMPORT = {
     .synopsis = "--store S --data FILE --id COL --label COL [OPTION...]",
     .text =
-        "Adds the rows of a CSV or NPY file: all of them, or none if one is wrong.  An id that is\n"
+        "Adds the rows of a table: all of them, or none if one is wrong.  An id that is\n"
         "there already, a missing label and a label outside the bounds are refused.  Do not leave\n"
         "rows out because of their labels: whether a learner can ask about a row would then tell\n"
         "its label.  Correct the labels, or use --bad-label.  A service that runs on the store "
@@ -184,7 +184,7 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
     table_reading text = {.cli = cli, .only_named = true};
     const cli_option options[] = {
         ORACLE_PLACE(a.place),
-        {"--data", "FILE", cli_read_text, &a.data, NULL, "CSV or NPY; - is standard input"},
+        {"--data", "FILE", cli_read_text, &a.data, NULL, DATA_TABLE},
         {"--id", "COL", cli_read_text, &a.id, NULL, "the rows' ids: integers or text"},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the labels: numbers, or two words"},
         {"--positive", "VALUE", cli_read_text, &a.positive, NULL,

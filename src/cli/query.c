@@ -99,7 +99,7 @@ pboost_status query_open(query **out, const char *url, pboost_error *err)
     char *place = NULL, *sql = NULL;
     query *q = NULL;
 
-    if (begin == NULL) /* url may hold a password */
+    if (begin == NULL) /* url may hold a password, which is not repeated */
         FAIL(err, PBOOST_INVALID, "the source '%s...' has no query; write '%s...?query=SELECT ...'",
              KINDS[kind].prefix, KINDS[kind].prefix);
     NEED(place = strndup(url, (size_t)(begin - 1 - url)), err);

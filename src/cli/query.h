@@ -1,9 +1,9 @@
 /* A table that a query of a database gives:
  *
  *     sqlite:FILE?query=SELECT ...
- *     postgresql://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE?[PARAMETER=VALUE&...]query=SELECT ...
+ *     postgresql://[USER@]HOST[:PORT]/DATABASE?[PARAMETER=VALUE&...]query=SELECT ...
  *
- * The query is the rest of the text, as it is typed; %XX stands for a byte.  It can only read. */
+ * The query is the rest of the text, one statement, which can only read. */
 #ifndef PBOOST_CLI_QUERY_H
 #define PBOOST_CLI_QUERY_H
 
@@ -16,7 +16,7 @@ bool query_is(const char *path);
 
 pboost_status query_open(query **out, const char *url, pboost_error *err);
 const pboost_rows *query_rows(const query *q);
-/* For messages: the source without the password and the query. */
+/* For messages: the source without the query. */
 const char *query_name(const query *q);
 void query_close(query *q);
 

@@ -17,7 +17,7 @@ typedef struct {
 /* The first member of every kind. */
 struct query_database {
     const query_class *class;
-    char *name; /* for messages: no password */
+    char *name; /* for messages */
     char *sql;
     const char **column; /* names, the database's */
     pboost_cell *cell;

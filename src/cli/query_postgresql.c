@@ -1,7 +1,7 @@
 /* The rows of a query of a PostgreSQL database, in a transaction that can only read.
  *
- * No message shows the password: not the URL, and not what libpq says of a URL that it cannot read.
- */
+ * A password in the source is refused, and no message repeats it: not the source, and not what
+ * libpq says of one that it cannot read. */
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,8 +52,7 @@ static pboost_status refuse_url(pboost_error *err)
 {
     return pboost_fail(err, PBOOST_INVALID,
                        "the source 'postgresql://...' cannot be read; it must be "
-                       "postgresql://USER:PASSWORD@HOST:PORT/DATABASE?query=SELECT ..., and @, :, "
-                       "/ and %% in a password are written %%40, %%3A, %%2F and %%25");
+                       "postgresql://USER@HOST:PORT/DATABASE?query=SELECT ...");
 }
 
 /* A password that holds one of @ / ? unescaped would be taken for other parts of the URL, which
@@ -62,6 +61,19 @@ static bool has_stray_at(const char *url)
 {
     const char *authority = strstr(url, "://") + 3, *at = strchr(authority, '@');
     return at != NULL && (at > authority + strcspn(authority, "/?") || strchr(at + 1, '@') != NULL);
+}
+
+static pboost_status refuse_password(const PQconninfoOption *option, pboost_error *err)
+{
+    for (; option->keyword != NULL; option++)
+        if (option->val != NULL && *option->val != '\0' &&
+            (strcmp(option->keyword, "password") == 0 ||
+             strcmp(option->keyword, "sslpassword") == 0))
+            return pboost_fail(err, PBOOST_INVALID,
+                               "the source 'postgresql://...' holds a password, which every user "
+                               "of this machine can read; keep it in ~/.pgpass or in a file that "
+                               "PGPASSFILE names");
+    return PBOOST_OK;
 }
 
 /* "postgresql://HOST:PORT/DATABASE" of the options that libpq made of the URL. */
@@ -104,7 +116,6 @@ static void say_nothing(void *user, const char *message)
 static pboost_status connect(postgresql_query *q, pboost_error *err)
 {
     static const char *const FIRST[] = {"SET extra_float_digits = 3", "SET datestyle = 'ISO'",
-                                        "SET default_transaction_read_only = on",
                                         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
     pboost_status st = PBOOST_OK;
 
@@ -223,6 +234,7 @@ pboost_status query_postgresql_open(query_database **out, const char *place, con
     q->base.class = &POSTGRESQL;
     if (has_stray_at(place) || (options = PQconninfoParse(place, NULL)) == NULL)
         TRY(refuse_url(err));
+    TRY(refuse_password(options, err));
     TRY(name_source(&q->base.name, options, err));
     NEED(q->base.sql = strdup(sql), err);
     NEED(q->url = strdup(place), err);

@@ -37,6 +37,8 @@ typedef struct train_arguments {
     bool has_rho;
     const char *covariance;
     const char *model;
+    bool curves; /* numbers have some */
+    bool trees;  /* the model has some: the columns of the table are kept for them */
     bool no_intercept;
 
     pboost_rational epsilon;
@@ -62,8 +64,10 @@ enum { TRAIN_HASH = 32 };
 typedef struct train_data {
     size_t rows, cols;
     pboost_encoding encoding;
-    size_t *curve_of;     /* by column of curves: its curve */
-    double *x;            /* standardised where asked */
+    size_t *curve_of;                 /* by column of curves: its curve */
+    double *x;                        /* standardised where asked */
+    pboost_table *table, *test_table; /* of the sources; NULL where the model has no trees */
+    pboost_sources sources, test_sources;
     double *mean, *scale; /* by column, what standardising took away; NULL: nothing */
     double *weight, *offset, *prior_score;
     uint64_t *row_key;
@@ -129,7 +133,16 @@ struct train_oracle;
 pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
                         const train_data *data, const struct train_oracle *oracle,
                         pboost_error *err);
-pboost_status train_run_given(train_result *result, const train_data *data, pboost_error *err);
+pboost_status train_run_given(train_result *result, cli_context *cli, const train_arguments *a,
+                              const train_data *data, pboost_error *err);
+/* What the model of the last round is, or what is fitted to all answers instead of it: trees.
+ * coef is that of the round, in the units of x. */
+pboost_status train_fit_model(train_result *result, cli_context *cli, const train_arguments *a,
+                              const train_data *data, const pboost_answers *answers,
+                              const pboost_coef *coef, pboost_error *err);
+/* --model, and the options that go with it. */
+pboost_status train_model_check(train_arguments *a, pboost_error *err);
+
 /* Fills in the test loss of every round. */
 pboost_status train_test_losses(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err);

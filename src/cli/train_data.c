@@ -64,7 +64,7 @@ static pboost_status learn_encoding(train_data *out, const cli_context *cli,
     TRY(columns_learn(&out->encoding, use, cli, table, &a->columns, err));
     if (a->winsorize > 0.0)
         TRY(pboost_encoding_winsorize(&out->encoding, table, a->winsorize, err));
-    if (a->model != NULL && strcmp(a->model, "smooth") == 0)
+    if (a->curves)
         TRY(learn_curves(out, cli, table, a, err));
     out->cols = out->encoding.n_columns;
     if (out->cols == 0)
@@ -198,6 +198,10 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(data_features(&out->x, NULL, &out->encoding, table, err));
     if (a->standardize)
         TRY(standardize(out, !a->no_intercept, err));
+    if (a->trees) {
+        TRY(pboost_sources_read(&out->sources, NULL, &out->encoding, table, err));
+        out->table = table;
+    }
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
     if (a->prior != NULL)
@@ -205,7 +209,8 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     out->prior_score = prediction.mean;
 done:
     table_reading_free(&text);
-    pboost_table_free(table);
+    if (out->table == NULL)
+        pboost_table_free(table);
     return st;
 }
 
@@ -214,7 +219,7 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
 {
     pboost_status st = PBOOST_OK;
     pboost_unseen unseen = {0};
-    unseen_cells cells = {0};
+    unseen_cells cells = {.trees = a->trees};
     table_reading text = {.cli = cli, .missing = a->columns.na.item, .n_missing = a->columns.na.n};
     pboost_table *table = NULL;
 
@@ -228,9 +233,14 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
     TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
     unseen_cells_add(&cells, &unseen, &out->encoding, table);
     unseen_cells_note(cli, &cells);
+    if (a->trees) {
+        TRY(pboost_sources_read(&out->test_sources, NULL, &out->encoding, table, err));
+        out->test_table = table;
+    }
 done:
     table_reading_free(&text);
-    pboost_table_free(table);
+    if (out->test_table == NULL)
+        pboost_table_free(table);
     return st;
 }
 
@@ -271,6 +281,10 @@ pboost_features train_straight_features(const train_data *data)
 void train_data_free(train_data *data)
 {
     pboost_encoding_free(&data->encoding);
+    pboost_sources_free(&data->sources);
+    pboost_sources_free(&data->test_sources);
+    pboost_table_free(data->table);
+    pboost_table_free(data->test_table);
     free(data->curve_of);
     free(data->x);
     free(data->mean);

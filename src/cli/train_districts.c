@@ -242,8 +242,9 @@ void train_districts_assume(train_result *result, const train_arguments *a)
         {means, a->sd != NULL
                     ? "the features of a person vary within a bag as the standard deviations say, "
                       "without correlation"
-                    : "all persons of a bag have its means; weights of features that vary within "
-                      "bags are too small (--sd SUFFIX gives their standard deviations)"},
+                    : "all persons of a bag have its means; if they differ, weights of a logistic "
+                      "model are too small, and the intercept of counts is too large (--sd SUFFIX "
+                      "gives standard deviations)"},
     };
     for (size_t i = 0; i < TRAIN_MAX_ASSUMPTIONS; i++)
         if (assumed[i].holds)

@@ -163,6 +163,12 @@ pboost_status train_rows_arrange(train_data *data, const size_t *row, size_t n, 
     TRY(gather(&data->row_key, sizeof *data->row_key, row, n, err));
     TRY(gather(&data->id, sizeof *data->id, row, n, err));
     TRY(gather(&data->unit, sizeof *data->unit, row, n, err));
+    if (data->sources.columns.n > 0) {
+        pboost_sources kept;
+        TRY(pboost_sources_gather(&kept, &data->sources.columns, row, n, err));
+        pboost_sources_free(&data->sources);
+        data->sources = kept;
+    }
     data->rows = n;
 done:
     return st;

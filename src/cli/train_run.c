@@ -110,6 +110,9 @@ static pboost_status result_reserve(train_result *result, size_t cols, pboost_er
     NEED(result->bags_asked = calloc(rounds, sizeof *result->bags_asked), err);
     NEED(result->bag_deviance = calloc(rounds, sizeof(double)), err);
     NEED(result->bag_deviance_ahead = calloc(rounds, sizeof(double)), err);
+    if (result->fit_options.curves > 0)
+        NEED(result->curve_freedom = calloc(result->fit_options.curves, sizeof(double)), err);
+    result->fit_options.curve_freedom = result->curve_freedom;
     if (result->estimator == PBOOST_AGGREGATE || result->estimator == PBOOST_ESTIMATOR_CV)
         NEED(result->covariance = calloc(n * n, sizeof(double)), err);
 done:
@@ -124,9 +127,12 @@ void train_result_free(train_result *result)
     free(result->history);
     pboost_choice_free(&result->choice);
     free(result->covariance);
+    free(result->curve_freedom);
     free(result->bags_asked);
     free(result->bag_deviance);
     free(result->bag_deviance_ahead);
+    free(result->effect);
+    pboost_mixture_free(&result->mixture);
 }
 
 /* With --estimator cv: the one that the last fit chose, which may have no covariance. */
@@ -202,9 +208,9 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
     result->fit_options.cancel = result->options.cancel = &cli->interrupt;
     result->options.family = a->family;
     result->rules = oracle->interface.rules;
+    TRY(result_reserve(result, data->cols, err));
     TRY(pboost_run_create(&run, &features, &oracle->interface, &result->fit_options,
                           &result->options, err));
-    TRY(result_reserve(result, data->cols, err));
     for (size_t t = 0; t < rounds; t++) {
         cli->round = t + 1;
         cli->rounds = rounds > 1 ? rounds : 0;
@@ -218,6 +224,8 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
     }
     cli->rounds = 0;
     take_outcome(result, run, data);
+    TRY(train_fit_model(result, cli, a, data, pboost_trainer_answers(pboost_run_trainer(run)),
+                        pboost_run_coef(run), err));
     if (a->automatic)
         take_plan_warnings(result);
 done:
@@ -225,7 +233,8 @@ done:
     return st;
 }
 
-pboost_status train_run_given(train_result *result, const train_data *data, pboost_error *err)
+pboost_status train_run_given(train_result *result, cli_context *cli, const train_arguments *a,
+                              const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_features features = train_features(data);
@@ -254,8 +263,32 @@ pboost_status train_run_given(train_result *result, const train_data *data, pboo
                                         .bags = pboost_answers_bags(data->given).n_bags,
                                         .within = NAN,
                                         .test_loss = NAN};
+    TRY(train_fit_model(result, cli, a, data, data->given, &coef, err));
 done:
     pboost_coef_free(&coef);
+    return st;
+}
+
+/* Only the model of all rounds is a mixture. */
+static pboost_status mixture_loss(double *out, const train_result *result, const train_arguments *a,
+                                  const train_data *data, const pboost_samples *samples,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_evaluator *evaluator = NULL;
+    pboost_evaluation evaluation;
+    double *mean = NULL;
+
+    NEED(mean = pboost_alloc(samples->n, sizeof *mean), err);
+    TRY(pboost_mixture_predict(mean, a->family, samples, &data->test_sources.columns,
+                               &result->mixture, a->threads, err));
+    TRY(pboost_evaluator_create(&evaluator, a->family, err));
+    TRY(pboost_evaluator_add_means(evaluator, samples, mean, err));
+    TRY(pboost_evaluator_finish(&evaluation, evaluator, err));
+    *out = evaluation.measure[0].value;
+done:
+    pboost_evaluator_free(evaluator);
+    free(mean);
     return st;
 }
 
@@ -269,6 +302,9 @@ pboost_status train_test_losses(train_result *result, const train_arguments *a,
         .x = &x, .n = data->test_rows, .target = data->test_label, .offset = data->test_offset};
     double *loss = NULL;
 
+    if (result->mixture.n > 0)
+        return mixture_loss(&result->history[result->rounds - 1].test_loss, result, a, data,
+                            &samples, err);
     NEED(loss = pboost_alloc(result->rounds, sizeof *loss), err);
     TRY(pboost_losses(loss, a->family, &samples, result->path, result->rounds, a->threads, err));
     for (size_t t = 0; t < result->rounds; t++)

@@ -369,27 +369,38 @@ done:
     return st;
 }
 
-pboost_status pboost_sources_arrange(pboost_sources *sources, const size_t *row, size_t n,
-                                     pboost_error *err)
+static void *gather_cells(const pboost_column *c, const size_t *row, size_t n)
+{
+    double *number = c->code == NULL ? pboost_alloc(n, sizeof *number) : NULL;
+    uint32_t *code = c->code != NULL ? pboost_alloc(n, sizeof *code) : NULL;
+
+    for (size_t i = 0; number != NULL && i < n; i++)
+        number[i] = c->number[(ptrdiff_t)row[i] * c->stride];
+    for (size_t i = 0; code != NULL && i < n; i++)
+        code[i] = c->code[row[i]];
+    return c->code != NULL ? (void *)code : (void *)number;
+}
+
+pboost_status pboost_sources_gather(pboost_sources *out, const pboost_columns *columns,
+                                    const size_t *row, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_column *to = NULL;
 
-    for (size_t j = 0; j < sources->columns.n; j++) {
-        pboost_column *c = (pboost_column *)(uintptr_t)&sources->columns.column[j];
-        void *block = pboost_alloc(n, c->code != NULL ? sizeof *c->code : sizeof *c->number);
-        NEED(block, err);
-        for (size_t i = 0; i < n && c->code != NULL; i++)
-            ((uint32_t *)block)[i] = c->code[row[i]];
-        for (size_t i = 0; i < n && c->code == NULL; i++)
-            ((double *)block)[i] = c->number[(ptrdiff_t)row[i] * c->stride];
-        free(sources->block[j]);
-        sources->block[j] = block;
-        c->code = c->code != NULL ? block : NULL;
-        c->number = c->code == NULL ? block : NULL;
-        c->stride = 1;
+    *out = (pboost_sources){.columns = {.rows = n, .n = columns->n}};
+    NEED(out->columns.column = to = calloc(columns->n + 1, sizeof *to), err);
+    NEED(out->block = calloc(columns->n + 1, sizeof *out->block), err);
+    for (size_t j = 0; j < columns->n; j++) {
+        const pboost_column *c = &columns->column[j];
+        NEED(out->block[j] = gather_cells(c, row, n), err);
+        to[j] = (pboost_column){.number = c->code == NULL ? out->block[j] : NULL,
+                                .stride = 1,
+                                .code = c->code != NULL ? out->block[j] : NULL,
+                                .levels = c->levels};
     }
-    sources->columns.rows = n;
 done:
+    if (st != PBOOST_OK)
+        pboost_sources_free(out);
     return st;
 }
 

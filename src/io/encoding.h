@@ -6,9 +6,6 @@
 
 enum { MAX_LEVELS = 1000 };
 
-/* Columns that a feature makes, without those of its curve. */
-size_t pboost_feature_columns(const pboost_feature *f);
-
 /* The order of levels. */
 int pboost_by_bytes(const void *a, const void *b);
 

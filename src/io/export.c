@@ -13,29 +13,9 @@
 
 #include "date.h"
 #include "encoding.h"
-#include "onnx.h"
-#include "table.h"
+#include "export.h"
 
 static const char OUTPUT[] = "prediction";
-
-/* A source column in the graph. */
-typedef struct {
-    const pboost_feature *feature;
-    const date_part *part; /* of a date; NULL: none */
-    size_t levels;
-    onnx_value raw;      /* numbers with NaN, or the places of a category */
-    onnx_value value;    /* numbers as the linear predictor takes them */
-    size_t at, n;        /* its encoded columns */
-    size_t splits, wide; /* category: the splits by it; the first of their columns for trees */
-} input;
-
-typedef struct {
-    onnx_graph graph;
-    const pboost_model *model;
-    input *input;
-    size_t n;
-    onnx_value offset, zeros;
-} exporter;
 
 /* ---- Inputs ---------------------------------------------------------------------------------- */
 
@@ -130,7 +110,7 @@ static pboost_status put_inputs(exporter *e, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_encoding *encoding = &e->model->encoding;
-    size_t at = 0;
+    size_t at = 0, curve_at = encoding->n_columns - encoding->n_curves;
     pboost_source from;
 
     e->n = pboost_encoding_n_sources(encoding);
@@ -146,7 +126,9 @@ static pboost_status put_inputs(exporter *e, pboost_error *err)
         in->at = at;
         in->n =
             in->part != NULL ? pboost_date_part_columns(p) : pboost_feature_columns(in->feature);
+        in->curve_at = curve_at;
         at += in->n;
+        curve_at += in->feature->curve.n;
         TRY(put_input(e, in, err));
     }
     if (e->model->offset != NULL) {
@@ -160,11 +142,6 @@ done:
 }
 
 /* ---- The linear predictor -------------------------------------------------------------------- */
-
-static void add(onnx_graph *g, onnx_value *sum, onnx_value term)
-{
-    *sum = ONNX(g, "Add", *sum, term);
-}
 
 /* The weights of a category by place. */
 static pboost_status add_category(exporter *e, onnx_value *eta, const input *in,
@@ -235,6 +212,49 @@ done:
     return st;
 }
 
+/* A weighted sum of the functions of a curve is one cubic spline f.  With t from 0 to 1 between the
+ * outer knots, and d_k the jumps of its third derivative,
+ *
+ *     f = f(0) + f'(0) t + sum_k d_k/6 max(c - t_k, 0)^3 + (f'(1) - f'(0)) max(t - 1, 0)
+ *
+ * with c = t limited to 0 .. 1, so that the cubes need not cancel beyond the knots. */
+static void add_curve(exporter *e, onnx_value *eta, const input *in, const double *theta)
+{
+    const pboost_curve *c = &in->feature->curve;
+    enum { MOST = PBOOST_CURVE_COLUMNS + 2 };
+    size_t n = c->n_knots, last = n - 1;
+    double t[MOST], value[MOST] = {0.0}, bend[MOST] = {0.0}, jump[MOST], slope = 0.0;
+    double range = c->knot[last] - c->knot[0], before = 0.0;
+    onnx_graph *g = &e->graph;
+
+    for (size_t k = 0; k < n; k++) {
+        t[k] = (c->knot[k] - c->knot[0]) / range;
+        for (size_t j = 0; j < c->n; j++) {
+            value[k] += theta[j] * c->value[j * n + k];
+            bend[k] += theta[j] * c->bend[j * n + k];
+        }
+    }
+    for (size_t k = 0; k < n; k++) {
+        double third = k < last ? (bend[k + 1] - bend[k]) / (t[k + 1] - t[k]) : 0.0;
+        jump[k] = (third - before) / 6.0;
+        before = third;
+        slope += k < last ? 0.5 * (bend[k] + bend[k + 1]) * (t[k + 1] - t[k]) : 0.0;
+    }
+    double first = (value[1] - value[0]) / t[1] - t[1] * bend[1] / 6.0;
+    onnx_value zero = pboost_onnx_double(g, 0.0), one = pboost_onnx_double(g, 1.0);
+    onnx_value at = ONNX(g, "Sub", in->value, pboost_onnx_double(g, c->knot[0]));
+    at = ONNX(g, "Div", at, pboost_onnx_double(g, range));
+    onnx_value inside = ONNX(g, "Clip", at, zero, one);
+    onnx_value beyond = ONNX(g, "Max", ONNX(g, "Sub", at, one), zero);
+    onnx_value over = ONNX(g, "Sub", inside, pboost_onnx_doubles(g, t, 1, n));
+    over = ONNX(g, "Max", over, zero);
+    over = ONNX(g, "Mul", ONNX(g, "Mul", over, over), over);
+    add(g, eta, ONNX(g, "MatMul", over, pboost_onnx_doubles(g, jump, n, 1)));
+    add(g, eta, ONNX(g, "Mul", at, pboost_onnx_double(g, first)));
+    add(g, eta, ONNX(g, "Mul", beyond, pboost_onnx_double(g, slope)));
+    add(g, eta, pboost_onnx_double(g, value[0]));
+}
+
 static pboost_status add_linear(exporter *e, onnx_value *eta, const pboost_coef *coef,
                                 pboost_error *err)
 {
@@ -247,231 +267,10 @@ static pboost_status add_linear(exporter *e, onnx_value *eta, const pboost_coef 
             TRY(add_category(e, eta, in, coef->theta + in->at, err));
         else if (in->part != NULL && in->part->values > 0)
             add_part(e, eta, in, coef->theta + in->at);
+        if (in->feature->curve.n > 0)
+            add_curve(e, eta, in, coef->theta + in->curve_at);
     }
 done:
-    return st;
-}
-
-/* ---- Trees ----------------------------------------------------------------------------------- */
-
-/* Table of the splits by a category, places by splits: 0 goes left, 1 right, NaN is missing. */
-static pboost_status make_splits(double **out, const input *in, size_t number,
-                                 const pboost_forest *forest, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    size_t places = in->feature->n_levels + 2, split = 0;
-    double *table = NULL;
-
-    NEED(*out = table = pboost_alloc(places * in->splits, sizeof *table), err);
-    for (size_t k = 0; k < forest->n_nodes; k++) {
-        const pboost_node *node = &forest->node[k];
-        if (node->column != number)
-            continue;
-        for (size_t p = 0; p < places; p++)
-            table[p * in->splits + split] = p == 0 || p > in->levels ? NAN : 1.0;
-        for (size_t s = 0; s < node->n_set; s++)
-            table[(forest->code[node->set + s] + 1) * in->splits + split] = 0.0;
-        split++;
-    }
-done:
-    return st;
-}
-
-/* The answers of all splits by a category, for each sample. */
-static pboost_status put_splits(exporter *e, onnx_value *out, const input *in, size_t number,
-                                const pboost_forest *forest, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const int64_t shape[] = {-1, (int64_t)in->splits};
-    onnx_graph *g = &e->graph;
-    double *table = NULL;
-
-    TRY(make_splits(&table, in, number, forest, err));
-    onnx_value rows = pboost_onnx_doubles(g, table, in->feature->n_levels + 2, in->splits);
-    *out = ONNX(g, "Reshape", ONNX(g, "Gather", rows, in->raw), pboost_onnx_int64s(g, shape, 2));
-done:
-    free(table);
-    return st;
-}
-
-/* The matrix that the operator for trees takes: numbers that are split, and the answers of splits
- * by categories. */
-static pboost_status put_matrix(exporter *e, onnx_value *out, const pboost_forest *forest,
-                                pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    onnx_value *parts = NULL;
-    message axis = {0};
-    size_t n = 0, wide = 0;
-
-    NEED(parts = pboost_alloc(e->n, sizeof *parts), err);
-    for (size_t i = 0; i < e->n; i++) {
-        input *in = &e->input[i];
-        in->wide = wide;
-        if (in->splits == 0)
-            continue;
-        wide += in->levels > 0 ? in->splits : 1;
-        parts[n] = in->raw;
-        if (in->levels > 0)
-            TRY(put_splits(e, &parts[n], in, i, forest, err));
-        n++;
-    }
-    pboost_onnx_put_int(&axis, "axis", 1);
-    *out = pboost_onnx_op(&e->graph, "Concat", &axis, parts, n);
-done:
-    free(parts);
-    return st;
-}
-
-/* The attributes of the operator, by node and by leaf. */
-typedef struct {
-    int64_t *tree, *node, *feature, *left, *right, *missing, *leaf_tree, *leaf, *target;
-    double *value, *weight;
-    const char **mode;
-    size_t n, leaves;
-} ensemble;
-
-static pboost_status ensemble_init(ensemble *out, size_t n, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    int64_t **whole[] = {&out->tree,    &out->node,      &out->feature, &out->left,  &out->right,
-                         &out->missing, &out->leaf_tree, &out->leaf,    &out->target};
-
-    *out = (ensemble){0};
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        NEED(*whole[i] = calloc(n + 1, sizeof **whole[i]), err);
-    NEED(out->value = calloc(n + 1, sizeof *out->value), err);
-    NEED(out->weight = calloc(n + 1, sizeof *out->weight), err);
-    NEED(out->mode = calloc(n + 1, sizeof *out->mode), err);
-done:
-    return st;
-}
-
-static void ensemble_free(ensemble *t)
-{
-    void *block[] = {t->tree,      t->node, t->feature, t->left,  t->right,  t->missing,
-                     t->leaf_tree, t->leaf, t->target,  t->value, t->weight, t->mode};
-    for (size_t i = 0; i < sizeof block / sizeof *block; i++)
-        free(block[i]);
-}
-
-/* A node, whose column in the matrix is `feature`. */
-static void add_node(ensemble *to, const pboost_node *node, size_t tree, size_t number,
-                     size_t feature, bool category)
-{
-    size_t i = to->n++;
-    bool is_leaf = node->column == PBOOST_LEAF;
-
-    to->tree[i] = (int64_t)tree;
-    to->node[i] = (int64_t)number;
-    to->mode[i] = is_leaf ? "LEAF" : "BRANCH_LEQ";
-    if (is_leaf) {
-        to->leaf_tree[to->leaves] = (int64_t)tree;
-        to->leaf[to->leaves] = (int64_t)number;
-        to->weight[to->leaves++] = node->value;
-        return;
-    }
-    to->feature[i] = (int64_t)feature;
-    to->value[i] = category ? 0.5 : node->value;
-    to->left[i] = node->left;
-    to->right[i] = node->right;
-    to->missing[i] = node->missing_left;
-}
-
-/* Every tree from its root on, children after their parents; `feature` is by node. */
-static pboost_status add_trees(ensemble *to, const exporter *e, const pboost_forest *forest,
-                               const size_t *feature, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    uint32_t *stack = NULL;
-
-    NEED(stack = pboost_alloc(forest->n_nodes + 1, sizeof *stack), err);
-    for (size_t t = 0; t < forest->n_trees; t++) {
-        size_t depth = 0;
-        stack[depth++] = forest->root[t];
-        while (depth > 0) {
-            uint32_t k = stack[--depth];
-            const pboost_node *node = &forest->node[k];
-            bool is_leaf = node->column == PBOOST_LEAF;
-            add_node(to, node, t, k, feature[k], !is_leaf && e->input[node->column].levels > 0);
-            if (!is_leaf) {
-                stack[depth++] = node->right;
-                stack[depth++] = node->left;
-            }
-        }
-    }
-done:
-    free(stack);
-    return st;
-}
-
-static onnx_value put_ensemble(exporter *e, const ensemble *t, onnx_value x)
-{
-    message a = {0}, to = {0};
-
-    pboost_onnx_put_ints(&a, "nodes_treeids", t->tree, t->n);
-    pboost_onnx_put_ints(&a, "nodes_nodeids", t->node, t->n);
-    pboost_onnx_put_ints(&a, "nodes_featureids", t->feature, t->n);
-    pboost_onnx_put_ints(&a, "nodes_truenodeids", t->left, t->n);
-    pboost_onnx_put_ints(&a, "nodes_falsenodeids", t->right, t->n);
-    pboost_onnx_put_ints(&a, "nodes_missing_value_tracks_true", t->missing, t->n);
-    pboost_onnx_put_texts(&a, "nodes_modes", t->mode, t->n);
-    pboost_onnx_put_doubles(&a, "nodes_values_as_tensor", t->value, t->n);
-    pboost_onnx_put_ints(&a, "target_treeids", t->leaf_tree, t->leaves);
-    pboost_onnx_put_ints(&a, "target_nodeids", t->leaf, t->leaves);
-    pboost_onnx_put_ints(&a, "target_ids", t->target, t->leaves);
-    pboost_onnx_put_doubles(&a, "target_weights_as_tensor", t->weight, t->leaves);
-    pboost_onnx_put_int(&a, "n_targets", 1);
-    pboost_onnx_put_int(&to, "to", ONNX_DOUBLE);
-    onnx_value sum = pboost_onnx_ml_op(&e->graph, "TreeEnsembleRegressor", &a, &x);
-    return pboost_onnx_op(&e->graph, "Cast", &to, &sum, 1);
-}
-
-static void count_splits(exporter *e, const pboost_forest *forest)
-{
-    for (size_t i = 0; i < e->n; i++)
-        e->input[i].splits = 0;
-    for (size_t k = 0; k < forest->n_nodes; k++)
-        if (forest->node[k].column != PBOOST_LEAF)
-            e->input[forest->node[k].column].splits++;
-}
-
-/* feature[k] = the column of the matrix that node k splits. */
-static void number_features(size_t *feature, const exporter *e, const pboost_forest *forest)
-{
-    for (size_t i = 0; i < e->n; i++) {
-        size_t seen = 0;
-        for (size_t k = 0; k < forest->n_nodes; k++)
-            if (forest->node[k].column == i)
-                feature[k] = e->input[i].wide + (e->input[i].levels > 0 ? seen++ : 0);
-    }
-}
-
-static pboost_status add_forest(exporter *e, onnx_value *eta, const pboost_forest *forest,
-                                pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    ensemble trees = {0};
-    size_t *feature = NULL;
-    double constant = 0.0;
-    onnx_value x;
-
-    count_splits(e, forest);
-    for (size_t t = 0; forest->n_nodes == forest->n_trees && t < forest->n_trees; t++)
-        constant += forest->node[forest->root[t]].value;
-    if (forest->n_nodes == forest->n_trees) { /* nothing is split */
-        add(&e->graph, eta, pboost_onnx_double(&e->graph, constant));
-        goto done;
-    }
-    NEED(feature = calloc(forest->n_nodes, sizeof *feature), err);
-    TRY(ensemble_init(&trees, forest->n_nodes, err));
-    TRY(put_matrix(e, &x, forest, err));
-    number_features(feature, e, forest);
-    TRY(add_trees(&trees, e, forest, feature, err));
-    add(&e->graph, eta, put_ensemble(e, &trees, x));
-done:
-    ensemble_free(&trees);
-    free(feature);
     return st;
 }
 
@@ -493,7 +292,7 @@ static pboost_status put_member(exporter *e, onnx_value *mean, const pboost_memb
         m->kind == PBOOST_MEMBER_GLM_TREES)
         TRY(add_linear(e, &eta, &m->coef, err));
     if (m->forest.n_trees > 0)
-        TRY(add_forest(e, &eta, &m->forest, err));
+        TRY(pboost_export_trees(e, &eta, &m->forest, err));
     if (LINK[e->model->family] != NULL)
         eta = ONNX(g, LINK[e->model->family], eta);
     *mean = ONNX(g, "Mul", eta, pboost_onnx_double(g, m->weight));

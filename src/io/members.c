@@ -202,6 +202,10 @@ static pboost_status get_node(pboost_forest *forest, pboost_node *out, size_t i,
     if ((n_set > 0) != (at->levels[from] > 0))
         FAIL(err, PBOOST_BAD_DATA, "%s: node %zu splits a %s, but has %zu codes", at->where, i,
              at->levels[from] > 0 ? "category" : "number", n_set);
+    if (n_set > 0 && flag != 0)
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s: \"missing_left\" of node %zu is 1, but missing categories go right", at->where,
+             i);
     out->column = (uint32_t)from;
     out->missing_left = flag;
     out->n_set = (uint32_t)n_set;

@@ -188,7 +188,8 @@ pboost_status run_write_page(FILE *out, const run_record *runs, size_t n, pboost
     static const page_entry ENTRIES[] = {{"runs", "Runs"},
                                          {"losses", "Loss by round"},
                                          {"bags", "Bags"},
-                                         {"coefficients", "Weights"},
+                                         {"fit", "Predicted and answered"},
+                                         {"coefficients", "Weights and effects"},
                                          {"spent", "What was spent"},
                                          {"plan", "Plan and outcome"}};
     pboost_status st = PBOOST_OK;
@@ -207,8 +208,11 @@ pboost_status run_write_page(FILE *out, const run_record *runs, size_t n, pboost
     TRY(run_write_by_bag(out, runs, n, err));
     page_section(out, "bags", "Bags");
     TRY(run_write_bags(out, runs, n, err));
-    page_section(out, "coefficients", "Weights");
+    page_section(out, "fit", "Predicted and answered");
+    TRY(run_write_answered(out, runs, n, err));
+    page_section(out, "coefficients", "Weights and effects");
     TRY(run_write_weights(out, runs, n, err));
+    TRY(run_write_effects(out, runs, n, err));
     page_section(out, "spent", "What was spent");
     write_spent(out, runs, n);
     page_section(out, "plan", "Plan and outcome");

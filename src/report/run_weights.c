@@ -118,6 +118,11 @@ pboost_status run_write_weights(FILE *out, const run_record *runs, size_t n, pbo
     page_column *columns = NULL;
     bool drawn = true;
 
+    size_t glms = 0;
+    for (size_t i = 0; i < n; i++)
+        glms += runs[i].model.mixture.n == 0;
+    if (glms == 0)
+        return PBOOST_OK;
     NEED(columns = calloc(n + 1, sizeof *columns), err);
     columns[0].heading = "column";
     for (size_t i = 0; i < n; i++) {
@@ -135,7 +140,10 @@ pboost_status run_write_weights(FILE *out, const run_record *runs, size_t n, pbo
                 add_weights(&t, runs, n, runs[i].model.encoding.column[j]);
     page_cell_text(&t, "(intercept)");
     for (size_t i = 0; i < n; i++)
-        add_weight(&t, runs[i].model.coef.intercept, run_error(&runs[i], runs[i].model.coef.n));
+        if (runs[i].model.mixture.n > 0)
+            page_cell_text(&t, "–");
+        else
+            add_weight(&t, runs[i].model.coef.intercept, run_error(&runs[i], runs[i].model.coef.n));
     page_table_end(&t);
 done:
     free(columns);

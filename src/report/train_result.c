@@ -7,11 +7,18 @@
 
 #include "report_json.h"
 #include "run_record.h"
+#include "train_members.h"
 #include "try.h"
 
+/* A curve is clearly bent if its weights, in squared standard errors, are above what a straight
+ * line would show by this many standard deviations. */
+#define CURVED 3.0
+
+/* Empty where the model is a mixture. */
 static const pboost_coef *final_coef(const train_result *r)
 {
-    return &r->path[r->rounds - 1];
+    static const pboost_coef NONE = {0};
+    return r->mixture.n > 0 ? &NONE : &r->path[r->rounds - 1];
 }
 
 static const char *strategy_in_use(const train_result *r)
@@ -42,6 +49,63 @@ static double standard_error(const train_result *r, size_t cols, size_t j)
 {
     double variance = r->covariance != NULL ? r->covariance[j * (cols + 2)] : NAN;
     return variance > 0.0 ? sqrt(variance) : NAN;
+}
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+/* Strings and arrays are borrowed from the description. */
+static pboost_model lend_model(const train_description *d)
+{
+    const train_result *r = d->result;
+    pboost_model model = {.family = d->family,
+                          .encoding = *d->encoding,
+                          .coef = *final_coef(r),
+                          .label = (char *)(uintptr_t)d->label,
+                          .positive = (char *)(uintptr_t)d->positive,
+                          .offset = (char *)(uintptr_t)d->offset,
+                          .covariance = r->mixture.n > 0 ? NULL : r->covariance,
+                          .mixture = r->mixture};
+    model.training =
+        (pboost_training){.algorithm = (char *)(uintptr_t)algorithm_in_use(r),
+                          .estimator = (char *)(uintptr_t)pboost_estimator_name(r->estimator),
+                          .bags = (char *)(uintptr_t)strategy_in_use(r),
+                          .min_bag = r->rules.min_bag,
+                          .rounds = r->rounds,
+                          .rows_spent = r->rows_spent,
+                          .epsilon = r->rules.epsilon,
+                          .l2 = r->fit.l2,
+                          .simulated = r->simulated,
+                          .has_seed = d->has_seed,
+                          .seed = d->seed};
+    return model;
+}
+
+/* ---- Curves ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    double freedom; /* effective degrees of freedom beyond the straight line */
+    bool curved;    /* clearly */
+} curve_line;
+
+/* The next feature from *feature on that has a curve; *curve counts them. */
+static bool next_curve(curve_line *out, const train_description *d, size_t *feature, size_t *curve)
+{
+    const pboost_encoding *e = d->encoding;
+    pboost_model model = lend_model(d);
+    double bend;
+
+    while (*feature < e->n_features && e->feature[*feature].curve.n == 0)
+        ++*feature;
+    if (*feature == e->n_features || d->result->curve_freedom == NULL)
+        return false;
+    pboost_model_bend(&bend, &model, *feature, NULL);
+    double freedom = d->result->curve_freedom[*curve];
+    *out = (curve_line){e->feature[*feature].name, freedom,
+                        bend > freedom + CURVED * sqrt(2.0 * freedom)};
+    ++*feature;
+    ++*curve;
+    return true;
 }
 
 /* ---- For people ------------------------------------------------------------------------------ */
@@ -91,10 +155,21 @@ static void print_coef(FILE *out, const train_description *d)
     const pboost_coef *coef = final_coef(r);
     fprintf(out, "\n%-32s %-12s", "column", " weight");
     fprintf(out, r->covariance != NULL ? " %-12s %s\n" : "\n", "std. error", " 95 % interval");
-    for (size_t j = 0; j < coef->n; j++)
+    for (size_t j = 0; j < coef->n - d->encoding->n_curves; j++)
         print_weight(out, d->encoding->column[j], coef->theta[j], standard_error(r, coef->n, j));
     if (d->intercept)
         print_weight(out, "(intercept)", coef->intercept, standard_error(r, coef->n, coef->n));
+}
+
+static void print_curves(FILE *out, const train_description *d)
+{
+    size_t feature = 0, curve = 0;
+    curve_line line;
+    if (d->encoding->n_curves > 0)
+        fprintf(out, "\n%-32s %-12s\n", "curve", "eff. degrees of freedom");
+    while (next_curve(&line, d, &feature, &curve))
+        fprintf(out, "%-32s %-12.3g %s\n", line.name, line.freedom,
+                line.curved ? "clearly curved" : "not clearly curved");
 }
 
 static void print_fit(FILE *out, const train_result *r)
@@ -115,9 +190,11 @@ static void print_fit(FILE *out, const train_result *r)
 void train_print(FILE *out, const train_description *d)
 {
     const train_result *r = d->result;
-    fprintf(out, "%s, method %s, %s, %s estimator, %s bags of at least %zu, ",
+    bool mixture = r->mixture.n > 0;
+    fprintf(out, "%s, method %s, %s, %s %s, %s bags of at least %zu, ",
             pboost_family_name(d->family), method_in_use(d), algorithm_in_use(r),
-            pboost_estimator_name(r->estimator), strategy_in_use(r), bag_size_in_use(r));
+            mixture ? "model" : pboost_estimator_name(r->estimator),
+            mixture ? r->model : "estimator", strategy_in_use(r), bag_size_in_use(r));
     if (r->rules.epsilon.den > 0)
         fprintf(out, "epsilon %g%s\n", pboost_rational_value(r->rules.epsilon),
                 r->simulated ? " (simulated noise)" : "");
@@ -126,8 +203,14 @@ void train_print(FILE *out, const train_description *d)
     fprintf(out, "%zu rows spent in %zu round%s, %.2f s\n\n", r->rows_spent, r->rounds,
             r->rounds > 1 ? "s" : "", r->seconds);
     print_history(out, r);
-    print_coef(out, d);
-    print_fit(out, r);
+    if (r->mixture.n > 0) {
+        train_print_members(out, d);
+        train_print_effects(out, d);
+    } else {
+        print_coef(out, d);
+        print_curves(out, d);
+        print_fit(out, r);
+    }
     if (d->out != NULL)
         fprintf(out, "\nmodel written to %s\n", d->out);
 }
@@ -191,7 +274,7 @@ static void describe_fit(json_t *report, const train_result *r)
     size_t n = final_coef(r)->n;
     if (r->estimator == PBOOST_INTERPOLATED)
         json_object_set_new(report, "rho", report_json_number(r->fit_options.rho));
-    if (r->estimator != PBOOST_AGGREGATE) {
+    if (r->estimator != PBOOST_AGGREGATE || r->mixture.n > 0) {
         json_decref(errors);
         return;
     }
@@ -212,6 +295,20 @@ static void describe_fit(json_t *report, const train_result *r)
     json_object_set_new(report, "effective_freedom", report_json_number(f->freedom));
     json_object_set_new(report, "eta_sd", report_json_number(f->eta_sd));
     json_object_set_new(report, "separable", json_boolean(f->separable));
+}
+
+static void describe_curves(json_t *report, const train_description *d)
+{
+    size_t feature = 0, curve = 0;
+    json_t *array = json_array();
+    curve_line line;
+    while (array != NULL && next_curve(&line, d, &feature, &curve))
+        json_array_append_new(array,
+                              json_pack("{s:s, s:o, s:b}", "column", line.name, "freedom",
+                                        report_json_number(line.freedom), "curved", line.curved));
+    if (d->encoding->n_curves > 0)
+        json_object_set(report, "curves", array);
+    json_decref(array);
 }
 
 static json_t *describe_warnings(const train_result *r)
@@ -269,8 +366,10 @@ json_t *train_json(const train_description *d)
         json_object_set_new(report, "rows_left_out",
                             json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
     describe_fit(report, r);
+    train_describe_model(report, d);
     if (r->n_assumptions > 0)
         json_object_set_new(report, "assumptions", describe_assumptions(r));
+    describe_curves(report, d);
     json_object_set_new(report, "warnings", describe_warnings(r));
     json_object_set_new(report, "converged", json_boolean(r->fit.converged));
     json_object_set_new(report, "usable", json_boolean(r->usable));
@@ -279,34 +378,6 @@ json_t *train_json(const train_description *d)
     json_object_set_new(report, "version", json_string(pboost_version()));
     json_object_set_new(report, "seconds", report_json_number(r->seconds));
     return report;
-}
-
-/* ---- The model ------------------------------------------------------------------------------- */
-
-/* Strings and arrays are borrowed from the description. */
-static pboost_model lend_model(const train_description *d)
-{
-    const train_result *r = d->result;
-    pboost_model model = {.family = d->family,
-                          .encoding = *d->encoding,
-                          .coef = *final_coef(r),
-                          .label = (char *)(uintptr_t)d->label,
-                          .positive = (char *)(uintptr_t)d->positive,
-                          .offset = (char *)(uintptr_t)d->offset,
-                          .covariance = r->covariance};
-    model.training =
-        (pboost_training){.algorithm = (char *)(uintptr_t)algorithm_in_use(r),
-                          .estimator = (char *)(uintptr_t)pboost_estimator_name(r->estimator),
-                          .bags = (char *)(uintptr_t)strategy_in_use(r),
-                          .min_bag = r->rules.min_bag,
-                          .rounds = r->rounds,
-                          .rows_spent = r->rows_spent,
-                          .epsilon = r->rules.epsilon,
-                          .l2 = r->fit.l2,
-                          .simulated = r->simulated,
-                          .has_seed = d->has_seed,
-                          .seed = d->seed};
-    return model;
 }
 
 /* What is known of the run beyond the model; no time, so that the same run writes the same file. */
@@ -328,6 +399,8 @@ static json_t *describe_record(const train_description *d)
     json_object_set_new(record, "remote", json_boolean(d->oracle != NULL));
     json_object_set_new(record, "history", describe_history(r));
     describe_fit(record, r);
+    train_describe_model(record, d);
+    describe_curves(record, d);
     if (d->automatic && !r->given) {
         const pboost_plan *forecast = &r->choice.plan;
         json_t *plan = describe_plan(r), *errors = json_array();

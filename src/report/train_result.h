@@ -22,6 +22,17 @@ typedef struct train_warning {
     char text[300];
 } train_warning;
 
+/* What a feature does to predictions. */
+enum { EFFECT_POINTS = 20, MAX_EFFECTS = 8 };
+typedef struct train_effect {
+    size_t feature;
+    double change; /* root mean square of the change of predictions when its cells are shuffled */
+    size_t n;      /* points of the curve; 0: none */
+    double at[EFFECT_POINTS];     /* numbers; NaN: a category or date, by its text */
+    char text[EFFECT_POINTS][32]; /* of the cell */
+    double mean[EFFECT_POINTS];   /* mean prediction where every row has this cell */
+} train_effect;
+
 /* What a run gave. */
 typedef struct train_result {
     pboost_trainer_options options;
@@ -37,6 +48,7 @@ typedef struct train_result {
     train_bags *bags_asked; /* by round */
     size_t rounds, rows_spent;
     pboost_fit_report fit;
+    double *curve_freedom;                     /* by curve; NULL: there are none */
     train_warning warning[TRAIN_MAX_WARNINGS]; /* the warnings */
     size_t n_warnings;
     const char *assumption[TRAIN_MAX_ASSUMPTIONS]; /* of given bags without all of their rows */
@@ -45,7 +57,13 @@ typedef struct train_result {
     bool simulated;
     size_t unavailable, same_unit; /* rows left out */
     double seconds;
-    pboost_choice choice; /* with method auto, but for given bags */
+    pboost_choice choice;   /* with method auto, but for given bags */
+    const char *model;      /* the word of --model */
+    pboost_mixture mixture; /* n 0: the GLM of the last round; in the units of the file */
+    pboost_forest_report trees;
+    pboost_calibration by_bag; /* predicted against answered, in groups of bags; no groups: few */
+    train_effect *effect;      /* by feature, the largest change first */
+    size_t n_effects;
 } train_result;
 
 /* A result and its description, for the output.  Everything is borrowed. */

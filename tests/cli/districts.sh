@@ -35,7 +35,7 @@ assert out["columns"] == ["age", "middle", "high"], out["columns"]
 PY
 expect 0 means --family logistic --exclude age_sd,middle_sd,high_sd
 printed 'bag effects have standard deviation'
-printed '- all persons of a bag have its means; weights of features that vary within bags are too small'
+printed '- all persons of a bag have its means; if they differ, weights of a logistic model are too small'
 # A linear model needs the means alone: the standard deviations change nothing.
 expect 0 means --family linear --exclude age_sd,middle_sd,high_sd --json
 cp stdout linear.json

@@ -28,7 +28,7 @@ with open("t.sql", "w") as f:
     f.write("CREATE TABLE t (id int8, age int4, dose float8, city text, code text, y text);\n")
     f.write("INSERT INTO t VALUES " + ",".join("(" + ",".join(map(literal, r)) + ")" for r in rows) + ";\n")
     f.write("CREATE TABLE odd (a text, b bytea); INSERT INTO odd VALUES ('1', '\\x00ff');\n")
-    f.write("CREATE TABLE empty (a text, b text);\n")
+    f.write("CREATE TABLE empty (a text, b text); CREATE SEQUENCE counter;\n")
     f.write("CREATE TABLE kinds AS SELECT n, n % 2 = 0 AS flag, date '2024-01-01' + n AS day, ")
     f.write("n::numeric / 8 AS ratio FROM generate_series(1, 300) n;\n")
 PYTHON
@@ -109,6 +109,8 @@ expect 0 priorboost describe "${source}SELECT count(*) AS n FROM t" --json
 [ "$(field columns.0.upper)" = 600.0 ] || fail "a query changed the table"
 
 if [ $system = SQLite ]; then
+    expect 2 priorboost describe 'sqlite:t.db?query=DELETE FROM t RETURNING id'
+    says 'gives no table; it must be a SELECT'
     expect 3 priorboost describe 'sqlite:nothing.db?query=SELECT 1'
     says 'sqlite:nothing.db: SQLite says: unable to open database file'
     no_file nothing.db
@@ -125,15 +127,19 @@ if [ $system = SQLite ]; then
         priorboost describe "$secret" >stdout 2>stderr || got=$?
         { [ $got = 2 ] || [ $got = 3 ]; } || fail "exit code $got for $secret"
         says postgresql://
+        case $secret in *:s3cret@127.0.0.1:1/db?connect*) says 'holds a password, which every user of this machine can read' ;; esac
         ! grep -q s3c stdout stderr || fail "a message shows a password: $(cat stderr)"
         checks=$((checks + 1))
     done
+    expect 3 priorboost describe 'postgresql://me@127.0.0.1:1/db?connect_timeout=2&query=SELECT 1'
+    says 'postgresql://127.0.0.1:1/db: PostgreSQL says: '
 else
     expect 0 priorboost describe "${source}SELECT * FROM kinds" --json
     [ "$(field columns.0.type) $(field columns.1.type) $(field columns.2.type) $(field columns.3.type)" = "id category date number" ] ||
         fail "types of PostgreSQL: $(cat stdout)"
     [ "$(field columns.3.upper)" = 37.5 ] || fail "numeric is not exact"
-    expect 3 priorboost describe "${source}SELECT nextval('x') FROM t"
+    expect 3 priorboost describe "${source}SELECT nextval('counter') AS n FROM t"
+    says 'cannot execute nextval() in a read-only transaction'
     expect 3 priorboost describe "${source}SELECT 1 / (age - age) AS a FROM t"
     says 'division by zero'
 fi

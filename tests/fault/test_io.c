@@ -100,6 +100,41 @@ static void reading_a_file(void **state)
     assert_true(n > 10);
 }
 
+/* All blocks of the file; *rows counts what came. */
+static pboost_status read_blocks(size_t *rows, const char *path, pboost_error *err)
+{
+    pboost_table_reader *reader;
+    const pboost_table *block;
+    pboost_status st = pboost_table_reader_open(&reader, path, NULL, err);
+
+    *rows = 0;
+    while (st == PBOOST_OK) {
+        st = pboost_table_reader_next(&block, reader, 3, err);
+        if (block == NULL)
+            break;
+        *rows += pboost_table_rows(block);
+    }
+    pboost_table_reader_close(reader);
+    return st;
+}
+
+static void reading_blocks(void **state)
+{
+    char *path = path_in(*state, "t.csv");
+    long n = 1;
+
+    write_file(path, CSV, strlen(CSV));
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        size_t rows;
+        inject_allocation(n);
+        pboost_status st = read_blocks(&rows, path, &err);
+        inject_nothing();
+        check(st, st == PBOOST_OK && rows == 4, &err);
+    }
+    assert_true(n > 15);
+}
+
 static void reading_npy(void **unused)
 {
     const char header[] = "{'descr': [('a','|u1'),('b','|u1'),('c','|u1'),('d','|u1'),('e','|u1'),"
@@ -305,17 +340,12 @@ static void naming_an_output_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reading_csv),
-        cmocka_unit_test(reading_many_levels_and_columns),
-        IN_DIRECTORY(reading_a_file),
-        cmocka_unit_test(reading_npy),
-        cmocka_unit_test(encoding),
-        cmocka_unit_test(reading_models),
-        cmocka_unit_test(reading_columns),
-        cmocka_unit_test(printing_models),
-        IN_DIRECTORY(writing_models),
-        IN_DIRECTORY(opening_outputs),
-        IN_DIRECTORY(naming_an_output_may_fail),
+        cmocka_unit_test(reading_csv),     cmocka_unit_test(reading_many_levels_and_columns),
+        IN_DIRECTORY(reading_a_file),      IN_DIRECTORY(reading_blocks),
+        cmocka_unit_test(reading_npy),     cmocka_unit_test(encoding),
+        cmocka_unit_test(reading_models),  cmocka_unit_test(reading_columns),
+        cmocka_unit_test(printing_models), IN_DIRECTORY(writing_models),
+        IN_DIRECTORY(opening_outputs),     IN_DIRECTORY(naming_an_output_may_fail),
     };
     return cmocka_run_group_tests(tests, route_jansson, NULL);
 }

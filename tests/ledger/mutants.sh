@@ -243,6 +243,10 @@ mutant "standbys that commits do not wait for" ledger/store_postgresql.c postgre
 mutant "standbys that are down" ledger/store_postgresql.c postgresql:server_database 'AND NOT active AND' 'AND false AND' Standbys.test_a_standby_that_is_down_has_a_slot
 mutant "standbys are looked for again" ledger/store_postgresql.c postgresql:server_database 'if (of(s)->no_async_standby)' 'if (false)' Standbys.test_a_service_that_loses_its_server_looks_again
 mutant "no service on a standby" ledger/store_postgresql.c postgresql:server_database 'if (value[0].number != 0)' 'if (false)' Standbys.test_a_standby_is_not_served
+mutant "no password in a query's source" cli/query_postgresql.c cli_query 'TRY(refuse_password(options, err));' ''
+mutant "no password in a message" cli/query_postgresql.c cli_query 'has_stray_at(place) || ' ''
+mutant "a query only reads" cli/query_sqlite.c cli_query '!sqlite3_stmt_readonly(q->statement) || ' ''
+mutant "a query only reads, PostgreSQL" cli/query_postgresql.c postgresql:cli_query 'REPEATABLE READ READ ONLY' 'REPEATABLE READ'
 mutant "no password in the arguments" ledger/store_postgresql.c postgresql:server_database 'TRY(refuse_password(url, err));' '' Passwords.test_not_in_the_arguments
 mutant "one transaction, PostgreSQL" ledger/ledger.c postgresql:fault_ledger_postgresql 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'
 mutant "a lost connection is made again" ledger/store_postgresql.c postgresql:fault_ledger_postgresql 'PQreset(of(s)->connection);' ';'

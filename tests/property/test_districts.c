@@ -10,7 +10,7 @@ enum { RUNS = 60, DISTRICTS = 120, COLUMNS = 4, SAMPLE = 60, POINTS = 2 * COLUMN
 static const double THETA[COLUMNS] = {0.8, -0.5, 0.4, 0.0};
 
 /* What a district's persons are, and what the table has of them. */
-typedef enum { EQUAL, SPREAD, SAMPLED, NOT_CALIBRATED } persons_kind;
+typedef enum { EQUAL, SPREAD, MEANS_ALONE, SAMPLED, NOT_CALIBRATED, N_KINDS } persons_kind;
 
 typedef struct {
     pboost_family family;
@@ -73,7 +73,7 @@ static void draw_rows(double *x, const double *means, const double *persons, siz
     bool limited;
     for (size_t i = 0; i < DISTRICTS * COLUMNS; i++)
         sd[i] = c->persons == SPREAD ? 1.0 : 0.0;
-    if (c->persons == EQUAL || c->persons == SPREAD) {
+    if (c->persons < SAMPLED) {
         assert_int_equal(pboost_spread_points(sd, DISTRICTS, COLUMNS), each);
         pboost_spread_rows(x, means, sd, DISTRICTS, COLUMNS);
         return;
@@ -89,8 +89,7 @@ static void draw_rows(double *x, const double *means, const double *persons, siz
 
 static void run(district_result *r, const district_case *c, uint64_t seed)
 {
-    static const size_t EACH[] = {
-        [EQUAL] = 1, [SPREAD] = POINTS, [SAMPLED] = SAMPLE, [NOT_CALIBRATED] = SAMPLE};
+    static const size_t EACH[N_KINDS] = {1, POINTS, 1, SAMPLE, SAMPLE};
     size_t each = EACH[c->persons], n = DISTRICTS * each;
     test_rng rng = {seed};
     double means[DISTRICTS * COLUMNS], persons[DISTRICTS], answer[DISTRICTS];
@@ -200,13 +199,13 @@ static void calibrated_samples_are_not_shrunk(void **state)
 
 static void print_all(size_t runs)
 {
-    static const char *const NAMES[] = {"persons equal", "means and sd", "samples",
-                                        "samples, not calibrated"};
+    static const char *const NAMES[N_KINDS] = {"persons equal", "means and sd", "means alone",
+                                               "samples", "samples, not calibrated"};
     printf("%-10s %-24s %9s %9s %9s %9s %9s\n", "family", "persons", "effects", "plain", "allowed",
            "effect sd", "0.8 is");
-    for (int i = 0; i < 24; i++) {
-        district_case c = {.family = (pboost_family)(i / 8),
-                           .persons = (persons_kind)(i / 2 % 4),
+    for (int i = 0; i < 3 * 2 * N_KINDS; i++) {
+        district_case c = {.family = (pboost_family)(i / 2 / N_KINDS),
+                           .persons = (persons_kind)(i / 2 % N_KINDS),
                            .effect_sd = i % 2 == 0 ? 0.0 : 0.2};
         double plain = runs_of(c, runs).covered;
         c.effects = true;

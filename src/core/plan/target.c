@@ -172,15 +172,17 @@ static pboost_status fewer_rows(double *out, planner *p, double constant, pboost
     planner part = *p;
     double fewer = 0.0, more = (double)p->n, gap; /* too few; enough */
 
-    while (more / fewer > CLOSE) {
-        part.n = (size_t)(fewer > 0.0 ? sqrt(fewer * more) : 0.5 * more);
+    while (more > CLOSE * fewer && more > fewer + 1.0) { /* whole rows between them */
+        part.n = (size_t)(fewer > 0.0 ? 0.5 + sqrt(fewer * more) : 0.5 * more);
+        if ((double)part.n <= fewer || (double)part.n >= more)
+            part.n = (size_t)fewer + 1;
         part.sample = part.n < p->sample ? part.n : p->sample;
         asking a = {epsilon, (double)part.n, 1.0};
         if (part.n < p->options->rules.min_bag)
             gap = INFINITY;
         else
             TRY(find_gaps(&gap, &part, constant, &a, 1, err));
-        *(gap <= p->options->target ? &more : &fewer) = fmax((double)part.n, 1.0);
+        *(gap <= p->options->target ? &more : &fewer) = (double)part.n;
     }
     *out = more;
 done:

@@ -134,21 +134,28 @@ done:
     return st;
 }
 
-/* Quantiles where a number counts by the square root of its rows: a number that most rows have,
- * such as an amount of 0, gets neither all of the knots nor none.  Each knot is above the one
- * before. */
-static void choose_knots(pboost_curve *c, size_t knots, const distinct_numbers *d)
+/* The number below which this share of the weight is, where a number counts by the square root of
+ * its rows: one that most rows have, such as an amount of 0, is not all that counts. */
+static double quantile(const distinct_numbers *d, double share)
 {
     double total = 0.0, below = 0.0;
     size_t i = 0;
     for (size_t k = 0; k < d->n; k++)
         total += sqrt(d->rows[k]);
-    for (size_t k = 0; k < knots && i < d->n; k++, i++) {
-        double share = TAIL + (1.0 - 2.0 * TAIL) * (double)k / (double)(knots - 1);
-        while (i + 1 < d->n && below + sqrt(d->rows[i]) < share * total)
-            below += sqrt(d->rows[i++]);
-        c->knot[c->n_knots++] = d->number[i];
-        below += sqrt(d->rows[i]);
+    while (i + 1 < d->n && below + sqrt(d->rows[i]) < share * total)
+        below += sqrt(d->rows[i++]);
+    return d->number[i];
+}
+
+/* Half-way between quantiles, which are sparse in the tails, and knots at equal distances. */
+static void choose_knots(pboost_curve *c, size_t knots, const distinct_numbers *d)
+{
+    double low = quantile(d, TAIL), high = quantile(d, 1.0 - TAIL);
+    c->n_knots = knots;
+    for (size_t k = 0; k < knots; k++) {
+        double share = (double)k / (double)(knots - 1);
+        double even = low + share * (high - low);
+        c->knot[k] = 0.5 * (even + quantile(d, TAIL + (1.0 - 2.0 * TAIL) * share));
     }
 }
 
@@ -301,9 +308,7 @@ pboost_status pboost_curve_learn(pboost_curve *out, const double *number, ptrdif
     NEED(out->value = pboost_alloc(knots * (knots - 2), sizeof *out->value), err);
     NEED(out->bend = pboost_alloc(knots * (knots - 2), sizeof *out->bend), err);
     choose_knots(out, knots, &distinct);
-    if (out->n_knots < 4) /* nearly all rows have one number */
-        pboost_curve_free(out);
-    else
+    if (out->knot[0] < out->knot[1]) /* else nearly all rows have one number */
         make_functions(out, &distinct);
 done:
     distinct_free(&distinct);

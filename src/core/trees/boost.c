@@ -181,11 +181,11 @@ static bool grow_tree(booster *b, boost_work *work, size_t tree, int threads)
 {
     const boost_problem *p = b->problem;
     const pboost_forest_options *o = p->options;
-    split_rule rule = {o->l2, (double)o->min_rows};
     pboost_forest *f = &b->forest.forest;
     size_t nodes = f->n_nodes;
 
     for (int all = 0; all < 2; all++) {
+        split_rule rule = {o->l2, (double)o->min_rows * (all ? 1.0 : o->bag_share)};
         draw_all(b, work, tree, all ? 1.0 : o->bag_share, all ? 1.0 : o->column_share);
         pboost_grow(&b->forest, &work->grow, &p->data, gather_rows(p, work), o->leaves, &rule,
                     b->order, work->column, threads);
@@ -349,14 +349,13 @@ static double best_intercept(booster *b, double target, int threads)
 }
 
 pboost_status pboost_booster_init(booster *out, const boost_problem *p, const unsigned char *fold,
-                                  size_t left_out, int threads, pboost_error *err)
+                                  size_t left_out, const double *from, int threads,
+                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t m = p->bags;
 
-    *out = (booster){.problem = p, .fold = fold, .out = left_out, .from = p->from};
-    if (p->options->fold_start != NULL)
-        out->from = p->options->fold_start[left_out];
+    *out = (booster){.problem = p, .fold = fold, .out = left_out, .from = from};
     NEED(out->eta = pboost_alloc_large(p->rows, sizeof *out->eta), err);
     NEED(out->v = pboost_alloc_large(p->rows, sizeof *out->v), err);
     NEED(out->point.mean = pboost_alloc(m, sizeof(double)), err);
@@ -367,10 +366,9 @@ pboost_status pboost_booster_init(booster *out, const boost_problem *p, const un
     NEED(out->weight = pboost_alloc(m, sizeof(double)), err);
     NEED(out->sum = pboost_alloc(m, sizeof(double)), err);
     double target = pboost_mean_answer(p, fold, left_out);
-    out->intercept =
-        out->from != NULL ? best_intercept(out, target, threads) : p->family->eta(target);
+    out->intercept = from != NULL ? best_intercept(out, target, threads) : p->family->eta(target);
     for (size_t i = 0; i < p->rows; i++)
-        out->eta[i] = (out->from != NULL ? out->from[p->row[i]] : 0.0) + out->intercept;
+        out->eta[i] = (from != NULL ? from[p->row[i]] : 0.0) + out->intercept;
     pass(&(pass_task){.b = out, .eta = out->eta, .out = &out->point}, threads);
     out->forest.forest.n_columns = p->data.n_columns;
 done:

@@ -27,8 +27,8 @@ typedef struct {
     size_t *start;
     const size_t *row;
     const double *answer, *noise;
-    double *total;               /* by bag: of the weights of its rows */
-    const double *weight, *from; /* by row of the table; NULL: 1, 0 */
+    double *total;        /* by bag: of the weights of its rows */
+    const double *weight; /* by row of the table; NULL: 1 */
     const pboost_forest_options *options;
     binned data;
     size_t n_chunks, *chunk; /* bags of chunk c: chunk[c] .. chunk[c+1] */
@@ -46,10 +46,10 @@ typedef struct {
     const boost_problem *problem;
     const unsigned char *fold; /* by bag; those of `out` are left out.  NULL: none is */
     size_t out;
-    double *eta; /* by row: the predictor F */
-    float *v;    /* by row */
-    double intercept;
     const double *from; /* by row of the table: where the predictor starts; NULL: 0 */
+    double *eta;        /* by row: the predictor F */
+    float *v;           /* by row */
+    double intercept;
     bag_point point, trial;
     double *residual, *weight, *sum; /* by bag: r, 1/V, sum of v */
     uint8_t *order;                  /* of the levels of categories (order.c) */
@@ -77,7 +77,8 @@ double pboost_mean_answer(const boost_problem *p, const unsigned char *fold, siz
 
 /* Sets intercept and predictor of the constant model, beside where the predictor starts. */
 pboost_status pboost_booster_init(booster *out, const boost_problem *p, const unsigned char *fold,
-                                  size_t left_out, int threads, pboost_error *err);
+                                  size_t left_out, const double *from, int threads,
+                                  pboost_error *err);
 void pboost_booster_free(booster *b);
 
 static inline bool pboost_left_out(const booster *b, size_t bag)

@@ -50,6 +50,8 @@ pboost_status pboost_forest_options_check(const pboost_forest_options *o, pboost
         FAIL(err, PBOOST_INVALID,
              "folds is %zu and trees 0: to find the number of trees takes 2 folds or more",
              o->folds);
+    if (o->fold_start != NULL && o->fold == NULL)
+        FAIL(err, PBOOST_INVALID, "fold_start is set, but fold is not");
     if (o->threads < 0)
         FAIL(err, PBOOST_INVALID, "threads is %d; it must not be negative", o->threads);
 done:
@@ -102,6 +104,8 @@ pboost_status pboost_forest_data_check(const bag_data *data, const pboost_column
         if (o->fold[b] >= o->folds)
             FAIL(err, PBOOST_INVALID, "bag %zu is in fold %d, but there are %zu", b, o->fold[b],
                  o->folds);
+    for (size_t f = 0; o->fold_start != NULL && f < o->folds; f++)
+        TRY(pboost_forest_rows_check(columns, o->fold_start[f], NULL, rows->row + first, n, err));
 done:
     return st;
 }

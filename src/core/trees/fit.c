@@ -80,9 +80,8 @@ done:
 }
 
 static pboost_status open_problem(boost_problem *p, const bag_data *data,
-                                  const pboost_columns *columns, const double *start,
-                                  const double *weight, const pboost_forest_options *options,
-                                  pboost_error *err)
+                                  const pboost_columns *columns, const double *weight,
+                                  const pboost_forest_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const bag_rows *rows = &data->rows;
@@ -96,7 +95,6 @@ static pboost_status open_problem(boost_problem *p, const bag_data *data,
                          .answer = data->answer,
                          .noise = data->noise,
                          .weight = weight,
-                         .from = start,
                          .options = options,
                          .phi = 1.0};
     NEED(p->start = pboost_alloc(p->bags + 1, sizeof *p->start), err);
@@ -291,7 +289,7 @@ done:
     return st;
 }
 
-static pboost_status start_forests(forest_fit *f, pboost_error *err)
+static pboost_status start_forests(forest_fit *f, const double *start, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     boost_problem *p = &f->problem;
@@ -308,8 +306,10 @@ static pboost_status start_forests(forest_fit *f, pboost_error *err)
     NEED(f->first_size = pboost_alloc(m, sizeof(double)), err);
     NEED(f->first_weight = pboost_alloc(m, sizeof(double)), err);
     NEED(f->best_mean = pboost_alloc(m, sizeof(double)), err);
-    for (size_t i = 0; i < f->n_forests; i++)
-        TRY(pboost_booster_init(&f->forest[i], p, f->fold, i, f->options.threads, err));
+    for (size_t i = 0; i < f->n_forests; i++) {
+        const double *from = f->options.fold_start != NULL ? f->options.fold_start[i] : start;
+        TRY(pboost_booster_init(&f->forest[i], p, f->fold, i, from, f->options.threads, err));
+    }
     for (size_t i = 0; i < f->n_works; i++)
         TRY(pboost_boost_work_init(&f->work[i], p, err));
     look(f);
@@ -426,8 +426,8 @@ pboost_status pboost_forest_fit(pboost_forest *out, double *intercept, pboost_fo
         FAIL(err, PBOOST_BAD_DATA, "there are no bags to fit");
     bag_data data = pboost_bag_data(&features, answers, first_bag);
     TRY(pboost_forest_data_check(&data, columns, answers, &f.options, err));
-    TRY(open_problem(&f.problem, &data, columns, start, weight, &f.options, err));
-    TRY(start_forests(&f, err));
+    TRY(open_problem(&f.problem, &data, columns, weight, &f.options, err));
+    TRY(start_forests(&f, start, err));
     TRY(grow_forests(&f, err));
     TRY(average(out, intercept, &f, err));
     if (left_out != NULL)

@@ -189,6 +189,7 @@ static void refuses_wrong_trees(void **unused)
     bad("\"codes\":[0,2]", "\"codes\":[2,0]", "the codes of a node are not ascending");
     bad("\"codes\":[0,2]", "\"codes\":[2,2]", "the codes of a node are not ascending");
     bad("\"missing_left\":[0,0,1,", "\"missing_left\":[0,0,2,", "\"missing_left\" of node 2");
+    bad("\"missing_left\":[0,0,1,", "\"missing_left\":[1,0,1,", "missing categories go right");
     bad("39.5", "1e999", "m.json:");
     bad("39.5", "null", "tree 1: \"value\" is null; it must be a number");
 }
@@ -225,7 +226,7 @@ static void reads_source_columns(void **unused)
                                "Female,1e9,2024-12-31\n");
     static const uint32_t CODE[] = {1, UINT32_MAX, UINT32_MAX, 0};
     static const double MONTH[] = {2, NAN, 1, 12};
-    pboost_sources s;
+    pboost_sources s, two;
     pboost_source at;
     pboost_unseen unseen;
     pboost_error err = {0};
@@ -250,10 +251,11 @@ static void reads_source_columns(void **unused)
     for (size_t i = 0; i < 4; i++)
         assert_true(s.columns.column[3].number[i] == MONTH[i] ||
                     (isnan(MONTH[i]) && isnan(s.columns.column[3].number[i])));
-    assert_ok(pboost_sources_arrange(&s, (size_t[]){3, 0}, 2, &err), err);
-    assert_int_equal(s.columns.rows, 2);
-    assert_true(s.columns.column[0].number[0] == 1e9 && s.columns.column[0].number[1] == 39);
-    assert_int_equal(s.columns.column[1].code[1], 1);
+    assert_ok(pboost_sources_gather(&two, &s.columns, (size_t[]){3, 0}, 2, &err), err);
+    assert_int_equal(two.columns.rows, 2);
+    assert_true(two.columns.column[0].number[0] == 1e9 && two.columns.column[0].number[1] == 39);
+    assert_int_equal(two.columns.column[1].code[1], 1);
+    pboost_sources_free(&two);
     pboost_sources_free(&s);
     pboost_sources_free(&s);
     e.feature[0].impute = false;

@@ -95,6 +95,15 @@ static void test_out_of_reach(void **state)
     plan = make(o, &t, 2048);
     assert_true(plan.least_epsilon < 1.0 && plan.cost[0].rows_needed < 2048.0);
     pboost_plan_free(&plan);
+    o.rules.min_bag = 7; /* where hardly any whole number of rows is left to try */
+    for (double target = 0.5; target < 0.9999; target = 0.5 * (1.0 + target)) {
+        o.target = target;
+        plan = make(o, &t, 100);
+        assert_true(plan.cost[0].rows_needed >= 7.0);
+        pboost_plan_free(&plan);
+    }
+    o.rules.min_bag = 64;
+    o.target = 0.9;
     o.rules.bounded = false; /* without bounds there is no noise to forecast */
     o.rules.lower = o.rules.upper = 0.0;
     plan = make(o, &t, 2048);

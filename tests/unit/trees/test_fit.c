@@ -433,6 +433,51 @@ static void test_folds_may_be_given(void **state)
     curve_close(&t);
 }
 
+/* A start for each fold: equal ones are one start; otherwise each forest has its own. */
+static void test_folds_may_have_starts(void **state)
+{
+    (void)state;
+    curve_table t;
+    curve_open(&t, PBOOST_LOGISTIC, 2000, 19);
+    pboost_answers a = curve_answers(&t, 8, 0.0, 5);
+    pboost_forest_options o = forest_options(PBOOST_LOGISTIC);
+    unsigned char *fold = calloc(a.n_bags, 1);
+    double *other = calloc(t.n, sizeof *other);
+    const double *starts[2] = {t.eta, t.eta};
+    pboost_forest forest;
+    double intercept;
+    pboost_error err;
+    o.folds = 2;
+    o.trees = 5;
+    o.fold = fold;
+    for (size_t b = 0; b < a.n_bags; b++)
+        fold[b] = b % 2;
+    grown one = grow(&t.columns, t.eta, NULL, &a, &o);
+    o.fold_start = starts;
+    grown two = grow(&t.columns, NULL, NULL, &a, &o);
+    assert_same_forest(&one.forest, &two.forest);
+    assert_true(one.intercept == two.intercept);
+    grown_free(&two);
+    starts[1] = other;
+    two = grow(&t.columns, NULL, NULL, &a, &o);
+    for (size_t b = 0; b < a.n_bags; b++)
+        assert_true((one.left_out[b] == two.left_out[b]) == (fold[b] == 0));
+    other[a.row[0]] = NAN;
+    assert_fails(
+        pboost_forest_fit(&forest, &intercept, NULL, NULL, &t.columns, NULL, NULL, &a, 0, &o, &err),
+        PBOOST_BAD_DATA, err, "the start of row");
+    o.fold = NULL;
+    assert_fails(
+        pboost_forest_fit(&forest, &intercept, NULL, NULL, &t.columns, NULL, NULL, &a, 0, &o, &err),
+        PBOOST_INVALID, err, "fold_start is set");
+    free(fold);
+    free(other);
+    grown_free(&one);
+    grown_free(&two);
+    pboost_answers_clear(&a);
+    curve_close(&t);
+}
+
 static void test_bad_input_is_refused(void **state)
 {
     (void)state;
@@ -502,6 +547,7 @@ int main(void)
         cmocka_unit_test(test_threads_do_not_matter),
         cmocka_unit_test(test_a_fit_can_be_stopped),
         cmocka_unit_test(test_folds_may_be_given),
+        cmocka_unit_test(test_folds_may_have_starts),
         cmocka_unit_test(test_bad_input_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

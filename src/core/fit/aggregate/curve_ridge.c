@@ -14,7 +14,12 @@
  * Where the answers say little, the largest likelihood bends a curve completely, or not at all, by
  * chance.  So, as in ridge_evidence.c, ridges on a grid are weighted by their likelihood; what is
  * averaged are the effective degrees of freedom sum_k e_k / (e_k + lambda), and the ridge that has
- * the average is taken. */
+ * the average is taken.
+ *
+ * All ridges have the same prior weight up to the variance that the weight of a straight line has
+ * under its own ridge; beyond it, half the ridge has half the weight.  Without this, curves of
+ * counts and log odds diverge under strong noise: larger weights move the point to where the
+ * answers look more informative than they are. */
 #include "fit/aggregate/curve_ridge.h"
 
 #include <math.h>
@@ -28,15 +33,14 @@
 #include "fit/aggregate/ridge_evidence.h"
 #include "try.h"
 
-#define HELD 1e6 /* ridge of a straight line, times the information about a function */
-#define MOST_RIDGE                                                                                 \
-    1e6 /* the strongest ridge that is tried, times the information about a curve                  \
-         */
+#define HELD 1e6       /* ridge of a straight line, times the information about a function */
+#define MOST_RIDGE 1e6 /* the strongest ridge tried, times the information about a curve */
+#define WIDEST 1e4     /* the most variance that is tried, times the usual one */
 #define RIDGES 64
 #define STEPS 12             /* of all curves together, at most */
 #define STILL 0.01           /* a change of a logarithm that counts as 0 */
 #define STRAIGHT_REFRESHES 3 /* before curves are bent, at least */
-#define REFRESHES 4          /* at most */
+#define REFRESHES 4          /* of the variances, at most */
 
 enum { MOST = PBOOST_CURVE_COLUMNS };
 
@@ -171,13 +175,15 @@ static double likelihood(const curve_evidence *v, double lambda, double phi)
     return sum;
 }
 
-/* The ridge that has the average degrees of freedom of those between least and most. */
-static double average_ridge(const curve_evidence *v, double least, double most, double phi)
+/* The ridge that has the average degrees of freedom of those up to `most`. */
+static double average_ridge(const curve_evidence *v, double usual, double most, double phi)
 {
+    double least = usual / WIDEST;
     double value[RIDGES], best = -INFINITY, total = 0.0, freedom = 0.0;
     double step = pow(least / most, 1.0 / (RIDGES - 1)), low = log(least), high = log(most);
     for (size_t i = 0; i < RIDGES; i++) {
-        value[i] = likelihood(v, most * pow(step, (double)i), phi);
+        double lambda = most * pow(step, (double)i);
+        value[i] = likelihood(v, lambda, phi) + (lambda < usual ? log(lambda / usual) : 0.0);
         best = fmax(best, value[i]);
     }
     for (size_t i = 0; i < RIDGES; i++) {
@@ -244,10 +250,8 @@ static double trace_of(const double *g, const fit_curves *c, size_t curve)
     return sum;
 }
 
-/* The most that the weights of a curve can vary: as much as the weight of a straight line does
- * under its own ridge.  Without this limit, curves of counts and log odds diverge under strong
- * noise: larger weights move the point to where the answers look more informative than they are. */
-static double most_variance(const aggregate_fit *fit)
+/* The variance of the weight of a straight line under its own ridge. */
+static double usual_variance(const aggregate_fit *fit)
 {
     return fit->spread / fmax((double)pboost_straight_columns(fit), 1.0);
 }
@@ -265,11 +269,12 @@ static double find_ridges(double *lambda, const double *g, const double *b,
     for (size_t k = 0; k < c->n; k++) {
         size_t first = c->start[k], n = c->start[k + 1] - first;
         double most = MOST_RIDGE * trace_of(g, c, k);
-        double least = fmin(fit->phi / most_variance(fit), 0.5 * most);
-        if (!(most > 0.0) || !(least > 0.0)) /* no function varies between bags */
+        double usual = fmin(fit->phi / usual_variance(fit), 0.5 * most);
+
+        if (!(most > 0.0) || !(usual > 0.0)) /* no function varies between bags */
             continue;
         curve_evidence v = evidence_of(inverse, theta, m, first, n, lambda[k]);
-        double step = 0.5 * log(average_ridge(&v, least, most, phi) / lambda[k]);
+        double step = 0.5 * log(average_ridge(&v, usual, most, phi) / lambda[k]);
         lambda[k] *= exp(step);
         change = fmax(change, fabs(step));
     }
