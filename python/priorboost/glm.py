@@ -378,7 +378,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 "rows='sample' or 'means' and bag_effects need the aggregate estimator"
                 f"; estimator is {self.estimator!r}, method is {self.method!r}"
             )
-        fit.bag_effects, n_rows, doubts = effects, len(table.X), ()
+        fit.bag_effects, n_rows = effects, len(table.X)
+        doubts: list[str] = []
         if rows != "all":
             table, bags, doubts = stand_for_persons(
                 table, bags, persons, rows, sd, scale, self._family
