@@ -8,6 +8,7 @@ Exit code 0: all were caught; 1: some survived, or a guard is not where it is sa
 """
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -490,6 +491,51 @@ MUTANTS = {
             ),
         ],
     },
+    "test_objective.py -k 'refused or dispersion or bounds or noisy or fixed or mean'": {
+        "objective.py": [
+            (
+                "the diagonal is the curvature",
+                "np.repeat(np.add.reduceat(v, self._first) * inverse, self._sizes)",
+                "v * np.repeat(inverse, self._sizes)",
+            ),
+            ("noise does not count", "if not self.noise.any():", "if True:"),
+            (
+                "a dispersion of 0",
+                "phi = max(phi, math.sqrt(spread) / float(np.sum(own / variance)))",
+                "pass",
+            ),
+            (
+                "a mean that has no logit",
+                "min(max(mean, lower + margin), upper - margin)",
+                "mean",
+            ),
+            ("predictions for too few rows", "if len(by_row) <= self._rows.max():"),
+            ("answers of another number", "if means.shape != (len(bags),) or not len(bags):"),
+            ("a bag without rows", "if not bags.sizes.min():"),
+            (
+                "answers that are no numbers",
+                "if not (np.isfinite(means).all() and np.isfinite(noise).all() "
+                "and noise.min() >= 0.0):",
+            ),
+            ("answers that no labels have", "    if wrong.size:\n", "    if False:\n"),
+        ],
+        "boosters.py": [
+            ("any objective", "if callable(objective) or objective not in families:"),
+            ("no warning of a mean", "        if not self.n_trees:\n", "        if False:\n"),
+        ],
+        "meta.py": [
+            ("rounded answers are fitted", "if learner.family is not None and rules.round:"),
+            ("one fold", "if folds == 1:"),
+        ],
+    },
+    "test_weights.py -k threshold": {
+        "sklearn.py": [
+            (
+                "any threshold",
+                "if not isinstance(self.threshold, numbers.Real) or not 0.0 < self.threshold < 1.0:",
+            ),
+        ],
+    },
     "test_library.py": {
         "_library.py": [
             ("a failure is not seen", "    if status:\n", "    if False:\n"),
@@ -507,7 +553,7 @@ def run(tests: str, file: str, guard: str, instead: str = "if False:") -> str:
             return "NOT FOUND"
         (package / file).write_text(text.replace(guard, instead))
         library = os.environ.get("PRIORBOOST_LIBRARY", ROOT / "build/lib/libpriorboost.so")
-        name, *options = tests.split()
+        name, *options = shlex.split(tests)
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
              "--override-ini=addopts=", ROOT / "python/tests" / name, *options],

@@ -47,6 +47,7 @@ typedef struct {
     size_t n;
     const double *x, *y;
     const double *low, *high; /* error bars from low to high, both or neither */
+    bool band;                /* one area from low to high instead of bars */
 } chart_series;
 
 /* A ring around one point: the optimum.  Toggled with the series of the same keys. */

@@ -329,6 +329,20 @@ static void write_error_bars(FILE *out, const plot *q, const chart_series *s)
     fputs("\"/>", out);
 }
 
+/* The area between low and high: forth along one, back along the other. */
+static void write_band(FILE *out, const plot *q, const chart_series *s)
+{
+    fputs("<path class=\"band\" d=\"", out);
+    for (size_t i = 0; i < 2 * s->n; i++) {
+        size_t k = i < s->n ? i : 2 * s->n - 1 - i;
+        double y = i < s->n ? s->low[k] : s->high[k];
+        if (!isfinite(s->x[k]) || !scale_shows(q->y.kind, y))
+            continue;
+        fprintf(out, "%c%.1f %.1f", i > 0 ? 'L' : 'M', px(q, s->x[k]), py(q, y));
+    }
+    fputs("Z\"/>", out);
+}
+
 /* The numbers of the keys that switch this element, for the page's script. */
 static void write_keys(FILE *out, const plot *q, const char *colour_key, const char *dash_key)
 {
@@ -346,7 +360,7 @@ static void write_series(FILE *out, const plot *q, const chart_series *s)
     write_keys(out, q, s->colour_key, s->dash_key);
     fputc('>', out);
     if (s->low != NULL && s->high != NULL)
-        write_error_bars(out, q, s);
+        (s->band ? write_band : write_error_bars)(out, q, s);
     if (s->dash != CHART_NO_LINE)
         write_line(out, q, s);
     if (s->points || s->dash == CHART_NO_LINE)

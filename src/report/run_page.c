@@ -117,9 +117,10 @@ static void write_spent(FILE *out, const run_record *runs, size_t n)
 static double error_ratio(const run_record *run)
 {
     double sum = 0.0;
-    for (size_t j = 0; j < run->model.coef.n; j++)
+    size_t n = run->model.coef.n - run->model.encoding.n_curves; /* curves have no forecast */
+    for (size_t j = 0; j < n; j++)
         sum += log(run_error(run, j) / run_error_forecast(run, j));
-    return exp(sum / (double)run->model.coef.n);
+    return exp(sum / (double)n);
 }
 
 /* The least test loss among the runs of its family. */
@@ -212,6 +213,7 @@ pboost_status run_write_page(FILE *out, const run_record *runs, size_t n, pboost
     TRY(run_write_answered(out, runs, n, err));
     page_section(out, "coefficients", "Weights and effects");
     TRY(run_write_weights(out, runs, n, err));
+    TRY(run_write_curves(out, runs, n, err));
     TRY(run_write_effects(out, runs, n, err));
     page_section(out, "spent", "What was spent");
     write_spent(out, runs, n);

@@ -14,6 +14,9 @@ pboost_status run_write_losses(FILE *out, const run_record *runs, size_t n, pboo
 pboost_status run_write_by_bag(FILE *out, const run_record *runs, size_t n, pboost_error *err);
 pboost_status run_write_bags(FILE *out, const run_record *runs, size_t n, pboost_error *err);
 
+/* run_curves.c: nothing where no run has curves. */
+pboost_status run_write_curves(FILE *out, const run_record *runs, size_t n, pboost_error *err);
+
 /* run_model.c: predictions against answers; members of mixtures, and what columns do to them. */
 pboost_status run_write_answered(FILE *out, const run_record *runs, size_t n, pboost_error *err);
 pboost_status run_write_effects(FILE *out, const run_record *runs, size_t n, pboost_error *err);

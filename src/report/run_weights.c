@@ -7,6 +7,13 @@
 #include "run_chart.h"
 #include "try.h"
 
+/* Columns with a weight that a person can read: not those of curves. */
+static size_t straight(const pboost_model *model)
+{
+    size_t curves = model->encoding.n_curves;
+    return model->coef.n > curves ? model->coef.n - curves : 0;
+}
+
 /* The column of a model that has this name; n for none. */
 static size_t find_column(const pboost_model *model, const char *name)
 {
@@ -61,11 +68,11 @@ static pboost_status write_weights_figure(FILE *out, const run_record *runs, siz
     size_t n_panels = n < MAX_PANELS ? n : MAX_PANELS, total = 0, at = 0;
 
     for (size_t i = 0; i < n_panels; i++)
-        total += runs[i].model.coef.n;
+        total += straight(&runs[i].model);
     NEED(block = pboost_alloc(4 * total + 1, sizeof *block), err);
     for (size_t i = 0; i < n_panels; i++) {
         const pboost_coef *coef = &runs[i].model.coef;
-        size_t d = coef->n;
+        size_t d = straight(&runs[i].model);
         double *x = block + at, *low = x + d, *high = low + d;
         bool errors = runs[i].model.covariance != NULL;
         for (size_t j = 0; j < d; j++) {
@@ -93,9 +100,9 @@ static pboost_status write_weights_figure(FILE *out, const run_record *runs, siz
         panels[i] = (chart_panel){.title = runs[i].name,
                                   .x = {.label = "column",
                                         .lo = 0.5,
-                                        .hi = (double)runs[i].model.coef.n + 0.5,
+                                        .hi = (double)straight(&runs[i].model) + 0.5,
                                         .names = (const char *const *)runs[i].model.encoding.column,
-                                        .n_names = runs[i].model.coef.n},
+                                        .n_names = straight(&runs[i].model)},
                                   .y = {.label = "weight", .lo = lo - margin, .hi = hi + margin},
                                   .rules = &zero,
                                   .n_rules = 1,
@@ -126,7 +133,8 @@ pboost_status run_write_weights(FILE *out, const run_record *runs, size_t n, pbo
     NEED(columns = calloc(n + 1, sizeof *columns), err);
     columns[0].heading = "column";
     for (size_t i = 0; i < n; i++) {
-        drawn = drawn && runs[i].model.coef.n > 0 && runs[i].model.coef.n <= MAX_COLUMNS;
+        size_t d = straight(&runs[i].model);
+        drawn = drawn && d > 0 && d <= MAX_COLUMNS;
         columns[i + 1] = (page_column){runs[i].name, true};
     }
     page_paragraph(out, "In the units of the table; intervals hold with 95 % and are known for the "
@@ -135,7 +143,7 @@ pboost_status run_write_weights(FILE *out, const run_record *runs, size_t n, pbo
         TRY(write_weights_figure(out, runs, n, err));
     page_table t = page_table_begin(out, "Weights (95 % intervals)", columns, n + 1);
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < runs[i].model.coef.n; j++)
+        for (size_t j = 0; j < straight(&runs[i].model); j++)
             if (is_new(runs, i, j))
                 add_weights(&t, runs, n, runs[i].model.encoding.column[j]);
     page_cell_text(&t, "(intercept)");

@@ -264,6 +264,7 @@ pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     TRY(OPTIONS_READ(&options, given, PBOOST_FIT_OPTIONS_INIT, err));
     TRY(pboost_bag_answers_check(&data, &options, err));
     TRY(check_options(&options, err));
+    TRY(pboost_fit_curves_check(&options, coef->n, err));
     NEED(machines.sums = pboost_alloc(PBOOST_GRAM_SIZE(coef->n + 1), sizeof *machines.sums), err);
     watched.given = options.cancel;
     options.cancel = &cancel;
