@@ -181,7 +181,7 @@ MUTANTS = {
         ],
         "glm.py": [
             ("nothing is warned of", "if result.outcome.warnings:"),
-            ("no warning of single rows", "int((bags.sizes == 1).sum())", "0"),
+            ("no warning of single rows", "int((persons == 1).sum())", "0"),
         ],
         "planner.py": [
             ("a plan does not warn", "for text in result.warnings:", "for text in []:"),
