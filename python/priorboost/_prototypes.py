@@ -249,12 +249,17 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "date_parts_parse": (None, [POINTER(c_uint), c_char_p, _E]),
     "encoding_learn": (None, [POINTER(Encoding), c_void_p, POINTER(EncodingOptions), _E]),
     "encoding_winsorize": (None, [POINTER(Encoding), c_void_p, c_double, _E]),
+    "encoding_curve": (None, [POINTER(Encoding), c_void_p, c_size_t, c_int, _E]),
     "encoding_apply": (
         None,
         [c_void_p, POINTER(Unseen), POINTER(Encoding), c_void_p, _E],
     ),
     "encoding_free": (c_void_p, [POINTER(Encoding)]),
     "model_free": (c_void_p, [POINTER(Model)]),
+    "model_effect": (
+        None,
+        [c_void_p, c_void_p, POINTER(Model), c_size_t, c_void_p, c_size_t, _E],
+    ),
     "model_save": (None, [POINTER(Model), c_char_p, _E]),
     "model_load": (None, [POINTER(Model), c_char_p, _E]),
     "text_keys": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t]),

@@ -223,11 +223,18 @@ class _Choice:
 
 
 def learn(
-    X: Any, *, impute: Any, date: Any, keep: Any, unseen: Any, winsorize: float | None = None
+    X: Any,
+    *,
+    impute: Any,
+    date: Any,
+    keep: Any,
+    unseen: Any,
+    winsorize: float | None = None,
+    smooth: bool = False,
 ) -> tuple[Encoding, Array, list[str]]:
     """Learn how the columns of a data frame become features; the features, and notes for the user.
 
-    Parameters are those of `PriorBoostRegressor`.
+    Parameters are those of `PriorBoostRegressor`; smooth: numbers get curves.
     """
     check_words(impute, unseen)
     names = names_of(X)
@@ -255,15 +262,9 @@ def learn(
         learnt = _library.Encoding()
         with _in_python():
             _check(lib.encoding_learn, learnt, table.handle, options)
-        try:
-            if winsorize is not None:
-                _check(lib.encoding_winsorize, learnt, table.handle, winsorize)
-            encoding = Encoding.read(learnt)
-            if not encoding.columns:
-                raise ValueError("X: every column has one value only; there is nothing to learn")
-            values, _ = _apply(learnt, table)
-        finally:
-            lib.encoding_free(learnt)
+        encoding, values = _finish(learnt, table, winsorize, smooth)
+    if not encoding.columns:
+        raise ValueError("X: every column has one value only; there is nothing to learn")
     for feature in encoding.features:
         if feature.other:
             choice.notes.append(
@@ -271,6 +272,50 @@ def learn(
                 "get a weight each, the others share one"
             )
     return encoding, values, choice.notes
+
+
+def _finish(
+    learnt: _library.Encoding, table: LentTable, winsorize: float | None, smooth: bool
+) -> tuple[Encoding, Array]:
+    """Add limits and curves to an encoding, copy it, apply it to its table, and free it."""
+    try:
+        if winsorize is not None:
+            _check(lib.encoding_winsorize, learnt, table.handle, winsorize)
+        if smooth:
+            _check(lib.encoding_curve, learnt, table.handle, 0, 1)
+        return Encoding.read(learnt), _apply(learnt, table)[0]
+    finally:
+        lib.encoding_free(learnt)
+
+
+def learn_curves(
+    values: Array, names: list[str] | None, winsorize: float | None
+) -> tuple[Encoding, Array]:
+    """Learn the curves of an array of numbers; the encoding goes by the order of its columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost.encoding import learn_curves
+    >>> encoding, values = learn_curves(np.arange(20.0).reshape(-1, 1), None, None)
+    >>> encoding.columns[:2], encoding.n_curves
+    (['x0', 's(x0).1'], 8)
+    """
+    names = names or [f"x{j}" for j in range(values.shape[1])]
+    learnt = _library.Encoding()
+    with LentTable(_number_cells(values, names)) as table:
+        options = _library.EncodingOptions(
+            ctypes.sizeof(_library.EncodingOptions), max_levels=_MOST_LEVELS
+        )
+        _check(lib.encoding_learn, learnt, table.handle, options)
+        encoding, out = _finish(learnt, table, winsorize, smooth=True)
+    encoding.by_position = True
+    return encoding, out
+
+
+def _number_cells(values: Array, names: list[str]) -> list[Cells]:
+    columns = np.ascontiguousarray(values.T, dtype=np.float64)
+    return [Cells(name, number=column) for name, column in zip(names, columns, strict=True)]
 
 
 def check_words(impute: Any, unseen: Any) -> None:
@@ -299,6 +344,17 @@ class Encoding:
     features: list[Feature]
     columns: list[str]
     unseen: str = "baseline"
+    by_position: bool = False  # learnt from an array, whose columns have an order, not names
+
+    @property
+    def n_curves(self) -> int:
+        """How many of the last columns are functions of curves."""
+        return sum(f.curve.n_columns for f in self.features if f.curve is not None)
+
+    def curve_of(self) -> Array:
+        """Return the number of the curve of each of these columns."""
+        sizes = [f.curve.n_columns for f in self.features if f.curve is not None]
+        return np.repeat(np.arange(len(sizes), dtype=np.uintp), sizes)
 
     @classmethod
     def read(cls, encoding: _library.Encoding) -> Encoding:
@@ -318,7 +374,7 @@ class Encoding:
             features,
             _names(self.columns),
             self.unseen == "error",
-            sum(f.curve.n_columns for f in self.features if f.curve is not None),
+            self.n_curves,
         )
         out.lent = lent  # lives as long
         return out
@@ -345,6 +401,11 @@ class Encoding:
                     f"'{self.features[unseen.feature].name}'; they count as the first category"
                 )
         return out
+
+    def apply_numbers(self, values: Array) -> Array:
+        """Return the features of an array that has the source columns, all of them numbers."""
+        with LentTable(_number_cells(values, [f.name for f in self.features])) as table:
+            return _apply(self.lend(), table)[0]
 
     def encode(self, X: Any) -> Array:
         """Return the features of a data frame, or of an array that has the encoded columns."""

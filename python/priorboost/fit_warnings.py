@@ -23,13 +23,18 @@ def warn_of_fit(
     names: list[str] | None = None,
     one_row_bags: int = 0,
     given: bool = False,
+    n_curves: int = 0,
 ) -> tuple[str, ...]:
     """Warn, where fit was called, of what its last fit reports; return the texts.
 
-    It fitted X, whose columns have these names, and got weights; the bags may have been given.
+    It fitted X, whose columns have these names and of which the last n_curves are of curves, and
+    got weights; the bags may have been given.
     """
     options = _library.FitOptions(
-        _library.FIT_OPTIONS_SIZE, FAMILIES[model._family], intercept=model.fit_intercept
+        _library.FIT_OPTIONS_SIZE,
+        FAMILIES[model._family],
+        intercept=model.fit_intercept,
+        curves=n_curves,
     )
     coef = _library.Coef(len(weights) - 1, address(weights), weights[-1])
     columns = None

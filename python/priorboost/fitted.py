@@ -49,6 +49,7 @@ class FittedGLM:
     l2_ = property(attrgetter("_fitted.report.l2"))
     dispersion_ = property(attrgetter("_fitted.report.dispersion"))
     n_iter_ = property(attrgetter("_fitted.report.iterations"))
+    curve_freedom_ = property(attrgetter("_fitted.curve_freedom"))
     usable_ = property(attrgetter("_fitted.usable"))
     _encoding = property(attrgetter("_fitted.encoding"))
 
@@ -89,7 +90,9 @@ class FittedGLM:
         if offset is None and is_table(X):
             offset = self._fitted.names.get("offset")
         offset = column_or_values(X, offset, "offset")
-        if self._encoding is not None:
+        if getattr(self._encoding, "by_position", False):
+            rows = self._encoding.apply_numbers(features(self, X, reset=False))
+        elif self._encoding is not None:
             rows = self._encoding.encode(X)
         else:
             rows = features(self, X, reset=False)
@@ -179,6 +182,39 @@ class FittedGLM:
         check_is_fitted(self, "path_")
         return summarize(self, level)
 
+    def curves(
+        self, feature: Any, *, grid: Any = None, level: float = 0.95
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return what a feature of a smooth model adds to the linear predictor, with its band.
+
+        Parameters
+        ----------
+        feature : str or int
+            The name of the feature, or its number.
+        grid : array-like, optional
+            Where to look; by default 100 numbers between the outer knots.
+        level : float, default=0.95
+            Of the band, on average over the curve.
+
+        Returns
+        -------
+        grid, effect, lower, upper : ndarray
+            The effect is above its average over the knots.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from priorboost import PriorBoostRegressor
+        >>> x = np.random.default_rng(0).uniform(-2, 2, size=(4000, 1))
+        >>> y = x[:, 0] ** 2 + np.random.default_rng(1).normal(size=4000)
+        >>> model = PriorBoostRegressor(min_bag=10, model="smooth").fit(x, y)
+        >>> grid, effect, lower, upper = model.curves(0, grid=[-1.5, 0.0, 1.5])
+        >>> bool(lower[0] > upper[1] and lower[2] > upper[1])
+        True
+        """
+        check_is_fitted(self, "path_")
+        return self.to_model().curve(feature, grid=grid, level=level)
+
     # ---- Model files ----
 
     def _adopt(self, model: Model) -> None:
@@ -197,6 +233,7 @@ class FittedGLM:
             report=None,
             method=None,
             class_shift=0.0,
+            curve_freedom=None,
         )
         self._fitted.names = {k: v for k, v in self._fitted.names.items() if v is not None}
         if all(f.is_number and f.fill is None for f in model.features):

@@ -21,7 +21,7 @@ from .data import (
     weights_of,
 )
 from .districts import assumptions, check_rows, stand_for_persons
-from .encoding import Encoding, check_words, learn, needs_encoding
+from .encoding import Encoding, check_words, learn, learn_curves, needs_encoding
 from .errors import warn
 from .fit_warnings import warn_of_fit, warn_of_plan, warn_of_seed
 from .fitted import FittedGLM, columns_of
@@ -188,7 +188,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         result.encoding, result.names = table.encoding, names_in_file(names, roles["y"])
         if result.outcome.warnings:
             said = result.report, fitted_on, result.path[-1], table.columns, result.one_row_bags
-            result.warnings = warn_of_fit(self, *said, answers is not None)
+            n_curves = 0 if table.curve_of is None else len(table.curve_of)
+            result.warnings = warn_of_fit(self, *said, answers is not None, n_curves)
         if result.plan is not None:
             warn_of_plan(result.plan)
         if result.record["simulated"]:
@@ -205,6 +206,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         check_words(self.impute, self.unseen)
         encoding: Any = None
         values = X
+        if self.formula is not None and self.model == "smooth":
+            raise ValueError("model='smooth' and formula contradict each other; leave one out")
         if self.formula is not None:
             encoding, values = Design.learn(self.formula, X, self.fit_intercept)
         elif needs_encoding(X, self.impute, self.date, self.keep) or (by_name and is_table(X)):
@@ -215,6 +218,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 keep=self.keep,
                 unseen=self.unseen,
                 winsorize=self.winsorize,
+                smooth=self.model == "smooth",
             )
             for text in notes:
                 warn(text)
@@ -222,6 +226,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         values = features(self, values, reset=True, min_rows=least, finite=not local)
         if encoding is not None:
             self._remember(encoding)
+        elif self.model == "smooth":
+            require_finite(values)
+            encoding, values = learn_curves(values, columns_of(self, None), self.winsorize)
         return values, encoding
 
     def _table(
@@ -235,12 +242,16 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         table, columns = Table(X), PLAIN
         table.given, table.encoding = X, encoding
         table.columns = columns_of(self, encoding)
+        if isinstance(encoding, Encoding) and encoding.n_curves > 0:
+            table.curve_of = encoding.curve_of()
         table.labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
         if self.prior is not None:
             table.prior = prior_scores(self.prior, X if encoding is None else source, n_rows)
         limit = None if isinstance(encoding, Encoding) else self.winsorize  # else it has limits
         if self.standardize or limit is not None:
             columns = Columns.learn(X, limit, self.standardize, self.fit_intercept)
+            if table.curve_of is not None:
+                columns.leave(len(table.curve_of))
             table.X = columns.apply(X)
         if weight is not None:
             table.weight = weights_of(weight, n_rows)
@@ -261,7 +272,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         table = table.take(None)
         assert table.labels is not None
         # Is there something to do between the rounds?
-        if self.verbose or self._method(self.round_answers) == "auto":
+        smooth = self.model == "smooth"
+        if self.verbose or smooth or self._method(self.round_answers) == "auto":
             has_seed, seed = seed_of(self.random_state)
             keeper = MemoryHandle(table.labels, self._rules(), self.clamp, has_seed, seed)
             return self._train(table, keeper.interface, Relay(), has_seed)
@@ -325,13 +337,14 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         rounded = self.round_answers or rules.round
         method = self._method(rounded)
         automatic = method == "auto"
-        n_rows, d = table.X.shape
+        n_rows, d = table.straight.shape
         settings = self._settings(seed)
         settings.family = FAMILIES[self._family]
         settings.lend(table.prior, table.keys)
         fit = self._fit_options(
             self._family, DEFAULT_ESTIMATOR[method], rounded, seed, settings.threads
         )
+        freedom = table.bend(fit)
         fixed = _library.Fixed(
             settings.rounds,
             settings.bag_size,
@@ -346,10 +359,11 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         pilot = revise = None
         with relay:
             if automatic:
-                pilot = Automatic(table.X, table.offset, rules, fit, settings, fixed, relay)
+                pilot = Automatic(table.straight, table.offset, rules, fit, settings, fixed, relay)
                 revise = pilot.revise
             result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
         result.record = describe(rules, settings, has_seed, simulated)
+        result.curve_freedom = freedom
         result.method = method
         result.plan = None if pilot is None else pilot.plan
         return result
@@ -378,6 +392,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 "rows='sample' or 'means' and bag_effects need the aggregate estimator"
                 f"; estimator is {self.estimator!r}, method is {self.method!r}"
             )
+        if rows != "all" and self.model == "smooth":
+            raise ValueError(f"model='smooth' needs all rows of the bags; rows is {rows!r}")
+        freedom = table.bend(fit)
         fit.bag_effects, n_rows = effects, len(table.X)
         doubts: list[str] = []
         if rows != "all":
@@ -389,6 +406,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         with GivenAnswers(bags, mean, noise) as log:
             result = fit_given(table, log, fit)
         result.history["rows"] = n_rows
+        result.curve_freedom = freedom
         result.one_row_bags = int((persons == 1).sum())
         result.doubts, result.assumptions = tuple(doubts), assumptions(rows, sd, self._family)
         result.method = method

@@ -7,6 +7,7 @@ import math
 import os
 from dataclasses import dataclass, field
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,54 @@ class Model:
     def encoding(self) -> Encoding:
         """How source columns become encoded ones."""
         return Encoding(self.features, self.columns, self.unseen)
+
+    def curve(
+        self, feature: str | int, *, grid: Any = None, level: float = 0.95
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return what a feature with a curve adds to the linear predictor.
+
+        Parameters
+        ----------
+        feature : str or int
+            The name of the feature, or its number.
+        grid : array-like, optional
+            Where to look; by default 100 numbers between the outer knots.
+        level : float, default=0.95
+            Of the band.
+
+        Returns
+        -------
+        grid, effect, lower, upper : ndarray
+            The effect is above its average over the knots; the band is NaN where the model has no
+            covariance.
+        """
+        curved = {f.name: i for i, f in enumerate(self.features) if f.curve is not None}
+        at: Any = curved.get(feature) if isinstance(feature, str) else feature
+        if at not in curved.values():
+            raise ValueError(
+                f"feature {feature!r} has no curve; "
+                + (f"those with one are {', '.join(curved)}" if curved else "no feature has one")
+            )
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level is {level!r}; it must be between 0 and 1")
+        curve = self.features[at].curve
+        assert curve is not None
+        knots = curve.knots
+        points = np.linspace(knots[0], knots[-1], 100) if grid is None else grid
+        x = np.ascontiguousarray(points, dtype=np.float64).ravel()
+        effect, error = np.empty(x.size), np.empty(x.size)
+        lent = _lend(self)
+        _check(
+            lib.model_effect,
+            _library.address(effect),
+            _library.address(error),
+            lent,
+            at,
+            _library.address(x),
+            x.size,
+        )
+        half = NormalDist().inv_cdf(0.5 + level / 2) * error
+        return x, effect, effect - half, effect + half
 
     def to_estimator(self) -> Any:
         """Return the model as a fitted scikit-learn estimator.
@@ -279,6 +328,27 @@ def _lend_training(t: dict[str, Any]) -> _library.Training:
     )
 
 
+def _lend(model: Model) -> _library.Model:
+    """Describe a model for the library."""
+    theta = np.ascontiguousarray(model.coef, dtype=np.float64)
+    covariance = None
+    if model.covariance is not None:
+        covariance = np.ascontiguousarray(model.covariance, dtype=np.float64)
+    encoding = model.encoding.lend()
+    out = _library.Model(
+        FAMILIES[model.family],
+        encoding,
+        _library.Coef(theta.size, _library.address(theta), model.intercept),
+        _bytes(model.label),
+        _bytes(model.positive),
+        _bytes(model.offset),
+        _library.address(covariance),
+        _lend_training(model.training),
+    )
+    out.lent = theta, covariance, encoding  # live as long
+    return out
+
+
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model file: whole, or not at all.
 
@@ -289,19 +359,4 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(model, Model):
         model = model.to_model()
-    theta = np.ascontiguousarray(model.coef, dtype=np.float64)
-    covariance = None
-    if model.covariance is not None:
-        covariance = np.ascontiguousarray(model.covariance, dtype=np.float64)
-    encoding = model.encoding.lend()  # lives until the file is written
-    lent = _library.Model(
-        FAMILIES[model.family],
-        encoding,
-        _library.Coef(theta.size, _library.address(theta), model.intercept),
-        _bytes(model.label),
-        _bytes(model.positive),
-        _bytes(model.offset),
-        _library.address(covariance),
-        _lend_training(model.training),
-    )
-    _check(lib.model_save, lent, os.fsencode(path))
+    _check(lib.model_save, _lend(model), os.fsencode(path))

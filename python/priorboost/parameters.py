@@ -15,6 +15,7 @@ from .options import FAMILIES, choice, count_of, l2_of, number_of, rules_of, thr
 from .training import Settings
 
 _COVARIANCES = ("model", "sandwich")
+_MODELS = ("glm", "smooth")
 _SETTINGS_SIZE = ctypes.sizeof(Settings)
 
 # scikit-learn compares estimators by identity and prints them itself.
@@ -79,6 +80,7 @@ class FitParameters:
     fit_intercept: bool = True
     standardize: bool = False
     winsorize: float | None = None
+    model: str = "glm"
 
     def _fit_options(
         self, family: str, default: str, rounded: bool, seed: int, threads: int
@@ -94,6 +96,10 @@ class FitParameters:
             raise ValueError(f"l2='cv' is for estimator='aggregate', not for {name!r}")
         if self.rho is not None and name not in ("interpolated", "cv"):
             raise ValueError(f"rho is for estimator='interpolated', not for {name!r}")
+        if self.model not in _MODELS:
+            raise ValueError(f"model is {self.model!r}; it must be 'glm' or 'smooth'")
+        if self.model == "smooth" and name != "aggregate":
+            raise ValueError(f"model='smooth' is for estimator='aggregate', not for {name!r}")
         if self.covariance not in _COVARIANCES:
             raise ValueError(f"covariance is {self.covariance!r}; it must be 'model' or 'sandwich'")
         return _library.FitOptions(

@@ -392,9 +392,7 @@ def _explain_certificate(description: RemoteOracle, error: ssl.SSLCertVerificati
     if error.verify_code in _OTHER_NAME:
         return f"{text}; use the name or address that the certificate is for"
     if description.ca_file is None:
-        return (
-            f"{text}; RemoteOracle(ca_file=FILE) trusts the authority in FILE, or that certificate"
-        )
+        return f"{text}; RemoteOracle(ca_file=FILE) trusts the authority, or certificate, in FILE"
     return f"{text}; {os.fspath(description.ca_file)} has another authority than the one it is from"
 
 

@@ -124,6 +124,10 @@ class PriorBoostRegressor(_Regressor):
         Data frames: which features the model has, such as ``"died ~ age + C(ward) + age:dose"``,
         read by formulaic (``pip install 'priorboost[formula]'``).  Without `y` in `fit`, the left
         side is the response.
+    model : {"glm", "smooth"}, default="glm"
+        A straight line for every feature, or a curve for numbers with 8 different values or more,
+        bent as far as the answers support (aggregate estimator).  `curves` returns a curve with
+        its band.
     winsorize : float, optional
         Limit numbers to this many standard deviations around their column's mean,
         when fitting and when predicting.  Takes a copy of X.
@@ -165,6 +169,9 @@ class PriorBoostRegressor(_Regressor):
         predictor; else 0.
     assumptions_ : tuple of str
         Given bags of which X does not have every row: what the fit assumes.
+    curve_freedom_ : ndarray of shape (n_curves,) or None
+        With ``model="smooth"``: the effective degrees of freedom of each curve beyond its straight
+        line.
     limits_ : tuple of two ndarrays of shape (n_features,) or None
         Between which values each column was moved by ``winsorize``.
     training_ : dict

@@ -121,9 +121,24 @@ class Table:
     given: Array | None = None  # X before it was scaled
     encoding: Any = None  # how it was made from the columns of a data frame
     columns: list[str] | None = None  # names
+    curve_of: Array | None = None  # by column of a curve, which are the last: its curve
 
     def __init__(self, X: Array) -> None:
         self.X = X
+
+    @property
+    def straight(self) -> Array:
+        """X without the columns of curves: what bags are made from."""
+        return self.X if self.curve_of is None else self.X[:, : -len(self.curve_of)]
+
+    def bend(self, fit: _library.FitOptions) -> Array | None:
+        """Tell a fit of the curves; return where it writes their degrees of freedom."""
+        if self.curve_of is None:
+            return None
+        freedom = np.zeros(int(self.curve_of[-1]) + 1)
+        fit.curves = len(self.curve_of)
+        fit.curve_of, fit.curve_freedom = address(self.curve_of), address(freedom)
+        return freedom
 
     def lend(self) -> _library.Features:
         """Describe for the library what the learner has."""
@@ -139,6 +154,7 @@ class Table:
             values = getattr(self, name)
             setattr(out, name, None if values is None else values[rows])
         out.ids = None if self.ids is None else [self.ids[i] for i in rows]
+        out.curve_of = self.curve_of
         return out
 
 
@@ -160,6 +176,7 @@ class GLMResult:
     doubts: tuple[str, ...] = ()  # about given rows
     assumptions: tuple[str, ...] = ()  # about given bags
     class_shift = 0.0
+    curve_freedom: Array | None = None  # by curve
 
     def __init__(self, n_rows: int, rounds: int, n: int, estimator: int) -> None:
         """Make room for rounds models of n weights, the intercept's included."""

@@ -17,6 +17,8 @@ ESTIMATORS = [
     pb.PriorBoostRegressor(),
     pb.PriorBoostClassifier(),
     pb.PriorBoostPoissonRegressor(),
+    pb.PriorBoostRegressor(min_bag=1, model="smooth"),
+    pb.PriorBoostClassifier(min_bag=1, model="smooth"),
     pb.PriorBoost(Ridge()),
     pb.PriorBoost(LogisticRegression()),
 ]
