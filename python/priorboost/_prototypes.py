@@ -57,6 +57,7 @@ from ._structures_io import (
     MixtureOptions,
     MixtureReport,
     Model,
+    Sources,
     TableOptions,
     Unseen,
 )
@@ -255,6 +256,13 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         [c_void_p, POINTER(Unseen), POINTER(Encoding), c_void_p, _E],
     ),
     "encoding_free": (c_void_p, [POINTER(Encoding)]),
+    "sources_read": (
+        None,
+        [POINTER(Sources), c_void_p, POINTER(Encoding), c_void_p, _E],
+    ),
+    "sources_free": (c_void_p, [POINTER(Sources)]),
+    "model_export_onnx": (None, [POINTER(Model), c_char_p, _E]),
+    "trainer_answers": (c_void_p, [c_void_p]),
     "model_free": (c_void_p, [POINTER(Model)]),
     "model_effect": (
         None,

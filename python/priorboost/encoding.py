@@ -19,6 +19,7 @@ from . import _library
 from ._library import _check, address, lib
 from .data import Array
 from .errors import warn
+from .members import Sources
 from .tables import Cells, as_category, as_number, cells_of, is_table, names_of, open_table
 
 _MOST_LEVELS = 100  # a category with more of them has rare ones
@@ -379,8 +380,8 @@ class Encoding:
         out.lent = lent  # lives as long
         return out
 
-    def apply(self, X: Any) -> Array:
-        """Return the features of a data frame; warn of categories that training had not."""
+    def _lent(self, X: Any) -> LentTable:
+        """Return the columns of a data frame as a table of the library."""
         names = names_of(X)
         columns = []
         for feature in self.features:
@@ -392,7 +393,23 @@ class Encoding:
             cells = cells_of(X, feature.name)
             convert = as_category if feature.levels else as_number
             columns.append(cells if feature.date else convert(cells))
-        with LentTable(columns) as table:
+        return LentTable(columns)
+
+    def sources(self, X: Any) -> Sources:
+        """Return the columns as trees take them: of a data frame, or of a matrix of numbers."""
+        if is_table(X):
+            with self._lent(X) as table, _in_python():
+                return Sources.read(self.lend(), table.handle)
+        if not all(feature.is_number for feature in self.features):
+            raise ValueError(
+                "X is an array, but trees take categories and dates as they are: pass a data frame "
+                f"with the columns {', '.join(feature.name for feature in self.features)}"
+            )
+        return Sources.of_numbers(np.asarray(X))
+
+    def apply(self, X: Any) -> Array:
+        """Return the features of a data frame; warn of categories that training had not."""
+        with self._lent(X) as table:
             out, unseen = _apply(self.lend(), table)
             if unseen.cells:
                 warn(

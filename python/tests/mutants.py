@@ -390,6 +390,33 @@ MUTANTS = {
             ("a prior sees the encoded table", "X if encoding is None else source", "X"),
         ],
     },
+    "test_smooth.py": {
+        "parameters.py": [
+            ("any word is a model", "if self.model not in _MODELS:"),
+            ("curves in the event estimator", 'if self.model == "smooth" and name != "aggregate":'),
+        ],
+        "glm.py": [
+            ("curves of means", 'if rows != "all" and self.model == "smooth":'),
+            (
+                "curves with a formula",
+                'if self.formula is not None and self.model == "smooth":',
+            ),
+            (
+                "functions of curves are standardised",
+                "columns.leave(len(table.curve_of))",
+                "pass",
+            ),
+            (
+                "bags are made from curves",
+                "pilot = Automatic(table.straight,",
+                "pilot = Automatic(table.X,",
+            ),
+        ],
+        "models.py": [
+            ("the curve of a straight line", "if at not in curved.values():"),
+            ("a level in percent", "if not 0.0 < level < 1.0:"),
+        ],
+    },
     "test_formula.py": {
         "formula.py": [
             ("smooth terms", "if _SMOOTH.search(formula):"),

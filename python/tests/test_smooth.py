@@ -109,8 +109,43 @@ def test_a_straight_line_is_left_where_numbers_are_few():
         smooth.curves(0)
 
 
+def test_standardising_leaves_curves_alone():
+    X, eta = table()
+    plain = PriorBoostRegressor(min_bag=8, model="smooth").fit(X, eta)
+    scaled = PriorBoostRegressor(min_bag=8, model="smooth", standardize=True).fit(X, eta)
+    np.testing.assert_allclose(scaled.predict(X), plain.predict(X), atol=1e-6)
+    np.testing.assert_allclose(scaled.curves(0)[3], plain.curves(0)[3], atol=1e-5)
+
+
+def test_the_plan_is_that_of_straight_lines():
+    X, eta = table()
+    smooth = PriorBoostRegressor(min_bag=8, model="smooth").fit(X, eta)
+    straight = PriorBoostRegressor(min_bag=8).fit(X, eta)
+    assert len(smooth.plan_.se) == len(straight.plan_.se) == 3
+    assert smooth.training_["bags"] == straight.training_["bags"] == "features"
+
+
+def test_exported_curves_predict_the_same(tmp_path, cli):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X, eta = table()
+    model = PriorBoostRegressor(min_bag=8, model="smooth").fit(X, eta)
+    model.save(tmp_path / "m.json")
+    subprocess.run([cli.program, "export", tmp_path / "m.json", tmp_path / "m.onnx"], check=True)
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    rows = np.concatenate([X, 1000 * X])  # far beyond the knots, too
+    feed = {f"x{j}": rows[:, [j]] for j in range(3)}
+    np.testing.assert_allclose(
+        session.run(None, feed)[0].ravel(), model.predict(rows), rtol=1e-9, atol=1e-9
+    )
+
+
 def test_refusals():
     X, eta = table(200)
+    with pytest.raises(ValueError, match="model='smooth' and formula contradict each other"):
+        PriorBoostRegressor(model="smooth", formula="y ~ x0").fit(X, eta)
+    given = {"bag": np.arange(200) // 10, "answers": dict.fromkeys(range(20), 0.0)}
+    with pytest.raises(ValueError, match="model='smooth' needs all rows of the bags; rows is 'me"):
+        PriorBoostRegressor(model="smooth").fit(X, rows="means", **given)
     with pytest.raises(ValueError, match="model is 'cubic'; it must be 'glm' or 'smooth'"):
         PriorBoostRegressor(model="cubic").fit(X, eta)
     with pytest.raises(ValueError, match="model='smooth' is for estimator='aggregate', not for 'e"):

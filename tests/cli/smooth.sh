@@ -61,6 +61,9 @@ within "$(python3 -c "print($straight - 0.05)")" "$(python3 -c "print($straight 
 expect 2 "${train[@]}" --model cubic
 says "cubic"
 expect 2 "${train[@]}" --model smooth --estimator event
+expect 2 priorboost train --data data.csv --bag city --answers data.csv --family linear \
+    --rows means --model smooth
+says '--rows sample or means is for --model glm: a curve needs all rows of the bags'
 expect 3 priorboost train --data data.csv --label y --family linear --min-bag 15 --model smooth
 says "column 'a' is missing"
 expect 0 "${train[@]}" --model smooth --drop a,b --out few.json

@@ -61,6 +61,22 @@ class Checkpoints(Learner):
             state["run"].send_signal(signal.SIGKILL)
             state["run"].wait()
 
+    def test_another_model_of_the_same_answers(self):
+        """Bags are asked about once: another --model takes the answers from the checkpoint."""
+        self.make_tables(rows=4000)
+        options = ["--checkpoint", f"{self.folder}/checkpoint"]
+        with self.serve(rows=self.labels, min_bag=8) as service:
+            want = self.train_here("--model", "trees")
+            got = self.train(service, *options, "--model", "trees")
+            self.assertEqual([m["kind"] for m in got["members"]], ["trees"])
+            for key in ("members", "effects", "bag_groups", "misfit"):
+                self.assertEqual(got[key], want[key], key)
+            for model in ("glm", "auto"):
+                got = self.train(service, *options, "--resume", "--model", model)
+                self.assertEqual(got["model"], model)
+            ledger = service.get("/v1/status", token=self.token["operator"]).json()["ledger"]
+            self.assertEqual((ledger["answers"], ledger["spent"]), (1, 4000))
+
     def test_another_run(self):
         self.make_tables()
         checkpoint = ["--checkpoint", f"{self.folder}/checkpoint", "--rounds", "2"]
