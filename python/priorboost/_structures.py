@@ -685,6 +685,12 @@ class Training(Structure):
     ]
 
 
+class Sources(Structure):
+    """``pboost_sources``."""
+
+    _fields_ = [("columns", Columns), ("block", POINTER(c_void_p))]
+
+
 class Model(Structure):
     """``pboost_model``."""
 
