@@ -405,7 +405,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 f"; estimator is {self.estimator!r}, method is {self.method!r}"
             )
         freedom = table.bend(fit)
-        fit.bag_effects, n_rows, doubts = effects, len(table.X), ()
+        fit.bag_effects, n_rows = effects, len(table.X)
+        doubts: list[str] = []
         if rows != "all":
             table, bags, doubts = stand_for_persons(
                 table, bags, persons, rows, sd, scale, self._family
