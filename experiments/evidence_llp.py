@@ -30,6 +30,7 @@ from sklearn.preprocessing import MinMaxScaler
 Peer = namedtuple("Peer", "script results")
 PEERS = (Peer("run_experiments.py", "llp-benchmark-experiment-results.parquet"),
          Peer("kdd_experiment.py", "kdd-experiment-results.parquet"))
+TABLES = ("adult", "census-kdd-balanced", "default-credit-card")
 METHODS = {"lmm": "LMM", "mm": "MM", "amm": "AMM", "llp-vat": "LLP-VAT", "mixbag": "MixBag", "dllp": "DLLP",
            "llpfc": "LLPFC", "kdd-lr": "EM"}
 OURS, OURS_SHARE = "ours", "ours, threshold=\"prevalence\""
@@ -48,14 +49,19 @@ def kind_of(assignment):
         size, size.replace("bags", " bags"))
 
 
-def read_assignments(repository):
-    """Each assignment's name, features, labels and bags; the features lie beside the bags, or in a file for all."""
-    for path in sorted((repository / "datasets-ci").glob("*-*.parquet")):
-        rows = pandas.read_parquet(path)
-        if "y" not in rows:
-            table = path.stem.partition("-")[0]
-            rows = pandas.read_parquet(path.with_name(table + ".parquet")).assign(bag=rows.bag.to_numpy())
-        yield path.stem, rows.drop(columns=["y", "bag"]).to_numpy(), rows.y.to_numpy(dtype=int), rows.bag.to_numpy()
+def find_assignments(repository):
+    """The names of the assignments of the tables with two classes; there are pictures, too."""
+    names = sorted(path.stem for path in (repository / "datasets-ci").glob("*-*.parquet"))
+    return [name for name in names if name.startswith(TABLES)]
+
+
+def read(repository, name):
+    """Features, labels and bags; the features lie beside the bags, or in a file for all assignments."""
+    rows = pandas.read_parquet(repository / f"datasets-ci/{name}.parquet")
+    if "y" not in rows:
+        table = kind_of(name).partition(",")[0]
+        rows = pandas.read_parquet(repository / f"datasets-ci/{table}.parquet").assign(bag=rows.bag.to_numpy())
+    return rows.drop(columns=["y", "bag"]).to_numpy(), rows.y.to_numpy(dtype=int), rows.bag.to_numpy()
 
 
 def scores(truth, share, limit):
@@ -75,9 +81,10 @@ def measure(model, X, y, test, truth, bag):
 def fit_all(repository, peer, executions, kept):
     """Measure what is missing of `kept`, (execution, assignment, method)."""
     for execution, seed in enumerate(read_seeds(repository, peer)[:executions]):
-        for name, X, y, bag in read_assignments(repository):
+        for name in find_assignments(repository):
             if (execution, name, OURS) in kept:
                 continue
+            X, y, bag = read(repository, name)
             train, test = next(ShuffleSplit(n_splits=1, test_size=0.25, random_state=seed).split(X))
             scaler = MinMaxScaler((-1, 1)).fit(X[train])
             known, unknown = scaler.transform(X[train]), scaler.transform(X[test])
