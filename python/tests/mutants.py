@@ -532,7 +532,8 @@ MUTANTS = {
         "sklearn.py": [
             (
                 "any threshold",
-                "if not isinstance(self.threshold, numbers.Real) or not 0.0 < self.threshold < 1.0:",
+                "if not isinstance(self.threshold, numbers.Real) "
+                "or not 0.0 < self.threshold < 1.0:",
             ),
         ],
     },
