@@ -338,8 +338,8 @@ class ForestOptions(Structure):
         ("min_rows", c_size_t),
         ("rate", c_double),
         ("l2", c_double),
-        ("bag_share", c_double),
-        ("column_share", c_double),
+        ("bag_fraction", c_double),
+        ("column_fraction", c_double),
         ("folds", c_size_t),
         ("threads", c_int),
         ("seed", c_uint64),
@@ -683,6 +683,12 @@ class Training(Structure):
         ("has_seed", c_bool),
         ("seed", c_uint64),
     ]
+
+
+class Sources(Structure):
+    """``pboost_sources``."""
+
+    _fields_ = [("columns", Columns), ("block", POINTER(c_void_p))]
 
 
 class Model(Structure):

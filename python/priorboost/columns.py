@@ -36,6 +36,11 @@ class Columns:
                 out.mean[:] = 0.0
         return out
 
+    def leave(self, last: int) -> None:
+        """Leave the last columns as they are: curves have units of their own."""
+        if self.mean is not None and self.scale is not None:
+            self.mean[-last:], self.scale[-last:] = 0.0, 1.0
+
     def apply(self, X: Array) -> Array:
         """Return the columns that are fitted: X itself where nothing was asked for."""
         if self.limits is not None:

@@ -19,6 +19,7 @@ from . import _library
 from ._library import _check, address, lib
 from .data import Array
 from .errors import warn
+from .members import Sources
 from .tables import Cells, as_category, as_number, cells_of, is_table, names_of, open_table
 
 _MOST_LEVELS = 100  # a category with more of them has rare ones
@@ -218,11 +219,18 @@ class _Choice:
 
 
 def learn(
-    X: Any, *, impute: Any, date: Any, keep: Any, unseen: Any, winsorize: float | None = None
+    X: Any,
+    *,
+    impute: Any,
+    date: Any,
+    keep: Any,
+    unseen: Any,
+    winsorize: float | None = None,
+    smooth: bool = False,
 ) -> tuple[Encoding, Array, list[str]]:
     """Learn how the columns of a data frame become features; the features, and notes for the user.
 
-    Parameters are those of `PriorBoostRegressor`.
+    Parameters are those of `PriorBoostRegressor`; smooth: numbers get curves.
     """
     check_words(impute, unseen)
     names = names_of(X)
@@ -250,13 +258,7 @@ def learn(
         learnt = _library.Encoding()
         with _in_python():
             _check(lib.encoding_learn, learnt, table.handle, options)
-        try:
-            if winsorize is not None:
-                _check(lib.encoding_winsorize, learnt, table.handle, winsorize)
-            encoding = Encoding.read(learnt)
-            values, _ = _apply(learnt, table)
-        finally:
-            lib.encoding_free(learnt)
+        encoding, values = _finish(learnt, table, winsorize, smooth)
     for feature in encoding.features:
         if feature.other:
             choice.notes.append(
@@ -264,6 +266,50 @@ def learn(
                 "get a weight each, the others share one"
             )
     return encoding, values, choice.notes
+
+
+def _finish(
+    learnt: _library.Encoding, table: LentTable, winsorize: float | None, smooth: bool
+) -> tuple[Encoding, Array]:
+    """Add limits and curves to an encoding, copy it, apply it to its table, and free it."""
+    try:
+        if winsorize is not None:
+            _check(lib.encoding_winsorize, learnt, table.handle, winsorize)
+        if smooth:
+            _check(lib.encoding_curve, learnt, table.handle, 0, 1)
+        return Encoding.read(learnt), _apply(learnt, table)[0]
+    finally:
+        lib.encoding_free(learnt)
+
+
+def learn_curves(
+    values: Array, names: list[str] | None, winsorize: float | None
+) -> tuple[Encoding, Array]:
+    """Learn the curves of an array of numbers; the encoding goes by the order of its columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost.encoding import learn_curves
+    >>> encoding, values = learn_curves(np.arange(20.0).reshape(-1, 1), None, None)
+    >>> encoding.columns[:2], encoding.n_curves
+    (['x0', 's(x0).1'], 8)
+    """
+    names = names or [f"x{j}" for j in range(values.shape[1])]
+    learnt = _library.Encoding()
+    with LentTable(_number_cells(values, names)) as table:
+        options = _library.EncodingOptions(
+            ctypes.sizeof(_library.EncodingOptions), max_levels=_MOST_LEVELS
+        )
+        _check(lib.encoding_learn, learnt, table.handle, options)
+        encoding, out = _finish(learnt, table, winsorize, smooth=True)
+    encoding.by_position = True
+    return encoding, out
+
+
+def _number_cells(values: Array, names: list[str]) -> list[Cells]:
+    columns = np.ascontiguousarray(values.T, dtype=np.float64)
+    return [Cells(name, number=column) for name, column in zip(names, columns, strict=True)]
 
 
 def check_words(impute: Any, unseen: Any) -> None:
@@ -292,6 +338,17 @@ class Encoding:
     features: list[Feature]
     columns: list[str]
     unseen: str = "baseline"
+    by_position: bool = False  # learnt from an array, whose columns have an order, not names
+
+    @property
+    def n_curves(self) -> int:
+        """How many of the last columns are functions of curves."""
+        return sum(f.curve.n_columns for f in self.features if f.curve is not None)
+
+    def curve_of(self) -> Array:
+        """Return the number of the curve of each of these columns."""
+        sizes = [f.curve.n_columns for f in self.features if f.curve is not None]
+        return np.repeat(np.arange(len(sizes), dtype=np.uintp), sizes)
 
     @classmethod
     def read(cls, encoding: _library.Encoding) -> Encoding:
@@ -311,13 +368,13 @@ class Encoding:
             features,
             _names(self.columns),
             self.unseen == "error",
-            sum(f.curve.n_columns for f in self.features if f.curve is not None),
+            self.n_curves,
         )
         out.lent = lent  # lives as long
         return out
 
-    def apply(self, X: Any) -> Array:
-        """Return the features of a data frame; warn of categories that training had not."""
+    def _lent(self, X: Any) -> LentTable:
+        """Return the columns of a data frame as a table of the library."""
         names = names_of(X)
         columns = []
         for feature in self.features:
@@ -329,7 +386,23 @@ class Encoding:
             cells = cells_of(X, feature.name)
             convert = as_category if feature.levels else as_number
             columns.append(cells if feature.date else convert(cells))
-        with LentTable(columns) as table:
+        return LentTable(columns)
+
+    def sources(self, X: Any) -> Sources:
+        """Return the columns as trees take them: of a data frame, or of a matrix of numbers."""
+        if is_table(X):
+            with self._lent(X) as table, _in_python():
+                return Sources.read(self.lend(), table.handle)
+        if not all(feature.is_number for feature in self.features):
+            raise ValueError(
+                "X is an array, but trees take categories and dates as they are: pass a data frame "
+                f"with the columns {', '.join(feature.name for feature in self.features)}"
+            )
+        return Sources.of_numbers(np.asarray(X))
+
+    def apply(self, X: Any) -> Array:
+        """Return the features of a data frame; warn of categories that training had not."""
+        with self._lent(X) as table:
             out, unseen = _apply(self.lend(), table)
             if unseen.cells:
                 warn(
@@ -338,6 +411,11 @@ class Encoding:
                     f"'{self.features[unseen.feature].name}'; they count as the first category"
                 )
         return out
+
+    def apply_numbers(self, values: Array) -> Array:
+        """Return the features of an array that has the source columns, all of them numbers."""
+        with LentTable(_number_cells(values, [f.name for f in self.features])) as table:
+            return _apply(self.lend(), table)[0]
 
     def encode(self, X: Any) -> Array:
         """Return the features of a data frame, or of an array that has the encoded columns."""

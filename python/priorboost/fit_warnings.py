@@ -23,13 +23,18 @@ def warn_of_fit(
     names: list[str] | None = None,
     one_row_bags: int = 0,
     given: bool = False,
+    n_curves: int = 0,
 ) -> tuple[str, ...]:
     """Warn, where fit was called, of what its last fit reports; return the texts.
 
-    It fitted X, whose columns have these names, and got weights; the bags may have been given.
+    It fitted X, whose columns have these names and of which the last n_curves are of curves, and
+    got weights; the bags may have been given.
     """
     options = _library.FitOptions(
-        _library.FIT_OPTIONS_SIZE, FAMILIES[model._family], intercept=model.fit_intercept
+        _library.FIT_OPTIONS_SIZE,
+        FAMILIES[model._family],
+        intercept=model.fit_intercept,
+        curves=n_curves,
     )
     coef = _library.Coef(len(weights) - 1, address(weights), weights[-1])
     columns = None
@@ -51,6 +56,21 @@ def warn_of_fit(
         kind = ConvergenceWarning if warning.kind <= _library.UNUSABLE else UserWarning
         texts.append(warning.text.decode("utf-8", "replace"))
         warnings.warn(texts[-1], kind, stacklevel=3)
+    return tuple(texts)
+
+
+def warn_of_trees(model: Any, result: Any) -> tuple[str, ...]:
+    """Warn, where fit was called, of trees that must not be used or that are none."""
+    texts = []
+    if result.trees.worse_than_constant:
+        texts.append("a constant model explains the answers better than the trees")
+        warnings.warn(texts[-1], ConvergenceWarning, stacklevel=3)
+    elif result.members[0].forest is None:
+        texts.append(
+            "trees predict bags that were left out no better than a constant does, so the model is "
+            "constant; try model='glm', or ask for more bags"
+        )
+        warnings.warn(texts[-1], stacklevel=3)
     return tuple(texts)
 
 

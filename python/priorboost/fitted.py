@@ -14,6 +14,7 @@ from . import _library
 from .data import Array, by_row, features
 from .encoding import Encoding
 from .errors import warn
+from .members import Member, Sources, predict_members
 from .models import Model, save_model
 from .options import FAMILIES, threads_of
 from .summary import Summary, summarize
@@ -49,6 +50,7 @@ class FittedGLM:
     l2_ = property(attrgetter("_fitted.report.l2"))
     dispersion_ = property(attrgetter("_fitted.report.dispersion"))
     n_iter_ = property(attrgetter("_fitted.report.iterations"))
+    curve_freedom_ = property(attrgetter("_fitted.curve_freedom"))
     usable_ = property(attrgetter("_fitted.usable"))
     _encoding = property(attrgetter("_fitted.encoding"))
 
@@ -58,14 +60,21 @@ class FittedGLM:
         return bool(self.training_["simulated"])
 
     @property
+    def members_(self) -> list[Member]:
+        """The members of a model that is no GLM; a GLM has none."""
+        return list(self._fitted.members)
+
+    @property
     def coef_(self) -> Array:
         """One weight per feature."""
+        self._require_weights()
         weights: Array = self.path_[-1, :-1]
         return weights
 
     @property
     def intercept_(self) -> Any:
         """The intercept."""
+        self._require_weights()
         return float(self.path_[-1, -1])
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -89,7 +98,9 @@ class FittedGLM:
         if offset is None and is_table(X):
             offset = self._fitted.names.get("offset")
         offset = column_or_values(X, offset, "offset")
-        if self._encoding is not None:
+        if getattr(self._encoding, "by_position", False):
+            rows = self._encoding.apply_numbers(features(self, X, reset=False))
+        elif self._encoding is not None:
             rows = self._encoding.encode(X)
         else:
             rows = features(self, X, reset=False)
@@ -97,15 +108,28 @@ class FittedGLM:
             rows = np.clip(rows, *self.limits_)
         return rows, by_row(offset, rows.shape[0], "offset")
 
+    def _require_weights(self) -> None:
+        if self._fitted.members:
+            raise AttributeError(
+                "trees have no weights; plot or permute features, or fit with model='glm'"
+            )
+
     def _mean(self, X: Any, offset: Any, weights: Array | None = None) -> Array:
+        source = X = open_table(X)
         X, extra = self._rows(X, offset)
+        if self._fitted.members:
+            encoding = self._encoding
+            sources = Sources.of_numbers(X) if encoding is None else encoding.sources(source)
+            threads = threads_of(self.n_jobs)
+            family = FAMILIES[self._family]
+            return predict_members(X, sources, family, self.members_, extra, threads)
         if weights is None:
             weights = self.path_[-1]
         return predict_mean(X, FAMILIES[self._family], weights, extra, threads_of(self.n_jobs))
 
     def _staged_mean(self, X: Any, offset: Any) -> Iterator[Array]:
         check_is_fitted(self, "path_")
-        for weights in self.path_:
+        for weights in self.path_[-1:] if self._fitted.members else self.path_:
             yield self._mean(X, offset, weights)
 
     def predict_interval(
@@ -138,6 +162,8 @@ class FittedGLM:
         True
         """
         check_is_fitted(self, "path_")
+        if self._fitted.members:
+            raise ValueError("trees have no intervals; fit with model='glm'")
         if self.covariance_ is None:
             raise ValueError(
                 "the event estimator gives no covariance, so there are no intervals; "
@@ -177,7 +203,42 @@ class FittedGLM:
         True
         """
         check_is_fitted(self, "path_")
+        if self._fitted.members:
+            raise ValueError("trees have no weights to summarize; fit with model='glm'")
         return summarize(self, level)
+
+    def curves(
+        self, feature: Any, *, grid: Any = None, level: float = 0.95
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return what a feature of a smooth model adds to the linear predictor, with its band.
+
+        Parameters
+        ----------
+        feature : str or int
+            The name of the feature, or its number.
+        grid : array-like, optional
+            Where to look; by default 100 numbers between the outer knots.
+        level : float, default=0.95
+            Of the band, on average over the curve.
+
+        Returns
+        -------
+        grid, effect, lower, upper : ndarray
+            The effect is above its average over the knots.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from priorboost import PriorBoostRegressor
+        >>> x = np.random.default_rng(0).uniform(-2, 2, size=(4000, 1))
+        >>> y = x[:, 0] ** 2 + np.random.default_rng(1).normal(size=4000)
+        >>> model = PriorBoostRegressor(min_bag=10, model="smooth").fit(x, y)
+        >>> grid, effect, lower, upper = model.curves(0, grid=[-1.5, 0.0, 1.5])
+        >>> bool(lower[0] > upper[1] and lower[2] > upper[1])
+        True
+        """
+        check_is_fitted(self, "path_")
+        return self.to_model().curve(feature, grid=grid, level=level)
 
     # ---- Model files ----
 
@@ -195,6 +256,9 @@ class FittedGLM:
             report=None,
             method=None,
             class_shift=0.0,
+            curve_freedom=None,
+            members=tuple(model.members),
+            trees=None,
         )
         self._fitted.names = {k: v for k, v in self._fitted.names.items() if v is not None}
         if all(f.is_number and f.fill is None for f in model.features):

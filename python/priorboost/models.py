@@ -7,6 +7,7 @@ import math
 import os
 from dataclasses import dataclass, field
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,12 @@ from . import _library
 from ._library import _check, lib
 from .data import Array
 from .encoding import Encoding, Feature
+from .members import Member, lend_members, predict_members, read_members
 from .options import FAMILIES
 from .tables import column_or_values, open_table
 from .training import predict_mean
 
-__all__ = ["Feature", "Model", "load_model", "save_model"]
+__all__ = ["Feature", "Model", "export_onnx", "load_model", "save_model"]
 
 _FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 
@@ -42,6 +44,8 @@ class Model:
         Names of the response, of the level that counts as 1, and of the offset column.
     training : dict
         How the model was trained.
+    members : list of Member
+        Of trees, and of a model that is the mean of others; `coef` is empty then.
     unseen : {"baseline", "error"}
         What becomes of a category that was not in the training table: the first level, or an error.
 
@@ -69,6 +73,7 @@ class Model:
     offset: str | None = None
     training: dict[str, Any] = field(default_factory=dict)
     unseen: str = "baseline"
+    members: list[Member] = field(default_factory=list)
 
     def encode(self, X: Any) -> Array:
         """Return the encoded columns of X.
@@ -107,6 +112,9 @@ class Model:
         values = self.encode(X)
         extra = by_row(offset, len(values), "offset")
         family = FAMILIES[self.family]
+        if self.members:
+            sources = self.encoding.sources(X)
+            return predict_members(values, sources, family, self.members, extra, threads_of(n_jobs))
         weights = np.append(self.coef, self.intercept)
         return predict_mean(values, family, weights, extra, threads_of(n_jobs))
 
@@ -114,6 +122,54 @@ class Model:
     def encoding(self) -> Encoding:
         """How source columns become encoded ones."""
         return Encoding(self.features, self.columns, self.unseen)
+
+    def curve(
+        self, feature: str | int, *, grid: Any = None, level: float = 0.95
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return what a feature with a curve adds to the linear predictor.
+
+        Parameters
+        ----------
+        feature : str or int
+            The name of the feature, or its number.
+        grid : array-like, optional
+            Where to look; by default 100 numbers between the outer knots.
+        level : float, default=0.95
+            Of the band.
+
+        Returns
+        -------
+        grid, effect, lower, upper : ndarray
+            The effect is above its average over the knots; the band is NaN where the model has no
+            covariance.
+        """
+        curved = {f.name: i for i, f in enumerate(self.features) if f.curve is not None}
+        at: Any = curved.get(feature) if isinstance(feature, str) else feature
+        if at not in curved.values():
+            raise ValueError(
+                f"feature {feature!r} has no curve; "
+                + (f"those with one are {', '.join(curved)}" if curved else "no feature has one")
+            )
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level is {level!r}; it must be between 0 and 1")
+        curve = self.features[at].curve
+        assert curve is not None
+        knots = curve.knots
+        points = np.linspace(knots[0], knots[-1], 100) if grid is None else grid
+        x = np.ascontiguousarray(points, dtype=np.float64).ravel()
+        effect, error = np.empty(x.size), np.empty(x.size)
+        lent = _lend_model(self)
+        _check(
+            lib.model_effect,
+            _library.address(effect),
+            _library.address(error),
+            lent,
+            at,
+            _library.address(x),
+            x.size,
+        )
+        half = NormalDist().inv_cdf(0.5 + level / 2) * error
+        return x, effect, effect - half, effect + half
 
     def to_estimator(self) -> Any:
         """Return the model as a fitted scikit-learn estimator.
@@ -139,6 +195,7 @@ class Model:
         """Return what a fitted estimator has learnt."""
         columns = estimator.get_feature_names_out().tolist()
         encoding = estimator._encoding
+        members = list(estimator._fitted.members)
         positive = None
         classes = getattr(estimator, "classes_", None)
         if classes is not None and (classes.dtype == bool or classes.tolist() != [0, 1]):
@@ -149,14 +206,15 @@ class Model:
             family=estimator._family,
             features=encoding.features,
             columns=columns,
-            coef=estimator.path_[-1, :-1].copy(),
-            intercept=float(estimator.path_[-1, -1]),
-            covariance=estimator.covariance_,
+            coef=np.empty(0) if members else estimator.path_[-1, :-1].copy(),
+            intercept=0.0 if members else float(estimator.path_[-1, -1]),
+            covariance=None if members else estimator.covariance_,
             label=estimator._fitted.names.get("y", "y"),
             positive=positive,
             offset=estimator._fitted.names.get("offset"),
             training=dict(estimator.training_),
             unseen=encoding.unseen,
+            members=members,
         )
 
 
@@ -233,11 +291,6 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     m = _library.Model()
     _check(lib.model_load, m, os.fsencode(path))
     try:
-        if m.mixture.n:
-            raise ValueError(
-                f"{os.fspath(path)} has trees or several members, which Python cannot use yet; "
-                "predict with the program: priorboost predict --model"
-            )
         n = m.coef.n
         covariance = None
         if m.covariance:
@@ -256,6 +309,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             offset=_text(m.offset),
             training=_read_training(m.training),
             unseen=encoding.unseen,
+            members=read_members(m.mixture),
         )
     finally:
         lib.model_free(ctypes.byref(m))
@@ -279,6 +333,28 @@ def _lend_training(t: dict[str, Any]) -> _library.Training:
     )
 
 
+def _lend_model(model: Model) -> _library.Model:
+    """Describe a model for the library; it borrows from the model and from itself."""
+    theta = np.ascontiguousarray(model.coef, dtype=np.float64)
+    covariance = None
+    if model.covariance is not None:
+        covariance = np.ascontiguousarray(model.covariance, dtype=np.float64)
+    mixture, encoding = lend_members(model.members), model.encoding.lend()
+    lent = _library.Model(
+        FAMILIES[model.family],
+        encoding,
+        _library.Coef(theta.size, _library.address(theta), model.intercept),
+        _bytes(model.label),
+        _bytes(model.positive),
+        _bytes(model.offset),
+        _library.address(covariance),
+        _lend_training(model.training),
+        mixture,
+    )
+    lent.lent = (theta, covariance, mixture, encoding)
+    return lent
+
+
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a model file: whole, or not at all.
 
@@ -289,19 +365,20 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(model, Model):
         model = model.to_model()
-    theta = np.ascontiguousarray(model.coef, dtype=np.float64)
-    covariance = None
-    if model.covariance is not None:
-        covariance = np.ascontiguousarray(model.covariance, dtype=np.float64)
-    encoding = model.encoding.lend()  # lives until the file is written
-    lent = _library.Model(
-        FAMILIES[model.family],
-        encoding,
-        _library.Coef(theta.size, _library.address(theta), model.intercept),
-        _bytes(model.label),
-        _bytes(model.positive),
-        _bytes(model.offset),
-        _library.address(covariance),
-        _lend_training(model.training),
-    )
-    _check(lib.model_save, lent, os.fsencode(path))
+    _check(lib.model_save, _lend_model(model), os.fsencode(path))
+
+
+def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model as an ONNX file, as ``priorboost export`` does.
+
+    Its inputs are the columns of the table by name, of shape (n_rows, 1); its output
+    ``prediction`` is the mean response.
+
+    Parameters
+    ----------
+    model : Model or fitted estimator
+    path : str or path
+    """
+    if not isinstance(model, Model):
+        model = model.to_model()
+    _check(lib.model_export_onnx, _lend_model(model), os.fsencode(path))

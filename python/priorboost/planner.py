@@ -520,7 +520,8 @@ class Automatic:
         s.rounds, s.bag_size, s.schedule = choice.rounds, choice.bag_size, choice.schedule
 
     def revise(self, trainer: Trainer, coef: _library.Coef) -> None:
-        """Plan again with what was learnt from the pilot."""
+        """Plan again with what was learnt from the pilot; of a smooth model, its straight lines."""
+        coef = _library.Coef(self.X.shape[1], coef.theta, coef.intercept)
         self._relay.check(
             lib.choice_revise,
             self._choice,

@@ -121,9 +121,25 @@ class Table:
     given: Array | None = None  # X before it was scaled
     encoding: Any = None  # how it was made from the columns of a data frame
     columns: list[str] | None = None  # names
+    curve_of: Array | None = None  # by column of a curve, which are the last: its curve
+    sources: Any = None  # the columns as trees take them; None: no trees are fitted
 
     def __init__(self, X: Array) -> None:
         self.X = X
+
+    @property
+    def straight(self) -> Array:
+        """X without the columns of curves: what bags are made from."""
+        return self.X if self.curve_of is None else self.X[:, : -len(self.curve_of)]
+
+    def bend(self, fit: _library.FitOptions) -> Array | None:
+        """Tell a fit of the curves; return where it writes their degrees of freedom."""
+        if self.curve_of is None:
+            return None
+        freedom = np.zeros(int(self.curve_of[-1]) + 1)
+        fit.curves = len(self.curve_of)
+        fit.curve_of, fit.curve_freedom = address(self.curve_of), address(freedom)
+        return freedom
 
     def lend(self) -> _library.Features:
         """Describe for the library what the learner has."""
@@ -139,6 +155,8 @@ class Table:
             values = getattr(self, name)
             setattr(out, name, None if values is None else values[rows])
         out.ids = None if self.ids is None else [self.ids[i] for i in rows]
+        out.curve_of = self.curve_of
+        out.sources = None if self.sources is None else self.sources.take(rows)
         return out
 
 
@@ -160,6 +178,9 @@ class GLMResult:
     doubts: tuple[str, ...] = ()  # about given rows
     assumptions: tuple[str, ...] = ()  # about given bags
     class_shift = 0.0
+    curve_freedom: Array | None = None  # by curve
+    members: tuple[Any, ...] = ()  # of a model that is no GLM
+    trees: Any = None  # report about them
 
     def __init__(self, n_rows: int, rounds: int, n: int, estimator: int) -> None:
         """Make room for rounds models of n weights, the intercept's included."""
@@ -327,12 +348,13 @@ def train_glm(
     relay: Relay,
     verbose: int = 0,
     after_first: Callable[[Any, _library.Coef], None] | None = None,
+    fit_trees: Callable[[GLMResult, Table, Any, Relay], None] | None = None,
 ) -> GLMResult:
     """Train a generalised linear model with the answers of the oracle.
 
     What is learnt from a first round may change how the others ask: `after_first` is called then,
-    with the run and the model so far.  An oracle written in Python and the training share the
-    relay, which has been entered.
+    with the run and the model so far.  `fit_trees` gets the result and the answers of all
+    rounds.  An oracle written in Python and the training share the relay, which has been entered.
     """
     recall = getattr(oracle, "recall", lambda _: None)
     pilot = after_first is not None and settings.rounds > 1
@@ -347,10 +369,18 @@ def train_glm(
             progress.show(run.done)
             if after_first is not None and pilot and run.done == 1:
                 after_first(run, run.coef)
-        return run.result()
+        result = run.result()
+        if fit_trees is not None:
+            fit_trees(result, table, lib.trainer_answers(run.handle), relay)
+        return result
 
 
-def fit_given(table: Table, answers: ctypes.c_void_p, fit: _library.FitOptions) -> GLMResult:
+def fit_given(
+    table: Table,
+    answers: ctypes.c_void_p,
+    fit: _library.FitOptions,
+    fit_trees: Callable[[GLMResult, Table, Any, Relay], None] | None = None,
+) -> GLMResult:
     """Fit given answers: no oracle, no rounds."""
     n_rows, d = table.X.shape
     result = GLMResult(n_rows, 1, d + 1, fit.estimator)
@@ -368,6 +398,8 @@ def fit_given(table: Table, answers: ctypes.c_void_p, fit: _library.FitOptions) 
             0,
             fit,
         )
+        if fit_trees is not None:
+            fit_trees(result, table, answers, relay)
     result.path[0, d] = coef.intercept
     bags = lib.answers_bags(answers)
     result.history[0] = 1, 1, bags.n_rows, bags.n_bags, np.nan, np.nan

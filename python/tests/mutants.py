@@ -388,6 +388,33 @@ MUTANTS = {
             ("a prior sees the encoded table", "X if encoding is None else source", "X"),
         ],
     },
+    "test_smooth.py": {
+        "parameters.py": [
+            ("any word is a model", "if self.model not in _MODELS:"),
+            ("curves in the event estimator", 'if self.model == "smooth" and name != "aggregate":'),
+        ],
+        "glm.py": [
+            ("curves of means", 'if rows != "all" and self.model == "smooth":'),
+            (
+                "curves with a formula",
+                'if self.formula is not None and self.model == "smooth":',
+            ),
+            (
+                "functions of curves are standardised",
+                "columns.leave(len(table.curve_of))",
+                "pass",
+            ),
+            (
+                "bags are made from curves",
+                "pilot = Automatic(table.straight,",
+                "pilot = Automatic(table.X,",
+            ),
+        ],
+        "models.py": [
+            ("the curve of a straight line", "if at not in curved.values():"),
+            ("a level in percent", "if not 0.0 < level < 1.0:"),
+        ],
+    },
     "test_formula.py": {
         "formula.py": [
             ("smooth terms", "if _SMOOTH.search(formula):"),
@@ -488,6 +515,49 @@ MUTANTS = {
                 "units with nothing to ask",
                 "        if unit is not None:\n            raise",
                 "        if False:\n            raise",
+            ),
+        ],
+    },
+    "test_districts.py": {
+        "districts.py": [
+            ("no such rows", "if rows not in ROWS:"),
+            (
+                "rows without bags",
+                'if not given and (rows != "all" or effects is not None):',
+            ),
+            ("deviations without means", 'if sd is not None and rows != "means":'),
+            ("effects by a word", "if effects not in (None, True, False):"),
+            ("deviations of no feature", "if name not in known:"),
+            ("deviations of other rows", "if values.shape != shape[:1]:"),
+            ("deviations of another shape", "if values.shape != shape:\n", "if False:\n"),
+            (
+                "deviations that are none",
+                "if not (out >= 0.0).all() or np.isinf(out).any():",
+            ),
+            ("samples that show nothing", "    if limited.value:\n", "    if False:\n"),
+            ("samples that show little", "if share[worst] > _LARGE_SHARE:"),
+            ("samples are not calibrated", "doubts = _calibrate(", "doubts = [] and _calibrate("),
+            ("samples of counts", 'if family == "poisson":'),
+            ("deviations of scaled columns", "if scale is not None:"),
+            (
+                "rows stand for one person each",
+                "persons / sizes, sizes",
+                "persons / persons, sizes",
+            ),
+        ],
+        "given.py": [
+            ("persons are not counted", "    if count is None:\n", "    if False:\n"),
+            ("several rows of means", 'if rows == "means" and size != 1:'),
+            (
+                "a sample of one",
+                'if rows == "sample" and (count < size or (size == 1 and count > 1)):',
+            ),
+        ],
+        "glm.py": [
+            (
+                "effects without aggregate",
+                'if (effects or rows != "all") and fit.estimator',
+                "if False and fit.estimator",
             ),
         ],
     },

@@ -17,6 +17,11 @@ ESTIMATORS = [
     pb.PriorBoostRegressor(),
     pb.PriorBoostClassifier(),
     pb.PriorBoostPoissonRegressor(),
+    pb.PriorBoostRegressor(min_bag=1, model="smooth"),
+    pb.PriorBoostClassifier(min_bag=1, model="smooth"),
+    pb.PriorBoostRegressor(model="trees"),
+    pb.PriorBoostClassifier(model="trees"),
+    pb.PriorBoostPoissonRegressor(model="trees"),
     pb.PriorBoost(Ridge()),
     pb.PriorBoost(LogisticRegression()),
 ]

@@ -182,7 +182,8 @@ static void tell_of_noise(warning_list *t, const pboost_fitted *fit)
 static void tell_of_answers(warning_list *t, const pboost_fitted *fit)
 {
     const pboost_fit_report *r = fit->report;
-    size_t parameters = fit->x->cols + fit->options->intercept;
+    /* The weights of curves are as many as the answers support. */
+    size_t parameters = fit->x->cols - fit->options->curves + fit->options->intercept;
     bool aggregate = r->estimator == PBOOST_AGGREGATE;
     double surprise = 1.0 + 4.0 * sqrt(2.0 / (double)(r->bags > 0 ? r->bags : 1));
 

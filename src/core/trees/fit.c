@@ -356,8 +356,7 @@ static size_t nodes_of(const pboost_forest *f, size_t trees)
     return trees < f->n_trees ? f->root[trees] : f->n_nodes;
 }
 
-static void append_tree_nodes(pboost_forest *out, const pboost_forest *f, size_t trees,
-                              double share)
+static void append_tree_nodes(pboost_forest *out, const pboost_forest *f, size_t trees, double part)
 {
     uint32_t nodes = (uint32_t)out->n_nodes;
     size_t n = nodes_of(f, trees);
@@ -366,7 +365,7 @@ static void append_tree_nodes(pboost_forest *out, const pboost_forest *f, size_t
     for (size_t i = 0; i < n; i++) {
         pboost_node node = f->node[i];
         if (node.column == PBOOST_LEAF) {
-            node.value *= share;
+            node.value *= part;
         } else {
             node.left += nodes;
             node.right += nodes;
@@ -386,14 +385,14 @@ static pboost_status average(pboost_forest *out, double *intercept, const forest
 {
     pboost_status st = PBOOST_OK;
     size_t trees = 0, nodes = 0, codes = 0;
-    double share = 1.0 / (double)f->n_forests;
+    double part = 1.0 / (double)f->n_forests;
 
     for (size_t i = 0; i < f->n_forests; i++) {
         const pboost_forest *one = &f->forest[i].forest.forest;
         trees += smaller(f->best, one->n_trees);
         nodes += nodes_of(one, f->best);
         codes += one->n_codes;
-        *intercept += share * f->forest[i].intercept;
+        *intercept += part * f->forest[i].intercept;
     }
     if (nodes > UINT32_MAX / 2 || codes > UINT32_MAX / 2)
         FAIL(err, PBOOST_BAD_DATA, "%zu trees are more than a forest can have", trees);
@@ -402,7 +401,7 @@ static pboost_status average(pboost_forest *out, double *intercept, const forest
     NEED(out->node = pboost_alloc(nodes, sizeof *out->node), err);
     NEED(out->code = pboost_alloc(codes, sizeof *out->code), err);
     for (size_t i = 0; i < f->n_forests; i++)
-        append_tree_nodes(out, &f->forest[i].forest.forest, f->best, share);
+        append_tree_nodes(out, &f->forest[i].forest.forest, f->best, part);
 done:
     return st;
 }

@@ -96,7 +96,7 @@ static void test_one_row_bags_are_ordinary_boosting(void **state)
     o.folds = 0;
     o.leaves = 2;
     o.min_rows = 1;
-    o.rate = o.bag_share = o.column_share = 1.0;
+    o.rate = o.bag_fraction = o.column_fraction = 1.0;
     o.l2 = 0.0;
     grown g = grow(&columns, NULL, NULL, &a, &o);
     double *eta = predicted(&g, &columns, NULL), best = INFINITY;
@@ -508,8 +508,8 @@ static void test_bad_input_is_refused(void **state)
     REFUSED_OPTION(rate, 1.5, "rate is 1.5");
     REFUSED_OPTION(l2, -1.0, "l2 is -1");
     REFUSED_OPTION(l2, INFINITY, "l2 is inf");
-    REFUSED_OPTION(bag_share, 0.0, "bag_share is 0");
-    REFUSED_OPTION(column_share, 1.5, "column_share is 1.5");
+    REFUSED_OPTION(bag_fraction, 0.0, "bag_fraction is 0");
+    REFUSED_OPTION(column_fraction, 1.5, "column_fraction is 1.5");
     REFUSED_OPTION(folds, 256, "folds is 256");
     REFUSED_OPTION(folds, 1, "folds is 1 and trees 0");
     REFUSED_OPTION(max_trees, 0, "trees and max_trees are 0");

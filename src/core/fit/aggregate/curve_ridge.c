@@ -40,7 +40,7 @@
 #define STEPS 12             /* of all curves together, at most */
 #define STILL 0.01           /* a change of a logarithm that counts as 0 */
 #define STRAIGHT_REFRESHES 3 /* before curves are bent, at least */
-#define REFRESHES 4          /* of the variances, at most */
+#define REFRESHES 6          /* of the ridges, at most */
 
 enum { MOST = PBOOST_CURVE_COLUMNS };
 
@@ -61,7 +61,7 @@ pboost_status pboost_curves_init(fit_curves *out, const pboost_fit_options *o, s
     if (o->curves == 0)
         return st;
     NEED(out->start = pboost_alloc(o->curves + 1, sizeof *out->start), err);
-    NEED(out->variance = pboost_alloc(o->curves, sizeof *out->variance), err);
+    NEED(out->ridge = pboost_alloc(o->curves, sizeof *out->ridge), err);
     NEED(out->work = pboost_alloc(work_size(parameters, o->curves), sizeof *out->work), err);
     for (size_t j = 0; j < o->curves; j++)
         if (j == 0 || (o->curve_of != NULL && o->curve_of[j] != o->curve_of[j - 1]))
@@ -74,7 +74,7 @@ done:
 void pboost_curves_free(fit_curves *curves)
 {
     free(curves->start);
-    free(curves->variance);
+    free(curves->ridge);
     free(curves->work);
     *curves = (fit_curves){0};
 }
@@ -110,7 +110,7 @@ void pboost_curves_refresh_penalty(aggregate_fit *fit)
     for (size_t k = 0; k < c->n; k++)
         for (size_t j = c->start[k]; j < c->start[k + 1]; j++) {
             double scale = fit->units.scale[first + j];
-            penalty[j] = c->bent ? fit->phi / c->variance[k] / (scale * scale) : held;
+            penalty[j] = c->bent ? c->ridge[k] / (scale * scale) : held;
         }
 }
 
@@ -292,14 +292,13 @@ void pboost_curves_refresh(aggregate_fit *fit, size_t refreshes)
     profile(g, b, fit, work);
     for (size_t k = 0; k < c->n; k++) {
         double start = trace_of(g, c, k);
-        lambda[k] = c->bent ? fit->phi / c->variance[k] : start > 0.0 ? start : 1.0;
+        lambda[k] = c->bent ? c->ridge[k] : start > 0.0 ? start : 1.0;
     }
     for (int i = 0; i < STEPS && find_ridges(lambda, g, b, fit, work) > STILL; i++)
         ;
     for (size_t k = 0; k < c->n; k++) {
-        double found = fit->phi / lambda[k];
-        moved = fmax(moved, c->bent ? fabs(log(found / c->variance[k])) : INFINITY);
-        c->variance[k] = found;
+        moved = fmax(moved, c->bent ? fabs(log(lambda[k] / c->ridge[k])) : INFINITY);
+        c->ridge[k] = lambda[k];
     }
     c->bent = true;
     c->settled = moved <= 5.0 * STILL || ++c->refreshes >= REFRESHES;

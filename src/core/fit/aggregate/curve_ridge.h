@@ -11,11 +11,11 @@
 typedef struct {
     size_t n, columns;
     size_t *start;    /* by curve, n + 1: its columns, counted from the first of a curve */
-    double *variance; /* by curve: prior variance of its weights in the units of x */
+    double *ridge;    /* by curve: on its weights in the units of x */
     double *work;     /* for the evidence */
-    size_t refreshes; /* of the variances */
-    bool bent;        /* the variances are in use; before that, curves are straight lines */
-    bool settled;     /* the variances do not change any more */
+    size_t refreshes; /* of the ridges */
+    bool bent;        /* the ridges are in use; before that, curves are straight lines */
+    bool settled;     /* the ridges do not change any more */
 } fit_curves;
 
 struct aggregate_fit;
@@ -30,7 +30,7 @@ void pboost_curves_start(struct aggregate_fit *fit);
 /* Sets the penalty of the columns of curves. */
 void pboost_curves_refresh_penalty(struct aggregate_fit *fit);
 
-/* Finds the variances from the answers.  The matrix and the gradient of the fit must be those of
+/* Finds the ridges from the answers.  The matrix and the gradient of the fit must be those of
  * the point.  refreshes: of the fit, this one included. */
 void pboost_curves_refresh(struct aggregate_fit *fit, size_t refreshes);
 
