@@ -67,11 +67,11 @@ class PriorBoostRegressor(_Regressor):
         oracle for others accepts; set it to the rule of your label holder.  At 1 answers are
         labels.  With ``fit(X, oracle=...)`` the oracle's own rule holds, not this one.
     model : {"glm", "smooth", "trees"}, default="glm"
-        What is fitted to the answers.  "glm": a generalised linear model, with weights and
-        intervals.  "smooth": one with a curve for numbers with 8 different values or more, bent as
-        far as the answers support (aggregate estimator); `curves` returns a curve with its band.
-        "trees": boosted trees, for effects that bend or depend on each other; they have no weights
-        and no intervals, and missing cells of a data frame need no ``impute``.
+        What is fitted to the answers.  "glm": a straight line for every number.  "smooth": a curve
+        for numbers with 8 different values or more, bent as far as the answers support (aggregate
+        estimator); `curves` returns a curve with its band.  "trees": boosted trees, for effects
+        that bend or depend on each other; they have no weights and no intervals, and missing cells
+        of a data frame need no ``impute``.
     method : {"auto", "paper"}, optional
         "auto" (the default): plan (see `plan`) and do what is recommended; parameters that are
         given are kept, and the planner chooses the rest.  Under noise it may plan again after a
