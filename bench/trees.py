@@ -12,6 +12,7 @@ processor seconds, and their ratios.  Needs build/lib/libpriorboost.so and Light
 import argparse
 import ctypes as C
 import json
+import os
 import resource
 import statistics
 import sys
@@ -23,10 +24,11 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
+os.environ.setdefault("PRIORBOOST_LIBRARY", str(ROOT / "build/lib/libpriorboost.so"))
 
 from priorboost import _structures as S  # noqa: E402
 
-LIBRARY = C.CDLL(str(ROOT / "build/lib/libpriorboost.so"))
+LIBRARY = C.CDLL(os.environ["PRIORBOOST_LIBRARY"])
 ERROR = S.Error()
 
 

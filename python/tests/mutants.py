@@ -124,6 +124,8 @@ MUTANTS = {
                 "len(self.ids)",
             ),
             ("no warning about units", "if asker.units and not by_unit:"),
+            ("a port without TLS is tried again", 'if getattr(error, "reason", None) in _NO_TLS:'),
+            ("another name is another authority", "if error.verify_code in _OTHER_NAME:"),
             ("no warning about the token", "if stat.S_ISREG(mode) and mode & 0o077:"),
         ],
         "heads.py": [
@@ -181,7 +183,7 @@ MUTANTS = {
         ],
         "glm.py": [
             ("nothing is warned of", "if result.outcome.warnings:"),
-            ("no warning of single rows", "int((bags.sizes == 1).sum())", "0"),
+            ("no warning of single rows", "int((persons == 1).sum())", "0"),
         ],
         "planner.py": [
             ("a plan does not warn", "for text in result.warnings:", "for text in []:"),
@@ -535,7 +537,7 @@ MUTANTS = {
                 "if not (out >= 0.0).all() or np.isinf(out).any():",
             ),
             ("samples that show nothing", "    if limited.value:\n", "    if False:\n"),
-            ("samples that show little", "if fraction[worst] > _LARGE_FRACTION:"),
+            ("samples that show little", "if share[worst] > _LARGE_SHARE:"),
             ("samples are not calibrated", "doubts = _calibrate(", "doubts = [] and _calibrate("),
             ("samples of counts", 'if family == "poisson":'),
             ("deviations of scaled columns", "if scale is not None:"),
@@ -602,8 +604,8 @@ MUTANTS = {
         "sklearn.py": [
             (
                 "any threshold",
-                "if not isinstance(self.threshold, numbers.Real) or not "
-                "0.0 < self.threshold < 1.0:",
+                "if not isinstance(self.threshold, numbers.Real) "
+                "or not 0.0 < self.threshold < 1.0:",
             ),
         ],
     },
