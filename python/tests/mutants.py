@@ -556,6 +556,8 @@ MUTANTS = {
             ),
         ],
         "glm.py": [
+            ("trees on means", 'if rows != "all" and self.model != "glm":'),
+            ("trees with effects", 'if effects and self.model == "trees":'),
             (
                 "effects without aggregate",
                 'if (effects or rows != "all") and fit.estimator',
