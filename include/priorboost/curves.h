@@ -59,8 +59,9 @@ typedef struct pboost_forest_options {
     size_t min_rows; /* of a leaf, at least, among all that the tree could be grown from */
     double rate;     /* how much of each tree is taken */
     double l2;       /* of leaf values */
-    /* The shares of bags and columns that a tree is grown from; leaf values are from all bags. */
-    double bag_share, column_share;
+    /* The fractions of bags and columns that a tree is grown from; leaf values are from all bags.
+     */
+    double bag_fraction, column_fraction;
     size_t folds;
     int threads;
     uint64_t seed;
@@ -79,7 +80,7 @@ typedef struct pboost_forest_options {
 
 #define PBOOST_FOREST_OPTIONS_INIT                                                                 \
     {                                                                                              \
-        sizeof(pboost_forest_options), PBOOST_LINEAR, 0, 400, 8, 100, 0.1, 1.0, 0.5, 0.5, 5, 1, 0, \
+        sizeof(pboost_forest_options), PBOOST_LINEAR, 0, 400, 8, 50, 0.1, 1.0, 0.5, 0.5, 5, 1, 0,  \
             NULL, NULL, NULL, NULL, NULL                                                           \
     }
 

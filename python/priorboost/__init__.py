@@ -15,8 +15,9 @@ from ._library import version as _version
 if TYPE_CHECKING:
     from .bags import Bags, Risk, feature_bags, optimal_bags, random_bags, risk
     from .errors import OracleError, PrivacyError
+    from .members import Forest, Member
     from .meta import PriorBoost
-    from .models import Feature, Model, load_model, save_model
+    from .models import Feature, Model, export_onnx, load_model, save_model
     from .objective import BagObjective, bag_objective
     from .oracle import InMemoryOracle, Oracle
     from .planner import Plan, PlanCost, PlanPoint, plan, plan_costs
@@ -31,7 +32,9 @@ __all__ = [
     "BagObjective",
     "Bags",
     "Feature",
+    "Forest",
     "InMemoryOracle",
+    "Member",
     "Model",
     "Oracle",
     "OracleError",
@@ -47,6 +50,7 @@ __all__ = [
     "Risk",
     "bag_loss",
     "bag_objective",
+    "export_onnx",
     "feature_bags",
     "load_model",
     "optimal_bags",
@@ -66,7 +70,8 @@ _NAMES = {
     "bags": ("Bags", "Risk", "feature_bags", "optimal_bags", "random_bags", "risk"),
     "errors": ("OracleError", "PrivacyError"),
     "meta": ("PriorBoost",),
-    "models": ("Feature", "Model", "load_model", "save_model"),
+    "members": ("Forest", "Member"),
+    "models": ("Feature", "Model", "export_onnx", "load_model", "save_model"),
     "objective": ("BagObjective", "bag_objective"),
     "oracle": ("InMemoryOracle", "Oracle"),
     "planner": ("Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"),

@@ -28,8 +28,8 @@ _SPREAD = (
     "the features of a person vary within a bag as the standard deviations say, without correlation"
 )
 _ALL_EQUAL = (
-    "all persons of a bag have its means; if they differ, weights of a logistic model are too small, "
-    "and the intercept of counts is too large (sd gives standard deviations)"
+    "all persons of a bag have its means; if they differ, weights of a logistic model are too "
+    "small, and the intercept of counts is too large (sd gives standard deviations)"
 )
 
 

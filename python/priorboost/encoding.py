@@ -19,6 +19,7 @@ from . import _library
 from ._library import _check, address, lib
 from .data import Array
 from .errors import warn
+from .members import Sources
 from .tables import Cells, as_category, as_number, cells_of, is_table, names_of, open_table
 
 _MOST_LEVELS = 100  # a category with more of them has rare ones
@@ -163,6 +164,11 @@ def date_parts(date: Any, names: list[str]) -> dict[str, int]:
         return {}
     if isinstance(date, str):
         date = [date]
+    if not isinstance(date, (Mapping, list, tuple)):
+        raise ValueError(
+            f"date is {date!r}; it must be the name of a column, a list of names, or a dict such "
+            "as {'admitted': 'days+month'}"
+        )
     said = dict(date) if isinstance(date, Mapping) else dict.fromkeys(date, "days")
     out = {}
     for name, parts in said.items():
@@ -258,6 +264,8 @@ def learn(
         with _in_python():
             _check(lib.encoding_learn, learnt, table.handle, options)
         encoding, values = _finish(learnt, table, winsorize, smooth)
+    if not encoding.columns:
+        raise ValueError("X: every column has one value only; there is nothing to learn")
     for feature in encoding.features:
         if feature.other:
             choice.notes.append(
@@ -372,8 +380,8 @@ class Encoding:
         out.lent = lent  # lives as long
         return out
 
-    def apply(self, X: Any) -> Array:
-        """Return the features of a data frame; warn of categories that training had not."""
+    def _lent(self, X: Any) -> LentTable:
+        """Return the columns of a data frame as a table of the library."""
         names = names_of(X)
         columns = []
         for feature in self.features:
@@ -385,7 +393,23 @@ class Encoding:
             cells = cells_of(X, feature.name)
             convert = as_category if feature.levels else as_number
             columns.append(cells if feature.date else convert(cells))
-        with LentTable(columns) as table:
+        return LentTable(columns)
+
+    def sources(self, X: Any) -> Sources:
+        """Return the columns as trees take them: of a data frame, or of a matrix of numbers."""
+        if is_table(X):
+            with self._lent(X) as table, _in_python():
+                return Sources.read(self.lend(), table.handle)
+        if not all(feature.is_number for feature in self.features):
+            raise ValueError(
+                "X is an array, but trees take categories and dates as they are: pass a data frame "
+                f"with the columns {', '.join(feature.name for feature in self.features)}"
+            )
+        return Sources.of_numbers(np.asarray(X))
+
+    def apply(self, X: Any) -> Array:
+        """Return the features of a data frame; warn of categories that training had not."""
+        with self._lent(X) as table:
             out, unseen = _apply(self.lend(), table)
             if unseen.cells:
                 warn(
@@ -404,9 +428,15 @@ class Encoding:
         """Return the features of a data frame, or of an array that has the encoded columns."""
         if is_table(X):
             return self.apply(X)
-        values: Array = np.asarray(X)
-        if values.dtype not in (np.float64, np.float32):
-            values = values.astype(np.float64)
+        try:
+            values: Array = np.asarray(X)
+            if values.dtype not in (np.float64, np.float32):
+                values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"X is a {type(X).__name__}; it must be a data frame of pandas, polars or pyarrow "
+                "with the columns of training, or an array of numbers"
+            ) from None
         if values.ndim != 2 or values.shape[1] != len(self.columns):
             raise ValueError(
                 f"X has the shape {values.shape}; the model has {len(self.columns)} "

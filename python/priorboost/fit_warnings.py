@@ -59,6 +59,21 @@ def warn_of_fit(
     return tuple(texts)
 
 
+def warn_of_trees(model: Any, result: Any) -> tuple[str, ...]:
+    """Warn, where fit was called, of trees that must not be used or that are none."""
+    texts = []
+    if result.trees.worse_than_constant:
+        texts.append("a constant model explains the answers better than the trees")
+        warnings.warn(texts[-1], ConvergenceWarning, stacklevel=3)
+    elif result.members[0].forest is None:
+        texts.append(
+            "trees predict bags that were left out no better than a constant does, so the model is "
+            "constant; try model='glm', or ask for more bags"
+        )
+        warnings.warn(texts[-1], stacklevel=3)
+    return tuple(texts)
+
+
 def warn_of_seed(name: str = "random_state") -> None:
     """Warn, where fit was called, that the noise of its answers can be computed from a seed."""
     warnings.warn(

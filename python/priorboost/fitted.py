@@ -14,6 +14,7 @@ from . import _library
 from .data import Array, by_row, features
 from .encoding import Encoding
 from .errors import warn
+from .members import Member, Sources, predict_members
 from .models import Model, save_model
 from .options import FAMILIES, threads_of
 from .summary import Summary, summarize
@@ -59,14 +60,21 @@ class FittedGLM:
         return bool(self.training_["simulated"])
 
     @property
+    def members_(self) -> list[Member]:
+        """The members of a model that is no GLM; a GLM has none."""
+        return list(self._fitted.members)
+
+    @property
     def coef_(self) -> Array:
         """One weight per feature."""
+        self._require_weights()
         weights: Array = self.path_[-1, :-1]
         return weights
 
     @property
     def intercept_(self) -> Any:
         """The intercept."""
+        self._require_weights()
         return float(self.path_[-1, -1])
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -100,15 +108,28 @@ class FittedGLM:
             rows = np.clip(rows, *self.limits_)
         return rows, by_row(offset, rows.shape[0], "offset")
 
+    def _require_weights(self) -> None:
+        if self._fitted.members:
+            raise AttributeError(
+                "trees have no weights; plot or permute features, or fit with model='glm'"
+            )
+
     def _mean(self, X: Any, offset: Any, weights: Array | None = None) -> Array:
+        source = X = open_table(X)
         X, extra = self._rows(X, offset)
+        if self._fitted.members:
+            encoding = self._encoding
+            sources = Sources.of_numbers(X) if encoding is None else encoding.sources(source)
+            threads = threads_of(self.n_jobs)
+            family = FAMILIES[self._family]
+            return predict_members(X, sources, family, self.members_, extra, threads)
         if weights is None:
             weights = self.path_[-1]
         return predict_mean(X, FAMILIES[self._family], weights, extra, threads_of(self.n_jobs))
 
     def _staged_mean(self, X: Any, offset: Any) -> Iterator[Array]:
         check_is_fitted(self, "path_")
-        for weights in self.path_:
+        for weights in self.path_[-1:] if self._fitted.members else self.path_:
             yield self._mean(X, offset, weights)
 
     def predict_interval(
@@ -141,6 +162,8 @@ class FittedGLM:
         True
         """
         check_is_fitted(self, "path_")
+        if self._fitted.members:
+            raise ValueError("trees have no intervals; fit with model='glm'")
         if self.covariance_ is None:
             raise ValueError(
                 "the event estimator gives no covariance, so there are no intervals; "
@@ -180,6 +203,8 @@ class FittedGLM:
         True
         """
         check_is_fitted(self, "path_")
+        if self._fitted.members:
+            raise ValueError("trees have no weights to summarize; fit with model='glm'")
         return summarize(self, level)
 
     def curves(
@@ -228,10 +253,14 @@ class FittedGLM:
             encoding=None,
             names={"y": model.label, "offset": model.offset},
             warnings=(),
+            doubts=(),
+            assumptions=(),
             report=None,
             method=None,
             class_shift=0.0,
             curve_freedom=None,
+            members=tuple(model.members),
+            trees=None,
         )
         self._fitted.names = {k: v for k, v in self._fitted.names.items() if v is not None}
         if all(f.is_number and f.fill is None for f in model.features):

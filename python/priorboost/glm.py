@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -23,10 +24,11 @@ from .data import (
 from .districts import assumptions, check_rows, stand_for_persons
 from .encoding import Encoding, check_words, learn, learn_curves, needs_encoding
 from .errors import warn
-from .fit_warnings import warn_of_fit, warn_of_plan, warn_of_seed
+from .fit_warnings import warn_of_fit, warn_of_plan, warn_of_seed, warn_of_trees
 from .fitted import FittedGLM, columns_of
 from .formula import Design, left_side
 from .given import GivenAnswers, group_rows, match_answers
+from .members import Sources, fit_trees, forest_options
 from .models import prior_scores
 from .options import FAMILIES, choice, count_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, holder_of
@@ -170,6 +172,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         roles = {"y": y, "ids": ids, "weight": weight, "offset": offset, "unit": unit, "bag": bag}
         X, roles, names = take_columns(X, roles)
         bag = roles.pop("bag")
+        trees = self._has_trees()
         table, columns = self._table(X, by_name=bool(names), **roles)
         fitted_on = table.X
         try:
@@ -186,7 +189,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             require_finite(fitted_on)  # says it in scikit-learn's words
             raise
         result.encoding, result.names = table.encoding, names_in_file(names, roles["y"])
-        if result.outcome.warnings:
+        if trees:
+            result.warnings = warn_of_trees(self, result)
+        elif result.outcome.warnings:
             said = result.report, fitted_on, result.path[-1], table.columns, result.one_row_bags
             n_curves = 0 if table.curve_of is None else len(table.curve_of)
             result.warnings = warn_of_fit(self, *said, answers is not None, n_curves)
@@ -194,7 +199,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             warn_of_plan(result.plan)
         if result.record["simulated"]:
             warn_of_seed()
-        self._weigh_classes(result, fitted_on, table.offset)
+        self._weigh_classes(result, fitted_on, table)
         if columns is not PLAIN:
             columns.restore(result)
             result.limits = columns.limits
@@ -213,7 +218,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         elif needs_encoding(X, self.impute, self.date, self.keep) or (by_name and is_table(X)):
             encoding, values, notes = learn(
                 X,
-                impute=self.impute,
+                impute="mean" if self.model == "trees" else self.impute,
                 date=self.date,
                 keep=self.keep,
                 unseen=self.unseen,
@@ -247,6 +252,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         table.labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
         if self.prior is not None:
             table.prior = prior_scores(self.prior, X if encoding is None else source, n_rows)
+        if self.model == "trees":
+            table.sources = Sources.of_numbers(X) if encoding is None else encoding.sources(source)
         limit = None if isinstance(encoding, Encoding) else self.winsorize  # else it has limits
         if self.standardize or limit is not None:
             columns = Columns.learn(X, limit, self.standardize, self.fit_intercept)
@@ -264,7 +271,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             table.unit = number_names(unit, n_rows, "unit")[1]
         return table, columns
 
-    def _weigh_classes(self, result: GLMResult, X: Array, offset: Array | None) -> None:
+    def _weigh_classes(self, result: GLMResult, X: Array, table: Table) -> None:
         """Change the fitted model by the weights of classes: a classifier has them."""
 
     def _fit_labels(self, table: Table) -> GLMResult:
@@ -361,7 +368,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             if automatic:
                 pilot = Automatic(table.straight, table.offset, rules, fit, settings, fixed, relay)
                 revise = pilot.revise
-            result = train_glm(table, fit, interface, settings, relay, self.verbose, revise)
+            fit_trees = self._fit_trees if table.sources is not None else None
+            result = train_glm(
+                table, fit, interface, settings, relay, self.verbose, revise, fit_trees
+            )
         result.record = describe(rules, settings, has_seed, simulated)
         result.curve_freedom = freedom
         result.method = method
@@ -395,7 +405,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 f"; estimator is {self.estimator!r}, method is {self.method!r}"
             )
         freedom = table.bend(fit)
-        fit.bag_effects, n_rows, doubts = effects, len(table.X), ()
+        fit.bag_effects, n_rows = effects, len(table.X)
+        doubts: list[str] = []
         if rows != "all":
             table, bags, doubts = stand_for_persons(
                 table, bags, persons, rows, sd, scale, self._family
@@ -403,7 +414,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         for text in doubts:
             warn(text)
         with GivenAnswers(bags, mean, noise) as log:
-            result = fit_given(table, log, fit)
+            fit_trees = self._fit_trees if table.sources is not None else None
+            result = fit_given(table, log, fit, fit_trees)
         result.history["rows"] = n_rows
         result.curve_freedom = freedom
         result.one_row_bags = int((persons == 1).sum())
@@ -422,6 +434,22 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             "seed": seed if has_seed else None,
         }
         return result
+
+    def _fit_trees(self, result: GLMResult, table: Table, answers: Any, relay: Relay) -> None:
+        """Fit trees to all answers, whatever the GLM of the rounds is."""
+        how = forest_options(FAMILIES[self._family], threads_of(self.n_jobs))
+        how.seed = seed_of(self.random_state)[1]
+        how.cancel = ctypes.addressof(relay.cancel)
+        members, result.trees = fit_trees(
+            table.sources,
+            table.X.shape[1],
+            answers,
+            how,
+            table.weight,
+            table.offset,
+            relay.check,
+        )
+        result.members = tuple(members)
 
     def _encode_labels(self, y: Any, n_rows: int) -> Array | None:
         return response(y, n_rows)

@@ -16,11 +16,12 @@ from . import _library
 from ._library import _check, lib
 from .data import Array
 from .encoding import Encoding, Feature
+from .members import Member, lend_members, predict_members, read_members
 from .options import FAMILIES
 from .tables import column_or_values, open_table
 from .training import predict_mean
 
-__all__ = ["Feature", "Model", "load_model", "save_model"]
+__all__ = ["Feature", "Model", "export_onnx", "load_model", "save_model"]
 
 _FAMILY_NAMES = {number: name for name, number in FAMILIES.items()}
 
@@ -43,6 +44,8 @@ class Model:
         Names of the response, of the level that counts as 1, and of the offset column.
     training : dict
         How the model was trained.
+    members : list of Member
+        Of trees, and of a model that is the mean of others; `coef` is empty then.
     unseen : {"baseline", "error"}
         What becomes of a category that was not in the training table: the first level, or an error.
 
@@ -70,6 +73,7 @@ class Model:
     offset: str | None = None
     training: dict[str, Any] = field(default_factory=dict)
     unseen: str = "baseline"
+    members: list[Member] = field(default_factory=list)
 
     def encode(self, X: Any) -> Array:
         """Return the encoded columns of X.
@@ -108,6 +112,9 @@ class Model:
         values = self.encode(X)
         extra = by_row(offset, len(values), "offset")
         family = FAMILIES[self.family]
+        if self.members:
+            sources = self.encoding.sources(X)
+            return predict_members(values, sources, family, self.members, extra, threads_of(n_jobs))
         weights = np.append(self.coef, self.intercept)
         return predict_mean(values, family, weights, extra, threads_of(n_jobs))
 
@@ -151,7 +158,7 @@ class Model:
         points = np.linspace(knots[0], knots[-1], 100) if grid is None else grid
         x = np.ascontiguousarray(points, dtype=np.float64).ravel()
         effect, error = np.empty(x.size), np.empty(x.size)
-        lent = _lend(self)
+        lent = _lend_model(self)
         _check(
             lib.model_effect,
             _library.address(effect),
@@ -188,6 +195,7 @@ class Model:
         """Return what a fitted estimator has learnt."""
         columns = estimator.get_feature_names_out().tolist()
         encoding = estimator._encoding
+        members = list(estimator._fitted.members)
         positive = None
         classes = getattr(estimator, "classes_", None)
         if classes is not None and (classes.dtype == bool or classes.tolist() != [0, 1]):
@@ -198,14 +206,15 @@ class Model:
             family=estimator._family,
             features=encoding.features,
             columns=columns,
-            coef=estimator.path_[-1, :-1].copy(),
-            intercept=float(estimator.path_[-1, -1]),
-            covariance=estimator.covariance_,
+            coef=np.empty(0) if members else estimator.path_[-1, :-1].copy(),
+            intercept=0.0 if members else float(estimator.path_[-1, -1]),
+            covariance=None if members else estimator.covariance_,
             label=estimator._fitted.names.get("y", "y"),
             positive=positive,
             offset=estimator._fitted.names.get("offset"),
             training=dict(estimator.training_),
             unseen=encoding.unseen,
+            members=members,
         )
 
 
@@ -282,11 +291,6 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     m = _library.Model()
     _check(lib.model_load, m, os.fsencode(path))
     try:
-        if m.mixture.n:
-            raise ValueError(
-                f"{os.fspath(path)} has trees or several members, which Python cannot use yet; "
-                "predict with the program: priorboost predict --model"
-            )
         n = m.coef.n
         covariance = None
         if m.covariance:
@@ -305,6 +309,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             offset=_text(m.offset),
             training=_read_training(m.training),
             unseen=encoding.unseen,
+            members=read_members(m.mixture),
         )
     finally:
         lib.model_free(ctypes.byref(m))
@@ -328,14 +333,14 @@ def _lend_training(t: dict[str, Any]) -> _library.Training:
     )
 
 
-def _lend(model: Model) -> _library.Model:
-    """Describe a model for the library."""
+def _lend_model(model: Model) -> _library.Model:
+    """Describe a model for the library; it borrows from the model and from itself."""
     theta = np.ascontiguousarray(model.coef, dtype=np.float64)
     covariance = None
     if model.covariance is not None:
         covariance = np.ascontiguousarray(model.covariance, dtype=np.float64)
-    encoding = model.encoding.lend()
-    out = _library.Model(
+    mixture, encoding = lend_members(model.members), model.encoding.lend()
+    lent = _library.Model(
         FAMILIES[model.family],
         encoding,
         _library.Coef(theta.size, _library.address(theta), model.intercept),
@@ -344,9 +349,10 @@ def _lend(model: Model) -> _library.Model:
         _bytes(model.offset),
         _library.address(covariance),
         _lend_training(model.training),
+        mixture,
     )
-    out.lent = theta, covariance, encoding  # live as long
-    return out
+    lent.lent = (theta, covariance, mixture, encoding)
+    return lent
 
 
 def save_model(model: Any, path: str | os.PathLike[str]) -> None:
@@ -359,4 +365,20 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(model, Model):
         model = model.to_model()
-    _check(lib.model_save, _lend(model), os.fsencode(path))
+    _check(lib.model_save, _lend_model(model), os.fsencode(path))
+
+
+def export_onnx(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a model as an ONNX file, as ``priorboost export`` does.
+
+    Its inputs are the columns of the table by name, of shape (n_rows, 1); its output
+    ``prediction`` is the mean response.
+
+    Parameters
+    ----------
+    model : Model or fitted estimator
+    path : str or path
+    """
+    if not isinstance(model, Model):
+        model = model.to_model()
+    _check(lib.model_export_onnx, _lend_model(model), os.fsencode(path))

@@ -15,8 +15,13 @@ from .options import FAMILIES, choice, count_of, l2_of, number_of, rules_of, thr
 from .training import Settings
 
 _COVARIANCES = ("model", "sandwich")
-_MODELS = ("glm", "smooth")
+_MODELS = ("glm", "smooth", "trees")
 _SETTINGS_SIZE = ctypes.sizeof(Settings)
+
+
+def _or(words: tuple[str, ...]) -> str:
+    return " or ".join(repr(word) for word in words)
+
 
 # scikit-learn compares estimators by identity and prints them itself.
 parameters = dataclass(eq=False, repr=False)
@@ -72,6 +77,7 @@ class FitParameters:
     """How answers become a generalised linear model."""
 
     _: KW_ONLY
+    model: str = "glm"
     method: str | None = None
     estimator: str | None = None
     l2: float | str | None = None
@@ -80,7 +86,32 @@ class FitParameters:
     fit_intercept: bool = True
     standardize: bool = False
     winsorize: float | None = None
-    model: str = "glm"
+
+    def _has_trees(self) -> bool:
+        """Whether trees are fitted; parameters that only a GLM has are refused."""
+        if self.model not in _MODELS:
+            raise ValueError(f"model is {self.model!r}; it must be {_or(_MODELS)}")
+        if self.model != "trees":
+            return False
+        of_glm = {
+            "estimator": self.estimator not in (None, "aggregate"),
+            "method": self.method == "paper",
+            "l2": self.l2 is not None,
+            "rho": self.rho is not None,
+            "covariance": self.covariance != "model",
+            "fit_intercept": not self.fit_intercept,
+            "standardize": self.standardize,
+            "algorithm": getattr(self, "algorithm", None) is not None,
+            "round_answers": getattr(self, "round_answers", False),
+            "formula": getattr(self, "formula", None) is not None,
+        }
+        for name, given in of_glm.items():
+            if given:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} is for model='glm', not for 'trees'; leave "
+                    "one of them out"
+                )
+        return True
 
     def _fit_options(
         self, family: str, default: str, rounded: bool, seed: int, threads: int
@@ -96,8 +127,6 @@ class FitParameters:
             raise ValueError(f"l2='cv' is for estimator='aggregate', not for {name!r}")
         if self.rho is not None and name not in ("interpolated", "cv"):
             raise ValueError(f"rho is for estimator='interpolated', not for {name!r}")
-        if self.model not in _MODELS:
-            raise ValueError(f"model is {self.model!r}; it must be 'glm' or 'smooth'")
         if self.model == "smooth" and name != "aggregate":
             raise ValueError(f"model='smooth' is for estimator='aggregate', not for {name!r}")
         if self.covariance not in _COVARIANCES:

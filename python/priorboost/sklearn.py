@@ -10,20 +10,22 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
 from . import _library
 from .data import Array, binary_labels, response
 from .glm import PriorBoostGLM
+from .members import predict_members
 from .models import Model
 from .options import rules_of, threads_of
 from .parameters import parameters
-from .training import GLMResult, predict_mean
+from .training import GLMResult, Table, predict_mean
 
 __all__ = ["PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"]
 
@@ -49,6 +51,11 @@ class _Regressor(RegressorMixin, PriorBoostGLM):  # type: ignore[misc]
         """Yield the predictions of the model after each round."""
         return self._staged_mean(X, offset)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = self.model == "trees"  # on a few hundred rows
+        return tags
+
 
 class PriorBoostRegressor(_Regressor):
     """Linear regression from the mean labels of bags.
@@ -59,6 +66,12 @@ class PriorBoostRegressor(_Regressor):
         Least rows in a bag: the rule of the oracle that holds y.  The default is the least that an
         oracle for others accepts; set it to the rule of your label holder.  At 1 answers are
         labels.  With ``fit(X, oracle=...)`` the oracle's own rule holds, not this one.
+    model : {"glm", "smooth", "trees"}, default="glm"
+        What is fitted to the answers.  "glm": a straight line for every number.  "smooth": a curve
+        for numbers with 8 different values or more, bent as far as the answers support (aggregate
+        estimator); `curves` returns a curve with its band.  "trees": boosted trees, for effects
+        that bend or depend on each other; they have no weights and no intervals, and missing cells
+        of a data frame need no ``impute``.
     method : {"auto", "paper"}, optional
         "auto" (the default): plan (see `plan`) and do what is recommended; parameters that are
         given are kept, and the planner chooses the rest.  Under noise it may plan again after a
@@ -124,10 +137,6 @@ class PriorBoostRegressor(_Regressor):
         Data frames: which features the model has, such as ``"died ~ age + C(ward) + age:dose"``,
         read by formulaic (``pip install 'priorboost[formula]'``).  Without `y` in `fit`, the left
         side is the response.
-    model : {"glm", "smooth"}, default="glm"
-        A straight line for every feature, or a curve for numbers with 8 different values or more,
-        bent as far as the answers support (aggregate estimator).  `curves` returns a curve with
-        its band.
     winsorize : float, optional
         Limit numbers to this many standard deviations around their column's mean,
         when fitting and when predicting.  Takes a copy of X.
@@ -365,17 +374,28 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         self.classes_ = np.array([0, 1])
         return None
 
-    def _weigh_classes(self, result: GLMResult, X: Array, offset: Array | None) -> None:
-        threads, last = threads_of(self.n_jobs), result.path[-1]
+    def _weigh_classes(self, result: GLMResult, X: Array, table: Table) -> None:
         if self.class_weight is not None:
-            mean = predict_mean(X, _library.LOGISTIC, last, offset, threads).mean()
-            result.class_shift = log_ratio(self.class_weight, self.classes_, float(mean))
-            result.path[:, -1] += result.class_shift
+            mean = self._trained_mean(result, X, table).mean()
+            shift = log_ratio(self.class_weight, self.classes_, float(mean))
+            result.class_shift = shift
+            result.path[:, -1] += shift
+            result.members = tuple(
+                replace(m, intercept=m.intercept + shift) for m in result.members
+            )
         if isinstance(self.threshold, str) and self.threshold == "prevalence":
-            share = predict_mean(X, _library.LOGISTIC, last, offset, threads)
+            share = self._trained_mean(result, X, table)
             self.threshold_ = float(np.quantile(share, 1.0 - share.mean()))
         else:
             self.threshold_ = self._fixed_threshold()
+
+    def _trained_mean(self, result: GLMResult, X: Array, table: Table) -> Array:
+        """Return what the model predicts for the rows that it was fitted to."""
+        threads, family = threads_of(self.n_jobs), _library.LOGISTIC
+        if not result.members:
+            return predict_mean(X, family, result.path[-1], table.offset, threads)
+        members = list(result.members)
+        return predict_members(X, table.sources, family, members, table.offset, threads)
 
     def _fixed_threshold(self) -> float:
         if not isinstance(self.threshold, numbers.Real) or not 0.0 < self.threshold < 1.0:
@@ -393,12 +413,14 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     @property
     def coef_(self) -> Array:
         """One weight per feature."""
+        self._require_weights()
         weights: Array = self.path_[-1:, :-1]
         return weights
 
     @property
     def intercept_(self) -> Array:
         """The intercept."""
+        self._require_weights()
         intercept: Array = self.path_[-1, -1:]
         return intercept
 
@@ -409,6 +431,11 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
 
     def decision_function(self, X: Any, *, offset: Any = None) -> Array:
         """Return the log odds of ``classes_[1]`` for every row."""
+        check_is_fitted(self, "path_")
+        if self._fitted.members:
+            share = self._mean(X, offset)
+            with np.errstate(divide="ignore"):
+                return np.asarray(np.log(share) - np.log1p(-share))
         X, extra = self._rows(X, offset)
         return predict_mean(X, _library.LINEAR, self.path_[-1], extra, threads_of(self.n_jobs))
 
@@ -434,6 +461,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
 
     def predict(self, X: Any, *, offset: Any = None) -> npt.NDArray[Any]:
         """Return ``classes_[1]`` for rows whose probability is above ``threshold_``."""
+        check_is_fitted(self, "path_")
         limit = math.log(self.threshold_ / (1.0 - self.threshold_))
         positive = self.decision_function(X, offset=offset) > limit
         return self.classes_[positive.astype(np.intp)]
@@ -446,6 +474,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = self.model == "trees"  # on a few hundred rows
         return tags
 
     def _more_tags(self) -> dict[str, Any]:

@@ -122,6 +122,7 @@ class Table:
     encoding: Any = None  # how it was made from the columns of a data frame
     columns: list[str] | None = None  # names
     curve_of: Array | None = None  # by column of a curve, which are the last: its curve
+    sources: Any = None  # the columns as trees take them; None: no trees are fitted
 
     def __init__(self, X: Array) -> None:
         self.X = X
@@ -155,6 +156,7 @@ class Table:
             setattr(out, name, None if values is None else values[rows])
         out.ids = None if self.ids is None else [self.ids[i] for i in rows]
         out.curve_of = self.curve_of
+        out.sources = None if self.sources is None else self.sources.take(rows)
         return out
 
 
@@ -177,6 +179,8 @@ class GLMResult:
     assumptions: tuple[str, ...] = ()  # about given bags
     class_shift = 0.0
     curve_freedom: Array | None = None  # by curve
+    members: tuple[Any, ...] = ()  # of a model that is no GLM
+    trees: Any = None  # report about them
 
     def __init__(self, n_rows: int, rounds: int, n: int, estimator: int) -> None:
         """Make room for rounds models of n weights, the intercept's included."""
@@ -344,12 +348,13 @@ def train_glm(
     relay: Relay,
     verbose: int = 0,
     after_first: Callable[[Any, _library.Coef], None] | None = None,
+    fit_trees: Callable[[GLMResult, Table, Any, Relay], None] | None = None,
 ) -> GLMResult:
     """Train a generalised linear model with the answers of the oracle.
 
     What is learnt from a first round may change how the others ask: `after_first` is called then,
-    with the run and the model so far.  An oracle written in Python and the training share the
-    relay, which has been entered.
+    with the run and the model so far.  `fit_trees` gets the result and the answers of all
+    rounds.  An oracle written in Python and the training share the relay, which has been entered.
     """
     recall = getattr(oracle, "recall", lambda _: None)
     pilot = after_first is not None and settings.rounds > 1
@@ -364,10 +369,18 @@ def train_glm(
             progress.show(run.done)
             if after_first is not None and pilot and run.done == 1:
                 after_first(run, run.coef)
-        return run.result()
+        result = run.result()
+        if fit_trees is not None:
+            fit_trees(result, table, lib.trainer_answers(run.handle), relay)
+        return result
 
 
-def fit_given(table: Table, answers: ctypes.c_void_p, fit: _library.FitOptions) -> GLMResult:
+def fit_given(
+    table: Table,
+    answers: ctypes.c_void_p,
+    fit: _library.FitOptions,
+    fit_trees: Callable[[GLMResult, Table, Any, Relay], None] | None = None,
+) -> GLMResult:
     """Fit given answers: no oracle, no rounds."""
     n_rows, d = table.X.shape
     result = GLMResult(n_rows, 1, d + 1, fit.estimator)
@@ -385,6 +398,8 @@ def fit_given(table: Table, answers: ctypes.c_void_p, fit: _library.FitOptions) 
             0,
             fit,
         )
+        if fit_trees is not None:
+            fit_trees(result, table, answers, relay)
     result.path[0, d] = coef.intercept
     bags = lib.answers_bags(answers)
     result.history[0] = 1, 1, bags.n_rows, bags.n_bags, np.nan, np.nan

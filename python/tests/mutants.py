@@ -124,6 +124,8 @@ MUTANTS = {
                 "len(self.ids)",
             ),
             ("no warning about units", "if asker.units and not by_unit:"),
+            ("a port without TLS is tried again", 'if getattr(error, "reason", None) in _NO_TLS:'),
+            ("another name is another authority", "if error.verify_code in _OTHER_NAME:"),
             ("no warning about the token", "if stat.S_ISREG(mode) and mode & 0o077:"),
         ],
         "heads.py": [
@@ -181,7 +183,7 @@ MUTANTS = {
         ],
         "glm.py": [
             ("nothing is warned of", "if result.outcome.warnings:"),
-            ("no warning of single rows", "int((bags.sizes == 1).sum())", "0"),
+            ("no warning of single rows", "int((persons == 1).sum())", "0"),
         ],
         "planner.py": [
             ("a plan does not warn", "for text in result.warnings:", "for text in []:"),
@@ -518,6 +520,49 @@ MUTANTS = {
             ),
         ],
     },
+    "test_districts.py": {
+        "districts.py": [
+            ("no such rows", "if rows not in ROWS:"),
+            (
+                "rows without bags",
+                'if not given and (rows != "all" or effects is not None):',
+            ),
+            ("deviations without means", 'if sd is not None and rows != "means":'),
+            ("effects by a word", "if effects not in (None, True, False):"),
+            ("deviations of no feature", "if name not in known:"),
+            ("deviations of other rows", "if values.shape != shape[:1]:"),
+            ("deviations of another shape", "if values.shape != shape:\n", "if False:\n"),
+            (
+                "deviations that are none",
+                "if not (out >= 0.0).all() or np.isinf(out).any():",
+            ),
+            ("samples that show nothing", "    if limited.value:\n", "    if False:\n"),
+            ("samples that show little", "if share[worst] > _LARGE_SHARE:"),
+            ("samples are not calibrated", "doubts = _calibrate(", "doubts = [] and _calibrate("),
+            ("samples of counts", 'if family == "poisson":'),
+            ("deviations of scaled columns", "if scale is not None:"),
+            (
+                "rows stand for one person each",
+                "persons / sizes, sizes",
+                "persons / persons, sizes",
+            ),
+        ],
+        "given.py": [
+            ("persons are not counted", "    if count is None:\n", "    if False:\n"),
+            ("several rows of means", 'if rows == "means" and size != 1:'),
+            (
+                "a sample of one",
+                'if rows == "sample" and (count < size or (size == 1 and count > 1)):',
+            ),
+        ],
+        "glm.py": [
+            (
+                "effects without aggregate",
+                'if (effects or rows != "all") and fit.estimator',
+                "if False and fit.estimator",
+            ),
+        ],
+    },
     "test_objective.py -k 'refused or dispersion or bounds or noisy or fixed or mean'": {
         "objective.py": [
             (
@@ -559,7 +604,8 @@ MUTANTS = {
         "sklearn.py": [
             (
                 "any threshold",
-                "if not isinstance(self.threshold, numbers.Real) or not 0.0 < self.threshold < 1.0:",
+                "if not isinstance(self.threshold, numbers.Real) "
+                "or not 0.0 < self.threshold < 1.0:",
             ),
         ],
     },

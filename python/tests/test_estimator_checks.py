@@ -19,6 +19,9 @@ ESTIMATORS = [
     pb.PriorBoostPoissonRegressor(),
     pb.PriorBoostRegressor(min_bag=1, model="smooth"),
     pb.PriorBoostClassifier(min_bag=1, model="smooth"),
+    pb.PriorBoostRegressor(model="trees"),
+    pb.PriorBoostClassifier(model="trees"),
+    pb.PriorBoostPoissonRegressor(model="trees"),
     pb.PriorBoost(Ridge()),
     pb.PriorBoost(LogisticRegression()),
 ]

@@ -453,13 +453,15 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "out of the fit best"},
         {"--rho", "R", cli_read_not_negative, &a.rho, &a.has_rho,
          "interpolated: 0 is bag-level, 1 is event; default 0.5"},
-        {"--model", "glm|smooth|trees", cli_read_text, &a.model, NULL,
+        {"--model", "glm|smooth|trees|auto", cli_read_text, &a.model, NULL,
          "what is fitted to the answers:\n"
          "glm (default): a straight line for every number, with\n"
          "weights and intervals that one can read;\n"
          "smooth: a curve, bent as far as the answers support;\n"
          "trees: boosted trees, for effects that bend or depend on\n"
-         "each other; they have no weights and no intervals"},
+         "each other; they have no weights and no intervals;\n"
+         "auto: the mean of these and of trees that correct the\n"
+         "glm, weighed by how they predict bags left out"},
         {"--covariance", "model|sandwich", cli_read_text, &a.covariance, NULL,
          "aggregate: model (default), or sandwich, which does not\n"
          "rely on the model's variances"},

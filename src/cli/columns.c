@@ -206,7 +206,7 @@ pboost_status columns_learn(pboost_encoding *out, bool *use, const cli_context *
         FAIL(err, PBOOST_BAD_DATA, "%s: no column is left to learn from", pboost_table_path(table));
     o.use = use;
     o.date = date;
-    o.impute = c->impute != NULL;
+    o.impute = c->impute != NULL || c->take_missing;
     o.refuse_unseen = c->unseen != NULL && strcmp(c->unseen, "error") == 0;
     TRY(pboost_encoding_learn(out, table, &o, err));
     note_rare(cli, out);

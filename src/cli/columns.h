@@ -7,6 +7,7 @@
 typedef struct column_arguments {
     cli_list exclude, drop, keep, categorical, types, na, date;
     const char *impute, *unseen;
+    bool take_missing; /* without --impute, too: the model has a use for missing cells */
 } column_arguments;
 
 /* The rows of an option table for the column_arguments c. */

@@ -6,6 +6,7 @@
 
 #include "labels.h"
 #include "oracle.h"
+#include "remote.h"
 
 static const cli_usage IMPORT = {
     .synopsis = "--store S --data FILE --id COL --label COL [OPTION...]",
@@ -25,34 +26,146 @@ typedef struct {
     double bad_label;
 } import_arguments;
 
-/* The ids in a column that was read as text, from which they borrow. */
-static pboost_status read_ids(pboost_id **out, const pboost_table *table, const char *name,
-                              pboost_error *err)
+/* ---- Rows, of which only what the store needs is kept ---------------------------------------- */
+
+enum { PAGE_BYTES = 1 << 20 };
+
+/* Text that stays where it is. */
+typedef struct text_page {
+    struct text_page *before;
+    size_t used;
+    char bytes[PAGE_BYTES];
+} text_page;
+
+/* From row `row` on, a row stands `shift` lines further down in this file. */
+typedef struct {
+    size_t row, shift;
+    char *path;
+} row_mark;
+
+typedef struct {
+    size_t n;
+    pboost_id *id, *unit, *scope; /* unit and scope may be NULL */
+    double *label;
+    size_t id_capacity, unit_capacity, scope_capacity, label_capacity;
+    text_page *text; /* of ids that are no integers */
+    row_mark *mark;
+    size_t n_marks, mark_capacity;
+    label_rule rule;
+} import_rows;
+
+static void rows_free(import_rows *r)
+{
+    for (text_page *page = r->text, *before; page != NULL; page = before) {
+        before = page->before;
+        free(page);
+    }
+    for (size_t i = 0; i < r->n_marks; i++)
+        free(r->mark[i].path);
+    free(r->mark);
+    free(r->id);
+    free(r->unit);
+    free(r->scope);
+    free(r->label);
+    label_rule_free(&r->rule);
+}
+
+/* Where row i of all stands. */
+static const row_mark *mark_of(const import_rows *r, size_t i)
+{
+    size_t k = r->n_marks;
+    while (k > 1 && r->mark[k - 1].row > i)
+        k--;
+    return &r->mark[k - 1];
+}
+
+/* Notes where the rows of a block stand; in most files that is one mark. */
+static pboost_status mark_rows(import_rows *r, const pboost_table *block, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_id *id = NULL;
-    size_t col, n = pboost_table_rows(table);
 
-    *out = NULL;
+    for (size_t i = 0; i < pboost_table_rows(block); i++) {
+        size_t shift = pboost_table_line(block, i) - (r->n + i);
+        const char *path = pboost_table_row_path(block, i);
+        const row_mark *last = r->n_marks > 0 ? &r->mark[r->n_marks - 1] : NULL;
+        if (last != NULL && last->shift == shift && strcmp(last->path, path) == 0)
+            continue;
+        GROW(r->mark, r->mark_capacity, r->n_marks + 1, err);
+        NEED(r->mark[r->n_marks].path = strdup(path), err);
+        r->mark[r->n_marks].row = r->n + i;
+        r->mark[r->n_marks++].shift = shift;
+    }
+done:
+    return st;
+}
+
+/* An id that needs the block no longer. */
+static pboost_status keep_id(pboost_id *out, import_rows *r, const char *text, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t size = strnlen(text, PBOOST_ID_MAX + 1) + 1; /* one that is too long stays so */
+
+    *out = pboost_remote_id(text);
+    if (out->text == NULL)
+        goto done;
+    text_page *page = r->text;
+    if (page == NULL || page->used + size > PAGE_BYTES) {
+        NEED(page = malloc(sizeof *page), err);
+        page->before = r->text;
+        page->used = 0;
+        r->text = page;
+    }
+    char *to = page->bytes + page->used;
+    memcpy(to, text, size - 1);
+    to[size - 1] = '\0';
+    page->used += size;
+    out->text = to;
+done:
+    return st;
+}
+
+/* The ids in a column that was read as text; name NULL: there are none. */
+static pboost_status add_ids(pboost_id **ids, size_t *capacity, import_rows *r,
+                             const pboost_table *block, const char *name, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t col, n = pboost_table_rows(block);
+    pboost_id *level = NULL;
+
     if (name == NULL)
         return PBOOST_OK;
-    TRY(pboost_table_find(&col, table, name, err));
-    NEED(id = pboost_alloc(n, sizeof *id), err);
-    const uint32_t *code = pboost_table_codes(table, col);
+    TRY(pboost_table_find(&col, block, name, err));
+    NEED(level = pboost_alloc(pboost_table_n_levels(block, col), sizeof *level), err);
+    for (size_t i = 0; i < pboost_table_n_levels(block, col); i++)
+        TRY(keep_id(&level[i], r, pboost_table_level(block, col, (uint32_t)i), err));
+    GROW(*ids, *capacity, r->n + n, err);
+    const uint32_t *code = pboost_table_codes(block, col);
     for (size_t i = 0; i < n; i++) {
         if (code[i] == UINT32_MAX)
-            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: '%s' is missing", pboost_table_row_path(table, i),
-                 pboost_table_line(table, i), name);
-        id[i] = (pboost_id){pboost_table_level(table, col, code[i]), 0};
+            FAIL(err, PBOOST_BAD_DATA, "%s:%zu: '%s' is missing", pboost_table_row_path(block, i),
+                 pboost_table_line(block, i), name);
+        (*ids)[r->n + i] = level[code[i]];
     }
-    *out = id;
-    id = NULL;
 done:
-    free(id);
+    free(level);
     return st;
 }
 
 /* ---- Labels: NaN stands for one that is none ------------------------------------------------- */
+
+/* Whether no label was the value of --positive, and nothing says that this is right. */
+static bool is_absent(const label_rule *rule)
+{
+    return rule->kind == LABELS_WORDS && rule->one == NULL && rule->negative == NULL;
+}
+
+static pboost_status refuse_absent(const import_arguments *a, pboost_error *err)
+{
+    return pboost_fail(err, PBOOST_BAD_DATA,
+                       "%s: label '%s' never is '%s', the value of --positive; if that is right, "
+                       "say with --negative which value counts as 0",
+                       a->data, a->label, a->positive);
+}
 
 /* The message shows no cell: it may be a label. */
 static pboost_status refuse_cell(const pboost_table *table, size_t row, const import_arguments *a,
@@ -71,32 +184,70 @@ static pboost_status refuse_cell(const pboost_table *table, size_t row, const im
                        why);
 }
 
-static pboost_status read_labels(double **out, label_rule *rule, const pboost_table *table,
-                                 const import_arguments *a, pboost_error *err)
+static pboost_status add_labels(import_rows *r, const pboost_table *block,
+                                const import_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    double *label = NULL, *value = NULL;
-    size_t col, n = pboost_table_rows(table);
+    size_t col, n = pboost_table_rows(block);
+    double *value = NULL;
 
-    TRY(pboost_table_find(&col, table, a->label, err));
-    NEED(label = pboost_alloc(n, sizeof *label), err);
-    TRY(label_rule_apply(&value, rule, table, col, err));
-    if (rule->kind == LABELS_WORDS && !rule->guessed && rule->one == NULL && a->negative == NULL)
-        FAIL(err, PBOOST_BAD_DATA,
-             "%s: label '%s' never is '%s', the value of --positive; if that is right, say with "
-             "--negative which value counts as 0",
-             pboost_table_path(table), a->label, a->positive);
-    const uint32_t *code = pboost_table_codes(table, col);
+    TRY(pboost_table_find(&col, block, a->label, err));
+    GROW(r->label, r->label_capacity, r->n + n, err);
+    TRY(label_rule_apply(&value, &r->rule, block, col, err));
+    const uint32_t *code = pboost_table_codes(block, col);
     for (size_t i = 0; i < n; i++) {
-        label[i] = code[i] == UINT32_MAX ? (double)NAN : value[code[i]];
-        if (!isfinite(label[i]) && !a->replace_bad)
-            TRY(refuse_cell(table, i, a, rule, err));
+        double label = code[i] == UINT32_MAX ? (double)NAN : value[code[i]];
+        if (!isfinite(label) && !a->replace_bad)
+            TRY(is_absent(&r->rule) ? refuse_absent(a, err)
+                                    : refuse_cell(block, i, a, &r->rule, err));
+        r->label[r->n + i] = label;
     }
-    *out = label;
-    label = NULL;
 done:
-    free(label);
     free(value);
+    return st;
+}
+
+static pboost_status add_block(import_rows *r, const pboost_table *block, const import_arguments *a,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(mark_rows(r, block, err));
+    TRY(add_ids(&r->id, &r->id_capacity, r, block, a->id, err));
+    TRY(add_ids(&r->unit, &r->unit_capacity, r, block, a->unit, err));
+    TRY(add_ids(&r->scope, &r->scope_capacity, r, block, a->scope, err));
+    TRY(add_labels(r, block, a, err));
+    r->n += pboost_table_rows(block);
+done:
+    return st;
+}
+
+static pboost_status read_rows(import_rows *out, const cli_context *cli, const import_arguments *a,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    table_reading text = {.cli = cli};
+    data_blocks blocks = {0};
+    const pboost_table *block;
+    const char *const column[] = {a->id, a->label, a->unit, a->scope};
+
+    out->rule = label_rule_of(a->positive, a->negative);
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++)
+        if (column[i] != NULL)
+            TRY(table_reading_add(&text, column[i], err));
+    TRY(data_blocks_open(&blocks, &text, a->data, sizeof column / sizeof *column, err));
+    for (;;) {
+        TRY(data_blocks_next(&block, &blocks, err));
+        if (block == NULL)
+            break;
+        TRY(add_block(out, block, a, err));
+    }
+    if (is_absent(&out->rule))
+        TRY(refuse_absent(a, err));
+    label_rule_note(cli, &out->rule, a->label);
+done:
+    data_blocks_close(&blocks);
+    table_reading_free(&text);
     return st;
 }
 
@@ -118,45 +269,35 @@ static const char *column_of(const import_arguments *a, const char *part)
                                         : a->scope;
 }
 
-static pboost_status import_table(pboost_import_report *report, cli_context *cli,
-                                  pboost_ledger *ledger, const import_arguments *a,
-                                  const pboost_table *table, pboost_error *err)
+static pboost_status import_all(pboost_import_report *report, cli_context *cli,
+                                pboost_ledger *ledger, const import_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_import in = PBOOST_IMPORT_INIT;
-    pboost_id *id = NULL, *unit = NULL, *scope = NULL;
-    double *label = NULL;
-    label_rule rule = label_rule_of(a->positive, a->negative);
+    import_rows rows = {0};
     pboost_error why = {0};
 
-    in.n = pboost_table_rows(table);
+    TRY(read_rows(&rows, cli, a, err));
+    in.n = rows.n;
     in.clamp = a->clamp;
     in.replace_bad = a->replace_bad;
     in.bad_label = a->bad_label;
     in.progress = show_progress;
     in.user = cli;
-    TRY(read_ids(&id, table, a->id, err));
-    TRY(read_ids(&unit, table, a->unit, err));
-    TRY(read_ids(&scope, table, a->scope, err));
-    TRY(read_labels(&label, &rule, table, a, err));
-    label_rule_note(cli, &rule, a->label);
-    in.id = id;
-    in.label = label;
-    in.unit = unit;
-    in.scope = scope;
+    in.id = rows.id;
+    in.label = rows.label;
+    in.unit = rows.unit;
+    in.scope = rows.scope;
     st = pboost_ledger_import(report, ledger, &in, &why);
-    if (st != PBOOST_OK && report->bad_row != SIZE_MAX)
-        FAIL(err, st, "%s:%zu: '%s': %s", pboost_table_row_path(table, report->bad_row),
-             pboost_table_line(table, report->bad_row), column_of(a, report->bad_part),
-             why.message);
+    if (st != PBOOST_OK && report->bad_row != SIZE_MAX) {
+        const row_mark *mark = mark_of(&rows, report->bad_row);
+        FAIL(err, st, "%s:%zu: '%s': %s", mark->path, report->bad_row + mark->shift,
+             column_of(a, report->bad_part), why.message);
+    }
     if (st != PBOOST_OK)
         FAIL(err, st, "%s", why.message);
 done:
-    free(id);
-    free(unit);
-    free(scope);
-    free(label);
-    label_rule_free(&rule);
+    rows_free(&rows);
     return st;
 }
 
@@ -179,9 +320,7 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
     pboost_status st = PBOOST_OK;
     import_arguments a = {0};
     pboost_ledger *ledger = NULL;
-    pboost_table *table = NULL;
     pboost_import_report report;
-    table_reading text = {.cli = cli, .only_named = true};
     const cli_option options[] = {
         ORACLE_PLACE(a.place),
         {"--data", "FILE", cli_read_text, &a.data, NULL, DATA_TABLE},
@@ -212,18 +351,9 @@ pboost_status oracle_import(cli_context *cli, int argc, char **argv, pboost_erro
     if (a.negative != NULL && strcmp(a.negative, a.positive) == 0)
         FAIL(err, PBOOST_INVALID, "--positive and --negative are both '%s'", a.negative);
     TRY(oracle_open(&ledger, cli, &a.place, ORACLE_LABELS, err));
-    TRY(table_reading_add(&text, a.id, err));
-    TRY(table_reading_add(&text, a.label, err));
-    if (a.unit != NULL)
-        TRY(table_reading_add(&text, a.unit, err));
-    if (a.scope != NULL)
-        TRY(table_reading_add(&text, a.scope, err));
-    TRY(table_reading_read(&table, &text, a.data, err));
-    TRY(import_table(&report, cli, ledger, &a, table, err));
+    TRY(import_all(&report, cli, ledger, &a, err));
     TRY(print_report(cli, &report, &a, err));
 done:
-    pboost_table_free(table);
     pboost_ledger_close(ledger);
-    table_reading_free(&text);
     return st;
 }

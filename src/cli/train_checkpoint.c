@@ -208,8 +208,9 @@ pboost_status train_checkpoint_recall(const train_checkpoint *c, const train_arg
 
     if (!c->begun)
         return PBOOST_OK;
-    TRY(read_rows(&rows, c->folder, data, a->data, err));
+    /* Options first: those about columns decide which cells the hash of the table covers. */
     TRY(compare_options(c, a, err));
+    TRY(read_rows(&rows, c->folder, data, a->data, err));
     TRY(arrange_rows(data, &rows, c->folder, err));
 done:
     pboost_wire_question_free(&rows);

@@ -12,7 +12,8 @@
 static const struct {
     const char *name;
     bool curves, trees;
-} MODELS[] = {{"glm", false, false}, {"smooth", true, false}, {"trees", false, true}};
+} MODELS[] = {
+    {"glm", false, false}, {"smooth", true, false}, {"trees", false, true}, {"auto", true, true}};
 
 enum { N_MODELS = sizeof MODELS / sizeof *MODELS };
 
@@ -50,8 +51,8 @@ pboost_status train_model_check(train_arguments *a, pboost_error *err)
     while (i < N_MODELS && strcmp(MODELS[i].name, a->model) != 0)
         i++;
     if (i == N_MODELS)
-        return pboost_fail(err, PBOOST_INVALID, "--model is '%s'; it must be glm, smooth or trees",
-                           a->model);
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--model is '%s'; it must be glm, smooth, trees or auto", a->model);
     a->curves = MODELS[i].curves;
     a->trees = MODELS[i].trees;
     if (a->curves && a->given_rows != ROWS_ALL)
@@ -60,7 +61,7 @@ pboost_status train_model_check(train_arguments *a, pboost_error *err)
                            "the bags");
     if (!a->trees)
         return PBOOST_OK;
-    a->columns.impute = "mean"; /* for the bags; trees take missing cells as they are */
+    a->columns.take_missing = true; /* they are filled in for the bags; trees see that they miss */
     return refuse_options(a, err);
 }
 
@@ -72,19 +73,13 @@ static void warn(train_result *result, const char *text)
     snprintf(w->text, sizeof w->text, "%s", text);
 }
 
-static bool show_tree(void *user, size_t done, size_t total)
-{
-    cli_progress(user, "trees", (double)done, (double)total);
-    return true;
-}
-
 /* The warnings about the GLM of the rounds are not about the trees. */
-static void take_warnings(train_result *result)
+static void take_warnings(train_result *result, bool worse)
 {
     const pboost_member *member = &result->mixture.member[0];
 
     result->n_warnings = 0;
-    result->usable = !result->trees.worse_than_constant;
+    result->usable = !worse;
     if (!result->usable)
         warn(result, "a constant model explains the answers better than the trees");
     else if (member->forest.n_trees == 0)
@@ -98,6 +93,7 @@ static pboost_status fit_trees(train_result *result, cli_context *cli, const tra
 {
     pboost_status st = PBOOST_OK;
     pboost_forest_options o = PBOOST_FOREST_OPTIONS_INIT;
+    pboost_forest_report report;
     pboost_member *m = NULL;
 
     NEED(result->mixture.member = m = calloc(1, sizeof *m), err);
@@ -107,15 +103,39 @@ static pboost_status fit_trees(train_result *result, cli_context *cli, const tra
     o.family = a->family;
     o.threads = a->threads;
     o.seed = a->seed;
-    o.on_tree = show_tree;
-    o.user = cli;
     o.cancel = &cli->interrupt;
-    TRY(pboost_forest_fit(&m->forest, &m->coef.intercept, &result->trees, NULL,
-                          &data->sources.columns, data->offset, data->weight, answers, 0, &o, err));
+    TRY(pboost_forest_fit(&m->forest, &m->coef.intercept, &report, NULL, &data->sources.columns,
+                          data->offset, data->weight, answers, 0, &o, err));
     m->kind = m->forest.n_trees > 0 ? PBOOST_MEMBER_TREES : PBOOST_MEMBER_CONSTANT;
-    take_warnings(result);
-    for (size_t t = 0; t < result->rounds; t++) /* these are of the GLM */
-        result->bag_deviance[t] = result->bag_deviance_ahead[t] = NAN;
+    result->misfit[PBOOST_MEMBER_TREES] = report.misfit;
+    result->misfit[PBOOST_MEMBER_CONSTANT] = report.constant_misfit;
+    result->mixture_misfit = report.misfit;
+    take_warnings(result, report.worse_than_constant);
+done:
+    return st;
+}
+
+/* All kinds of members, weighed by bags left out. */
+static pboost_status fit_mixture(train_result *result, cli_context *cli, const train_arguments *a,
+                                 const train_data *data, const pboost_answers *answers,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_features features = train_features(data);
+    pboost_mixture_options o = PBOOST_MIXTURE_OPTIONS_INIT;
+    pboost_mixture_report report;
+
+    o.fit = result->fit_options;
+    o.fit.estimator = PBOOST_AGGREGATE;
+    o.fit.seed = a->seed;
+    o.fit.cancel = &cli->interrupt;
+    TRY(pboost_mixture_fit(&result->mixture, &report, &features, &data->sources.columns, answers, 0,
+                           &o, err));
+    for (size_t k = 0; k < PBOOST_MEMBER_KINDS; k++)
+        result->misfit[k] = report.member[k].fitted ? report.member[k].misfit : NAN;
+    result->mixture_misfit = report.misfit;
+    result->n_warnings = 0; /* those of the rounds are about their GLM alone */
+    result->usable = true;  /* the constant model is a member */
 done:
     return st;
 }
@@ -175,11 +195,19 @@ pboost_status train_fit_model(train_result *result, cli_context *cli, const trai
     pboost_status st = PBOOST_OK;
 
     result->model = a->model;
-    if (a->trees)
+    for (size_t k = 0; k < PBOOST_MEMBER_KINDS; k++)
+        result->misfit[k] = NAN;
+    if (a->trees && a->curves)
+        TRY(fit_mixture(result, cli, a, data, answers, err));
+    else if (a->trees)
         TRY(fit_trees(result, cli, a, data, answers, err));
+    for (size_t t = 0; a->trees && t < result->rounds; t++) /* these are of the GLM */
+        result->bag_deviance[t] = result->bag_deviance_ahead[t] = NAN;
     TRY(compare_bags(result, data, answers, coef, err));
     if (a->trees)
         TRY(train_effects(result, data, err));
+    if (!a->trees && !a->curves)
+        train_hint(cli, result, data, answers, coef);
 done:
     return st;
 }

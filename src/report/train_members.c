@@ -10,15 +10,20 @@ void train_print_members(FILE *out, const train_description *d)
 {
     const train_result *r = d->result;
 
-    fprintf(out, "\n%-12s %8s %8s\n", "member", "weight", "trees");
+    double constant = r->misfit[PBOOST_MEMBER_CONSTANT];
+
+    fprintf(out, "\n%-12s %8s %8s %s\n", "member", "weight", "trees",
+            "explains of bags left out of its fit");
     for (size_t i = 0; i < r->mixture.n; i++) {
         const pboost_member *m = &r->mixture.member[i];
-        fprintf(out, "%-12s %8.3g %8zu\n", pboost_member_kind_name(m->kind), m->weight,
+        fprintf(out, "%-12s %8.3g %8zu", pboost_member_kind_name(m->kind), m->weight,
                 m->forest.n_trees);
+        if (r->misfit[m->kind] >= 0.0 && constant > 0.0)
+            fprintf(out, " %.1f %%", 100.0 * (1.0 - r->misfit[m->kind] / constant));
+        fputc('\n', out);
     }
-    if (r->trees.constant_misfit > 0.0)
-        fprintf(out, "\nbags left out of the fit: %.1f %% of their variation is explained\n",
-                100.0 * (1.0 - r->trees.misfit / r->trees.constant_misfit));
+    if (r->mixture.n > 1 && constant > 0.0)
+        fprintf(out, "%-30s %.1f %%\n", "all", 100.0 * (1.0 - r->mixture_misfit / constant));
 }
 
 enum { PRINTED_EFFECTS = 12 };
@@ -34,7 +39,9 @@ void train_print_effects(FILE *out, const train_description *d)
                 r->effect[i].change);
     if (n < r->n_effects)
         fprintf(out, "(%zu more columns change less)\n", r->n_effects - n);
-    fprintf(out, "\ntrees have no weights and no intervals; --model glm has\n");
+    fprintf(
+        out,
+        "\ntrees and means of several models have no weights and no intervals; --model glm has\n");
 }
 
 static size_t count_trees(const train_result *r)
@@ -50,10 +57,11 @@ static json_t *describe_members(const train_result *r)
     json_t *members = json_array();
     for (size_t i = 0; members != NULL && i < r->mixture.n; i++) {
         const pboost_member *m = &r->mixture.member[i];
-        json_array_append_new(members,
-                              json_pack("{s:s, s:o, s:I}", "kind", pboost_member_kind_name(m->kind),
-                                        "weight", report_json_number(m->weight), "trees",
-                                        (json_int_t)m->forest.n_trees));
+        json_array_append_new(members, json_pack("{s:s, s:o, s:I, s:o}", "kind",
+                                                 pboost_member_kind_name(m->kind), "weight",
+                                                 report_json_number(m->weight), "trees",
+                                                 (json_int_t)m->forest.n_trees, "misfit",
+                                                 report_json_number(r->misfit[m->kind])));
     }
     return members;
 }
@@ -111,7 +119,8 @@ void train_describe_model(json_t *report, const train_description *d)
         return;
     json_object_set_new(report, "members", describe_members(r));
     json_object_set_new(report, "trees", json_integer((json_int_t)count_trees(r)));
-    json_object_set_new(report, "misfit", report_json_number(r->trees.misfit));
-    json_object_set_new(report, "constant_misfit", report_json_number(r->trees.constant_misfit));
+    json_object_set_new(report, "misfit", report_json_number(r->mixture_misfit));
+    json_object_set_new(report, "constant_misfit",
+                        report_json_number(r->misfit[PBOOST_MEMBER_CONSTANT]));
     json_object_set_new(report, "effects", describe_effects(d));
 }

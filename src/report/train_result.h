@@ -60,7 +60,8 @@ typedef struct train_result {
     pboost_choice choice;   /* with method auto, but for given bags */
     const char *model;      /* the word of --model */
     pboost_mixture mixture; /* n 0: the GLM of the last round; in the units of the file */
-    pboost_forest_report trees;
+    double misfit[PBOOST_MEMBER_KINDS]; /* of bags left out, by kind of member; NaN: unknown */
+    double mixture_misfit;
     pboost_calibration by_bag; /* predicted against answered, in groups of bags; no groups: few */
     train_effect *effect;      /* by feature, the largest change first */
     size_t n_effects;

@@ -75,7 +75,7 @@ expect 3 priorboost report untested.json --out no.svg
 says "train with --test"
 no_file no.svg
 code=0
-"$root/tests/page/check.py" page.html chart.svg --panels 11 --screenshots "${SCREENSHOTS:-screenshots}" || code=$?
+"$root/tests/page/check.py" page.html chart.svg --panels 16 --screenshots "${SCREENSHOTS:-screenshots}" || code=$?
 [ $code -eq 0 ] || [ $code -eq 77 ] || fail "the page in a browser"
 
 # ---- what is wrong ----

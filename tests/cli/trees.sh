@@ -25,6 +25,7 @@ common=(--data data.csv --test test.csv --family linear --label y --min-bag 8 --
 # ---- trees see what a straight line cannot ----
 expect 0 priorboost train "${common[@]}" --impute mean --json
 line=$(field test_loss)
+says 'note: bags left out show effects that are not straight lines; --model auto would explain about'
 expect 0 priorboost train "${common[@]}" --model trees --out trees.json --report trees.html --json
 tree=$(field test_loss)
 within 0 0.5 "$(python3 -c "print($tree / $line)")"
@@ -46,10 +47,22 @@ says 'have no intervals'
 expect 0 priorboost report trees.json --out again.html
 cmp -s trees.html again.html || fail 'report shows another page'
 
+# ---- auto: the mean of several models; what each explains, and its weight ----
+expect 0 priorboost train "${common[@]}" --model auto --out auto.json --json
+within 0 0.5 "$(python3 -c "print($(field test_loss) / $line)")"
+within 0.999999 1.000001 "$(python3 -c "
+import json; print(sum(m['weight'] for m in json.load(open('stdout'))['members']))")"
+loss=$(field test_loss)
+expect 0 priorboost evaluate --model auto.json --data test.csv --json
+within 0.999999 1.000001 "$(python3 -c "print($(field loss) / $loss)")"
+expect 0 priorboost export auto.json auto.onnx
+expect 3 priorboost predict --model auto.json --data test.csv --interval
+says 'have no intervals'
+
 # ---- the same run gives the same file, on any number of threads; text for people ----
 expect 0 priorboost train "${common[@]}" --model trees --threads 1 --out one.json
 printed 'model trees'
-printed 'trees have no weights and no intervals'
+printed 'have no weights and no intervals'
 cmp -s trees.json one.json || fail 'the number of threads matters'
 
 # ---- given bags; counts with an offset ----
@@ -82,7 +95,7 @@ grep -q 'id="weights"\|id="coefficients"' both.html || fail 'no weights of the G
 # ---- what is refused, before anything is asked ----
 refuses() { expect 2 priorboost train "${common[@]}" --out none.json "$@"; no_file none.json; }
 refuses --model forest
-says "--model is 'forest'; it must be glm"
+says "--model is 'forest'; it must be glm, smooth, trees or auto"
 refuses --model trees --estimator event
 says '--estimator is for --model glm, not for trees'
 refuses --model trees --algorithm oneshot

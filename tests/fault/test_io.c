@@ -228,24 +228,73 @@ static const char MODEL[] =
     "\"rounds\": 3, \"rows_spent\": 4, \"epsilon\": \"0.5\", \"l2\": 1, \"simulated\": true,"
     "\"seed\": 9}}";
 
-static void reading_models(void **unused)
+static const char MEMBERS[] =
+    "{\"format\": \"priorboost-model\", \"version\": 2, \"family\": \"linear\", \"unseen\": "
+    "\"error\", \"features\": [{\"name\": \"a\", \"fill\": 1.5}, {\"name\": \"b\", \"levels\": "
+    "[\"x\", \"z\"], \"fill\": \"x\"}], \"columns\": [\"a\", \"b=z\"], \"members\": ["
+    "{\"kind\": \"glm\", \"weight\": 0.5, \"intercept\": 1, \"theta\": [1, 2]},"
+    "{\"kind\": \"trees\", \"weight\": 0.5, \"intercept\": 1, \"trees\": [{\"column\": [1, -1, 0, "
+    "-1,"
+    "-1], \"right\": [2, 0, 4, 0, 0], \"value\": [0, 1, 2, 3, 4], \"missing_left\": [0, 0, 1, 0, "
+    "0],"
+    "\"left_codes\": [1, 0, 0, 0, 0], \"codes\": [1]}]}]}";
+
+static void read_with_faults(const char *text)
 {
     long n = 1;
 
-    (void)unused;
     for (; n == 1 || injected(); n++) {
         pboost_error err = {0};
         pboost_model m;
         inject_allocation(n);
-        pboost_status st = pboost_model_parse(&m, MODEL, strlen(MODEL), "m.json", &err);
+        pboost_status st = pboost_model_parse(&m, text, strlen(text), "m.json", &err);
         inject_nothing();
         /* jansson takes some failed allocations for errors of syntax */
         check(st, st == PBOOST_BAD_DATA, &err);
         if (injected())
-            assert_true(m.coef.theta == NULL && m.encoding.feature == NULL && m.label == NULL);
+            assert_true(m.coef.theta == NULL && m.encoding.feature == NULL && m.label == NULL &&
+                        m.mixture.member == NULL);
         pboost_model_free(&m);
     }
     assert_true(n > 60);
+}
+
+static void reading_models(void **unused)
+{
+    (void)unused;
+    read_with_faults(MODEL);
+    read_with_faults(MEMBERS);
+}
+
+/* As text, and as an ONNX file. */
+static void printing_members(void **state)
+{
+    char *path = path_in(*state, "m.onnx"), *whole;
+    pboost_model m;
+    long n = 1;
+
+    assert_int_equal(pboost_model_parse(&m, MEMBERS, strlen(MEMBERS), "m.json", NULL), PBOOST_OK);
+    assert_int_equal(pboost_model_print(&whole, &m, NULL), PBOOST_OK);
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        char *text;
+        inject_allocation(n);
+        pboost_status st = pboost_model_print(&text, &m, &err);
+        inject_nothing();
+        check(st, text != NULL && strcmp(text, whole) == 0, &err);
+        free(text);
+    }
+    assert_true(n > 60);
+    for (n = 1; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        inject_allocation(n);
+        pboost_status st = pboost_model_export_onnx(&m, path, &err);
+        inject_nothing();
+        check(st, st == PBOOST_OK, &err);
+    }
+    assert_true(n > 40);
+    free(whole);
+    pboost_model_free(&m);
 }
 
 /* Labels of many lengths, so that the text runs out of room at many places. */
@@ -340,12 +389,19 @@ static void naming_an_output_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reading_csv),     cmocka_unit_test(reading_many_levels_and_columns),
-        IN_DIRECTORY(reading_a_file),      IN_DIRECTORY(reading_blocks),
-        cmocka_unit_test(reading_npy),     cmocka_unit_test(encoding),
-        cmocka_unit_test(reading_models),  cmocka_unit_test(reading_columns),
-        cmocka_unit_test(printing_models), IN_DIRECTORY(writing_models),
-        IN_DIRECTORY(opening_outputs),     IN_DIRECTORY(naming_an_output_may_fail),
+        cmocka_unit_test(reading_csv),
+        cmocka_unit_test(reading_many_levels_and_columns),
+        IN_DIRECTORY(reading_a_file),
+        IN_DIRECTORY(reading_blocks),
+        cmocka_unit_test(reading_npy),
+        cmocka_unit_test(encoding),
+        cmocka_unit_test(reading_models),
+        IN_DIRECTORY(printing_members),
+        cmocka_unit_test(reading_columns),
+        cmocka_unit_test(printing_models),
+        IN_DIRECTORY(writing_models),
+        IN_DIRECTORY(opening_outputs),
+        IN_DIRECTORY(naming_an_output_may_fail),
     };
     return cmocka_run_group_tests(tests, route_jansson, NULL);
 }

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import unittest
 
-import test_learner
+from learner import Learner
 from service import POSTGRESQL, PRIORBOOST, Case
 
 ROWS, SIZE, CLIENTS, ATTEMPTS = 600, 4, 8, 40
@@ -98,7 +98,7 @@ class TwoServices(Case):
             self.check_problem(service.ask(self.token["learner"], "r", [["1", "2"]]), 401, "token-invalid")
 
 
-class TwoLearners(test_learner.Learner):
+class TwoLearners(Learner):
     def test_learners_on_both_train_as_if_alone(self):
         """Each learner has its own half of the rows and its own service; both run at the same time."""
         self.make_tables()

@@ -29,7 +29,7 @@ static double between(double a, double b)
 }
 
 /* Cuts sorted numbers into at most MAX_BINS - 1 bins of about as many rows; equal numbers are in
- * one bin.  Each bin takes its share of what the bins before it have left. */
+ * one bin.  A bin is full when it has the mean size of the bins that are left. */
 static void cut_numbers(bin_column *out, const double *sorted, size_t n)
 {
     size_t most = MAX_BINS - 1, in_bin = 0, left = n, bins = 0;

@@ -129,13 +129,13 @@ static void slope_chunk(void *context, size_t chunk, int worker)
 
 /* ---- What a tree is grown from --------------------------------------------------------------- */
 
-/* Sets out[i], for a share of those i whose out[i] is not 0: exactly that share, rounded up. */
-static void draw(unsigned char *out, size_t n, double share, const booster *b, uint64_t stream)
+/* Keeps a fraction of those out[i] that are 1, exactly and rounded up, and sets the others to 0. */
+static void draw(unsigned char *out, size_t n, double fraction, const booster *b, uint64_t stream)
 {
     size_t left = 0;
     for (size_t i = 0; i < n; i++)
         left += out[i];
-    size_t need = (size_t)ceil(share * (double)left);
+    size_t need = (size_t)ceil(fraction * (double)left);
     for (size_t i = 0; i < n; i++) {
         if (!out[i])
             continue;
@@ -185,8 +185,8 @@ static bool grow_tree(booster *b, boost_work *work, size_t tree, int threads)
     size_t nodes = f->n_nodes;
 
     for (int all = 0; all < 2; all++) {
-        split_rule rule = {o->l2, (double)o->min_rows * (all ? 1.0 : o->bag_share)};
-        draw_all(b, work, tree, all ? 1.0 : o->bag_share, all ? 1.0 : o->column_share);
+        split_rule rule = {o->l2, (double)o->min_rows * (all ? 1.0 : o->bag_fraction)};
+        draw_all(b, work, tree, all ? 1.0 : o->bag_fraction, all ? 1.0 : o->column_fraction);
         pboost_grow(&b->forest, &work->grow, &p->data, gather_rows(p, work), o->leaves, &rule,
                     b->order, work->column, threads);
         if (work->grow.n_leaves > 1)

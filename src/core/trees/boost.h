@@ -18,8 +18,8 @@
 #include "data/family.h"
 #include "trees/grow.h"
 
-/* What the forests of a fit share.  Row i is row row[i] of the table; bag b is rows start[b] ..
- * start[b+1]. */
+/* What the forests of a fit have in common.  Row i is row row[i] of the table; bag b is rows
+ * start[b] .. start[b+1]. */
 typedef struct {
     const family_info *family;
     const family_kernels *kernels;

@@ -38,12 +38,12 @@ pboost_status pboost_forest_options_check(const pboost_forest_options *o, pboost
         FAIL(err, PBOOST_INVALID, "rate is %g; it must be above 0 and at most 1", o->rate);
     if (!(o->l2 >= 0.0) || isinf(o->l2))
         FAIL(err, PBOOST_INVALID, "l2 is %g; it must be finite and not negative", o->l2);
-    if (!(o->bag_share > 0.0 && o->bag_share <= 1.0))
-        FAIL(err, PBOOST_INVALID, "bag_share is %g; it must be above 0 and at most 1",
-             o->bag_share);
-    if (!(o->column_share > 0.0 && o->column_share <= 1.0))
-        FAIL(err, PBOOST_INVALID, "column_share is %g; it must be above 0 and at most 1",
-             o->column_share);
+    if (!(o->bag_fraction > 0.0 && o->bag_fraction <= 1.0))
+        FAIL(err, PBOOST_INVALID, "bag_fraction is %g; it must be above 0 and at most 1",
+             o->bag_fraction);
+    if (!(o->column_fraction > 0.0 && o->column_fraction <= 1.0))
+        FAIL(err, PBOOST_INVALID, "column_fraction is %g; it must be above 0 and at most 1",
+             o->column_fraction);
     if (o->folds > MOST_FOLDS)
         FAIL(err, PBOOST_INVALID, "folds is %zu; it must be at most %d", o->folds, MOST_FOLDS);
     if (o->folds < 2 && o->trees == 0)

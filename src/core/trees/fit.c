@@ -133,6 +133,15 @@ static void shuffle_folds(unsigned char *fold, size_t bags, size_t folds, uint64
     }
 }
 
+/* The weight of the rows of bags outside a fold. */
+static double weight_without(const boost_problem *p, const unsigned char *fold, size_t out)
+{
+    double sum = 0.0;
+    for (size_t b = 0; b < p->bags; b++)
+        sum += fold[b] != out ? p->total[b] : 0.0;
+    return sum;
+}
+
 /* Folds of equal size, at most one a bag; fewer than two: no bag is left out. */
 static pboost_status make_folds(forest_fit *f, pboost_error *err)
 {
@@ -149,6 +158,9 @@ static pboost_status make_folds(forest_fit *f, pboost_error *err)
         memcpy(f->fold, o->fold, bags);
     else
         shuffle_folds(f->fold, bags, f->n_forests, o->seed);
+    for (size_t i = 0; i < f->n_forests; i++)
+        if (!(weight_without(&f->problem, f->fold, i) > 0.0))
+            FAIL(err, PBOOST_BAD_DATA, "without the bags of fold %zu no row has a weight", i);
 done:
     return st;
 }
@@ -216,8 +228,9 @@ static double score(const forest_fit *f)
     const boost_problem *p = &f->problem;
     double sum = 0.0;
     for (size_t b = 0; b < p->bags; b++)
-        sum += p->family->quasi(p->answer[b], f->first_mean[b], f->mean[b],
-                                f->first_size[b] / f->first_phi, p->noise[b]);
+        if (f->first_weight[b] > 0.0)
+            sum += p->family->quasi(p->answer[b], f->first_mean[b], f->mean[b],
+                                    f->first_size[b] / f->first_phi, p->noise[b]);
     return sum;
 }
 
@@ -250,7 +263,12 @@ static pboost_status add_trees(forest_fit *f, pboost_error *err)
     grow_all task = {f, f->trees, f->n_works > 1 ? 1 : f->options.threads};
     for (size_t i = 0; i < f->n_forests; i++)
         TRY(pboost_forest_reserve(&f->forest[i].forest, f->options.leaves, err));
-    pboost_parallel(f->n_forests, (int)f->n_works, grow_one, &task);
+    if (f->n_works > 1)
+        pboost_parallel(f->n_forests, (int)f->n_works, grow_one, &task);
+    for (size_t i = 0; f->n_works == 1 && i < f->n_forests; i++) {
+        TRY(pboost_cancel_check(f->options.cancel, err));
+        grow_one(&task, i, 0);
+    }
     if (all_done(f))
         goto done;
     f->trees++;
@@ -356,8 +374,7 @@ static size_t nodes_of(const pboost_forest *f, size_t trees)
     return trees < f->n_trees ? f->root[trees] : f->n_nodes;
 }
 
-static void append_tree_nodes(pboost_forest *out, const pboost_forest *f, size_t trees,
-                              double share)
+static void append_tree_nodes(pboost_forest *out, const pboost_forest *f, size_t trees, double part)
 {
     uint32_t nodes = (uint32_t)out->n_nodes;
     size_t n = nodes_of(f, trees);
@@ -366,7 +383,7 @@ static void append_tree_nodes(pboost_forest *out, const pboost_forest *f, size_t
     for (size_t i = 0; i < n; i++) {
         pboost_node node = f->node[i];
         if (node.column == PBOOST_LEAF) {
-            node.value *= share;
+            node.value *= part;
         } else {
             node.left += nodes;
             node.right += nodes;
@@ -386,14 +403,14 @@ static pboost_status average(pboost_forest *out, double *intercept, const forest
 {
     pboost_status st = PBOOST_OK;
     size_t trees = 0, nodes = 0, codes = 0;
-    double share = 1.0 / (double)f->n_forests;
+    double part = 1.0 / (double)f->n_forests;
 
     for (size_t i = 0; i < f->n_forests; i++) {
         const pboost_forest *one = &f->forest[i].forest.forest;
         trees += smaller(f->best, one->n_trees);
         nodes += nodes_of(one, f->best);
         codes += one->n_codes;
-        *intercept += share * f->forest[i].intercept;
+        *intercept += part * f->forest[i].intercept;
     }
     if (nodes > UINT32_MAX / 2 || codes > UINT32_MAX / 2)
         FAIL(err, PBOOST_BAD_DATA, "%zu trees are more than a forest can have", trees);
@@ -402,7 +419,7 @@ static pboost_status average(pboost_forest *out, double *intercept, const forest
     NEED(out->node = pboost_alloc(nodes, sizeof *out->node), err);
     NEED(out->code = pboost_alloc(codes, sizeof *out->code), err);
     for (size_t i = 0; i < f->n_forests; i++)
-        append_tree_nodes(out, &f->forest[i].forest.forest, f->best, share);
+        append_tree_nodes(out, &f->forest[i].forest.forest, f->best, part);
 done:
     return st;
 }

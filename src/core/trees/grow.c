@@ -169,7 +169,7 @@ static void fill_histogram(const grow_task *t, const grow_leaf *leaf)
                      leaf->end - leaf->first, t->threads);
 }
 
-/* The sums of the smaller side are added up; those of the larger one are the parent's less these.
+/* The sums of the smaller leaf are added up; those of the larger one are the parent's less these.
  * The last split of a tree needs neither. */
 static void split_leaf(const grow_task *t, grow_leaf *leaf, bool last)
 {

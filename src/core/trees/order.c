@@ -1,9 +1,10 @@
 /* The order in which the levels of a category are split.
  *
  * To choose among all subsets of levels in every node, as trees do that see labels, fits the noise:
- * rows of different levels share the residual of a bag.  So levels are ordered once, by their
- * effects in a model of this column alone, which are solved for jointly (with the residuals of the
- * start and the whole Gauss-Newton matrix, as values of leaves are), and a split cuts that order.
+ * rows of different levels have the residual of a bag in common.  So levels are ordered once, by
+ * their effects in a model of this column alone, which are solved for jointly (with the residuals
+ * of the start and the whole Gauss-Newton matrix, as values of leaves are), and a split cuts that
+ * order.
  */
 #include <string.h>
 

@@ -16,7 +16,8 @@ static hist_cell plus(hist_cell a, hist_cell b)
     return (hist_cell){a.g + b.g, a.h + b.h, a.n + b.n};
 }
 
-/* Twice the gain of splitting the sums of `left` from the total; 0 where a side is too small. */
+/* Twice the gain of splitting the sums of `left` from the total; 0 where a leaf would be too small.
+ */
 static double gain_of(hist_cell left, hist_cell total, const split_rule *rule)
 {
     hist_cell right = minus(total, left);
@@ -49,7 +50,7 @@ static void split_column(node_split *best, size_t column, const bin_column *c, c
     }
 }
 
-/* The bins of the left side.  That of missing categories is the right side, so that the levels
+/* The bins that go left.  Missing categories go right, so that the levels
  * which go left are all named; where a node has no missing numbers, they go with most rows. */
 static void set_bins(node_split *s, const bin_column *c, const uint8_t *order,
                      const hist_cell *hist, hist_cell total)

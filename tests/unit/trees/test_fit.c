@@ -96,7 +96,7 @@ static void test_one_row_bags_are_ordinary_boosting(void **state)
     o.folds = 0;
     o.leaves = 2;
     o.min_rows = 1;
-    o.rate = o.bag_share = o.column_share = 1.0;
+    o.rate = o.bag_fraction = o.column_fraction = 1.0;
     o.l2 = 0.0;
     grown g = grow(&columns, NULL, NULL, &a, &o);
     double *eta = predicted(&g, &columns, NULL), best = INFINITY;
@@ -198,6 +198,11 @@ static void test_weight_zero_counts_for_nothing(void **state)
     double *two = predicted(&g, &t.columns, NULL);
     for (size_t i = 0; i < t.n; i++)
         assert_true(one[i] == two[i]);
+    grown_free(&g);
+    o.trees = 0;
+    o.folds = 3;
+    g = grow(&t.columns, NULL, weight, &a, &o);
+    assert_true(g.report.trees > 5 && g.report.misfit < 0.9 * g.report.constant_misfit);
     free(one);
     free(two);
     free(weight);
@@ -422,6 +427,10 @@ static void test_folds_may_be_given(void **state)
     for (size_t b = 0; b < a.n_bags / 2; b++)
         assert_true(before[b] == g.left_out[b]);
     assert_true(before[a.n_bags - 1] != g.left_out[a.n_bags - 1]);
+    memset(fold, 0, a.n_bags);
+    assert_fails(
+        pboost_forest_fit(&forest, &intercept, NULL, NULL, &t.columns, NULL, NULL, &a, 0, &o, &err),
+        PBOOST_BAD_DATA, err, "without the bags of fold 0");
     fold[3] = 2;
     assert_fails(
         pboost_forest_fit(&forest, &intercept, NULL, NULL, &t.columns, NULL, NULL, &a, 0, &o, &err),
@@ -508,8 +517,8 @@ static void test_bad_input_is_refused(void **state)
     REFUSED_OPTION(rate, 1.5, "rate is 1.5");
     REFUSED_OPTION(l2, -1.0, "l2 is -1");
     REFUSED_OPTION(l2, INFINITY, "l2 is inf");
-    REFUSED_OPTION(bag_share, 0.0, "bag_share is 0");
-    REFUSED_OPTION(column_share, 1.5, "column_share is 1.5");
+    REFUSED_OPTION(bag_fraction, 0.0, "bag_fraction is 0");
+    REFUSED_OPTION(column_fraction, 1.5, "column_fraction is 1.5");
     REFUSED_OPTION(folds, 256, "folds is 256");
     REFUSED_OPTION(folds, 1, "folds is 1 and trees 0");
     REFUSED_OPTION(max_trees, 0, "trees and max_trees are 0");

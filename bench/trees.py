@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Boosted trees from answers about bags, against LightGBM on the same rows with all labels.
+
+    python bench/trees.py [--rows 1000000] [--cols 20] [--bag 32] [--trees 50] [--leaves 8]
+                          [--threads 1] [--turns 3]
+
+One forest of a fixed number of trees, from all bags and columns, without folds; binning is included
+on both sides.  The two take turns.  Prints one JSON object: the medians of wall-clock and of
+processor seconds, and their ratios.  Needs build/lib/libpriorboost.so and LightGBM.
+"""
+
+import argparse
+import ctypes as C
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import lightgbm
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+os.environ.setdefault("PRIORBOOST_LIBRARY", str(ROOT / "build/lib/libpriorboost.so"))
+
+from priorboost import _structures as S  # noqa: E402
+
+LIBRARY = C.CDLL(os.environ["PRIORBOOST_LIBRARY"])
+ERROR = S.Error()
+
+
+def check(status):
+    if status != 0:
+        raise RuntimeError(ERROR.message.decode())
+
+
+def draw(rows, cols):
+    """Gaussian columns, steps, curves and a product in the log odds, and labels."""
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((rows, cols))
+    eta = np.sin(2 * x[:, 0]) + x[:, 1] * (x[:, 2] > 0) + 0.5 * x[:, 3] ** 2 - 0.5
+    eta += 0.3 * x[:, 4:8].sum(axis=1)
+    return x, eta, (rng.random(rows) < 1 / (1 + np.exp(-eta))).astype(float)
+
+
+def answers(eta, y, size):
+    """Bags of rows whose log odds are near each other, and the means of their labels."""
+    row = np.argsort(np.round(eta, 1), kind="stable").astype(np.uintp)
+    start = np.append(np.arange(0, len(y) - size + 1, size), len(y)).astype(np.uintp)
+    mean = np.add.reduceat(y[row.astype(int)], start[:-1].astype(int)) / np.diff(start)
+    log, bags = C.c_void_p(), S.Bags(len(y), len(mean), row.ctypes.data, start.ctypes.data)
+    check(LIBRARY.pboost_answers_create(C.byref(log), C.byref(ERROR)))
+    check(
+        LIBRARY.pboost_answers_append(
+            log, C.byref(bags), mean.ctypes.data_as(C.c_void_p), None, C.byref(ERROR)
+        )
+    )
+    return log
+
+
+def ours(x, log, a):
+    column = (S.Column * x.shape[1])(
+        *[S.Column(x.ctypes.data + 8 * j, x.shape[1], None, 0) for j in range(x.shape[1])]
+    )
+    columns = S.Columns(*x.shape, column)
+    options = S.ForestOptions(
+        struct_size=C.sizeof(S.ForestOptions),
+        family=S.LOGISTIC,
+        trees=a.trees,
+        leaves=a.leaves,
+        min_rows=100,
+        rate=0.1,
+        l2=1.0,
+        bag_fraction=1.0,
+        column_fraction=1.0,
+        folds=0,
+        threads=a.threads,
+    )
+    forest, intercept = S.Forest(), C.c_double()
+    check(
+        LIBRARY.pboost_forest_fit(
+            C.byref(forest),
+            C.byref(intercept),
+            None,
+            None,
+            C.byref(columns),
+            None,
+            None,
+            log,
+            C.c_size_t(0),
+            C.byref(options),
+            C.byref(ERROR),
+        )
+    )
+    LIBRARY.pboost_forest_free(C.byref(forest))
+
+
+def theirs(x, y, a):
+    options = {
+        "objective": "binary",
+        "num_leaves": a.leaves,
+        "learning_rate": 0.1,
+        "min_data_in_leaf": 100,
+        "max_bin": 255,
+        "num_threads": a.threads,
+        "verbose": -1,
+    }
+    lightgbm.train(options, lightgbm.Dataset(x, y), a.trees)
+
+
+def timed(work):
+    def spent():
+        use = resource.getrusage(resource.RUSAGE_SELF)
+        return use.ru_utime + use.ru_stime
+
+    wall, processor = time.perf_counter(), spent()
+    work()
+    return time.perf_counter() - wall, spent() - processor
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name, value in (
+        ("rows", 10**6),
+        ("cols", 20),
+        ("bag", 32),
+        ("trees", 50),
+        ("leaves", 8),
+        ("threads", 1),
+        ("turns", 3),
+    ):
+        parser.add_argument(f"--{name}", type=int, default=value)
+    a = parser.parse_args()
+    x, eta, y = draw(a.rows, a.cols)
+    log = answers(eta, y, a.bag)
+    turns = [
+        (timed(lambda: ours(x, log, a)), timed(lambda: theirs(x, y, a))) for _ in range(a.turns)
+    ]
+    found = {}
+    for i, kind in enumerate(("wall", "processor")):
+        mine, peer = (statistics.median(t[who][i] for t in turns) for who in (0, 1))
+        found[kind] = {
+            "priorboost": round(mine, 3),
+            "lightgbm": round(peer, 3),
+            "ratio": round(mine / peer, 3),
+        }
+    print(json.dumps({**vars(a), "seconds": found, "lightgbm": lightgbm.__version__}))
+
+
+if __name__ == "__main__":
+    main()
