@@ -44,7 +44,10 @@ def fit(X, target, ridge, logistic, start):
         weight = np.maximum(mean * (1 - mean), 1e-4) if logistic else np.ones(len(X))
         hessian = (X * weight[:, None]).T @ X + np.diag(penalty + 1e-6)
         step = np.linalg.solve(hessian, X.T @ (target - mean) - penalty * theta)
-        theta += step * min(1.0, 2.0 / (1e-12 + np.abs(X @ step).max())) if logistic else step
+        change = np.abs(X @ step).max()
+        theta += step * min(1.0, 2.0 / change) if logistic and change > 0 else step
+        if change < 1e-3:
+            break
     return theta
 
 
