@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT / "python"))
 os.environ.setdefault("PRIORBOOST_LIBRARY", str(ROOT / "build/lib/libpriorboost.so"))
 
 from priorboost import _structures as S  # noqa: E402
+from priorboost._structures_io import Column, Columns, Forest, ForestOptions  # noqa: E402
 
 LIBRARY = C.CDLL(os.environ["PRIORBOOST_LIBRARY"])
 ERROR = S.Error()
@@ -62,12 +63,12 @@ def answers(eta, y, size):
 
 
 def ours(x, log, a):
-    column = (S.Column * x.shape[1])(
-        *[S.Column(x.ctypes.data + 8 * j, x.shape[1], None, 0) for j in range(x.shape[1])]
+    column = (Column * x.shape[1])(
+        *[Column(x.ctypes.data + 8 * j, x.shape[1], None, 0) for j in range(x.shape[1])]
     )
-    columns = S.Columns(*x.shape, column)
-    options = S.ForestOptions(
-        struct_size=C.sizeof(S.ForestOptions),
+    columns = Columns(*x.shape, column)
+    options = ForestOptions(
+        struct_size=C.sizeof(ForestOptions),
         family=S.LOGISTIC,
         trees=a.trees,
         leaves=a.leaves,
@@ -79,7 +80,7 @@ def ours(x, log, a):
         folds=0,
         threads=a.threads,
     )
-    forest, intercept = S.Forest(), C.c_double()
+    forest, intercept = Forest(), C.c_double()
     check(
         LIBRARY.pboost_forest_fit(
             C.byref(forest),
