@@ -57,8 +57,9 @@ class Forest:
     def _lend(self) -> _library.Forest:
         """Return the C structure; it borrows the arrays."""
         out = _library.Forest(self.n_columns, len(self.root), len(self.node), len(self.code))
+        fields: Any = _library.Forest._fields_
         for name in ("root", "node", "code"):
-            kind = dict(_library.Forest._fields_)[name]
+            kind = dict(fields)[name]
             setattr(out, name, ctypes.cast(address(getattr(self, name)), kind))
         return out
 
@@ -86,7 +87,7 @@ class Member:
 
 
 # After the family, up to the threads: trees, max_trees, leaves, min_rows, rate, l2, ...
-_DEFAULTS = (0, 400, 8, 100, 0.1, 1.0, 0.5, 0.5, 5)
+_DEFAULTS = (0, 400, 8, 50, 0.1, 1.0, 0.5, 0.5, 5)
 
 _KINDS = ("constant", "glm", "smooth", "trees", "glm-trees")  # in the order of pboost_member_kind
 

@@ -86,7 +86,6 @@ class FitParameters:
     fit_intercept: bool = True
     standardize: bool = False
     winsorize: float | None = None
-    model: str = "glm"
 
     def _has_trees(self) -> bool:
         """Whether trees are fitted; parameters that only a GLM has are refused."""

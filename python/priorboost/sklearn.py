@@ -66,10 +66,12 @@ class PriorBoostRegressor(_Regressor):
         Least rows in a bag: the rule of the oracle that holds y.  The default is the least that an
         oracle for others accepts; set it to the rule of your label holder.  At 1 answers are
         labels.  With ``fit(X, oracle=...)`` the oracle's own rule holds, not this one.
-    model : {"glm", "trees"}, default="glm"
-        What is fitted to the answers: a generalised linear model, with weights and intervals, or
-        boosted trees, for effects that bend or depend on each other.  Trees have no weights and no
-        intervals; missing cells of a data frame need no ``impute``.
+    model : {"glm", "smooth", "trees"}, default="glm"
+        What is fitted to the answers.  "glm": a straight line for every number.  "smooth": a curve
+        for numbers with 8 different values or more, bent as far as the answers support (aggregate
+        estimator); `curves` returns a curve with its band.  "trees": boosted trees, for effects
+        that bend or depend on each other; they have no weights and no intervals, and missing cells
+        of a data frame need no ``impute``.
     method : {"auto", "paper"}, optional
         "auto" (the default): plan (see `plan`) and do what is recommended; parameters that are
         given are kept, and the planner chooses the rest.  Under noise it may plan again after a
@@ -135,10 +137,6 @@ class PriorBoostRegressor(_Regressor):
         Data frames: which features the model has, such as ``"died ~ age + C(ward) + age:dose"``,
         read by formulaic (``pip install 'priorboost[formula]'``).  Without `y` in `fit`, the left
         side is the response.
-    model : {"glm", "smooth"}, default="glm"
-        A straight line for every feature, or a curve for numbers with 8 different values or more,
-        bent as far as the answers support (aggregate estimator).  `curves` returns a curve with
-        its band.
     winsorize : float, optional
         Limit numbers to this many standard deviations around their column's mean,
         when fitting and when predicting.  Takes a copy of X.

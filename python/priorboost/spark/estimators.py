@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 from pyspark.ml import Estimator, Model
 from pyspark.ml.functions import array_to_vector, vector_to_array
 from pyspark.ml.linalg import DenseMatrix, DenseVector, VectorUDT
@@ -109,6 +110,27 @@ def _completed(features: Column, content: models.Model) -> Column:
     return features
 
 
+def _mean_of_members(frame: DataFrame, content: models.Model) -> Column:
+    """Return the predicted mean of trees or of several models, which takes source columns by name.
+
+    The library predicts on the executors; the model goes there with the task.
+    """
+    names = [f.name for f in content.features]
+    names += [content.offset] if content.offset is not None else []
+    for name in names:
+        if name not in frame.columns:
+            raise ValueError(
+                f"there is no column '{name}', which the model needs; there are "
+                f"{', '.join(frame.columns)}"
+            )
+
+    def predict(rows: Any) -> Any:
+        return pd.Series(content.predict(rows, n_jobs=1))
+
+    predict.__annotations__ = {"rows": pd.DataFrame, "return": pd.Series}
+    return F.pandas_udf(predict, "double")(F.struct(*[F.col(f"`{name}`") for name in names]))
+
+
 class _ModelWriter(MLWriter):
     def __init__(self, instance: Any) -> None:
         super().__init__()
@@ -156,7 +178,9 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
 
     @property
     def coefficients(self) -> DenseVector:
-        """The weights of the features."""
+        """The weights of the features; trees have none."""
+        if self._content().members:
+            raise AttributeError("a model of trees or of several members has no weights")
         return DenseVector(self._content().coef)
 
     @property
@@ -167,7 +191,8 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
     @property
     def numFeatures(self) -> int:  # noqa: N802
         """The number of features."""
-        return len(self._content().coef)
+        content = self._content()
+        return len(content.features) if content.members else len(content.coef)
 
     @property
     def covariance(self) -> DenseMatrix | None:
@@ -228,6 +253,8 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
     def _mean(self, frame: DataFrame) -> Column:
         """Return the predicted mean as an expression."""
         content = self._content()
+        if content.members:
+            return _mean_of_members(frame, content)
         features = self._features(frame)
         known = _completed(features, content)
         products = F.zip_with(known, _literal(content.coef), lambda a, b: a * b)

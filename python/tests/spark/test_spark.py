@@ -1,6 +1,7 @@
 """The training on Spark against the one on a single machine, on executors that may die."""
 
 import doctest
+import json
 import os
 import runpy
 import subprocess
@@ -16,6 +17,7 @@ from pyspark import cloudpickle
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.feature import VectorAssembler
 from pyspark.sql import functions as F
+from random_models import random_model, random_rows
 
 import priorboost as pb
 import priorboost.spark as ps
@@ -266,6 +268,28 @@ def test_models_are_saved_and_read(spark, cli, tmp_path):
     assert loaded.getEpsilon() == "0.5"
     assert loaded.getThreshold() == 0.25
     assert loaded.copy({loaded.minBag: 3}).getMinBag() == 3
+
+
+def test_trees_of_a_file_predict(spark, cli, tmp_path):
+    """On executors, from the source columns: numbers, categories, dates, missing cells, offsets."""
+    rng = np.random.default_rng(0)
+    kinds = ["constant", "glm", "trees", "glm-trees"]
+    model_file, data = tmp_path / "m.json", tmp_path / "d.csv"
+    model_file.write_text(json.dumps(random_model(rng, "poisson", kinds, "log n")))
+    pd.DataFrame(random_rows(rng, 200)).to_csv(data, index=False)
+    rows = pd.read_csv(data, dtype={"city": str, "plain": str}, float_precision="round_trip")
+    expected = cli("predict", "--model", model_file, "--data", data)["prediction"]
+    frame = spark.createDataFrame(rows.assign(row=range(200)).replace({np.nan: None}))
+    model = ps.PriorBoostPoissonModel.fromModelFile(str(model_file))
+    model.write().overwrite().save(f"file://{tmp_path}/saved")
+    for one in (model, ps.PriorBoostPoissonModel.load(f"file://{tmp_path}/saved")):
+        found = one.transform(frame).orderBy("row").toPandas()
+        np.testing.assert_array_equal(found["prediction"], expected)
+    assert model.numFeatures == 5
+    with pytest.raises(AttributeError, match="no weights"):
+        _ = model.coefficients
+    with pytest.raises(ValueError, match="there is no column 'city', which the model needs"):
+        model.transform(frame.drop("city"))
 
 
 def test_wrong_requests(spark):

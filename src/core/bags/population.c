@@ -146,7 +146,7 @@ static void move_bag(calibration *c, double *x, const pboost_bags *bags, size_t 
 }
 
 pboost_status pboost_bags_calibrate(double *x, size_t cols, const pboost_bags *bags,
-                                    const double *persons, double *share, bool *limited,
+                                    const double *persons, double *fraction, bool *limited,
                                     pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -166,7 +166,7 @@ pboost_status pboost_bags_calibrate(double *x, size_t cols, const pboost_bags *b
     *limited = part < 1.0;
     for (size_t j = 0; j < cols; j++) {
         double between = c.total[j * (cols + 1)];
-        share[j] = between > 0.0 ? fmin(c.within[j * (cols + 1)] / between, 1.0) : 0.0;
+        fraction[j] = between > 0.0 ? fmin(c.within[j * (cols + 1)] / between, 1.0) : 0.0;
     }
     for (size_t b = 0; b < bags->n_bags && c.average > 0.0; b++)
         move_bag(&c, x, bags, b, part);
