@@ -12,6 +12,7 @@ processor seconds, and their ratios.  Needs build/lib/libpriorboost.so and Light
 import argparse
 import ctypes as C
 import json
+import os
 import resource
 import statistics
 import sys
@@ -23,10 +24,12 @@ import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
+os.environ.setdefault("PRIORBOOST_LIBRARY", str(ROOT / "build/lib/libpriorboost.so"))
 
 from priorboost import _structures as S  # noqa: E402
+from priorboost._structures_io import Column, Columns, Forest, ForestOptions  # noqa: E402
 
-LIBRARY = C.CDLL(str(ROOT / "build/lib/libpriorboost.so"))
+LIBRARY = C.CDLL(os.environ["PRIORBOOST_LIBRARY"])
 ERROR = S.Error()
 
 
@@ -60,12 +63,12 @@ def answers(eta, y, size):
 
 
 def ours(x, log, a):
-    column = (S.Column * x.shape[1])(
-        *[S.Column(x.ctypes.data + 8 * j, x.shape[1], None, 0) for j in range(x.shape[1])]
+    column = (Column * x.shape[1])(
+        *[Column(x.ctypes.data + 8 * j, x.shape[1], None, 0) for j in range(x.shape[1])]
     )
-    columns = S.Columns(*x.shape, column)
-    options = S.ForestOptions(
-        struct_size=C.sizeof(S.ForestOptions),
+    columns = Columns(*x.shape, column)
+    options = ForestOptions(
+        struct_size=C.sizeof(ForestOptions),
         family=S.LOGISTIC,
         trees=a.trees,
         leaves=a.leaves,
@@ -77,7 +80,7 @@ def ours(x, log, a):
         folds=0,
         threads=a.threads,
     )
-    forest, intercept = S.Forest(), C.c_double()
+    forest, intercept = Forest(), C.c_double()
     check(
         LIBRARY.pboost_forest_fit(
             C.byref(forest),

@@ -45,7 +45,8 @@ typedef struct pboost_table_options {
     size_t n_unused;
     bool only_named;             /* so are all columns that are not named above */
     const pboost_rows *rows;     /* where the rows come from, and path is only a name; NULL: file */
-    const pboost_cancel *cancel; /* told about the stage "reading"; NULL: none */
+    const pboost_cancel *cancel; /* told about the stages "reading" and "encoding", so it must
+                                    outlive the table; NULL: none */
 } pboost_table_options;
 
 #define PBOOST_TABLE_OPTIONS_INIT                                                                  \

@@ -46,10 +46,10 @@ double pboost_bags_cost(const pboost_bags *bags, const double *score);
 /* The rows of x (row-major, `cols` numbers each) are random samples of the persons of their bags.
  * Moves the rows of each bag together, so that their mean is the best linear prediction of that of
  * all its persons: a fit to means with sampling error would shrink the weights.  persons: by bag.
- * share (by column) gets the part of the variance between bags that is sampling error.  limited:
+ * fraction (by column) gets the part of the variance between bags that is sampling error.  limited:
  * some combination of columns varies no more between bags than sampling error does. */
 pboost_status pboost_bags_calibrate(double *x, size_t cols, const pboost_bags *bags,
-                                    const double *persons, double *share, bool *limited,
+                                    const double *persons, double *fraction, bool *limited,
                                     pboost_error *err);
 
 /* Rows that stand for bags of which means and standard deviations are known (rows x cols each): out

@@ -1,6 +1,6 @@
 """The C library: loading it, its functions, their failures, and memory that C and Python use.
 
-Two tables describe it, ``_structures.py`` (imported here as well) and
+Two tables describe it, ``_structures.py`` with ``_structures_io.py`` (imported here as well) and
 ``_prototypes.py``.  ctypes releases the interpreter's lock around every call.  All calls that can
 fail go through `_check`, which turns a status into an exception (`EXCEPTIONS`).
 """
@@ -23,6 +23,7 @@ from . import errors
 from ._prototypes import PROTOTYPES
 from ._structures import *  # noqa: F403
 from ._structures import F32, F64, Error, Features, Matrix
+from ._structures_io import *  # noqa: F403
 
 
 def _library_path() -> Path:

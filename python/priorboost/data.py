@@ -118,18 +118,41 @@ def response(y: Any, n_rows: int) -> Array:
     y = check_array(y, ensure_2d=False, dtype=None, input_name="y", ensure_min_samples=0)
     y = column_or_1d(y, warn=True)
     check_consistent_length(range(n_rows), y)
-    return np.ascontiguousarray(y, dtype=np.float64)
+    _refuse_gaps(y)
+    try:
+        return np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"y holds {_first_text(y)!r}; labels must be numbers (two classes of texts are for "
+            "PriorBoostClassifier)"
+        ) from None
+
+
+def _first_text(y: Array) -> Any:
+    return next((v for v in y.tolist() if not isinstance(v, (int, float))), y[0])
+
+
+def _refuse_gaps(y: Array) -> None:
+    """Refuse labels of objects that are missing; of numbers, the oracle does."""
+    if y.dtype != object:
+        return
+    for row, value in enumerate(y.tolist()):
+        if value is None or type(value).__name__ == "NAType" or value != value:
+            raise ValueError(f"y is missing in row {row} (counted from 0); leave such rows out")
 
 
 def binary_labels(y: Any, n_rows: int) -> tuple[Array, Array]:
     """Return the two classes and each row's label as 0 or 1."""
     y = column_or_1d(y, warn=True)
     check_consistent_length(range(n_rows), y)
+    _refuse_gaps(y)
     check_classification_targets(y)
     if type_of_target(y) != "binary":
+        values, rows = np.unique(y, return_counts=True)
+        listed = [f"{v!r} in {n} rows" for v, n in zip(values.tolist(), rows, strict=True)]
         raise ValueError(
             "Only binary classification is supported. The type of the target is "
-            f"{type_of_target(y)}."
+            f"{type_of_target(y)}: {', '.join(listed[:5])}{', ...' if len(listed) > 5 else ''}."
         )
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
@@ -261,7 +284,9 @@ def number_names(names: Any, n_rows: int, what: str) -> tuple[list[str], Array]:
 def name_text(name: Any, what: str) -> str:
     """Return the text that a bag or a unit is known by: the integer 12 and "12" are the same."""
     if isinstance(name, bool) or not isinstance(name, (str, int, np.integer)):
-        raise ValueError(f"the {what} {name!r} is neither text nor an integer")
+        whole = isinstance(name, float) and name.is_integer()
+        remedy = "; convert the column with .astype(int)" if whole else ""
+        raise ValueError(f"the {what} {name!r} is neither text nor an integer{remedy}")
     return str(name)
 
 

@@ -17,7 +17,7 @@ from .data import Array
 from .training import Table
 
 ROWS = ("all", "sample", "means")
-_LARGE_SHARE = 0.3  # of sampling error in the variance between bags
+_LARGE_FRACTION = 0.3  # of sampling error in the variance between bags
 
 _NO_RELATION = (
     "what bags have in common beyond their features is not related to the features; else the "
@@ -82,25 +82,25 @@ def _deviations(sd: Any, shape: tuple[int, int], names: list[str] | None) -> Arr
 
 def _calibrate(X: Array, bags: Bags, persons: Array, names: list[str] | None) -> list[str]:
     """Move the rows of each bag to the predicted mean of its persons; return what is in doubt."""
-    share, limited = np.empty(X.shape[1]), ctypes.c_bool()
+    fraction, limited = np.empty(X.shape[1]), ctypes.c_bool()
     _check(
         lib.bags_calibrate,
         address(X),
         X.shape[1],
         bags._borrow(),
         address(persons),
-        address(share),
+        address(fraction),
         limited,
     )
-    worst = int(share.argmax())
+    worst = int(fraction.argmax())
     if limited.value:
         return [
             "some combination of columns differs between bags by no more than sampling error, so "
             "its weight is not known: use larger samples or fewer columns"
         ]
-    if share[worst] > _LARGE_SHARE:
+    if fraction[worst] > _LARGE_FRACTION:
         return [
-            f"{100 * share[worst]:.0f} % of the variance between bags of column "
+            f"{100 * fraction[worst]:.0f} % of the variance between bags of column "
             f"'{names[worst] if names else f'x{worst}'}' is sampling error: its weight depends "
             "much on the correction for it; use larger samples"
         ]

@@ -164,6 +164,11 @@ def date_parts(date: Any, names: list[str]) -> dict[str, int]:
         return {}
     if isinstance(date, str):
         date = [date]
+    if not isinstance(date, (Mapping, list, tuple)):
+        raise ValueError(
+            f"date is {date!r}; it must be the name of a column, a list of names, or a dict such "
+            "as {'admitted': 'days+month'}"
+        )
     said = dict(date) if isinstance(date, Mapping) else dict.fromkeys(date, "days")
     out = {}
     for name, parts in said.items():
@@ -259,6 +264,8 @@ def learn(
         with _in_python():
             _check(lib.encoding_learn, learnt, table.handle, options)
         encoding, values = _finish(learnt, table, winsorize, smooth)
+    if not encoding.columns:
+        raise ValueError("X: every column has one value only; there is nothing to learn")
     for feature in encoding.features:
         if feature.other:
             choice.notes.append(
@@ -421,9 +428,15 @@ class Encoding:
         """Return the features of a data frame, or of an array that has the encoded columns."""
         if is_table(X):
             return self.apply(X)
-        values: Array = np.asarray(X)
-        if values.dtype not in (np.float64, np.float32):
-            values = values.astype(np.float64)
+        try:
+            values: Array = np.asarray(X)
+            if values.dtype not in (np.float64, np.float32):
+                values = values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"X is a {type(X).__name__}; it must be a data frame of pandas, polars or pyarrow "
+                "with the columns of training, or an array of numbers"
+            ) from None
         if values.ndim != 2 or values.shape[1] != len(self.columns):
             raise ValueError(
                 f"X has the shape {values.shape}; the model has {len(self.columns)} "

@@ -253,6 +253,8 @@ class FittedGLM:
             encoding=None,
             names={"y": model.label, "offset": model.offset},
             warnings=(),
+            doubts=(),
+            assumptions=(),
             report=None,
             method=None,
             class_shift=0.0,

@@ -19,8 +19,9 @@ def _formulaic(formula: str) -> Any:
     module = need("formulaic", "formula", f"formula={formula!r}")
     if _SMOOTH.search(formula):
         raise ValueError(
-            f"formula is {formula!r}; there are no smooth terms s(...) yet; a spline is "
-            "bs(x, df=4), a polynomial poly(x, 3)"
+            f"formula is {formula!r}; there are no smooth terms s(...) in formulas; model='smooth' "
+            "without a formula bends every number as far as the answers support; bs(x, df=4) is a "
+            "spline"
         )
     try:
         return module.Formula(formula)

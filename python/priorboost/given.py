@@ -8,6 +8,7 @@ some would give a wrong model, and only the counts show it.
 from __future__ import annotations
 
 import ctypes
+import numbers
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -76,6 +77,8 @@ def _lines(answers: Any, bag_column: str) -> Iterator[tuple[str, float, float, f
                 "'bag', 'count' and 'mean' or 'sum'"
             )
         for bag, mean in answers.items():
+            if not isinstance(mean, (numbers.Real, np.number)):
+                raise ValueError(f"the answer of bag {bag!r} is {mean!r}; it must be a number")
             yield name_text(bag, "bag"), float(mean), 0.0, None
         return
     key = _key(answers, bag_column)

@@ -390,8 +390,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         scale: Array | None,
     ) -> GLMResult:
         """Fit given bags and their answers."""
-        if rows != "all" and self.model == "smooth":
-            raise ValueError(f"model='smooth' needs all rows of the bags; rows is {rows!r}")
+        if rows != "all" and self.model != "glm":
+            raise ValueError(f"model={self.model!r} needs all rows of the bags; rows is {rows!r}")
+        if effects and self.model == "trees":
+            raise ValueError("bag_effects are for model='glm', not for 'trees'")
         names, bags = group_rows(bag, len(table.X))
         mean, noise, persons = match_answers(answers, names, bags, self._family, column, rows)
         has_seed, seed = seed_of(self.random_state)
@@ -405,7 +407,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 f"; estimator is {self.estimator!r}, method is {self.method!r}"
             )
         freedom = table.bend(fit)
-        fit.bag_effects, n_rows, doubts = effects, len(table.X), ()
+        fit.bag_effects, n_rows = effects, len(table.X)
+        doubts: list[str] = []
         if rows != "all":
             table, bags, doubts = stand_for_persons(
                 table, bags, persons, rows, sd, scale, self._family

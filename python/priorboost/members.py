@@ -57,8 +57,9 @@ class Forest:
     def _lend(self) -> _library.Forest:
         """Return the C structure; it borrows the arrays."""
         out = _library.Forest(self.n_columns, len(self.root), len(self.node), len(self.code))
+        fields: Any = _library.Forest._fields_
         for name in ("root", "node", "code"):
-            kind = dict(_library.Forest._fields_)[name]
+            kind = dict(fields)[name]
             setattr(out, name, ctypes.cast(address(getattr(self, name)), kind))
         return out
 

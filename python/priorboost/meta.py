@@ -181,7 +181,8 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
             learner = _Learner(self.estimator, X, seed, relay, self._folds())
             names, bags = group_rows(bag, _num_samples(X))
             family = learner.family or ("logistic" if is_classifier(self.estimator) else "linear")
-            learner.fit_bags(bags, *match_answers(answers, names, bags, family))
+            mean, noise, _ = match_answers(answers, names, bags, family)
+            learner.fit_bags(bags, mean, noise)
             self.history_ = np.zeros(1, _library.ROUND)
             self.history_[0] = 1, 1, bags.rows.size, len(bags), np.nan, np.nan
         else:

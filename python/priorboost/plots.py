@@ -13,7 +13,6 @@ import numpy as np
 from .data import Array, by_row
 from .given import group_rows, match_answers
 from .planner import Plan, PlanCost, PlanPoint
-from .summary import summarize
 from .tables import need, open_table, take_columns
 
 __all__ = ["plot_calibration", "plot_coefficients", "plot_plan"]
@@ -42,6 +41,8 @@ def plot_coefficients(
 ) -> Any:
     """Draw the weights with their intervals, the greatest at the top.
 
+    Of a smooth model these are the straight lines; its ``curves`` has the rest.
+
     Parameters
     ----------
     model : fitted estimator
@@ -58,13 +59,14 @@ def plot_coefficients(
     -------
     Axes
     """
-    found = summarize(model, level)
-    names = [name for name in found.columns if name != "(intercept)"]
-    n = len(names)
+    found = model.summary(level)
+    curves = getattr(model._encoding, "n_curves", 0)  # the last columns, whose weights say little
+    n = len(model.get_feature_names_out()) - curves
+    names = found.columns[:n]
     weight, lower, upper = (v[:n].copy() for v in (found.weight, found.lower, found.upper))
     known = not np.isnan(found.se[:n]).any()
     if standardize is not None:
-        scale = model._rows(standardize)[0].std(axis=0)
+        scale = model._rows(standardize)[0].std(axis=0)[:n]
         weight, lower, upper = weight * scale, lower * scale, upper * scale
     first = np.argsort(-np.abs(found.z[:n] if known else weight), kind="stable")[:most]
     order = first[np.argsort(-weight[first], kind="stable")]

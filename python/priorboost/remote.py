@@ -54,6 +54,8 @@ _RULES = {
     "unit-spent",
     "unknown-row",
 }
+_NO_TLS = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"}  # by OpenSSL's version
+_OTHER_NAME = {62, 64}  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
 # What to do about them.
 _REMEDIES = {
     "row-spent": "an earlier answer used the labels of these rows, and each label can be used in "
@@ -353,9 +355,16 @@ class _Session:
                     return status, reply
                 problem = f"status {status}: {reply[:200].decode('utf-8', 'replace')}"
             except ssl.SSLCertVerificationError as error:
-                raise OracleError(f"{self.description.url}: {error}") from error
+                raise OracleError(_explain_certificate(self.description, error)) from error
             except (OSError, http.client.HTTPException) as error:
                 problem = f"{type(error).__name__}: {error}"
+                if getattr(error, "reason", None) in _NO_TLS:
+                    raise OracleError(
+                        f"{self.description.url}: the service there does not use TLS; it needs "
+                        "--tls-cert and --tls-key, or, on this machine, the URL begins with http://"
+                    ) from error
+                if self.description.url.startswith("http:"):
+                    problem += "; if the service uses TLS, the URL begins with https://"
             self._drop()
             if time.monotonic() + pause > deadline:
                 raise OracleError(f"no answer from {self.description.url}: {problem}")
@@ -376,6 +385,15 @@ class _Session:
         if self.connection is not None:
             self.connection.close()
             self.connection = None
+
+
+def _explain_certificate(description: RemoteOracle, error: ssl.SSLCertVerificationError) -> str:
+    text = f"{description.url}: its certificate is not accepted ({error.verify_message})"
+    if error.verify_code in _OTHER_NAME:
+        return f"{text}; use the name or address that the certificate is for"
+    if description.ca_file is None:
+        return f"{text}; RemoteOracle(ca_file=FILE) trusts the authority, or certificate, in FILE"
+    return f"{text}; {os.fspath(description.ca_file)} has another authority than the one it is from"
 
 
 def _trust(description: RemoteOracle) -> ssl.SSLContext | None:

@@ -158,6 +158,11 @@ def _notes(model: Any) -> list[str]:
             f"class_weight has added {fitted.class_shift:.4g} to the intercept: probabilities are "
             "those of a population with weighted classes"
         )
+    if getattr(fitted.encoding, "n_curves", 0):
+        notes.append(
+            "columns such as s(age).1 are parts of curves, and one of them means little; "
+            "curves('age') gives the curve with its band"
+        )
     if model.training_.get("simulated"):
         notes.append("the noise follows from a seed: there is no differential privacy")
     return notes

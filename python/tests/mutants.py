@@ -124,6 +124,8 @@ MUTANTS = {
                 "len(self.ids)",
             ),
             ("no warning about units", "if asker.units and not by_unit:"),
+            ("a port without TLS is tried again", 'if getattr(error, "reason", None) in _NO_TLS:'),
+            ("another name is another authority", "if error.verify_code in _OTHER_NAME:"),
             ("no warning about the token", "if stat.S_ISREG(mode) and mode & 0o077:"),
         ],
         "heads.py": [
@@ -181,7 +183,7 @@ MUTANTS = {
         ],
         "glm.py": [
             ("nothing is warned of", "if result.outcome.warnings:"),
-            ("no warning of single rows", "int((bags.sizes == 1).sum())", "0"),
+            ("no warning of single rows", "int((persons == 1).sum())", "0"),
         ],
         "planner.py": [
             ("a plan does not warn", "for text in result.warnings:", "for text in []:"),
@@ -554,6 +556,8 @@ MUTANTS = {
             ),
         ],
         "glm.py": [
+            ("trees on means", 'if rows != "all" and self.model != "glm":'),
+            ("trees with effects", 'if effects and self.model == "trees":'),
             (
                 "effects without aggregate",
                 'if (effects or rows != "all") and fit.estimator',
@@ -602,7 +606,8 @@ MUTANTS = {
         "sklearn.py": [
             (
                 "any threshold",
-                "if not isinstance(self.threshold, numbers.Real) or not 0.0 < self.threshold < 1.0:",
+                "if not isinstance(self.threshold, numbers.Real) "
+                "or not 0.0 < self.threshold < 1.0:",
             ),
         ],
     },

@@ -1,7 +1,5 @@
 """The same options give the same bits as the command line."""
 
-import json
-
 import numpy as np
 import pytest
 from conftest import KINDS, make_table, write_csv
@@ -265,16 +263,3 @@ def test_curves_of_a_model_file(cli, tmp_path):
     again = pb.load_model(tmp_path / "again.json")
     assert again.features == model.features
     assert again.predict(table).tolist() == said["prediction"]
-
-
-def test_trees_are_refused_with_a_remedy(tmp_path):
-    path = tmp_path / "m.json"
-    pb.save_model(pb.Model("linear", [pb.Feature("x")], ["x"], np.ones(1), 0.0), path)
-    content = json.loads(path.read_text())
-    for name in ("theta", "intercept", "covariance"):
-        content.pop(name, None)
-    content["version"] = 2
-    content["members"] = [{"kind": "glm", "weight": 1.0, "intercept": 0.5, "theta": [1.0]}]
-    path.write_text(json.dumps(content))
-    with pytest.raises(ValueError, match=r"has trees or several members.*priorboost predict"):
-        pb.load_model(path)

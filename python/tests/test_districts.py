@@ -150,6 +150,10 @@ def test_what_has_no_sense_is_refused(districts):
         pb.PriorBoostClassifier().fit(np.r_[X, X], **twice)
     with pytest.raises(ValueError, match="need the aggregate estimator"):
         pb.PriorBoostClassifier(estimator="event").fit(X, bag=bag, answers=answers, rows="means")
+    for rows, effects, message in (("means", None, "needs all rows"), ("all", True, "are for mod")):
+        given = {"bag": bag, "answers": answers, "rows": rows, "bag_effects": effects}
+        with pytest.raises(ValueError, match=message):
+            pb.PriorBoostClassifier(model="trees").fit(X, **given)
     for said in ({"rows": "means"}, {"bag_effects": True}):
         with pytest.raises(ValueError, match="are for given bags"):
             pb.PriorBoostRegressor().fit(X, table["age"], **said)

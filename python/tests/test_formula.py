@@ -79,7 +79,7 @@ def test_no_intercept_is_said_twice(table):
 @pytest.mark.parametrize(
     ("formula", "message"),
     [
-        ("y ~ s(age)", r"no smooth terms s\(...\) yet; a spline is bs\(x, df=4\)"),
+        ("y ~ s(age)", r"no smooth terms s\(...\) in formulas; model='smooth' without a formula"),
         ("y ~ size", "cannot be evaluated: .*size.*the columns of X are age, dose"),
         ("y ~ (age", "cannot be read"),
         ("nobody ~ age", "cannot be evaluated: .*nobody"),

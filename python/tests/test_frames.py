@@ -61,7 +61,7 @@ def test_every_type_becomes_what_the_program_makes_of_it(fitted):
     )
 
 
-@pytest.mark.parametrize("winsorize", [None, 2.0])
+@pytest.mark.parametrize("winsorize", [None, 1.0])
 def test_program_and_python_give_the_same_model_and_predictions(cli, tmp_path, winsorize):
     """On one CSV file: a model that either has trained, used by either."""
     patients().to_csv(tmp_path / "d.csv", index=False)
@@ -194,6 +194,7 @@ REFUSED = [
          a=["2023-01-01", "2023-01-02"] * 30),
     case("column 'a' is not a date", how={"date": "a"}, a=["p", "q"] * 30),
     case("keep names 'id'; the columns of X are x", how={"keep": ["id"]}),
+    case("date is 5; it must be the name of a column", how={"date": 5}),
     case("impute is 'median'; it must be 'mean' or None", how={"impute": "median"}),
     case("unseen is 'ignore'; it must be", how={"unseen": "ignore"}),
 ]  # fmt: skip
@@ -261,6 +262,33 @@ def test_numbers_of_every_type(kind):
         gap = table.assign(a=table.a.where(table.index > 0))
         with pytest.raises(ValueError, match="'a' is missing"):
             pb.PriorBoostRegressor(4).fit(gap, y)
+
+
+def test_a_table_of_one_value():
+    table, y = small(a="p")
+    assert pb.PriorBoostRegressor(4).fit(table, y).coef_.shape == (1,)
+    with pytest.raises(ValueError, match="every column has one value only"):
+        pb.PriorBoostRegressor(4).fit(table[["a"]], y)
+
+
+def test_what_is_no_table(fitted):
+    table, model = fitted
+    for wrong in ({"age": [1]}, table.iloc[0]):
+        with pytest.raises(ValueError, match="it must be a data frame of pandas, polars or"):
+            model.predict(wrong)
+
+
+def test_labels_that_cannot_be_used(fitted):
+    table, _ = fitted
+    X = table[["dose", "ward"]]
+    with pytest.raises(ValueError, match="y holds 'no'; labels must be numbers"):
+        pb.PriorBoostRegressor(4).fit(X, table.died)
+    third = table.died.where(table.index > 0, "maybe")
+    with pytest.raises(ValueError, match="target is multiclass: 'maybe' in 1 rows, 'no' in"):
+        pb.PriorBoostClassifier(4).fit(X, third)
+    gap = table.died.where(table.index != 2, None)
+    with pytest.raises(ValueError, match="y is missing in row 2"):
+        pb.PriorBoostClassifier(4).fit(X, gap)
 
 
 def test_columns_without_names():
@@ -336,13 +364,16 @@ def test_scikit_learn_s_tools_take_data_frames():
 
 
 def test_a_prior_of_a_data_frame_sees_the_data_frame(fitted, tmp_path):
-    table, model = fitted
-    model.save(tmp_path / "m.json")
-    with pytest.warns(UserWarning, match="like ids"):
-        again = pb.PriorBoostClassifier(
-            **HOW, prior=tmp_path / "m.json", method="paper", rounds=2
-        ).fit(table, "died")
-    assert again.get_feature_names_out().tolist() == COLUMNS
+    """Its features may be other ones than those that are fitted."""
+    table, _ = fitted
+    prior = pb.PriorBoostClassifier(10).fit(table[["dose", "ward"]], table.died)
+    prior.save(tmp_path / "m.json")
+    for given in (prior, tmp_path / "m.json"):
+        with pytest.warns(UserWarning, match="like ids"):
+            again = pb.PriorBoostClassifier(**HOW, prior=given, method="paper", rounds=2).fit(
+                table, "died"
+            )
+        assert again.get_feature_names_out().tolist() == COLUMNS
 
 
 def test_labels_that_are_truth_values_are_named_in_the_file(cli, tmp_path):

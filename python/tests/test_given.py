@@ -52,6 +52,7 @@ def test_the_noise_of_answers_is_weighed(districts):
         (lambda m: dict(list(m.items())[1:]), "has no answer"),
         (lambda m: {**m, next(iter(m)): np.nan}, "mean nan"),
         (lambda m: {**m, 1.5: 1.0}, "neither text nor an integer"),
+        (lambda m: {**m, next(iter(m)): None}, "is None; it must be a number"),
         (lambda m: list(m), "must be the mean by bag"),
     ],
 )
@@ -156,6 +157,8 @@ def test_nothing_is_left_to_ask(districts):
         pb.PriorBoostRegressor().fit(X, bag=bag)
     with pytest.raises(ValueError, match="one of them"):
         pb.PriorBoostRegressor().fit(X, X[:, 0], bag=bag, answers=means)
+    with pytest.raises(ValueError, match="neither text nor an integer; convert the column with"):
+        pb.PriorBoostRegressor().fit(X, bag=bag.astype(float), answers=means)
     with pytest.raises(ValueError, match="names 3 rows"):
         pb.PriorBoostRegressor().fit(X, bag=bag[:3], answers=means)
 

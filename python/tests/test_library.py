@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 
 import priorboost as pb
-from priorboost import _library, _structures
+from priorboost import _library, _structures, _structures_io
 from priorboost._library import lib
 from priorboost._prototypes import PROTOTYPES
 
@@ -20,7 +20,7 @@ HEADERS = [
 
 STRUCTURES = {
     re.match(r"``(\w+)``", cls.__doc__).group(1): cls
-    for cls in vars(_structures).values()
+    for cls in (vars(_structures) | vars(_structures_io)).values()
     if isinstance(cls, type) and issubclass(cls, ctypes.Structure) and cls is not ctypes.Structure
 }
 

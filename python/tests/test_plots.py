@@ -63,6 +63,17 @@ def test_coefficients_without_a_covariance():
     assert "interval" not in ax.get_xlabel()
 
 
+def test_coefficients_of_curves_and_trees():
+    X, y = make_table("linear")
+    smooth = pb.PriorBoostRegressor(min_bag=5, model="smooth").fit(X, y)
+    assert sorted(texts(pb.plot_coefficients(smooth).get_yticklabels())) == ["x0", "x1", "x2", "x3"]
+    assert len(pb.plot_coefficients(smooth, standardize=X).get_yticklabels()) == 4
+    assert any("parts of curves" in note for note in smooth.summary().notes)
+    trees = pb.PriorBoostRegressor(min_bag=5, model="trees").fit(X, y)
+    with pytest.raises(ValueError, match="trees have no weights"):
+        pb.plot_coefficients(trees)
+
+
 def test_calibration_by_rows_and_by_bags(fitted):
     X, y, model = fitted
     points = marks(pb.plot_calibration(model, X, y, groups=5))

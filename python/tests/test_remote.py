@@ -451,18 +451,45 @@ def test_too_many_requests_are_sent_again(table, service, oracle):
     assert (service.busy_next, len(service.stored)) == (0, 2)
 
 
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
-def test_client_certificates(table, service, oracle, tmp_path):
-    """A service that wants to know its clients ends the connections of the others."""
+@pytest.fixture
+def certificate(tmp_path):
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
 
-    def certificate(name):
+    def make(name, address="127.0.0.1"):
         files = ["-keyout", tmp_path / f"{name}.key", "-out", tmp_path / f"{name}.pem"]
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-             "-nodes", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", *files],
+             "-nodes", "-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:{address}", *files],
             check=True, capture_output=True)  # fmt: skip
         return tmp_path / f"{name}.pem", tmp_path / f"{name}.key"
 
+    return make
+
+
+def test_certificates_that_are_not_accepted(table, service, oracle, certificate):
+    ids = table[2]
+    plain = dataclasses.replace(oracle, patience=0.2)
+    secure = dataclasses.replace(plain, url=service.url.replace("http:", "https:"))
+    with pytest.raises(pb.OracleError, match="does not use TLS; it needs --tls-cert"):
+        secure.available(ids)
+    theirs, other = certificate("service", "127.0.0.2"), certificate("other")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*theirs)
+    service.socket = context.wrap_socket(service.socket, server_side=True)
+    service.handle_error = lambda *_: None
+    for oracle_said, message in (
+        (plain, "if the service uses TLS, the URL begins with https://"),
+        (secure, r"not accepted \(self.signed certificate\); RemoteOracle\(ca_file=FILE\) trusts"),
+        (dataclasses.replace(secure, ca_file=other[0]), "other.pem has another authority"),
+        (dataclasses.replace(secure, ca_file=theirs[0]), "use the name or address that the"),
+    ):
+        with pytest.raises(pb.OracleError, match=message):
+            oracle_said.available(ids)
+
+
+def test_client_certificates(table, service, oracle, certificate, tmp_path):
+    """A service that wants to know its clients ends the connections of the others."""
     ids = table[2]
     ours, theirs = certificate("learner"), certificate("service")
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=ours[0])

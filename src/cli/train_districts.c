@@ -7,7 +7,7 @@
 
 #include "train.h"
 
-#define LARGE_SHARE 0.3 /* of sampling error in the variance between bags */
+#define LARGE_FRACTION 0.3 /* of sampling error in the variance between bags */
 
 static const char *const ROLES[] = {"count", "mean", "sum", "noise_variance"};
 enum { N_ROLES = sizeof ROLES / sizeof *ROLES };
@@ -105,28 +105,28 @@ static pboost_status calibrate(train_data *data, const pboost_bags *bags, const 
     pboost_status st = PBOOST_OK;
     size_t worst = 0;
     bool limited;
-    double *share = NULL;
+    double *fraction = NULL;
 
-    NEED(share = pboost_alloc(data->cols, sizeof *share), err);
-    TRY(pboost_bags_calibrate(data->x, data->cols, bags, persons, share, &limited, err));
+    NEED(fraction = pboost_alloc(data->cols, sizeof *fraction), err);
+    TRY(pboost_bags_calibrate(data->x, data->cols, bags, persons, fraction, &limited, err));
     for (size_t j = 1; j < data->cols; j++)
-        worst = share[j] > share[worst] ? j : worst;
+        worst = fraction[j] > fraction[worst] ? j : worst;
     if (limited)
         snprintf(data->doubt[0].text, sizeof data->doubt[0].text,
                  "some combination of columns differs between bags by no more than sampling error, "
                  "so its weight is not known: use larger samples or fewer columns");
-    else if (share[worst] > LARGE_SHARE)
+    else if (fraction[worst] > LARGE_FRACTION)
         snprintf(data->doubt[0].text, sizeof data->doubt[0].text,
                  "%.0f %% of the variance between bags of column '%.100s' is sampling error: its "
                  "weight depends much on the correction for it; use larger samples",
-                 100.0 * share[worst], data->encoding.column[worst]);
+                 100.0 * fraction[worst], data->encoding.column[worst]);
     if (a->family == PBOOST_POISSON)
         snprintf(
             data->doubt[1].text, sizeof data->doubt[1].text,
             "the correction for sampling error is right to first order only: weights of counts "
             "are too small if features vary much within bags and samples are small");
 done:
-    free(share);
+    free(fraction);
     return st;
 }
 

@@ -206,6 +206,8 @@ pboost_status train_fit_model(train_result *result, cli_context *cli, const trai
     TRY(compare_bags(result, data, answers, coef, err));
     if (a->trees)
         TRY(train_effects(result, data, err));
+    if (!a->trees && !a->curves)
+        train_hint(cli, result, data, answers, coef);
 done:
     return st;
 }

@@ -8,7 +8,7 @@
 #include "encoding.h"
 #include "try.h"
 
-enum { BLOCK = 256, REFERENCE = -1, UNSEEN = -2 };
+enum { BLOCK = 256, REFERENCE = -1, UNSEEN = -2, REPORT_ROWS = 1 << 17 };
 
 /* Where a feature comes from and goes to. */
 typedef struct step {
@@ -253,6 +253,8 @@ pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
     /* By blocks of rows that stay in the cache while feature after feature is written. */
     for (size_t first = 0; first < table->rows; first += BLOCK) {
         size_t rows = table->rows - first < BLOCK ? table->rows - first : BLOCK;
+        if (first > 0 && first % REPORT_ROWS == 0)
+            pboost_table_progress(table, "encoding", (double)first, (double)table->rows);
         for (size_t i = 0; i < encoding->n_features; i++) {
             double *block = x + first * n;
             steps[i].fill_block(block, n, &steps[i], first, rows);

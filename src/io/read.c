@@ -158,7 +158,7 @@ static pboost_status begin(pboost_table_reader *r, const char *path,
              options->struct_size, sizeof *options);
     TRY(pboost_table_create(&r->table, path, err));
     r->table->options = options;
-    r->progress.cancel = options != NULL ? options->cancel : NULL;
+    r->progress.cancel = r->table->cancel = options != NULL ? options->cancel : NULL;
 done:
     return st;
 }

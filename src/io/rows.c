@@ -46,14 +46,6 @@ static pboost_status check_text(const reader *r, size_t col, const pboost_cell *
         (unsigned)(unsigned char)cell->text[valid]);
 }
 
-static void report_progress(const reader *r)
-{
-    const pboost_cancel *cancel = r->table->options->cancel;
-
-    if (cancel != NULL && cancel->progress != NULL)
-        cancel->progress(cancel->user, "reading", (double)(r->given + r->table->rows), 0.0);
-}
-
 static pboost_status rows_rows(void *self, size_t end, bool *over, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -69,7 +61,7 @@ static pboost_status rows_rows(void *self, size_t end, bool *over, pboost_error 
         if (*over)
             break;
         if (t->rows % 1024 == 0)
-            report_progress(r);
+            pboost_table_progress(t, "reading", (double)(r->given + t->rows), 0.0);
         TRY(pboost_table_reserve(t, t->rows + 1, err));
         for (size_t i = 0; i < t->cols; i++) {
             TRY(check_text(r, i, &cell[i], err));

@@ -67,6 +67,12 @@ done:
     return st;
 }
 
+void pboost_table_progress(const pboost_table *table, const char *stage, double done, double total)
+{
+    if (table->cancel != NULL && table->cancel->progress != NULL)
+        table->cancel->progress(table->cancel->user, stage, done, total);
+}
+
 pboost_status pboost_table_add_part(pboost_table *table, const char *path, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;

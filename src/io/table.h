@@ -68,6 +68,7 @@ struct pboost_table {
     line_mark *mark;
     size_t n_marks, marks_capacity;
     const pboost_table_options *options; /* while it is read; may be NULL */
+    const pboost_cancel *cancel;         /* told how far work on it is; may be NULL */
     bool comma_separates;                /* then no number has a decimal comma */
     bool read_again;                     /* some columns of numbers turned out to be text */
 };
@@ -83,6 +84,8 @@ pboost_status pboost_table_create(pboost_table **out, const char *path, pboost_e
 
 /* Removes the rows and keeps the columns; `open`: the last file is not yet at its end. */
 void pboost_table_clear(pboost_table *table, bool open);
+
+void pboost_table_progress(const pboost_table *table, const char *stage, double done, double total);
 
 /* Says that the rows from here on are those of this file. */
 pboost_status pboost_table_add_part(pboost_table *table, const char *path, pboost_error *err);

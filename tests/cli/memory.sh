@@ -43,6 +43,20 @@ peak 40 "$PRIORBOOST" predict --model m.json --data large.csv --out p.csv
 [ "$(wc -l <p.csv)" -eq $((rows + 1)) ] || fail "predictions are missing"
 expect 0 priorboost predict --model m.json --data small.csv --out s.csv
 cmp -s <(head -n 2001 p.csv) s.csv || fail "blocks change predictions"
+
+# what is true of a table holds across blocks: ids are unique, and lines are those of the file
+awk -F, -v OFS=, 'NR == 1 {print "id", $0; next} NR <= 60001 {print "a" NR, $0}' large.csv >ids.csv.head
+sed '59999s/^a59999,/a3,/' ids.csv.head >twice.csv
+expect 3 priorboost predict --model m.json --data twice.csv --id id --out t.csv
+says "twice.csv:59999: id 'id' is 'a3', as in a row far above; ids must be unique"
+no_file t.csv
+expect 0 priorboost predict --model m.json --data ids.csv.head --id id --out t.csv
+[ "$(wc -l <t.csv)" -eq 60001 ] || fail "rows are missing"
+sed '59999s/,[-0-9.]*/,wrong/' ids.csv.head >wrong.csv
+expect 3 priorboost predict --model m.json --data wrong.csv --id id --out w.csv
+says "wrong.csv:59999: column 'x1' is 'wrong'"
+no_file w.csv
+
 peak 50 "$PRIORBOOST" evaluate --model m.json --data large.csv --json # 8 bytes a row for the area under the curve
 auc=$(field auc) loss=$(field loss)
 [ "$(field rows)" -eq "$rows" ] || fail "rows are missing"

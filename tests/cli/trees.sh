@@ -25,6 +25,7 @@ common=(--data data.csv --test test.csv --family linear --label y --min-bag 8 --
 # ---- trees see what a straight line cannot ----
 expect 0 priorboost train "${common[@]}" --impute mean --json
 line=$(field test_loss)
+says 'note: bags left out show effects that are not straight lines; --model auto would explain about'
 expect 0 priorboost train "${common[@]}" --model trees --out trees.json --report trees.html --json
 tree=$(field test_loss)
 within 0 0.5 "$(python3 -c "print($tree / $line)")"

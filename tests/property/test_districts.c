@@ -1,6 +1,6 @@
 /* Districts: bags of thousands of persons with effects that no feature describes.  95 % intervals
  * cover with bag_effects and do not without; rows that are samples must be calibrated.  The bounds
- * leave room for 4 standard deviations of a share of 4 weights in 60 runs.
+ * leave room for 4 standard deviations of a fraction of 4 weights in 60 runs.
  *
  *     property_districts RUNS    prints the coverage of every case instead */
 #include "fit_support.h"
@@ -39,7 +39,8 @@ static double population_mean(const district_case *c, double eta)
         sd += THETA[j] * THETA[j];
     if (c->persons == EQUAL)
         return mean_at(c->family, eta);
-    for (double z = -6.0; z <= 6.0; z += 0.125) {
+    for (int i = -48; i <= 48; i++) {
+        double z = 0.125 * i;
         sum += exp(-z * z / 2.0) * mean_at(c->family, eta + sqrt(sd) * z);
         total += exp(-z * z / 2.0);
     }
@@ -69,7 +70,7 @@ static void draw_districts(double *means, double *persons, double *answer, const
 static void draw_rows(double *x, const double *means, const double *persons, size_t each,
                       const district_case *c, const pboost_bags *bags, test_rng *rng)
 {
-    double sd[DISTRICTS * COLUMNS], share[COLUMNS];
+    double sd[DISTRICTS * COLUMNS], fraction[COLUMNS];
     bool limited;
     for (size_t i = 0; i < DISTRICTS * COLUMNS; i++)
         sd[i] = c->persons == SPREAD ? 1.0 : 0.0;
@@ -82,7 +83,7 @@ static void draw_rows(double *x, const double *means, const double *persons, siz
         x[i] = means[i / COLUMNS / each * COLUMNS + i % COLUMNS] + normal(rng);
     if (c->persons == NOT_CALIBRATED)
         return;
-    assert_int_equal(pboost_bags_calibrate(x, COLUMNS, bags, persons, share, &limited, NULL),
+    assert_int_equal(pboost_bags_calibrate(x, COLUMNS, bags, persons, fraction, &limited, NULL),
                      PBOOST_OK);
     assert_false(limited);
 }

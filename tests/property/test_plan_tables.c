@@ -65,6 +65,18 @@ static void check_plan(const pboost_plan *plan)
                 (best->bags == PBOOST_BAGS_HYBRID && best->rounds == 2));
 }
 
+static void check_costs(const pboost_plan *plan)
+{
+    assert_int_equal(plan->n_costs, 1);
+    const pboost_cost *cost = &plan->cost[0];
+    assert_true(isfinite(plan->loss_all_labels) && isfinite(plan->loss_constant));
+    assert_true(isfinite(plan->measure_all_labels) && isfinite(plan->measure_constant));
+    assert_true(isfinite(cost->loss) && isfinite(cost->measure));
+    assert_true(isfinite(cost->kept) || plan->all_labels >= plan->constant);
+    assert_true(cost->labels >= 0.0 && cost->labels <= (double)plan->rows);
+    assert_true(plan->measure_all_labels <= 1.0 && cost->measure <= 1.0);
+}
+
 /* As `train` does: plan, choose, first round, choose again, the rest. */
 static void train(const plan_case *c, const pboost_matrix *x, const double *y,
                   const pboost_plan_options *o)
@@ -124,6 +136,7 @@ static void check_case(const plan_case *c)
     o.family = c->family;
     o.rules.min_bag = c->k;
     o.seed = c->seed;
+    o.costs = true;
     if (c->noise) {
         o.rules.bounded = true;
         o.rules.lower = c->family == PBOOST_LINEAR ? -5.0 : 0.0;
@@ -136,6 +149,7 @@ static void check_case(const plan_case *c)
                  c->n, c->d, c->k, c->noise, (size_t)c->seed, err.message);
     }
     check_plan(&plan);
+    check_costs(&plan);
     pboost_plan_free(&plan);
     train(c, &matrix, y, &o);
     free(x);

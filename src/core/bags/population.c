@@ -118,11 +118,12 @@ static double removable(calibration *c)
     size_t rank = factor(c, 0.0, pboost_rank_tolerance(c->d), true);
     double low = 0.0, high = 1.0, part = 1.0;
     memcpy(c->useless, c->solver.dropped, c->d);
-    for (int i = 0; i < HALVINGS && low < 1.0; i++, part = 0.5 * (low + high)) {
+    for (int i = 0; i < HALVINGS && low < 1.0; i++) {
         if (factor(c, part, LEAST_PIVOT, true) == rank)
             low = part;
         else
             high = part;
+        part = 0.5 * (low + high);
     }
     return low;
 }
@@ -146,7 +147,7 @@ static void move_bag(calibration *c, double *x, const pboost_bags *bags, size_t 
 }
 
 pboost_status pboost_bags_calibrate(double *x, size_t cols, const pboost_bags *bags,
-                                    const double *persons, double *share, bool *limited,
+                                    const double *persons, double *fraction, bool *limited,
                                     pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -166,7 +167,7 @@ pboost_status pboost_bags_calibrate(double *x, size_t cols, const pboost_bags *b
     *limited = part < 1.0;
     for (size_t j = 0; j < cols; j++) {
         double between = c.total[j * (cols + 1)];
-        share[j] = between > 0.0 ? fmin(c.within[j * (cols + 1)] / between, 1.0) : 0.0;
+        fraction[j] = between > 0.0 ? fmin(c.within[j * (cols + 1)] / between, 1.0) : 0.0;
     }
     for (size_t b = 0; b < bags->n_bags && c.average > 0.0; b++)
         move_bag(&c, x, bags, b, part);

@@ -223,8 +223,11 @@ static double poisson_deviance(double mean)
 {
     if (mean > LARGE_MEAN)
         return 1.0 + 1.0 / (6.0 * mean);
-    double sum = 0.0, chance = exp(-mean), last = mean + 12.0 * sqrt(mean) + 20.0;
-    for (double y = 1.0; y < last; y++) {
+    if (!(mean > 0.0)) /* exp underflowed */
+        return 0.0;
+    double sum = 0.0, chance = exp(-mean);
+    int last = (int)(mean + 12.0 * sqrt(mean) + 20.0);
+    for (int y = 1; y < last; y++) {
         chance *= mean / y;
         sum += 2.0 * chance * y * log(y / mean);
     }
@@ -257,14 +260,20 @@ typedef struct {
 static const char *const MEASURES[] = {
     [PBOOST_LINEAR] = "r2", [PBOOST_LOGISTIC] = "auc", [PBOOST_POISSON] = "d2"};
 
-/* details: its spread and bias are used for an AUC. */
+/* R^2 or D^2. */
+static double explained(const translation *t, double excess)
+{
+    double all = t->noise + t->null;
+    return all > 0.0 ? 1.0 - (t->noise + excess) / all : NAN;
+}
+
+/* details: the spread and the bias are used for an AUC. */
 static pboost_status measure(double *out, const translation *t, const forecast_result *details,
                              double excess, pboost_error *err)
 {
-    double all = t->noise + t->null;
     if (t->p->options->family == PBOOST_LOGISTIC)
         return expected_auc(out, t->p, details, err);
-    *out = all > 0.0 ? 1.0 - (t->noise + excess) / all : NAN;
+    *out = explained(t, excess);
     return PBOOST_OK;
 }
 
@@ -286,7 +295,7 @@ static pboost_status set_ends(pboost_plan *plan, translation *t, pboost_error *e
     if (p->options->family == PBOOST_LOGISTIC)
         TRY(constant_auc(&plan->measure_constant, &p->population, err));
     else
-        TRY(measure(&plan->measure_constant, t, NULL, plan->constant, err));
+        plan->measure_constant = explained(t, plan->constant);
 done:
     return st;
 }

@@ -133,6 +133,15 @@ static void shuffle_folds(unsigned char *fold, size_t bags, size_t folds, uint64
     }
 }
 
+/* The weight of the rows of bags outside a fold. */
+static double weight_without(const boost_problem *p, const unsigned char *fold, size_t out)
+{
+    double sum = 0.0;
+    for (size_t b = 0; b < p->bags; b++)
+        sum += fold[b] != out ? p->total[b] : 0.0;
+    return sum;
+}
+
 /* Folds of equal size, at most one a bag; fewer than two: no bag is left out. */
 static pboost_status make_folds(forest_fit *f, pboost_error *err)
 {
@@ -149,6 +158,9 @@ static pboost_status make_folds(forest_fit *f, pboost_error *err)
         memcpy(f->fold, o->fold, bags);
     else
         shuffle_folds(f->fold, bags, f->n_forests, o->seed);
+    for (size_t i = 0; i < f->n_forests; i++)
+        if (!(weight_without(&f->problem, f->fold, i) > 0.0))
+            FAIL(err, PBOOST_BAD_DATA, "without the bags of fold %zu no row has a weight", i);
 done:
     return st;
 }
@@ -216,8 +228,9 @@ static double score(const forest_fit *f)
     const boost_problem *p = &f->problem;
     double sum = 0.0;
     for (size_t b = 0; b < p->bags; b++)
-        sum += p->family->quasi(p->answer[b], f->first_mean[b], f->mean[b],
-                                f->first_size[b] / f->first_phi, p->noise[b]);
+        if (f->first_weight[b] > 0.0)
+            sum += p->family->quasi(p->answer[b], f->first_mean[b], f->mean[b],
+                                    f->first_size[b] / f->first_phi, p->noise[b]);
     return sum;
 }
 
@@ -250,7 +263,12 @@ static pboost_status add_trees(forest_fit *f, pboost_error *err)
     grow_all task = {f, f->trees, f->n_works > 1 ? 1 : f->options.threads};
     for (size_t i = 0; i < f->n_forests; i++)
         TRY(pboost_forest_reserve(&f->forest[i].forest, f->options.leaves, err));
-    pboost_parallel(f->n_forests, (int)f->n_works, grow_one, &task);
+    if (f->n_works > 1)
+        pboost_parallel(f->n_forests, (int)f->n_works, grow_one, &task);
+    for (size_t i = 0; f->n_works == 1 && i < f->n_forests; i++) {
+        TRY(pboost_cancel_check(f->options.cancel, err));
+        grow_one(&task, i, 0);
+    }
     if (all_done(f))
         goto done;
     f->trees++;

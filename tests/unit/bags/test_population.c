@@ -7,7 +7,7 @@
 enum { BAGS = 40, EACH = 25, ROWS = BAGS * EACH, COLS = 2 };
 
 typedef struct {
-    double x[ROWS * COLS], persons[BAGS], share[COLS];
+    double x[ROWS * COLS], persons[BAGS], fraction[COLS];
     size_t row[ROWS], start[BAGS + 1];
     bool limited;
     pboost_bags bags;
@@ -40,7 +40,7 @@ static double bag_mean(const sample *s, const double *x, size_t b, size_t j)
 
 static pboost_status calibrate(sample *s, pboost_error *err)
 {
-    return pboost_bags_calibrate(s->x, COLS, &s->bags, s->persons, s->share, &s->limited, err);
+    return pboost_bags_calibrate(s->x, COLS, &s->bags, s->persons, s->fraction, &s->limited, err);
 }
 
 static void a_whole_population_is_left_alone(void **state)
@@ -51,7 +51,7 @@ static void a_whole_population_is_left_alone(void **state)
     before = s;
     assert_int_equal(calibrate(&s, NULL), PBOOST_OK);
     assert_memory_equal(s.x, before.x, sizeof s.x);
-    assert_true(s.share[0] == 0.0 && !s.limited);
+    assert_true(s.fraction[0] == 0.0 && !s.limited);
 }
 
 /* Rows of a bag move together, towards the mean of all bags, and less where bags differ more. */
@@ -82,9 +82,9 @@ static void means_of_samples_are_shrunk(void **state)
             is += pow(bag_mean(&s, s.x, b, j) - new[j], 2);
         }
         /* All bags have the same number of rows: the variance falls from T to (T - W)^2 / T. */
-        assert_true(fabs(is / was - pow(1.0 - s.share[j], 2)) < 0.01);
+        assert_true(fabs(is / was - pow(1.0 - s.fraction[j], 2)) < 0.01);
         double sampling = (j + 1.0) * (j + 1.0) / EACH / (was / (BAGS - 1)); /* W/T by the draw */
-        assert_true(fabs(s.share[j] / sampling - 1.0) < 0.15);
+        assert_true(fabs(s.fraction[j] / sampling - 1.0) < 0.15);
     }
     assert_false(s.limited);
 }

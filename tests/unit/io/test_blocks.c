@@ -369,6 +369,51 @@ static void reading_tells_how_far_it_is(void **state)
     pboost_table_free(table);
 }
 
+typedef struct {
+    size_t encodings;
+    double last;
+} encoding_told;
+
+static void note_encoding(void *user, const char *stage, double done, double total)
+{
+    encoding_told *t = user;
+    if (strcmp(stage, "encoding") != 0)
+        return;
+    assert_true(done > t->last && done < total);
+    *t = (encoding_told){t->encodings + 1, done};
+}
+
+/* Of a large table; a block of one is encoded at once. */
+static void encoding_tells_how_far_it_is(void **state)
+{
+    enum { MANY = 300000 };
+    char *path = path_in(*state, "many.csv");
+    encoding_told t = {0};
+    const pboost_cancel watch = {.user = &t, .progress = note_encoding};
+    pboost_table_options o = PBOOST_TABLE_OPTIONS_INIT;
+    pboost_encoding_options how = PBOOST_ENCODING_OPTIONS_INIT;
+    pboost_encoding encoding;
+    pboost_error err = {0};
+    pboost_table *table;
+    FILE *f = fopen(path, "w");
+    double *x = malloc(MANY * sizeof *x);
+
+    assert_true(f != NULL && x != NULL);
+    fputs("x\n", f);
+    for (size_t i = 0; i < MANY; i++)
+        fprintf(f, "%zu\n", i % 7);
+    fclose(f);
+    o.cancel = &watch;
+    assert_ok(pboost_table_read(&table, path, &o, &err), err);
+    assert_ok(pboost_encoding_learn(&encoding, table, &how, &err), err);
+    assert_ok(pboost_encoding_apply(x, NULL, &encoding, table, &err), err);
+    assert_int_equal(t.encodings, 2);
+    assert_true(x[MANY - 1] == (MANY - 1) % 7);
+    pboost_encoding_free(&encoding);
+    pboost_table_free(table);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +428,8 @@ int main(void)
         cmocka_unit_test(rows_keep_their_types),
         cmocka_unit_test(rows_that_fail_are_errors),
         cmocka_unit_test_setup_teardown(reading_tells_how_far_it_is, enter_directory,
+                                        leave_directory),
+        cmocka_unit_test_setup_teardown(encoding_tells_how_far_it_is, enter_directory,
                                         leave_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,6 +198,11 @@ static void test_weight_zero_counts_for_nothing(void **state)
     double *two = predicted(&g, &t.columns, NULL);
     for (size_t i = 0; i < t.n; i++)
         assert_true(one[i] == two[i]);
+    grown_free(&g);
+    o.trees = 0;
+    o.folds = 3;
+    g = grow(&t.columns, NULL, weight, &a, &o);
+    assert_true(g.report.trees > 5 && g.report.misfit < 0.9 * g.report.constant_misfit);
     free(one);
     free(two);
     free(weight);
@@ -422,6 +427,10 @@ static void test_folds_may_be_given(void **state)
     for (size_t b = 0; b < a.n_bags / 2; b++)
         assert_true(before[b] == g.left_out[b]);
     assert_true(before[a.n_bags - 1] != g.left_out[a.n_bags - 1]);
+    memset(fold, 0, a.n_bags);
+    assert_fails(
+        pboost_forest_fit(&forest, &intercept, NULL, NULL, &t.columns, NULL, NULL, &a, 0, &o, &err),
+        PBOOST_BAD_DATA, err, "without the bags of fold 0");
     fold[3] = 2;
     assert_fails(
         pboost_forest_fit(&forest, &intercept, NULL, NULL, &t.columns, NULL, NULL, &a, 0, &o, &err),

@@ -124,10 +124,10 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
         TRY(pboost_cancel_check(o->cancel, err));
         report->iterations += last.steps;
         double phi = fit->phi, kappa = fit->kappa, spread = fit->spread;
-        double evidence = pboost_ridge_evidence_now(fit), freedom = effective_freedom(fit);
-        pboost_curves_refresh(fit, refreshes);
-        pboost_refresh_dispersion(fit, freedom);
+        double evidence = pboost_ridge_evidence_now(fit);
+        pboost_refresh_dispersion(fit, effective_freedom(fit));
         pboost_ridge_refresh_spread(fit, evidence);
+        pboost_curves_refresh(fit, refreshes);
         bool settled = pboost_ridge_settled(fit) && pboost_curves_settled(fit) &&
                        fabs(fit->phi - phi) <= SETTLED * phi &&
                        fabs(fit->kappa - kappa) <= SETTLED * kappa &&

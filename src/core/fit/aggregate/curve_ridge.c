@@ -19,7 +19,8 @@
  * All ridges have the same prior weight up to the variance that the weight of a straight line has
  * under its own ridge; beyond it, half the ridge has half the weight.  Without this, curves of
  * counts and log odds diverge under strong noise: larger weights move the point to where the
- * answers look more informative than they are. */
+ * answers look more informative than they are.  For the same reason their ridges are found once
+ * under noise, at the straight lines. */
 #include "fit/aggregate/curve_ridge.h"
 
 #include <math.h>
@@ -301,7 +302,8 @@ void pboost_curves_refresh(aggregate_fit *fit, size_t refreshes)
         c->ridge[k] = lambda[k];
     }
     c->bent = true;
-    c->settled = moved <= 5.0 * STILL || ++c->refreshes >= REFRESHES;
+    bool once = fit->noisy && fit->family->curved; /* at the straight lines: see above */
+    c->settled = moved <= 5.0 * STILL || ++c->refreshes >= (once ? 1 : REFRESHES);
 }
 
 void pboost_curves_freedom(double *freedom, const aggregate_fit *fit)

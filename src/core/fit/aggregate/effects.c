@@ -8,9 +8,9 @@
  *
  * kappa is the root of the derivative of the Gaussian likelihood of the residuals, where the mean
  * of r^2/V is expected to be (bags - freedom) / bags.  phi is 1 for proportions and counts.  For
- * the linear family it is free.  If bags are large, or all of one size, the answers tell phi kappa
- * but not phi: V hardly depends on it.  So kappa has a limit there, is 0 for bags of one size, and
- * is fixed after some refreshes, because otherwise phi might change without end. */
+ * the linear family it is free.  If bags are large, or all of one size, the answers determine
+ * phi kappa but not phi: V hardly depends on it.  So kappa has a limit there, is 0 for bags of one
+ * size, and is fixed after some refreshes, because otherwise phi might change without end. */
 #include <math.h>
 
 #include "fit/aggregate/aggregate.h"
