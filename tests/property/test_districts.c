@@ -39,7 +39,8 @@ static double population_mean(const district_case *c, double eta)
         sd += THETA[j] * THETA[j];
     if (c->persons == EQUAL)
         return mean_at(c->family, eta);
-    for (double z = -6.0; z <= 6.0; z += 0.125) {
+    for (int i = -48; i <= 48; i++) {
+        double z = 0.125 * i;
         sum += exp(-z * z / 2.0) * mean_at(c->family, eta + sqrt(sd) * z);
         total += exp(-z * z / 2.0);
     }

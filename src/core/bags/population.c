@@ -118,11 +118,12 @@ static double removable(calibration *c)
     size_t rank = factor(c, 0.0, pboost_rank_tolerance(c->d), true);
     double low = 0.0, high = 1.0, part = 1.0;
     memcpy(c->useless, c->solver.dropped, c->d);
-    for (int i = 0; i < HALVINGS && low < 1.0; i++, part = 0.5 * (low + high)) {
+    for (int i = 0; i < HALVINGS && low < 1.0; i++) {
         if (factor(c, part, LEAST_PIVOT, true) == rank)
             low = part;
         else
             high = part;
+        part = 0.5 * (low + high);
     }
     return low;
 }

@@ -42,6 +42,7 @@ typedef struct {
     double *start[CROSSVAL_FOLDS]; /* by row: the predictor of the GLM that left the fold out */
     pboost_member member[N_KINDS]; /* fitted to all bags */
     bool usable[N_KINDS];          /* fitted in every fold */
+    double expected[N_KINDS];      /* weights before the answers are seen, up to a factor */
     pboost_mixture_report *report;
 } mixture_fit;
 
@@ -225,6 +226,11 @@ static pboost_status fit_trees(mixture_fit *f, pboost_member_kind kind, pboost_e
                           err));
     member->coef.intercept += intercept;
     f->report->member[kind].trees = report.trees;
+    if (report.trees == 0) { /* it is what it starts from, which takes its place */
+        f->usable[kind] = false;
+        f->expected[kind == PBOOST_MEMBER_GLM_TREES ? PBOOST_MEMBER_GLM : PBOOST_MEMBER_CONSTANT] +=
+            f->expected[kind];
+    }
 done:
     return st;
 }
@@ -253,6 +259,7 @@ static pboost_status mixture_fit_init(mixture_fit *f, pboost_error *err)
     NEED(f->precision = pboost_alloc(f->n_bags, sizeof(double)), err);
     for (unsigned k = 0; k < N_KINDS; k++) {
         f->member[k].kind = (pboost_member_kind)k;
+        f->expected[k] = EXPECTED[k];
         TRY(pboost_coef_init(&f->member[k].coef, f->features->x.cols, err));
         NEED(f->left_out[k] = calloc(f->n_bags, sizeof(double)), err);
         f->usable[k] = wanted(f, (pboost_member_kind)k);
@@ -294,8 +301,8 @@ static void weigh(mixture_fit *f)
         if (!f->usable[k] || !(wanted(f, (pboost_member_kind)k) || k == PBOOST_MEMBER_CONSTANT))
             continue;
         predicted[n] = f->left_out[k];
-        expected[n] = EXPECTED[k];
-        total += EXPECTED[k];
+        expected[n] = f->expected[k];
+        total += f->expected[k];
         kind[n++] = k;
     }
     for (size_t i = 0; i < n; i++)
