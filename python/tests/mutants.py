@@ -223,10 +223,8 @@ MUTANTS = {
             ),
             (
                 "what is set is not kept",
-                "pilot = Automatic(table.X, table.offset, rules, fit, settings, fixed, relay)",
-                "pilot = Automatic(\n"
-                "                    table.X, table.offset, rules, fit, settings,\n"
-                "                    _library.Fixed(), relay\n                )",
+                "rules, fit, settings, fixed, relay)",
+                "rules, fit, settings, _library.Fixed(), relay)",
             ),
         ],
         "parameters.py": [
@@ -396,7 +394,7 @@ MUTANTS = {
             ("curves in the event estimator", 'if self.model == "smooth" and name != "aggregate":'),
         ],
         "glm.py": [
-            ("curves of means", 'if rows != "all" and self.model == "smooth":'),
+            ("curves of means", 'if rows != "all" and self.model != "glm":'),
             (
                 "curves with a formula",
                 'if self.formula is not None and self.model == "smooth":',
@@ -537,7 +535,7 @@ MUTANTS = {
                 "if not (out >= 0.0).all() or np.isinf(out).any():",
             ),
             ("samples that show nothing", "    if limited.value:\n", "    if False:\n"),
-            ("samples that show little", "if share[worst] > _LARGE_SHARE:"),
+            ("samples that show little", "if fraction[worst] > _LARGE_FRACTION:"),
             ("samples are not calibrated", "doubts = _calibrate(", "doubts = [] and _calibrate("),
             ("samples of counts", 'if family == "poisson":'),
             ("deviations of scaled columns", "if scale is not None:"),
