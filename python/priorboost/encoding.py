@@ -400,12 +400,12 @@ class Encoding:
         if is_table(X):
             with self._lent(X) as table, _in_python():
                 return Sources.read(self.lend(), table.handle)
-        if not all(feature.is_number for feature in self.features):
+        if any(feature.levels or feature.date for feature in self.features):
             raise ValueError(
                 "X is an array, but trees take categories and dates as they are: pass a data frame "
                 f"with the columns {', '.join(feature.name for feature in self.features)}"
             )
-        return Sources.of_numbers(np.asarray(X))
+        return Sources.of_numbers(np.asarray(X)[:, : len(self.features)])  # without curves
 
     def apply(self, X: Any) -> Array:
         """Return the features of a data frame; warn of categories that training had not."""

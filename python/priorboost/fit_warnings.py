@@ -61,7 +61,9 @@ def warn_of_fit(
 
 def warn_of_trees(model: Any, result: Any) -> tuple[str, ...]:
     """Warn, where fit was called, of trees that must not be used or that are none."""
-    texts = []
+    texts: list[str] = []
+    if result.trees is None:  # a mixture, which has the constant model among its members
+        return ()
     if result.trees.worse_than_constant:
         texts.append("a constant model explains the answers better than the trees")
         warnings.warn(texts[-1], ConvergenceWarning, stacklevel=3)

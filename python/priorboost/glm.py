@@ -28,7 +28,7 @@ from .fit_warnings import warn_of_fit, warn_of_plan, warn_of_seed, warn_of_trees
 from .fitted import FittedGLM, columns_of
 from .formula import Design, left_side
 from .given import GivenAnswers, group_rows, match_answers
-from .members import Sources, fit_trees, forest_options
+from .members import Sources, fit_mixture, fit_trees, forest_options
 from .models import prior_scores
 from .options import FAMILIES, choice, count_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, holder_of
@@ -211,19 +211,21 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         check_words(self.impute, self.unseen)
         encoding: Any = None
         values = X
-        if self.formula is not None and self.model == "smooth":
-            raise ValueError("model='smooth' and formula contradict each other; leave one out")
+        if self.formula is not None and self._has_curves():
+            raise ValueError(
+                f"model={self.model!r} and formula contradict each other; leave one out"
+            )
         if self.formula is not None:
             encoding, values = Design.learn(self.formula, X, self.fit_intercept)
         elif needs_encoding(X, self.impute, self.date, self.keep) or (by_name and is_table(X)):
             encoding, values, notes = learn(
                 X,
-                impute="mean" if self.model == "trees" else self.impute,
+                impute="mean" if self._has_trees() else self.impute,
                 date=self.date,
                 keep=self.keep,
                 unseen=self.unseen,
                 winsorize=self.winsorize,
-                smooth=self.model == "smooth",
+                smooth=self._has_curves(),
             )
             for text in notes:
                 warn(text)
@@ -231,7 +233,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         values = features(self, values, reset=True, min_rows=least, finite=not local)
         if encoding is not None:
             self._remember(encoding)
-        elif self.model == "smooth":
+        elif self._has_curves():
             require_finite(values)
             encoding, values = learn_curves(values, columns_of(self, None), self.winsorize)
         return values, encoding
@@ -252,7 +254,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         table.labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
         if self.prior is not None:
             table.prior = prior_scores(self.prior, X if encoding is None else source, n_rows)
-        if self.model == "trees":
+        if self._has_trees():
             table.sources = Sources.of_numbers(X) if encoding is None else encoding.sources(source)
         limit = None if isinstance(encoding, Encoding) else self.winsorize  # else it has limits
         if self.standardize or limit is not None:
@@ -279,8 +281,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         table = table.take(None)
         assert table.labels is not None
         # Is there something to do between the rounds?
-        smooth = self.model == "smooth"
-        if self.verbose or smooth or self._method(self.round_answers) == "auto":
+        if self.verbose or self.model != "glm" or self._method(self.round_answers) == "auto":
             has_seed, seed = seed_of(self.random_state)
             keeper = MemoryHandle(table.labels, self._rules(), self.clamp, has_seed, seed)
             return self._train(table, keeper.interface, Relay(), has_seed)
@@ -392,8 +393,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         """Fit given bags and their answers."""
         if rows != "all" and self.model != "glm":
             raise ValueError(f"model={self.model!r} needs all rows of the bags; rows is {rows!r}")
-        if effects and self.model == "trees":
-            raise ValueError("bag_effects are for model='glm', not for 'trees'")
+        if effects and self._has_trees():
+            raise ValueError(f"bag_effects are for model='glm', not for {self.model!r}")
         names, bags = group_rows(bag, len(table.X))
         mean, noise, persons = match_answers(answers, names, bags, self._family, column, rows)
         has_seed, seed = seed_of(self.random_state)
@@ -442,6 +443,13 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         how = forest_options(FAMILIES[self._family], threads_of(self.n_jobs))
         how.seed = seed_of(self.random_state)[1]
         how.cancel = ctypes.addressof(relay.cancel)
+        if self.model == "auto":
+            fit = self._fit_options(self._family, "aggregate", False, how.seed, how.threads)
+            table.bend(fit)
+            fit.curve_freedom, fit.cancel = None, how.cancel
+            members = fit_mixture(table.lend(), table.sources, answers, fit, how, relay.check)
+            result.members = tuple(members)
+            return
         members, result.trees = fit_trees(
             table.sources,
             table.X.shape[1],

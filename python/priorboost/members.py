@@ -242,3 +242,22 @@ def fit_trees(
         lib.forest_free(forest)
     kind = "constant" if trees is None else "trees"
     return [Member(kind, 1.0, np.zeros(n_columns), intercept.value, trees)], report
+
+
+def fit_mixture(
+    features: _library.Features,
+    sources: Sources,
+    answers: Any,
+    fit: _library.FitOptions,
+    trees: _library.ForestOptions,
+    check: Any,
+) -> list[Member]:
+    """Fit all kinds of members to the answers of all bags, weighed by bags left out."""
+    mixture, report = _library.Mixture(), _library.MixtureReport()
+    size = ctypes.sizeof(_library.MixtureOptions)
+    how = _library.MixtureOptions(size, (1 << len(_KINDS)) - 1, fit, trees)
+    check(lib.mixture_fit, mixture, report, features, sources.lend(), answers, 0, how)
+    try:
+        return read_members(mixture)
+    finally:
+        lib.mixture_free(mixture)

@@ -15,7 +15,7 @@ from .options import FAMILIES, choice, count_of, l2_of, number_of, rules_of, thr
 from .training import Settings
 
 _COVARIANCES = ("model", "sandwich")
-_MODELS = ("glm", "smooth", "trees")
+_MODELS = ("glm", "smooth", "trees", "auto")
 _SETTINGS_SIZE = ctypes.sizeof(Settings)
 
 
@@ -87,11 +87,15 @@ class FitParameters:
     standardize: bool = False
     winsorize: float | None = None
 
+    def _has_curves(self) -> bool:
+        """Whether numbers get curves."""
+        return self.model in ("smooth", "auto")
+
     def _has_trees(self) -> bool:
         """Whether trees are fitted; parameters that only a GLM has are refused."""
         if self.model not in _MODELS:
             raise ValueError(f"model is {self.model!r}; it must be {_or(_MODELS)}")
-        if self.model != "trees":
+        if self.model not in ("trees", "auto"):
             return False
         of_glm = {
             "estimator": self.estimator not in (None, "aggregate"),
@@ -108,8 +112,8 @@ class FitParameters:
         for name, given in of_glm.items():
             if given:
                 raise ValueError(
-                    f"{name}={getattr(self, name)!r} is for model='glm', not for 'trees'; leave "
-                    "one of them out"
+                    f"{name}={getattr(self, name)!r} is for model='glm', not for {self.model!r}; "
+                    "leave one of them out"
                 )
         return True
 

@@ -53,7 +53,7 @@ class _Regressor(RegressorMixin, PriorBoostGLM):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = self.model == "trees"  # on a few hundred rows
+        tags.regressor_tags.poor_score = self.model in ("trees", "auto")  # on a few hundred rows
         return tags
 
 
@@ -66,12 +66,13 @@ class PriorBoostRegressor(_Regressor):
         Least rows in a bag: the rule of the oracle that holds y.  The default is the least that an
         oracle for others accepts; set it to the rule of your label holder.  At 1 answers are
         labels.  With ``fit(X, oracle=...)`` the oracle's own rule holds, not this one.
-    model : {"glm", "smooth", "trees"}, default="glm"
+    model : {"glm", "smooth", "trees", "auto"}, default="glm"
         What is fitted to the answers.  "glm": a straight line for every number.  "smooth": a curve
         for numbers with 8 different values or more, bent as far as the answers support (aggregate
         estimator); `curves` returns a curve with its band.  "trees": boosted trees, for effects
         that bend or depend on each other; they have no weights and no intervals, and missing cells
-        of a data frame need no ``impute``.
+        of a data frame need no ``impute``.  "auto": the mean of all of these, weighed by bags left
+        out of the fits.
     method : {"auto", "paper"}, optional
         "auto" (the default): plan (see `plan`) and do what is recommended; parameters that are
         given are kept, and the planner chooses the rest.  Under noise it may plan again after a
@@ -474,7 +475,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.classifier_tags.poor_score = self.model == "trees"  # on a few hundred rows
+        tags.classifier_tags.poor_score = self.model in ("trees", "auto")  # on a few hundred rows
         return tags
 
     def _more_tags(self) -> dict[str, Any]:

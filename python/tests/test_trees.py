@@ -30,14 +30,17 @@ def test_defaults_are_those_of_the_header():
     assert cells[len(_DEFAULTS)] == "1"  # threads
 
 
+@pytest.mark.parametrize("model", ["trees", "auto"])
 @pytest.mark.parametrize("family", KINDS)
-def test_the_same_predictions_as_the_program(cli, tmp_path, family):
+def test_the_same_predictions_as_the_program(cli, tmp_path, family, model):
     X, y = make_table(family, n=3000)
     write_csv(tmp_path / "train.csv", X, y)
     cli("train", "--data", tmp_path / "train.csv", "--label", "y", "--family", family,
-        "--min-bag", 8, "--model", "trees", "--out", tmp_path / "m.json")  # fmt: skip
-    fitted = KINDS[family](8, model="trees").fit(X, y)
-    assert [m.kind for m in fitted.members_] == ["trees"]
+        "--min-bag", 8, "--model", model, "--out", tmp_path / "m.json")  # fmt: skip
+    fitted = KINDS[family](8, model=model).fit(X, y)
+    members = json.loads((tmp_path / "m.json").read_text())["members"]
+    assert [m.kind for m in fitted.members_] == [m["kind"] for m in members]
+    assert sum(m.weight for m in fitted.members_) == pytest.approx(1.0)
     expected = np.array(
         cli("predict", "--model", tmp_path / "m.json", "--data", tmp_path / "train.csv")[
             "prediction"
@@ -51,7 +54,8 @@ def test_the_same_predictions_as_the_program(cli, tmp_path, family):
     np.testing.assert_array_equal(again["prediction"], expected)
     copy = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copy.predict(X), fitted.predict(X))
-    np.testing.assert_array_equal(pb.load_model(tmp_path / "p.json").predict(X), expected)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    np.testing.assert_array_equal(pb.load_model(tmp_path / "p.json").predict(frame), expected)
 
 
 def test_trees_see_what_a_line_cannot():
