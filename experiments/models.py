@@ -103,7 +103,7 @@ def measure(name, table, rows, a, peers):
             line = {"table": name, "split": seed, "constant": constant, "lightgbm": best,
                     "explained": (constant - best) / (constant - least_loss(table.family, test, table.label))}
             for model in a.model:
-                r = fit(where, table, *asked, "--model", model)
+                r = fit(where, table, *asked, "--model", model, standardize=False)
                 share = (constant - r["test_loss"]) / (constant - best) if constant > best else math.nan
                 line[model] = round(min(max(share, 0.0), 1.0), 4)
                 line[model + "_seconds"] = r["seconds"]

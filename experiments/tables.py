@@ -74,12 +74,12 @@ def constant_loss(train, test, table):
     return statistics.fmean(loss(float(r[table.label])) for r in test)
 
 
-def fit(folder, table, *more):
+def fit(folder, table, *more, standardize=True):
     """What train says of a fit; its test_loss is that after the last round."""
     out = subprocess.run(
         [PROGRAM, "train", "--data", folder / "train.csv", "--test", folder / "test.csv", "--label", table.label,
-         "--family", table.family, "--impute", "mean", "--standardize", "--json", "--quiet", "--threads", "1", "--force",
-         *more],
+         "--family", table.family, "--impute", "mean", "--json", "--quiet", "--threads", "1", "--force",
+         *(["--standardize"] if standardize else []), *more],
         check=True, capture_output=True, text=True)
     report = json.loads(out.stdout)
     if report["test_loss"] is None:  # it ran away beyond all numbers

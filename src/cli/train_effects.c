@@ -50,6 +50,7 @@ static pboost_status sample_init(sample *s, const train_result *result, const tr
 {
     pboost_status st = PBOOST_OK;
     size_t d = data->cols;
+    pboost_sources sources = {0};
 
     *s = (sample){.encoding = &data->encoding,
                   .mixture = &result->mixture,
@@ -70,7 +71,8 @@ static pboost_status sample_init(sample *s, const train_result *result, const tr
         if (s->offset != NULL)
             s->offset[i] = data->offset[row];
     }
-    TRY(pboost_sources_gather(&s->sources, &data->sources.columns, s->donor, s->n, err));
+    TRY(pboost_sources_gather(&sources, &data->sources.columns, s->donor, s->n, err));
+    s->sources = sources;
     TRY(predict(s->usual, s, s->x, &s->sources.columns, s->n, err));
 done:
     return st;

@@ -223,7 +223,7 @@ static void add_curve(exporter *e, onnx_value *eta, const input *in, const doubl
     const pboost_curve *c = &in->feature->curve;
     enum { MOST = PBOOST_CURVE_COLUMNS + 2 };
     size_t n = c->n_knots, last = n - 1;
-    double t[MOST], value[MOST] = {0.0}, bend[MOST] = {0.0}, jump[MOST], slope = 0.0;
+    double t[MOST] = {0.0}, value[MOST] = {0.0}, bend[MOST] = {0.0}, jump[MOST], slope = 0.0;
     double range = c->knot[last] - c->knot[0], before = 0.0;
     onnx_graph *g = &e->graph;
 
@@ -307,7 +307,7 @@ static pboost_status put_model(exporter *e, pboost_error *err)
     pboost_member glm = {.kind = PBOOST_MEMBER_GLM, .weight = 1.0, .coef = model->coef};
     pboost_mixture alone = {1, &glm};
     const pboost_mixture *all = model->mixture.n > 0 ? &model->mixture : &alone;
-    onnx_value sum, mean;
+    onnx_value sum = {0}, mean = {0};
 
     TRY(put_inputs(e, err));
     if (e->n == 0)

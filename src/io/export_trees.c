@@ -216,7 +216,7 @@ pboost_status pboost_export_trees(exporter *e, onnx_value *eta, const pboost_for
         add(&e->graph, eta, pboost_onnx_double(&e->graph, constant));
         goto done;
     }
-    NEED(feature = calloc(forest->n_nodes, sizeof *feature), err);
+    NEED(feature = calloc(forest->n_nodes + 1, sizeof *feature), err);
     TRY(ensemble_init(&trees, forest->n_nodes, err));
     TRY(put_matrix(e, &x, forest, err));
     number_features(feature, e, forest);
