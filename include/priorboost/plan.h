@@ -51,6 +51,7 @@ typedef struct pboost_plan_options {
     pboost_fixed fixed;          /* only ways of asking that agree with it are forecast */
     bool costs;                  /* also say what every epsilon costs: pboost_plan.cost */
     double target;               /* with costs: 1 - kept that is wanted, such as 0.05; 0: none */
+    bool trees; /* a choice: trees will be fitted too, which want smaller bags if there is noise */
 } pboost_plan_options;
 
 #define PBOOST_PLAN_OPTIONS_INIT                                                                   \
@@ -58,7 +59,7 @@ typedef struct pboost_plan_options {
         sizeof(pboost_plan_options), PBOOST_LINEAR, PBOOST_RULES_INIT, NULL, 0, true,              \
             {PBOOST_L2_AUTO, 0.0}, {NULL, NAN, NAN, NAN}, (size_t)1 << 15, false, 0, 0, NULL,      \
             {0, 0, false, false, false, PBOOST_AGGREGATE, PBOOST_BAGS_FEATURES, PBOOST_EQUAL},     \
-            false, 0.0                                                                             \
+            false, 0.0, false                                                                      \
     }
 
 /* How a forecast was made. */

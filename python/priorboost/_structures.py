@@ -325,6 +325,7 @@ class PlanOptions(Structure):
         ("fixed", Fixed),
         ("costs", c_bool),
         ("target", c_double),
+        ("trees", c_bool),
     ]
 
 

@@ -367,7 +367,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         pilot = revise = None
         with relay:
             if automatic:
-                pilot = Automatic(table.straight, table.offset, rules, fit, settings, fixed, relay)
+                given = table.straight, table.offset, rules, fit, settings, fixed, relay
+                pilot = Automatic(*given, self._has_trees())
                 revise = pilot.revise
             fit_trees = self._fit_trees if table.sources is not None else None
             result = train_glm(

@@ -475,6 +475,8 @@ class Automatic:
         What the user has chosen; it is kept.
     relay : Relay
         Entered; it may stop the planning.
+    trees : bool
+        Trees are fitted too.
     """
 
     def __init__(
@@ -486,6 +488,7 @@ class Automatic:
         settings: Settings,
         fixed: _library.Fixed,
         relay: Relay,
+        trees: bool,
     ) -> None:
         self.X = X
         self._relay = relay
@@ -497,6 +500,7 @@ class Automatic:
         )
         self._options.cancel = ctypes.addressof(relay.cancel)
         self._options.fixed = fixed
+        self._options.trees = trees
         self._choice = _library.Choice()
         weakref.finalize(self, lib.choice_free, self._choice)
         relay.check(

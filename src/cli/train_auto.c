@@ -11,6 +11,7 @@ static pboost_plan_options plan_options(const train_result *result, const train_
     o.seed = a->seed;
     o.threads = a->threads;
     o.fixed = result->fixed;
+    o.trees = a->trees;
     o.cancel = result->fit_options.cancel;
     return o;
 }

@@ -196,6 +196,35 @@ static void test_fixed_choices_are_kept(void **state)
 }
 
 /* Fixed bags whose usual number of rounds the table is too small for are asked in fewer. */
+/* Trees want half of the size that is best for a GLM, but only under noise, and not what is fixed.
+ */
+static void test_bags_for_trees(void **state)
+{
+    (void)state;
+    pboost_error err;
+    table t = make_table(PBOOST_LOGISTIC, 16384, 0);
+    const char *epsilon[] = {"0.05", NULL};
+
+    for (size_t i = 0; i < 2; i++) {
+        pboost_plan_options o = plan_options(PBOOST_LOGISTIC, epsilon[i], 8);
+        pboost_choice glm, trees;
+        o.fixed.rounds = 1;
+        assert_ok(pboost_choice_make(&glm, PLAIN(t.matrix), NULL, &o, &err), err);
+        o.trees = true;
+        assert_ok(pboost_choice_make(&trees, PLAIN(t.matrix), NULL, &o, &err), err);
+        if (epsilon[i] != NULL)
+            assert_true(glm.bag_size > 128); /* or the test shows nothing */
+        assert_int_equal(trees.bag_size, epsilon[i] != NULL ? glm.bag_size / 2 : glm.bag_size);
+        pboost_choice_free(&trees);
+        o.fixed.bag_size = 256;
+        assert_ok(pboost_choice_make(&trees, PLAIN(t.matrix), NULL, &o, &err), err);
+        assert_int_equal(trees.bag_size, 256);
+        pboost_choice_free(&trees);
+        pboost_choice_free(&glm);
+    }
+    free_table(&t);
+}
+
 static void test_fixed_bags_of_a_small_table(void **state)
 {
     (void)state;
@@ -244,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_choice_after_a_fit_that_overflows),
         cmocka_unit_test(test_fixed_choices_are_kept),
+        cmocka_unit_test(test_bags_for_trees),
         cmocka_unit_test(test_fixed_bags_of_a_small_table),
         cmocka_unit_test(test_fixed_choices_that_cannot_be),
     };
