@@ -226,10 +226,10 @@ static pboost_status fit_trees(mixture_fit *f, pboost_member_kind kind, pboost_e
                           err));
     member->coef.intercept += intercept;
     f->report->member[kind].trees = report.trees;
-    if (report.trees == 0) { /* it is what it starts from, which takes its place */
+    if (report.trees == 0) { /* it is what it starts from: the GLM takes its place */
         f->usable[kind] = false;
-        f->expected[kind == PBOOST_MEMBER_GLM_TREES ? PBOOST_MEMBER_GLM : PBOOST_MEMBER_CONSTANT] +=
-            f->expected[kind];
+        if (kind == PBOOST_MEMBER_GLM_TREES)
+            f->expected[PBOOST_MEMBER_GLM] += f->expected[kind];
     }
 done:
     return st;
