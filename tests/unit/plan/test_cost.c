@@ -97,23 +97,28 @@ static void test_not_asked_for(void **state)
     pboost_plan_free(&plan);
 }
 
-/* A number from 0 to 19, and an indicator of each of its values but the first. */
+/* Numbers from 0 to 15, and an indicator of each of their values but the first, rare ones among
+ * them: as education in years and as degrees. */
 static void test_collinear_columns(void **state)
 {
     (void)state;
-    enum { ROWS = 4096, LEVELS = 20 };
-    static double x[ROWS * LEVELS];
+    enum { ROWS = 4096, LEVELS = 16, GROUPS = 6, COLS = LEVELS * GROUPS };
+    static double x[ROWS * COLS];
     pboost_error err;
     pboost_plan plan;
-    pboost_matrix matrix = pboost_matrix_f64(x, ROWS, LEVELS);
+    pboost_matrix matrix = pboost_matrix_f64(x, ROWS, COLS);
     pboost_plan_options o = plan_options(PBOOST_LOGISTIC, "1", 32);
 
-    for (size_t i = 0; i < ROWS; i++) {
-        size_t level = i * i % 97 * LEVELS / 97;
-        x[i * LEVELS] = (double)level;
-        if (level > 0)
-            x[i * LEVELS + level] = 1.0;
-    }
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t g = 0; g < GROUPS; g++) {
+            uint64_t draw = (i * GROUPS + g + 1) * 0x9e3779b97f4a7c15u >> 40;
+            size_t level = 0;
+            while (level + 1 < LEVELS && draw >> level & 1)
+                level++;
+            x[i * COLS + g * LEVELS] = (double)level;
+            if (level > 0)
+                x[i * COLS + g * LEVELS + level] = 1.0;
+        }
     o.costs = true;
     assert_ok(pboost_plan_make(&plan, PLAIN(matrix), &o, &err), err);
     assert_true(plan.cost[0].measure > 0.5 && plan.cost[0].measure < 1.0);
