@@ -127,6 +127,8 @@ pboost_status train_districts_roles(bool *use, const pboost_table *table, const 
 void train_districts_assume(train_result *result, const train_arguments *a);
 
 void train_result_free(train_result *result);
+/* Adds a warning; texts that are too long are cut. */
+void train_warn(train_result *result, const char *text);
 
 /* Asks the oracle round by round; or, where bags and answers are given, fits them once. */
 struct train_oracle;

@@ -67,12 +67,6 @@ pboost_status train_model_check(train_arguments *a, pboost_error *err)
 
 /* ---- Trees ----------------------------------------------------------------------------------- */
 
-static void warn(train_result *result, const char *text)
-{
-    train_warning *w = &result->warning[result->n_warnings++];
-    snprintf(w->text, sizeof w->text, "%s", text);
-}
-
 /* The warnings about the GLM of the rounds are not about the trees. */
 static void take_warnings(train_result *result, bool worse)
 {
@@ -81,10 +75,11 @@ static void take_warnings(train_result *result, bool worse)
     result->n_warnings = 0;
     result->usable = !worse;
     if (!result->usable)
-        warn(result, "a constant model explains the answers better than the trees");
+        train_warn(result, "a constant model explains the answers better than the trees");
     else if (member->forest.n_trees == 0)
-        warn(result, "trees predict bags that were left out no better than a constant does, so the "
-                     "model is constant; try --model glm, or ask for more bags");
+        train_warn(result,
+                   "trees predict bags that were left out no better than a constant does, so the "
+                   "model is constant; try --model glm, or ask for more bags");
 }
 
 static pboost_status fit_trees(train_result *result, cli_context *cli, const train_arguments *a,

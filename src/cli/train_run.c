@@ -145,7 +145,7 @@ static void take_chosen(train_result *result)
     result->covariance = NULL;
 }
 
-static void warn(train_result *result, const char *text)
+void train_warn(train_result *result, const char *text)
 {
     train_warning *w = &result->warning[result->n_warnings++];
     snprintf(w->text, sizeof w->text, "%.299s", text);
@@ -167,7 +167,7 @@ static void take_warnings(train_result *result, const train_data *data, const pb
     size_t n = pboost_warnings(found, &fit);
     result->usable = pboost_fit_usable(&fit);
     for (size_t i = 0; i < n; i++)
-        warn(result, found[i].text);
+        train_warn(result, found[i].text);
 }
 
 /* What the plan expected; it was made again after a pilot. */
@@ -175,7 +175,7 @@ static void take_plan_warnings(train_result *result)
 {
     const pboost_plan *plan = &result->choice.plan;
     for (size_t i = 0; i < plan->n_warnings; i++)
-        warn(result, plan->warning[i]);
+        train_warn(result, plan->warning[i]);
 }
 
 static void take_outcome(train_result *result, const pboost_run *run, const train_data *data)
@@ -249,7 +249,7 @@ pboost_status train_run_given(train_result *result, cli_context *cli, const trai
     take_warnings(result, data, &coef);
     for (size_t i = 0; i < sizeof data->doubt / sizeof *data->doubt; i++)
         if (data->doubt[i].text[0] != '\0')
-            warn(result, data->doubt[i].text);
+            train_warn(result, data->doubt[i].text);
     TRY(measure_round(result, 0, data, data->given, &coef, NULL, err));
     TRY(keep_coef(&result->path[0], &coef, data, err));
     if (result->covariance != NULL)

@@ -114,7 +114,7 @@ pboost_status pboost_estimator_choose(pboost_estimator *out, const fit_task *tas
     if (n < 2 * CROSSVAL_FOLDS || report.mean_masked) /* too few bags to compare */
         goto done;
     NEED(fold = pboost_alloc(n, 1), err);
-    pboost_crossval_folds(fold, n, task->options->seed);
+    pboost_crossval_folds(fold, n, CROSSVAL_FOLDS, task->options->seed);
     for (unsigned char f = 0; f < CROSSVAL_FOLDS; f++)
         TRY(run_fold(misfit, task, fold, f, &at, report.dispersion, err));
     for (size_t c = 1; c < N_CANDIDATES; c++)

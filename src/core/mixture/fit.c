@@ -255,7 +255,7 @@ static pboost_status mixture_fit_init(mixture_fit *f, pboost_error *err)
     pboost_status st = PBOOST_OK;
 
     NEED(f->fold = pboost_alloc(f->n_bags, 1), err);
-    pboost_crossval_folds(f->fold, f->n_bags, f->options->fit.seed);
+    pboost_crossval_folds(f->fold, f->n_bags, CROSSVAL_FOLDS, f->options->fit.seed);
     NEED(f->precision = pboost_alloc(f->n_bags, sizeof(double)), err);
     for (unsigned k = 0; k < N_KINDS; k++) {
         f->member[k].kind = (pboost_member_kind)k;

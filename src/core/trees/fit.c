@@ -13,7 +13,6 @@
 #include "base/cancel.h"
 #include "base/options.h"
 #include "base/parallel.h"
-#include "base/rng.h"
 #include "base/sizes.h"
 #include "data/answers.h"
 #include "fit/aggregate/aggregate.h"
@@ -120,19 +119,6 @@ static void close_problem(boost_problem *p)
 
 /* ---- Bags left out --------------------------------------------------------------------------- */
 
-/* Those of pboost_crossval_folds where there are as many. */
-static void shuffle_folds(unsigned char *fold, size_t bags, size_t folds, uint64_t seed)
-{
-    for (size_t b = 0; b < bags; b++)
-        fold[b] = (unsigned char)(b % folds);
-    for (size_t b = bags; b-- > 1;) {
-        size_t other = (size_t)(pboost_rng_key(seed, RNG_SHUFFLE, 2, b) % (b + 1));
-        unsigned char swap = fold[b];
-        fold[b] = fold[other];
-        fold[other] = swap;
-    }
-}
-
 /* The weight of the rows of bags outside a fold. */
 static double weight_without(const boost_problem *p, const unsigned char *fold, size_t out)
 {
@@ -157,7 +143,7 @@ static pboost_status make_folds(forest_fit *f, pboost_error *err)
     if (o->fold != NULL)
         memcpy(f->fold, o->fold, bags);
     else
-        shuffle_folds(f->fold, bags, f->n_forests, o->seed);
+        pboost_crossval_folds(f->fold, bags, f->n_forests, o->seed);
     for (size_t i = 0; i < f->n_forests; i++)
         if (!(weight_without(&f->problem, f->fold, i) > 0.0))
             FAIL(err, PBOOST_BAD_DATA, "without the bags of fold %zu no row has a weight", i);

@@ -118,9 +118,9 @@ double pboost_ridge_evidence_now(const aggregate_fit *fit);
 void pboost_ridge_refresh_spread(aggregate_fit *fit, double evidence);
 bool pboost_ridge_settled(const aggregate_fit *fit);
 
-/* Folds of equal size: a number below CROSSVAL_FOLDS for each bag. */
 #define CROSSVAL_FOLDS 5
-void pboost_crossval_folds(unsigned char *fold, size_t n, uint64_t seed);
+/* Folds of equal size: a number below `folds` for each of n bags. */
+void pboost_crossval_folds(unsigned char *fold, size_t n, size_t folds, uint64_t seed);
 
 /* Sets fit->multiple to that multiple of the default lambda which predicts held-out bags best. */
 pboost_status pboost_aggregate_choose_l2(aggregate_fit *fit, const pboost_coef *coef,

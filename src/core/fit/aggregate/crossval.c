@@ -117,10 +117,10 @@ done:
 }
 
 /* Folds of equal size: bags in the order of a random key take them in turn. */
-void pboost_crossval_folds(unsigned char *fold, size_t n, uint64_t seed)
+void pboost_crossval_folds(unsigned char *fold, size_t n, size_t folds, uint64_t seed)
 {
     for (size_t b = 0; b < n; b++)
-        fold[b] = (unsigned char)(b % CROSSVAL_FOLDS);
+        fold[b] = (unsigned char)(b % folds);
     for (size_t b = n; b-- > 1;) {
         size_t other = (size_t)(pboost_rng_key(seed, RNG_SHUFFLE, 2, b) % (b + 1));
         unsigned char swap = fold[b];
@@ -143,7 +143,7 @@ pboost_status pboost_aggregate_choose_l2(aggregate_fit *fit, const pboost_coef *
              "cross-validation over bags needs at least %d of them; there are %zu",
              2 * CROSSVAL_FOLDS, n);
     NEED(fold = pboost_alloc(n, 1), err);
-    pboost_crossval_folds(fold, n, fit->options->seed);
+    pboost_crossval_folds(fold, n, CROSSVAL_FOLDS, fit->options->seed);
     fit->multiple = 1.0;
     TRY(pboost_aggregate_solve(fit, &reference, coef, err));
     multiple[0] = 100.0;
