@@ -43,6 +43,7 @@ done:
 typedef struct {
     const train_result *result;
     const train_data *data;
+    const pboost_coef *coef; /* of the GLM */
     pboost_answers *answers;
     pboost_bags bags;          /* of the answers */
     double *eta;               /* by row of the table: the GLM's linear predictor */
@@ -59,13 +60,6 @@ static void comparison_free(comparison *c)
     free(c->curved);
 }
 
-static double mean_of(pboost_family family, double eta)
-{
-    if (family == PBOOST_LINEAR)
-        return eta;
-    return family == PBOOST_LOGISTIC ? 1.0 / (1.0 + exp(-eta)) : exp(eta);
-}
-
 /* The trees see the features as the GLM does: encoded. */
 static pboost_status grow(comparison *c, pboost_error *err)
 {
@@ -73,6 +67,7 @@ static pboost_status grow(comparison *c, pboost_error *err)
     const train_data *data = c->data;
     const pboost_fit_options *fit = &c->result->fit_options;
     pboost_forest_options o = PBOOST_FOREST_OPTIONS_INIT;
+    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
     pboost_columns columns = {.rows = data->rows, .n = data->cols};
     pboost_column *column = NULL;
     pboost_forest forest = {0};
@@ -88,12 +83,12 @@ static pboost_status grow(comparison *c, pboost_error *err)
     o.trees = TREES;
     TRY(pboost_forest_fit(&forest, &intercept, NULL, c->left_out, &columns, c->eta, data->weight,
                           c->answers, 0, &o, err));
-    for (size_t i = 0; i < c->bags.n_rows; i++)
-        c->curved[i] = c->eta[c->bags.row[i]] + intercept;
-    TRY(pboost_forest_add(c->curved, &forest, &columns, c->bags.row, c->bags.n_rows, fit->threads,
-                          err));
-    for (size_t i = 0; i < c->bags.n_rows; i++)
-        c->curved[i] = mean_of(fit->family, c->curved[i]);
+    pboost_member both = {.weight = 1.0, .coef = *c->coef, .forest = forest};
+    both.coef.intercept += intercept;
+    pboost_samples rows = {
+        .x = &x, .row = c->bags.row, .n = c->bags.n_rows, .offset = data->offset};
+    TRY(pboost_mixture_predict(c->curved, fit->family, &rows, &columns, &(pboost_mixture){1, &both},
+                               fit->threads, err));
 done:
     free(column);
     pboost_forest_free(&forest);
@@ -129,8 +124,7 @@ static bool is_clear(const comparison *c)
     return gain > 2.0 * sqrt(square);
 }
 
-static pboost_status compare(comparison *c, const pboost_answers *all, const pboost_coef *coef,
-                             pboost_error *err)
+static pboost_status compare(comparison *c, const pboost_answers *all, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const train_data *data = c->data;
@@ -144,10 +138,10 @@ static pboost_status compare(comparison *c, const pboost_answers *all, const pbo
     NEED(c->left_out = pboost_alloc(c->bags.n_bags, sizeof(double)), err);
     NEED(c->straight = pboost_alloc(c->bags.n_rows, sizeof(double)), err);
     NEED(c->curved = pboost_alloc(c->bags.n_rows, sizeof(double)), err);
-    TRY(pboost_predict(c->eta, PBOOST_LINEAR, &rows, coef, fit->threads, err));
+    TRY(pboost_predict(c->eta, PBOOST_LINEAR, &rows, c->coef, fit->threads, err));
     rows.row = c->bags.row;
     rows.n = c->bags.n_rows;
-    TRY(pboost_predict(c->straight, fit->family, &rows, coef, fit->threads, err));
+    TRY(pboost_predict(c->straight, fit->family, &rows, c->coef, fit->threads, err));
     TRY(grow(c, err));
 done:
     return st;
@@ -157,12 +151,12 @@ void train_hint(const cli_context *cli, const train_result *result, const train_
                 const pboost_answers *answers, const pboost_coef *coef)
 {
     pboost_error ignored;
-    comparison c = {.result = result, .data = data};
+    comparison c = {.result = result, .data = data, .coef = coef};
 
     if (cli->quiet || result->estimator != PBOOST_AGGREGATE || !result->usable ||
         pboost_answers_bags(answers).n_bags < FEWEST_BAGS || data->cols > MOST_COLUMNS)
         return;
-    if (compare(&c, answers, coef, &ignored) == PBOOST_OK && is_clear(&c)) {
+    if (compare(&c, answers, &ignored) == PBOOST_OK && is_clear(&c)) {
         size_t n = c.bags.n_rows;
         double gain = variance(c.curved, n) / variance(c.straight, n) - 1.0;
         if (gain > LEAST_GAIN && isfinite(gain))
