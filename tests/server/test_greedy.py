@@ -36,6 +36,10 @@ class Greedy(Case):
         text = service.get("/metrics", token=self.token["operator"]).body.decode()
         return float(next(line for line in text.splitlines() if line.startswith(f"priorboost_{name} ")).split()[1])
 
+    def check_no_bodies(self, service):
+        """Of 2 MB each; the reply that was just read may still be counted."""
+        self.assertLess(self.value(service, "request_bytes"), 10_000)
+
     def until(self, condition):
         deadline = time.monotonic() + 60
         while not condition():
@@ -50,7 +54,7 @@ class Greedy(Case):
                 for _ in range(20):
                     self.connect(service, self.header("GET", path, length=2_000_000) + b" " * 1_999_999)
                 self.assertEqual(service.ask(self.token["learner"], path, [[str(2 * turn), str(2 * turn + 1)]]).status, 200)
-                self.assertEqual(self.value(service, "request_bytes"), 0)
+                self.check_no_bodies(service)
 
     def test_bodies_with_a_wrong_token(self):
         with self.serve("--max-body", "2000000", "--insecure-http", listen="127.0.0.1:0") as service:
@@ -58,7 +62,7 @@ class Greedy(Case):
             for _ in range(20):
                 self.connect(service, self.header("POST", "/v1/queries", "wrong", 2_000_000) + b" " * 1_999_999)
             self.assertEqual(service.ask(self.token["learner"], "a", [["1", "2"]]).status, 200)
-            self.assertEqual(self.value(service, "request_bytes"), 0)
+            self.check_no_bodies(service)
 
     def test_connections_of_strangers(self):
         """They may stay for an hour; still there is room for who comes next."""
