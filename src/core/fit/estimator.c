@@ -120,6 +120,7 @@ pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, d
     if (report != NULL) /* empty after any failure */
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     TRY(OPTIONS_READ(&own, options, PBOOST_FIT_OPTIONS_INIT, err));
+    TRY(pboost_answers_check_scalar(answers, "a generalised linear model", err));
     TRY(pboost_fit_run(coef, report, covariance, &task, err));
     if (report != NULL)
         TRY(pboost_fit_judge(report, &task, coef, err));
