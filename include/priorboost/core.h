@@ -107,8 +107,8 @@ pboost_matrix pboost_matrix_f64(const double *data, size_t rows, size_t cols);
 pboost_status pboost_matrix_moments(double *mean, double *sd, const pboost_matrix *x,
                                     pboost_error *err);
 
-/* The learner's data about every row of a table, borrowed.  Sparse features will be another kind of
- * pboost_matrix, so that no call changes for them. */
+/* The learner's data about every row of a table, borrowed.  sparse.h has those of sparse features.
+ */
 typedef struct pboost_features {
     pboost_matrix x;
     const double *weight; /* by row; NULL: 1 */
@@ -376,6 +376,7 @@ typedef struct pboost_fit_report {
     pboost_estimator estimator; /* the one that fitted; cross-validation may have chosen it */
     bool noisy;                 /* answers have noise; of the aggregate estimator and mean_masked */
     double bag_effect_sd;       /* of the linear predictor between bags, with bag_effects; else 0 */
+    size_t redundant;           /* answers about shared rows left out: they follow from others */
 } pboost_fit_report;
 
 /* ---- The learner: how to ask ----------------------------------------------------------------- */

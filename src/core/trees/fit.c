@@ -284,8 +284,6 @@ static pboost_status grow_forests(forest_fit *f, pboost_error *err)
             f->best_own = own_misfit(f);
             memcpy(f->best_mean, f->mean, f->problem.bags * sizeof *f->mean);
         }
-        if (o->on_tree != NULL && !o->on_tree(o->user, f->trees, most))
-            FAIL(err, PBOOST_CANCELLED, "stopped as asked after tree %zu", f->trees);
         if (f->trees >= f->best + larger(30, f->best / 2))
             break;
     }
