@@ -376,6 +376,7 @@ typedef struct pboost_fit_report {
     pboost_estimator estimator; /* the one that fitted; cross-validation may have chosen it */
     bool noisy;                 /* answers have noise; of the aggregate estimator and mean_masked */
     double bag_effect_sd;       /* of the linear predictor between bags, with bag_effects; else 0 */
+    size_t redundant;           /* answers about shared rows left out: they follow from others */
 } pboost_fit_report;
 
 /* ---- The learner: how to ask ----------------------------------------------------------------- */

@@ -74,7 +74,9 @@ pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *o
                                  const pboost_bags *bags, pboost_error *err);
 
 /* Appends bags whose means are known already, as the next round: districts, clinics, exports.
- * noise_variance (by bag) may be NULL: 0.  After a failure the log is as it was. */
+ * noise_variance (by bag) may be NULL: 0.  Bags may share rows, as the margins of a table do: the
+ * aggregate estimator allows for it, and takes a bag of one row as a known label.  After a failure
+ * the log is as it was. */
 pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *bags,
                                     const double *mean, const double *noise_variance,
                                     pboost_error *err);

@@ -152,6 +152,7 @@ class FitReport(Structure):
         ("estimator", c_int),
         ("noisy", c_bool),
         ("bag_effect_sd", c_double),
+        ("redundant", c_size_t),
     ]
 
 
