@@ -4,6 +4,7 @@
 
 #include <priorboost/ledger.h>
 
+#include "class_labels.h"
 #include "columns.h"
 #include "labels.h"
 #include "train_result.h"
@@ -17,6 +18,7 @@ typedef struct train_arguments {
     const char *label, *positive, *id, *unit, *weight, *offset;
     const char *bag, *answers;  /* given bags */
     cli_list answer_columns;    /* names in the answers: ROLE=COL */
+    cli_list class_columns;     /* of the answers, one for each class */
     train_rows_kind given_rows; /* what the rows are to their bags */
     bool has_rows;
     const char *sd;            /* suffix of columns of standard deviations; NULL: there are none */
@@ -27,6 +29,7 @@ typedef struct train_arguments {
 
     pboost_family family;
     bool has_family;
+    bool classes; /* labels are one of several; family is logistic then */
     const char *method;
     bool automatic; /* method auto; with given bags there is nothing to plan */
     bool no_labels; /* the label column, if any, is not read: a plan needs none */
@@ -80,6 +83,7 @@ typedef struct train_data {
     double *test_x, *test_offset; /* in the units of the file */
     double *label, *test_label;   /* label is NULL with --oracle */
     label_rule labels;            /* what they were in the file */
+    class_names classes;          /* that labels are the numbers of; n 0: labels are numbers */
     pboost_answers *given;        /* what --answers says of the bags in --bag */
     size_t one_row_bags, least_bag;
     size_t table_rows;      /* of the file: rows that stand for a bag's means may be more */
