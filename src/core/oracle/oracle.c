@@ -10,6 +10,7 @@
 #include "bags/bags.h"
 #include "base/options.h"
 #include "base/rng.h"
+#include "mean.h"
 #include "oracle/mechanism.h"
 #include "try.h"
 
@@ -239,14 +240,13 @@ static pboost_status answer_plain(double *answer, const pboost_memory_oracle *o,
                                   size_t size, rng_source *source, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    long double total = 0; /* wider than the labels in digits and in range */
+    running_mean mean = {0};
 
     for (size_t i = 0; i < size; i++)
-        total += (long double)o->value[row[i]];
-    *answer = (double)(total / (long double)size);
+        running_mean_add(&mean, o->value[row[i]]);
+    *answer = running_mean_value(&mean);
     if (o->rules.round) {
-        long double twice = 2 * total;
-        int side = (twice > (long double)size) - (twice < (long double)size);
+        int side = (*answer > 0.5) - (*answer < 0.5);
         TRY(round_mean(answer, side, o, row, size, source, err));
     }
 done:
