@@ -342,7 +342,7 @@ size_t pboost_ledger_unit_rows(const pboost_ledger *ledger, const pboost_token *
 /* ---- Questions ------------------------------------------------------------------------------- */
 
 /* What was answered, for rendering. */
-typedef struct pboost_answer {
+typedef struct pboost_ledger_answer {
     const char *request_id;
     size_t n_bags;
     const size_t *size; /* by bag: rows in it */
@@ -350,12 +350,12 @@ typedef struct pboost_answer {
     bool dp;            /* false: no noise was added and nothing is claimed */
     pboost_rational epsilon;
     const char *head; /* of the chain, this answer included */
-} pboost_answer;
+} pboost_ledger_answer;
 
 /* Turns an answer into the bytes that are sent, stored, and sent again at every retry.  Allocates
  * *body with malloc.  Called inside the transaction: if it fails, nothing is spent. */
 typedef pboost_status pboost_render(void *user, unsigned char **body, size_t *length,
-                                    const pboost_answer *answer, pboost_error *err);
+                                    const pboost_ledger_answer *answer, pboost_error *err);
 
 typedef struct pboost_question {
     size_t struct_size;

@@ -3,6 +3,7 @@
 #ifndef PRIORBOOST_PRIORBOOST_H
 #define PRIORBOOST_PRIORBOOST_H
 
+#include <priorboost/classes.h>
 #include <priorboost/core.h>
 #include <priorboost/curves.h>
 #include <priorboost/io.h>

@@ -82,8 +82,6 @@ class ForestOptions(Structure):
         ("folds", c_size_t),
         ("threads", c_int),
         ("seed", c_uint64),
-        ("on_tree", c_void_p),
-        ("user", c_void_p),
         ("cancel", c_void_p),
         ("fold", c_void_p),
         ("fold_start", c_void_p),

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "copy.h"
 #include "try.h"
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -77,6 +78,36 @@ static inline pboost_status get_array(size_t *n, const json_t *object, const cha
     *out = json_object_get(object, key);
     *n = json_array_size(*out);
     return json_is_array(*out) ? PBOOST_OK : refuse_kind(name, key, *out, "an array", err);
+}
+
+static inline pboost_status get_text(char **out, const json_t *object, const char *key,
+                                     bool optional, const char *name, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const json_t *v = json_object_get(object, key);
+
+    if (optional && (v == NULL || json_is_null(v)))
+        goto done;
+    if (!json_is_string(v))
+        TRY(refuse_kind(name, key, v, "text", err));
+    NEED(*out = pboost_copy(json_string_value(v)), err);
+done:
+    return st;
+}
+
+static inline pboost_status get_size(size_t *out, const json_t *object, const char *key,
+                                     const char *name, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const json_t *v = json_object_get(object, key);
+
+    if (v == NULL || json_is_null(v))
+        goto done;
+    if (!json_is_integer(v) || json_integer_value(v) < 0)
+        TRY(refuse_kind(name, key, v, "a whole number, not negative", err));
+    *out = (size_t)json_integer_value(v);
+done:
+    return st;
 }
 
 #endif

@@ -15,36 +15,6 @@
 #include "table.h"
 #include "try.h"
 
-static pboost_status get_text(char **out, const json_t *object, const char *key, bool optional,
-                              const char *name, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const json_t *v = json_object_get(object, key);
-
-    if (optional && (v == NULL || json_is_null(v)))
-        goto done;
-    if (!json_is_string(v))
-        TRY(refuse_kind(name, key, v, "text", err));
-    NEED(*out = pboost_copy(json_string_value(v)), err);
-done:
-    return st;
-}
-
-static pboost_status get_size(size_t *out, const json_t *object, const char *key, const char *name,
-                              pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const json_t *v = json_object_get(object, key);
-
-    if (v == NULL || json_is_null(v))
-        goto done;
-    if (!json_is_integer(v) || json_integer_value(v) < 0)
-        TRY(refuse_kind(name, key, v, "a whole number, not negative", err));
-    *out = (size_t)json_integer_value(v);
-done:
-    return st;
-}
-
 static pboost_status get_levels(pboost_feature *f, const json_t *object, const char *name,
                                 pboost_error *err)
 {
@@ -371,8 +341,11 @@ static pboost_status get_model(pboost_model *out, const json_t *root, const char
     TRY(get_text(&out->label, root, "label", true, name, err));
     TRY(get_text(&out->positive, root, "positive", true, name, err));
     TRY(get_text(&out->offset, root, "offset", true, name, err));
-    TRY(get_encoding(&out->encoding, root, name, err));
-    if (json_object_get(root, "members") != NULL) {
+    if (json_object_get(root, "sparse") == NULL)
+        TRY(get_encoding(&out->encoding, root, name, err));
+    if (json_object_get(root, "sparse") != NULL) {
+        TRY(pboost_model_get_sparse(out, root, name, err));
+    } else if (json_object_get(root, "members") != NULL) {
         TRY(pboost_model_get_members(out, root, name, err));
     } else {
         TRY(get_coef(&out->coef, root, out->encoding.n_columns, name, err));

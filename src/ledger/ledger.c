@@ -283,7 +283,7 @@ done:
 
 /* Means as little-endian doubles, then the head. */
 static pboost_status render_plain(void *user, unsigned char **body, size_t *length,
-                                  const pboost_answer *answer, pboost_error *err)
+                                  const pboost_ledger_answer *answer, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     digest head;
@@ -308,8 +308,8 @@ static pboost_status render(pboost_reply *out, const asking *a, const pboost_led
 {
     pboost_render *with = a->q->render != NULL ? a->q->render : render_plain;
     char head[PBOOST_HEAD_TEXT];
-    pboost_answer answer = {a->q->request_id,   a->q->n_bags,           a->size, a->mean,
-                            !l->rules.no_noise, l->rules.rules.epsilon, head};
+    pboost_ledger_answer answer = {a->q->request_id,   a->q->n_bags,           a->size, a->mean,
+                                   !l->rules.no_noise, l->rules.rules.epsilon, head};
 
     pboost_digest_text(head, hash);
     out->format = a->q->format;

@@ -36,7 +36,7 @@ pboost_status pboost_wire_write_question(unsigned char **body, size_t *length, w
 }
 
 pboost_status pboost_wire_write_answer(unsigned char **body, size_t *length, wire_format format,
-                                       const pboost_answer *answer, pboost_error *err)
+                                       const pboost_ledger_answer *answer, pboost_error *err)
 {
     wire_answer_writer *write =
         format == WIRE_BINARY ? pboost_wire_write_answer_binary : pboost_wire_write_answer_json;

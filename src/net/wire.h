@@ -65,7 +65,7 @@ pboost_status pboost_wire_write_question(unsigned char **body, size_t *length, w
 pboost_status pboost_wire_name_question(wire_question *q, pboost_error *err);
 
 pboost_status pboost_wire_write_answer(unsigned char **body, size_t *length, wire_format format,
-                                       const pboost_answer *answer, pboost_error *err);
+                                       const pboost_ledger_answer *answer, pboost_error *err);
 
 typedef struct wire_answer {
     char request_id[PBOOST_ID_MAX + 1];

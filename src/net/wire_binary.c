@@ -249,7 +249,7 @@ done:
 }
 
 pboost_status pboost_wire_write_answer_binary(unsigned char **body, size_t *length,
-                                              const pboost_answer *a, pboost_error *err)
+                                              const pboost_ledger_answer *a, pboost_error *err)
 {
     pboost_buffer b = {0};
     const unsigned char header[] = {'P', 'B', 'A', '1', a->dp, (unsigned char)strlen(a->request_id),

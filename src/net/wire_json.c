@@ -207,7 +207,7 @@ pboost_status pboost_wire_write_json(unsigned char **body, size_t *length, const
 }
 
 pboost_status pboost_wire_write_answer_json(unsigned char **body, size_t *length,
-                                            const pboost_answer *a, pboost_error *err)
+                                            const pboost_ledger_answer *a, pboost_error *err)
 {
     pboost_buffer b = {0};
 

@@ -26,6 +26,7 @@ static void table_free(data_table *table)
     free(table->x);
     free(table->y);
     free(table->label);
+    free(table->bit);
     *table = (data_table){0};
 }
 
@@ -38,6 +39,7 @@ static pboost_status table_make(data_table *out, const pboost_synthetic *s, cons
     NEED(out->x = alloc_features(rows * s->features), err);
     NEED(out->y = pboost_alloc(rows, sizeof *out->y), err);
     NEED(out->label = pboost_alloc(rows, sizeof *out->label), err);
+    NEED(out->bit = pboost_alloc(rows, sizeof *out->bit), err);
     TRY(pboost_synthetic_rows(out->x, out->y, s, theta, stream, 0, rows, threads, err));
     for (size_t i = 0; i < rows; i++) {
         const double *x = out->x + i * s->features;
@@ -45,7 +47,8 @@ static pboost_status table_make(data_table *out, const pboost_synthetic *s, cons
         for (size_t j = 0; j < s->features; j++)
             square += x[j] * x[j];
         out->longest = square > out->longest ? square : out->longest;
-        out->label[i] = out->y[i] > 0.0 ? 1.0 : 0.0;
+        out->bit[i] = out->y[i] > 0.0;
+        out->label[i] = out->bit[i];
     }
     out->longest = sqrt(out->longest);
 done:

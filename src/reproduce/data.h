@@ -10,10 +10,11 @@ typedef struct {
     uint64_t seed;
 } data_key;
 
-/* x with its real responses y and their rounded labels in {0, 1}. */
+/* x with its real responses y and their rounded labels in {0, 1}, as numbers and as bytes. */
 typedef struct {
     size_t rows;
     double *x, *y, *label;
+    unsigned char *bit;
     double longest; /* the largest Euclidean norm of a row */
 } data_table;
 

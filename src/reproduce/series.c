@@ -16,6 +16,7 @@
 #include <priorboost/trainer.h>
 
 #include "refit.h"
+#include "rounded.h"
 #include "try.h"
 
 /* The objective is minimised to this relative distance: far below what a figure or table shows. */
@@ -134,24 +135,37 @@ static model model_make(const runner *r, size_t rows, pboost_coef *path, size_t 
 /* ---- Training -------------------------------------------------------------------------------- */
 
 /* The oracle of the paper: rounds for logistic regression, adds noise where epsilon is given. */
-static pboost_status make_oracle(pboost_memory_oracle **out, const runner *r, size_t rows,
+typedef struct {
+    pboost_memory_oracle *means;
+    repro_rounded *rounded;
+    pboost_oracle interface;
+} paper_oracle;
+
+static void oracle_free(paper_oracle *oracle)
+{
+    pboost_memory_oracle_free(oracle->means);
+    repro_rounded_free(oracle->rounded);
+}
+
+static pboost_status oracle_make(paper_oracle *out, const runner *r, size_t rows,
                                  pboost_rational epsilon, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
+    const data_table *train = &r->data->train;
     pboost_rules rules = PBOOST_RULES_INIT;
-    pboost_memory_oracle_options options = PBOOST_MEMORY_ORACLE_OPTIONS_INIT;
     uint64_t seed = repro_mix(r->seed, 2, (uint64_t)r->series->algorithm);
 
+    seed = repro_mix(repro_mix(seed, epsilon.num, epsilon.den), r->series->min_bag, rows);
     rules.min_bag = r->series->min_bag;
-    rules.epsilon = epsilon;
-    rules.round = r->info->family == PBOOST_LOGISTIC;
-    if (epsilon.den != 0) {
-        rules.bounded = true;
-        rules.upper = 1.0;
+    if (r->info->family == PBOOST_LOGISTIC) {
+        TRY(repro_rounded_create(&out->rounded, train->bit, rules.min_bag, epsilon, seed, err));
+        out->interface = repro_rounded_interface(out->rounded);
+    } else {
+        TRY(pboost_memory_oracle_create(&out->means, train->y, rows, &rules, NULL, err));
+        out->interface = pboost_memory_oracle_interface(out->means);
     }
-    options.simulated = true;
-    options.seed = repro_mix(repro_mix(seed, epsilon.num, epsilon.den), r->series->min_bag, rows);
-    return pboost_memory_oracle_create(out, repro_data_responses(&r->data->train, r->info->family),
-                                       rows, &rules, &options, err);
+done:
+    return st;
 }
 
 static bool on_round(void *user, pboost_round *round)
@@ -164,7 +178,7 @@ static pboost_status train_rounds(pboost_coef *path, size_t n_path, const runner
                                   pboost_rational epsilon, double *target, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_memory_oracle *oracle = NULL;
+    paper_oracle oracle = {0};
     pboost_trainer *trainer = NULL;
     pboost_trainer_options options = PBOOST_TRAINER_OPTIONS_INIT;
     model m = model_make(r, rows, path, n_path, target);
@@ -180,13 +194,12 @@ static pboost_status train_rounds(pboost_coef *path, size_t n_path, const runner
     if (r->series->algorithm == PBOOST_PBPREFIX)
         TRY(pboost_refit_create(&m.refit, m.options.family, m.features, r->data->train.longest,
                                 err));
-    TRY(make_oracle(&oracle, r, rows, epsilon, err));
-    const pboost_oracle interface = pboost_memory_oracle_interface(oracle);
-    TRY(pboost_trainer_create(&trainer, rows, &interface, &learner, &options, err));
+    TRY(oracle_make(&oracle, r, rows, epsilon, err));
+    TRY(pboost_trainer_create(&trainer, rows, &oracle.interface, &learner, &options, err));
     TRY(pboost_trainer_run(trainer, err));
 done:
     pboost_trainer_free(trainer);
-    pboost_memory_oracle_free(oracle);
+    oracle_free(&oracle);
     pboost_refit_free(m.refit);
     return st;
 }
@@ -271,17 +284,16 @@ static pboost_status ask_oneshot(oneshot *o, const runner *r, pboost_rational ep
 {
     pboost_status st = PBOOST_OK;
     const pboost_bags *bags = &o->bags;
-    pboost_memory_oracle *oracle = NULL;
+    paper_oracle oracle = {0};
 
-    TRY(make_oracle(&oracle, r, bags->n_rows, epsilon, err));
-    const pboost_oracle interface = pboost_memory_oracle_interface(oracle);
-    TRY(interface.ask(interface.self, 0, bags, o->answer, err));
+    TRY(oracle_make(&oracle, r, bags->n_rows, epsilon, err));
+    TRY(oracle.interface.ask(oracle.interface.self, 0, bags, o->answer, err));
     for (size_t b = 0; b < bags->n_bags; b++)
         for (size_t i = bags->start[b]; i < bags->start[b + 1]; i++)
             target[i] = o->answer[b];
     change_moment(o, r);
 done:
-    pboost_memory_oracle_free(oracle);
+    oracle_free(&oracle);
     return st;
 }
 

@@ -347,6 +347,7 @@ pboost_status pboost_mixture_fit(pboost_mixture *out, pboost_mixture_report *rep
     *out = (pboost_mixture){0};
     *report = (pboost_mixture_report){0};
     TRY(OPTIONS_READ(&own, options, PBOOST_MIXTURE_OPTIONS_INIT, err));
+    TRY(pboost_answers_check_scalar(answers, "a mixture", err));
     if (first_bag >= answers->n_bags)
         FAIL(err, PBOOST_BAD_DATA, "there are no bags to fit");
     f.options = &own;

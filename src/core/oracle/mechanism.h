@@ -46,6 +46,8 @@ typedef struct {
 
 grid_half pboost_grid_half(const label_grid *grid, size_t size);
 
+uint64_t pboost_gcd(uint64_t a, uint64_t b);
+
 /* num / den, the scale of noise: z has probability proportional to exp(-|z| den / num).
  * num is positive and below 2^118, den positive, num / den at most 2^52. */
 typedef struct {

@@ -92,6 +92,9 @@ void pboost_aggregate_set_residuals(aggregate_fit *fit);
 void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit,
                              const levenberg_report *last);
 
+/* Whether predictions are almost 0 or 1. */
+bool pboost_is_separable(const family_info *family, double eta_mean, double eta_sd);
+
 /* (n+1) x (n+1) in the units of x. */
 pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit,
                                           pboost_error *err);

@@ -112,6 +112,7 @@ pboost_status pboost_event_minimise(double *x, pboost_newton_report *report, eve
     pboost_newton_options newton = {.max_iterations = goal->max_iterations,
                                     .tolerance = goal->tolerance,
                                     .definite = definite,
+                                    .keeps_hessian = goal->keeps_hessian,
                                     .quadratic = !curved,
                                     .floor = problem->family->no_loss * fabs(problem->at_zero),
                                     .limit = goal->limit,
@@ -128,12 +129,14 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
     pboost_status st = PBOOST_OK;
     size_t n = p->n_parameters;
     bool curved = p->family->curved;
-    event_goal goal = {p->options->max_iterations, p->options->tolerance, p->at_zero, true};
+    event_goal goal = {p->options->max_iterations, p->options->tolerance, p->at_zero, true, false};
 
     if (!pboost_is_zero(x, n)) {
+        goal.keeps_hessian = p->keeps_hessian;
         TRY(pboost_event_minimise(x, report, p, &p->pass, &p->rough, &goal, err));
         if (report->started && !(curved && report->rank < n))
             goto done;
+        goal.keeps_hessian = false;
         memset(x, 0, n * sizeof *x);
     }
     if (p->warm_up != NULL) {

@@ -17,11 +17,12 @@ typedef struct event_problem {
     double l2;
     const family_info *family;
     size_t cols, n_parameters;
-    double *theta;  /* to work with: padded, zeros after the columns */
-    row_pass pass;  /* over all samples */
-    row_pass rough; /* whose Hessian is a cheap estimate; NULL: none */
-    double at_zero; /* the value where all parameters are 0 */
-    bool overflows; /* said by the fit: even there it is not finite */
+    double *theta;      /* to work with: padded, zeros after the columns */
+    row_pass pass;      /* over all samples */
+    row_pass rough;     /* whose Hessian is a cheap estimate; NULL: none */
+    bool keeps_hessian; /* a fit that continues from a start computes one */
+    double at_zero;     /* the value where all parameters are 0 */
+    bool overflows;     /* said by the fit: even there it is not finite */
     /* Moves x, which is 0, to a better start; NULL: there is none. */
     pboost_status (*warm_up)(double *x, struct event_problem *problem, pboost_error *err);
     void *samples; /* of the warm-up */
@@ -33,6 +34,7 @@ typedef struct {
     size_t max_iterations;
     double tolerance, limit; /* see pboost_newton_options */
     bool may_recede;         /* notice that there is no finite minimiser */
+    bool keeps_hessian;
 } event_goal;
 
 /* Checks the options, which get their own l2, and sets all of the problem that depends on them and

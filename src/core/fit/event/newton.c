@@ -1,9 +1,9 @@
 /* Newton's method with step control, and a quasi-Newton mode for when Hessians are costly.
  *
  * Each step solves with a Cholesky factor.  In Newton mode the factor is that of the Hessian at the
- * current point.  In quasi-Newton mode it is that of a rough Hessian, corrected by the last few
- * steps (L-BFGS with the factor as its initial matrix); when that converges badly, the true Hessian
- * is computed and the method becomes Newton's.
+ * current point.  In quasi-Newton mode it is that of a rough Hessian or of the Hessian at the
+ * start, corrected by the last few steps (L-BFGS with the factor as its initial matrix); when that
+ * converges badly, the true Hessian is computed and the method becomes Newton's.
  *
  * A full step that does not lower the value is cut to log(1+D)/D of itself, D being the largest
  * change to a linear predictor: for losses whose third derivative is bounded by the second, as
@@ -43,7 +43,7 @@ typedef struct {
     bool fresh;    /* factor.l holds a Hessian that is not factored yet */
     bool ranked;   /* the columns to drop have been found */
     bool lost;     /* curvature has vanished altogether: no step can be trusted */
-    bool quasi;    /* the factor is a rough one */
+    bool quasi;    /* the factor is a rough or an old one */
     bool stale;    /* the factor is not that of the Hessian at x */
     bool whole;    /* the last step was a full one, and in Newton mode by a factor not stale */
     size_t stored; /* steps remembered so far */
@@ -79,8 +79,9 @@ static pboost_status solver_init(solver *s, double *x, const pboost_objective *f
                                  const pboost_newton_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t n = f->n, vectors = 8 + (f->rough_hessian != NULL ? 2 * MEMORY : 0);
-    *s = (solver){.f = f, .options = options, .n = n, .x = x};
+    bool quasi = f->rough_hessian != NULL || options->keeps_hessian;
+    size_t n = f->n, vectors = 8 + (quasi ? 2 * MEMORY : 0);
+    *s = (solver){.f = f, .options = options, .n = n, .x = x, .quasi = quasi, .stale = quasi};
     NEED(s->block = pboost_acquire(options->work, n * (n + vectors), sizeof *s->block), err);
     NEED(s->factor.dropped = pboost_acquire_zeros(options->work, n, 1), err);
     double *at = s->block + n * n;
@@ -89,7 +90,7 @@ static pboost_status solver_init(solver *s, double *x, const pboost_objective *f
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++, at += n)
         *vector[i] = at;
     s->memory_s = at;
-    s->memory_y = at + (f->rough_hessian != NULL ? MEMORY * n : 0);
+    s->memory_y = at + (quasi ? MEMORY * n : 0);
     s->factor.l = s->block;
     s->factor.n = n;
     memcpy(s->past, x, n * sizeof *x);
@@ -288,12 +289,12 @@ static bool diagonal_is_finite(const double *hessian, size_t n)
 
 static bool start(solver *s)
 {
-    s->quasi = s->stale = s->f->rough_hessian != NULL;
-    s->value = evaluate(s, s->x, s->gradient, !s->quasi);
+    bool rough = s->f->rough_hessian != NULL;
+    s->value = evaluate(s, s->x, s->gradient, !rough);
     s->scale = fabs(s->value);
     if (!isfinite(s->value) || s->value > s->options->limit)
         return false;
-    if (s->quasi)
+    if (rough)
         s->f->rough_hessian(s->f->self, s->x, s->factor.l);
     s->fresh = true;
     return diagonal_is_finite(s->factor.l, s->n);

@@ -22,11 +22,12 @@ typedef struct {
 
 typedef struct {
     size_t max_iterations;
-    double tolerance; /* on half the squared Newton decrement, relative to the value */
-    bool definite;    /* the Hessian has full rank by construction: drop no column */
-    bool quadratic;   /* the Hessian is the same everywhere */
-    double floor;     /* a value below this is compared with the tolerance as if it were this */
-    double limit;     /* a start whose value is larger is refused; INFINITY: none */
+    double tolerance;   /* on half the squared Newton decrement, relative to the value */
+    bool definite;      /* the Hessian has full rank by construction: drop no column */
+    bool quadratic;     /* the Hessian is the same everywhere */
+    bool keeps_hessian; /* gradients are much cheaper: that at the start serves for all steps */
+    double floor;       /* a value below this is compared with the tolerance as if it were this */
+    double limit;       /* a start whose value is larger is refused; INFINITY: none */
     pboost_workspace *work; /* NULL: none */
     const pboost_cancel *cancel;
 } pboost_newton_options;

@@ -1,7 +1,8 @@
 /* Large tables are fitted on a 64th and an 8th of the samples first, so that full passes are needed
  * only to refine.  With many columns a Gram matrix costs more than several gradients; then the
  * Hessian of an 8th of the samples is used instead of that of all, and that of a 64th instead of
- * that of the 8th. */
+ * that of the 8th.  A fit that continues from another has no use for these parts: it computes the
+ * Hessian of all samples, once. */
 #include <math.h>
 
 #include "fit/event/event.h"
@@ -44,7 +45,7 @@ static pboost_status fit_part(double *x, event_problem *p, pass_plan *plan, pass
                               pboost_error *err)
 {
     pboost_newton_report ignored;
-    event_goal goal = {WARM_UP_ITERATIONS, WARM_UP_TOLERANCE, INFINITY, false};
+    event_goal goal = {WARM_UP_ITERATIONS, WARM_UP_TOLERANCE, INFINITY, false, false};
     row_pass pass = pboost_pass_local(plan), cheap = {0};
     if (hessian_is_costly(p))
         cheap = pboost_pass_local(rough);
@@ -75,6 +76,7 @@ done:
 
 void pboost_event_plan_warm_up(event_problem *problem, event_parts *parts)
 {
+    problem->keeps_hessian = hessian_is_costly(problem);
     if (!problem->family->curved || !enough_rows(problem, parts->samples->n / FINE))
         return;
     problem->warm_up = warm_up;
