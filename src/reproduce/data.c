@@ -10,8 +10,6 @@
 
 #include <math.h>
 
-#include <priorboost/predict.h>
-
 #include "data/matrix.h"
 #include "kernels/glm.h"
 #include "try.h"
@@ -131,31 +129,27 @@ pboost_matrix repro_data_rows(const data_table *table, size_t first, size_t n)
     return x;
 }
 
-/* The kernel writes whole registers; the last rows are done one by one. */
-static void predict_turned(double *mean, const data_table *table, size_t first, size_t n,
-                           pboost_family family, const pboost_coef *coef)
+void repro_data_predict(double *mean, const data_table *table, size_t first, size_t n,
+                        pboost_family family, const pboost_coef *coef)
 {
     const glm_kernels *kernels = pboost_glm_kernels();
-    const double *x = table->x + first;
-    size_t pitch = (size_t)table->col_stride, whole = n / PANEL_LANES * PANEL_LANES;
+    const double *x = table->x + (ptrdiff_t)first * table->row_stride;
+    size_t whole = n / PANEL_LANES * PANEL_LANES; /* kernels write whole registers */
+    const glm_table rows = {
+        .x = x, .row_stride = table->row_stride, .count = whole, .cols = table->features};
 
-    kernels->eta_columns(mean, x, pitch, whole, table->features, coef->theta, coef->intercept);
+    if (table->row_stride == 1)
+        kernels->eta_columns(mean, x, (size_t)table->col_stride, whole, table->features,
+                             coef->theta, coef->intercept);
+    else if (table->features >= PANEL_LANES)
+        kernels->eta_table(mean, &rows, coef->theta, coef->intercept);
+    else
+        whole = 0;
     for (size_t i = whole; i < n; i++) {
+        const double *row = x + (ptrdiff_t)i * table->row_stride;
         mean[i] = coef->intercept;
         for (size_t j = 0; j < table->features; j++)
-            mean[i] += x[j * pitch + i] * coef->theta[j];
+            mean[i] += row[(ptrdiff_t)j * table->col_stride] * coef->theta[j];
     }
     kernels->family[family].mean(mean, mean, n);
-}
-
-pboost_status repro_data_predict(double *mean, const data_table *table, size_t first, size_t n,
-                                 pboost_family family, const pboost_coef *coef, pboost_error *err)
-{
-    pboost_matrix x = repro_data_rows(table, first, n);
-    pboost_samples samples = {.x = &x, .n = n};
-
-    if (table->col_stride == 1)
-        return pboost_predict(mean, family, &samples, coef, 1, err);
-    predict_turned(mean, table, first, n, family, coef);
-    return PBOOST_OK;
 }

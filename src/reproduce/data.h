@@ -35,7 +35,7 @@ const double *repro_data_responses(const data_table *table, pboost_family family
 pboost_matrix repro_data_rows(const data_table *table, size_t first, size_t n);
 
 /* The model's predicted means of these rows. */
-pboost_status repro_data_predict(double *mean, const data_table *table, size_t first, size_t n,
-                                 pboost_family family, const pboost_coef *coef, pboost_error *err);
+void repro_data_predict(double *mean, const data_table *table, size_t first, size_t n,
+                        pboost_family family, const pboost_coef *coef);
 
 #endif
