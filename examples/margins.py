@@ -2,7 +2,7 @@
 
     python3 margins.py [FOLDER]
 
-writes views.csv (20,000 views of an advertisement; the column click is empty except for 1,000 views),
+writes views.csv (20,000 views of an advertisement; the column click is empty but for 1,000 views),
 sums.csv (clicks by device, by region, by age and by each pair of these), noisy.csv (the same sums
 with Laplace noise of variance 200) and test.csv (5,000 views with their clicks: nobody has this
 file; here it shows how good a model is).  No view is real.  The truth is
