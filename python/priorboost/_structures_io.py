@@ -367,6 +367,18 @@ class Sources(Structure):
     _fields_ = [("columns", Columns), ("block", POINTER(c_void_p))]
 
 
+class ClassCoef(Structure):
+    """``pboost_class_coef``."""
+
+    _fields_ = [("classes", c_size_t), ("cols", c_size_t), ("theta", c_void_p)]
+
+
+class ModelClasses(Structure):
+    """``pboost_model_classes``."""
+
+    _fields_ = [("n", c_size_t), ("name", POINTER(c_char_p)), ("coef", ClassCoef)]
+
+
 class Model(Structure):
     """``pboost_model``."""
 
@@ -381,4 +393,5 @@ class Model(Structure):
         ("training", Training),
         ("mixture", Mixture),
         ("sparse", ModelSparse),
+        ("classes", ModelClasses),
     ]

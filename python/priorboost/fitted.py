@@ -37,6 +37,7 @@ class FittedGLM:
     _family: ClassVar[str]
     n_jobs: int | None
     fit_intercept: bool
+    model: str
     _fitted: Any
 
     path_ = property(attrgetter("_fitted.path"))
@@ -45,6 +46,7 @@ class FittedGLM:
     training_ = property(attrgetter("_fitted.training"))
     method_ = property(attrgetter("_fitted.method"))
     assumptions_ = property(attrgetter("_fitted.assumptions"))
+    n_redundant_ = property(attrgetter("_fitted.report.redundant"))
     bag_effect_sd_ = property(attrgetter("_fitted.report.bag_effect_sd"))
     plan_ = property(attrgetter("_fitted.plan"))
     limits_ = property(attrgetter("_fitted.limits"))
@@ -118,7 +120,7 @@ class FittedGLM:
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.model == "glm"
         return tags
 
     def _require_weights(self) -> None:
