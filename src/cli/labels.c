@@ -213,6 +213,9 @@ static pboost_status text_labels(double *y, label_rule *rule, const pboost_table
 
     TRY(label_rule_apply(&value, rule, table, col, err));
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
+        y[i] = NAN;
+        if (code[i] == UINT32_MAX && rule->partly)
+            continue;
         if (code[i] == UINT32_MAX)
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is missing",
                  pboost_table_row_path(table, i), pboost_table_line(table, i),
@@ -234,9 +237,9 @@ static pboost_status number_labels(double *y, const label_rule *rule, const pboo
 
     if (pboost_table_is_text(table, col))
         TRY(refuse_text(rule, table, col, family, err));
-    TRY(pboost_table_numbers(&number, table, col, false, err));
+    TRY(pboost_table_numbers(&number, table, col, rule->partly, err));
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
-        if (!pboost_family_allows(family, number[i]))
+        if (!isnan(number[i]) && !pboost_family_allows(family, number[i]))
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is %.17g; %s labels must be %s",
                  pboost_table_row_path(table, i), pboost_table_line(table, i),
                  pboost_table_name(table, col), number[i], pboost_family_name(family),

@@ -9,7 +9,7 @@ static pboost_status find_roles(bool *use, const pboost_table *table, const trai
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bool needs_label = a->bag == NULL && a->oracle == NULL;
+    bool needs_label = !train_is_given(a) && a->oracle == NULL;
     const char *role[] = {
         needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag};
     size_t n = pboost_table_cols(table), col;
@@ -142,18 +142,38 @@ static pboost_status check_bounds(const double *label, const pboost_table *table
 
 /* Columns that nobody uses need no memory. */
 static pboost_status leave_out(table_reading *text, const train_arguments *a, const cli_list *list,
-                               pboost_error *err)
+                               const train_sums *sums, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const char *const role[] = {a->label, a->weight, a->offset};
 
     for (size_t i = 0; i < list->n; i++) {
-        bool used = false;
+        bool used = train_sums_has_key(sums, list->item[i]);
         for (size_t j = 0; j < sizeof role / sizeof *role; j++)
             used = used || (role[j] != NULL && strcmp(role[j], list->item[i]) == 0);
         if (!used)
             TRY(table_reading_leave_out(text, list->item[i], err));
     }
+done:
+    return st;
+}
+
+/* Labels of rows; with --sums the table need not have the column, and a cell without a label is
+ * unknown. */
+static pboost_status load_labels(train_data *out, const cli_context *cli, const pboost_table *table,
+                                 const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t col;
+
+    if (a->sums != NULL && pboost_table_find(&col, table, a->label, NULL) != PBOOST_OK)
+        return PBOOST_OK;
+    out->labels.partly = a->sums != NULL;
+    TRY(data_labels(&out->label, &out->labels, table, a->label, a->family, err));
+    out->labels.partly = false; /* those of --test are all known */
+    TRY(label_rule_check(&out->labels, a->data, a->label, err));
+    label_rule_note(cli, &out->labels, a->label);
+    TRY(check_bounds(out->label, table, a, err));
 done:
     return st;
 }
@@ -166,8 +186,12 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     table_reading text = {.cli = cli};
     pboost_table *table = NULL;
     predictions prediction = {0};
-    bool has_labels = a->bag == NULL && a->oracle == NULL && !a->no_labels;
+    train_sums *sums = NULL;
+    bool has_labels =
+        a->sums != NULL ? a->label != NULL : a->bag == NULL && a->oracle == NULL && !a->no_labels;
 
+    if (a->sums != NULL)
+        TRY(train_sums_open(&sums, a->sums, err));
     out->labels = label_rule_of(a->positive, NULL);
     if (a->id != NULL)
         TRY(table_reading_add(&text, a->id, err));
@@ -178,8 +202,8 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     if (a->bag != NULL)
         TRY(table_reading_add(&text, a->bag, err));
     TRY(table_reading_add_encoding(&text, &prior->encoding, err));
-    TRY(leave_out(&text, a, &a->columns.exclude, err));
-    TRY(leave_out(&text, a, &a->columns.drop, err));
+    TRY(leave_out(&text, a, &a->columns.exclude, sums, err));
+    TRY(leave_out(&text, a, &a->columns.drop, sums, err));
     TRY(columns_read(&table, &text, &a->columns, a->data, err));
     out->rows = out->table_rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
@@ -189,10 +213,7 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
         TRY(class_names_learn(&out->classes, table, a->label, err));
         TRY(class_labels(&out->label, &out->classes, table, a->label, err));
     } else if (has_labels) {
-        TRY(data_labels(&out->label, &out->labels, table, a->label, a->family, err));
-        TRY(label_rule_check(&out->labels, a->data, a->label, err));
-        label_rule_note(cli, &out->labels, a->label);
-        TRY(check_bounds(out->label, table, a, err));
+        TRY(load_labels(out, cli, table, a, err));
     }
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
@@ -207,10 +228,13 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     }
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
+    if (sums != NULL)
+        TRY(train_sums_load(out, sums, table, a, err));
     if (a->prior != NULL)
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
     out->prior_score = prediction.mean;
 done:
+    train_sums_free(sums);
     table_reading_free(&text);
     if (out->table == NULL)
         pboost_table_free(table);
@@ -304,6 +328,7 @@ void train_data_free(train_data *data)
     free(data->test_x);
     free(data->test_offset);
     free(data->label);
+    free(data->sum_line);
     free(data->test_label);
     pboost_answers_free(data->given);
     label_rule_free(&data->labels);

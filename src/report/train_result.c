@@ -196,6 +196,10 @@ static void print_fit(FILE *out, const train_result *r)
     fprintf(out, "\nl2 %.4g%s, dispersion %.4g, %.4g effective degrees of freedom of %zu bags\n",
             f->l2, f->l2_standardized ? " on standardised features" : "", f->dispersion, f->freedom,
             f->bags);
+    if (f->redundant > 0)
+        fprintf(out, "%zu answer%s left out: %s from others\n", f->redundant,
+                f->redundant > 1 ? "s are" : " is",
+                f->redundant > 1 ? "they follow" : "it follows");
     if (r->fit_options.bag_effects)
         fprintf(out, "bag effects have standard deviation %.4g in the linear predictor\n",
                 f->bag_effect_sd);
@@ -215,7 +219,7 @@ void train_print(FILE *out, const train_description *d)
         fprintf(out, "epsilon %g%s\n", pboost_rational_value(r->rules.epsilon),
                 r->simulated ? " (simulated noise)" : "");
     else
-        fprintf(out, "no noise\n");
+        fprintf(out, r->given && r->fit.noisy ? "answers with noise\n" : "no noise\n");
     fprintf(out, "%zu rows spent in %zu round%s, %.2f s\n\n", r->rows_spent, r->rounds,
             r->rounds > 1 ? "s" : "", r->seconds);
     print_history(out, r);
@@ -318,6 +322,8 @@ static void describe_fit(json_t *report, const train_description *d)
     json_object_set_new(report, "pearson", report_json_number(f->pearson));
     if (r->fit_options.bag_effects)
         json_object_set_new(report, "bag_effect_sd", report_json_number(f->bag_effect_sd));
+    if (f->redundant > 0)
+        json_object_set_new(report, "redundant", json_integer((json_int_t)f->redundant));
     json_object_set_new(report, "effective_freedom", report_json_number(f->freedom));
     json_object_set_new(report, "eta_sd", report_json_number(f->eta_sd));
     json_object_set_new(report, "separable", json_boolean(f->separable));
