@@ -96,6 +96,12 @@ class Coef(Structure):
     _fields_ = [("n", c_size_t), ("theta", c_void_p), ("intercept", c_double)]
 
 
+class ClassCoef(Structure):
+    """``pboost_class_coef``."""
+
+    _fields_ = [("classes", c_size_t), ("cols", c_size_t), ("theta", c_void_p)]
+
+
 class L2(Structure):
     """``pboost_l2``: the penalty, or who chooses it."""
 

@@ -24,6 +24,8 @@ static pboost_status refuse_others(const train_arguments *a, pboost_error *err)
         {a->estimator != NULL && strcmp(a->estimator, "event") != 0 &&
              strcmp(a->estimator, "aggregate") != 0,
          "--estimator", "that of sparse rows is event or aggregate"},
+        {a->classes, "--family classes", "the model of sparse rows has one response"},
+        {a->sums != NULL, "--sums", "it needs columns x columns of memory"},
         {a->covariance != NULL, "--covariance", "sparse rows have none"},
         {a->standardize, "--standardize", "hashed numbers are standardised already"},
         {a->winsorize > 0.0, "--winsorize", "the columns have no names"},
