@@ -17,7 +17,7 @@ from ctypes import (
     c_void_p,
 )
 
-from ._structures import Cancel, Coef, FitOptions, Rational
+from ._structures import Cancel, ClassCoef, Coef, FitOptions, Rational
 
 
 class Column(Structure):
@@ -367,10 +367,6 @@ class Sources(Structure):
     _fields_ = [("columns", Columns), ("block", POINTER(c_void_p))]
 
 
-class ClassCoef(Structure):
-    """``pboost_class_coef``."""
-
-    _fields_ = [("classes", c_size_t), ("cols", c_size_t), ("theta", c_void_p)]
 
 
 class ModelClasses(Structure):

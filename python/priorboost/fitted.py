@@ -260,7 +260,7 @@ class FittedGLM:
     def _adopt(self, model: Model) -> None:
         """Take a model that was fitted elsewhere."""
         self._fitted = SimpleNamespace(
-            path=np.append(model.coef, model.intercept).reshape(1, -1),
+            path=np.append(model.coef, np.expand_dims(model.intercept, -1), axis=-1)[np.newaxis],
             history=np.empty(0, _library.ROUND),
             covariance=model.covariance,
             training=dict(model.training),

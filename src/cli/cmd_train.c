@@ -360,7 +360,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         : a->classes ? train_classes_run(&result, cli, a, &data, &oracle, err)
         : train_is_given(a) ? train_run_given(&result, cli, a, &data, err)
                             : train_run(&result, cli, a, &data, &oracle, err));
-    if (a->test != NULL && !a->classes && !a->wide)
+    if (a->test != NULL && !a->wide && !a->classes)
         TRY(train_test_losses(&result, a, &data, err));
     result.seconds = cli_seconds() - began;
     const train_description about = describe(a, &data, &result);
@@ -634,7 +634,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
 done:
     column_arguments_free(&a.columns);
     cli_list_free(&a.answer_columns);
-    cli_list_free(&a.cross);
     cli_list_free(&a.class_columns);
+    cli_list_free(&a.cross);
     return st;
 }

@@ -173,24 +173,6 @@ done:
     return st;
 }
 
-static pboost_status learn_dense(train_data *out, const cli_context *cli, pboost_table *table,
-                                 const train_arguments *a, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-
-    TRY(learn_encoding(out, cli, table, a, err));
-    cli_progress(cli, "encoding", 0.0, 0.0);
-    TRY(data_features(&out->x, NULL, &out->encoding, table, err));
-    if (a->standardize)
-        TRY(standardize(out, !a->no_intercept, err));
-    if (a->trees) {
-        TRY(pboost_sources_read(&out->sources, NULL, &out->encoding, table, err));
-        out->table = table;
-    }
-done:
-    return st;
-}
-
 /* Labels of rows; with --sums the table need not have the column, and a cell without a label is
  * unknown. */
 static pboost_status load_labels(train_data *out, const cli_context *cli, const pboost_table *table,
@@ -207,6 +189,24 @@ static pboost_status load_labels(train_data *out, const cli_context *cli, const 
     TRY(label_rule_check(&out->labels, a->data, a->label, err));
     label_rule_note(cli, &out->labels, a->label);
     TRY(check_bounds(out->label, table, a, err));
+done:
+    return st;
+}
+
+static pboost_status learn_dense(train_data *out, const cli_context *cli, pboost_table *table,
+                                 const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(learn_encoding(out, cli, table, a, err));
+    cli_progress(cli, "encoding", 0.0, 0.0);
+    TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    if (a->standardize)
+        TRY(standardize(out, !a->no_intercept, err));
+    if (a->trees) {
+        TRY(pboost_sources_read(&out->sources, NULL, &out->encoding, table, err));
+        out->table = table;
+    }
 done:
     return st;
 }
