@@ -91,8 +91,7 @@ static bool is_npy(const source *src)
     return src->end - src->begin >= n && memcmp(src->data + src->begin, MAGIC, n) == 0;
 }
 
-/* A name that ends in .svm, .svmlight or .libsvm, before .gz or .zst. */
-static bool names_svm(const char *name)
+bool pboost_names_svmlight(const char *name)
 {
     static const char *const PACKED[] = {".gz", ".zst"}, *const ENDS[] = {".svm", ".svmlight",
                                                                           ".libsvm"};
@@ -120,7 +119,8 @@ static pboost_status open_format(pboost_table_reader *r, pboost_error *err)
     r->format = &PBOOST_ROWS;
     if (r->src != NULL) {
         TRY(pboost_source_need(r->src, 6, err));
-        bool svm = (r->options != NULL && r->options->svmlight) || names_svm(r->src->name);
+        bool svm =
+            (r->options != NULL && r->options->svmlight) || pboost_names_svmlight(r->src->name);
         r->format = is_npy(r->src) ? &PBOOST_NPY : svm ? &PBOOST_SVM : &PBOOST_CSV;
     }
     if (r->format == &PBOOST_NPY && r->n_sources > 1)

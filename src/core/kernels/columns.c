@@ -65,8 +65,10 @@ void SIMD(pboost_columns_eta)(double *eta, const double *columns, size_t capacit
  * arithmetic to do. */
 INLINE void ask_ahead(const glm_columns *c, size_t r)
 {
-    for (ptrdiff_t i = 0; c->ahead != NULL && i < LANES; i++)
-        __builtin_prefetch(c->ahead + ((ptrdiff_t)r + i) * c->ahead_stride);
+    for (size_t i = r; c->ahead != NULL && i < r + LANES; i++) {
+        ptrdiff_t line = (ptrdiff_t)(c->ahead_turned ? i % COLS : i);
+        __builtin_prefetch(c->ahead + line * c->ahead_stride + (c->ahead_turned ? r : 0));
+    }
 }
 
 /* The gradient of TILE columns. */
