@@ -107,8 +107,8 @@ pboost_matrix pboost_matrix_f64(const double *data, size_t rows, size_t cols);
 pboost_status pboost_matrix_moments(double *mean, double *sd, const pboost_matrix *x,
                                     pboost_error *err);
 
-/* The learner's data about every row of a table, borrowed.  Sparse features will be another kind of
- * pboost_matrix, so that no call changes for them. */
+/* The learner's data about every row of a table, borrowed.  sparse.h has those of sparse features.
+ */
 typedef struct pboost_features {
     pboost_matrix x;
     const double *weight; /* by row; NULL: 1 */
@@ -202,6 +202,25 @@ typedef struct pboost_rational {
 pboost_status pboost_rational_parse(pboost_rational *out, const char *text, pboost_error *err);
 double pboost_rational_value(pboost_rational r); /* infinity for "none" */
 
+/* What an answer about a bag is. */
+typedef enum pboost_answer {
+    PBOOST_ANSWER_MEAN,    /* the mean of its labels */
+    PBOOST_ANSWER_CLASSES, /* by class: the proportion of its rows in that class */
+    PBOOST_ANSWER_COLUMNS  /* by label column: the mean of that column */
+} pboost_answer;
+
+const char *pboost_answer_name(pboost_answer answer);
+pboost_status pboost_answer_parse(pboost_answer *out, const char *name, pboost_error *err);
+
+/* A label column: public bounds and step as in pboost_rules, and its part of epsilon, which is
+ * share / (sum of all shares). */
+typedef struct pboost_label_column {
+    double lower, upper, step;
+    uint64_t share; /* from 1 to 2^20 */
+} pboost_label_column;
+
+#define PBOOST_WIDTH_MAX 1024
+
 /* What the label holder will answer; fixed before the first question. */
 typedef struct pboost_rules {
     size_t struct_size;
@@ -211,25 +230,43 @@ typedef struct pboost_rules {
     double lower, upper;
     double step; /* q: labels are its multiples; 0: largest power of two <= (upper-lower)/2^20 */
     bool round;  /* answer 0 or 1, whichever is nearer to the noisy mean; a coin at 1/2 */
+    /* Numbers in an answer: 1, the classes (at least 3: two classes are a mean), or the label
+     * columns; 0 with a mean: 1. */
+    size_t width;
+    pboost_answer answer; /* with classes, bounds may be left out: a count is of zeros and ones */
+    /* By label column, borrowed; NULL: all have the bounds above, and equal parts of epsilon. */
+    const pboost_label_column *columns;
 } pboost_rules;
 
 #define PBOOST_RULES_INIT                                                                          \
     {                                                                                              \
-        sizeof(pboost_rules), 1, {0, 0}, false, 0.0, 0.0, 0.0, false                               \
+        sizeof(pboost_rules), 1, {0, 0}, false, 0.0, 0.0, 0.0, false, 1, PBOOST_ANSWER_MEAN, NULL  \
     }
 
 /* Refuses rules that contradict themselves and fills in the default step. */
 pboost_status pboost_rules_check(pboost_rules *rules, pboost_error *err);
 
-/* c_B: the variance that the mechanism adds to the mean of a bag of `size` rows. */
+/* The rules of one number of an answer, as those of a mean that is asked for alone: its bounds, its
+ * step and its part of epsilon, which add up to epsilon over the columns.  One label substituted
+ * changes two of the classes' counts by 1, so each count has epsilon / 2, however many there are.
+ */
+pboost_status pboost_rules_number(pboost_rules *out, const pboost_rules *rules, size_t number,
+                                  pboost_error *err);
+
+/* c_B: the variance that the mechanism adds to the mean of a bag of `size` rows.  NaN for rules
+ * that pboost_rules_check refuses, and for answers of more than one number. */
 double pboost_rules_noise_variance(const pboost_rules *rules, size_t size);
+/* The same by number of an answer: `width` of them. */
+pboost_status pboost_rules_noise_variances(double *out, const pboost_rules *rules, size_t size,
+                                           pboost_error *err);
 
 /* The interface through which every label is reached: in memory, remote, or a user's own. */
 typedef struct pboost_oracle {
     pboost_rules rules;
     void *self;
-    /* answer[b] = the (noisy) mean label of bag b.  All bags are answered or none: after a failure
-     * no row is spent, or the same question gets the same answers. */
+    /* answer[b * width + j] = the (noisy) mean label of bag b, or the proportion of its class j, or
+     * the mean of its label column j.  All bags are answered or none: after a failure no row is
+     * spent, or the same question gets the same answers. */
     pboost_status (*ask)(void *self, size_t round, const pboost_bags *bags, double *answer,
                          pboost_error *err);
 } pboost_oracle;
@@ -254,7 +291,8 @@ typedef struct pboost_memory_oracle_options {
         sizeof(pboost_memory_oracle_options), false, false, 0                                      \
     }
 
-/* The labels are copied. */
+/* The labels are copied: one by row; with classes the number of the class, from 0 to width - 1;
+ * with columns `width` by row. */
 pboost_status pboost_memory_oracle_create(pboost_memory_oracle **out, const double *label, size_t n,
                                           const pboost_rules *rules,
                                           const pboost_memory_oracle_options *options,
@@ -338,6 +376,7 @@ typedef struct pboost_fit_report {
     pboost_estimator estimator; /* the one that fitted; cross-validation may have chosen it */
     bool noisy;                 /* answers have noise; of the aggregate estimator and mean_masked */
     double bag_effect_sd;       /* of the linear predictor between bags, with bag_effects; else 0 */
+    size_t redundant;           /* answers about shared rows left out: they follow from others */
 } pboost_fit_report;
 
 /* ---- The learner: how to ask ----------------------------------------------------------------- */
@@ -370,12 +409,14 @@ typedef struct pboost_trainer_options {
     /* Checked while bags are made and, for the last time in a round, before they are asked about;
      * NULL: none.  The fit has its own. */
     const pboost_cancel *cancel;
+    size_t
+        width; /* numbers in an answer that the learner can fit; an oracle of others is refused */
 } pboost_trainer_options;
 
 #define PBOOST_TRAINER_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(pboost_trainer_options), PBOOST_PRIORBOOST, PBOOST_BAGS_PRIOR, PBOOST_EQUAL, 1, 0,  \
-            NULL, 0, NULL, false, 0, NULL, PBOOST_LINEAR, NULL, NULL, NULL                         \
+            NULL, 0, NULL, false, 0, NULL, PBOOST_LINEAR, NULL, NULL, NULL, 1                      \
     }
 
 /* The default number of rounds for n rows, d features, bags of k: the largest power of two <= 16

@@ -65,11 +65,8 @@ typedef struct pboost_forest_options {
     size_t folds;
     int threads;
     uint64_t seed;
-    /* Called after each tree; false stops the fit (PBOOST_CANCELLED); NULL: none. */
-    bool (*on_tree)(void *user, size_t done, size_t total);
-    void *user;
-    const pboost_cancel *cancel;
-    const unsigned char *fold; /* by bag, below `folds`; NULL: made from seed */
+    const pboost_cancel *cancel; /* checked before each tree, and told how many there are */
+    const unsigned char *fold;   /* by bag, below `folds`; NULL: made from seed */
     /* By fold: the start of the forest that leaves the fold out, from a model that has not seen it
      * either; the result goes with the mean of these starts.  NULL: `start`, which should not come
      * from the answers: bags that it has seen cannot say how many trees are best.  Only with
@@ -81,7 +78,7 @@ typedef struct pboost_forest_options {
 #define PBOOST_FOREST_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(pboost_forest_options), PBOOST_LINEAR, 0, 400, 8, 50, 0.1, 1.0, 0.5, 0.5, 5, 1, 0,  \
-            NULL, NULL, NULL, NULL, NULL                                                           \
+            NULL, NULL, NULL                                                                       \
     }
 
 typedef struct pboost_forest_report {

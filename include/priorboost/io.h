@@ -8,8 +8,10 @@
 
 #include <stdio.h>
 
+#include <priorboost/classes.h>
 #include <priorboost/curves.h>
 #include <priorboost/smooth.h>
+#include <priorboost/sparse.h>
 
 PBOOST_BEGIN
 
@@ -47,17 +49,26 @@ typedef struct pboost_table_options {
     const pboost_rows *rows;     /* where the rows come from, and path is only a name; NULL: file */
     const pboost_cancel *cancel; /* told about the stages "reading" and "encoding", so it must
                                     outlive the table; NULL: none */
+    bool svmlight;               /* the files are, whatever their names */
+    int index_base;              /* svmlight: the first index, 0 or 1, or PBOOST_INDEX_BASE_AUTO */
+    size_t sparse_columns;       /* svmlight: of which there are so many; 0: as the files say */
 } pboost_table_options;
+
+/* 0 if there is an index 0 in the file (of a reader: in the first block), else 1. */
+#define PBOOST_INDEX_BASE_AUTO (-1)
 
 #define PBOOST_TABLE_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(pboost_table_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, NULL, NULL        \
+        sizeof(pboost_table_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, false, NULL, NULL,       \
+            false, PBOOST_INDEX_BASE_AUTO, 0                                                       \
     }
 
 /* Reads a CSV (RFC 4180 with a header, UTF-8; comma, semicolon or tab, whichever the header has) or
  * an NPY file; the first bytes show which, and gzip and zstd files are unpacked.  "-" is standard
  * input.  If there is no file of that name, path may be a pattern ("part-*.csv") or several names
- * with commas between them: CSV files that have the same columns and become one table.
+ * with commas between them: CSV files that have the same columns and become one table.  A file
+ * whose name ends in .svm, .svmlight or .libsvm (before .gz or .zst) has sparse rows: see
+ * pboost_table_entries.
  * options may be NULL.
  *
  * All cells of a column decide what it is.  It is a column of numbers if each cell is a number
@@ -152,6 +163,76 @@ size_t pboost_table_n_levels(const pboost_table *table, size_t col);
 const char *pboost_table_level(const pboost_table *table, size_t col, uint32_t code);
 /* Whether a level is a finite number, and which. */
 bool pboost_table_level_number(double *out, const pboost_table *table, size_t col, uint32_t code);
+
+/* ---- Sparse rows ----------------------------------------------------------------------------- */
+
+/* Sparse rows that own their memory. */
+typedef struct pboost_entries {
+    pboost_sparse x; /* what is below, borrowed */
+    uint64_t *start;
+    uint32_t *column;
+    void *value;
+} pboost_entries;
+
+void pboost_entries_free(pboost_entries *entries);
+/* Rows row[0 .. n) of a matrix, copied. */
+pboost_status pboost_entries_gather(pboost_entries *out, const pboost_sparse *x, const size_t *row,
+                                    size_t n, pboost_error *err);
+
+/* The sparse rows of a table, borrowed from it. */
+typedef struct pboost_table_sparse {
+    pboost_sparse x;
+    int index_base; /* of the file; x.column starts at 0 */
+    size_t qids;    /* entries "qid:N", which are ignored */
+} pboost_table_sparse;
+
+/* The rows of an svmlight file, LABEL INDEX:VALUE ... # COMMENT; false: the table has none.  Its
+ * other columns are "label" and "comment". */
+bool pboost_table_entries(pboost_table_sparse *out, const pboost_table *table);
+
+/* Some columns of a table, hashed: an entry for every cell, in one of 2^bits columns. */
+typedef struct pboost_hash_column {
+    char *name;
+    bool number;        /* its entry is (cell - mean) / scale; a category's is 1 */
+    double mean, scale; /* of a number, in the training table; scale is not 0 */
+} pboost_hash_column;
+
+typedef struct pboost_hash_cross {
+    size_t a, b; /* two categories: an entry for each pair of values */
+} pboost_hash_cross;
+
+/* The entry of a category is that of the text NAME=VALUE (a missing cell: NAME=), that of a number
+ * the one of NAME (a missing cell: NAME=, with 1).  A hash of the text gives the column and a sign,
+ * by which the value is multiplied; entries that meet in a column are added.  Values are rounded to
+ * floats. */
+typedef struct pboost_hashing {
+    unsigned bits; /* 1 to PBOOST_HASH_BITS; 0: nothing is hashed */
+    size_t n_columns, n_crosses;
+    pboost_hash_column *column;
+    pboost_hash_cross *cross;
+} pboost_hashing;
+
+#define PBOOST_HASH_BITS 26
+
+void pboost_hashing_free(pboost_hashing *hashing);
+
+/* Learns mean and scale of the columns with use[col] (NULL: all).  A cross is text such as "a*b".
+ */
+pboost_status pboost_hashing_learn(pboost_hashing *out, const pboost_table *table, const bool *use,
+                                   unsigned bits, const char *const *cross, size_t n_crosses,
+                                   pboost_error *err);
+
+/* The rows of the table.  A column that is missing, or is of another kind than in training, and a
+ * cell that is not a number are errors. */
+pboost_status pboost_hashing_apply(pboost_entries *out, const pboost_hashing *hashing,
+                                   const pboost_table *table, pboost_error *err);
+
+/* Columns of a hashed table by what is in them: name[i] (NULL: nothing) is the text of the first
+ * entry of the table in column[i] and, if there are others, " and others"; free each with free().
+ * Columns ascend. */
+pboost_status pboost_hashing_names(char **name, const uint32_t *column, size_t n,
+                                   const pboost_hashing *hashing, const pboost_table *table,
+                                   pboost_error *err);
 
 /* ---- Encodings ------------------------------------------------------------------------------- */
 
@@ -285,16 +366,33 @@ typedef struct pboost_training {
     uint64_t seed;
 } pboost_training;
 
+/* What the columns of a model of sparse rows are. */
+typedef struct pboost_model_sparse {
+    size_t columns;         /* that coef has weights of; 0: the model is none of sparse rows */
+    int index_base;         /* of svmlight files: the index of the first column, 0 or 1 */
+    pboost_hashing hashing; /* what makes the rows from a table; bits 0: they come as they are */
+} pboost_model_sparse;
+
+/* The classes of a model whose labels are one of them. */
+typedef struct pboost_model_classes {
+    size_t n;               /* 0: the model is none of classes */
+    char **name;            /* by class; the first is the base */
+    pboost_class_coef coef; /* in the units of the encoded columns */
+} pboost_model_classes;
+
 typedef struct pboost_model {
-    pboost_family family;
+    pboost_family family; /* not used if the model is one of classes */
     pboost_encoding encoding;
     pboost_coef coef;   /* in the units of the encoded columns; n 0 if the model is a mixture */
     char *label;        /* name of the response; NULL where unknown */
     char *positive;     /* logistic: the text level that counts as 1; NULL: labels are 0 and 1 */
     char *offset;       /* name of the offset column; NULL: none */
-    double *covariance; /* (n+1) x (n+1), the intercept last; NULL where unknown */
+    double *covariance; /* (n+1) x (n+1), the intercept last; of classes: pboost_class_weights
+                           squared; NULL where unknown */
     pboost_training training;
     pboost_mixture mixture; /* trees, or the mean of several models; n 0: the GLM coef */
+    pboost_model_sparse sparse;
+    pboost_model_classes classes;
 } pboost_model;
 
 void pboost_model_free(pboost_model *model);

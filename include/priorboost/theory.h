@@ -76,6 +76,39 @@ pboost_status pboost_synthetic_rows(double *x, double *y, const pboost_synthetic
                                     const double *theta, uint64_t stream, size_t first, size_t n,
                                     int threads, pboost_error *err);
 
+/* ---- A click log ----------------------------------------------------------------------------- */
+
+/* Category j has the levels 0 .. pboost_clicks_levels(j)-1, 8 to a million of them; the r-th comes
+ * with a probability of about 1/r.  A visitor belongs to one of 8 segments, and every third
+ * category has a vocabulary for each.  Numbers are N(0, 1) with four decimals, 5 % are missing
+ * (NaN).  A click has the probability sigmoid(intercept + the weights of the levels + number *
+ * weight), and two thirds of the levels weigh nothing. */
+#define PBOOST_CLICKS_CATEGORIES 26
+#define PBOOST_CLICKS_NUMBERS 13
+
+typedef struct pboost_clicks {
+    size_t struct_size;
+    double rate; /* mean probability of a click */
+    uint64_t seed;
+} pboost_clicks;
+
+#define PBOOST_CLICKS_INIT                                                                         \
+    {                                                                                              \
+        sizeof(pboost_clicks), 0.05, 0                                                             \
+    }
+
+size_t pboost_clicks_levels(size_t category);
+double pboost_clicks_weight(const pboost_clicks *c, size_t category, size_t level);
+double pboost_clicks_number_weight(const pboost_clicks *c, size_t number);
+/* The intercept that gives the rate. */
+pboost_status pboost_clicks_intercept(double *out, const pboost_clicks *c, int threads,
+                                      pboost_error *err);
+/* Rows first .. first+n of an endless log, row-major: n x CATEGORIES levels, n x NUMBERS numbers, n
+ * labels.  Each stream is an independent log with the same truth. */
+pboost_status pboost_clicks_rows(uint32_t *level, double *number, double *label,
+                                 const pboost_clicks *c, double intercept, uint64_t stream,
+                                 size_t first, size_t n, int threads, pboost_error *err);
+
 PBOOST_END
 
 #endif

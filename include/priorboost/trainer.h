@@ -74,18 +74,24 @@ pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *o
                                  const pboost_bags *bags, pboost_error *err);
 
 /* Appends bags whose means are known already, as the next round: districts, clinics, exports.
- * noise_variance (by bag) may be NULL: 0.  After a failure the log is as it was. */
+ * noise_variance (by bag) may be NULL: 0.  Bags may share rows, as the margins of a table do: the
+ * aggregate estimator allows for it, and takes a bag of one row as a known label.  After a failure
+ * the log is as it was. */
 pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *bags,
                                     const double *mean, const double *noise_variance,
                                     pboost_error *err);
+/* The same for answers of `width` numbers by bag. */
+pboost_status pboost_answers_append_vectors(pboost_answers *answers, const pboost_bags *bags,
+                                            size_t width, const double *mean,
+                                            const double *noise_variance, pboost_error *err);
 
 /* What is in the log, borrowed until the next round is added; bags are not to be freed. */
 pboost_bags pboost_answers_bags(const pboost_answers *answers);
 size_t pboost_answers_rounds(const pboost_answers *answers);
 /* The first bag of a round (from 0); of the round after the last: the number of bags. */
 size_t pboost_answers_round_start(const pboost_answers *answers, size_t round);
-/* By bag, `width` numbers each: what the oracle said, and the variance of the noise in it.  The
- * width is 1 until answers can be vectors. */
+/* By bag, `width` numbers each: what the oracle said, and the variance of the noise in it.  All
+ * rounds of a log have the width of the first; it is 1 before that. */
 const double *pboost_answers_mean(const pboost_answers *answers);
 const double *pboost_answers_noise_variance(const pboost_answers *answers);
 size_t pboost_answers_width(const pboost_answers *answers);

@@ -146,6 +146,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "rational_parse": (None, [POINTER(Rational), c_char_p, _E]),
     "rules_check": (None, [POINTER(Rules), _E]),
     "rules_noise_variance": (c_double, [POINTER(Rules), c_size_t]),
+    "rules_noise_variances": (None, [c_void_p, POINTER(Rules), c_size_t, _E]),
+    "rules_number": (None, [POINTER(Rules), POINTER(Rules), c_size_t, _E]),
     "memory_oracle_create": (
         None,
         [_HANDLE, c_void_p, c_size_t, POINTER(Rules), POINTER(MemoryOracleOptions), _E],
@@ -190,6 +192,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "answers_create": (None, [_HANDLE, _E]),
     "answers_free": (c_void_p, [c_void_p]),
     "answers_append": (None, [c_void_p, POINTER(Bags), c_void_p, c_void_p, _E]),
+    "answers_append_vectors": (None, [c_void_p, POINTER(Bags), c_size_t, c_void_p, c_void_p, _E]),
+    "answers_width": (c_size_t, [c_void_p]),
     "answers_bags": (Bags, [c_void_p]),
     "answers_mean": (c_void_p, [c_void_p]),
     "answers_noise_variance": (c_void_p, [c_void_p]),

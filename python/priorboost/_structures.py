@@ -152,6 +152,7 @@ class FitReport(Structure):
         ("estimator", c_int),
         ("noisy", c_bool),
         ("bag_effect_sd", c_double),
+        ("redundant", c_size_t),
     ]
 
 
@@ -182,6 +183,17 @@ class Rational(Structure):
     _fields_ = [("num", c_uint64), ("den", c_uint64)]
 
 
+class LabelColumn(Structure):
+    """``pboost_label_column``."""
+
+    _fields_ = [
+        ("lower", c_double),
+        ("upper", c_double),
+        ("step", c_double),
+        ("share", c_uint64),
+    ]
+
+
 class Rules(Structure):
     """``pboost_rules``."""
 
@@ -194,6 +206,9 @@ class Rules(Structure):
         ("upper", c_double),
         ("step", c_double),
         ("round", c_bool),
+        ("width", c_size_t),
+        ("answer", c_int),
+        ("columns", c_void_p),
     ]
 
 
@@ -249,6 +264,7 @@ class TrainerOptions(Structure):
         ("on_round", c_void_p),
         ("user", c_void_p),
         ("cancel", c_void_p),
+        ("width", c_size_t),
     ]
 
 

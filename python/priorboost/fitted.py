@@ -44,6 +44,7 @@ class FittedGLM:
     training_ = property(attrgetter("_fitted.training"))
     method_ = property(attrgetter("_fitted.method"))
     assumptions_ = property(attrgetter("_fitted.assumptions"))
+    n_redundant_ = property(attrgetter("_fitted.report.redundant"))
     bag_effect_sd_ = property(attrgetter("_fitted.report.bag_effect_sd"))
     plan_ = property(attrgetter("_fitted.plan"))
     limits_ = property(attrgetter("_fitted.limits"))

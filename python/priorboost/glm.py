@@ -34,9 +34,10 @@ from .options import FAMILIES, choice, count_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, holder_of
 from .parameters import FitParameters, LoopParameters, TableParameters, parameters
 from .planner import Automatic
-from .records import check_sources, describe, describe_run
+from .records import check_sources, describe, describe_given, describe_run
 from .relay import Relay
 from .remote import RemoteOracle
+from .sums import GivenSums, known_labels
 from .tables import is_table, open_table, take_columns
 from .training import (
     GLMResult,
@@ -104,6 +105,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         unit: Any = None,
         bag: Any = None,
         answers: Any = None,
+        sums: Any = None,
         rows: str = "all",
         sd: Any = None,
         bag_effects: bool | None = None,
@@ -146,6 +148,11 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             ``sum`` and, where the means are noisy, ``noise_variance``: those of ``priorboost train
             --answers``.  Or the mean label by bag, a dict or Series: without
             counts nobody can check that the answers are about the rows of X, and `fit` warns.
+        sums : table or GivenSums, optional
+            Label sums by key, which may share rows: by age, by region, by both.  The columns of the
+            table are columns of X (an empty cell stands for any value), ``sum`` or ``mean``, and
+            ``count`` and ``variance`` if known; see `GivenSums`.  `y` may have the labels of some
+            rows, NaN where they are unknown.
         rows : {"all", "sample", "means"}, default="all"
             What X has of each given bag: all of its rows; a simple random sample of the ``count``
             persons; or one row, the means of its features.  ``assumptions_`` says what is assumed.
@@ -162,21 +169,27 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         self
         """
         X = open_table(X)
-        if self.formula is not None and y is None and oracle is None and answers is None:
+        is_given = answers is not None or sums is not None
+        if self.formula is not None and y is None and oracle is None and not is_given:
             y = left_side(self.formula, X)
-        check_sources(self, y, oracle, bag, answers, unit)
+        check_sources(self, y, oracle, bag, answers, unit, sums)
         check_rows(rows, sd, bag_effects, answers is not None)
         if weight is not None and sample_weight is not None:
             raise ValueError("weight and sample_weight are the same; pass one of them")
         weight = sample_weight if weight is None else weight
         roles = {"y": y, "ids": ids, "weight": weight, "offset": offset, "unit": unit, "bag": bag}
+        sums = GivenSums(sums) if sums is not None and not isinstance(sums, GivenSums) else sums
+        lines = None if sums is None else sums.bags(X)
         X, roles, names = take_columns(X, roles)
         bag = roles.pop("bag")
+        known, roles["y"] = (None, roles["y"]) if sums is None else (roles["y"], None)
         trees = self._has_trees()
         table, columns = self._table(X, by_name=bool(names), **roles)
         fitted_on = table.X
         try:
-            if answers is not None:
+            if sums is not None:
+                result = self._fit_sums(table, sums, lines, known)
+            elif answers is not None:
                 column, effects = names.get("bag", "bag"), bag_effects
                 effects = rows != "all" if effects is None else effects
                 given = (bag, answers, column, rows, sd, effects, columns.scale)
@@ -194,7 +207,14 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         elif result.outcome.warnings:
             said = result.report, fitted_on, result.path[-1], table.columns, result.one_row_bags
             n_curves = 0 if table.curve_of is None else len(table.curve_of)
-            result.warnings = warn_of_fit(self, *said, answers is not None, n_curves)
+            advice = (
+                "covariance='sandwich'"
+                if not is_given
+                else "bag_effects=True"
+                if sums is None
+                else "a weight for each of the keys of the sums"
+            )
+            result.warnings = warn_of_fit(self, *said, advice, n_curves)
         if result.plan is not None:
             warn_of_plan(result.plan)
         if result.record["simulated"]:
@@ -425,18 +445,36 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         result.one_row_bags = int((persons == 1).sum())
         result.doubts, result.assumptions = tuple(doubts), assumptions(rows, sd, self._family)
         result.method = method
-        result.record = {
-            "algorithm": "given",
-            "estimator": None,
-            "bags": "given",
-            "min_bag": int(persons.min()),
-            "rounds": 1,
-            "rows_spent": None,
-            "epsilon": None,
-            "l2": None,
-            "simulated": False,
-            "seed": seed if has_seed else None,
-        }
+        result.record = describe_given(int(persons.min()), seed if has_seed else None)
+        return result
+
+    def _fit_sums(self, table: Table, sums: GivenSums, lines: Any, known: Any) -> GLMResult:
+        """Fit given sums, which may share rows, and known labels."""
+        if self.model != "glm":
+            raise ValueError(f"sums are for model='glm', not for {self.model!r}")
+        has_seed, seed = seed_of(self.random_state)
+        method, family, n_rows = self._method(False), self._family, len(table.X)
+        threads = threads_of(self.n_jobs)
+        fit = self._fit_options(family, DEFAULT_ESTIMATOR[method], False, seed, threads)
+        if fit.estimator != choice("estimator", "aggregate"):
+            raise ValueError(
+                "sums need the aggregate estimator"
+                f"; estimator is {self.estimator!r}, method is {self.method!r}"
+            )
+        bags, mean, noise = sums.answers(lines, family)
+        given = GivenAnswers(bags, mean, noise)
+        with given as log:
+            if known is not None:
+                rows, labels = known_labels(known, n_rows, family)
+                given.append(rows, labels, 0.0 * labels)
+            try:
+                result = fit_given(table, log, fit)
+            except ValueError as problem:
+                raise sums.explain(problem) from None
+        result.history["rows"] = n_rows
+        result.one_row_bags = int((bags.sizes == 1).sum())
+        result.method = method
+        result.record = describe_given(int(bags.sizes.min()), seed if has_seed else None)
         return result
 
     def _fit_trees(self, result: GLMResult, table: Table, answers: Any, relay: Relay) -> None:

@@ -174,6 +174,8 @@ class PriorBoostRegressor(_Regressor):
         The noise of the answers follows from a seed.
     l2_, dispersion_ : float
         The penalty and the dispersion in use; the dispersion is NaN except for aggregate.
+    n_redundant_ : int
+        Given sums: answers that were left out because they follow from others.
     bag_effect_sd_ : float
         Given bags with ``bag_effects``: the standard deviation of what bags add to the linear
         predictor; else 0.

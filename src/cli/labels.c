@@ -174,7 +174,11 @@ static pboost_status refuse_text(const label_rule *rule, const pboost_table *tab
     return pboost_fail(
         err, PBOOST_BAD_DATA, "%s: label '%s' is text (%s), but %s needs numbers%s",
         pboost_table_path(table), pboost_table_name(table, col), levels, pboost_family_name(family),
-        family == PBOOST_LOGISTIC ? "; say with --positive VALUE which value counts as 1" : "");
+        family != PBOOST_LOGISTIC               ? ""
+        : pboost_table_n_levels(table, col) > 2 ? "; say with --positive VALUE which value counts "
+                                                  "as 1, or train with --family classes"
+                                                : "; say with --positive VALUE which value counts "
+                                                  "as 1");
 }
 
 /* A row whose cell is a level that is no label. */
@@ -195,7 +199,7 @@ static pboost_status refuse_level(const label_rule *rule, const pboost_table *ta
         return refuse_text(rule, table, col, family, err);
     return pboost_fail(err, PBOOST_BAD_DATA,
                        "%s:%zu: label '%s' is '%.60s', a third value beside '%.60s' and '%.60s'; a "
-                       "logistic label has two",
+                       "logistic label has two (train with --family classes takes more)",
                        pboost_table_row_path(table, row), line, pboost_table_name(table, col),
                        level, rule->one, rule->zero);
 }
@@ -209,6 +213,9 @@ static pboost_status text_labels(double *y, label_rule *rule, const pboost_table
 
     TRY(label_rule_apply(&value, rule, table, col, err));
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
+        y[i] = NAN;
+        if (code[i] == UINT32_MAX && rule->partly)
+            continue;
         if (code[i] == UINT32_MAX)
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is missing",
                  pboost_table_row_path(table, i), pboost_table_line(table, i),
@@ -230,9 +237,9 @@ static pboost_status number_labels(double *y, const label_rule *rule, const pboo
 
     if (pboost_table_is_text(table, col))
         TRY(refuse_text(rule, table, col, family, err));
-    TRY(pboost_table_numbers(&number, table, col, false, err));
+    TRY(pboost_table_numbers(&number, table, col, rule->partly, err));
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
-        if (!pboost_family_allows(family, number[i]))
+        if (!isnan(number[i]) && !pboost_family_allows(family, number[i]))
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is %.17g; %s labels must be %s",
                  pboost_table_row_path(table, i), pboost_table_line(table, i),
                  pboost_table_name(table, col), number[i], pboost_family_name(family),

@@ -52,7 +52,8 @@ static pboost_status measure_round(train_result *result, size_t t, const train_d
     pboost_features features = train_features(data);
     const pboost_fit_options *fit = &result->fit_options;
     size_t first = pboost_answers_round_start(answers, t);
-    size_t end = pboost_answers_round_start(answers, t + 1);
+    size_t end = result->given ? pboost_answers_bags(answers).n_bags
+                               : pboost_answers_round_start(answers, t + 1);
 
     TRY(measure_bags(&result->bags_asked[t], data, fit, answers, first, end, coef, err));
     result->bag_deviance[t] = result->bag_deviance_ahead[t] = NAN;
@@ -123,6 +124,9 @@ void train_result_free(train_result *result)
 {
     for (size_t t = 0; result->path != NULL && t < result->options.rounds; t++)
         pboost_coef_free(&result->path[t]);
+    for (size_t t = 0; result->class_path != NULL && t < result->options.rounds; t++)
+        pboost_class_coef_free(&result->class_path[t]);
+    free(result->class_path);
     free(result->path);
     free(result->history);
     pboost_choice_free(&result->choice);
@@ -162,7 +166,9 @@ static void take_warnings(train_result *result, const train_data *data, const pb
                          .one_row_bags = data->one_row_bags,
                          .column = (const char *const *)data->encoding.column,
                          .feature_bags = "--bags features",
-                         .sandwich = result->given ? "--bag-effects yes" : "--covariance sandwich"};
+                         .sandwich = data->n_sums > 0 ? "a weight for each of the keys of the sums"
+                                     : result->given  ? "--bag-effects yes"
+                                                      : "--covariance sandwich"};
     pboost_warning found[PBOOST_MAX_WARNINGS];
     size_t n = pboost_warnings(found, &fit);
     result->usable = pboost_fit_usable(&fit);
@@ -243,8 +249,11 @@ pboost_status train_run_given(train_result *result, cli_context *cli, const trai
     result->options.rounds = 1;
     TRY(result_reserve(result, data->cols, err));
     TRY(pboost_coef_init(&coef, data->cols, err));
-    TRY(pboost_answers_fit(&coef, &result->fit, result->covariance, &features, data->given, 0,
-                           &result->fit_options, err));
+    st = pboost_answers_fit(&coef, &result->fit, result->covariance, &features, data->given, 0,
+                            &result->fit_options, err);
+    if (st == PBOOST_BAD_DATA)
+        train_sums_explain(err, data, a);
+    TRY(st);
     take_chosen(result);
     take_warnings(result, data, &coef);
     for (size_t i = 0; i < sizeof data->doubt / sizeof *data->doubt; i++)

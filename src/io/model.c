@@ -26,6 +26,11 @@ void pboost_model_free(pboost_model *model)
     free(model->offset);
     free(model->covariance);
     pboost_mixture_free(&model->mixture);
+    for (size_t c = 0; c < model->classes.n; c++)
+        free(model->classes.name[c]);
+    free(model->classes.name);
+    pboost_class_coef_free(&model->classes.coef);
+    pboost_hashing_free(&model->sparse.hashing);
     free(model->training.algorithm);
     free(model->training.estimator);
     free(model->training.bags);
@@ -46,7 +51,8 @@ done:
     return st;
 }
 
-static pboost_status put_text(json_t *object, const char *key, const char *text, pboost_error *err)
+pboost_status pboost_model_put_text(json_t *object, const char *key, const char *text,
+                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     json_t *value;
@@ -72,12 +78,12 @@ done:
     return st;
 }
 
-/* The oldest version that can say it: dates, rare levels that share a column, curves and members
- * are new in 2. */
+/* The oldest version that can say it: dates, rare levels that share a column, curves, members and
+ * sparse rows are new in 2. */
 static int version_of(const pboost_model *m)
 {
     const pboost_encoding *encoding = &m->encoding;
-    if (m->mixture.n > 0)
+    if (m->mixture.n > 0 || m->sparse.columns > 0 || m->classes.n > 0)
         return 2;
     for (size_t i = 0; i < encoding->n_features; i++)
         if (encoding->feature[i].other || encoding->feature[i].date != 0)
@@ -94,22 +100,6 @@ static pboost_status put_date(json_t *object, unsigned parts, pboost_error *err)
     TRY(put(object, "date", array, err));
     for (size_t i = 0; (name = pboost_date_part_name(parts, i)) != NULL; i++)
         TRY(append(array, json_string(name), err));
-done:
-    return st;
-}
-
-static pboost_status put_matrix(json_t *object, const char *key, const double *v, size_t rows,
-                                size_t cols, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    json_t *array = json_array();
-
-    TRY(put(object, key, array, err));
-    for (size_t i = 0; i < rows; i++) {
-        json_t *row = json_array();
-        TRY(append(array, row, err));
-        TRY(fill_reals(row, key, v + i * cols, cols, err));
-    }
 done:
     return st;
 }
@@ -138,7 +128,7 @@ static pboost_status put_features(json_t *root, const pboost_encoding *encoding,
         const pboost_feature *f = &encoding->feature[i];
         json_t *object = json_object();
         TRY(append(array, object, err));
-        TRY(put_text(object, "name", f->name, err));
+        TRY(pboost_model_put_text(object, "name", f->name, err));
         if (f->n_levels > 0)
             TRY(put_texts(object, "levels", f->level, f->n_levels, err));
         if (f->other)
@@ -146,7 +136,7 @@ static pboost_status put_features(json_t *root, const pboost_encoding *encoding,
         if (f->date != 0)
             TRY(put_date(object, f->date, err));
         if (f->impute && f->n_levels > 0)
-            TRY(put_text(object, "fill", f->level[0], err));
+            TRY(pboost_model_put_text(object, "fill", f->level[0], err));
         else if (f->impute)
             TRY(put_real(object, "fill", f->fill, err));
         if (f->winsorize) {
@@ -203,15 +193,15 @@ static pboost_status put_training(json_t *root, const pboost_training *t, pboost
     char text[64];
 
     TRY(put(root, "training", object, err));
-    TRY(put_text(object, "algorithm", t->algorithm, err));
-    TRY(put_text(object, "estimator", t->estimator, err));
-    TRY(put_text(object, "bags", t->bags, err));
+    TRY(pboost_model_put_text(object, "algorithm", t->algorithm, err));
+    TRY(pboost_model_put_text(object, "estimator", t->estimator, err));
+    TRY(pboost_model_put_text(object, "bags", t->bags, err));
     TRY(put(object, "min_bag", json_integer((json_int_t)t->min_bag), err));
     TRY(put(object, "rounds", json_integer((json_int_t)t->rounds), err));
     TRY(put(object, "rows_spent", json_integer((json_int_t)t->rows_spent), err));
     if (t->epsilon.den != 0)
         print_rational(text, t->epsilon);
-    TRY(put_text(object, "epsilon", t->epsilon.den != 0 ? text : NULL, err));
+    TRY(pboost_model_put_text(object, "epsilon", t->epsilon.den != 0 ? text : NULL, err));
     TRY(put_real(object, "l2", t->l2, err));
     TRY(put(object, "simulated", json_boolean(t->simulated), err));
     /* JSON integers end at 2^63 here; a larger seed is text. */
@@ -221,7 +211,7 @@ static pboost_status put_training(json_t *root, const pboost_training *t, pboost
     else if (t->seed <= INT64_MAX)
         TRY(put(object, "seed", json_integer((json_int_t)t->seed), err));
     else
-        TRY(put_text(object, "seed", text, err));
+        TRY(pboost_model_put_text(object, "seed", text, err));
 done:
     return st;
 }
@@ -243,20 +233,34 @@ done:
     return st;
 }
 
+/* Columns that have names, and the weights of each. */
+static pboost_status put_columns(json_t *root, const pboost_model *m, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_encoding *e = &m->encoding;
+
+    TRY(put_features(root, e, err));
+    TRY(pboost_model_put_text(root, "unseen", e->refuse_unseen ? "error" : "baseline", err));
+    TRY(put_texts(root, "columns", e->column, e->n_columns, err));
+    TRY(m->mixture.n > 0   ? pboost_model_put_members(root, m, err)
+        : m->classes.n > 0 ? pboost_model_put_classes(root, m, err)
+                           : put_coef(root, m, err));
+done:
+    return st;
+}
+
 static pboost_status fill_root(json_t *root, const pboost_model *m, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(put_text(root, "format", MODEL_FORMAT, err));
+    TRY(pboost_model_put_text(root, "format", MODEL_FORMAT, err));
     TRY(put(root, "version", json_integer(version_of(m)), err));
-    TRY(put_text(root, "family", pboost_family_name(m->family), err));
-    TRY(put_text(root, "label", m->label, err));
-    TRY(put_text(root, "positive", m->positive, err));
-    TRY(put_text(root, "offset", m->offset, err));
-    TRY(put_features(root, &m->encoding, err));
-    TRY(put_text(root, "unseen", m->encoding.refuse_unseen ? "error" : "baseline", err));
-    TRY(put_texts(root, "columns", m->encoding.column, m->encoding.n_columns, err));
-    TRY(m->mixture.n > 0 ? pboost_model_put_members(root, m, err) : put_coef(root, m, err));
+    TRY(pboost_model_put_text(
+        root, "family", m->classes.n > 0 ? MODEL_CLASSES : pboost_family_name(m->family), err));
+    TRY(pboost_model_put_text(root, "label", m->label, err));
+    TRY(pboost_model_put_text(root, "positive", m->positive, err));
+    TRY(pboost_model_put_text(root, "offset", m->offset, err));
+    TRY(m->sparse.columns > 0 ? pboost_model_put_sparse(root, m, err) : put_columns(root, m, err));
     TRY(put_training(root, &m->training, err));
 done:
     return st;
@@ -288,10 +292,11 @@ static int append_page(const char *text, size_t n, void *to)
     return 0;
 }
 
-/* Trees have more numbers than anyone reads line by line. */
+/* Trees and sparse models have more numbers than anyone reads line by line. */
 static size_t layout(const pboost_model *model)
 {
-    return (model->mixture.n > 0 ? JSON_COMPACT : JSON_INDENT(1)) | JSON_REAL_PRECISION(17);
+    bool long_one = model->mixture.n > 0 || model->sparse.columns > 0;
+    return (long_one ? JSON_COMPACT : JSON_INDENT(1)) | JSON_REAL_PRECISION(17);
 }
 
 pboost_status pboost_model_print(char **out, const pboost_model *model, pboost_error *err)

@@ -75,6 +75,25 @@ static bool is_npy(const source *src)
     return src->end - src->begin >= n && memcmp(src->data + src->begin, MAGIC, n) == 0;
 }
 
+/* A name that ends in .svm, .svmlight or .libsvm, before .gz or .zst. */
+static bool names_svm(const char *name)
+{
+    static const char *const PACKED[] = {".gz", ".zst"}, *const ENDS[] = {".svm", ".svmlight",
+                                                                          ".libsvm"};
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < 2; i++) {
+        size_t m = strlen(PACKED[i]);
+        n -= n > m && strcmp(name + n - m, PACKED[i]) == 0 ? m : 0;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        size_t m = strlen(ENDS[i]);
+        if (n > m && memcmp(name + n - m, ENDS[i], m) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Recognises the format of r->src and reads its header. */
 static pboost_status open_format(pboost_table_reader *r, pboost_error *err)
 {
@@ -85,7 +104,8 @@ static pboost_status open_format(pboost_table_reader *r, pboost_error *err)
     r->format = &PBOOST_ROWS;
     if (r->src != NULL) {
         TRY(pboost_source_need(r->src, 6, err));
-        r->format = is_npy(r->src) ? &PBOOST_NPY : &PBOOST_CSV;
+        bool svm = (r->options != NULL && r->options->svmlight) || names_svm(r->src->name);
+        r->format = is_npy(r->src) ? &PBOOST_NPY : svm ? &PBOOST_SVM : &PBOOST_CSV;
     }
     if (r->format == &PBOOST_NPY && r->n_sources > 1)
         FAIL(err, PBOOST_BAD_DATA, "%s is an NPY file; several files as one table must be CSV",
@@ -139,6 +159,8 @@ static pboost_status fill(pboost_table_reader *r, size_t end, pboost_error *err)
             close_source(r);
     }
     pboost_table_finish(r->table);
+    if (r->table->svm != NULL)
+        TRY(pboost_svm_finish(r->table->svm, err));
 done:
     return st;
 }

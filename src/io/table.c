@@ -135,6 +135,8 @@ void pboost_table_clear(pboost_table *table, bool open)
         table->part[0] = (table_part){table->part[table->n_parts - 1].path, 0};
     table->n_parts = keep;
     table->rows = table->capacity = table->n_marks = 0;
+    if (table->svm != NULL)
+        pboost_svm_clear(table->svm);
 }
 
 pboost_status pboost_table_add_column(pboost_table *table, const char *name, size_t n,
@@ -350,6 +352,7 @@ void pboost_table_free(pboost_table *table)
         free(table->part[i].path);
     free(table->part);
     free(table->path);
+    pboost_svm_free(table->svm);
     free(table);
 }
 

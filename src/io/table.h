@@ -5,6 +5,7 @@
 #include <priorboost/io.h>
 
 #include "dictionary.h"
+#include "entries.h"
 #include "source.h"
 
 typedef enum {
@@ -57,6 +58,19 @@ typedef struct table_part {
     size_t first_row;
 } table_part;
 
+/* The sparse rows of an svmlight file (svm.c). */
+typedef struct svm_rows {
+    entry_list list;        /* while it is read, by the indices of the file */
+    pboost_entries entries; /* when it is finished */
+    int base;               /* the first index; PBOOST_INDEX_BASE_AUTO: not yet known */
+    size_t columns;         /* that there may be; 0: any number */
+    uint32_t largest;       /* index so far */
+    bool zero;              /* there was an index 0 */
+    uint32_t last;          /* index of this row, unless row_begins */
+    bool row_begins;
+    size_t qids; /* that were ignored */
+} svm_rows;
+
 struct pboost_table {
     char *path;       /* as it was asked for: a file, or a pattern of several */
     table_part *part; /* the files */
@@ -71,6 +85,7 @@ struct pboost_table {
     const pboost_cancel *cancel;         /* told how far work on it is; may be NULL */
     bool comma_separates;                /* then no number has a decimal comma */
     bool read_again;                     /* some columns of numbers turned out to be text */
+    svm_rows *svm;                       /* NULL: the file was no svmlight file */
 };
 
 /* "data.csv:17", or "data.npy: row 17". */
@@ -137,8 +152,14 @@ typedef struct table_format {
 } table_format;
 
 extern const table_format PBOOST_CSV;
+extern const table_format PBOOST_SVM;
 extern const table_format PBOOST_NPY;  /* the one file of a table */
 extern const table_format PBOOST_ROWS; /* options->rows; the source is NULL */
+
+/* The sparse rows of a table: an end to those of a block, the next block, none any more. */
+pboost_status pboost_svm_finish(svm_rows *s, pboost_error *err);
+void pboost_svm_clear(svm_rows *s);
+void pboost_svm_free(svm_rows *s); /* NULL is fine */
 
 /* pboost_table_read from any source. */
 pboost_status pboost_table_read_source(pboost_table **out, source *src,

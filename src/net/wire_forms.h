@@ -9,7 +9,7 @@ typedef pboost_status wire_reader(wire_question *out, const unsigned char *body,
 typedef pboost_status wire_writer(unsigned char **body, size_t *length, const wire_question *q,
                                   pboost_error *err);
 typedef pboost_status wire_answer_writer(unsigned char **body, size_t *length,
-                                         const pboost_answer *a, pboost_error *err);
+                                         const pboost_ledger_answer *a, pboost_error *err);
 
 /* At most how many rows and bags the body holds. */
 typedef void wire_counter(size_t *rows, size_t *bags, const unsigned char *body, size_t length);

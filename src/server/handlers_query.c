@@ -4,7 +4,7 @@
 #include "service.h"
 
 static pboost_status render(void *user, unsigned char **body, size_t *length,
-                            const pboost_answer *answer, pboost_error *err)
+                            const pboost_ledger_answer *answer, pboost_error *err)
 {
     const request *r = user;
     return pboost_wire_write_answer(body, length, r->format, answer, err);
@@ -43,6 +43,7 @@ pboost_status pboost_handle_query(request *r, pboost_error *err)
     question.start = q.start;
     question.id = q.id;
     question.head = q.head;
+    question.answer = q.answer;
     question.format = r->format;
     question.render = render;
     question.user = r;

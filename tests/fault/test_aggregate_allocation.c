@@ -7,6 +7,17 @@
 
 enum { ROWS = 120, COLS = 3, SIZE = 4 };
 
+/* A bag of all rows. */
+static void append_total(pboost_answers *answers, size_t *row)
+{
+    size_t start[] = {0, ROWS};
+    double mean = 0.0;
+    for (size_t b = 0; b < ROWS / SIZE; b++)
+        mean += answers->mean[b] / (ROWS / SIZE);
+    pboost_bags all = {ROWS, 1, row, start};
+    assert_int_equal(pboost_answers_append(answers, &all, &mean, NULL, NULL), PBOOST_OK);
+}
+
 static void fitting_bags_may_run_out_of_memory(void **state)
 {
     (void)state;
@@ -26,7 +37,7 @@ static void fitting_bags_may_run_out_of_memory(void **state)
     pboost_error err = {0};
     assert_ok(pboost_answers_append(&answers, &bags, mean, NULL, &err), err);
 
-    for (int kind = 0; kind < 6; kind++) {
+    for (int kind = 0; kind < 7; kind++) {
         pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
         o.family = PBOOST_POISSON;
         o.estimator = kind == 3   ? PBOOST_INTERPOLATED
@@ -35,7 +46,9 @@ static void fitting_bags_may_run_out_of_memory(void **state)
                                   : PBOOST_AGGREGATE;
         o.l2.mode = kind == 1 ? PBOOST_L2_CV : PBOOST_L2_AUTO;
         o.covariance = kind == 2 ? PBOOST_COVARIANCE_SANDWICH : PBOOST_COVARIANCE_MODEL;
-        answers.noise_variance[0] = kind == 2 ? 0.01 : 0.0;
+        answers.noise_variance[0] = kind == 2 || kind == 6 ? 0.01 : 0.0;
+        for (int twice = 0; kind == 6 && twice < 2; twice++) /* share rows; one is redundant */
+            append_total(&answers, row);
         long n = 1;
         for (; n == 1 || injected(); n++) {
             pboost_coef coef;

@@ -78,7 +78,7 @@ static void noise_stays_on_the_grid(void **state)
 }
 
 static pboost_status render_text(void *user, unsigned char **body, size_t *length,
-                                 const pboost_answer *answer, pboost_error *err)
+                                 const pboost_ledger_answer *answer, pboost_error *err)
 {
     char text[300];
     (void)err;

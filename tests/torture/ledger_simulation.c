@@ -83,7 +83,7 @@ static void restart_service(world *w, size_t i)
 
 /* A crash while the answer is being made: nothing of it may stay. */
 static pboost_status crash(void *user, unsigned char **body, size_t *length,
-                           const pboost_answer *answer, pboost_error *err)
+                           const pboost_ledger_answer *answer, pboost_error *err)
 {
     (void)user, (void)body, (void)length, (void)answer;
     return pboost_fail(err, PBOOST_INTERNAL, "crash");

@@ -5,6 +5,7 @@
 #include "base/linalg.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "kernels/glm.h"
 
@@ -72,6 +73,20 @@ void pboost_cholesky_solve(double *x, const pboost_cholesky *c, const double *b)
             x[j] -= row[j] * x[i];
         x[i] = c->dropped[i] ? 0.0 : x[i] * c->scale[i];
     }
+}
+
+void pboost_cholesky_invert(double *inverse, const pboost_cholesky *c)
+{
+    size_t n = c->n;
+    memset(inverse, 0, n * n * sizeof *inverse);
+    for (size_t i = 0; i < n; i++) {
+        inverse[i * n + i] = 1.0;
+        pboost_cholesky_solve(inverse + i * n, c, inverse + i * n);
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            inverse[i * n + j] = inverse[j * n + i] =
+                0.5 * (inverse[i * n + j] + inverse[j * n + i]);
 }
 
 bool pboost_is_zero(const double *x, size_t n)

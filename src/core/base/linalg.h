@@ -22,6 +22,9 @@ size_t pboost_cholesky_factor(pboost_cholesky *c, double tolerance, bool may_dro
 /* x = A^-1 b over the columns kept, 0 in the dropped ones; x may be b. */
 void pboost_cholesky_solve(double *x, const pboost_cholesky *c, const double *b);
 
+/* inverse = A^-1, n x n, both triangles, equal to the last bit on both sides. */
+void pboost_cholesky_invert(double *inverse, const pboost_cholesky *c);
+
 /* The size of a pivot that is 0 up to rounding, for a Gram matrix of order n. */
 double pboost_rank_tolerance(size_t n);
 

@@ -4,13 +4,12 @@
  * sleeps until the others are done.  Starting a thread takes some ten microseconds, so callers ask
  * for no more threads than their work is worth (pboost_threads_for).  In return no thread spins on
  * a busy machine, a forked child misses nothing, and there is no state between calls. */
-#define _GNU_SOURCE /* sched_getaffinity; NOLINT(bugprone-reserved-identifier) */
 #include "base/parallel.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
-#include <unistd.h>
+
+#include "base/system.h"
 
 enum { MOST_WORKERS = 1024 };
 #ifdef PBOOST_EAGER_THREADS /* so that the small problems of tests have threads too */
@@ -21,13 +20,9 @@ enum { MOST_WORKERS = 1024 };
 
 int pboost_threads(int threads)
 {
-    cpu_set_t allowed;
-    if (threads > 0)
-        return threads < MOST_WORKERS ? threads : MOST_WORKERS;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-        return CPU_COUNT(&allowed);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 && online < MOST_WORKERS ? (int)online : 1;
+    if (threads <= 0)
+        threads = pboost_system_processors();
+    return threads < MOST_WORKERS ? threads : MOST_WORKERS;
 }
 
 int pboost_threads_for(int threads, double nanoseconds)

@@ -61,6 +61,7 @@ pboost_status pboost_bag_deviance(double *out, pboost_family family,
     fit_explained e = {0};
 
     *out = 0.0;
+    TRY(pboost_answers_check_scalar(answers, "the deviance of bags", err));
     if (first_bag >= end_bag || end_bag > answers->n_bags)
         FAIL(err, PBOOST_INVALID, "bags %zu to %zu of %zu", first_bag, end_bag, answers->n_bags);
     options.family = family;

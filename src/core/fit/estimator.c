@@ -11,6 +11,7 @@
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/constant.h"
 #include "fit/event/event.h"
+#include "fit/overlap/overlap.h"
 #include "try.h"
 
 /* The event-level targets of eq. (1): the target of every row is its bag's answer. */
@@ -48,8 +49,15 @@ done:
 static pboost_status fit_aggregate(pboost_coef *coef, pboost_fit_report *report, double *covariance,
                                    const fit_task *t, pboost_error *err)
 {
-    return pboost_aggregate_fit(coef, report, covariance, t->features, t->answers, t->first_bag,
-                                t->options, err);
+    pboost_status st = PBOOST_OK;
+    bag_data data = pboost_bag_data(t->features, t->answers, t->first_bag);
+    bool shared;
+
+    TRY(pboost_bags_share_rows(&shared, &data, err));
+    TRY((shared ? pboost_overlap_fit : pboost_aggregate_fit)(
+        coef, report, covariance, t->features, t->answers, t->first_bag, t->options, err));
+done:
+    return st;
 }
 
 static pboost_status fit_interpolated(pboost_coef *coef, pboost_fit_report *report,
@@ -120,6 +128,7 @@ pboost_status pboost_answers_fit(pboost_coef *coef, pboost_fit_report *report, d
     if (report != NULL) /* empty after any failure */
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     TRY(OPTIONS_READ(&own, options, PBOOST_FIT_OPTIONS_INIT, err));
+    TRY(pboost_answers_check_scalar(answers, "a generalised linear model", err));
     TRY(pboost_fit_run(coef, report, covariance, &task, err));
     if (report != NULL)
         TRY(pboost_fit_judge(report, &task, coef, err));

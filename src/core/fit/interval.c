@@ -1,14 +1,13 @@
 /* Intervals for predicted means: those of the linear predictor, seen through b'. */
 #include <math.h>
 
-#include <priorboost/predict.h>
-
 #include "data/family.h"
 #include "data/matrix.h"
+#include "fit/predict.h"
 #include "try.h"
 
-/* z with P(|Z| <= z) = level, by bisection: it is needed once. */
-static double normal_quantile(double level)
+/* By bisection: it is needed once. */
+double pboost_normal_quantile(double level)
 {
     double low = 0.0, high = 40.0;
     for (int i = 0; i < 200; i++) {
@@ -16,6 +15,14 @@ static double normal_quantile(double level)
         *(erf(middle * M_SQRT1_2) < level ? &low : &high) = middle;
     }
     return high;
+}
+
+pboost_status pboost_level_check(double level, pboost_error *err)
+{
+    if (level > 0.0 && level < 1.0)
+        return PBOOST_OK;
+    return pboost_fail(err, PBOOST_INVALID,
+                       "the level of an interval is %g; it must be between 0 and 1", level);
 }
 
 /* The standard error of x theta + intercept for one row. */
@@ -40,9 +47,7 @@ pboost_status pboost_predict_interval(double *lower, double *upper, pboost_famil
     pboost_status st = PBOOST_OK;
     double *eta = NULL;
 
-    if (!(level > 0.0 && level < 1.0))
-        FAIL(err, PBOOST_INVALID, "the level of an interval is %g; it must be between 0 and 1",
-             level);
+    TRY(pboost_level_check(level, err));
     TRY(pboost_family_check(family, err));
     for (size_t i = 0; i < (coef->n + 1) * (coef->n + 1); i++)
         if (!isfinite(covariance[i]))
@@ -51,7 +56,7 @@ pboost_status pboost_predict_interval(double *lower, double *upper, pboost_famil
     NEED(eta = pboost_alloc(samples->n, sizeof *eta), err);
     TRY(pboost_predict(eta, PBOOST_LINEAR, samples, coef, threads, err));
     const family_info *info = pboost_family_info(family);
-    double z = normal_quantile(level);
+    double z = pboost_normal_quantile(level);
     for (size_t i = 0; i < samples->n; i++) {
         double error = z * row_error(samples->x, pboost_samples_row(samples, i), covariance);
         lower[i] = info->mean(eta[i] - error);

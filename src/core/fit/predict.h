@@ -22,4 +22,8 @@ pboost_status pboost_models_check(pboost_family family, const pboost_samples *sa
                                   bool need_target, const pboost_coef *coef, size_t n_coef,
                                   int threads, pboost_error *err);
 
+/* z with P(|Z| <= z) = level; and whether a level can be that of an interval. */
+double pboost_normal_quantile(double level);
+pboost_status pboost_level_check(double level, pboost_error *err);
+
 #endif

@@ -10,11 +10,7 @@
 #include "kernels/vec.h"
 
 /* Columns per side of a tile: as many as leave no accumulator without a register. */
-#ifdef __AVX512F__
-#define TILE 4
-#else
-#define TILE 2
-#endif
+#define TILE (VEC_REGISTERS / 8)
 
 /* Where the accumulators are, each of LANES doubles: gradient, cross, lower triangle by rows. */
 enum { COLS = 8, AT_GRADIENT = 0, AT_CROSS = COLS, AT_GRAM = 2 * COLS };

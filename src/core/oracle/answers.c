@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bags/bags.h"
@@ -45,12 +46,39 @@ static size_t next_capacity(size_t capacity, size_t need)
     return capacity > need / 2 && capacity <= SIZE_MAX / 2 ? 2 * capacity : need;
 }
 
-pboost_status pboost_answers_reserve(pboost_answers *a, size_t rounds, size_t bags, size_t rows,
-                                     pboost_error *err)
+void pboost_answers_clear(pboost_answers *answers)
+{
+    free(answers->round_start);
+    free(answers->start);
+    free(answers->row);
+    free(answers->mean);
+    free(answers->noise_variance);
+    *answers = (pboost_answers){0};
+}
+
+/* A log without rounds may still change its width. */
+static pboost_status set_width(pboost_answers *a, size_t width, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t n_bags, n_rows;
 
+    if (a->n_rounds == 0 && a->width != width)
+        pboost_answers_clear(a);
+    else if (a->width != width)
+        FAIL(err, PBOOST_INVALID,
+             "answers of %zu numbers a bag are added to a log of answers of %zu; use another log",
+             width, a->width);
+    a->width = width;
+done:
+    return st;
+}
+
+pboost_status pboost_answers_reserve(pboost_answers *a, size_t width, size_t rounds, size_t bags,
+                                     size_t rows, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n_bags, n_rows, n_numbers;
+
+    TRY(set_width(a, width, err));
     if (__builtin_add_overflow(rounds, a->n_rounds, &rounds) ||
         __builtin_add_overflow(rounds, (size_t)1, &rounds) ||
         __builtin_add_overflow(a->n_bags, bags, &n_bags) ||
@@ -64,23 +92,15 @@ pboost_status pboost_answers_reserve(pboost_answers *a, size_t rounds, size_t ba
     RESERVE(a->round_start, rounds, a->round_capacity, err);
     a->round_capacity = rounds;
     RESERVE(a->start, n_bags, a->bag_capacity, err);
-    RESERVE(a->mean, n_bags, a->bag_capacity, err);
-    RESERVE(a->noise_variance, n_bags, a->bag_capacity, err);
+    if (__builtin_mul_overflow(n_bags, width, &n_numbers))
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+    RESERVE(a->mean, n_numbers, a->bag_capacity * width, err);
+    RESERVE(a->noise_variance, n_numbers, a->bag_capacity * width, err);
     a->bag_capacity = n_bags;
     RESERVE(a->row, n_rows, a->row_capacity, err);
     a->row_capacity = n_rows;
 done:
     return st;
-}
-
-void pboost_answers_clear(pboost_answers *answers)
-{
-    free(answers->round_start);
-    free(answers->start);
-    free(answers->row);
-    free(answers->mean);
-    free(answers->noise_variance);
-    *answers = (pboost_answers){0};
 }
 
 pboost_status pboost_answers_create(pboost_answers **out, pboost_error *err)
@@ -114,40 +134,102 @@ static void append(pboost_answers *a, const pboost_bags *bags)
     a->round_start[a->n_rounds] = a->n_bags;
 }
 
-static void set_noise(pboost_answers *a, const pboost_bags *bags, const pboost_rules *rules)
+/* Bags of the same size, which often are neighbours, have the same noise. */
+static pboost_status set_noise(pboost_answers *a, const pboost_bags *bags,
+                               const pboost_rules *rules, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
+    double *variance = a->noise_variance + a->n_bags * a->width, *last = NULL;
     size_t last_size = 0;
-    double variance = 0;
 
-    for (size_t b = 0; b < bags->n_bags; b++) {
+    for (size_t b = 0; b < bags->n_bags; b++, variance += a->width) {
         size_t size = bags->start[b + 1] - bags->start[b];
-        if (size != last_size)
-            variance = pboost_rules_noise_variance(rules, size);
+        if (size == last_size && last != NULL)
+            memcpy(variance, last, a->width * sizeof *variance);
+        else
+            TRY(pboost_rules_noise_variances(variance, rules, size, err));
+        last = variance;
         last_size = size;
-        a->noise_variance[a->n_bags + b] = variance;
     }
+done:
+    return st;
 }
 
+/* ", number 3", the number within an answer, where answers have several. */
+static const char *number_name(char text[32], size_t i, size_t width)
+{
+    text[0] = '\0';
+    if (width > 1)
+        snprintf(text, 32, ", number %zu", i % width);
+    return text;
+}
+
+/* What can fail is done before the oracle is asked: the rows of an answer that is not in the log
+ * would be lost. */
 pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *oracle,
                                  const pboost_bags *bags, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     double *mean;
+    char number[32];
     pboost_rules rules = oracle->rules;
 
     TRY(OPTIONS_INSIDE(&rules, PBOOST_RULES_INIT, err));
     TRY(pboost_rules_check(&rules, err));
-    TRY(pboost_answers_reserve(answers, 1, bags->n_bags, bags->n_rows, err));
+    TRY(pboost_answers_reserve(answers, rules.width, 1, bags->n_bags, bags->n_rows, err));
     TRY(pboost_bags_check_starts(bags, rules.min_bag, err));
-    mean = answers->mean + answers->n_bags;
+    TRY(set_noise(answers, bags, &rules, err));
+    mean = answers->mean + answers->n_bags * rules.width;
     TRY(oracle->ask(oracle->self, answers->n_rounds, bags, mean, err));
-    for (size_t b = 0; b < bags->n_bags; b++)
-        if (!isfinite(mean[b]))
-            FAIL(err, PBOOST_ORACLE, "the oracle answered %g for bag %zu; it must be finite",
-                 mean[b], b);
-    set_noise(answers, bags, &oracle->rules);
+    for (size_t i = 0; i < bags->n_bags * rules.width; i++)
+        if (!isfinite(mean[i]))
+            FAIL(err, PBOOST_ORACLE, "the oracle answered %g for bag %zu%s; it must be finite",
+                 mean[i], i / rules.width, number_name(number, i, rules.width));
     append(answers, bags);
-    answers->rounded = answers->rounded || oracle->rules.round;
+    answers->rounded = answers->rounded || rules.round;
+done:
+    return st;
+}
+
+static pboost_status check_given(const pboost_bags *bags, size_t width, const double *mean,
+                                 const double *noise_variance, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char number[32];
+
+    if (width < 1 || width > PBOOST_WIDTH_MAX)
+        FAIL(err, PBOOST_INVALID, "width is %zu; it must be from 1 to %d", width, PBOOST_WIDTH_MAX);
+    TRY(pboost_bags_check_starts(bags, 0, err));
+    for (size_t i = 0; i < bags->n_bags * width; i++) {
+        double noise = noise_variance != NULL ? noise_variance[i] : 0.0;
+        size_t b = i / width;
+        if (bags->start[b + 1] <= bags->start[b])
+            FAIL(err, PBOOST_BAD_DATA, "bag %zu has no rows", b);
+        if (!isfinite(mean[i]))
+            FAIL(err, PBOOST_BAD_DATA, "the mean of bag %zu%s is %g; it must be finite", b,
+                 number_name(number, i, width), mean[i]);
+        if (!(noise >= 0.0) || isinf(noise))
+            FAIL(err, PBOOST_BAD_DATA,
+                 "the noise variance of bag %zu%s is %g; it must be finite and not negative", b,
+                 number_name(number, i, width), noise);
+    }
+done:
+    return st;
+}
+
+pboost_status pboost_answers_append_vectors(pboost_answers *answers, const pboost_bags *bags,
+                                            size_t width, const double *mean,
+                                            const double *noise_variance, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(check_given(bags, width, mean, noise_variance, err));
+    TRY(pboost_answers_reserve(answers, width, 1, bags->n_bags, bags->n_rows, err));
+    for (size_t i = 0, at = answers->n_bags * width; i < bags->n_bags * width; i++) {
+        answers->mean[at + i] = mean[i];
+        answers->noise_variance[at + i] = noise_variance != NULL ? noise_variance[i] : 0.0;
+    }
+    append(answers, bags);
 done:
     return st;
 }
@@ -156,30 +238,7 @@ pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *
                                     const double *mean, const double *noise_variance,
                                     pboost_error *err)
 {
-    pboost_status st = PBOOST_OK;
-    size_t n = bags->n_bags;
-
-    TRY(pboost_bags_check_starts(bags, 0, err));
-    for (size_t b = 0; b < n; b++) {
-        double noise = noise_variance != NULL ? noise_variance[b] : 0.0;
-        if (bags->start[b + 1] <= bags->start[b])
-            FAIL(err, PBOOST_BAD_DATA, "bag %zu has no rows", b);
-        if (!isfinite(mean[b]))
-            FAIL(err, PBOOST_BAD_DATA, "the mean of bag %zu is %g; it must be finite", b, mean[b]);
-        if (!(noise >= 0.0) || isinf(noise))
-            FAIL(err, PBOOST_BAD_DATA,
-                 "the noise variance of bag %zu is %g; it must be finite and not negative", b,
-                 noise);
-    }
-    TRY(pboost_answers_reserve(answers, 1, n, bags->n_rows, err));
-    for (size_t b = 0; b < n; b++) {
-        answers->mean[answers->n_bags + b] = mean[b];
-        answers->noise_variance[answers->n_bags + b] =
-            noise_variance != NULL ? noise_variance[b] : 0.0;
-    }
-    append(answers, bags);
-done:
-    return st;
+    return pboost_answers_append_vectors(answers, bags, 1, mean, noise_variance, err);
 }
 
 /* ---- What is in it --------------------------------------------------------------------------- */
@@ -211,6 +270,16 @@ const double *pboost_answers_noise_variance(const pboost_answers *answers)
 
 size_t pboost_answers_width(const pboost_answers *answers)
 {
-    (void)answers;
-    return 1;
+    return answers->width > 0 ? answers->width : 1;
+}
+
+pboost_status pboost_answers_check_scalar(const pboost_answers *answers, const char *who,
+                                          pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    if (pboost_answers_width(answers) != 1)
+        FAIL(err, PBOOST_INVALID, "the answers have %zu numbers a bag; %s needs one",
+             answers->width, who);
+done:
+    return st;
 }

@@ -1,14 +1,12 @@
-/* Rules, the grid of labels, and exact discrete Laplace noise.
+/* Exact fractions, the grid of labels, and exact discrete Laplace noise.
  *
  * The sampler is after Canonne, Kamath and Steinke (2020): integers and comparisons only, so that
  * its law is exactly P(z) proportional to exp(-|z|/scale) given uniform words. */
 #include "oracle/mechanism.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "base/options.h"
 #include "try.h"
 
 /* ---- Exact fractions from decimal text ------------------------------------------------------- */
@@ -133,9 +131,7 @@ double pboost_rational_value(pboost_rational r)
 
 /* ---- The grid -------------------------------------------------------------------------------- */
 
-#define GRID_LIMIT 0x1p53 /* integers up to here are exact as doubles */
 #define SUM_LIMIT (INT64_C(1) << 62)
-enum { DEFAULT_STEP_BITS = 20, NOISE_SCALE_BITS = 52 };
 
 label_grid pboost_grid(const pboost_rules *rules)
 {
@@ -238,128 +234,9 @@ grid_half pboost_grid_half(const label_grid *grid, size_t size)
     return (grid_half){.known = true, .exact = exact, .total = total};
 }
 
-/* ---- Rules ----------------------------------------------------------------------------------- */
-
-static pboost_status check_bounds(const pboost_rules *rules, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    double lower = rules->lower, upper = rules->upper;
-
-    if (!isfinite(lower) || !isfinite(upper) || !isfinite(upper - lower))
-        FAIL(err, PBOOST_INVALID, "bounds are [%g, %g]; they must be finite", lower, upper);
-    if (lower >= upper)
-        FAIL(err, PBOOST_INVALID, "bounds are [%g, %g]; the lower must be less than the upper",
-             lower, upper);
-done:
-    return st;
-}
-
-static pboost_status check_step(pboost_rules *rules, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    double span = rules->upper - rules->lower;
-    double far = fmax(fabs(rules->lower), fabs(rules->upper));
-    double step = rules->step;
-
-    if (step == 0) {
-        int exponent;
-        frexp(span, &exponent);
-        step = ldexp(1.0, exponent - 1 - DEFAULT_STEP_BITS);
-    }
-    if (!isfinite(step) || step < DBL_MIN)
-        FAIL(err, PBOOST_INVALID, "step is %g; it must be a positive number, or 0 for the default",
-             step);
-    if (step > span)
-        FAIL(err, PBOOST_INVALID, "step is %g, larger than the range of the bounds [%g, %g], %g",
-             step, rules->lower, rules->upper, span);
-    if (far / step > GRID_LIMIT)
-        FAIL(err, PBOOST_INVALID,
-             "step is %g, but the bounds [%g, %g] are then more than 2^53 steps from 0; "
-             "it must be at least %g",
-             step, rules->lower, rules->upper, far / GRID_LIMIT);
-    rules->step = step;
-done:
-    return st;
-}
-
-static pboost_status check_epsilon(const pboost_rules *rules, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_rational epsilon = rules->epsilon;
-
-    if (epsilon.num == 0)
-        FAIL(err, PBOOST_INVALID, "epsilon is 0; it must be a positive number such as 0.5");
-    if (!rules->bounded)
-        FAIL(err, PBOOST_INVALID,
-             "epsilon is %g, but labels have no bounds; the noise depends on the smallest and the "
-             "largest possible label",
-             pboost_rational_value(epsilon));
-    label_grid grid = pboost_grid(rules);
-    laplace_scale scale = pboost_laplace_scale(&grid, epsilon);
-    if (scale.num > (pboost_u128)scale.den << NOISE_SCALE_BITS)
-        FAIL(err, PBOOST_INVALID,
-             "epsilon is %g on a grid of %g steps; their ratio must be at least 2^-52",
-             pboost_rational_value(epsilon), (double)(grid.upper - grid.lower));
-done:
-    return st;
-}
-
-static pboost_status check_rules(pboost_rules *rules, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-
-    if (rules->min_bag == 0)
-        FAIL(err, PBOOST_INVALID, "min_bag is 0; it must be at least 1");
-    if (rules->bounded) {
-        TRY(check_bounds(rules, err));
-        TRY(check_step(rules, err));
-    } else if (rules->step != 0) {
-        FAIL(err, PBOOST_INVALID, "step is %g, but labels have no bounds; a step needs bounds",
-             rules->step);
-    }
-    if (rules->epsilon.den != 0)
-        TRY(check_epsilon(rules, err));
-    else if (rules->epsilon.num != 0)
-        FAIL(err, PBOOST_INVALID,
-             "epsilon is %llu/0; the denominator must not be 0, and 0/0 means no noise",
-             (unsigned long long)rules->epsilon.num);
-done:
-    return st;
-}
-
-pboost_status pboost_rules_check(pboost_rules *rules, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_rules own = PBOOST_RULES_INIT;
-
-    TRY(OPTIONS_READ(&own, rules, PBOOST_RULES_INIT, err));
-    TRY(check_rules(&own, err));
-    own.struct_size = rules->struct_size;
-    memcpy(rules, &own, own.struct_size); /* an older caller's struct ends there */
-done:
-    return st;
-}
-
-/* The variance of discrete Laplace noise is 2p/(1-p)^2 with p = exp(-1/scale). */
-double pboost_rules_noise_variance(const pboost_rules *rules, size_t size)
-{
-    pboost_rules checked = PBOOST_RULES_INIT;
-
-    if (OPTIONS_READ(&checked, rules, PBOOST_RULES_INIT, NULL) != PBOOST_OK)
-        return NAN;
-    if (checked.epsilon.den == 0)
-        return 0;
-    if (check_rules(&checked, NULL) != PBOOST_OK)
-        return NAN;
-    label_grid grid = pboost_grid(&checked);
-    double rate = pboost_rational_value(checked.epsilon) / (double)(grid.upper - grid.lower);
-    double unit = grid.step / (double)size / expm1(-rate);
-    return 2 * exp(-rate) * unit * unit;
-}
-
 /* ---- Discrete Laplace ------------------------------------------------------------------------ */
 
-static uint64_t gcd(uint64_t a, uint64_t b)
+uint64_t pboost_gcd(uint64_t a, uint64_t b)
 {
     while (b != 0) {
         uint64_t rest = a % b;
@@ -372,7 +249,7 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 laplace_scale pboost_laplace_scale(const label_grid *grid, pboost_rational epsilon)
 {
     pboost_u128 num = (pboost_u128)(uint64_t)(grid->upper - grid->lower) * epsilon.den;
-    uint64_t common = gcd(epsilon.num, (uint64_t)(num % epsilon.num));
+    uint64_t common = pboost_gcd(epsilon.num, (uint64_t)(num % epsilon.num));
     return (laplace_scale){num / common, epsilon.num / common};
 }
 

@@ -5,11 +5,13 @@
  * returns no answer at all: otherwise a learner could get two answers about a row. */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "bags/bags.h"
 #include "base/options.h"
 #include "base/rng.h"
+#include "mean.h"
 #include "oracle/mechanism.h"
 #include "try.h"
 
@@ -17,37 +19,111 @@ struct pboost_memory_oracle {
     pboost_rules rules;
     pboost_memory_oracle_options options;
     size_t n;
-    int64_t *point; /* bounded labels, in steps of the grid */
-    double *value;  /* labels without bounds */
-    label_grid grid;
-    laplace_sampler noise;
-    uint64_t *spent;     /* one bit by row */
-    unsigned char *seen; /* the same, for the check of a question */
+    int64_t *point; /* by row: its class; or by row, `width` each: bounded labels, in steps */
+    double *value;  /* by row, `width` each: labels without bounds */
+    answer_number *number;        /* by number of an answer */
+    pboost_label_column *columns; /* those of the rules, copied */
+    int64_t *count;               /* of the rows of a bag, by class */
+    uint64_t *spent;              /* one bit by row */
+    unsigned char *seen;          /* the same, for the check of a question */
     size_t rows_spent;
     uint64_t questions; /* answered so far: each has its own stream of simulated noise */
 };
 
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
-static pboost_status check_labels(const pboost_memory_oracle *o, const double *label,
-                                  pboost_error *err)
+/* " in column 3", where there are several. */
+static const char *column_name(char text[32], const pboost_memory_oracle *o, size_t number)
+{
+    text[0] = '\0';
+    if (o->rules.width > 1)
+        snprintf(text, 32, " in column %zu", number);
+    return text;
+}
+
+/* Of one number of the answers, whose rules are `rules`. */
+static pboost_status check_labels(const pboost_memory_oracle *o, const double *label, size_t number,
+                                  const pboost_rules *rules, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bool bound = o->rules.bounded && !o->options.clamp;
-    double lower = bound ? o->rules.lower : -DBL_MAX, upper = bound ? o->rules.upper : DBL_MAX;
+    char column[32];
+    size_t stride = o->rules.width;
+    bool bound = rules->bounded && !o->options.clamp;
+    double lower = bound ? rules->lower : -DBL_MAX, upper = bound ? rules->upper : DBL_MAX;
     size_t outside = 0;
 
+    label += number;
     for (size_t row = 0; row < o->n; row++)
-        outside += !(label[row] >= lower && label[row] <= upper);
+        outside += !(label[row * stride] >= lower && label[row * stride] <= upper);
     for (size_t row = 0; outside > 0 && row < o->n; row++) {
-        if (!isfinite(label[row]))
-            FAIL(err, PBOOST_BAD_DATA, "the label of row %zu is %g; it must be a finite number",
-                 row, label[row]);
-        if (label[row] < lower || label[row] > upper)
+        double value = label[row * stride];
+        if (!isfinite(value))
+            FAIL(err, PBOOST_BAD_DATA, "the label of row %zu%s is %g; it must be a finite number",
+                 row, column_name(column, o, number), value);
+        if (value < lower || value > upper)
             FAIL(err, PBOOST_BAD_DATA,
-                 "the label of row %zu is %g; it must be within the bounds [%g, %g], or be clamped",
-                 row, label[row], lower, upper);
+                 "the label of row %zu%s is %g; it must be within the bounds [%g, %g], or be "
+                 "clamped",
+                 row, column_name(column, o, number), value, lower, upper);
     }
+done:
+    return st;
+}
+
+/* Grids and noise of all numbers, and the labels checked by them. */
+static pboost_status prepare_numbers(pboost_memory_oracle *o, const double *label,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_rules rules;
+
+    TRY(pboost_numbers_make(&o->number, &o->rules, err));
+    for (size_t j = 0; j < o->rules.width; j++) {
+        TRY(pboost_rules_number(&rules, &o->rules, j, err));
+        if (o->rules.answer != PBOOST_ANSWER_CLASSES)
+            TRY(check_labels(o, label, j, &rules, err));
+        if (rules.bounded)
+            TRY(pboost_grid_check_rows(&o->number[j].grid, o->n, err));
+    }
+done:
+    return st;
+}
+
+static pboost_status take_classes(pboost_memory_oracle *o, const double *label, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    NEED(o->point = pboost_alloc(o->n, sizeof *o->point), err);
+    NEED(o->count = pboost_alloc(o->rules.width, sizeof *o->count), err);
+    for (size_t row = 0; row < o->n; row++) {
+        if (!(label[row] >= 0 && label[row] < (double)o->rules.width) ||
+            label[row] != floor(label[row]))
+            FAIL(err, PBOOST_BAD_DATA,
+                 "the class of row %zu is %g; it must be a whole number from 0 to %zu", row,
+                 label[row], o->rules.width - 1);
+        o->point[row] = (int64_t)label[row];
+    }
+done:
+    return st;
+}
+
+static pboost_status take_numbers(pboost_memory_oracle *o, const double *label, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t width = o->rules.width, items;
+
+    if (__builtin_mul_overflow(o->n, width, &items))
+        FAIL(err, PBOOST_NO_MEMORY, "out of memory");
+    if (!o->rules.bounded) {
+        NEED(o->value = pboost_alloc(items, sizeof *o->value), err);
+        memcpy(o->value, label, items * sizeof *label);
+        goto done;
+    }
+    NEED(o->point = pboost_alloc(items, sizeof *o->point), err);
+    if (width == 1)
+        pboost_grid_place_all(o->point, &o->number[0].grid, label, o->n);
+    for (size_t i = 0; width > 1 && i < items; i++)
+        o->point[i] = pboost_grid_place(&o->number[i % width].grid, label[i]);
 done:
     return st;
 }
@@ -56,18 +132,9 @@ static pboost_status take_labels(pboost_memory_oracle *o, const double *label, p
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(check_labels(o, label, err));
-    if (o->rules.bounded) {
-        o->grid = pboost_grid(&o->rules);
-        TRY(pboost_grid_check_rows(&o->grid, o->n, err));
-        if (o->rules.epsilon.den != 0)
-            o->noise = pboost_laplace_sampler(pboost_laplace_scale(&o->grid, o->rules.epsilon));
-        NEED(o->point = pboost_alloc(o->n, sizeof *o->point), err);
-        pboost_grid_place_all(o->point, &o->grid, label, o->n);
-    } else {
-        NEED(o->value = pboost_alloc(o->n, sizeof *o->value), err);
-        memcpy(o->value, label, o->n * sizeof *label);
-    }
+    TRY(prepare_numbers(o, label, err));
+    TRY(o->rules.answer == PBOOST_ANSWER_CLASSES ? take_classes(o, label, err)
+                                                 : take_numbers(o, label, err));
 done:
     return st;
 }
@@ -78,6 +145,9 @@ void pboost_memory_oracle_free(pboost_memory_oracle *oracle)
         return;
     free(oracle->point);
     free(oracle->value);
+    free(oracle->number);
+    free(oracle->columns);
+    free(oracle->count);
     free(oracle->spent);
     free(oracle->seen);
     free(oracle);
@@ -100,6 +170,11 @@ pboost_status pboost_memory_oracle_create(pboost_memory_oracle **out, const doub
         TRY(OPTIONS_READ(&o->options, options, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, err));
     TRY(OPTIONS_READ(&o->rules, rules, PBOOST_RULES_INIT, err));
     TRY(pboost_rules_check(&o->rules, err));
+    if (o->rules.columns != NULL) {
+        size_t bytes = o->rules.width * sizeof *o->columns;
+        NEED(o->columns = malloc(bytes), err);
+        o->rules.columns = memcpy(o->columns, o->rules.columns, bytes);
+    }
     if (n < o->rules.min_bag)
         FAIL(err, PBOOST_BAD_DATA, "min_bag is %zu, but there are only %zu labels",
              o->rules.min_bag, n);
@@ -197,57 +272,94 @@ static pboost_status find_side(int *out, const pboost_memory_oracle *o, int64_t 
     if (rule->half.known) {
         int64_t bar = rule->half.total - total;
         if (noisy)
-            TRY(pboost_laplace_side(out, &o->noise, bar, source, err));
+            TRY(pboost_laplace_side(out, &o->number->noise, bar, source, err));
         else
             *out = (bar < 0) - (bar > 0);
         if (*out == 0 && !rule->half.exact)
             *out = -1;
     } else {
         if (noisy)
-            TRY(pboost_laplace_draw(&noise, &o->noise, source, err));
-        *out = pboost_grid_side_of_half(&o->grid, total + noise, rule->size);
+            TRY(pboost_laplace_draw(&noise, &o->number->noise, source, err));
+        *out = pboost_grid_side_of_half(&o->number->grid, total + noise, rule->size);
     }
 done:
     return st;
 }
+
+/* The mean of a noisy sum: one number of an answer. */
+static pboost_status release(double *answer, const pboost_memory_oracle *o, size_t number,
+                             int64_t total, size_t size, rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_number_release(&total, &o->number[number], source, err));
+    *answer = pboost_grid_mean(&o->number[number].grid, total, size);
+done:
+    return st;
+}
+
+/* A bag as its oracle answers about it. */
+typedef struct {
+    const size_t *row;
+    size_t size;
+    size_rule *rule;
+} asked_bag;
 
 static pboost_status answer_on_grid(double *answer, const pboost_memory_oracle *o,
-                                    const size_t *row, size_t size, size_rule *rule,
-                                    rng_source *source, pboost_error *err)
+                                    const asked_bag *bag, rng_source *source, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    int64_t total = 0, noise = 0;
+    size_t width = o->rules.width;
+    int64_t total = 0;
     int side;
 
-    for (size_t i = 0; i < size; i++)
-        total += o->point[row[i]];
-    if (!o->rules.round) {
-        if (o->rules.epsilon.den != 0)
-            TRY(pboost_laplace_draw(&noise, &o->noise, source, err));
-        *answer = pboost_grid_mean(&o->grid, total + noise, size);
-        goto done;
+    for (size_t j = 0; j < width; j++) {
+        const int64_t *point = o->point + j;
+        total = 0;
+        for (size_t i = 0; i < bag->size; i++)
+            total += point[bag->row[i] * width];
+        if (!o->rules.round)
+            TRY(release(&answer[j], o, j, total, bag->size, source, err));
     }
-    if (rule->size != size)
-        *rule = (size_rule){size, pboost_grid_half(&o->grid, size)};
-    TRY(find_side(&side, o, total, rule, source, err));
-    TRY(round_mean(answer, side, o, row, size, source, err));
+    if (o->rules.round) { /* the answer is one number */
+        if (bag->rule->size != bag->size)
+            *bag->rule = (size_rule){bag->size, pboost_grid_half(&o->number->grid, bag->size)};
+        TRY(find_side(&side, o, total, bag->rule, source, err));
+        TRY(round_mean(answer, side, o, bag->row, bag->size, source, err));
+    }
 done:
     return st;
 }
 
-static pboost_status answer_plain(double *answer, const pboost_memory_oracle *o, const size_t *row,
-                                  size_t size, rng_source *source, pboost_error *err)
+static pboost_status answer_classes(double *answer, const pboost_memory_oracle *o,
+                                    const asked_bag *bag, rng_source *source, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    long double total = 0; /* wider than the labels in digits and in range */
 
-    for (size_t i = 0; i < size; i++)
-        total += (long double)o->value[row[i]];
-    *answer = (double)(total / (long double)size);
+    memset(o->count, 0, o->rules.width * sizeof *o->count);
+    for (size_t i = 0; i < bag->size; i++)
+        o->count[o->point[bag->row[i]]]++;
+    for (size_t j = 0; j < o->rules.width; j++)
+        TRY(release(&answer[j], o, j, o->count[j], bag->size, source, err));
+done:
+    return st;
+}
+
+static pboost_status answer_plain(double *answer, const pboost_memory_oracle *o,
+                                  const asked_bag *bag, rng_source *source, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t width = o->rules.width;
+
+    for (size_t j = 0; j < width; j++) {
+        running_mean mean = {0};
+        for (size_t i = 0; i < bag->size; i++)
+            running_mean_add(&mean, o->value[bag->row[i] * width + j]);
+        answer[j] = running_mean_value(&mean);
+    }
     if (o->rules.round) {
-        long double twice = 2 * total;
-        int side = (twice > (long double)size) - (twice < (long double)size);
-        TRY(round_mean(answer, side, o, row, size, source, err));
+        int side = (*answer > 0.5) - (*answer < 0.5);
+        TRY(round_mean(answer, side, o, bag->row, bag->size, source, err));
     }
 done:
     return st;
@@ -260,6 +372,7 @@ static pboost_status ask(void *self, size_t round, const pboost_bags *bags, doub
     pboost_memory_oracle *o = self;
     rng_source source;
     size_rule rule = {0};
+    size_t width = o->rules.width;
     (void)round;
 
     if (o->options.simulated)
@@ -269,15 +382,16 @@ static pboost_status ask(void *self, size_t round, const pboost_bags *bags, doub
 
     TRY(check_question(o, bags, err));
     for (size_t b = 0; b < bags->n_bags; b++) {
-        const size_t *row = bags->row + bags->start[b];
-        size_t size = bags->start[b + 1] - bags->start[b];
-        TRY(o->rules.bounded ? answer_on_grid(&answer[b], o, row, size, &rule, &source, err)
-                             : answer_plain(&answer[b], o, row, size, &source, err));
+        asked_bag bag = {bags->row + bags->start[b], bags->start[b + 1] - bags->start[b], &rule};
+        double *to = answer + b * width;
+        TRY(o->rules.answer == PBOOST_ANSWER_CLASSES ? answer_classes(to, o, &bag, &source, err)
+            : o->rules.bounded                       ? answer_on_grid(to, o, &bag, &source, err)
+                                                     : answer_plain(to, o, &bag, &source, err));
     }
     spend(o, bags);
 done:
     if (st != PBOOST_OK && bags->n_bags > 0)
-        memset(answer, 0, bags->n_bags * sizeof *answer);
+        memset(answer, 0, bags->n_bags * width * sizeof *answer);
     pboost_rng_source_wipe(&source);
     return st;
 }

@@ -4,6 +4,7 @@
 #include <priorboost/plan.h>
 
 #include "base/options.h"
+#include "data/answers.h"
 #include "passes/bag_pass.h"
 #include "try.h"
 
@@ -25,6 +26,7 @@ pboost_status pboost_information(double *information, pboost_family family,
         FAIL(err, PBOOST_INVALID, "there are no bags; at least 1 is needed");
     TRY(OPTIONS_READ(&checked, rules, PBOOST_RULES_INIT, err));
     TRY(pboost_rules_check(&checked, err));
+    TRY(pboost_rules_check_scalar(&checked, "the information of bags", err));
     if (!(dispersion > 0.0) || isinf(dispersion))
         FAIL(err, PBOOST_INVALID, "dispersion is %g; it must be positive and finite", dispersion);
     if (coef->n != samples->x->cols)

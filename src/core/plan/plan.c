@@ -17,6 +17,7 @@
 
 #include "base/cancel.h"
 #include "base/options.h"
+#include "data/answers.h"
 #include "data/family.h"
 #include "data/fit_options.h"
 #include "data/matrix.h"
@@ -200,6 +201,7 @@ static pboost_status check(const pboost_matrix *x, const double *offset,
     TRY(pboost_samples_check(&samples, false, err));
     TRY(OPTIONS_INSIDE(&rules, PBOOST_RULES_INIT, err));
     TRY(pboost_rules_check(&rules, err));
+    TRY(pboost_rules_check_scalar(&rules, "a plan", err));
     if (x->rows < o->rules.min_bag)
         FAIL(err, PBOOST_BAD_DATA, "min_bag is %zu, but the table has %zu rows", o->rules.min_bag,
              x->rows);

@@ -47,6 +47,7 @@ pboost_status pboost_run_create(pboost_run **out, const pboost_features *feature
     run->straight = features->x;
     run->straight.cols -= f.curves;
     o.x = &run->straight;
+    o.width = 1;
     TRY(pboost_trainer_create(&run->trainer, o.x->rows, oracle, &learner, &o, err));
     NEED(run->path = pboost_alloc(o.rounds * (features->x.cols + 1), sizeof *run->path), err);
     *out = run;

@@ -304,7 +304,7 @@ static pboost_status check_options(pboost_trainer_options *o, size_t rows,
 
 /* An oracle or a learner of the user has not been checked before. */
 static pboost_status check_parties(pboost_oracle *oracle, const pboost_learner *learner,
-                                   pboost_error *err)
+                                   size_t width, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
@@ -315,6 +315,10 @@ static pboost_status check_parties(pboost_oracle *oracle, const pboost_learner *
              learner->score == NULL ? "score" : "fit");
     TRY(OPTIONS_INSIDE(&oracle->rules, PBOOST_RULES_INIT, err));
     TRY(pboost_rules_check(&oracle->rules, err));
+    if (oracle->rules.width != (width > 0 ? width : 1))
+        FAIL(err, PBOOST_INVALID,
+             "the oracle answers with %s, %zu numbers a bag, but the learner fits %zu",
+             pboost_answer_name(oracle->rules.answer), oracle->rules.width, width > 0 ? width : 1);
 done:
     return st;
 }
@@ -374,7 +378,7 @@ pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pbo
     t->options = (pboost_trainer_options)PBOOST_TRAINER_OPTIONS_INIT;
     t->n_rows = rows;
     TRY(OPTIONS_READ(&t->options, options, PBOOST_TRAINER_OPTIONS_INIT, err));
-    TRY(check_parties(&t->oracle, &t->learner, err));
+    TRY(check_parties(&t->oracle, &t->learner, t->options.width, err));
     TRY(check_options(&t->options, rows, &t->oracle.rules, err));
     TRY(check_prior(t->options.prior_score, rows, err));
 
@@ -387,7 +391,8 @@ pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pbo
     NEED(t->history = pboost_alloc(rounds, sizeof *t->history), err);
     NEED(t->order = pboost_alloc_large(rows, sizeof *t->order), err);
     NEED(t->score = pboost_alloc(longest_slice(t->slice_start, rounds), sizeof *t->score), err);
-    TRY(pboost_answers_reserve(&t->answers, rounds, rows / t->options.bag_size, rows, err));
+    TRY(pboost_answers_reserve(&t->answers, t->oracle.rules.width, rounds,
+                               rows / t->options.bag_size, rows, err));
     TRY(shuffle_rows(t->order, rows, &t->options, err));
     *out = t;
     t = NULL;

@@ -284,8 +284,6 @@ static pboost_status grow_forests(forest_fit *f, pboost_error *err)
             f->best_own = own_misfit(f);
             memcpy(f->best_mean, f->mean, f->problem.bags * sizeof *f->mean);
         }
-        if (o->on_tree != NULL && !o->on_tree(o->user, f->trees, most))
-            FAIL(err, PBOOST_CANCELLED, "stopped as asked after tree %zu", f->trees);
         if (f->trees >= f->best + larger(30, f->best / 2))
             break;
     }
@@ -425,6 +423,7 @@ pboost_status pboost_forest_fit(pboost_forest *out, double *intercept, pboost_fo
     *intercept = 0.0;
     TRY(OPTIONS_READ(&f.options, options, PBOOST_FOREST_OPTIONS_INIT, err));
     TRY(pboost_forest_options_check(&f.options, err));
+    TRY(pboost_answers_check_scalar(answers, "a forest", err));
     if (first_bag >= answers->n_bags)
         FAIL(err, PBOOST_BAD_DATA, "there are no bags to fit");
     bag_data data = pboost_bag_data(&features, answers, first_bag);

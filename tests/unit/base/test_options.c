@@ -261,7 +261,12 @@ static void test_fields(void **state)
     (void)state;
     pboost_error err;
     pboost_memory_oracle *oracle;
-    pboost_rules rules = {sizeof rules, 4, {0, 0}, true, -100.0, 100.0, 0.0, true};
+    pboost_rules rules = {.struct_size = sizeof rules,
+                          .min_bag = 4,
+                          .bounded = true,
+                          .lower = -100.0,
+                          .upper = 100.0,
+                          .round = true};
     rules.struct_size = offsetof(pboost_rules, step);
     rules.step = 7.5; /* beyond the size, and not to be seen */
     assert_ok(pboost_memory_oracle_create(&oracle, y, ROWS, &rules, NULL, &err), err);
@@ -280,7 +285,11 @@ static void test_rules_check(void **state)
 {
     (void)state;
     pboost_error err;
-    pboost_rules rules = {sizeof rules, 4, {0, 0}, true, -100.0, 100.0, 0.0, false};
+    pboost_rules rules = {.struct_size = sizeof rules,
+                          .min_bag = 4,
+                          .bounded = true,
+                          .lower = -100.0,
+                          .upper = 100.0};
     open_page();
     pboost_rules *cut = older(&rules, offsetof(pboost_rules, step));
     assert_ok(pboost_rules_check(cut, &err), err);

@@ -236,16 +236,16 @@ static void binary_text_must_be_text(void **state)
 static const size_t SIZES[] = {2, 3};
 static const double MEANS[] = {0.1, -1e300};
 
-static pboost_answer make_answer(void)
+static pboost_ledger_answer make_answer(void)
 {
     static const char head[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
-    return (pboost_answer){"r", 2, SIZES, MEANS, true, {1, 3}, head};
+    return (pboost_ledger_answer){"r", 2, SIZES, MEANS, true, {1, 3}, head};
 }
 
 static void answers_survive_the_way(void **state)
 {
     (void)state;
-    pboost_answer a = make_answer();
+    pboost_ledger_answer a = make_answer();
     wire_answer back;
     unsigned char *body;
     size_t length;

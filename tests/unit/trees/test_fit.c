@@ -366,13 +366,6 @@ static void test_threads_do_not_matter(void **state)
     }
 }
 
-static bool stop_after_three(void *user, size_t done, size_t total)
-{
-    (void)user;
-    assert_int_equal(total, 400);
-    return done < 3;
-}
-
 static void test_a_fit_can_be_stopped(void **state)
 {
     (void)state;
@@ -389,12 +382,6 @@ static void test_a_fit_can_be_stopped(void **state)
     assert_fails(
         pboost_forest_fit(&forest, &intercept, NULL, NULL, &t.columns, NULL, NULL, &a, 0, &o, &err),
         PBOOST_CANCELLED, err, "stopped");
-    assert_null(forest.node);
-    o.cancel = NULL;
-    o.on_tree = stop_after_three;
-    assert_fails(
-        pboost_forest_fit(&forest, &intercept, NULL, NULL, &t.columns, NULL, NULL, &a, 0, &o, &err),
-        PBOOST_CANCELLED, err, "after tree 3");
     assert_null(forest.node);
     pboost_answers_clear(&a);
     curve_close(&t);

@@ -89,8 +89,14 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
 /* Its steps: sets parameter, point and phi; residuals at the point; what the report says. */
 void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef);
 void pboost_aggregate_set_residuals(aggregate_fit *fit);
+/* Minus twice the Gaussian pseudo-likelihood of the point: the sum over bags of squared residual
+ * over variance, and of the log variance. */
+double pboost_aggregate_misfit(const aggregate_fit *fit);
 void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit,
                              const levenberg_report *last);
+
+/* Whether predictions are almost 0 or 1. */
+bool pboost_is_separable(const family_info *family, double eta_mean, double eta_sd);
 
 /* (n+1) x (n+1) in the units of x. */
 pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit,

@@ -25,21 +25,6 @@ static void widen(aggregate_fit *fit)
     pboost_cholesky_factor(&lm->factor, pboost_rank_tolerance(n), false);
 }
 
-/* inverse = A^-1, n x n, both triangles, from its factor. */
-static void invert(double *inverse, const pboost_cholesky *factor)
-{
-    size_t n = factor->n;
-    memset(inverse, 0, n * n * sizeof *inverse);
-    for (size_t i = 0; i < n; i++) {
-        inverse[i * n + i] = 1.0;
-        pboost_cholesky_solve(inverse + i * n, factor, inverse + i * n);
-    }
-    for (size_t i = 0; i < n; i++) /* equal to the last bit on both sides */
-        for (size_t j = 0; j < i; j++)
-            inverse[i * n + j] = inverse[j * n + i] =
-                0.5 * (inverse[i * n + j] + inverse[j * n + i]);
-}
-
 /* J' A^-1 J / V of one bag. */
 static double leverage(const aggregate_fit *fit, const double *inverse, size_t bag)
 {
@@ -92,7 +77,7 @@ pboost_status pboost_aggregate_covariance(double *covariance, aggregate_fit *fit
     NEED(inverse = pboost_alloc(3 * n * n, sizeof *inverse), err);
     if (fit->evidence_work != NULL)
         widen(fit);
-    invert(inverse, &fit->lm.factor);
+    pboost_cholesky_invert(inverse, &fit->lm.factor);
     if (fit->options->covariance == PBOOST_COVARIANCE_SANDWICH) {
         NEED(factor = pboost_alloc(fit->data.rows.n_bags, sizeof *factor), err);
         sandwich(inverse, fit, inverse + n * n, inverse + 2 * n * n, factor);

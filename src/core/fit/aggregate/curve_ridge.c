@@ -265,7 +265,7 @@ static double find_ridges(double *lambda, const double *g, const double *b,
     const fit_curves *c = &fit->curves;
     size_t m = c->columns;
     double *inverse = work, *l = inverse + m * m, *theta = l + m * m, *spare = theta + m;
-    double phi = pboost_measured_phi(fit), change = 0.0;
+    double phi = pboost_fit_measured_phi(fit), change = 0.0;
     solve_all(inverse, theta, g, b, c, lambda, l, spare);
     for (size_t k = 0; k < c->n; k++) {
         size_t first = c->start[k], n = c->start[k + 1] - first;

@@ -7,6 +7,11 @@
 #define SEPARABLE_SD 8.0 /* sd of a linear predictor above which predictions are almost 0 or 1 */
 #define SEPARABLE_MEAN 30.0
 
+bool pboost_is_separable(const family_info *family, double eta_mean, double eta_sd)
+{
+    return family->curved && (eta_sd > SEPARABLE_SD || fabs(eta_mean) > SEPARABLE_MEAN);
+}
+
 void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit,
                              const levenberg_report *last)
 {
@@ -34,8 +39,7 @@ void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit
         !fit->mean_masked &&
         pboost_worse_than_constant(&fit->data, &fit->point, fit->options, fit->phi);
     /* Without a ridge a separable fit diverges: the point where it stopped is not a solution. */
-    report->separable = family->curved && (fit->point.eta_sd > SEPARABLE_SD ||
-                                           fabs(fit->point.eta_mean) > SEPARABLE_MEAN);
+    report->separable = pboost_is_separable(family, fit->point.eta_mean, fit->point.eta_sd);
     report->converged = report->converged && !(report->separable && fit->unpenalised);
     for (size_t i = fit->pass.n_parameters; i-- > fit->options->intercept;)
         if (fit->lm.factor.dropped[i])

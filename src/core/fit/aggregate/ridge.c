@@ -41,8 +41,17 @@ void pboost_ridge_refresh_penalty(aggregate_fit *fit)
 
 double pboost_ridge_evidence_now(const aggregate_fit *fit)
 {
-    bool judges = fit->evidence_work != NULL && fit->spread_refreshes == WIDE_REFRESHES;
-    return judges ? pboost_ridge_evidence(fit, fit->evidence_work) : 0.0;
+    if (fit->evidence_work == NULL || fit->spread_refreshes != WIDE_REFRESHES)
+        return 0.0;
+    ridge_point at = {.n = fit->pass.n_parameters,
+                      .first = fit->pass.n_parameters - fit->pass.cols,
+                      .d = pboost_straight_columns(fit),
+                      .matrix = fit->lm.matrix,
+                      .parameter = fit->parameter,
+                      .penalty = fit->penalty,
+                      .lambda = fit->lambda,
+                      .phi = pboost_fit_measured_phi(fit)};
+    return pboost_ridge_evidence(&at, fit->evidence_work);
 }
 
 void pboost_ridge_refresh_spread(aggregate_fit *fit, double evidence)

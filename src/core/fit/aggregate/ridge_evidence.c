@@ -23,22 +23,20 @@
 #define MOST_RIDGE 1000.0
 #define MOST_RIDGES 32
 
-/* G and b of the weights alone.  The matrix of the fit is G + penalty, and its point solves the
- * equation. */
-static void profile(double *g, double *b, const aggregate_fit *fit)
+/* G and b of the weights alone. */
+static void profile(double *g, double *b, const ridge_point *at)
 {
-    size_t n = fit->pass.n_parameters, first = n - fit->pass.cols;
-    size_t d = pboost_straight_columns(fit);
-    const double *a = fit->lm.matrix, *theta = fit->parameter + first;
+    size_t n = at->n, first = at->first, d = at->d;
+    const double *a = at->matrix, *theta = at->parameter + first;
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j <= i; j++) {
             double through =
                 first == 1 && a[0] > 0.0 ? a[(i + 1) * n] * a[(j + 1) * n] / a[0] : 0.0;
             double own = a[(first + i) * n + first + j] - through;
-            g[i * d + j] = g[j * d + i] = own - (i == j ? fit->penalty[first + i] : 0.0);
+            g[i * d + j] = g[j * d + i] = own - (i == j ? at->penalty[first + i] : 0.0);
         }
     for (size_t i = 0; i < d; i++) {
-        b[i] = fit->lambda * theta[i];
+        b[i] = at->lambda * theta[i];
         for (size_t j = 0; j < d; j++)
             b[i] += g[i * d + j] * theta[j];
     }
@@ -61,17 +59,18 @@ static double likelihood(pboost_cholesky *c, double *x, const double *g, const d
     return sum;
 }
 
-double pboost_measured_phi(const aggregate_fit *fit)
+double pboost_measured_phi(double phi, double measured, size_t bags, const double *variance,
+                           const double *noise)
 {
     double sum = 0.0, count = 0.0;
-    for (size_t i = 0; i < fit->data.rows.n_bags; i++) {
-        double a = fit->point.variance[i], c = fit->data.noise[i];
-        if (!(fit->weight[i] > 0.0))
+    for (size_t i = 0; i < bags; i++) {
+        double a = variance[i], c = noise[i];
+        if (isinf(a))
             continue;
-        sum += (fit->measured_phi * a + c) / (fit->phi * a + c);
+        sum += (measured * a + c) / (phi * a + c);
         count += 1.0;
     }
-    return sum > 0.0 ? fit->phi * sum / count : fit->phi;
+    return sum > 0.0 ? phi * sum / count : phi;
 }
 
 size_t pboost_ridge_evidence_size(size_t d)
@@ -79,25 +78,24 @@ size_t pboost_ridge_evidence_size(size_t d)
     return 2 * d * d + 4 * d;
 }
 
-double pboost_ridge_evidence(const aggregate_fit *fit, double *work)
+double pboost_ridge_evidence(const ridge_point *at, double *work)
 {
-    size_t d = pboost_straight_columns(fit), count = 0;
+    size_t d = at->d, count = 0;
     double *g = work, *b = g + 2 * d * d, *x = b + d, information = 0.0, value[MOST_RIDGES];
     double best = -INFINITY, total = 0.0, kept = 0.0;
     pboost_cholesky c = {d, g + d * d, x + d, (unsigned char *)(x + 2 * d)};
 
-    double phi = pboost_measured_phi(fit);
-    profile(g, b, fit);
+    profile(g, b, at);
     for (size_t i = 0; i < d; i++)
         information += g[i * d + i] / (double)d;
     if (!(information > 0.0)) /* no column varies between bags */
-        return fit->lambda;
+        return at->lambda;
     double most = MOST_RIDGE * information;
     for (; count < MOST_RIDGES; count++) {
         double lambda = ldexp(most, -(int)count);
-        if (count > 0 && lambda <= fit->lambda)
+        if (count > 0 && lambda <= at->lambda)
             break;
-        value[count] = likelihood(&c, x, g, b, lambda, phi);
+        value[count] = likelihood(&c, x, g, b, lambda, at->phi);
     }
     for (size_t i = 0; i < count; i++)
         best = fmax(best, value[i]);
