@@ -49,6 +49,7 @@ typedef enum pboost_problem {
     PBOOST_PROBLEM_NOT_PENDING,    /* it does not wait for approval */
     PBOOST_PROBLEM_OWN_TOKEN,      /* its creator cannot approve it, nor a younger approver */
     PBOOST_PROBLEM_REFUSAL_LIMIT,  /* refusals have named as many rows in an hour as they may */
+    PBOOST_PROBLEM_ANSWER_KIND,    /* the question does not expect what this store answers */
     PBOOST_PROBLEMS
 } pboost_problem;
 
@@ -68,6 +69,7 @@ typedef struct pboost_ledger pboost_ledger;
 
 enum { PBOOST_STORE_VERSION = 2 };     /* of the stores that this program makes and opens */
 enum { PBOOST_SCOPE_ROWS_TEXT = 512 }; /* bytes, with the final zero */
+enum { PBOOST_LABEL_NAMES_TEXT = 4096, PBOOST_LABEL_COLUMNS_MAX = 32 };
 /* The epsilon of a row (or of a unit: unit_rows times it) above which noise protects almost
  * nothing. */
 enum { PBOOST_EPSILON_MOST = 10 };
@@ -103,13 +105,26 @@ typedef struct pboost_ledger_rules {
     char scope_rows[PBOOST_SCOPE_ROWS_TEXT];
     pboost_sheet sheet;
     bool require_approval; /* learners' tokens are pending until an approver approves them */
+    /* The names of the classes or of the label columns, one on each line; "": they have none.  Two
+     * classes are those of a mean of labels 0 and 1. */
+    char names[PBOOST_LABEL_NAMES_TEXT];
+    pboost_label_column
+        column[PBOOST_LABEL_COLUMNS_MAX]; /* of label columns; rules.columns is NULL */
 } pboost_ledger_rules;
 
 #define PBOOST_LEDGER_RULES_INIT                                                                   \
     {                                                                                              \
         sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, false, 1, 30, "", {{""}},    \
-            false                                                                                  \
+            false, "",                                                                             \
+        {                                                                                          \
+            {                                                                                      \
+                0.0, 0.0, 0.0, 0                                                                   \
+            }                                                                                      \
+        }                                                                                          \
     }
+
+/* The rules with `columns`, which borrows from its argument. */
+pboost_rules pboost_ledger_rules_core(const pboost_ledger_rules *rules);
 
 typedef struct pboost_ledger_options {
     size_t struct_size;
@@ -188,7 +203,7 @@ typedef struct pboost_import {
     size_t struct_size;
     size_t n;
     const pboost_id *id;
-    const double *label;
+    const double *label;    /* by row: a number, or that of its class; or its label columns */
     const pboost_id *unit;  /* needed exactly when the rules have units */
     const pboost_id *scope; /* the group of tokens that may ask about the row; NULL: none */
     bool clamp;             /* move labels outside the bounds to the nearest bound */
@@ -210,6 +225,7 @@ typedef struct pboost_import_report {
     size_t replaced;      /* bad labels taken in as bad_label */
     size_t bad_row;       /* the row that was refused; SIZE_MAX: none */
     const char *bad_part; /* what of that row: "id", "label", "unit" or "scope" */
+    size_t bad_column;    /* which label, where bad_part is "label" */
 } pboost_import_report;
 
 /* Adds rows; all or none.  A row that is already in the store or twice in the import is refused,
@@ -346,8 +362,12 @@ typedef struct pboost_ledger_answer {
     const char *request_id;
     size_t n_bags;
     const size_t *size; /* by bag: rows in it */
-    const double *mean; /* by bag: (S + Z) q / s */
-    bool dp;            /* false: no noise was added and nothing is claimed */
+    pboost_answer answer;
+    size_t width;
+    /* By bag, `width` each: the mean (S + Z) q / s, the noisy counts of the classes, or the means
+     * of the label columns. */
+    const double *value;
+    bool dp; /* false: no noise was added and nothing is claimed */
     pboost_rational epsilon;
     const char *head; /* of the chain, this answer included */
 } pboost_ledger_answer;
@@ -366,13 +386,15 @@ typedef struct pboost_question {
     const pboost_id *id;
     const char *head;      /* last head the client has seen, in hex; NULL or "": none */
     uint32_t format;       /* of the reply; a retry in another format is another question */
-    pboost_render *render; /* NULL: means as little-endian doubles, then the head's 32 bytes */
+    pboost_render *render; /* NULL: values as little-endian doubles, then the head's 32 bytes */
     void *user;
+    pboost_answer answer; /* what the learner expects; refused if the store answers otherwise */
 } pboost_question;
 
 #define PBOOST_QUESTION_INIT                                                                       \
     {                                                                                              \
-        sizeof(pboost_question), NULL, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL                    \
+        sizeof(pboost_question), NULL, NULL, 0, NULL, NULL, NULL, 0, NULL, NULL,                   \
+            PBOOST_ANSWER_MEAN                                                                     \
     }
 
 enum { PBOOST_MAX_OFFENDERS = 1000 };

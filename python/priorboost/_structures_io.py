@@ -290,6 +290,36 @@ class Sources(Structure):
     _fields_ = [("columns", Columns), ("block", POINTER(c_void_p))]
 
 
+class Hashing(Structure):
+    """``pboost_hashing``."""
+
+    _fields_ = [
+        ("bits", c_uint),
+        ("n_columns", c_size_t),
+        ("n_crosses", c_size_t),
+        ("column", c_void_p),
+        ("cross", c_void_p),
+    ]
+
+
+class ModelSparse(Structure):
+    """``pboost_model_sparse``."""
+
+    _fields_ = [("columns", c_size_t), ("index_base", c_int), ("hashing", Hashing)]
+
+
+class ClassCoef(Structure):
+    """``pboost_class_coef``."""
+
+    _fields_ = [("classes", c_size_t), ("cols", c_size_t), ("theta", c_void_p)]
+
+
+class ModelClasses(Structure):
+    """``pboost_model_classes``."""
+
+    _fields_ = [("n", c_size_t), ("name", POINTER(c_char_p)), ("coef", ClassCoef)]
+
+
 class Model(Structure):
     """``pboost_model``."""
 
@@ -303,4 +333,6 @@ class Model(Structure):
         ("covariance", c_void_p),
         ("training", Training),
         ("mixture", Mixture),
+        ("sparse", ModelSparse),
+        ("classes", ModelClasses),
     ]

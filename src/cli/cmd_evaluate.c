@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "evaluate_classes.h"
 #include "evaluation.h"
 #include "labels.h"
 
@@ -13,7 +14,10 @@ static const cli_usage USAGE = {
         "loss; poisson: mu - y log mu), the family's usual measures, and whether predictions are\n"
         "right on average: 'ratio' is the sum of the predictions over the sum of the labels;\n"
         "'ece', the expected calibration error, is how far mean prediction and mean label are\n"
-        "apart in ten groups of rows that have similar predictions."};
+        "apart in ten groups of rows that have similar predictions.  Of a model of classes it\n"
+        "prints the log loss (also 'constant', that of the classes' proportions alone), the\n"
+        "accuracy, 'ratio' and 'ece' of each class, and how many rows of each class have which\n"
+        "most likely class."};
 
 typedef struct {
     const char *model, *data, *label, *positive, *report;
@@ -157,7 +161,21 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
         FAIL(err, PBOOST_INVALID,
              "--model and --data are required; see 'priorboost evaluate --help'");
     TRY(pboost_model_load(&model, a.model, err));
-    TRY(evaluate(cli, &a, &model, err));
+    if (model.classes.n > 0) {
+        if (a.positive != NULL)
+            FAIL(err, PBOOST_INVALID, "--positive cannot be used with %s: it is a model of classes",
+                 a.model);
+        class_evaluation_task task = {.model_path = a.model,
+                                      .data = a.data,
+                                      .label = a.label != NULL ? a.label : model.label,
+                                      .report = a.report,
+                                      .model = &model,
+                                      .na = &a.na,
+                                      .threads = a.threads};
+        TRY(evaluate_classes(cli, &task, err));
+    } else {
+        TRY(evaluate(cli, &a, &model, err));
+    }
 done:
     cli_list_free(&a.na);
     pboost_model_free(&model);

@@ -1,8 +1,7 @@
 /* priorboost train: play both parties on one table, or learn from an oracle. */
 #include <string.h>
 
-#include "train.h"
-#include "train_oracle.h"
+#include "train_classes.h"
 
 static const cli_usage USAGE = {
     .synopsis =
@@ -42,7 +41,7 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
         if (!required[i].given)
             return pboost_fail(err, PBOOST_INVALID, "%s is required; see 'priorboost train --help'",
                                required[i].name);
-    if (a->epsilon.den > 0 && !a->has_bounds)
+    if (a->epsilon.den > 0 && !a->has_bounds && !a->classes)
         return pboost_fail(err, PBOOST_INVALID,
                            "--epsilon needs --bounds LO,HI: the noise depends on the range of the "
                            "labels");
@@ -186,7 +185,9 @@ static pboost_status choose_estimator(train_result *result, const train_argument
                  pboost_estimator_name(result->estimator));
         fit->covariance = sandwich ? PBOOST_COVARIANCE_SANDWICH : PBOOST_COVARIANCE_MODEL;
     }
-    fit->bag_effects = a->has_effects ? a->effects : a->given_rows != ROWS_ALL;
+    fit->bag_effects = a->has_effects ? a->effects : a->given_rows != ROWS_ALL && !a->classes;
+    if (a->classes && a->given_rows != ROWS_ALL && a->covariance == NULL)
+        fit->covariance = PBOOST_COVARIANCE_SANDWICH;
     if ((fit->bag_effects || a->given_rows != ROWS_ALL) && result->estimator != PBOOST_AGGREGATE)
         FAIL(err, PBOOST_INVALID, "%s is for --estimator aggregate, not for %s",
              a->given_rows == ROWS_ALL ? "--bag-effects" : "--rows sample or means",
@@ -247,7 +248,8 @@ static pboost_status choose_settings(train_result *result, const train_arguments
     result->rules.upper = a->bounds.upper;
     result->rules.step = a->step;
     result->rules.round = a->round;
-    TRY(pboost_rules_check(&result->rules, err));
+    if (!a->classes) /* these are known once the table is read */
+        TRY(pboost_rules_check(&result->rules, err));
     result->simulated = a->has_seed && (a->epsilon.den > 0 || a->round);
 done:
     return st;
@@ -284,6 +286,8 @@ static train_description describe(const train_arguments *a, const train_data *da
                                .scale = data->scale,
                                .label = a->label,
                                .positive = label_rule_positive(&data->labels),
+                               .class_name = (const char *const *)data->classes.name,
+                               .classes = data->classes.n,
                                .offset = a->offset,
                                .oracle = a->oracle,
                                .leaves_out = a->oracle != NULL || a->unit != NULL,
@@ -325,6 +329,8 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     TRY(choose_settings(&result, a, err));
     result.fit_options.cancel = &cli->watch;
     TRY(train_data_load(&data, cli, a, err));
+    if (a->classes && !train_is_given(a) && a->oracle == NULL)
+        TRY(train_classes_rules(&result, &data, err));
     if (!train_is_given(a))
         TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
     size_t k = a->bag_size > 0 ? a->bag_size : result.rules.min_bag;
@@ -337,16 +343,18 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     result.options.row_key = data.row_key;
     result.options.prior_score = data.prior_score;
     if (a->automatic && !train_is_given(a))
-        TRY(train_auto_choose(&result, a, &data, err));
+        TRY(a->classes ? train_classes_plan(&result, a, &data, err)
+                       : train_auto_choose(&result, a, &data, err));
     if (a->out != NULL) /* before any label is spent */
         TRY(pboost_output_open(&output, a->out, err));
     if (a->report != NULL)
         TRY(pboost_output_open(&page, a->report, err));
     if (oracle.remote != NULL)
         TRY(train_remote_begin(oracle.remote, &data, err));
-    TRY(train_is_given(a) ? train_run_given(&result, cli, a, &data, err)
-                          : train_run(&result, cli, a, &data, &oracle, err));
-    if (a->test != NULL)
+    TRY(a->classes          ? train_classes_run(&result, cli, a, &data, &oracle, err)
+        : train_is_given(a) ? train_run_given(&result, cli, a, &data, err)
+                            : train_run(&result, cli, a, &data, &oracle, err));
+    if (a->test != NULL && !a->classes)
         TRY(train_test_losses(&result, a, &data, err));
     result.seconds = cli_seconds() - began;
     const train_description about = describe(a, &data, &result);
@@ -413,6 +421,22 @@ static pboost_status read_yes(void *target, const char *option, const char *text
     return st;
 }
 
+/* A family, or classes, which the rest of the options see as logistic. */
+static pboost_status read_family(void *target, const char *option, const char *text,
+                                 pboost_error *err)
+{
+    train_arguments *a = target;
+    (void)option;
+    a->classes = strcmp(text, "classes") == 0;
+    a->family = PBOOST_LOGISTIC;
+    if (a->classes || pboost_family_parse(&a->family, text, NULL) == PBOOST_OK)
+        return PBOOST_OK;
+    return pboost_fail(err, PBOOST_INVALID,
+                       "family '%s' is unknown; it must be one of linear, logistic, poisson, "
+                       "classes",
+                       text);
+}
+
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -448,6 +472,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "'count' and 'variance' if known"},
         {"--answer-columns", "ROLE=COL,...", cli_read_list, &a.answer_columns, NULL,
          "other names in the answers: count=voters,sum=votes"},
+        {"--class-columns", "COL,...", cli_read_list, &a.class_columns, NULL,
+         "classes: the columns of the answers that have the count\n"
+         "or proportion of each class; the first is the base;\n"
+         "default: all other columns"},
         {"--rows", "all|sample|means", read_rows, &a.given_rows, &a.has_rows,
          "given bags: what the rows of a bag are.\n"
          "all (default): all of them are there;\n"
@@ -460,8 +488,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--bag-effects", "yes|no", read_yes, &a.effects, &a.has_effects,
          "given bags: they differ by more than their features\n"
          "explain; default: yes with --rows sample and means"},
-        {"--family", CLI_FAMILIES, cli_read_family, &a.family, &a.has_family,
-         "distribution of the labels"},
+        {"--family", CLI_FAMILIES "|classes", read_family, &a, &a.has_family,
+         "distribution of the labels; classes: one of 3 values or\n"
+         "more, text or numbers; the default for labels of text\n"
+         "that has 3 values or more"},
         {"--min-bag", "K", cli_read_count, &a.min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
         {"--method", "auto|paper", cli_read_text, &a.method, NULL,
@@ -574,7 +604,9 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
+    TRY(train_classes_guess(cli, &a, err));
     TRY(require_options(&a, err));
+    TRY(train_classes_check(&a, err));
     TRY(refuse_with_bags(&a, err));
     TRY(train_model_check(&a, err));
     TRY(settle_method(&a, err));
@@ -582,5 +614,6 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
 done:
     column_arguments_free(&a.columns);
     cli_list_free(&a.answer_columns);
+    cli_list_free(&a.class_columns);
     return st;
 }

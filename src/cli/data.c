@@ -330,6 +330,19 @@ void predictions_free(predictions *p)
     *p = (predictions){0};
 }
 
+pboost_status data_model_of_numbers(pboost_model *out, const char *path, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_model_load(out, path, err));
+    if (out->classes.n > 0) {
+        pboost_model_free(out);
+        FAIL(err, PBOOST_BAD_DATA, "%s is a model of classes; a prior must predict numbers", path);
+    }
+done:
+    return st;
+}
+
 /* Trees take the columns of the table as they are. */
 pboost_status data_mean(double *mean, const pboost_model *model, const pboost_table *table,
                         const pboost_samples *samples, int threads, pboost_error *err)

@@ -99,6 +99,9 @@ void key_set_free(key_set *set);
 pboost_status data_mean(double *mean, const pboost_model *model, const pboost_table *table,
                         const pboost_samples *samples, int threads, pboost_error *err);
 
+/* Loads a model and refuses one of classes: its predictions are no numbers. */
+pboost_status data_model_of_numbers(pboost_model *out, const char *path, pboost_error *err);
+
 /* By row of a table. */
 typedef struct predictions {
     double *mean;

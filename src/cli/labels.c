@@ -174,7 +174,11 @@ static pboost_status refuse_text(const label_rule *rule, const pboost_table *tab
     return pboost_fail(
         err, PBOOST_BAD_DATA, "%s: label '%s' is text (%s), but %s needs numbers%s",
         pboost_table_path(table), pboost_table_name(table, col), levels, pboost_family_name(family),
-        family == PBOOST_LOGISTIC ? "; say with --positive VALUE which value counts as 1" : "");
+        family != PBOOST_LOGISTIC               ? ""
+        : pboost_table_n_levels(table, col) > 2 ? "; say with --positive VALUE which value counts "
+                                                  "as 1, or train with --family classes"
+                                                : "; say with --positive VALUE which value counts "
+                                                  "as 1");
 }
 
 /* A row whose cell is a level that is no label. */
@@ -195,7 +199,7 @@ static pboost_status refuse_level(const label_rule *rule, const pboost_table *ta
         return refuse_text(rule, table, col, family, err);
     return pboost_fail(err, PBOOST_BAD_DATA,
                        "%s:%zu: label '%s' is '%.60s', a third value beside '%.60s' and '%.60s'; a "
-                       "logistic label has two",
+                       "logistic label has two (train with --family classes takes more)",
                        pboost_table_row_path(table, row), line, pboost_table_name(table, col),
                        level, rule->one, rule->zero);
 }

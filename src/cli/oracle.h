@@ -48,6 +48,22 @@ pboost_status oracle_options(pboost_ledger_options *out, const cli_context *cli,
 pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const oracle_place *place,
                           oracle_use use, pboost_error *err);
 
+/* Options that say what a label is: names with commas between them. */
+typedef struct {
+    const char *classes, *columns, *shares; /* NULL: not given */
+} label_arguments;
+
+/* Puts them into rules that have --bounds and --step already, if those are given. */
+pboost_status oracle_set_labels(pboost_ledger_rules *rules, const label_arguments *a,
+                                pboost_error *err);
+
+/* "labels in [0, 1]", "3 classes (a, b, ...)", "2 label columns (a, b)" */
+enum { ORACLE_LABELS_TEXT = 128 };
+const char *oracle_labels_text(char out[ORACLE_LABELS_TEXT], const pboost_ledger_rules *rules);
+
+/* The classes, or the label columns with their bounds; empty where there are none. */
+json_t *oracle_names_json(const pboost_ledger_rules *rules);
+
 /* The rules as an object; NULL where memory ran out. */
 json_t *oracle_rules_json(const pboost_ledger_rules *rules);
 

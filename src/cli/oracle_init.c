@@ -12,15 +12,21 @@ static const cli_usage INIT = {
         "Makes an empty store and its key file, and fixes the rules.  They cannot be changed\n"
         "afterwards.  An answer is the mean of a bag of at least K rows; with --epsilon it has\n"
         "noise that makes it E-label differentially private for each row, in any number of\n"
-        "questions.  Learners see the rules and the data sheet before they ask.",
+        "questions.  Learners see the rules and the data sheet before they ask.\n"
+        "\n"
+        "With --classes a label is one of several classes, and an answer is how many rows of the\n"
+        "bag each class has; bounds are not needed.  With --labels a row has several labels, and\n"
+        "an answer is the mean of each; they share epsilon.",
     .operand = NULL};
 
 static pboost_status print_rules(cli_context *cli, const char *store,
                                  const pboost_ledger_rules *rules, pboost_error *err)
 {
+    char labels[ORACLE_LABELS_TEXT];
+
     if (!cli->json) {
-        cli_note(cli, "%s: bags of at least %zu rows, labels in [%g, %g], %s", store,
-                 rules->rules.min_bag, rules->rules.lower, rules->rules.upper,
+        cli_note(cli, "%s: bags of at least %zu rows, %s, %s", store, rules->rules.min_bag,
+                 oracle_labels_text(labels, rules),
                  rules->no_noise ? "no noise and no claim of differential privacy"
                                  : "noise for label differential privacy");
         return PBOOST_OK;
@@ -40,6 +46,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     oracle_place place = {0};
     pboost_ledger_options made;
     const char *weak = NULL, *scope_rows = "", *sheet[PBOOST_SHEET_FIELDS] = {NULL};
+    label_arguments labels = {0};
     cli_bounds bounds = {0, 0};
     size_t seconds = rules.claim_seconds;
     bool bounded = false;
@@ -58,6 +65,13 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "smallest and largest possible label; public"},
         {"--step", "Q", cli_read_positive, &rules.rules.step, NULL,
          "labels are rounded to multiples of it;\ndefault: a power of two near (HI-LO)/2^20"},
+        {"--classes", "A,B,...", cli_read_text, &labels.classes, NULL,
+         "labels are one of these classes; public"},
+        {"--labels", "COL=LO:HI:Q,...", cli_read_text, &labels.columns, NULL,
+         "label columns with their bounds and steps; a column\nwithout them has --bounds and "
+         "--step"},
+        {"--shares", "N,...", cli_read_text, &labels.shares, NULL,
+         "parts of epsilon for the label columns, such as 2,1;\ndefault: equal"},
         {"--unit", NULL, NULL, &rules.units, NULL,
          "rows belong to units, such as persons; import names them"},
         {"--unit-rows", "N", cli_read_count, &rules.unit_rows, NULL,
@@ -82,16 +96,19 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     TRY(cli_parse(cli, NULL, argc, argv, &INIT, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    if (place.store == NULL || rules.rules.min_bag == 0 || !bounded)
+    if (place.store == NULL || rules.rules.min_bag == 0 ||
+        (!bounded && labels.classes == NULL && labels.columns == NULL))
         FAIL(err, PBOOST_INVALID,
-             "--store, --min-bag and --bounds are required; see 'priorboost oracle init --help'");
+             "--store, --min-bag and --bounds (or --classes, or --labels) are required; see "
+             "'priorboost oracle init --help'");
     if (weak != NULL && strcmp(weak, PBOOST_WEAK_WORDS) != 0)
         FAIL(err, PBOOST_INVALID, "--weak-privacy is '%.60s'; it must be '%s'", weak,
              PBOOST_WEAK_WORDS);
     rules.weak_privacy = weak != NULL;
-    rules.rules.bounded = true;
+    rules.rules.bounded = bounded;
     rules.rules.lower = bounds.lower;
     rules.rules.upper = bounds.upper;
+    TRY(oracle_set_labels(&rules, &labels, err));
     rules.claim_seconds = seconds < 3601 ? (unsigned)seconds : 3601;
     if (strlen(scope_rows) >= sizeof rules.scope_rows)
         FAIL(err, PBOOST_INVALID, "--scope-rows has %zu bytes; the most is %zu", strlen(scope_rows),

@@ -36,7 +36,7 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
 {
     static const char *const NAMES[] = PBOOST_SHEET_NAMES;
     const pboost_rules *r = &rules->rules;
-    char epsilon[40];
+    char epsilon[40], labels[ORACLE_LABELS_TEXT], step[40] = "";
 
     if (cli->json)
         return cli_print_json(
@@ -51,8 +51,10 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
         if (rules->sheet.text[i][0] != '\0')
             printf("%-9s %s\n", NAMES[i], rules->sheet.text[i]);
     snprintf(epsilon, sizeof epsilon, "epsilon %g per row", pboost_rational_value(r->epsilon));
-    printf("rules     bags of at least %zu rows; labels in [%g, %g] in steps of %g; %s\n",
-           r->min_bag, r->lower, r->upper, r->step,
+    if (rules->names[0] == '\0')
+        snprintf(step, sizeof step, " in steps of %g", r->step);
+    printf("rules     bags of at least %zu rows; %s%s; %s\n", r->min_bag,
+           oracle_labels_text(labels, rules), step,
            rules->no_noise ? "no noise, no differential privacy" : epsilon);
     if (rules->units)
         printf("units     each in at most %zu answered bags%s%s\n", rules->unit_rows,

@@ -4,6 +4,7 @@
 
 #include <priorboost/ledger.h>
 
+#include "class_labels.h"
 #include "columns.h"
 #include "labels.h"
 #include "train_result.h"
@@ -18,6 +19,7 @@ typedef struct train_arguments {
     const char *bag, *answers;  /* given bags */
     const char *sums;           /* given sums by key */
     cli_list answer_columns;    /* names in the answers: ROLE=COL */
+    cli_list class_columns;     /* of the answers, one for each class */
     train_rows_kind given_rows; /* what the rows are to their bags */
     bool has_rows;
     const char *sd;            /* suffix of columns of standard deviations; NULL: there are none */
@@ -28,6 +30,7 @@ typedef struct train_arguments {
 
     pboost_family family;
     bool has_family;
+    bool classes; /* labels are one of several; family is logistic then */
     const char *method;
     bool automatic; /* method auto; with given bags there is nothing to plan */
     bool no_labels; /* the label column, if any, is not read: a plan needs none */
@@ -87,6 +90,7 @@ typedef struct train_data {
     double *test_x, *test_offset; /* in the units of the file */
     double *label, *test_label;   /* label is NULL with --oracle; with --sums NaN: unknown */
     label_rule labels;            /* what they were in the file */
+    class_names classes;          /* that labels are the numbers of; n 0: labels are numbers */
     pboost_answers *given;        /* what --answers and --sums say */
     size_t one_row_bags, least_bag;
     size_t given_bags, n_sums, *sum_line; /* bags before the sums; the sums, and their lines */

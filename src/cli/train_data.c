@@ -197,7 +197,7 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
         TRY(table_reading_add(&text, a->id, err));
     if (a->unit != NULL)
         TRY(table_reading_add(&text, a->unit, err));
-    if (has_labels && labels_are_text(a->family, a->positive))
+    if (has_labels && (a->classes || labels_are_text(a->family, a->positive)))
         TRY(table_reading_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(table_reading_add(&text, a->bag, err));
@@ -209,8 +209,12 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
-    if (has_labels)
+    if (has_labels && a->classes) {
+        TRY(class_names_learn(&out->classes, table, a->label, err));
+        TRY(class_labels(&out->label, &out->classes, table, a->label, err));
+    } else if (has_labels) {
         TRY(load_labels(out, cli, table, a, err));
+    }
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
     TRY(learn_encoding(out, cli, table, a, err));
@@ -247,11 +251,12 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
     pboost_table *table = NULL;
 
     TRY(table_reading_add_encoding(&text, &out->encoding, err));
-    if (labels_are_text(a->family, a->positive))
+    if (a->classes || labels_are_text(a->family, a->positive))
         TRY(table_reading_add(&text, a->label, err));
     TRY(table_reading_read(&table, &text, a->test, err));
     out->test_rows = pboost_table_rows(table);
-    TRY(data_labels(&out->test_label, &out->labels, table, a->label, a->family, err));
+    TRY(a->classes ? class_labels(&out->test_label, &out->classes, table, a->label, err)
+                   : data_labels(&out->test_label, &out->labels, table, a->label, a->family, err));
     TRY(data_numbers(&out->test_offset, table, a->offset, err));
     TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
     unseen_cells_add(&cells, &unseen, &out->encoding, table);
@@ -274,7 +279,7 @@ pboost_status train_data_load(train_data *out, const cli_context *cli, const tra
     pboost_model prior = {0};
 
     if (a->prior != NULL)
-        TRY(pboost_model_load(&prior, a->prior, err));
+        TRY(data_model_of_numbers(&prior, a->prior, err));
     train_memory_note(cli, a->data);
     st = load_training(out, cli, a, &prior, err);
     if (st == PBOOST_NO_MEMORY)
@@ -327,5 +332,6 @@ void train_data_free(train_data *data)
     free(data->test_label);
     pboost_answers_free(data->given);
     label_rule_free(&data->labels);
+    class_names_free(&data->classes);
     *data = (train_data){0};
 }

@@ -124,6 +124,9 @@ void train_result_free(train_result *result)
 {
     for (size_t t = 0; result->path != NULL && t < result->options.rounds; t++)
         pboost_coef_free(&result->path[t]);
+    for (size_t t = 0; result->class_path != NULL && t < result->options.rounds; t++)
+        pboost_class_coef_free(&result->class_path[t]);
+    free(result->class_path);
     free(result->path);
     free(result->history);
     pboost_choice_free(&result->choice);

@@ -28,6 +28,7 @@ typedef struct {
     uint32_t *uses;    /* by unit and share */
     uint32_t *bag;     /* by unit: 1 + number of the bag it was last in, over all answers */
     uint64_t n_claimed;
+    int64_t *sum;                   /* by number of an answer: of a bag */
     range_list ranges[RANGE_KINDS]; /* of the imports */
     range_list old_rows;            /* of the imports of version 1 */
     token_replay tokens;            /* as the entries say */
@@ -55,7 +56,6 @@ static bool slots_hash_to(const store_value *slots, const void *expected)
 
 enum { NUMBER, KIND, TIME, ROWS, BAGS, DATA, HASH, SEAL, SLOTS, MAC };
 enum { TOKEN = MAC + 1, REQUEST, QUESTION, RELEASED, FORMAT, BODY, NONCE };
-enum { RELEASED_BYTES = 16 };
 
 static bool is_released(const store_value *value, int version, const void *expected)
 {
@@ -127,23 +127,32 @@ static void use_unit(auditing *a, int64_t entry, uint32_t slot)
 
 /* One bag: its size, its rows, and its sum where that can be known. */
 static void audit_bag(auditing *a, int64_t entry, const unsigned char *slots, size_t size,
-                      int64_t released)
+                      const unsigned char *released)
 {
     const label_table *t = a->labels;
-    bool known = a->ledger->rules.no_noise;
-    int64_t sum = 0;
+    const pboost_rules *rules = &a->ledger->rules.rules;
+    bool known = a->ledger->rules.no_noise, same = true;
 
-    if (size < a->ledger->rules.rules.min_bag)
+    memset(a->sum, 0, rules->width * sizeof *a->sum);
+
+    if (size < rules->min_bag)
         found(a, "a bag of entry %lld has %zu rows", (long long)entry, size);
     for (size_t i = 0; i < size; i++) {
         uint32_t slot = pboost_slot_read(slots, i);
         claim_slot(a, entry, slot, true);
         use_unit(a, entry, slot);
-        known = known && slot < t->n && t->label[slot] != NO_LABEL;
-        if (known)
-            sum += t->label[slot];
+        known = known && slot < t->n && *pboost_labels_of(t, slot) != NO_LABEL;
+        for (size_t j = 0; known && j < t->columns; j++) {
+            int64_t label = pboost_labels_of(t, slot)[j];
+            if (rules->answer == PBOOST_ANSWER_CLASSES)
+                a->sum[label]++;
+            else
+                a->sum[j] += label;
+        }
     }
-    if (known && sum != released)
+    for (size_t j = 0; j < rules->width; j++)
+        same = same && a->sum[j] == (int64_t)pboost_get_number(released + 8 * j, 8);
+    if (known && !same)
         found(a, "a bag of entry %lld was answered with another sum than its labels have",
               (long long)entry);
     a->out->sums += known;
@@ -172,7 +181,8 @@ static void audit_claims(auditing *a, const store_value *value)
 static pboost_status audit_answer(auditing *a, const store_value *value, pboost_error *err)
 {
     int64_t entry = value[NUMBER].number;
-    size_t rows = value[SLOTS].length / 4, bags = value[RELEASED].length / RELEASED_BYTES, at = 0;
+    size_t width = a->ledger->rules.rules.width, bag_bytes = RELEASED_BYTES(width);
+    size_t rows = value[SLOTS].length / 4, bags = value[RELEASED].length / bag_bytes, at = 0;
     const unsigned char *released = value[RELEASED].data, *slots = value[SLOTS].data;
 
     (void)err;
@@ -182,7 +192,7 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
     }
     if (!parts_agree(value, a->link.version) || rows != (uint64_t)value[ROWS].number ||
         bags != (uint64_t)value[BAGS].number || value[SLOTS].length % 4 != 0 ||
-        value[RELEASED].length % RELEASED_BYTES != 0) {
+        value[RELEASED].length % bag_bytes != 0) {
         found(a, "the answer of entry %lld differs from the one in the chain", (long long)entry);
         return PBOOST_OK;
     }
@@ -191,13 +201,12 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
     if (a->labels == NULL)
         return PBOOST_OK;
     for (size_t b = 0; b < bags; b++) {
-        uint64_t size = pboost_get_number(released + b * RELEASED_BYTES + 8, 8);
+        uint64_t size = pboost_get_number(released + b * bag_bytes + 8 * width, 8);
         if (size > rows - at) {
             found(a, "the bags of entry %lld have more rows than it claims", (long long)entry);
             return PBOOST_OK;
         }
-        audit_bag(a, entry, slots + 4 * at, size,
-                  (int64_t)pboost_get_number(released + b * RELEASED_BYTES, 8));
+        audit_bag(a, entry, slots + 4 * at, size, released + b * bag_bytes);
         at += size;
     }
     if (at != rows)
@@ -226,7 +235,7 @@ static pboost_status audit_forget(auditing *a, const store_value *value, pboost_
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
         uint32_t slot = pboost_slot_read(value[SLOTS].data, i);
         claim_slot(a, entry, slot, false);
-        if (slot < a->labels->n && a->labels->label[slot] != NO_LABEL)
+        if (slot < a->labels->n && *pboost_labels_of(a->labels, slot) != NO_LABEL)
             found(a, "a label that entry %lld erased is still in the store", (long long)entry);
     }
     return PBOOST_OK;
@@ -569,6 +578,7 @@ static pboost_status load_labels(auditing *a, pboost_ledger *l, pboost_error *er
     if (st != PBOOST_OK)
         FAIL(err, st, "%s", why.message);
     a->labels = &l->labels;
+    NEED(a->sum = calloc(l->rules.rules.width, sizeof *a->sum), err);
     NEED(a->claimed = calloc(l->labels.n + 1, sizeof *a->claimed), err);
     NEED(a->uses = calloc(l->labels.n_units * l->labels.shares.n + 1, sizeof *a->uses), err);
     NEED(a->bag = calloc(l->labels.n_units + 1, sizeof *a->bag), err);
@@ -596,6 +606,7 @@ pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger,
     TRY(s->class->run(s, SQL[replies], NULL, 0, audit_entry, &a, err));
     TRY(audit_sums(&a, s, err));
 done:
+    free(a.sum);
     free(a.claimed);
     free(a.uses);
     free(a.bag);

@@ -45,7 +45,7 @@ bool pboost_digest_equal(const digest *a, const digest *b);
 /* What an entry says beside its numbers; small. */
 typedef struct {
     size_t used;
-    unsigned char byte[2048];
+    unsigned char byte[8192]; /* names of classes take most of the first entry */
 } record;
 
 void pboost_record_number(record *r, uint64_t number);
@@ -100,6 +100,9 @@ pboost_status pboost_chain_take(chain_link *out, store *s, const store_value val
                                 pboost_error *err);
 pboost_status pboost_chain_at(chain_link *out, store *s, int64_t number, pboost_error *err);
 pboost_status pboost_chain_knows(bool *out, store *s, const digest *hash, pboost_error *err);
+
+/* What an answer released: by bag its sums with noise, then its size, 64 bits each. */
+#define RELEASED_BYTES(width) (8 * ((width) + 1))
 
 /* The rows that an entry claims or erases: 32 bits each. */
 enum { SLOT_BYTES = 4 };

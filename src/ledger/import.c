@@ -16,10 +16,12 @@ typedef struct {
     size_t old_units, old_scopes;
     uint32_t *unit, *scope; /* by row */
     uint32_t *home;         /* by unit: the scope of its first row */
+    size_t columns;         /* labels of a row */
+    pboost_rules *bounds;   /* by column: which labels may be there */
     int64_t *label;
     char text[24];
     label_seal seal;
-    unsigned char label_bytes[SEALED_BYTES];
+    unsigned char label_bytes[SEALED_MAX];
 } importing;
 
 static void free_importing(importing *m)
@@ -31,8 +33,9 @@ static void free_importing(importing *m)
     free(m->scope);
     free(m->home);
     if (m->label != NULL)
-        sodium_memzero(m->label, m->in->n * sizeof *m->label);
+        sodium_memzero(m->label, m->in->n * m->columns * sizeof *m->label);
     free(m->label);
+    free(m->bounds);
     sodium_memzero(&m->seal, sizeof m->seal);
 }
 
@@ -71,11 +74,33 @@ static pboost_status check_import(const pboost_import *in, const pboost_ledger *
     if (!l->rules.units && in->unit != NULL)
         FAIL(err, PBOOST_INVALID,
              "the import names units, but the store has none (oracle init --unit)");
-    if (in->replace_bad &&
-        !(in->bad_label >= l->rules.rules.lower && in->bad_label <= l->rules.rules.upper))
-        FAIL(err, PBOOST_INVALID,
-             "the value for bad labels (--bad-label) is %g; it must lie within the bounds [%g, %g]",
-             in->bad_label, l->rules.rules.lower, l->rules.rules.upper);
+done:
+    return st;
+}
+
+/* The labels that may be there; a class is a number from 0. */
+static pboost_status set_bounds(importing *m, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_rules core = pboost_ledger_rules_core(&m->ledger->rules);
+    bool classes = core.answer == PBOOST_ANSWER_CLASSES;
+
+    m->columns = m->ledger->labels.columns;
+    NEED(m->bounds = pboost_alloc(m->columns, sizeof *m->bounds), err);
+    for (size_t j = 0; j < m->columns; j++) {
+        pboost_rules *b = &m->bounds[j];
+        TRY(pboost_rules_number(b, &core, j, err));
+        if (classes)
+            b->upper = (double)(core.width - 1);
+        if (m->in->replace_bad && !(m->in->bad_label >= b->lower && m->in->bad_label <= b->upper))
+            FAIL(err, PBOOST_INVALID,
+                 "the value for bad labels (--bad-label) is %g; it must lie within the bounds "
+                 "[%g, %g]",
+                 m->in->bad_label, b->lower, b->upper);
+        if (m->in->clamp && classes)
+            FAIL(err, PBOOST_INVALID, "labels are classes, which cannot be moved to bounds");
+        TRY(pboost_grid_check_rows(&m->ledger->number[j].grid, m->first + m->in->n, err));
+    }
 done:
     return st;
 }
@@ -107,13 +132,15 @@ done:
     return st;
 }
 
-/* The label itself is in no message. */
-static pboost_status take_label(importing *m, size_t i, pboost_error *err)
+/* Label j of row i.  The label itself is in no message. */
+static pboost_status take_label(importing *m, size_t i, size_t j, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const pboost_rules *rules = &m->ledger->rules.rules;
-    double label = m->in->label[i];
-    bool outside = label < rules->lower || label > rules->upper;
+    const pboost_rules *rules = &m->bounds[j];
+    double label = m->in->label[i * m->columns + j];
+    bool classes = m->ledger->labels.classes > 0;
+    bool outside = label < rules->lower || label > rules->upper ||
+                   (classes && isfinite(label) && label != floor(label));
 
     if (m->in->replace_bad && (!isfinite(label) || (outside && !m->in->clamp))) {
         label = m->in->bad_label;
@@ -122,12 +149,15 @@ static pboost_status take_label(importing *m, size_t i, pboost_error *err)
     }
     if (!isfinite(label))
         FAIL(err, PBOOST_BAD_DATA, "the label is missing or not a finite number");
+    if (outside && classes)
+        FAIL(err, PBOOST_BAD_DATA, "the label is none of the store's classes");
     if (outside && !m->in->clamp)
         FAIL(err, PBOOST_BAD_DATA,
              "the label is outside the bounds [%g, %g]; --clamp moves it to the nearest",
              rules->lower, rules->upper);
     m->report->clamped += outside;
-    m->label[i] = pboost_grid_place(&m->ledger->grid, label);
+    m->label[i * m->columns + j] =
+        classes ? (int64_t)label : pboost_grid_place(&m->ledger->number[j].grid, label);
 done:
     return st;
 }
@@ -196,7 +226,7 @@ static pboost_status take_rows(importing *m, pboost_error *err)
     pboost_status st = PBOOST_OK;
     const pboost_import *in = m->in;
 
-    NEED(m->label = pboost_alloc(in->n, sizeof *m->label), err);
+    NEED(m->label = pboost_alloc(in->n, m->columns * sizeof *m->label), err);
     NEED(m->unit = pboost_alloc(in->unit != NULL ? in->n : 0, sizeof *m->unit), err);
     NEED(m->scope = pboost_alloc(in->scope != NULL ? in->n : 0, sizeof *m->scope), err);
     size_t units = in->unit != NULL ? m->old_units + in->n : 0;
@@ -209,7 +239,10 @@ static pboost_status take_rows(importing *m, pboost_error *err)
         m->report->bad_part = "id";
         TRY(take_id(m, in->id[i], err));
         m->report->bad_part = "label";
-        TRY(take_label(m, i, err));
+        for (size_t j = 0; j < m->columns; j++) {
+            m->report->bad_column = j;
+            TRY(take_label(m, i, j, err));
+        }
         m->report->bad_part = "unit";
         if (in->unit != NULL)
             TRY(take_unit(m, i, err));
@@ -260,8 +293,9 @@ static pboost_status put_row(void *user, store_value *value, size_t i, pboost_er
     value[1] = value_text(pboost_ids_text(&m->seen, (uint32_t)i, m->text));
     value[2] = in->unit != NULL ? value_number(m->unit[i]) : value_text(NULL);
     value[3] = in->scope != NULL ? value_number(m->scope[i]) : value_text(NULL);
-    pboost_label_seal(m->label_bytes, &m->seal, (int64_t)(m->first + i), m->label[i]);
-    value[4] = value_bytes(m->label_bytes, sizeof m->label_bytes);
+    pboost_label_seal(m->label_bytes, &m->seal, (int64_t)(m->first + i), m->label + i * m->columns,
+                      m->columns);
+    value[4] = value_bytes(m->label_bytes, SEALED_BYTES(m->columns));
     value[5] = value_text(NULL);
     return PBOOST_OK;
 }
@@ -355,7 +389,7 @@ pboost_status pboost_ledger_import(pboost_import_report *out, pboost_ledger *led
     TRY(check_import(in, ledger, err));
     TRY(pboost_labels_refresh(t, s, err));
     m.first = t->n;
-    TRY(pboost_grid_check_rows(&ledger->grid, t->n + in->n, err));
+    TRY(set_bounds(&m, err));
     TRY(s->class->run(s, "SELECT id, digest FROM ledger_unit ORDER BY unit", NULL, 0, take_known,
                       &m.units, err));
     TRY(s->class->run(s, "SELECT name FROM ledger_scope ORDER BY scope", NULL, 0, take_known,

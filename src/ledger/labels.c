@@ -6,7 +6,7 @@
 void pboost_labels_free(label_table *t)
 {
     if (t->label != NULL)
-        sodium_memzero(t->label, t->capacity * sizeof *t->label);
+        sodium_memzero(t->label, t->capacity * t->columns * sizeof *t->label);
     pboost_ids_free(&t->ids);
     pboost_ids_free(&t->scopes);
     free(t->label);
@@ -20,7 +20,8 @@ void pboost_labels_free(label_table *t)
     free(t->asked);
     free(t->new_uses);
     free(t->last_bag);
-    label_table empty = {.units = t->units, .shares = t->shares};
+    label_table empty = {
+        .units = t->units, .columns = t->columns, .classes = t->classes, .shares = t->shares};
     memcpy(t, &empty, sizeof empty);
 }
 
@@ -47,7 +48,8 @@ void pboost_labels_spend(label_table *t, const uint32_t *slot, size_t n, bool an
 void pboost_labels_erase(label_table *t, const uint32_t *slot, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        t->label[slot[i]] = NO_LABEL;
+        for (size_t j = 0; j < t->columns; j++)
+            t->label[(size_t)slot[i] * t->columns + j] = NO_LABEL;
         t->gone[slot[i] / 64] |= UINT64_C(1) << slot[i] % 64;
     }
 }
@@ -126,7 +128,7 @@ static pboost_status reserve(label_table *t, size_t n, pboost_error *err)
         return PBOOST_OK;
     TRY(pboost_ids_reserve(&t->ids, n, err));
     size_t words = n / 64 + 1, old_words = old > 0 ? old / 64 + 1 : 0;
-    TRY(grow(&t->label, old, n, sizeof *t->label, err));
+    TRY(grow(&t->label, old, n, t->columns * sizeof *t->label, err));
     TRY(grow(&t->scope, old, n, sizeof *t->scope, err));
     if (t->units)
         TRY(grow(&t->unit, old, n, sizeof *t->unit, err));
@@ -214,11 +216,15 @@ static pboost_status take_row(void *user, const store_value *value, size_t n, pb
         t->any_gone = true;
         pboost_labels_erase(t, &slot, 1);
     }
-    if (!pboost_label_open(&t->label[slot], &t->seals, value[0].number, &value[4]))
+    if (!pboost_label_open(t->label + (size_t)slot * t->columns, t->columns, &t->seals,
+                           value[0].number, &value[4]))
         FAIL(err, PBOOST_BAD_DATA,
              "the label of row %lld was changed, or belongs to another row or store: it cannot be"
              " decrypted",
              (long long)value[0].number);
+    int64_t label = *pboost_labels_of(t, slot);
+    if (t->classes > 0 && label != NO_LABEL && (label < 0 || label >= t->classes))
+        return damaged(err, "row", value[0].number);
     t->scope[slot] = value[3].kind == VALUE_NUMBER ? (uint32_t)value[3].number : NO_NUMBER;
     if (t->units) {
         uint32_t unit = t->unit[slot] = (uint32_t)value[2].number;

@@ -14,7 +14,8 @@
 typedef struct {
     id_map ids; /* the number of an id is its slot */
     size_t n, capacity;
-    int64_t *label;  /* in steps of the grid; NO_LABEL: erased */
+    int64_t
+        *label; /* by slot, `columns` each: a class, or in steps of the grid; NO_LABEL: erased */
     uint32_t *unit;  /* NULL: there are no units */
     uint32_t *scope; /* NO_NUMBER: none */
     id_map scopes;
@@ -31,6 +32,8 @@ typedef struct {
     uint32_t *new_uses; /* by unit and share */
     uint32_t *last_bag; /* by unit: 1 + the bag it was last seen in */
     label_seals seals;  /* while rows are read */
+    size_t columns;     /* labels of a row */
+    int64_t classes;    /* of which a label is one; 0: labels are numbers */
     bool units;
     bool valid;      /* false: must be read again */
     chain_link link; /* the last entry of the chain that the copy includes */
@@ -53,6 +56,12 @@ static inline bool pboost_labels_gone(const label_table *t, uint32_t slot)
 
 /* The slot of an id, also of one that was erased; NO_NUMBER: it was never there. */
 uint32_t pboost_labels_find(const label_table *t, const ledger_keys *keys, pboost_id id);
+
+/* Its labels. */
+static inline const int64_t *pboost_labels_of(const label_table *t, uint32_t slot)
+{
+    return t->label + (size_t)slot * t->columns;
+}
 
 /* The share of a row, where there are units. */
 static inline uint32_t pboost_labels_share(const label_table *t, uint32_t slot)

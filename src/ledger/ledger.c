@@ -37,9 +37,11 @@ typedef struct {
     uint32_t *slot;   /* in the order of the question */
     uint32_t *sorted; /* in the order of the store */
     unsigned char *slot_bytes;
+    size_t width; /* numbers in an answer */
     size_t *size;
-    double *mean;
-    unsigned char *released; /* by bag: S + Z and the size, 64 bits each */
+    double *value;
+    int64_t *total;          /* by number: the sum of the bag that is answered */
+    unsigned char *released; /* by bag: each S + Z, and the size, 64 bits each */
     unsigned char nonce[NONCE_BYTES];
     int64_t now;   /* when the token was found to be valid, and of the entry */
     int64_t entry; /* of the answer, new or stored */
@@ -51,7 +53,10 @@ static void free_asking(asking *a)
     free(a->sorted);
     free(a->slot_bytes);
     free(a->size);
-    free(a->mean);
+    free(a->value);
+    if (a->total != NULL)
+        sodium_memzero(a->total, a->width * sizeof *a->total);
+    free(a->total);
     free(a->released);
 }
 
@@ -87,9 +92,8 @@ static digest hash_question(const pboost_question *q)
     return pboost_hash_end(&h);
 }
 
-enum { RELEASED_BYTES = 16 };
-
-static pboost_status prepare(asking *a, pboost_reply *out, pboost_error *err)
+static pboost_status prepare(asking *a, const pboost_ledger *l, pboost_reply *out,
+                             pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_question *q = a->q;
@@ -99,13 +103,15 @@ static pboost_status prepare(asking *a, pboost_reply *out, pboost_error *err)
         goto done;
     }
     a->n = q->start[q->n_bags];
+    a->width = l->rules.rules.width;
     a->hash = hash_question(q);
     NEED(a->slot = pboost_alloc(a->n, sizeof *a->slot), err);
     NEED(a->sorted = pboost_alloc(a->n, sizeof *a->sorted), err);
     NEED(a->slot_bytes = pboost_alloc(a->n, sizeof *a->slot), err);
     NEED(a->size = pboost_alloc(q->n_bags, sizeof *a->size), err);
-    NEED(a->mean = pboost_alloc(q->n_bags, sizeof *a->mean), err);
-    NEED(a->released = pboost_alloc(q->n_bags, RELEASED_BYTES), err);
+    NEED(a->value = pboost_alloc(q->n_bags, a->width * sizeof *a->value), err);
+    NEED(a->total = calloc(a->width, sizeof *a->total), err);
+    NEED(a->released = pboost_alloc(q->n_bags, RELEASED_BYTES(a->width)), err);
 done:
     return st;
 }
@@ -170,6 +176,8 @@ static pboost_status recall(bool *answered, pboost_reply *out, asking *a, pboost
         if (!known)
             TRY(pboost_refuse(&out->problem, PBOOST_PROBLEM_LEDGER_ROLLBACK, err));
     }
+    if (a->q->answer != l->rules.rules.answer)
+        TRY(pboost_refuse(&out->problem, PBOOST_PROBLEM_ANSWER_KIND, err));
     TRY(find_answer(&stored, s, a->token.id, a->q->request_id, err));
     *answered = stored.found;
     a->entry = stored.entry;
@@ -195,7 +203,7 @@ static void find_slots(uint32_t *slot, const pboost_ledger *ledger, const pboost
     for (size_t i = 0; i < n; i++) {
         slot[i] = pboost_ids_find(&t->ids, id[i]);
         if (slot[i] != NO_NUMBER &&
-            (t->label[slot[i]] == NO_LABEL ||
+            (*pboost_labels_of(t, slot[i]) == NO_LABEL ||
              (token->scoped && (scope == NO_NUMBER || t->scope[slot[i]] != scope))))
             slot[i] = NO_NUMBER;
     }
@@ -255,33 +263,50 @@ done:
 
 /* ---- Answering ------------------------------------------------------------------------------- */
 
-/* S + Z of every bag.  The sums of all rows of a store are below 2^62 (see import), and so is
- * noise. */
+/* The sums of a bag: of each label column, or how many rows each class has. */
+static void sum_bag(int64_t *total, const pboost_ledger *l, const uint32_t *slot, size_t size)
+{
+    const label_table *t = &l->labels;
+
+    memset(total, 0, l->rules.rules.width * sizeof *total);
+    if (l->rules.rules.answer == PBOOST_ANSWER_CLASSES)
+        for (size_t i = 0; i < size; i++)
+            total[*pboost_labels_of(t, slot[i])]++;
+    else
+        for (size_t i = 0; i < size; i++)
+            for (size_t j = 0; j < t->columns; j++)
+                total[j] += pboost_labels_of(t, slot[i])[j];
+}
+
+/* S + Z of every number of every bag.  The sums of all rows of a store are below 2^62 (see import),
+ * and so is noise. */
 static pboost_status answer_bags(asking *a, const pboost_ledger *l, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const size_t *start = a->q->start;
+    bool counts = l->rules.rules.answer == PBOOST_ANSWER_CLASSES;
     rng_source source;
 
     pboost_rng_source_system(&source);
     for (size_t b = 0; b < a->q->n_bags; b++) {
-        int64_t total = 0, noise = 0;
-        if (!l->rules.no_noise)
-            TRY(pboost_laplace_draw(&noise, &l->noise, &source, err));
-        for (size_t i = start[b]; i < start[b + 1]; i++)
-            total += l->labels.label[a->slot[i]];
-        total += noise;
+        unsigned char *released = a->released + b * RELEASED_BYTES(a->width);
         a->size[b] = start[b + 1] - start[b];
-        a->mean[b] = pboost_grid_mean(&l->grid, total, a->size[b]);
-        pboost_put_number(a->released + b * RELEASED_BYTES, (uint64_t)total, 8);
-        pboost_put_number(a->released + b * RELEASED_BYTES + 8, a->size[b], 8);
+        sum_bag(a->total, l, a->slot + start[b], a->size[b]);
+        for (size_t j = 0; j < a->width; j++) {
+            TRY(pboost_number_release(&a->total[j], &l->number[j], &source, err));
+            a->value[b * a->width + j] =
+                counts ? (double)a->total[j]
+                       : pboost_grid_mean(&l->number[j].grid, a->total[j], a->size[b]);
+            pboost_put_number(released + 8 * j, (uint64_t)a->total[j], 8);
+        }
+        pboost_put_number(released + 8 * a->width, a->size[b], 8);
     }
 done:
     pboost_rng_source_wipe(&source);
     return st;
 }
 
-/* Means as little-endian doubles, then the head. */
+/* Values as little-endian doubles, then the head. */
 static pboost_status render_plain(void *user, unsigned char **body, size_t *length,
                                   const pboost_ledger_answer *answer, pboost_error *err)
 {
@@ -289,16 +314,17 @@ static pboost_status render_plain(void *user, unsigned char **body, size_t *leng
     digest head;
     (void)user;
 
-    *length = answer->n_bags * 8 + sizeof head.byte;
+    size_t n = answer->n_bags * answer->width;
+    *length = 8 * n + sizeof head.byte;
     NEED(*body = malloc(*length), err);
-    for (size_t b = 0; b < answer->n_bags; b++) {
+    for (size_t i = 0; i < n; i++) {
         uint64_t bits;
-        memcpy(&bits, &answer->mean[b], 8);
-        pboost_put_number(*body + 8 * b, bits, 8);
+        memcpy(&bits, &answer->value[i], 8);
+        pboost_put_number(*body + 8 * i, bits, 8);
     }
     if (!pboost_digest_read(&head, answer->head))
         FAIL(err, PBOOST_INTERNAL, "the head of the chain is not a hash");
-    memcpy(*body + 8 * answer->n_bags, head.byte, sizeof head.byte);
+    memcpy(*body + 8 * n, head.byte, sizeof head.byte);
 done:
     return st;
 }
@@ -308,8 +334,15 @@ static pboost_status render(pboost_reply *out, const asking *a, const pboost_led
 {
     pboost_render *with = a->q->render != NULL ? a->q->render : render_plain;
     char head[PBOOST_HEAD_TEXT];
-    pboost_ledger_answer answer = {a->q->request_id,   a->q->n_bags,           a->size, a->mean,
-                                   !l->rules.no_noise, l->rules.rules.epsilon, head};
+    pboost_ledger_answer answer = {.request_id = a->q->request_id,
+                                   .n_bags = a->q->n_bags,
+                                   .size = a->size,
+                                   .answer = l->rules.rules.answer,
+                                   .width = a->width,
+                                   .value = a->value,
+                                   .dp = !l->rules.no_noise,
+                                   .epsilon = l->rules.rules.epsilon,
+                                   .head = head};
 
     pboost_digest_text(head, hash);
     out->format = a->q->format;
@@ -319,8 +352,8 @@ static pboost_status render(pboost_reply *out, const asking *a, const pboost_led
 static void describe_answer(record *data, const asking *a)
 {
     digest slots = pboost_slots_hash(a->slot_bytes, SLOT_BYTES * a->n);
-    digest released =
-        pboost_hash_released(CHAIN_VERSION, a->nonce, a->released, RELEASED_BYTES * a->q->n_bags);
+    digest released = pboost_hash_released(CHAIN_VERSION, a->nonce, a->released,
+                                           RELEASED_BYTES(a->width) * a->q->n_bags);
 
     data->used = 0;
     pboost_record_number(data, (uint64_t)a->token.id);
@@ -341,8 +374,9 @@ static pboost_status store_answer(const pboost_reply *out, const asking *a, stor
     TRY(RUN(s, "INSERT INTO ledger_answer VALUES ($1, $2, $3, $4, $5, $6, $7, $8)", NULL, NULL, err,
             value_number(link->number), value_number(a->token.id), value_text(a->q->request_id),
             value_bytes(a->hash.byte, sizeof a->hash.byte),
-            value_bytes(a->released, RELEASED_BYTES * a->q->n_bags), value_number(a->q->format),
-            value_bytes(out->body, out->length), value_bytes(a->nonce, NONCE_BYTES)));
+            value_bytes(a->released, RELEASED_BYTES(a->width) * a->q->n_bags),
+            value_number(a->q->format), value_bytes(out->body, out->length),
+            value_bytes(a->nonce, NONCE_BYTES)));
     pboost_token token = a->token;
     TRY(pboost_token_spend(s, &token, a->n, err));
 done:
@@ -436,7 +470,7 @@ pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
     asking a = {.q = question};
 
     *out = (pboost_reply){0};
-    TRY(prepare(&a, out, err));
+    TRY(prepare(&a, ledger, out, err));
     st = ask_once(out, &a, ledger, err);
     if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE) {
         pboost_reply_free(out);

@@ -188,9 +188,11 @@ pboost_status pboost_ledger_read_rules(pboost_ledger *l, store *s, pboost_error 
         take_rules, &first, err));
     if (!first.found)
         FAIL(err, PBOOST_BAD_DATA, "the store holds no rules; 'priorboost oracle init' makes one");
-    l->grid = pboost_grid(&l->rules.rules);
-    if (l->rules.rules.epsilon.den != 0)
-        l->noise = pboost_laplace_sampler(pboost_laplace_scale(&l->grid, l->rules.rules.epsilon));
+    pboost_rules core = pboost_ledger_rules_core(&l->rules);
+    free(l->number);
+    TRY(pboost_numbers_make(&l->number, &core, err));
+    l->labels.classes = core.answer == PBOOST_ANSWER_CLASSES ? (int64_t)core.width : 0;
+    l->labels.columns = core.answer == PBOOST_ANSWER_COLUMNS ? core.width : 1;
     l->labels.units = l->rules.units;
     pboost_shares_free(&l->labels.shares);
     TRY(pboost_shares_parse(&l->labels.shares, l->rules.scope_rows, l->rules.unit_rows, err));
@@ -350,6 +352,7 @@ void pboost_ledger_close(pboost_ledger *ledger)
     pboost_store_close(ledger->read.store);
     pboost_store_close(ledger->write.store);
     pboost_labels_free(&ledger->labels);
+    free(ledger->number);
     pboost_shares_free(&ledger->labels.shares);
     pboost_keys_wipe(&ledger->keys);
     free(ledger->key_file);

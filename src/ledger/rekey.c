@@ -13,7 +13,7 @@ typedef struct {
     const label_seal *seal;
     uint32_t *slot; /* those that have a label */
     size_t n;
-    unsigned char bytes[SEALED_BYTES];
+    unsigned char bytes[SEALED_MAX];
 } resealing;
 
 static pboost_status put_label(void *user, store_value *value, size_t i, pboost_error *err)
@@ -22,9 +22,10 @@ static pboost_status put_label(void *user, store_value *value, size_t i, pboost_
     uint32_t slot = r->slot[i];
     (void)err;
 
-    pboost_label_seal(r->bytes, r->seal, slot, r->labels->label[slot]);
+    size_t columns = r->labels->columns;
+    pboost_label_seal(r->bytes, r->seal, slot, pboost_labels_of(r->labels, slot), columns);
     value[0] = value_number(slot);
-    value[1] = value_bytes(r->bytes, sizeof r->bytes);
+    value[1] = value_bytes(r->bytes, SEALED_BYTES(columns));
     return PBOOST_OK;
 }
 
@@ -37,7 +38,7 @@ static pboost_status reseal(size_t *rows, const label_table *t, store *s, pboost
 
     NEED(r.slot = pboost_alloc(t->n, sizeof *r.slot), err);
     for (size_t i = 0; i < t->n; i++)
-        if (t->label[i] != NO_LABEL)
+        if (*pboost_labels_of(t, (uint32_t)i) != NO_LABEL)
             r.slot[r.n++] = (uint32_t)i;
     TRY(s->class->run(s, "DELETE FROM ledger_seal", NULL, 0, NULL, NULL, err));
     TRY(pboost_seal_make(&seal, s, 0, (int64_t)t->n, err));

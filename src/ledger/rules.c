@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer_rules.h"
 #include "oracle/mechanism.h"
 #include "utf8.h"
 
@@ -22,6 +23,8 @@ static const pboost_problem_info PROBLEMS[] = {
      "the ledger has never had this head: it was restored from an older copy", 409, false},
     {PBOOST_PROBLEM_REQUEST_CONFLICT, "request-conflict",
      "the request id was used for another question", 409, false},
+    {PBOOST_PROBLEM_ANSWER_KIND, "answer-kind",
+     "the oracle's answers are of a kind that the question does not expect", 409, false},
     {PBOOST_PROBLEM_BAG_TOO_SMALL, "bag-too-small", "a bag has too few rows", 422, true},
     {PBOOST_PROBLEM_DUPLICATE_ROW, "duplicate-row", "a row is named twice", 422, false},
     {PBOOST_PROBLEM_UNKNOWN_ROW, "unknown-row", "a row is not known", 422, false},
@@ -143,7 +146,7 @@ pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error
     if (rules->rules.min_bag < 2 || rules->rules.min_bag > INT32_MAX)
         FAIL(err, PBOOST_INVALID, "min_bag is %zu; for an oracle it must be at least 2",
              rules->rules.min_bag);
-    if (!rules->rules.bounded)
+    if (!rules->rules.bounded && rules->rules.answer != PBOOST_ANSWER_CLASSES)
         FAIL(err, PBOOST_INVALID, "labels need bounds; for labels of 0 and 1 they are 0,1");
     if (rules->rules.round)
         FAIL(err, PBOOST_INVALID, "an oracle with a store does not round its answers");
@@ -168,7 +171,7 @@ pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error
         FAIL(err, PBOOST_INVALID, "scope_rows is '%.60s', but rows have no units",
              rules->scope_rows);
     TRY(pboost_shares_parse(&shares, rules->scope_rows, rules->unit_rows, err));
-    TRY(pboost_rules_check(&rules->rules, err));
+    TRY(pboost_answer_check(rules, err));
     TRY(check_weak_privacy(rules, err));
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
         TRY(check_field(i, rules->sheet.text[i], err));
@@ -177,7 +180,7 @@ done:
     return st;
 }
 
-enum { RULES_TEXT = 512 + PBOOST_SCOPE_ROWS_TEXT };
+enum { RULES_TEXT = 512 + PBOOST_SCOPE_ROWS_TEXT + ANSWER_TEXT };
 static const char APPROVAL[] = " require_approval", SCOPE_ROWS[] = " scope_rows ";
 
 /* Bounds and step as the bits of a double, exact in any locale. */
@@ -185,36 +188,37 @@ static void print_rules(char text[RULES_TEXT], const pboost_ledger_rules *rules,
 {
     const pboost_rules *r = &rules->rules;
     uint64_t bits[3];
+    char answer[ANSWER_TEXT];
 
+    pboost_answer_print(answer, rules);
     memcpy(&bits[0], &r->lower, 8);
     memcpy(&bits[1], &r->upper, 8);
     memcpy(&bits[2], &r->step, 8);
     snprintf(text, RULES_TEXT,
              "rules %d min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
              " upper %016" PRIx64 " step %016" PRIx64
-             " units %d unit_rows %zu claim_seconds %u%s%s%s",
+             " units %d unit_rows %zu claim_seconds %u%s%s%s%s",
              version, r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2],
-             rules->units, rules->unit_rows, rules->claim_seconds,
+             rules->units, rules->unit_rows, rules->claim_seconds, answer,
              rules->require_approval ? APPROVAL : "", *rules->scope_rows != '\0' ? SCOPE_ROWS : "",
              rules->scope_rows);
 }
 
-static pboost_status parse_rules(pboost_ledger_rules *out, int *version, const char *text,
+/* The text of the rules alone; nothing of it is checked yet. */
+static pboost_status parse_rules(pboost_ledger_rules *rules, int *version, const char *text,
                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
-    pboost_rules *r = &rules.rules;
+    pboost_rules *r = &rules->rules;
     uint64_t bits[3];
-    int units = 0;
+    int units = 0, used = 0;
     const char *scope_rows;
-    char again[RULES_TEXT];
 
     if (sscanf(text,
                "rules %d min_bag %zu epsilon %" SCNu64 "/%" SCNu64 " lower %" SCNx64
-               " upper %" SCNx64 " step %" SCNx64 " units %d unit_rows %zu claim_seconds %u",
+               " upper %" SCNx64 " step %" SCNx64 " units %d unit_rows %zu claim_seconds %u%n",
                version, &r->min_bag, &r->epsilon.num, &r->epsilon.den, &bits[0], &bits[1], &bits[2],
-               &units, &rules.unit_rows, &rules.claim_seconds) != 10 ||
+               &units, &rules->unit_rows, &rules->claim_seconds, &used) != 10 ||
         *version < 1 || *version > CHAIN_VERSION)
         FAIL(err, PBOOST_BAD_DATA,
              "the store's rules cannot be read; was it made by a newer "
@@ -223,22 +227,19 @@ static pboost_status parse_rules(pboost_ledger_rules *out, int *version, const c
     memcpy(&r->upper, &bits[1], 8);
     memcpy(&r->step, &bits[2], 8);
     r->bounded = true;
-    rules.units = units == 1;
+    rules->units = units == 1;
+    pboost_answer_read(rules, text + used);
     if ((scope_rows = strstr(text, SCOPE_ROWS)) != NULL)
-        snprintf(rules.scope_rows, sizeof rules.scope_rows, "%s", scope_rows + strlen(SCOPE_ROWS));
-    rules.no_noise = r->epsilon.den == 0;
-    rules.weak_privacy = is_weak(&rules);
-    rules.require_approval = *version > 1 && strstr(text, APPROVAL) != NULL;
-    TRY(pboost_ledger_rules_check(&rules, err));
-    print_rules(again, &rules, *version);
-    if (strcmp(again, text) != 0)
-        FAIL(err, PBOOST_BAD_DATA, "the store's rules are damaged");
-    *out = rules;
+        snprintf(rules->scope_rows, sizeof rules->scope_rows, "%s",
+                 scope_rows + strlen(SCOPE_ROWS));
+    rules->no_noise = r->epsilon.den == 0;
+    rules->weak_privacy = is_weak(rules);
+    rules->require_approval = *version > 1 && strstr(text, APPROVAL) != NULL;
 done:
     return st;
 }
 
-/* The rules, the store's id and the data sheet, if there is one. */
+/* The rules, the store's id, names of classes or columns, and the data sheet, if there are any. */
 void pboost_first_entry_print(record *out, const pboost_ledger_rules *rules, const char *store_id)
 {
     char text[RULES_TEXT];
@@ -247,6 +248,8 @@ void pboost_first_entry_print(record *out, const pboost_ledger_rules *rules, con
     out->used = 0;
     pboost_record_text(out, text);
     pboost_record_text(out, store_id);
+    if (pboost_answer_has_names(rules))
+        pboost_names_write(out, rules);
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS && !sheet_is_empty(&rules->sheet); i++)
         pboost_record_text(out, rules->sheet.text[i]);
 }
@@ -257,15 +260,23 @@ pboost_status pboost_first_entry_parse(pboost_ledger_rules *out, const void *dat
 {
     pboost_status st = PBOOST_OK;
     record_reader r = {data, length, false};
-    pboost_ledger_rules rules;
+    pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     int version = 0;
+    char again[RULES_TEXT];
+    const char *text = pboost_read_text(&r);
 
-    TRY(parse_rules(&rules, &version, pboost_read_text(&r), err));
+    TRY(parse_rules(&rules, &version, text, err));
     if (version > 1)
         (void)pboost_read_text(&r);
+    if (version > 1 && pboost_answer_has_names(&rules))
+        pboost_names_read(&rules, &r);
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS && version > 1 && r.left > 0; i++)
         TRY(pboost_sheet_set(&rules.sheet, i, pboost_read_text(&r), err));
     if (r.bad || r.left > 0)
+        FAIL(err, PBOOST_BAD_DATA, "the store's rules are damaged");
+    TRY(pboost_ledger_rules_check(&rules, err));
+    print_rules(again, &rules, version);
+    if (strcmp(again, text) != 0)
         FAIL(err, PBOOST_BAD_DATA, "the store's rules are damaged");
     *out = rules;
 done:

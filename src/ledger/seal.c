@@ -110,14 +110,15 @@ static void make_nonce(unsigned char out[NONCE], int64_t slot)
     pboost_put_number(out, (uint64_t)slot, 8);
 }
 
-void pboost_label_seal(unsigned char out[SEALED_BYTES], const label_seal *seal, int64_t slot,
-                       int64_t label)
+void pboost_label_seal(unsigned char *out, const label_seal *seal, int64_t slot,
+                       const int64_t *label, size_t n)
 {
-    unsigned char nonce[NONCE], plain[8];
+    unsigned char nonce[NONCE], plain[8 * LABELS_MAX];
 
     make_nonce(nonce, slot);
-    pboost_put_number(plain, (uint64_t)label, 8);
-    crypto_aead_chacha20poly1305_ietf_encrypt(out, NULL, plain, sizeof plain, seal->store_id,
+    for (size_t j = 0; j < n; j++)
+        pboost_put_number(plain + 8 * j, (uint64_t)label[j], 8);
+    crypto_aead_chacha20poly1305_ietf_encrypt(out, NULL, plain, 8 * n, seal->store_id,
                                               sizeof seal->store_id, NULL, nonce, seal->key);
     sodium_memzero(plain, sizeof plain);
 }
@@ -133,21 +134,27 @@ static const label_seal *find_seal(label_seals *seals, int64_t slot)
     return NULL;
 }
 
-bool pboost_label_open(int64_t *out, label_seals *seals, int64_t slot, const store_value *value)
+bool pboost_label_open(int64_t *out, size_t n, label_seals *seals, int64_t slot,
+                       const store_value *value)
 {
-    unsigned char nonce[NONCE], plain[8];
+    unsigned char nonce[NONCE], plain[8 * LABELS_MAX];
     const label_seal *seal = find_seal(seals, slot);
+    bool labelled = true;
 
-    *out = NO_LABEL;
+    for (size_t j = 0; j < n; j++)
+        out[j] = NO_LABEL;
     if (value->kind == VALUE_NULL)
         return true;
     make_nonce(nonce, slot);
-    if (value->kind != VALUE_BYTES || value->length != SEALED_BYTES || seal == NULL ||
-        crypto_aead_chacha20poly1305_ietf_decrypt(plain, NULL, NULL, value->data, SEALED_BYTES,
+    if (value->kind != VALUE_BYTES || value->length != SEALED_BYTES(n) || seal == NULL ||
+        crypto_aead_chacha20poly1305_ietf_decrypt(plain, NULL, NULL, value->data, SEALED_BYTES(n),
                                                   seal->store_id, sizeof seal->store_id, nonce,
                                                   seal->key) != 0)
         return false;
-    *out = (int64_t)pboost_get_number(plain, sizeof plain);
+    for (size_t j = 0; j < n; j++) {
+        out[j] = (int64_t)pboost_get_number(plain + 8 * j, 8);
+        labelled = labelled && out[j] != NO_LABEL;
+    }
     sodium_memzero(plain, sizeof plain);
-    return *out != NO_LABEL;
+    return labelled;
 }

@@ -3,16 +3,21 @@
  * The rows of an import are a range with a key of its own, derived from a label key of the key file
  * and from random bytes that the store keeps (ledger_seal).  Under that key a row's slot is its
  * nonce, so no nonce is used twice; a label that was changed, or moved to another row or store,
- * does not open.  24 bytes a row. */
+ * does not open.  A row has one label, or one in each of several columns: 16 bytes and 8 for each
+ * label. */
 #ifndef PBOOST_SEAL_H
 #define PBOOST_SEAL_H
+
+#include <priorboost/ledger.h>
 
 #include "key.h"
 #include "store.h"
 
 #define NO_LABEL INT64_MIN
 
-enum { SEALED_BYTES = 8 + crypto_aead_chacha20poly1305_ietf_ABYTES, SALT_BYTES = 32 };
+enum { LABELS_MAX = PBOOST_LABEL_COLUMNS_MAX, SALT_BYTES = 32 };
+#define SEALED_BYTES(n) (8 * (n) + crypto_aead_chacha20poly1305_ietf_ABYTES)
+enum { SEALED_MAX = SEALED_BYTES(LABELS_MAX) };
 
 typedef struct {
     int64_t first, n; /* slots */
@@ -35,10 +40,12 @@ void pboost_seals_free(label_seals *seals);
 pboost_status pboost_seal_make(label_seal *out, store *s, int64_t first, int64_t n,
                                pboost_error *err);
 
-void pboost_label_seal(unsigned char out[SEALED_BYTES], const label_seal *seal, int64_t slot,
-                       int64_t label);
+/* The n labels of a row: SEALED_BYTES(n). */
+void pboost_label_seal(unsigned char *out, const label_seal *seal, int64_t slot,
+                       const int64_t *label, size_t n);
 
-/* Null is NO_LABEL; false: it does not open. */
-bool pboost_label_open(int64_t *out, label_seals *seals, int64_t slot, const store_value *value);
+/* Null is NO_LABEL, n times; false: it does not open. */
+bool pboost_label_open(int64_t *out, size_t n, label_seals *seals, int64_t slot,
+                       const store_value *value);
 
 #endif

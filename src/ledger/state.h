@@ -20,8 +20,7 @@ struct pboost_ledger {
     digest first;   /* hash of the chain's first entry */
     witness witness;
     char *url;
-    label_grid grid;
-    laplace_sampler noise; /* where there is an epsilon */
+    answer_number *number; /* by number of an answer: grid and noise */
     ledger_side write, read;
     label_table labels; /* belongs to the writing side */
     /* Belong to the reading side: what the entries up to this link add up to. */

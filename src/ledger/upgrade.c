@@ -38,7 +38,7 @@ typedef struct {
     int64_t *label;
     uint32_t *unit, *scope;
     label_seal seal;
-    unsigned char label_bytes[SEALED_BYTES];
+    unsigned char label_bytes[SEALED_BYTES(1)];
     char text[24];
 } old_rows;
 
@@ -88,7 +88,7 @@ static pboost_status put_row(void *user, store_value *value, size_t i, pboost_er
     value[1] = value_text(pboost_ids_text(&r->ids, (uint32_t)i, r->text));
     value[2] = number_or_null(r->unit[i]);
     value[3] = number_or_null(r->scope[i]);
-    pboost_label_seal(r->label_bytes, &r->seal, (int64_t)i, r->label[i]);
+    pboost_label_seal(r->label_bytes, &r->seal, (int64_t)i, &r->label[i], 1);
     value[4] = r->label[i] != NO_LABEL ? value_bytes(r->label_bytes, sizeof r->label_bytes)
                                        : value_text(NULL);
     value[5] = value_text(NULL);

@@ -85,6 +85,7 @@ static pboost_status make_round(asked_round *out, const pboost_remote *r, const 
     pboost_status st = PBOOST_OK;
     wire_question *q = &out->all;
 
+    q->answer = r->config.rules.answer;
     q->n_bags = bags->n_bags;
     q->n_rows = bags->n_rows;
     NEED(q->start = pboost_alloc(q->n_bags + 1, sizeof *q->start), err);
@@ -107,21 +108,28 @@ static pboost_status check_answer(const pboost_remote *r, const wire_question *q
                                   const wire_answer *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const pboost_rational epsilon = r->config.rules.epsilon;
+    const pboost_rules *rules = &r->config.rules;
+    const pboost_rational epsilon = rules->epsilon;
 
     if (strcmp(a->request_id, q->request_id) != 0)
         FAIL(err, PBOOST_ORACLE, "the oracle answered request '%.60s' instead of '%.60s'",
              a->request_id, q->request_id);
     if (a->n_bags != q->n_bags)
         FAIL(err, PBOOST_ORACLE, "the oracle gave %zu answers for %zu bags", a->n_bags, q->n_bags);
+    if (a->answer != rules->answer || a->width != rules->width)
+        FAIL(err, PBOOST_ORACLE,
+             "the oracle answered with %s, %zu numbers a bag, but its rules say %s, %zu",
+             pboost_answer_name(a->answer), a->width, pboost_answer_name(rules->answer),
+             rules->width);
     for (size_t b = 0; b < q->n_bags; b++) {
         size_t size = q->start[b + 1] - q->start[b];
         if (a->size[b] != size)
             FAIL(err, PBOOST_ORACLE, "the oracle says that bag %zu has %zu rows; it has %zu", b,
                  a->size[b], size);
-        if (!isfinite(a->mean[b]))
-            FAIL(err, PBOOST_ORACLE, "the oracle answered %g for bag %zu; it must be finite",
-                 a->mean[b], b);
+        for (size_t i = b * a->width; i < (b + 1) * a->width; i++)
+            if (!isfinite(a->value[i]))
+                FAIL(err, PBOOST_ORACLE, "the oracle answered %g for bag %zu; it must be finite",
+                     a->value[i], b);
     }
     if (a->dp != (epsilon.den > 0) || a->epsilon.num != epsilon.num ||
         a->epsilon.den != epsilon.den)
@@ -144,7 +152,7 @@ static pboost_status fetch(unsigned char **reply_body, size_t *reply_length, pbo
     memcpy(sent.head, r->head, sizeof sent.head);
     TRY(pboost_wire_write_question(&body, &length, WIRE_BINARY, &sent, err));
     TRY(pboost_http_send(&reply, r->http, "/v1/queries", WIRE_BINARY_TYPE, body, length,
-                         12 * q->n_bags + (1 << 20), err));
+                         (4 + 8 * r->config.rules.width) * q->n_bags + (1 << 20), err));
     if (reply.status != 200)
         TRY(report_problem(&reply, "the question", err));
     if (!has_type(&reply, WIRE_BINARY_TYPE))
@@ -263,7 +271,9 @@ static pboost_status ask_part(double *answer, pboost_remote *r, const asked_roun
     snprintf(name, sizeof name, "answer-%06zu-%06zu", round, p);
     TRY(pboost_round_part(&q, asked, p, err));
     TRY(answer_part(&a, r, &q, name, err));
-    memcpy(answer, a.mean, a.n_bags * sizeof *answer);
+    for (size_t i = 0; i < a.n_bags * a.width; i++) /* counts become proportions */
+        answer[i] = a.answer == PBOOST_ANSWER_CLASSES ? a.value[i] / (double)a.size[i / a.width]
+                                                      : a.value[i];
 done:
     pboost_wire_question_free(&q);
     pboost_wire_answer_free(&a);
@@ -276,20 +286,21 @@ static pboost_status ask(void *self, size_t round, const pboost_bags *bags, doub
     pboost_status st = PBOOST_OK;
     pboost_remote *r = self;
     asked_round asked = {0};
+    size_t width = r->config.rules.width;
 
     TRY(begin_round(&asked, r, round, bags, err));
     for (size_t p = 0; p < asked.n_parts; p++)
-        TRY(ask_part(answer + (p > 0 ? asked.end[p - 1] : 0), r, &asked, round, p, err));
+        TRY(ask_part(answer + width * (p > 0 ? asked.end[p - 1] : 0), r, &asked, round, p, err));
 done:
     if (st != PBOOST_OK && bags->n_bags > 0)
-        memset(answer, 0, bags->n_bags * sizeof *answer);
+        memset(answer, 0, bags->n_bags * width * sizeof *answer);
     pboost_round_free(&asked);
     return st;
 }
 
 pboost_oracle pboost_remote_interface(pboost_remote *remote)
 {
-    return (pboost_oracle){.rules = remote->config.rules, .self = remote, .ask = ask};
+    return (pboost_oracle){.rules = pboost_wire_rules(&remote->config), .self = remote, .ask = ask};
 }
 
 void pboost_remote_set_rows(pboost_remote *remote, const pboost_id *id, size_t n)
@@ -411,7 +422,7 @@ static pboost_status read_rules(pboost_remote *r, pboost_error *err)
     pboost_status st = PBOOST_OK;
     http_reply reply = {0};
 
-    TRY(pboost_http_send(&reply, r->http, "/v1/config", NULL, NULL, 0, 1 << 16, err));
+    TRY(pboost_http_send(&reply, r->http, "/v1/config", NULL, NULL, 0, 1 << 17, err));
     if (reply.status != 200)
         TRY(report_problem(&reply, "to send its rules", err));
     TRY(pboost_wire_read_config(&r->config, reply.body, reply.length, err));

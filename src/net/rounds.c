@@ -59,7 +59,8 @@ pboost_status pboost_round_part(wire_question *out, const asked_round *round, si
     size_t first = p > 0 ? round->end[p - 1] : 0, from = all->start[first];
 
     *out = (wire_question){.n_bags = round->end[p] - first,
-                           .n_rows = all->start[round->end[p]] - from};
+                           .n_rows = all->start[round->end[p]] - from,
+                           .answer = all->answer};
     NEED(out->start = pboost_alloc(out->n_bags + 1, sizeof *out->start), err);
     NEED(out->id = pboost_alloc(out->n_rows, sizeof *out->id), err);
     for (size_t b = 0; b <= out->n_bags; b++)

@@ -12,6 +12,7 @@
 #include "buffer.h"
 #include "try.h"
 #include "utf8.h"
+#include "wire_config.h"
 #include "wire_forms.h"
 
 /* ---- The two forms --------------------------------------------------------------------------- */
@@ -43,17 +44,21 @@ pboost_status pboost_wire_write_answer(unsigned char **body, size_t *length, wir
     return write(body, length, answer, err);
 }
 
-size_t pboost_wire_cost(wire_format format, const unsigned char *body, size_t length)
+size_t pboost_wire_cost(wire_format format, const unsigned char *body, size_t length, size_t width)
 {
     /* A row: its id, its slot three times, its line in the database.  A bag: where it begins, size,
-     * mean, released sum; its part of the reply, twice while that grows. */
-    enum { ROW = sizeof(pboost_id) + 32, BAG = 48, JSON_REPLY = 2 * 64, BINARY_REPLY = 2 * 12 };
+     * released size; its part of the reply, twice while that grows.  A number of it: value,
+     * released sum, and its part of the reply. */
+    enum { ROW = sizeof(pboost_id) + 32, BAG = 32, JSON_REPLY = 2 * 38, BINARY_REPLY = 2 * 4 };
+    enum { NUMBER = 16, JSON_NUMBER = 2 * 26, BINARY_NUMBER = 2 * 8 };
     bool binary = format == WIRE_BINARY;
     wire_counter *count = binary ? pboost_wire_count_binary : pboost_wire_count_json;
     size_t rows, bags;
 
     count(&rows, &bags, body, length);
-    return 2 * length + rows * ROW + bags * (size_t)(BAG + (binary ? BINARY_REPLY : JSON_REPLY));
+    size_t number = NUMBER + (binary ? BINARY_NUMBER : JSON_NUMBER);
+    size_t bag = BAG + (binary ? BINARY_REPLY : JSON_REPLY) + width * number;
+    return 2 * length + rows * ROW + bags * bag;
 }
 
 void pboost_wire_question_free(wire_question *q)
@@ -67,7 +72,7 @@ void pboost_wire_question_free(wire_question *q)
 void pboost_wire_answer_free(wire_answer *a)
 {
     free(a->size);
-    free(a->mean);
+    free(a->value);
     *a = (wire_answer){0};
 }
 
@@ -154,6 +159,7 @@ pboost_status pboost_wire_write_config(unsigned char **body, size_t *length,
     pboost_buffer_json(&b, pboost_version());
     pboost_buffer_text(&b, ",\"sheet\":");
     write_sheet(&b, &config->sheet);
+    pboost_config_write_answer(&b, config);
     pboost_buffer_text(&b, "}\n");
     return pboost_buffer_take(body, length, &b, err);
 }
@@ -174,7 +180,7 @@ pboost_status pboost_wire_read_config(wire_config *out, const unsigned char *bod
     int dp = 0, units = 0;
     const char *fraction = NULL;
     pboost_rules rules = PBOOST_RULES_INIT;
-    pboost_sheet sheet = {0};
+    wire_config read = {0};
 
     *out = (wire_config){0};
     json_t *config = json_loadb((const char *)body, length, 0, NULL);
@@ -186,12 +192,16 @@ pboost_status pboost_wire_read_config(wire_config *out, const unsigned char *bod
              "the service did not send the rules of an oracle; check its address");
     if (min_bag < 1 || unit_rows < 1 || max_body < 1024 ||
         (dp && !read_fraction(&rules.epsilon, fraction)) ||
-        !read_sheet(&sheet, json_object_get(config, "sheet")))
+        !read_sheet(&read.sheet, json_object_get(config, "sheet")))
         FAIL(err, PBOOST_ORACLE, "the oracle's rules are not valid");
     rules.min_bag = (size_t)min_bag;
     rules.bounded = true;
-    TRY(pboost_rules_check(&rules, err));
-    *out = (wire_config){rules, units != 0, (size_t)unit_rows, (size_t)max_body, sheet};
+    read.rules = rules;
+    read.units = units != 0;
+    read.unit_rows = (size_t)unit_rows;
+    read.max_body = (size_t)max_body;
+    TRY(pboost_config_read_answer(&read, config, err));
+    *out = read;
 done:
     json_decref(config);
     return st;

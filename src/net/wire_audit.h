@@ -15,7 +15,7 @@ typedef struct wire_audit_line {
     bool is_head;
     pboost_ledger_entry entry; /* it borrows from the members below */
     char kind[32];
-    unsigned char data[2048], seal[PBOOST_SEAL];
+    unsigned char data[8192], seal[PBOOST_SEAL];
     pboost_signed_head head;
 } wire_audit_line;
 

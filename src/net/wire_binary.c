@@ -160,11 +160,13 @@ pboost_status pboost_wire_read_binary(wire_question *out, const unsigned char *b
     const unsigned char *header = take(&r, QUESTION_HEADER, 1);
     if (header == NULL || memcmp(header, "PBQ1", 4) != 0)
         FAIL(err, PBOOST_BAD_DATA, "the body does not begin with PBQ1 and a header of 16 bytes");
-    if ((header[4] != NUMBERS && header[4] != TEXT) || header[6] > 1 || header[7] != 0)
+    if ((header[4] != NUMBERS && header[4] != TEXT) || header[6] > 1 ||
+        header[7] > PBOOST_ANSWER_COLUMNS)
         FAIL(err, PBOOST_BAD_DATA,
-             "the header has kind %d, head %d and a last byte of %d; they "
-             "must be 1 or 2, 0 or 1, and 0",
+             "the header has kind %d, head %d and answers %d; they "
+             "must be 1 or 2, 0 or 1, and 0 to 2",
              header[4], header[6], header[7]);
+    out->answer = (pboost_answer)header[7];
     out->n_bags = get32(header + 8);
     out->n_rows = get32(header + 12);
     TRY(get_name(out->request_id, &r, header[5], err));
@@ -233,7 +235,7 @@ pboost_status pboost_wire_write_binary(unsigned char **body, size_t *length, con
                                     (unsigned char)kind,
                                     (unsigned char)strlen(q->request_id),
                                     q->head[0] != '\0',
-                                    0};
+                                    (unsigned char)q->answer};
     pboost_buffer_bytes(&b, header, sizeof header);
     pboost_buffer_u32(&b, (uint32_t)q->n_bags);
     pboost_buffer_u32(&b, (uint32_t)q->n_rows);
@@ -252,19 +254,26 @@ pboost_status pboost_wire_write_answer_binary(unsigned char **body, size_t *leng
                                               const pboost_ledger_answer *a, pboost_error *err)
 {
     pboost_buffer b = {0};
-    const unsigned char header[] = {'P', 'B', 'A', '1', a->dp, (unsigned char)strlen(a->request_id),
-                                    0,   0};
+    bool mean = a->answer == PBOOST_ANSWER_MEAN;
+    const unsigned char header[] = {'P',
+                                    'B',
+                                    'A',
+                                    mean ? '1' : '2',
+                                    a->dp,
+                                    (unsigned char)strlen(a->request_id),
+                                    (unsigned char)a->answer,
+                                    0};
 
     pboost_buffer_bytes(&b, header, sizeof header);
     pboost_buffer_u32(&b, (uint32_t)a->n_bags);
-    pboost_buffer_u32(&b, 0);
+    pboost_buffer_u32(&b, mean ? 0 : (uint32_t)a->width);
     pboost_buffer_u64(&b, a->epsilon.num);
     pboost_buffer_u64(&b, a->epsilon.den);
     put_head(&b, a->head);
     pboost_buffer_text(&b, a->request_id);
-    for (size_t i = 0; i < a->n_bags; i++) {
+    for (size_t i = 0; i < a->n_bags * a->width; i++) {
         uint64_t bits;
-        memcpy(&bits, &a->mean[i], sizeof bits);
+        memcpy(&bits, &a->value[i], sizeof bits);
         pboost_buffer_u64(&b, bits);
     }
     for (size_t i = 0; i < a->n_bags; i++)
@@ -274,21 +283,22 @@ pboost_status pboost_wire_write_answer_binary(unsigned char **body, size_t *leng
 
 /* ---- Reading an answer ----------------------------------------------------------------------- */
 
-static pboost_status get_means(wire_answer *a, rest *r, pboost_error *err)
+static pboost_status get_values(wire_answer *a, rest *r, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const unsigned char *mean = take(r, a->n_bags, 8);
-    const unsigned char *size = mean != NULL ? take(r, a->n_bags, 4) : NULL;
+    const unsigned char *value = take(r, a->n_bags, 8 * a->width);
+    const unsigned char *size = value != NULL ? take(r, a->n_bags, 4) : NULL;
 
     if (size == NULL)
         return cut_short(err);
-    NEED(a->mean = pboost_alloc(a->n_bags, sizeof *a->mean), err);
+    NEED(a->value = pboost_alloc(a->n_bags, a->width * sizeof *a->value), err);
     NEED(a->size = pboost_alloc(a->n_bags, sizeof *a->size), err);
-    for (size_t b = 0; b < a->n_bags; b++) {
-        uint64_t bits = get64(mean + 8 * b);
-        memcpy(&a->mean[b], &bits, sizeof bits);
-        a->size[b] = get32(size + 4 * b);
+    for (size_t i = 0; i < a->n_bags * a->width; i++) {
+        uint64_t bits = get64(value + 8 * i);
+        memcpy(&a->value[i], &bits, sizeof bits);
     }
+    for (size_t b = 0; b < a->n_bags; b++)
+        a->size[b] = get32(size + 4 * b);
 done:
     return st;
 }
@@ -301,14 +311,24 @@ pboost_status pboost_wire_read_answer(wire_answer *out, const unsigned char *bod
 
     *out = (wire_answer){0};
     const unsigned char *header = take(&r, ANSWER_HEADER - HASH, 1);
-    if (header == NULL || memcmp(header, "PBA1", 4) != 0 || header[4] > 1)
-        FAIL(err, PBOOST_BAD_DATA, "the answer does not begin with PBA1 and a header of 64 bytes");
+    if (header == NULL || memcmp(header, "PBA", 3) != 0 || (header[3] != '1' && header[3] != '2') ||
+        header[4] > 1)
+        FAIL(err, PBOOST_BAD_DATA,
+             "the answer does not begin with PBA1 or PBA2 and a header of 64 bytes");
     out->dp = header[4] == 1;
+    out->width = 1;
+    if (header[3] == '2') {
+        out->answer = (pboost_answer)header[6];
+        out->width = get32(header + 12);
+        if (header[6] > PBOOST_ANSWER_COLUMNS || out->width < 1 || out->width > PBOOST_WIDTH_MAX)
+            FAIL(err, PBOOST_BAD_DATA, "the answer is of kind %d and has %zu numbers a bag",
+                 header[6], out->width);
+    }
     out->n_bags = get32(header + 8);
     out->epsilon = (pboost_rational){get64(header + 16), get64(header + 24)};
     TRY(get_head(out->head, &r, err));
     TRY(get_name(out->request_id, &r, header[5], err));
-    TRY(get_means(out, &r, err));
+    TRY(get_values(out, &r, err));
     if (r.at != r.end)
         FAIL(err, PBOOST_BAD_DATA, "%zu bytes follow the answer", (size_t)(r.end - r.at));
 done:

@@ -88,8 +88,21 @@ done:
     return st;
 }
 
+static pboost_status scan_answer(wire_question *q, pboost_scan *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char name[PBOOST_ID_MAX + 1];
+
+    TRY(scan_text(name, sizeof name, "answer", s, err));
+    if (pboost_answer_parse(&q->answer, name, err) != PBOOST_OK)
+        FAIL(err, PBOOST_BAD_DATA,
+             "answer is \"%.40s\"; it must be \"mean\", \"classes\" or \"columns\"", name);
+done:
+    return st;
+}
+
 /* The members of a question, one bit each. */
-enum { REQUEST_ID = 1, BAGS = 2, HEAD = 4, ROWS = 8 };
+enum { REQUEST_ID = 1, BAGS = 2, HEAD = 4, ROWS = 8, ANSWER = 16 };
 
 static unsigned member_named(const char *name)
 {
@@ -97,6 +110,7 @@ static unsigned member_named(const char *name)
            : strcmp(name, "bags") == 0     ? BAGS
            : strcmp(name, "head") == 0     ? HEAD
            : strcmp(name, "rows") == 0     ? ROWS
+           : strcmp(name, "answer") == 0   ? ANSWER
                                            : 0;
 }
 
@@ -120,6 +134,8 @@ static pboost_status scan_member(unsigned *seen, unsigned allowed, wire_question
         TRY(scan_bags(q, s, err));
     else if (member == ROWS)
         TRY(scan_bag(q, s, err));
+    else if (member == ANSWER)
+        TRY(scan_answer(q, s, err));
     else if (!pboost_scan_null(s))
         TRY(scan_text(q->head, sizeof q->head, "head", s, err));
 done:
@@ -158,7 +174,7 @@ done:
 pboost_status pboost_wire_read_json(wire_question *out, const unsigned char *body, size_t length,
                                     pboost_error *err)
 {
-    return read_object(out, REQUEST_ID | BAGS, HEAD, body, length, err);
+    return read_object(out, REQUEST_ID | BAGS, HEAD | ANSWER, body, length, err);
 }
 
 pboost_status pboost_wire_read_rows(wire_question *out, const unsigned char *body, size_t length,
@@ -198,12 +214,32 @@ pboost_status pboost_wire_write_json(unsigned char **body, size_t *length, const
         put_ids(&b, q->id + q->start[i], NULL, q->start[i + 1] - q->start[i]);
     }
     pboost_buffer_text(&b, "]");
+    if (q->answer != PBOOST_ANSWER_MEAN) {
+        pboost_buffer_text(&b, ",\"answer\":");
+        pboost_buffer_json(&b, pboost_answer_name(q->answer));
+    }
     if (q->head[0] != '\0') {
         pboost_buffer_text(&b, ",\"head\":");
         pboost_buffer_json(&b, q->head);
     }
     pboost_buffer_text(&b, "}");
     return pboost_buffer_take(body, length, &b, err);
+}
+
+/* {"mean":0.25, {"counts":[20,5,7], or {"means":[0.25,3] */
+static void put_values(pboost_buffer *b, const pboost_ledger_answer *a, const double *value)
+{
+    static const char *const NAMES[] = {"{\"mean\":", "{\"counts\":[", "{\"means\":["};
+
+    pboost_buffer_text(b, NAMES[a->answer]);
+    for (size_t j = 0; j < a->width; j++) {
+        pboost_buffer_text(b, j > 0 ? "," : "");
+        if (a->answer == PBOOST_ANSWER_CLASSES)
+            pboost_buffer_format(b, "%.0f", value[j]);
+        else
+            pboost_buffer_number(b, value[j]);
+    }
+    pboost_buffer_text(b, a->answer != PBOOST_ANSWER_MEAN ? "]" : "");
 }
 
 pboost_status pboost_wire_write_answer_json(unsigned char **body, size_t *length,
@@ -215,8 +251,8 @@ pboost_status pboost_wire_write_answer_json(unsigned char **body, size_t *length
     pboost_buffer_json(&b, a->request_id);
     pboost_buffer_text(&b, ",\"answers\":[");
     for (size_t i = 0; i < a->n_bags; i++) {
-        pboost_buffer_text(&b, i > 0 ? ",{\"mean\":" : "{\"mean\":");
-        pboost_buffer_number(&b, a->mean[i]);
+        pboost_buffer_text(&b, i > 0 ? "," : "");
+        put_values(&b, a, a->value + i * a->width);
         pboost_buffer_format(&b, ",\"size\":%zu}", a->size[i]);
     }
     pboost_buffer_format(&b, "],\"dp\":%s,\"epsilon\":", a->dp ? "true" : "false");

@@ -112,6 +112,16 @@ double run_loss(const run_record *run)
     return rounds > 0 ? run_round_number(run, rounds - 1, "test_loss") : NAN;
 }
 
+const char *run_family(const run_record *run)
+{
+    return run->model.classes.n > 0 ? "classes" : pboost_family_name(run->model.family);
+}
+
+bool run_same_family(const run_record *a, const run_record *b)
+{
+    return strcmp(run_family(a), run_family(b)) == 0;
+}
+
 double run_error(const run_record *run, size_t j)
 {
     size_t n = run->model.coef.n + 1;

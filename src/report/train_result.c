@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "class_result.h"
 #include "report_json.h"
 #include "run_record.h"
 #include "train_members.h"
@@ -14,11 +15,22 @@
  * line would show by this many standard deviations. */
 #define CURVED 3.0
 
-/* Empty where the model is a mixture. */
+/* Empty where the model is a mixture or one of classes. */
 static const pboost_coef *final_coef(const train_result *r)
 {
     static const pboost_coef NONE = {0};
-    return r->mixture.n > 0 ? &NONE : &r->path[r->rounds - 1];
+    return r->mixture.n > 0 || r->class_path != NULL ? &NONE : &r->path[r->rounds - 1];
+}
+
+static const char *family_in_use(const train_description *d)
+{
+    return d->classes > 0 ? "classes" : pboost_family_name(d->family);
+}
+
+/* Bags of classes are chosen by a rule, without a forecast. */
+static bool has_plan(const train_description *d)
+{
+    return d->automatic && !d->result->given && d->classes == 0;
 }
 
 static const char *strategy_in_use(const train_result *r)
@@ -65,6 +77,10 @@ static pboost_model lend_model(const train_description *d)
                           .offset = (char *)(uintptr_t)d->offset,
                           .covariance = r->mixture.n > 0 ? NULL : r->covariance,
                           .mixture = r->mixture};
+    if (d->classes > 0)
+        model.classes = (pboost_model_classes){.n = d->classes,
+                                               .name = (char **)(uintptr_t)d->class_name,
+                                               .coef = r->class_path[r->rounds - 1]};
     model.training =
         (pboost_training){.algorithm = (char *)(uintptr_t)algorithm_in_use(r),
                           .estimator = (char *)(uintptr_t)pboost_estimator_name(r->estimator),
@@ -195,8 +211,8 @@ void train_print(FILE *out, const train_description *d)
 {
     const train_result *r = d->result;
     bool mixture = r->mixture.n > 0;
-    fprintf(out, "%s, method %s, %s, %s %s, %s bags of at least %zu, ",
-            pboost_family_name(d->family), method_in_use(d), algorithm_in_use(r),
+    fprintf(out, "%s, method %s, %s, %s %s, %s bags of at least %zu, ", family_in_use(d),
+            method_in_use(d), algorithm_in_use(r),
             mixture ? "model" : pboost_estimator_name(r->estimator),
             mixture ? r->model : "estimator", strategy_in_use(r), bag_size_in_use(r));
     if (r->rules.epsilon.den > 0)
@@ -210,6 +226,9 @@ void train_print(FILE *out, const train_description *d)
     if (r->mixture.n > 0) {
         train_print_members(out, d);
         train_print_effects(out, d);
+    } else if (d->classes > 0) {
+        class_print(out, d);
+        print_fit(out, r);
     } else {
         print_coef(out, d);
         print_curves(out, d);
@@ -261,32 +280,39 @@ static json_t *describe_columns(const pboost_encoding *encoding)
 static json_t *describe_run(const train_description *d)
 {
     const train_result *r = d->result;
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:f, s:b, s:I}", "family",
-        pboost_family_name(d->family), "method", method_in_use(d), "algorithm", algorithm_in_use(r),
-        "estimator", pboost_estimator_name(r->estimator), "bags", strategy_in_use(r), "schedule",
-        pboost_schedule_name(r->options.schedule), "min_bag", (json_int_t)r->rules.min_bag,
-        "bag_size", (json_int_t)bag_size_in_use(r), "rounds", (json_int_t)r->rounds, "rows_spent",
-        (json_int_t)r->rows_spent, "epsilon", report_json_epsilon(r->rules.epsilon), "l2",
-        r->fit.l2, "simulated", (int)r->simulated, "seed", (json_int_t)d->seed);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:f, s:b, s:I}",
+                     "family", family_in_use(d), "method", method_in_use(d), "algorithm",
+                     algorithm_in_use(r), "estimator", pboost_estimator_name(r->estimator), "bags",
+                     strategy_in_use(r), "schedule", pboost_schedule_name(r->options.schedule),
+                     "min_bag", (json_int_t)r->rules.min_bag, "bag_size",
+                     (json_int_t)bag_size_in_use(r), "rounds", (json_int_t)r->rounds, "rows_spent",
+                     (json_int_t)r->rows_spent, "epsilon", report_json_epsilon(r->rules.epsilon),
+                     "l2", r->fit.l2, "simulated", (int)r->simulated, "seed", (json_int_t)d->seed);
 }
 
-static void describe_fit(json_t *report, const train_result *r)
+static void describe_errors(json_t *report, const train_result *r)
 {
-    const pboost_fit_report *f = &r->fit;
     json_t *errors = json_array();
     size_t n = final_coef(r)->n;
-    if (r->estimator == PBOOST_INTERPOLATED)
-        json_object_set_new(report, "rho", report_json_number(r->fit_options.rho));
-    if (r->estimator != PBOOST_AGGREGATE || r->mixture.n > 0) {
-        json_decref(errors);
-        return;
-    }
     for (size_t j = 0; j < n; j++)
         json_array_append_new(errors, report_json_number(standard_error(r, n, j)));
     json_object_set_new(report, "standard_errors", errors);
     json_object_set_new(report, "intercept_standard_error",
                         report_json_number(standard_error(r, n, n)));
+}
+
+static void describe_fit(json_t *report, const train_description *d)
+{
+    const train_result *r = d->result;
+    const pboost_fit_report *f = &r->fit;
+    if (r->estimator == PBOOST_INTERPOLATED)
+        json_object_set_new(report, "rho", report_json_number(r->fit_options.rho));
+    if (r->estimator != PBOOST_AGGREGATE || r->mixture.n > 0)
+        return;
+    if (d->classes > 0)
+        class_describe_errors(report, d);
+    else
+        describe_errors(report, r);
     json_object_set_new(report, "covariance",
                         json_string(r->fit_options.covariance == PBOOST_COVARIANCE_SANDWICH
                                         ? "sandwich"
@@ -360,8 +386,10 @@ json_t *train_json(const train_description *d)
     json_object_set_new(report, "columns", describe_columns(d->encoding));
     json_object_set_new(report, "theta", report_json_numbers(coef->theta, coef->n));
     json_object_set_new(report, "intercept", report_json_number(coef->intercept));
+    if (d->classes > 0)
+        class_describe(report, d);
     json_object_set_new(report, "history", describe_history(r));
-    if (d->automatic && !r->given)
+    if (has_plan(d))
         json_object_set_new(report, "plan", describe_plan(r));
     if (d->tested)
         json_object_set_new(report, "test_loss",
@@ -371,7 +399,7 @@ json_t *train_json(const train_description *d)
     if (d->leaves_out)
         json_object_set_new(report, "rows_left_out",
                             json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
-    describe_fit(report, r);
+    describe_fit(report, d);
     train_describe_model(report, d);
     if (r->n_assumptions > 0)
         json_object_set_new(report, "assumptions", describe_assumptions(r));
@@ -404,10 +432,10 @@ static json_t *describe_record(const train_description *d)
     json_object_set_new(record, "rows", json_integer((json_int_t)d->rows));
     json_object_set_new(record, "remote", json_boolean(d->oracle != NULL));
     json_object_set_new(record, "history", describe_history(r));
-    describe_fit(record, r);
+    describe_fit(record, d);
     train_describe_model(record, d);
     describe_curves(record, d);
-    if (d->automatic && !r->given) {
+    if (has_plan(d)) {
         const pboost_plan *forecast = &r->choice.plan;
         json_t *plan = describe_plan(r), *errors = json_array();
         for (size_t j = 0; j < forecast->n_columns && forecast->se != NULL; j++)

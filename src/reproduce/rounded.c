@@ -32,6 +32,12 @@ static uint64_t find_chance(double epsilon, double lead)
     return lead > 0.0 ? ALWAYS - less : less;
 }
 
+pboost_rational repro_rounded_epsilon(pboost_rational epsilon)
+{
+    bool changes = find_chance(pboost_rational_value(epsilon), -1.0) > 0;
+    return changes ? epsilon : (pboost_rational){0, 0};
+}
+
 /* Optimal bags are smaller than two of the least. */
 pboost_status repro_rounded_create(repro_rounded **out, const unsigned char *label, size_t min_bag,
                                    pboost_rational epsilon, uint64_t seed, pboost_error *err)

@@ -18,6 +18,9 @@ pboost_status repro_rounded_create(repro_rounded **out, const unsigned char *lab
                                    pboost_rational epsilon, uint64_t seed, pboost_error *err);
 void repro_rounded_free(repro_rounded *oracle);
 
+/* No noise, 0/0, where the noise of epsilon changes an answer with a chance below 2^-63. */
+pboost_rational repro_rounded_epsilon(pboost_rational epsilon);
+
 /* Trusts its caller: each row in one bag, of at least min_bag rows of the table. */
 pboost_oracle repro_rounded_interface(repro_rounded *oracle);
 

@@ -43,6 +43,7 @@ pboost_status pboost_handle_query(request *r, pboost_error *err)
     question.start = q.start;
     question.id = q.id;
     question.head = q.head;
+    question.answer = q.answer;
     question.format = r->format;
     question.render = render;
     question.user = r;

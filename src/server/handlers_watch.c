@@ -10,8 +10,15 @@ static wire_config config_of(const request *r)
 {
     const pboost_ledger *ledger = r->service->ledger;
     const pboost_ledger_rules *rules = pboost_ledger_get_rules(ledger);
-    return (wire_config){rules->rules, rules->units, pboost_ledger_unit_rows(ledger, &r->token),
-                         r->service->options.max_body, rules->sheet};
+    wire_config config = {.rules = rules->rules,
+                          .units = rules->units,
+                          .unit_rows = pboost_ledger_unit_rows(ledger, &r->token),
+                          .max_body = r->service->options.max_body,
+                          .sheet = rules->sheet};
+
+    memcpy(config.names, rules->names, sizeof config.names);
+    memcpy(config.column, rules->column, sizeof config.column);
+    return config;
 }
 
 pboost_status pboost_handle_config(request *r, pboost_error *err)

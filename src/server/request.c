@@ -290,8 +290,11 @@ static void authenticate(request *r)
 static bool has_room(request *r)
 {
     bool is_read = !r->too_large && !r->no_room && r->route->content_types != NULL;
-    size_t bytes =
-        is_read ? r->capacity + pboost_wire_cost(r->format, r->body, r->length) : r->capacity;
+    size_t width = pboost_ledger_get_rules(r->service->ledger)->rules.width;
+    size_t bytes = r->capacity;
+
+    if (is_read)
+        bytes += pboost_wire_cost(r->format, r->body, r->length, width);
 
     if (r->too_large)
         reply_too_large(r);

@@ -4,25 +4,20 @@
  * sleeps until the others are done.  Starting threads takes some ten microseconds, little compared
  * with work that is cut into chunks.  In return no thread spins on a busy machine, a forked child
  * misses nothing, and there is no state between calls. */
-#define _GNU_SOURCE /* sched_getaffinity; NOLINT(bugprone-reserved-identifier) */
 #include "base/parallel.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
-#include <unistd.h>
+
+#include "base/system.h"
 
 enum { MOST_WORKERS = 1024 };
 
 int pboost_threads(int threads)
 {
-    cpu_set_t allowed;
-    if (threads > 0)
-        return threads < MOST_WORKERS ? threads : MOST_WORKERS;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-        return CPU_COUNT(&allowed);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 && online < MOST_WORKERS ? (int)online : 1;
+    if (threads <= 0)
+        threads = pboost_system_processors();
+    return threads < MOST_WORKERS ? threads : MOST_WORKERS;
 }
 
 typedef struct {

@@ -78,6 +78,21 @@ laplace_sampler pboost_laplace_sampler(laplace_scale scale);
 pboost_status pboost_laplace_draw(int64_t *out, const laplace_sampler *sampler, rng_source *source,
                                   pboost_error *err);
 
+/* One number of an answer: a sum on a grid, and the noise that is added to it. */
+typedef struct {
+    label_grid grid; /* of bounded rules */
+    bool noisy;
+    laplace_sampler noise;
+} answer_number;
+
+/* By number, `width` of them; rules that passed pboost_rules_check.  Free with free(). */
+pboost_status pboost_numbers_make(answer_number **out, const pboost_rules *rules,
+                                  pboost_error *err);
+
+/* Adds the noise to the sum of a bag: what is released of it. */
+pboost_status pboost_number_release(int64_t *total, const answer_number *number, rng_source *source,
+                                    pboost_error *err);
+
 /* The sign of z - bar for a draw z.  Only the sign is drawn, with a few words instead of about ten;
  * use it if nothing else about z will be released.  |bar| is below 2^63. */
 pboost_status pboost_laplace_side(int *out, const laplace_sampler *sampler, int64_t bar,

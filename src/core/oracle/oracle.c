@@ -11,6 +11,7 @@
 #include "bags/bags.h"
 #include "base/options.h"
 #include "base/rng.h"
+#include "mean.h"
 #include "oracle/mechanism.h"
 #include "try.h"
 
@@ -20,10 +21,7 @@ struct pboost_memory_oracle {
     size_t n;
     int64_t *point; /* by row: its class; or by row, `width` each: bounded labels, in steps */
     double *value;  /* by row, `width` each: labels without bounds */
-    struct {
-        label_grid grid;
-        laplace_sampler noise;
-    } * number;                   /* by number of an answer */
+    answer_number *number;        /* by number of an answer */
     pboost_label_column *columns; /* those of the rules, copied */
     int64_t *count;               /* of the rows of a bag, by class */
     uint64_t *spent;              /* one bit by row */
@@ -79,18 +77,13 @@ static pboost_status prepare_numbers(pboost_memory_oracle *o, const double *labe
     pboost_status st = PBOOST_OK;
     pboost_rules rules;
 
-    NEED(o->number = calloc(o->rules.width, sizeof *o->number), err);
+    TRY(pboost_numbers_make(&o->number, &o->rules, err));
     for (size_t j = 0; j < o->rules.width; j++) {
         TRY(pboost_rules_number(&rules, &o->rules, j, err));
         if (o->rules.answer != PBOOST_ANSWER_CLASSES)
             TRY(check_labels(o, label, j, &rules, err));
-        if (!rules.bounded)
-            continue;
-        o->number[j].grid = pboost_grid(&rules);
-        TRY(pboost_grid_check_rows(&o->number[j].grid, o->n, err));
-        if (rules.epsilon.den != 0)
-            o->number[j].noise =
-                pboost_laplace_sampler(pboost_laplace_scale(&o->number[j].grid, rules.epsilon));
+        if (rules.bounded)
+            TRY(pboost_grid_check_rows(&o->number[j].grid, o->n, err));
     }
 done:
     return st;
@@ -298,11 +291,9 @@ static pboost_status release(double *answer, const pboost_memory_oracle *o, size
                              int64_t total, size_t size, rng_source *source, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    int64_t noise = 0;
 
-    if (o->rules.epsilon.den != 0)
-        TRY(pboost_laplace_draw(&noise, &o->number[number].noise, source, err));
-    *answer = pboost_grid_mean(&o->number[number].grid, total + noise, size);
+    TRY(pboost_number_release(&total, &o->number[number], source, err));
+    *answer = pboost_grid_mean(&o->number[number].grid, total, size);
 done:
     return st;
 }
@@ -359,18 +350,15 @@ static pboost_status answer_plain(double *answer, const pboost_memory_oracle *o,
 {
     pboost_status st = PBOOST_OK;
     size_t width = o->rules.width;
-    long double total = 0; /* wider than the labels in digits and in range */
 
     for (size_t j = 0; j < width; j++) {
-        const double *value = o->value + j;
-        total = 0;
+        running_mean mean = {0};
         for (size_t i = 0; i < bag->size; i++)
-            total += (long double)value[bag->row[i] * width];
-        answer[j] = (double)(total / (long double)bag->size);
+            running_mean_add(&mean, o->value[bag->row[i] * width + j]);
+        answer[j] = running_mean_value(&mean);
     }
     if (o->rules.round) {
-        long double twice = 2 * total, size = (long double)bag->size;
-        int side = (twice > size) - (twice < size);
+        int side = (*answer > 0.5) - (*answer < 0.5);
         TRY(round_mean(answer, side, o, bag->row, bag->size, source, err));
     }
 done:

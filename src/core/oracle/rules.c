@@ -313,6 +313,44 @@ done:
     return st;
 }
 
+pboost_status pboost_numbers_make(answer_number **out, const pboost_rules *rules, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_rules own;
+    answer_number *number = NULL;
+
+    *out = NULL;
+    NEED(number = calloc(rules->width, sizeof *number), err);
+    for (size_t j = 0; j < rules->width; j++) {
+        TRY(number_rules(&own, rules, j, shares_of(rules), err));
+        if (!own.bounded)
+            continue;
+        number[j].grid = pboost_grid(&own);
+        number[j].noisy = own.epsilon.den != 0;
+        if (number[j].noisy)
+            number[j].noise =
+                pboost_laplace_sampler(pboost_laplace_scale(&number[j].grid, own.epsilon));
+    }
+    *out = number;
+    number = NULL;
+done:
+    free(number);
+    return st;
+}
+
+pboost_status pboost_number_release(int64_t *total, const answer_number *number, rng_source *source,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    int64_t noise = 0;
+
+    if (number->noisy)
+        TRY(pboost_laplace_draw(&noise, &number->noise, source, err));
+    *total += noise;
+done:
+    return st;
+}
+
 double pboost_rules_noise_variance(const pboost_rules *rules, size_t size)
 {
     pboost_rules own = PBOOST_RULES_INIT, number;
