@@ -48,7 +48,7 @@ within 0 1e-5 "$(paste -d, t1.csv turned.csv | awk -F, 'NR > 1 { d = $1 - $2; d 
 
 # ---- the estimators, the bags ----
 for bags in random prior hybrid; do
-    expect 0 priorboost train "${common[@]}" --bags $bags --rounds 2 --json
+    expect 0 priorboost train "${common[@]}" --bags $bags --rounds 2 --l2 30 --json
     [ "$(field bags)" = $bags ] || fail "bags $bags"
 done
 expect 0 priorboost train "${common[@]}" --estimator event --algorithm pbprefix --json
