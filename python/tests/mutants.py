@@ -343,8 +343,8 @@ MUTANTS = {
             ("unsorted rows", "    if not csr.has_canonical_format:", "    if False:"),
             ("X is changed", "csr = csr.copy() if csr is X else csr", "pass"),
             ("64-bit indices", "    if indices.itemsize != 4:", "    if False:"),
-            ("a model of other columns", "            if X.shape[1] != self.n:"),
-            ("a dense X for sparse rows", "        if self.bits == 0:"),
+            ("a model of other columns", "if X.shape[1] != self.n:"),
+            ("a dense X for sparse rows", "if self.bits == 0:"),
             ("rows are not checked", "    _check(lib.sparse_check, features.x, fit.threads)\n", ""),
         ],
         "models.py": [
@@ -709,6 +709,8 @@ def run(tests: str, file: str, guard: str, instead: str = "if False:") -> str:
             env={**os.environ, "PYTHONPATH": folder, "PRIORBOOST_LIBRARY": str(library)},
             cwd=folder, capture_output=True, text=True, timeout=600,
         )  # fmt: skip
+        if done.returncode < 0:  # C was given what a guard keeps from it, and ended the tests
+            return "caught"
         return {0: "SURVIVED", 1: "caught"}.get(done.returncode, f"pytest: {done.returncode}")
 
 
