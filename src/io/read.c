@@ -22,20 +22,36 @@ struct pboost_table_reader {
 
 /* ---- Which files ----------------------------------------------------------------------------- */
 
+/* The pattern that matches this name alone; free it. */
+static char *escape(const char *name)
+{
+    char *out = malloc(2 * strlen(name) + 1), *to = out;
+
+    if (out == NULL)
+        return NULL;
+    for (; *name != '\0'; name++) {
+        if (strchr("*?[\\", *name) != NULL)
+            *to++ = '\\';
+        *to++ = *name;
+    }
+    *to = '\0';
+    return out;
+}
+
 /* A file of that name is meant before a pattern or a list is. */
 static pboost_status find_files(glob_t *out, const char *path, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     char *copy = NULL, *rest = NULL;
-    int flags = GLOB_NOESCAPE;
+    bool exact = strcmp(path, "-") == 0 || access(path, F_OK) == 0;
+    int flags = exact ? 0 : GLOB_NOESCAPE;
 
     *out = (glob_t){0};
-    NEED(copy = strdup(path), err);
-    bool exact = strcmp(path, "-") == 0 || access(path, F_OK) == 0;
+    NEED(copy = exact ? escape(path) : strdup(path), err);
     for (char *item = exact ? copy : strtok_r(copy, ",", &rest); item != NULL;
          item = exact ? NULL : strtok_r(NULL, ",", &rest), flags |= GLOB_APPEND) {
         bool pattern = !exact && strpbrk(item, "*?[") != NULL;
-        int code = glob(item, pattern ? flags : flags | GLOB_NOCHECK | GLOB_NOMAGIC, NULL, out);
+        int code = glob(item, pattern ? flags : flags | GLOB_NOCHECK, NULL, out);
         if (code == GLOB_NOMATCH)
             FAIL(err, PBOOST_BAD_DATA, "no file matches %s", item);
         if (code != 0)
