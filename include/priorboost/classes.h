@@ -43,6 +43,11 @@ pboost_status pboost_classes_fit(pboost_class_coef *coef, pboost_fit_report *rep
                                  const pboost_answers *answers, size_t first_bag,
                                  const pboost_fit_options *options, pboost_error *err);
 
+/* pboost_warnings of such a fit; coef and options->family of `fit` are not used.  Parameters are
+ * counted for one class.  *usable (NULL: not wanted): the fit may be used. */
+size_t pboost_classes_warnings(pboost_warning *out, bool *usable, const pboost_class_coef *coef,
+                               const pboost_fitted *fit);
+
 /* ---- Predictions ----------------------------------------------------------------------------- */
 
 /* probability[i * classes + c] = that sample i is of class c; only x and row of samples are used.

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include <priorboost/classes.h>
 #include <priorboost/curves.h>
 #include <priorboost/smooth.h>
 #include <priorboost/sparse.h>
@@ -165,6 +166,9 @@ bool pboost_table_level_number(double *out, const pboost_table *table, size_t co
 
 /* ---- Sparse rows ----------------------------------------------------------------------------- */
 
+/* Whether a name ends in .svm, .svmlight or .libsvm, before .gz or .zst. */
+bool pboost_names_svmlight(const char *name);
+
 /* Sparse rows that own their memory. */
 typedef struct pboost_entries {
     pboost_sparse x; /* what is below, borrowed */
@@ -228,8 +232,8 @@ pboost_status pboost_hashing_apply(pboost_entries *out, const pboost_hashing *ha
 
 /* Columns of a hashed table by what is in them: name[i] (NULL: nothing) is the text of the first
  * entry of the table in column[i] and, if there are others, " and others"; free each with free().
- * Columns ascend. */
-pboost_status pboost_hashing_names(char **name, const uint32_t *column, size_t n,
+ * sign[i], 1 or -1, is that of this entry.  Columns ascend. */
+pboost_status pboost_hashing_names(char **name, double *sign, const uint32_t *column, size_t n,
                                    const pboost_hashing *hashing, const pboost_table *table,
                                    pboost_error *err);
 
@@ -372,17 +376,26 @@ typedef struct pboost_model_sparse {
     pboost_hashing hashing; /* what makes the rows from a table; bits 0: they come as they are */
 } pboost_model_sparse;
 
+/* The classes of a model whose labels are one of them. */
+typedef struct pboost_model_classes {
+    size_t n;               /* 0: the model is none of classes */
+    char **name;            /* by class; the first is the base */
+    pboost_class_coef coef; /* in the units of the encoded columns */
+} pboost_model_classes;
+
 typedef struct pboost_model {
-    pboost_family family;
+    pboost_family family; /* not used if the model is one of classes */
     pboost_encoding encoding;
     pboost_coef coef;   /* in the units of the encoded columns; n 0 if the model is a mixture */
     char *label;        /* name of the response; NULL where unknown */
     char *positive;     /* logistic: the text level that counts as 1; NULL: labels are 0 and 1 */
     char *offset;       /* name of the offset column; NULL: none */
-    double *covariance; /* (n+1) x (n+1), the intercept last; NULL where unknown */
+    double *covariance; /* (n+1) x (n+1), the intercept last; of classes: pboost_class_weights
+                           squared; NULL where unknown */
     pboost_training training;
     pboost_mixture mixture; /* trees, or the mean of several models; n 0: the GLM coef */
     pboost_model_sparse sparse;
+    pboost_model_classes classes;
 } pboost_model;
 
 void pboost_model_free(pboost_model *model);

@@ -1,5 +1,5 @@
-/* priorboost/priorboost.h — all of priorboost: training, curves, predicting, planning, theory and
- * files. */
+/* priorboost/priorboost.h — all of priorboost: training, curves, sparse rows, predicting,
+ * planning, theory and files. */
 #ifndef PRIORBOOST_PRIORBOOST_H
 #define PRIORBOOST_PRIORBOOST_H
 
@@ -10,6 +10,7 @@
 #include <priorboost/plan.h>
 #include <priorboost/predict.h>
 #include <priorboost/smooth.h>
+#include <priorboost/sparse.h>
 #include <priorboost/theory.h>
 #include <priorboost/trainer.h>
 

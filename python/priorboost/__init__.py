@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .plots import plot_calibration, plot_coefficients, plot_plan
     from .remote import RemoteOracle
     from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
+    from .sums import GivenSums
     from .torch_loss import bag_loss
 
 __version__ = _version()
@@ -33,6 +34,7 @@ __all__ = [
     "Bags",
     "Feature",
     "Forest",
+    "GivenSums",
     "InMemoryOracle",
     "Member",
     "Model",
@@ -78,6 +80,7 @@ _NAMES = {
     "plots": ("plot_calibration", "plot_coefficients", "plot_plan"),
     "remote": ("RemoteOracle",),
     "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),
+    "sums": ("GivenSums",),
     "torch_loss": ("bag_loss",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}

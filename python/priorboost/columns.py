@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -52,15 +53,17 @@ class Columns:
         if self.mean is None or self.scale is None:
             return
         mean, scale = self.mean, self.scale
-        for weights in result.path:
+        n = len(mean) + 1  # weights of a model, or of each class of one
+        for weights in result.path.reshape(-1, n):
             for j in range(len(mean)):  # in the order of the command line, for the same bits
                 weights[j] /= scale[j]
                 weights[-1] -= weights[j] * mean[j]
         if result.covariance is not None:
-            for C in (result.covariance.T, result.covariance):  # columns first, then rows
-                for j in range(len(mean)):
-                    C[j] /= scale[j]
-                    C[-1] -= C[j] * mean[j]
+            for whole in (result.covariance.T, result.covariance):  # columns first, then rows
+                for C in np.split(whole, len(whole) // n):
+                    for j in range(len(mean)):
+                        C[j] /= scale[j]
+                        C[-1] -= C[j] * mean[j]
 
 
 PLAIN = Columns()  # nothing is done
@@ -71,6 +74,33 @@ def moments(X: Array) -> tuple[Array, Array]:
     mean, sd = np.empty(X.shape[1]), np.empty(X.shape[1])
     _check(lib.matrix_moments, address(mean), address(sd), matrix(X))
     return mean, sd
+
+
+def _divided_sum(values: Array, n: int) -> float:
+    total = np.add.accumulate(values)
+    before = np.concatenate([[0.0], total[:-1]])
+    added = total - before
+    lost = (before - (total - added)) + (values - added)
+    last, rest = float(total[-1]), float(np.add.accumulate(lost)[-1])
+    quotient = last / n
+    left = float(Fraction(last) - Fraction(quotient) * n)
+    return quotient + (left + rest) / n
+
+
+def exact_mean(values: Array) -> float:
+    """Return the mean, with the bits that the library gives it (its header mean.h says how).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost.columns import exact_mean
+    >>> exact_mean(np.array([1.0, 1e100, 1.0, -1e100]))
+    0.5
+    """
+    large = np.abs(values) >= 2.0**900
+    small_mean = _divided_sum(np.where(large, 0.0, values), len(values))
+    large_mean = _divided_sum(np.where(large, values * 2.0**-100, 0.0), len(values))
+    return small_mean + large_mean * 2.0**100
 
 
 def limits_of(X: Array, z: float) -> tuple[Array, Array]:
@@ -95,10 +125,10 @@ def limits_of(X: Array, z: float) -> tuple[Array, Array]:
         if others.size == 0 or (others == others[0]).all():
             lower[j], upper[j] = -np.inf, np.inf
             continue
-        # As the command line adds: in order, in extended precision.
-        exact = column.astype(np.longdouble)
-        mean = np.add.accumulate(exact)[-1] / len(exact)
-        square = np.add.accumulate((exact - mean) ** 2)[-1] / len(exact)
-        reach = z * float(np.sqrt(square))
-        lower[j], upper[j] = float(mean) - reach, float(mean) + reach
+        column = column.astype(np.float64)
+        center = exact_mean(column)
+        deviation = column / 2 - center / 2  # halved: nothing overflows
+        most = float(np.abs(deviation).max())
+        reach = 2 * z * most * math.sqrt(exact_mean((deviation / most) ** 2))
+        lower[j], upper[j] = center - reach, center + reach
     return lower, upper

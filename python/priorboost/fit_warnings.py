@@ -22,13 +22,13 @@ def warn_of_fit(
     weights: Array,
     names: list[str] | None = None,
     one_row_bags: int = 0,
-    given: bool = False,
+    advice: str = "covariance='sandwich'",
     n_curves: int = 0,
 ) -> tuple[str, ...]:
     """Warn, where fit was called, of what its last fit reports; return the texts.
 
     It fitted X, whose columns have these names and of which the last n_curves are of curves, and
-    got weights; the bags may have been given.
+    got weights; the advice is for residuals that are too large.
     """
     options = _library.FitOptions(
         _library.FIT_OPTIONS_SIZE,
@@ -48,7 +48,7 @@ def warn_of_fit(
         one_row_bags,
         columns,
         b"bags='features'",
-        b"bag_effects=True" if given else b"covariance='sandwich'",
+        advice.encode(),
     )
     found = (_library.FitWarning * _library.MOST_WARNINGS)()
     texts = []

@@ -189,10 +189,14 @@ class GivenAnswers:
         self.log = ctypes.c_void_p()
         _check(lib.answers_create, self.log)
         try:
-            _check(lib.answers_append, self.log, bags._borrow(), address(mean), address(noise))
+            self.append(bags, mean, noise)
         except BaseException:
             lib.answers_free(self.log)
             raise
+
+    def append(self, bags: Bags, mean: Array, noise: Array) -> None:
+        """Add more bags, which may share rows with others."""
+        _check(lib.answers_append, self.log, bags._borrow(), address(mean), address(noise))
 
     def __enter__(self) -> ctypes.c_void_p:
         return self.log

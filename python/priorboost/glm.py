@@ -6,6 +6,7 @@ import ctypes
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from . import _library
@@ -34,9 +35,18 @@ from .options import FAMILIES, choice, count_of, seed_of, threads_of
 from .oracle import MemoryHandle, Oracle, holder_of
 from .parameters import FitParameters, LoopParameters, TableParameters, parameters
 from .planner import Automatic
-from .records import check_sources, describe, describe_run
+from .records import check_sources, describe, describe_given, describe_run
 from .relay import Relay
 from .remote import RemoteOracle
+from .sparse import (
+    choose,
+    fit_given_sparse,
+    is_sparse,
+    refuse_parameters,
+    sparse_rows,
+    train_sparse,
+)
+from .sums import GivenSums, known_labels
 from .tables import is_table, open_table, take_columns
 from .training import (
     GLMResult,
@@ -104,6 +114,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         unit: Any = None,
         bag: Any = None,
         answers: Any = None,
+        sums: Any = None,
         rows: str = "all",
         sd: Any = None,
         bag_effects: bool | None = None,
@@ -114,10 +125,11 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features), or path
-            float64 and float32 arrays are not copied.  The columns of a data frame (pandas, polars,
-            pyarrow) may be numbers, truth values, texts, categories and dates; they become features
-            as in ``priorboost train``.  The path of a Parquet or Arrow file stands for its table.
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features), or path
+            float64 and float32 arrays are not copied, nor are SciPy's CSR matrices of them.  The
+            columns of a data frame (pandas, polars, pyarrow) may be numbers, truth values, texts,
+            categories and dates; they become features as in ``priorboost train``.  The path of a
+            Parquet or Arrow file stands for its table.
         y : array-like of shape (n_rows,), optional
             The labels, if they are here: an oracle in memory keeps them, answers only for bags of
             at least ``min_bag`` rows, and uses each label once.
@@ -146,6 +158,11 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             ``sum`` and, where the means are noisy, ``noise_variance``: those of ``priorboost train
             --answers``.  Or the mean label by bag, a dict or Series: without
             counts nobody can check that the answers are about the rows of X, and `fit` warns.
+        sums : table or GivenSums, optional
+            Label sums by key, which may share rows: by age, by region, by both.  The columns of the
+            table are columns of X (an empty cell stands for any value), ``sum`` or ``mean``, and
+            ``count`` and ``variance`` if known; see `GivenSums`.  `y` may have the labels of some
+            rows, NaN where they are unknown.
         rows : {"all", "sample", "means"}, default="all"
             What X has of each given bag: all of its rows; a simple random sample of the ``count``
             persons; or one row, the means of its features.  ``assumptions_`` says what is assumed.
@@ -162,21 +179,29 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         self
         """
         X = open_table(X)
-        if self.formula is not None and y is None and oracle is None and answers is None:
+        is_given = answers is not None or sums is not None
+        if self.formula is not None and y is None and oracle is None and not is_given:
             y = left_side(self.formula, X)
-        check_sources(self, y, oracle, bag, answers, unit)
+        check_sources(self, y, oracle, bag, answers, unit, sums)
         check_rows(rows, sd, bag_effects, answers is not None)
         if weight is not None and sample_weight is not None:
             raise ValueError("weight and sample_weight are the same; pass one of them")
         weight = sample_weight if weight is None else weight
         roles = {"y": y, "ids": ids, "weight": weight, "offset": offset, "unit": unit, "bag": bag}
+        if sums is not None and is_sparse(X):
+            raise ValueError("sums name columns of a data frame, but X is sparse")
+        sums = GivenSums(sums) if sums is not None and not isinstance(sums, GivenSums) else sums
+        lines = None if sums is None else sums.bags(X)
         X, roles, names = take_columns(X, roles)
         bag = roles.pop("bag")
+        known, roles["y"] = (None, roles["y"]) if sums is None else (roles["y"], None)
         trees = self._has_trees()
         table, columns = self._table(X, by_name=bool(names), **roles)
         fitted_on = table.X
         try:
-            if answers is not None:
+            if sums is not None:
+                result = self._fit_sums(table, sums, lines, known)
+            elif answers is not None:
                 column, effects = names.get("bag", "bag"), bag_effects
                 effects = rows != "all" if effects is None else effects
                 given = (bag, answers, column, rows, sd, effects, columns.scale)
@@ -189,12 +214,22 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             require_finite(fitted_on)  # says it in scikit-learn's words
             raise
         result.encoding, result.names = table.encoding, names_in_file(names, roles["y"])
+        result.sparse = is_sparse(fitted_on)
         if trees:
             result.warnings = warn_of_trees(self, result)
         elif result.outcome.warnings:
             said = result.report, fitted_on, result.path[-1], table.columns, result.one_row_bags
             n_curves = 0 if table.curve_of is None else len(table.curve_of)
-            result.warnings = warn_of_fit(self, *said, answers is not None, n_curves)
+            if is_sparse(fitted_on):  # its columns have no names, and many have no weight
+                said = result.report, np.empty((0, 0)), *said[2:]
+            advice = (
+                "covariance='sandwich'"
+                if not is_given
+                else "bag_effects=True"
+                if sums is None
+                else "a weight for each of the keys of the sums"
+            )
+            result.warnings = warn_of_fit(self, *said, advice, n_curves)
         if result.plan is not None:
             warn_of_plan(result.plan)
         if result.record["simulated"]:
@@ -211,6 +246,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         check_words(self.impute, self.unseen)
         encoding: Any = None
         values = X
+        if is_sparse(X):
+            refuse_parameters(self)
+            least = count_of(self.min_bag, "min_bag") if local else 1
+            return sparse_rows(self, X, reset=True, min_rows=least), None
         if self.formula is not None and self._has_curves():
             raise ValueError(
                 f"model={self.model!r} and formula contradict each other; leave one out"
@@ -281,7 +320,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         table = table.take(None)
         assert table.labels is not None
         # Is there something to do between the rounds?
-        if self.verbose or self.model != "glm" or self._method(self.round_answers) == "auto":
+        between = self.verbose or self.model != "glm" or is_sparse(table.X)
+        if between or self._method(self.round_answers) == "auto":
             has_seed, seed = seed_of(self.random_state)
             keeper = MemoryHandle(table.labels, self._rules(), self.clamp, has_seed, seed)
             return self._train(table, keeper.interface, Relay(), has_seed)
@@ -333,7 +373,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         run = describe_run(self, oracle, seed, table.ids, table.keys, table.given)
         table = table.take(oracle._choose_rows(table.ids, run))
         by_unit = table.unit is not None
-        interface = oracle._connect(len(table.X), table.ids, relay, run, by_unit)
+        interface = oracle._connect(table.X.shape[0], table.ids, relay, run, by_unit)
         simulated = getattr(oracle, "simulated", False)  # a service has noise of its own
         return self._train(table, interface, relay, simulated)
 
@@ -352,6 +392,13 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         fit = self._fit_options(
             self._family, DEFAULT_ESTIMATOR[method], rounded, seed, settings.threads
         )
+        if is_sparse(table.X):
+            choose(settings, fit, self.bags, automatic)
+            with relay:
+                result = train_sparse(table, fit, interface, settings, relay, self.verbose)
+            result.record = describe(rules, settings, has_seed, simulated)
+            result.method = method
+            return result
         freedom = table.bend(fit)
         fixed = _library.Fixed(
             settings.rounds,
@@ -396,7 +443,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             raise ValueError(f"model={self.model!r} needs all rows of the bags; rows is {rows!r}")
         if effects and self._has_trees():
             raise ValueError(f"bag_effects are for model='glm', not for {self.model!r}")
-        names, bags = group_rows(bag, len(table.X))
+        if (effects or rows != "all") and is_sparse(table.X):
+            raise ValueError("rows and bag_effects are for dense X; X is sparse")
+        names, bags = group_rows(bag, table.X.shape[0])
         mean, noise, persons = match_answers(answers, names, bags, self._family, column, rows)
         has_seed, seed = seed_of(self.random_state)
         method = self._method(False)
@@ -409,7 +458,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 f"; estimator is {self.estimator!r}, method is {self.method!r}"
             )
         freedom = table.bend(fit)
-        fit.bag_effects, n_rows = effects, len(table.X)
+        fit.bag_effects, n_rows = effects, table.X.shape[0]
         doubts: list[str] = []
         if rows != "all":
             table, bags, doubts = stand_for_persons(
@@ -419,24 +468,45 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             warn(text)
         with GivenAnswers(bags, mean, noise) as log:
             fit_trees = self._fit_trees if table.sources is not None else None
-            result = fit_given(table, log, fit, fit_trees)
+            if is_sparse(table.X):
+                result = fit_given_sparse(table, log, fit)
+            else:
+                result = fit_given(table, log, fit, fit_trees)
         result.history["rows"] = n_rows
         result.curve_freedom = freedom
         result.one_row_bags = int((persons == 1).sum())
         result.doubts, result.assumptions = tuple(doubts), assumptions(rows, sd, self._family)
         result.method = method
-        result.record = {
-            "algorithm": "given",
-            "estimator": None,
-            "bags": "given",
-            "min_bag": int(persons.min()),
-            "rounds": 1,
-            "rows_spent": None,
-            "epsilon": None,
-            "l2": None,
-            "simulated": False,
-            "seed": seed if has_seed else None,
-        }
+        result.record = describe_given(int(persons.min()), seed if has_seed else None)
+        return result
+
+    def _fit_sums(self, table: Table, sums: GivenSums, lines: Any, known: Any) -> GLMResult:
+        """Fit given sums, which may share rows, and known labels."""
+        if self.model != "glm":
+            raise ValueError(f"sums are for model='glm', not for {self.model!r}")
+        has_seed, seed = seed_of(self.random_state)
+        method, family, n_rows = self._method(False), self._family, len(table.X)
+        threads = threads_of(self.n_jobs)
+        fit = self._fit_options(family, DEFAULT_ESTIMATOR[method], False, seed, threads)
+        if fit.estimator != choice("estimator", "aggregate"):
+            raise ValueError(
+                "sums need the aggregate estimator"
+                f"; estimator is {self.estimator!r}, method is {self.method!r}"
+            )
+        bags, mean, noise = sums.answers(lines, family)
+        given = GivenAnswers(bags, mean, noise)
+        with given as log:
+            if known is not None:
+                rows, labels = known_labels(known, n_rows, family)
+                given.append(rows, labels, 0.0 * labels)
+            try:
+                result = fit_given(table, log, fit)
+            except ValueError as problem:
+                raise sums.explain(problem) from None
+        result.history["rows"] = n_rows
+        result.one_row_bags = int((bags.sizes == 1).sum())
+        result.method = method
+        result.record = describe_given(int(bags.sizes.min()), seed if has_seed else None)
         return result
 
     def _fit_trees(self, result: GLMResult, table: Table, answers: Any, relay: Relay) -> None:

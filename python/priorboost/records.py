@@ -34,8 +34,16 @@ def check_sources(
     bag: Any = None,
     answers: Any = None,
     unit: Any = None,
+    sums: Any = None,
 ) -> None:
     """Refuse no source of labels, and two of them."""
+    if sums is not None:
+        if oracle is not None or answers is not None or bag is not None:
+            raise ValueError(
+                "sums cannot be used with an oracle or with answers; answers of bags are sums with "
+                "the bag as their key"
+            )
+        y, answers, bag = None, sums, sums  # y has the labels that are known
     if (bag is None) != (answers is None):
         raise ValueError("bag and answers belong together: pass both, or neither")
     sources = (y is not None) + (oracle is not None) + (answers is not None)
@@ -57,6 +65,22 @@ def check_sources(
         for name in NOTHING_TO_ASK:
             if getattr(estimator, name) is not None:
                 raise ValueError(f"{name} cannot be used with given bags: nothing is asked")
+
+
+def describe_given(min_bag: int, seed: int | None) -> dict[str, Any]:
+    """Return what is recorded of a fit to given answers."""
+    return {
+        "algorithm": "given",
+        "estimator": None,
+        "bags": "given",
+        "min_bag": min_bag,
+        "rounds": 1,
+        "rows_spent": None,
+        "epsilon": None,
+        "l2": None,
+        "simulated": False,
+        "seed": seed,
+    }
 
 
 def describe_run(

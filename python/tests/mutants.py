@@ -258,7 +258,7 @@ MUTANTS = {
             ("weights below zero", "out.min() < 0.0", "False"),
             ("numbers that are not one per row", "if out.shape != (n_rows,):"),
             ("one class", "if len(classes) < 2:"),
-            ("many classes", 'if type_of_target(y) != "binary":'),
+            ("many classes", "if type_of_target(y) not in possible:"),
             ("labels of another length", "and len(y) == n_rows", ""),
             ("a table of one row", "rows >= min_rows and ", ""),
         ],
@@ -606,6 +606,51 @@ MUTANTS = {
                 "any threshold",
                 "if not isinstance(self.threshold, numbers.Real) "
                 "or not 0.0 < self.threshold < 1.0:",
+            ),
+        ],
+    },
+    "test_sums.py": {
+        "sums.py": [
+            ("sums of any form", "if not is_table(sums):"),
+            ("a sum and a mean, or neither", "if len(given) != 1:"),
+            ("a key that rows do not have", "if name not in found:", "if name == 0:"),
+            (
+                "two sums with the same keys",
+                "if key in of_pattern:\n                raise",
+                "if False:\n                raise",
+            ),
+            ("a sum of other rows", "if count is not None and count[i] != n:"),
+            ("a sum of no rows", "if count is None and n == 0:"),
+            (
+                "a negative variance",
+                "if not 0.0 <= variance[i] < np.inf or not np.isfinite(self._given()[i]):",
+            ),
+            ("a sum that no labels have", "if wrong.size:"),
+            ("labels of other rows", "if values.shape != (n_rows,):"),
+            ("labels of another family", "if bad.any():"),
+            (
+                "the sum is not named",
+                "if said is None or int(said[1]) >= len(self.kept):",
+                "if True:",
+            ),
+        ],
+        "records.py": [
+            (
+                "sums and answers",
+                "if oracle is not None or answers is not None or bag is not None:",
+            ),
+        ],
+        "glm.py": [
+            (
+                "curves or trees of sums",
+                '        if self.model != "glm":\n            raise ValueError(f"sums',
+                '        if False:\n            raise ValueError(f"sums',
+            ),
+            (
+                "another estimator of sums",
+                'if fit.estimator != choice("estimator", "aggregate"):\n            raise'
+                ' ValueError(\n                "sums',
+                'if False:\n            raise ValueError(\n                "sums',
             ),
         ],
     },

@@ -1,5 +1,6 @@
 """What users of scikit-learn do with any estimator."""
 
+import math
 import pickle
 import warnings
 
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import priorboost as pb
+from priorboost.columns import limits_of
 
 
 @pytest.mark.parametrize("family", KINDS)
@@ -143,6 +145,13 @@ def test_far_values_are_moved_in():
     assert pb.PriorBoostRegressor(min_bag=3, rounds=2).fit(X, y).limits_ is None
     with pytest.raises(ValueError, match="winsorize"):
         pb.PriorBoostRegressor(winsorize=0.0).fit(X, y)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1.0, 1e307])
+def test_limits_of_numbers_of_any_size(size):
+    lower, upper = limits_of(size * np.array([[1.0], [2.0], [3.0]]), 1.0)
+    assert lower[0] == pytest.approx(size * (2 - math.sqrt(2 / 3)), rel=1e-14, abs=0)
+    assert upper[0] == pytest.approx(size * (2 + math.sqrt(2 / 3)), rel=1e-14, abs=0)
 
 
 def test_equal_parameters_of_other_types_are_not_the_same():
@@ -276,7 +285,7 @@ def test_bad_labels_are_refused():
     with pytest.raises(ValueError, match="one class"):
         pb.PriorBoostClassifier().fit(X, np.ones(200))
     with pytest.raises(ValueError, match="multiclass"):
-        pb.PriorBoostClassifier().fit(X, np.arange(200) % 3)
+        pb.PriorBoostClassifier(model="trees").fit(X, np.arange(200) % 3)
     with pytest.raises(ValueError, match="no oracle"):
         pb.PriorBoostRegressor().fit(X)
     with pytest.raises(ValueError, match="both"):

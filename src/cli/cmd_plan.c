@@ -51,7 +51,7 @@ static pboost_status prior_coef(pboost_coef *out, const char *path, const train_
     pboost_status st = PBOOST_OK;
     pboost_model model = {0};
 
-    TRY(pboost_model_load(&model, path, err));
+    TRY(data_model_of_numbers(&model, path, err));
     const pboost_encoding *theirs = &model.encoding, *ours = &data->encoding;
     for (size_t j = 0; j < ours->n_columns; j++)
         if (theirs->n_columns != ours->n_columns || strcmp(theirs->column[j], ours->column[j]) != 0)

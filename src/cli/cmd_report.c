@@ -43,10 +43,9 @@ static pboost_status write_runs(FILE *out, const char *path, const run_record *r
         FAIL(err, PBOOST_BAD_DATA,
              "no run with bags of at least 2 rows has a test loss; train with --test");
     for (size_t i = 1; i < n; i++)
-        if (runs[i].model.family != runs[0].model.family)
+        if (!run_same_family(&runs[i], &runs[0]))
             FAIL(err, PBOOST_BAD_DATA, "the losses of %s and %s cannot be compared",
-                 pboost_family_name(runs[0].model.family),
-                 pboost_family_name(runs[i].model.family));
+                 run_family(&runs[0]), run_family(&runs[i]));
     chart_write_svg(out, &chart.figure);
 done:
     run_chart_free(&chart);
@@ -58,11 +57,10 @@ static pboost_status print_json(const run_record *runs, size_t n, const char *ou
 {
     json_t *array = json_array();
     for (size_t i = 0; array != NULL && i < n; i++)
-        json_array_append_new(array,
-                              json_pack("{s:s, s:s, s:I, s:o}", "name", runs[i].name, "family",
-                                        pboost_family_name(runs[i].model.family), "rounds",
-                                        (json_int_t)run_rounds(&runs[i]), "test_loss",
-                                        report_json_number(run_loss(&runs[i]))));
+        json_array_append_new(array, json_pack("{s:s, s:s, s:I, s:o}", "name", runs[i].name,
+                                               "family", run_family(&runs[i]), "rounds",
+                                               (json_int_t)run_rounds(&runs[i]), "test_loss",
+                                               report_json_number(run_loss(&runs[i]))));
     return cli_print_json(json_pack("{s:o, s:s}", "runs", array, "out", out), err);
 }
 

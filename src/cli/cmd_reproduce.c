@@ -195,8 +195,13 @@ static void print_claims(const repro_claims *claims, bool small)
 {
     printf("\nThe paper's claims%s:\n",
            small ? " at small scale (those about large k need --scale paper)" : "");
-    for (size_t i = 0; i < claims->n; i++)
-        printf("%-24s %s\n", page_verdict_name(claims->claim[i].verdict), claims->claim[i].text);
+    for (size_t i = 0; i < claims->n; i++) {
+        const repro_claim *c = &claims->claim[i];
+        printf("%-24s %s\n", page_verdict_name(c->verdict), c->text);
+        for (size_t j = 0; j < 2 && repro_claim_is_split(c); j++)
+            printf("%24s   %s, if it means: %s\n", "", page_verdict_name(c->under[j]),
+                   c->reading[j]);
+    }
 }
 
 /* With --json what results.json holds, and where it is. */

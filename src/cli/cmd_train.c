@@ -1,14 +1,15 @@
 /* priorboost train: play both parties on one table, or learn from an oracle. */
 #include <string.h>
 
-#include "train.h"
-#include "train_oracle.h"
+#include "train_classes.h"
+#include "train_wide.h"
 
 static const cli_usage USAGE = {
     .synopsis =
         "--data FILE --label COL --family F --min-bag K [OPTION...]\n"
         "       priorboost train --data FILE --id COL --family F --oracle URL --token-file F\n"
-        "       priorboost train --data FILE --bag COL --answers FILE --family F [OPTION...]",
+        "       priorboost train --data FILE --bag COL --answers FILE --family F [OPTION...]\n"
+        "       priorboost train --data FILE --sums FILE --family F [OPTION...]",
     .text =
         "Trains a model of individuals from the mean labels of bags of at least K rows.  The\n"
         "labels of the table go to an oracle inside the program, which uses each label in one\n"
@@ -17,7 +18,12 @@ static const cli_usage USAGE = {
         "With --bag and --answers the bags are given: a column of the table names each row's\n"
         "bag, and the answers file has that column, 'count' and 'mean' or 'sum' (and, where the\n"
         "means are noisy, 'noise_variance').  If the table does not have every row of a bag, such\n"
-        "as a district, --rows says what it has."};
+        "as a district, --rows says what it has.\n"
+        "With --sums label sums by key are given, such as sums by age, by region and by both: a\n"
+        "row may be in several.  A line has cells in columns of the table (empty: any value),\n"
+        "'sum' or 'mean' of the rows with these cells and, if wanted, 'count', which is checked,\n"
+        "and 'variance' of noise.  Rows with a label in --label, if any, and --bag with --answers\n"
+        "can be given as well."};
 
 /* ---- Options to settings --------------------------------------------------------------------- */
 
@@ -27,16 +33,16 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
         bool given;
         const char *name;
     } required[] = {{a->data != NULL, "--data"},
-                    {a->label != NULL || a->bag != NULL || a->oracle != NULL, "--label"},
+                    {a->label != NULL || train_is_given(a) || a->oracle != NULL, "--label"},
                     {a->bag != NULL || a->answers == NULL, "--bag"},
                     {a->answers != NULL || a->bag == NULL, "--answers"},
                     {a->has_family, "--family"},
-                    {a->min_bag > 0 || a->bag != NULL || a->oracle != NULL, "--min-bag"}};
+                    {a->min_bag > 0 || train_is_given(a) || a->oracle != NULL, "--min-bag"}};
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
         if (!required[i].given)
             return pboost_fail(err, PBOOST_INVALID, "%s is required; see 'priorboost train --help'",
                                required[i].name);
-    if (a->epsilon.den > 0 && !a->has_bounds)
+    if (a->epsilon.den > 0 && !a->has_bounds && !a->classes)
         return pboost_fail(err, PBOOST_INVALID,
                            "--epsilon needs --bounds LO,HI: the noise depends on the range of the "
                            "labels");
@@ -96,6 +102,33 @@ static pboost_status settle_method(train_arguments *a, pboost_error *err)
     return PBOOST_OK;
 }
 
+static bool is_other(const char *word, const char *usual)
+{
+    return word != NULL && strcmp(word, usual) != 0;
+}
+
+/* Sums may share rows; what has no form for that is an error. */
+static pboost_status refuse_with_sums(const train_arguments *a, pboost_error *err)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } senseless[] = {
+        {is_other(a->estimator, "aggregate"), "--estimator, unless it is aggregate,"},
+        {is_other(a->model, "glm"), "--model, unless it is glm,"},
+        {is_other(a->covariance, "model"), "--covariance, unless it is model,"},
+        {a->method != NULL, "--method"},
+        {a->l2.mode == PBOOST_L2_CV, "--l2 cv"},
+        {a->has_effects && a->effects, "--bag-effects yes"},
+        {a->given_rows != ROWS_ALL, "--rows, unless it is all,"},
+    };
+    for (size_t i = 0; a->sums != NULL && i < sizeof senseless / sizeof *senseless; i++)
+        if (senseless[i].given)
+            return pboost_fail(err, PBOOST_INVALID, "%s cannot be used with --sums",
+                               senseless[i].name);
+    return PBOOST_OK;
+}
+
 /* With given bags nothing is asked, so options about asking are errors. */
 static pboost_status refuse_with_bags(const train_arguments *a, pboost_error *err)
 {
@@ -111,12 +144,12 @@ static pboost_status refuse_with_bags(const train_arguments *a, pboost_error *er
         {a->id != NULL, "--id"},         {a->unit != NULL, "--unit"},
         {a->oracle != NULL, "--oracle"},
     };
-    for (size_t i = 0; a->bag != NULL && i < sizeof senseless / sizeof *senseless; i++)
+    for (size_t i = 0; train_is_given(a) && i < sizeof senseless / sizeof *senseless; i++)
         if (senseless[i].given)
-            return pboost_fail(err, PBOOST_INVALID,
-                               "%s cannot be used with --bag: the bags and their answers are given",
-                               senseless[i].name);
-    return PBOOST_OK;
+            return pboost_fail(err, PBOOST_INVALID, "%s cannot be used with %s: %s are given",
+                               senseless[i].name, a->bag != NULL ? "--bag" : "--sums",
+                               a->bag != NULL ? "the bags and their answers" : "the answers");
+    return refuse_with_sums(a, err);
 }
 
 /* The estimator, and the options of single estimators. */
@@ -126,7 +159,7 @@ static pboost_status choose_estimator(train_result *result, const train_argument
     pboost_status st = PBOOST_OK;
     pboost_fit_options *fit = &result->fit_options;
 
-    result->given = a->bag != NULL;
+    result->given = train_is_given(a);
     result->estimator = a->automatic ? PBOOST_AGGREGATE : PBOOST_EVENT;
     if (a->estimator != NULL)
         TRY(pboost_estimator_parse(&result->estimator, a->estimator, err));
@@ -153,7 +186,9 @@ static pboost_status choose_estimator(train_result *result, const train_argument
                  pboost_estimator_name(result->estimator));
         fit->covariance = sandwich ? PBOOST_COVARIANCE_SANDWICH : PBOOST_COVARIANCE_MODEL;
     }
-    fit->bag_effects = a->has_effects ? a->effects : a->given_rows != ROWS_ALL;
+    fit->bag_effects = a->has_effects ? a->effects : a->given_rows != ROWS_ALL && !a->classes;
+    if (a->classes && a->given_rows != ROWS_ALL && a->covariance == NULL)
+        fit->covariance = PBOOST_COVARIANCE_SANDWICH;
     if ((fit->bag_effects || a->given_rows != ROWS_ALL) && result->estimator != PBOOST_AGGREGATE)
         FAIL(err, PBOOST_INVALID, "%s is for --estimator aggregate, not for %s",
              a->given_rows == ROWS_ALL ? "--bag-effects" : "--rows sample or means",
@@ -207,14 +242,15 @@ static pboost_status choose_settings(train_result *result, const train_arguments
     o->threads = a->threads;
     if (a->oracle != NULL) /* it has its own rules */
         goto done;
-    result->rules.min_bag = a->bag != NULL ? 1 : a->min_bag;
+    result->rules.min_bag = train_is_given(a) ? 1 : a->min_bag;
     result->rules.epsilon = a->epsilon;
     result->rules.bounded = a->has_bounds;
     result->rules.lower = a->bounds.lower;
     result->rules.upper = a->bounds.upper;
     result->rules.step = a->step;
     result->rules.round = a->round;
-    TRY(pboost_rules_check(&result->rules, err));
+    if (!a->classes) /* these are known once the table is read */
+        TRY(pboost_rules_check(&result->rules, err));
     result->simulated = a->has_seed && (a->epsilon.den > 0 || a->round);
 done:
     return st;
@@ -249,8 +285,12 @@ static train_description describe(const train_arguments *a, const train_data *da
                                .rows = data->rows,
                                .encoding = &data->encoding,
                                .scale = data->scale,
+                               .sparse = a->wide ? &data->sparse : NULL,
+                               .sparse_coef = a->wide ? &data->wide_coef : NULL,
                                .label = a->label,
                                .positive = label_rule_positive(&data->labels),
+                               .class_name = (const char *const *)data->classes.name,
+                               .classes = data->classes.n,
                                .offset = a->offset,
                                .oracle = a->oracle,
                                .leaves_out = a->oracle != NULL || a->unit != NULL,
@@ -292,7 +332,9 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     TRY(choose_settings(&result, a, err));
     result.fit_options.cancel = &cli->watch;
     TRY(train_data_load(&data, cli, a, err));
-    if (a->bag == NULL)
+    if (a->classes && !train_is_given(a) && a->oracle == NULL)
+        TRY(train_classes_rules(&result, &data, err));
+    if (!train_is_given(a))
         TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
     size_t k = a->bag_size > 0 ? a->bag_size : result.rules.min_bag;
     result.options.rounds =
@@ -303,17 +345,22 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     result.fit_options.curve_of = data.curve_of;
     result.options.row_key = data.row_key;
     result.options.prior_score = data.prior_score;
-    if (a->automatic && a->bag == NULL)
-        TRY(train_auto_choose(&result, a, &data, err));
+    if (a->wide)
+        train_wide_choose(&result, a);
+    else if (a->automatic && !train_is_given(a))
+        TRY(a->classes ? train_classes_plan(&result, a, &data, err)
+                       : train_auto_choose(&result, a, &data, err));
     if (a->out != NULL) /* before any label is spent */
         TRY(pboost_output_open(&output, a->out, err));
     if (a->report != NULL)
         TRY(pboost_output_open(&page, a->report, err));
     if (oracle.remote != NULL)
         TRY(train_remote_begin(oracle.remote, &data, err));
-    TRY(a->bag != NULL ? train_run_given(&result, cli, a, &data, err)
-                       : train_run(&result, cli, a, &data, &oracle, err));
-    if (a->test != NULL)
+    TRY(a->wide      ? train_wide_run(&result, cli, a, &data, a->bag == NULL ? &oracle : NULL, err)
+        : a->classes ? train_classes_run(&result, cli, a, &data, &oracle, err)
+        : train_is_given(a) ? train_run_given(&result, cli, a, &data, err)
+                            : train_run(&result, cli, a, &data, &oracle, err));
+    if (a->test != NULL && !a->wide && !a->classes)
         TRY(train_test_losses(&result, a, &data, err));
     result.seconds = cli_seconds() - began;
     const train_description about = describe(a, &data, &result);
@@ -380,6 +427,22 @@ static pboost_status read_yes(void *target, const char *option, const char *text
     return st;
 }
 
+/* A family, or classes, which the rest of the options see as logistic. */
+static pboost_status read_family(void *target, const char *option, const char *text,
+                                 pboost_error *err)
+{
+    train_arguments *a = target;
+    (void)option;
+    a->classes = strcmp(text, "classes") == 0;
+    a->family = PBOOST_LOGISTIC;
+    if (a->classes || pboost_family_parse(&a->family, text, NULL) == PBOOST_OK)
+        return PBOOST_OK;
+    return pboost_fail(err, PBOOST_INVALID,
+                       "family '%s' is unknown; it must be one of linear, logistic, poisson, "
+                       "classes",
+                       text);
+}
+
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -397,6 +460,19 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "the column that names the unit of a row, such as a\n"
          "person; one row of each unit is used"},
         COLUMN_OPTIONS(a.columns),
+        {"--hash", "BITS", cli_read_count, &a.hash, NULL,
+         "for very many categories: each cell is hashed to one of\n"
+         "2^BITS columns (1 to 26), numbers are standardised; the\n"
+         "model is then a glm on sparse rows, see docs/sparse.md"},
+        {"--cross", "A*B,...", cli_read_list, &a.cross, NULL,
+         "--hash: also each pair of values of columns A and B"},
+        {"--index-base", "0|1", cli_read_text, &a.index_base, NULL,
+         "svmlight files (.svm, .svmlight, .libsvm, or any name with\n"
+         "this option): the first index; default: 0 if the file\n"
+         "has an index 0, else 1"},
+        {"--columns", "N", cli_read_count, &a.columns_given, NULL,
+         "svmlight files: how many columns there are; default: as\n"
+         "many as the largest index says"},
         {"--weight", "COL", cli_read_text, &a.weight, NULL, "weight of each row in the fit"},
         {"--offset", "COL", cli_read_text, &a.offset, NULL,
          "added to the linear predictor, such as log exposure"},
@@ -410,8 +486,15 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "given bags: the column that names the bag of a row"},
         {"--answers", "FILE", cli_read_text, &a.answers, NULL,
          "given bags: COL, 'count' and 'mean' or 'sum' of each"},
+        {"--sums", "FILE", cli_read_text, &a.sums, NULL,
+         "given sums: columns of the table, 'sum' or 'mean', and\n"
+         "'count' and 'variance' if known"},
         {"--answer-columns", "ROLE=COL,...", cli_read_list, &a.answer_columns, NULL,
          "other names in the answers: count=voters,sum=votes"},
+        {"--class-columns", "COL,...", cli_read_list, &a.class_columns, NULL,
+         "classes: the columns of the answers that have the count\n"
+         "or proportion of each class; the first is the base;\n"
+         "default: all other columns"},
         {"--rows", "all|sample|means", read_rows, &a.given_rows, &a.has_rows,
          "given bags: what the rows of a bag are.\n"
          "all (default): all of them are there;\n"
@@ -424,8 +507,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--bag-effects", "yes|no", read_yes, &a.effects, &a.has_effects,
          "given bags: they differ by more than their features\n"
          "explain; default: yes with --rows sample and means"},
-        {"--family", CLI_FAMILIES, cli_read_family, &a.family, &a.has_family,
-         "distribution of the labels"},
+        {"--family", CLI_FAMILIES "|classes", read_family, &a, &a.has_family,
+         "distribution of the labels; classes: one of 3 values or\n"
+         "more, text or numbers; the default for labels of text\n"
+         "that has 3 values or more"},
         {"--min-bag", "K", cli_read_count, &a.min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
         {"--method", "auto|paper", cli_read_text, &a.method, NULL,
@@ -538,7 +623,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
+    TRY(train_wide_check(&a, err));
+    TRY(train_classes_guess(cli, &a, err));
     TRY(require_options(&a, err));
+    TRY(train_classes_check(&a, err));
     TRY(refuse_with_bags(&a, err));
     TRY(train_model_check(&a, err));
     TRY(settle_method(&a, err));
@@ -546,5 +634,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
 done:
     column_arguments_free(&a.columns);
     cli_list_free(&a.answer_columns);
+    cli_list_free(&a.class_columns);
+    cli_list_free(&a.cross);
     return st;
 }

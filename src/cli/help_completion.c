@@ -78,9 +78,10 @@ static void put_names(FILE *out, bool of_oracle)
 {
     size_t n;
     const cli_command *commands = of_oracle ? cli_oracle_commands(&n) : cli_commands(&n);
-    for (size_t i = 0; i < n; i++)
-        fprintf(out, "%s%s", i > 0 ? " " : "",
-                of_oracle ? second_word(commands[i].name) : commands[i].name);
+    for (size_t i = 0; i < n; i++) {
+        const char *second = of_oracle ? second_word(commands[i].name) : NULL;
+        fprintf(out, "%s%s", i > 0 ? " " : "", second != NULL ? second : commands[i].name);
+    }
 }
 
 static void bash_begin(FILE *out)

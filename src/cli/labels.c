@@ -174,7 +174,11 @@ static pboost_status refuse_text(const label_rule *rule, const pboost_table *tab
     return pboost_fail(
         err, PBOOST_BAD_DATA, "%s: label '%s' is text (%s), but %s needs numbers%s",
         pboost_table_path(table), pboost_table_name(table, col), levels, pboost_family_name(family),
-        family == PBOOST_LOGISTIC ? "; say with --positive VALUE which value counts as 1" : "");
+        family != PBOOST_LOGISTIC               ? ""
+        : pboost_table_n_levels(table, col) > 2 ? "; say with --positive VALUE which value counts "
+                                                  "as 1, or train with --family classes"
+                                                : "; say with --positive VALUE which value counts "
+                                                  "as 1");
 }
 
 /* A row whose cell is a level that is no label. */
@@ -195,9 +199,22 @@ static pboost_status refuse_level(const label_rule *rule, const pboost_table *ta
         return refuse_text(rule, table, col, family, err);
     return pboost_fail(err, PBOOST_BAD_DATA,
                        "%s:%zu: label '%s' is '%.60s', a third value beside '%.60s' and '%.60s'; a "
-                       "logistic label has two",
+                       "logistic label has two (train with --family classes takes more)",
                        pboost_table_row_path(table, row), line, pboost_table_name(table, col),
                        level, rule->one, rule->zero);
+}
+
+/* 1 and -1 count as 1 and 0, unless there is a 0 too. */
+static void take_signs(double *value, size_t n, label_rule *rule)
+{
+    for (size_t i = 0; i < n; i++) {
+        rule->minus = rule->minus || value[i] == -1.0;
+        rule->nought = rule->nought || value[i] == 0.0;
+    }
+    for (size_t i = 0; i < n && !rule->nought; i++)
+        value[i] = value[i] == -1.0 ? 0.0 : value[i];
+    for (size_t i = 0; i < n && rule->nought && rule->minus; i++)
+        value[i] = value[i] == 0.0 ? (double)NAN : value[i];
 }
 
 static pboost_status text_labels(double *y, label_rule *rule, const pboost_table *table, size_t col,
@@ -208,7 +225,12 @@ static pboost_status text_labels(double *y, label_rule *rule, const pboost_table
     double *value = NULL;
 
     TRY(label_rule_apply(&value, rule, table, col, err));
+    if (rule->kind == LABELS_NUMBERS && family == PBOOST_LOGISTIC)
+        take_signs(value, pboost_table_n_levels(table, col), rule);
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
+        y[i] = NAN;
+        if (code[i] == UINT32_MAX && rule->partly)
+            continue;
         if (code[i] == UINT32_MAX)
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is missing",
                  pboost_table_row_path(table, i), pboost_table_line(table, i),
@@ -230,9 +252,9 @@ static pboost_status number_labels(double *y, const label_rule *rule, const pboo
 
     if (pboost_table_is_text(table, col))
         TRY(refuse_text(rule, table, col, family, err));
-    TRY(pboost_table_numbers(&number, table, col, false, err));
+    TRY(pboost_table_numbers(&number, table, col, rule->partly, err));
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
-        if (!pboost_family_allows(family, number[i]))
+        if (!isnan(number[i]) && !pboost_family_allows(family, number[i]))
             FAIL(err, PBOOST_BAD_DATA, "%s:%zu: label '%s' is %.17g; %s labels must be %s",
                  pboost_table_row_path(table, i), pboost_table_line(table, i),
                  pboost_table_name(table, col), number[i], pboost_family_name(family),

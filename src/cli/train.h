@@ -4,6 +4,7 @@
 
 #include <priorboost/ledger.h>
 
+#include "class_labels.h"
 #include "columns.h"
 #include "labels.h"
 #include "train_result.h"
@@ -16,17 +17,25 @@ typedef struct train_arguments {
     const char *data, *test, *out, *report, *prior;
     const char *label, *positive, *id, *unit, *weight, *offset;
     const char *bag, *answers;  /* given bags */
+    const char *sums;           /* given sums by key */
     cli_list answer_columns;    /* names in the answers: ROLE=COL */
+    cli_list class_columns;     /* of the answers, one for each class */
     train_rows_kind given_rows; /* what the rows are to their bags */
     bool has_rows;
     const char *sd;            /* suffix of columns of standard deviations; NULL: there are none */
     bool effects, has_effects; /* bags have */
     column_arguments columns;
+    size_t hash;            /* bits; 0: columns are not hashed */
+    cli_list cross;         /* of hashed columns: A*B */
+    const char *index_base; /* of an svmlight file; NULL: found */
+    size_t columns_given;   /* of an svmlight file; 0: as it says */
+    bool wide;              /* rows are sparse */
     bool standardize;
     double winsorize; /* 0: not */
 
     pboost_family family;
     bool has_family;
+    bool classes; /* labels are one of several; family is logistic then */
     const char *method;
     bool automatic; /* method auto; with given bags there is nothing to plan */
     bool no_labels; /* the label column, if any, is not read: a plan needs none */
@@ -58,6 +67,12 @@ typedef struct train_arguments {
     bool force; /* write a model that must not be used */
 } train_arguments;
 
+/* Bags, sums or both are given: nothing is asked. */
+static inline bool train_is_given(const train_arguments *a)
+{
+    return a->bag != NULL || a->sums != NULL;
+}
+
 enum { TRAIN_HASH = 32 };
 
 /* The files, read: the learner's data and, separately, the labels. */
@@ -78,13 +93,20 @@ typedef struct train_data {
     size_t n_units;
     size_t test_rows;
     double *test_x, *test_offset; /* in the units of the file */
-    double *label, *test_label;   /* label is NULL with --oracle */
+    double *label, *test_label;   /* label is NULL with --oracle; with --sums NaN: unknown */
     label_rule labels;            /* what they were in the file */
-    pboost_answers *given;        /* what --answers says of the bags in --bag */
+    class_names classes;          /* that labels are the numbers of; n 0: labels are numbers */
+    pboost_answers *given;        /* what --answers and --sums say */
     size_t one_row_bags, least_bag;
+    size_t given_bags, n_sums, *sum_line; /* bags before the sums; the sums, and their lines */
     size_t table_rows;      /* of the file: rows that stand for a bag's means may be more */
     double *persons_weight; /* by row: persons of its bag over rows; NULL: all rows are there */
     train_warning doubt[2]; /* about samples; empty text: none */
+    /* Of sparse rows, in place of x; wide_x is that of entries or of the table. */
+    pboost_model_sparse sparse;
+    pboost_entries entries, test_entries;
+    pboost_sparse wide_x, test_wide_x;
+    pboost_coef wide_coef;
 } train_data;
 
 pboost_status train_data_load(train_data *out, const cli_context *cli, const train_arguments *a,
@@ -110,6 +132,17 @@ void train_data_unscale_covariance(double *covariance, const train_data *data);
 pboost_status train_bags_load(train_data *out, const pboost_table *table, const train_arguments *a,
                               pboost_error *err);
 
+/* Given sums: the file, then its sums and the known labels, after all bags.  Before the table of
+ * the data is read, so that columns can be kept that are keys only. */
+typedef struct train_sums train_sums;
+pboost_status train_sums_open(train_sums **out, const char *path, pboost_error *err);
+void train_sums_free(train_sums *sums);
+bool train_sums_has_key(const train_sums *sums, const char *name);
+pboost_status train_sums_load(train_data *out, train_sums *sums, const pboost_table *data,
+                              const train_arguments *a, pboost_error *err);
+/* Names file and line in the error of a fit that is about one of the sums. */
+void train_sums_explain(pboost_error *err, const train_data *data, const train_arguments *a);
+
 /* The column of the answers that has this role: count, mean, sum or noise_variance. */
 const char *train_answer_column(const train_arguments *a, const char *role);
 
@@ -127,6 +160,12 @@ pboost_status train_districts_roles(bool *use, const pboost_table *table, const 
 void train_districts_assume(train_result *result, const train_arguments *a);
 
 void train_result_free(train_result *result);
+/* Room for what is recorded of each round. */
+pboost_status train_result_rounds(train_result *result, pboost_error *err);
+/* The sizes of bags first .. end-1, and the spread of predicted means within them; mean: by row of
+ * these bags. */
+void train_measure_bags(train_bags *out, const pboost_bags *bags, size_t first, size_t end,
+                        const double *mean);
 /* Adds a warning; texts that are too long are cut. */
 void train_warn(train_result *result, const char *text);
 

@@ -6,14 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "train.h"
-
-/* The answers file, its columns found. */
-typedef struct {
-    pboost_table *table;
-    size_t bag;
-    const double *count, *mean, *sum, *noise; /* mean or sum, and noise, may be NULL */
-} answers_file;
+#include "train_bags.h"
 
 static pboost_status open_column(const double **out, const pboost_table *table, const char *name,
                                  bool needed, pboost_error *err)
@@ -42,7 +35,9 @@ static pboost_status open_role(const double **out, const answers_file *f, const 
     return open_column(out, f->table, name, needed || name != role, err);
 }
 
-static pboost_status open_answers(answers_file *out, const train_arguments *a, pboost_error *err)
+/* classes: gets their names, if there are any. */
+static pboost_status open_answers(answers_file *out, class_names *classes, const train_arguments *a,
+                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     table_reading text = {0};
@@ -51,9 +46,13 @@ static pboost_status open_answers(answers_file *out, const train_arguments *a, p
     TRY(table_reading_read(&out->table, &text, a->answers, err));
     TRY(pboost_table_find(&out->bag, out->table, a->bag, err));
     TRY(open_role(&out->count, out, "count", true, a, err));
+    TRY(open_role(&out->noise, out, "noise_variance", false, a, err));
+    if (a->classes) {
+        TRY(train_class_columns(out, classes, a, err));
+        goto done;
+    }
     TRY(open_role(&out->mean, out, "mean", false, a, err));
     TRY(open_role(&out->sum, out, "sum", false, a, err));
-    TRY(open_role(&out->noise, out, "noise_variance", false, a, err));
     if (out->mean == NULL && out->sum == NULL)
         FAIL(err, PBOOST_BAD_DATA,
              "%s has neither a column 'mean' nor a column 'sum'; --answer-columns sum=COL names "
@@ -68,6 +67,11 @@ static const char *bag_name(const pboost_table *table, size_t col, size_t row)
 {
     uint32_t code = pboost_table_codes(table, col)[row];
     return code != UINT32_MAX ? pboost_table_level(table, col, code) : "";
+}
+
+const char *answers_bag_name(const answers_file *f, size_t line)
+{
+    return bag_name(f->table, f->bag, line);
 }
 
 /* Bags in the order of their first rows: bag b holds the rows whose code is b. */
@@ -219,8 +223,9 @@ done:
     return st;
 }
 
-/* By bag of the data. */
+/* By bag of the data; mean and noise have `width` numbers each. */
 typedef struct {
+    size_t width;
     double *mean, *noise, *persons;
 } bag_answers;
 
@@ -245,7 +250,9 @@ static pboost_status match(const bag_answers *out, const answers_file *f, const 
                  bag_name(f->table, f->bag, i), pboost_table_line(f->table, line_of[b]));
         line_of[b] = i;
         TRY(check_count(f, i, bags->start[b + 1] - bags->start[b], a->given_rows, err));
-        TRY(take_line(&out->mean[b], &out->noise[b], f, i, a->family, err));
+        double *mean = out->mean + b * out->width, *noise = out->noise + b * out->width;
+        TRY(a->classes ? train_class_line(mean, noise, f, i, err)
+                       : take_line(mean, noise, f, i, a->family, err));
         out->persons[b] = f->count[i];
     }
     for (b = 0; b < bags->n_bags; b++)
@@ -270,16 +277,18 @@ pboost_status train_bags_load(train_data *out, const pboost_table *table, const 
     size_t col;
 
     TRY(pboost_table_find(&col, table, a->bag, err));
-    TRY(open_answers(&answers, a, err));
+    TRY(open_answers(&answers, &out->classes, a, err));
     TRY(group_rows(&bags, table, col, err));
-    NEED(by_bag.mean = pboost_alloc(bags.n_bags, sizeof(double)), err);
-    NEED(by_bag.noise = pboost_alloc(bags.n_bags, sizeof(double)), err);
+    by_bag.width = a->classes ? answers.classes : 1;
+    NEED(by_bag.mean = pboost_alloc(bags.n_bags * by_bag.width, sizeof(double)), err);
+    NEED(by_bag.noise = pboost_alloc(bags.n_bags * by_bag.width, sizeof(double)), err);
     NEED(by_bag.persons = pboost_alloc(bags.n_bags, sizeof(double)), err);
     TRY(match(&by_bag, &answers, table, col, &bags, a, err));
     if (a->given_rows != ROWS_ALL)
         TRY(train_districts_apply(out, &bags, by_bag.persons, table, a, err));
     TRY(pboost_answers_create(&out->given, err));
-    TRY(pboost_answers_append(out->given, &bags, by_bag.mean, by_bag.noise, err));
+    TRY(pboost_answers_append_vectors(out->given, &bags, by_bag.width, by_bag.mean, by_bag.noise,
+                                      err));
     out->least_bag = SIZE_MAX;
     for (size_t b = 0; b < bags.n_bags; b++) {
         double size = fmin(by_bag.persons[b], 0x1p53);
@@ -288,6 +297,7 @@ pboost_status train_bags_load(train_data *out, const pboost_table *table, const 
     }
 done:
     pboost_table_free(answers.table);
+    free(answers.share);
     pboost_bags_free(&bags);
     free(by_bag.mean);
     free(by_bag.noise);

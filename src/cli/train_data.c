@@ -3,13 +3,14 @@
 
 #include "train.h"
 #include "train_rows.h"
+#include "train_wide.h"
 
 /* Columns with another role are not features. */
 static pboost_status find_roles(bool *use, const pboost_table *table, const train_arguments *a,
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bool needs_label = a->bag == NULL && a->oracle == NULL;
+    bool needs_label = !train_is_given(a) && a->oracle == NULL;
     const char *role[] = {
         needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag};
     size_t n = pboost_table_cols(table), col;
@@ -49,6 +50,20 @@ static pboost_status learn_curves(train_data *out, const cli_context *cli,
         curve += e->feature[i].curve.n > 0;
     }
 done:
+    return st;
+}
+
+static pboost_status learn_sparse(train_data *out, const cli_context *cli, pboost_table *table,
+                                  const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool *use = NULL;
+
+    NEED(use = pboost_alloc(pboost_table_cols(table), sizeof *use), err);
+    TRY(find_roles(use, table, a, err));
+    TRY(train_wide_learn(out, cli, table, use, a, err));
+done:
+    free(use);
     return st;
 }
 
@@ -142,17 +157,55 @@ static pboost_status check_bounds(const double *label, const pboost_table *table
 
 /* Columns that nobody uses need no memory. */
 static pboost_status leave_out(table_reading *text, const train_arguments *a, const cli_list *list,
-                               pboost_error *err)
+                               const train_sums *sums, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const char *const role[] = {a->label, a->weight, a->offset};
 
     for (size_t i = 0; i < list->n; i++) {
-        bool used = false;
+        bool used = train_sums_has_key(sums, list->item[i]);
         for (size_t j = 0; j < sizeof role / sizeof *role; j++)
             used = used || (role[j] != NULL && strcmp(role[j], list->item[i]) == 0);
         if (!used)
             TRY(table_reading_leave_out(text, list->item[i], err));
+    }
+done:
+    return st;
+}
+
+/* Labels of rows; with --sums the table need not have the column, and a cell without a label is
+ * unknown. */
+static pboost_status load_labels(train_data *out, const cli_context *cli, const pboost_table *table,
+                                 const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t col;
+
+    if (a->sums != NULL && pboost_table_find(&col, table, a->label, NULL) != PBOOST_OK)
+        return PBOOST_OK;
+    out->labels.partly = a->sums != NULL;
+    TRY(data_labels(&out->label, &out->labels, table, a->label, a->family, err));
+    out->labels.partly = false; /* those of --test are all known */
+    TRY(label_rule_check(&out->labels, a->data, a->label, err));
+    label_rule_note(cli, &out->labels, a->label);
+    TRY(check_bounds(out->label, table, a, err));
+done:
+    return st;
+}
+
+static pboost_status learn_dense(train_data *out, const cli_context *cli, pboost_table *table,
+                                 const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(learn_encoding(out, cli, table, a, err));
+    cli_progress(cli, "encoding", 0.0, 0.0);
+    TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    if (a->standardize)
+        TRY(standardize(out, !a->no_intercept, err));
+    if (a->trees) {
+        TRY(pboost_sources_read(&out->sources, NULL, &out->encoding, table, err));
+        out->table = table;
     }
 done:
     return st;
@@ -166,48 +219,57 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     table_reading text = {.cli = cli};
     pboost_table *table = NULL;
     predictions prediction = {0};
-    bool has_labels = a->bag == NULL && a->oracle == NULL && !a->no_labels;
+    train_sums *sums = NULL;
+    bool has_labels =
+        a->sums != NULL ? a->label != NULL : a->bag == NULL && a->oracle == NULL && !a->no_labels;
 
+    if (a->sums != NULL)
+        TRY(train_sums_open(&sums, a->sums, err));
     out->labels = label_rule_of(a->positive, NULL);
     if (a->id != NULL)
         TRY(table_reading_add(&text, a->id, err));
     if (a->unit != NULL)
         TRY(table_reading_add(&text, a->unit, err));
-    if (has_labels && labels_are_text(a->family, a->positive))
+    if (has_labels && (a->classes || labels_are_text(a->family, a->positive)))
         TRY(table_reading_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(table_reading_add(&text, a->bag, err));
-    TRY(table_reading_add_encoding(&text, &prior->encoding, err));
-    TRY(leave_out(&text, a, &a->columns.exclude, err));
-    TRY(leave_out(&text, a, &a->columns.drop, err));
+    TRY(table_reading_add_model(&text, prior, err));
+    if (a->index_base != NULL) {
+        text.svmlight = text.has_base = true;
+        text.index_base = a->index_base[0] - '0';
+        text.sparse_columns = a->columns_given;
+    }
+    TRY(leave_out(&text, a, &a->columns.exclude, sums, err));
+    TRY(leave_out(&text, a, &a->columns.drop, sums, err));
     TRY(columns_read(&table, &text, &a->columns, a->data, err));
     out->rows = out->table_rows = pboost_table_rows(table);
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
-    if (has_labels) {
-        TRY(data_labels(&out->label, &out->labels, table, a->label, a->family, err));
-        TRY(label_rule_check(&out->labels, a->data, a->label, err));
-        label_rule_note(cli, &out->labels, a->label);
-        TRY(check_bounds(out->label, table, a, err));
+    if (has_labels && a->classes) {
+        TRY(class_names_learn(&out->classes, table, a->label, err));
+        TRY(class_labels(&out->label, &out->classes, table, a->label, err));
+    } else if (has_labels) {
+        TRY(load_labels(out, cli, table, a, err));
     }
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
-    TRY(learn_encoding(out, cli, table, a, err));
-    cli_progress(cli, "encoding", 0.0, 0.0);
-    TRY(data_features(&out->x, NULL, &out->encoding, table, err));
-    if (a->standardize)
-        TRY(standardize(out, !a->no_intercept, err));
-    if (a->trees) {
-        TRY(pboost_sources_read(&out->sources, NULL, &out->encoding, table, err));
-        out->table = table;
+    if (a->wide) {
+        out->table = table; /* entries and names are the table's */
+        TRY(learn_sparse(out, cli, table, a, err));
+    } else {
+        TRY(learn_dense(out, cli, table, a, err));
     }
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
+    if (sums != NULL)
+        TRY(train_sums_load(out, sums, table, a, err));
     if (a->prior != NULL)
         TRY(data_predict(&prediction, prior, table, 0.0, a->threads, err));
     out->prior_score = prediction.mean;
 done:
+    train_sums_free(sums);
     table_reading_free(&text);
     if (out->table == NULL)
         pboost_table_free(table);
@@ -224,12 +286,19 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
     pboost_table *table = NULL;
 
     TRY(table_reading_add_encoding(&text, &out->encoding, err));
-    if (labels_are_text(a->family, a->positive))
+    TRY(table_reading_add_sparse(&text, &out->sparse, err));
+    if (a->classes || labels_are_text(a->family, a->positive))
         TRY(table_reading_add(&text, a->label, err));
     TRY(table_reading_read(&table, &text, a->test, err));
     out->test_rows = pboost_table_rows(table);
-    TRY(data_labels(&out->test_label, &out->labels, table, a->label, a->family, err));
+    TRY(a->classes ? class_labels(&out->test_label, &out->classes, table, a->label, err)
+                   : data_labels(&out->test_label, &out->labels, table, a->label, a->family, err));
     TRY(data_numbers(&out->test_offset, table, a->offset, err));
+    if (a->wide) {
+        out->test_table = table;
+        TRY(train_wide_learn_test(out, table, err));
+        goto done;
+    }
     TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
     unseen_cells_add(&cells, &unseen, &out->encoding, table);
     unseen_cells_note(cli, &cells);
@@ -251,10 +320,11 @@ pboost_status train_data_load(train_data *out, const cli_context *cli, const tra
     pboost_model prior = {0};
 
     if (a->prior != NULL)
-        TRY(pboost_model_load(&prior, a->prior, err));
-    train_memory_note(cli, a->data);
+        TRY(data_model_of_numbers(&prior, a->prior, err));
+    if (!a->wide)
+        train_memory_note(cli, a->data);
     st = load_training(out, cli, a, &prior, err);
-    if (st == PBOOST_NO_MEMORY)
+    if (st == PBOOST_NO_MEMORY && !a->wide)
         (void)train_memory_explain(a, err);
     TRY(st);
     if (a->test != NULL)
@@ -281,6 +351,10 @@ pboost_features train_straight_features(const train_data *data)
 void train_data_free(train_data *data)
 {
     pboost_encoding_free(&data->encoding);
+    pboost_hashing_free(&data->sparse.hashing);
+    pboost_entries_free(&data->entries);
+    pboost_entries_free(&data->test_entries);
+    pboost_coef_free(&data->wide_coef);
     pboost_sources_free(&data->sources);
     pboost_sources_free(&data->test_sources);
     pboost_table_free(data->table);
@@ -300,8 +374,10 @@ void train_data_free(train_data *data)
     free(data->test_x);
     free(data->test_offset);
     free(data->label);
+    free(data->sum_line);
     free(data->test_label);
     pboost_answers_free(data->given);
     label_rule_free(&data->labels);
+    class_names_free(&data->classes);
     *data = (train_data){0};
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "train.h"
+#include "train_bags.h"
 
 #define LARGE_FRACTION 0.3 /* of sampling error in the variance between bags */
 
@@ -61,6 +61,7 @@ pboost_status train_districts_roles(bool *use, const pboost_table *table, const 
     for (size_t i = 0; i < N_ROLES && strcmp(a->data, a->answers) == 0; i++)
         if (pboost_table_find(&col, table, train_answer_column(a, ROLES[i]), NULL) == PBOOST_OK)
             use[col] = false;
+    train_class_roles(use, table, a);
     for (size_t j = 0; a->sd != NULL && j < n; j++) {
         size_t length = stem_of(pboost_table_name(table, j), a->sd);
         if (length == 0)

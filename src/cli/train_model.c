@@ -201,7 +201,7 @@ pboost_status train_fit_model(train_result *result, cli_context *cli, const trai
     TRY(compare_bags(result, data, answers, coef, err));
     if (a->trees)
         TRY(train_effects(result, data, err));
-    if (!a->trees && !a->curves)
+    if (!a->trees && !a->curves && a->sums == NULL) /* bags it leaves out share no rows */
         train_hint(cli, result, data, answers, coef);
 done:
     return st;

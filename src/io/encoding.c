@@ -10,6 +10,7 @@
 
 #include "copy.h"
 #include "date.h"
+#include "mean.h"
 #include "table.h"
 #include "try.h"
 
@@ -216,16 +217,14 @@ static pboost_status learn_number(pboost_feature *out, const pboost_table *table
                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const column *c = &table->column[col];
-    size_t present = table->rows - c->n_missing;
     const double *x;
-    long double sum = 0;
+    running_mean mean = {0};
 
     TRY(pboost_table_numbers(&x, table, col, true, err));
     for (size_t i = 0; i < table->rows; i++)
         if (!isnan(x[i]))
-            sum += x[i];
-    out->fill = out->impute ? (double)(sum / (long double)present) : 0.0;
+            running_mean_add(&mean, x[i]);
+    out->fill = out->impute ? running_mean_value(&mean) : 0.0;
 done:
     return st;
 }
@@ -234,7 +233,7 @@ done:
 static pboost_status learn_date(pboost_feature *out, const pboost_table *table, const column *c,
                                 pboost_error *err)
 {
-    long double sum = 0;
+    running_mean mean = {0};
 
     if (c->kind != COLUMN_TEXT || !c->date)
         return pboost_fail(err, PBOOST_BAD_DATA,
@@ -243,11 +242,12 @@ static pboost_status learn_date(pboost_feature *out, const pboost_table *table, 
                            table->path, pboost_shown_text(c->name).text);
     for (size_t i = 0; i < table->rows; i++) {
         int64_t seconds = 0;
-        if (c->code[i] != DICTIONARY_NONE)
-            (void)pboost_date_parse(&seconds, pboost_dictionary_get(&c->levels, c->code[i]));
-        sum += (long double)seconds;
+        if (c->code[i] == DICTIONARY_NONE)
+            continue;
+        (void)pboost_date_parse(&seconds, pboost_dictionary_get(&c->levels, c->code[i]));
+        running_mean_add(&mean, (double)seconds);
     }
-    out->fill = out->impute ? (double)(sum / (long double)(table->rows - c->n_missing)) : 0.0;
+    out->fill = out->impute ? running_mean_value(&mean) : 0.0;
     return PBOOST_OK;
 }
 
@@ -326,23 +326,27 @@ static bool has_two_values(const double *number, size_t n)
     return true;
 }
 
+/* Deviations are halved, and divided by the largest before they are squared: nothing overflows. */
 static void winsorize(pboost_feature *f, const double *number, size_t n, double z)
 {
-    long double sum = 0, square = 0;
-    size_t present = 0;
-    for (size_t i = 0; i < n; i++) {
-        present += !isnan(number[i]);
-        sum += isnan(number[i]) ? 0 : (long double)number[i];
+    running_mean mean = {0}, square = {0};
+    double most = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(number[i]))
+            running_mean_add(&mean, number[i]);
+    double center = mean.count > 0 ? running_mean_value(&mean) : 0;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, fabs(number[i] / 2 - center / 2));
+    for (size_t i = 0; i < n && most > 0; i++) {
+        double r = (number[i] / 2 - center / 2) / most;
+        if (!isnan(number[i]))
+            running_mean_add(&square, r * r);
     }
-    long double mean = sum / (long double)(present > 0 ? present : 1);
-    for (size_t i = 0; i < n; i++) {
-        long double r = isnan(number[i]) ? 0 : (long double)number[i] - mean;
-        square += r * r;
-    }
-    double reach = z * (double)sqrtl(square / (long double)(present > 0 ? present : 1));
+    double reach = most > 0 ? 2 * z * most * sqrt(running_mean_value(&square)) : 0;
     f->winsorize = true;
-    f->lower = (double)mean - reach;
-    f->upper = (double)mean + reach;
+    f->lower = center - reach;
+    f->upper = center + reach;
 }
 
 pboost_status pboost_encoding_winsorize(pboost_encoding *encoding, const pboost_table *table,

@@ -309,6 +309,10 @@ static pboost_status put_model(exporter *e, pboost_error *err)
     const pboost_mixture *all = model->mixture.n > 0 ? &model->mixture : &alone;
     onnx_value sum = {0}, mean = {0};
 
+    if (model->classes.n > 0)
+        FAIL(
+            err, PBOOST_BAD_DATA,
+            "the model is one of classes, which cannot be exported; 'priorboost predict' reads it");
     if (model->sparse.columns > 0)
         FAIL(err, PBOOST_BAD_DATA,
              "the model is one of sparse rows, which an ONNX file cannot have as inputs; "

@@ -47,6 +47,23 @@ done:
     return st;
 }
 
+/* rows x cols numbers, an array of arrays. */
+static inline pboost_status put_matrix(json_t *object, const char *key, const double *v,
+                                       size_t rows, size_t cols, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    json_t *array = json_array();
+
+    TRY(put(object, key, array, err));
+    for (size_t i = 0; i < rows; i++) {
+        json_t *row = json_array();
+        TRY(append(array, row, err));
+        TRY(fill_reals(row, key, v + i * cols, cols, err));
+    }
+done:
+    return st;
+}
+
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 static inline const char *kind_name(const json_t *v)
@@ -106,6 +123,28 @@ static inline pboost_status get_size(size_t *out, const json_t *object, const ch
     if (!json_is_integer(v) || json_integer_value(v) < 0)
         TRY(refuse_kind(name, key, v, "a whole number, not negative", err));
     *out = (size_t)json_integer_value(v);
+done:
+    return st;
+}
+
+static inline pboost_status get_matrix(double **out, const json_t *object, const char *key,
+                                       size_t rows, size_t cols, const char *name,
+                                       pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const json_t *array = json_object_get(object, key), *row;
+
+    if (!json_is_array(array) || json_array_size(array) != rows)
+        FAIL(err, PBOOST_BAD_DATA, "%s: \"%s\" must be an array of %zu rows", name, key, rows);
+    NEED(*out = pboost_alloc(rows * cols, sizeof **out), err);
+    for (size_t i = 0; i < rows; i++) {
+        row = json_array_get(array, i);
+        if (!json_is_array(row) || json_array_size(row) != cols)
+            FAIL(err, PBOOST_BAD_DATA, "%s: row %zu of \"%s\" must have %zu numbers", name, i + 1,
+                 key, cols);
+        for (size_t k = 0; k < cols; k++)
+            TRY(get_real(&(*out)[i * cols + k], json_array_get(row, k), key, name, err));
+    }
 done:
     return st;
 }

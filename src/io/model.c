@@ -26,6 +26,10 @@ void pboost_model_free(pboost_model *model)
     free(model->offset);
     free(model->covariance);
     pboost_mixture_free(&model->mixture);
+    for (size_t c = 0; c < model->classes.n; c++)
+        free(model->classes.name[c]);
+    free(model->classes.name);
+    pboost_class_coef_free(&model->classes.coef);
     pboost_hashing_free(&model->sparse.hashing);
     free(model->training.algorithm);
     free(model->training.estimator);
@@ -79,7 +83,7 @@ done:
 static int version_of(const pboost_model *m)
 {
     const pboost_encoding *encoding = &m->encoding;
-    if (m->mixture.n > 0 || m->sparse.columns > 0)
+    if (m->mixture.n > 0 || m->sparse.columns > 0 || m->classes.n > 0)
         return 2;
     for (size_t i = 0; i < encoding->n_features; i++)
         if (encoding->feature[i].other || encoding->feature[i].date != 0)
@@ -96,22 +100,6 @@ static pboost_status put_date(json_t *object, unsigned parts, pboost_error *err)
     TRY(put(object, "date", array, err));
     for (size_t i = 0; (name = pboost_date_part_name(parts, i)) != NULL; i++)
         TRY(append(array, json_string(name), err));
-done:
-    return st;
-}
-
-static pboost_status put_matrix(json_t *object, const char *key, const double *v, size_t rows,
-                                size_t cols, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    json_t *array = json_array();
-
-    TRY(put(object, key, array, err));
-    for (size_t i = 0; i < rows; i++) {
-        json_t *row = json_array();
-        TRY(append(array, row, err));
-        TRY(fill_reals(row, key, v + i * cols, cols, err));
-    }
 done:
     return st;
 }
@@ -254,7 +242,9 @@ static pboost_status put_columns(json_t *root, const pboost_model *m, pboost_err
     TRY(put_features(root, e, err));
     TRY(pboost_model_put_text(root, "unseen", e->refuse_unseen ? "error" : "baseline", err));
     TRY(put_texts(root, "columns", e->column, e->n_columns, err));
-    TRY(m->mixture.n > 0 ? pboost_model_put_members(root, m, err) : put_coef(root, m, err));
+    TRY(m->mixture.n > 0   ? pboost_model_put_members(root, m, err)
+        : m->classes.n > 0 ? pboost_model_put_classes(root, m, err)
+                           : put_coef(root, m, err));
 done:
     return st;
 }
@@ -265,7 +255,8 @@ static pboost_status fill_root(json_t *root, const pboost_model *m, pboost_error
 
     TRY(pboost_model_put_text(root, "format", MODEL_FORMAT, err));
     TRY(put(root, "version", json_integer(version_of(m)), err));
-    TRY(pboost_model_put_text(root, "family", pboost_family_name(m->family), err));
+    TRY(pboost_model_put_text(
+        root, "family", m->classes.n > 0 ? MODEL_CLASSES : pboost_family_name(m->family), err));
     TRY(pboost_model_put_text(root, "label", m->label, err));
     TRY(pboost_model_put_text(root, "positive", m->positive, err));
     TRY(pboost_model_put_text(root, "offset", m->offset, err));

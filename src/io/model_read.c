@@ -67,28 +67,6 @@ done:
     return st;
 }
 
-/* rows x cols numbers, an array of arrays. */
-static pboost_status get_matrix(double **out, const json_t *object, const char *key, size_t rows,
-                                size_t cols, const char *name, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const json_t *array = json_object_get(object, key), *row;
-
-    if (!json_is_array(array) || json_array_size(array) != rows)
-        FAIL(err, PBOOST_BAD_DATA, "%s: \"%s\" must be an array of %zu rows", name, key, rows);
-    NEED(*out = pboost_alloc(rows * cols, sizeof **out), err);
-    for (size_t i = 0; i < rows; i++) {
-        row = json_array_get(array, i);
-        if (!json_is_array(row) || json_array_size(row) != cols)
-            FAIL(err, PBOOST_BAD_DATA, "%s: row %zu of \"%s\" must have %zu numbers", name, i + 1,
-                 key, cols);
-        for (size_t k = 0; k < cols; k++)
-            TRY(get_real(&(*out)[i * cols + k], json_array_get(row, k), key, name, err));
-    }
-done:
-    return st;
-}
-
 static pboost_status get_curve(pboost_feature *f, const json_t *object, const char *name,
                                pboost_error *err)
 {
@@ -334,19 +312,26 @@ static pboost_status get_model(pboost_model *out, const json_t *root, const char
 
     TRY(check_format(root, name, err));
     TRY(get_text(&family, root, "family", false, name, err));
-    if (pboost_family_parse(&out->family, family, NULL) != PBOOST_OK)
+    bool classes = strcmp(family, MODEL_CLASSES) == 0;
+    if (!classes && pboost_family_parse(&out->family, family, NULL) != PBOOST_OK)
         FAIL(err, PBOOST_BAD_DATA,
-             "%s: \"family\" is \"%s\"; it must be linear, logistic or poisson", name,
-             pboost_shown(family, strlen(family)).text);
+             "%s: \"family\" is \"%s\"; it must be linear, logistic, poisson or " MODEL_CLASSES,
+             name, pboost_shown(family, strlen(family)).text);
     TRY(get_text(&out->label, root, "label", true, name, err));
     TRY(get_text(&out->positive, root, "positive", true, name, err));
     TRY(get_text(&out->offset, root, "offset", true, name, err));
+    if (classes &&
+        (json_object_get(root, "sparse") != NULL || json_object_get(root, "members") != NULL))
+        FAIL(err, PBOOST_BAD_DATA, "%s: a model of classes has no \"sparse\" and no \"members\"",
+             name);
     if (json_object_get(root, "sparse") == NULL)
         TRY(get_encoding(&out->encoding, root, name, err));
     if (json_object_get(root, "sparse") != NULL) {
         TRY(pboost_model_get_sparse(out, root, name, err));
     } else if (json_object_get(root, "members") != NULL) {
         TRY(pboost_model_get_members(out, root, name, err));
+    } else if (classes) {
+        TRY(pboost_model_get_classes(out, root, name, err));
     } else {
         TRY(get_coef(&out->coef, root, out->encoding.n_columns, name, err));
         TRY(get_covariance(&out->covariance, root, out->coef.n + 1, name, err));

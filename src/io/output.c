@@ -7,13 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <priorboost/io.h>
 
 #include "copy.h"
+#include "entropy.h"
 #include "try.h"
 
 enum { MAX_LINKS = 40, MAX_TRIES = 100 };

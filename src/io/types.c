@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "date.h"
+#include "mean.h"
 #include "number.h"
 #include "table.h"
 #include "try.h"
@@ -221,8 +222,7 @@ static bool is_id(const pboost_table *table, const column *c)
 
 static void describe_numbers(pboost_column_info *out, const pboost_table *table, const column *c)
 {
-    long double sum = 0;
-    size_t present = 0;
+    running_mean mean = {0};
 
     out->lower = INFINITY;
     out->upper = -INFINITY;
@@ -230,12 +230,11 @@ static void describe_numbers(pboost_column_info *out, const pboost_table *table,
         double v = c->number[i];
         if (isnan(v))
             continue;
-        present++;
-        sum += v;
+        running_mean_add(&mean, v);
         out->lower = v < out->lower ? v : out->lower;
         out->upper = v > out->upper ? v : out->upper;
     }
-    out->mean = present > 0 ? (double)(sum / (long double)present) : NAN;
+    out->mean = running_mean_value(&mean);
 }
 
 void pboost_table_describe(pboost_column_info *out, const pboost_table *table, size_t col)

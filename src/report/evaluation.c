@@ -18,7 +18,7 @@ void evaluation_print(FILE *out, const evaluation *e)
     fprintf(out, "%-10s %.6g\n", "ece", e->calibration.expected_error);
 }
 
-static json_t *calibration_json(const pboost_calibration *c)
+json_t *evaluation_calibration_json(const pboost_calibration *c)
 {
     json_t *groups = json_array();
     for (size_t i = 0; groups != NULL && i < c->n_groups; i++) {
@@ -41,8 +41,9 @@ json_t *evaluation_json(const evaluation *e)
                             report_json_number(e->measures.measure[i].value));
     if (report != NULL)
         json_object_set_new(report, "calibration",
-                            e->calibration.n_groups > 0 ? calibration_json(&e->calibration)
-                                                        : json_null());
+                            e->calibration.n_groups > 0
+                                ? evaluation_calibration_json(&e->calibration)
+                                : json_null());
     return report;
 }
 

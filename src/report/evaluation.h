@@ -20,6 +20,7 @@ typedef struct evaluation {
 
 void evaluation_print(FILE *out, const evaluation *e);
 json_t *evaluation_json(const evaluation *e);
+json_t *evaluation_calibration_json(const pboost_calibration *calibration);
 /* The chart of calibration: alone where the name ends in .svg, otherwise in a page. */
 pboost_status evaluation_write(const char *path, const evaluation *e, pboost_error *err);
 

@@ -94,7 +94,7 @@ pboost_status run_chart_make(run_chart *out, const run_record *runs, size_t n, p
                                          [PBOOST_POISSON] = "test loss (mean of μ − y log μ)"};
     enum { N_LOSSES = sizeof LOSSES / sizeof *LOSSES };
     pboost_status st = PBOOST_OK;
-    size_t family = (size_t)runs[0].model.family;
+    size_t family = runs[0].model.classes.n > 0 ? PBOOST_LOGISTIC : runs[0].model.family;
 
     *out = (run_chart){0};
     NEED(out->series = calloc(n, sizeof *out->series), err);

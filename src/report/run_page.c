@@ -43,7 +43,7 @@ static void write_runs(FILE *out, const run_record *runs, size_t n)
     for (size_t i = 0; i < n; i++) {
         const pboost_training *how = &runs[i].model.training;
         page_cell_text(&t, runs[i].name);
-        page_cell_text(&t, pboost_family_name(runs[i].model.family));
+        page_cell_text(&t, run_family(&runs[i]));
         page_cell_text(&t, known(how->estimator));
         page_cell_text(&t, known(how->bags));
         page_cell(&t, "%zu", how->rounds);
@@ -69,7 +69,7 @@ static void write_warnings(FILE *out, const run_record *run)
 bool run_one_family(const run_record *runs, size_t n)
 {
     for (size_t i = 1; i < n; i++)
-        if (runs[i].model.family != runs[0].model.family)
+        if (!run_same_family(&runs[i], &runs[0]))
             return false;
     return true;
 }
@@ -117,7 +117,7 @@ static void write_spent(FILE *out, const run_record *runs, size_t n)
 static double error_ratio(const run_record *run)
 {
     double sum = 0.0;
-    if (run->model.mixture.n > 0) /* it has no weights, and so no errors of weights */
+    if (run->model.coef.n == 0) /* it has no weights that were forecast */
         return NAN;
     size_t n = run->model.coef.n - run->model.encoding.n_curves; /* curves have no forecast */
     for (size_t j = 0; j < n; j++)
@@ -126,11 +126,11 @@ static double error_ratio(const run_record *run)
 }
 
 /* The least test loss among the runs of its family. */
-static double least_loss(const run_record *runs, size_t n, pboost_family family)
+static double least_loss(const run_record *runs, size_t n, const run_record *of)
 {
     double least = NAN;
     for (size_t i = 0; i < n; i++)
-        if (runs[i].model.family == family)
+        if (run_same_family(&runs[i], of))
             least = fmin(least, run_loss(&runs[i]));
     return least;
 }
@@ -170,7 +170,7 @@ static void write_plans(FILE *out, const run_record *runs, size_t n)
         page_cell_number(&t, run_plan_number(r, "forecast_excess"));
         page_cell_number(&t, run_plan_number(r, "forecast_cautious"));
         page_cell_number(&t, run_plan_number(r, "forecast_all_labels"));
-        page_cell_number(&t, run_loss(r) - least_loss(runs, n, r->model.family));
+        page_cell_number(&t, run_loss(r) - least_loss(runs, n, r));
         page_cell_number(&t, error_ratio(r));
     }
     page_table_end(&t);

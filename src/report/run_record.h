@@ -23,6 +23,9 @@ pboost_status run_load(run_record *out, const char *path, pboost_error *err);
 pboost_status run_parse(run_record *out, const char *text, const char *name, pboost_error *err);
 void run_free(run_record *run);
 
+/* Such as "logistic" or "classes"; losses of one family can be compared. */
+const char *run_family(const run_record *run);
+bool run_same_family(const run_record *a, const run_record *b);
 size_t run_rounds(const run_record *run); /* in its history */
 /* A number of the record or of its round t; NaN where there is none. */
 double run_number(const run_record *run, const char *key);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "class_result.h"
 #include "run_chart.h"
 #include "try.h"
 
@@ -12,6 +13,12 @@ static size_t straight(const pboost_model *model)
 {
     size_t curves = model->encoding.n_curves;
     return model->coef.n > curves ? model->coef.n - curves : 0;
+}
+
+/* Whether it is a GLM: trees have no weights, and those of classes have a table of their own. */
+static bool has_weights(const pboost_model *model)
+{
+    return model->mixture.n == 0 && model->classes.n == 0;
 }
 
 /* The column of a model that has this name; n for none. */
@@ -127,7 +134,10 @@ pboost_status run_write_weights(FILE *out, const run_record *runs, size_t n, pbo
 
     size_t glms = 0;
     for (size_t i = 0; i < n; i++)
-        glms += runs[i].model.mixture.n == 0;
+        glms += has_weights(&runs[i].model);
+    for (size_t i = 0; i < n; i++)
+        if (runs[i].model.classes.n > 0)
+            class_write_weights(out, &runs[i].model, runs[i].name);
     if (glms == 0)
         return PBOOST_OK;
     NEED(columns = calloc(n + 1, sizeof *columns), err);
@@ -148,7 +158,7 @@ pboost_status run_write_weights(FILE *out, const run_record *runs, size_t n, pbo
                 add_weights(&t, runs, n, runs[i].model.encoding.column[j]);
     page_cell_text(&t, "(intercept)");
     for (size_t i = 0; i < n; i++)
-        if (runs[i].model.mixture.n > 0)
+        if (!has_weights(&runs[i].model))
             page_cell_text(&t, "–");
         else
             add_weight(&t, runs[i].model.coef.intercept, run_error(&runs[i], runs[i].model.coef.n));

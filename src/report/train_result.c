@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "class_result.h"
 #include "report_json.h"
 #include "run_record.h"
 #include "train_members.h"
@@ -14,11 +15,22 @@
  * line would show by this many standard deviations. */
 #define CURVED 3.0
 
-/* Empty where the model is a mixture. */
+/* Empty where the model is a mixture or one of classes. */
 static const pboost_coef *final_coef(const train_result *r)
 {
     static const pboost_coef NONE = {0};
-    return r->mixture.n > 0 ? &NONE : &r->path[r->rounds - 1];
+    return r->mixture.n > 0 || r->class_path != NULL ? &NONE : &r->path[r->rounds - 1];
+}
+
+static const char *family_in_use(const train_description *d)
+{
+    return d->classes > 0 ? "classes" : pboost_family_name(d->family);
+}
+
+/* Bags of classes are chosen by a rule, without a forecast. */
+static bool has_plan(const train_description *d)
+{
+    return d->automatic && !d->result->given && d->classes == 0 && d->sparse == NULL;
 }
 
 static const char *strategy_in_use(const train_result *r)
@@ -65,6 +77,10 @@ static pboost_model lend_model(const train_description *d)
                           .offset = (char *)(uintptr_t)d->offset,
                           .covariance = r->mixture.n > 0 ? NULL : r->covariance,
                           .mixture = r->mixture};
+    if (d->classes > 0)
+        model.classes = (pboost_model_classes){.n = d->classes,
+                                               .name = (char **)(uintptr_t)d->class_name,
+                                               .coef = r->class_path[r->rounds - 1]};
     model.training =
         (pboost_training){.algorithm = (char *)(uintptr_t)algorithm_in_use(r),
                           .estimator = (char *)(uintptr_t)pboost_estimator_name(r->estimator),
@@ -77,6 +93,11 @@ static pboost_model lend_model(const train_description *d)
                           .simulated = r->simulated,
                           .has_seed = d->has_seed,
                           .seed = d->seed};
+    if (d->sparse != NULL) {
+        model.encoding = (pboost_encoding){0};
+        model.coef = *d->sparse_coef;
+        model.sparse = *d->sparse;
+    }
     return model;
 }
 
@@ -149,10 +170,22 @@ static void print_weight(FILE *out, const char *name, double weight, double erro
     fputc('\n', out);
 }
 
+/* Of sparse rows: the columns whose weight is not 0. */
+static size_t count_weights(const train_description *d)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < d->sparse_coef->n; j++)
+        n += d->sparse_coef->theta[j] != 0.0;
+    return n;
+}
+
 static void print_coef(FILE *out, const train_description *d)
 {
     const train_result *r = d->result;
     const pboost_coef *coef = final_coef(r);
+    if (d->sparse != NULL)
+        fprintf(out, "\n%zu of %zu columns have a weight; the heaviest are these\n",
+                count_weights(d), d->sparse->columns);
     fprintf(out, "\n%-32s %-12s", "column", " weight");
     fprintf(out, r->covariance != NULL ? " %-12s %s\n" : "\n", "std. error", " 95 % interval");
     for (size_t j = 0; j < coef->n - d->encoding->n_curves; j++)
@@ -180,6 +213,10 @@ static void print_fit(FILE *out, const train_result *r)
     fprintf(out, "\nl2 %.4g%s, dispersion %.4g, %.4g effective degrees of freedom of %zu bags\n",
             f->l2, f->l2_standardized ? " on standardised features" : "", f->dispersion, f->freedom,
             f->bags);
+    if (f->redundant > 0)
+        fprintf(out, "%zu answer%s left out: %s from others\n", f->redundant,
+                f->redundant > 1 ? "s are" : " is",
+                f->redundant > 1 ? "they follow" : "it follows");
     if (r->fit_options.bag_effects)
         fprintf(out, "bag effects have standard deviation %.4g in the linear predictor\n",
                 f->bag_effect_sd);
@@ -191,21 +228,24 @@ void train_print(FILE *out, const train_description *d)
 {
     const train_result *r = d->result;
     bool mixture = r->mixture.n > 0;
-    fprintf(out, "%s, method %s, %s, %s %s, %s bags of at least %zu, ",
-            pboost_family_name(d->family), method_in_use(d), algorithm_in_use(r),
+    fprintf(out, "%s, method %s, %s, %s %s, %s bags of at least %zu, ", family_in_use(d),
+            method_in_use(d), algorithm_in_use(r),
             mixture ? "model" : pboost_estimator_name(r->estimator),
             mixture ? r->model : "estimator", strategy_in_use(r), bag_size_in_use(r));
     if (r->rules.epsilon.den > 0)
         fprintf(out, "epsilon %g%s\n", pboost_rational_value(r->rules.epsilon),
                 r->simulated ? " (simulated noise)" : "");
     else
-        fprintf(out, "no noise\n");
+        fprintf(out, r->given && r->fit.noisy ? "answers with noise\n" : "no noise\n");
     fprintf(out, "%zu rows spent in %zu round%s, %.2f s\n\n", r->rows_spent, r->rounds,
             r->rounds > 1 ? "s" : "", r->seconds);
     print_history(out, r);
     if (r->mixture.n > 0) {
         train_print_members(out, d);
         train_print_effects(out, d);
+    } else if (d->classes > 0) {
+        class_print(out, d);
+        print_fit(out, r);
     } else {
         print_coef(out, d);
         print_curves(out, d);
@@ -257,32 +297,39 @@ static json_t *describe_columns(const pboost_encoding *encoding)
 static json_t *describe_run(const train_description *d)
 {
     const train_result *r = d->result;
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:f, s:b, s:I}", "family",
-        pboost_family_name(d->family), "method", method_in_use(d), "algorithm", algorithm_in_use(r),
-        "estimator", pboost_estimator_name(r->estimator), "bags", strategy_in_use(r), "schedule",
-        pboost_schedule_name(r->options.schedule), "min_bag", (json_int_t)r->rules.min_bag,
-        "bag_size", (json_int_t)bag_size_in_use(r), "rounds", (json_int_t)r->rounds, "rows_spent",
-        (json_int_t)r->rows_spent, "epsilon", report_json_epsilon(r->rules.epsilon), "l2",
-        r->fit.l2, "simulated", (int)r->simulated, "seed", (json_int_t)d->seed);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:o, s:f, s:b, s:I}",
+                     "family", family_in_use(d), "method", method_in_use(d), "algorithm",
+                     algorithm_in_use(r), "estimator", pboost_estimator_name(r->estimator), "bags",
+                     strategy_in_use(r), "schedule", pboost_schedule_name(r->options.schedule),
+                     "min_bag", (json_int_t)r->rules.min_bag, "bag_size",
+                     (json_int_t)bag_size_in_use(r), "rounds", (json_int_t)r->rounds, "rows_spent",
+                     (json_int_t)r->rows_spent, "epsilon", report_json_epsilon(r->rules.epsilon),
+                     "l2", r->fit.l2, "simulated", (int)r->simulated, "seed", (json_int_t)d->seed);
 }
 
-static void describe_fit(json_t *report, const train_result *r)
+static void describe_errors(json_t *report, const train_result *r)
 {
-    const pboost_fit_report *f = &r->fit;
     json_t *errors = json_array();
     size_t n = final_coef(r)->n;
-    if (r->estimator == PBOOST_INTERPOLATED)
-        json_object_set_new(report, "rho", report_json_number(r->fit_options.rho));
-    if (r->estimator != PBOOST_AGGREGATE || r->mixture.n > 0) {
-        json_decref(errors);
-        return;
-    }
     for (size_t j = 0; j < n; j++)
         json_array_append_new(errors, report_json_number(standard_error(r, n, j)));
     json_object_set_new(report, "standard_errors", errors);
     json_object_set_new(report, "intercept_standard_error",
                         report_json_number(standard_error(r, n, n)));
+}
+
+static void describe_fit(json_t *report, const train_description *d)
+{
+    const train_result *r = d->result;
+    const pboost_fit_report *f = &r->fit;
+    if (r->estimator == PBOOST_INTERPOLATED)
+        json_object_set_new(report, "rho", report_json_number(r->fit_options.rho));
+    if (r->estimator != PBOOST_AGGREGATE || r->mixture.n > 0)
+        return;
+    if (d->classes > 0)
+        class_describe_errors(report, d);
+    else
+        describe_errors(report, r);
     json_object_set_new(report, "covariance",
                         json_string(r->fit_options.covariance == PBOOST_COVARIANCE_SANDWICH
                                         ? "sandwich"
@@ -292,6 +339,8 @@ static void describe_fit(json_t *report, const train_result *r)
     json_object_set_new(report, "pearson", report_json_number(f->pearson));
     if (r->fit_options.bag_effects)
         json_object_set_new(report, "bag_effect_sd", report_json_number(f->bag_effect_sd));
+    if (f->redundant > 0)
+        json_object_set_new(report, "redundant", json_integer((json_int_t)f->redundant));
     json_object_set_new(report, "effective_freedom", report_json_number(f->freedom));
     json_object_set_new(report, "eta_sd", report_json_number(f->eta_sd));
     json_object_set_new(report, "separable", json_boolean(f->separable));
@@ -327,6 +376,13 @@ static json_t *describe_assumptions(const train_result *r)
     return array;
 }
 
+static json_t *describe_sparse(const train_description *d)
+{
+    return json_pack("{s:I, s:I, s:I}", "columns", (json_int_t)d->sparse->columns, "weights",
+                     (json_int_t)count_weights(d), "hash_bits",
+                     (json_int_t)d->sparse->hashing.bits);
+}
+
 static json_t *describe_plan(const train_result *r)
 {
     const pboost_choice *choice = &r->choice;
@@ -354,8 +410,12 @@ json_t *train_json(const train_description *d)
     json_object_set_new(report, "columns", describe_columns(d->encoding));
     json_object_set_new(report, "theta", report_json_numbers(coef->theta, coef->n));
     json_object_set_new(report, "intercept", report_json_number(coef->intercept));
+    if (d->classes > 0)
+        class_describe(report, d);
     json_object_set_new(report, "history", describe_history(r));
-    if (d->automatic && !r->given)
+    if (d->sparse != NULL)
+        json_object_set_new(report, "sparse", describe_sparse(d));
+    if (has_plan(d))
         json_object_set_new(report, "plan", describe_plan(r));
     if (d->tested)
         json_object_set_new(report, "test_loss",
@@ -365,7 +425,7 @@ json_t *train_json(const train_description *d)
     if (d->leaves_out)
         json_object_set_new(report, "rows_left_out",
                             json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
-    describe_fit(report, r);
+    describe_fit(report, d);
     train_describe_model(report, d);
     if (r->n_assumptions > 0)
         json_object_set_new(report, "assumptions", describe_assumptions(r));
@@ -398,10 +458,15 @@ static json_t *describe_record(const train_description *d)
     json_object_set_new(record, "rows", json_integer((json_int_t)d->rows));
     json_object_set_new(record, "remote", json_boolean(d->oracle != NULL));
     json_object_set_new(record, "history", describe_history(r));
-    describe_fit(record, r);
+    describe_fit(record, d);
     train_describe_model(record, d);
     describe_curves(record, d);
-    if (d->automatic && !r->given) {
+    if (d->sparse != NULL)
+        json_object_set_new(record, "heaviest",
+                            json_pack("{s:o, s:o}", "columns", describe_columns(d->encoding),
+                                      "weights",
+                                      report_json_numbers(final_coef(r)->theta, final_coef(r)->n)));
+    if (has_plan(d)) {
         const pboost_plan *forecast = &r->choice.plan;
         json_t *plan = describe_plan(r), *errors = json_array();
         for (size_t j = 0; j < forecast->n_columns && forecast->se != NULL; j++)
@@ -430,8 +495,9 @@ static pboost_status model_text(char **out, const train_description *d, pboost_e
     NEED(root = json_loads(text, 0, NULL), err);
     json_object_set_new(root, "run", describe_record(d));
     TRY(report_json_check(root, err));
-    NEED(*out = json_dumps(root, (model.mixture.n > 0 ? JSON_COMPACT : JSON_INDENT(1)) |
-                                     JSON_REAL_PRECISION(17)),
+    bool long_one = model.mixture.n > 0 || d->sparse != NULL;
+    NEED(*out =
+             json_dumps(root, (long_one ? JSON_COMPACT : JSON_INDENT(1)) | JSON_REAL_PRECISION(17)),
          err);
 done:
     json_decref(root);

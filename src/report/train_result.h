@@ -44,6 +44,7 @@ typedef struct train_result {
     double *covariance;                        /* in the units of the file; NULL: unknown */
     double *bag_deviance, *bag_deviance_ahead; /* by round: after it, and predicted before it */
     pboost_coef *path;                         /* by round, in the units of the file */
+    pboost_class_coef *class_path;             /* the same of classes; NULL: there are none */
     pboost_round *history;
     train_bags *bags_asked; /* by round */
     size_t rounds, rows_spent;
@@ -76,9 +77,15 @@ typedef struct train_description {
     uint64_t seed;
     size_t rows;
     const pboost_encoding *encoding;
+    /* Of sparse rows: the model, of which encoding and the last of path are the heaviest weights.
+     */
+    const pboost_model_sparse *sparse;
+    const pboost_coef *sparse_coef;
     const double *scale; /* by column, what x was divided by; NULL: nothing */
     const char *label, *positive,
-        *offset;        /* columns, and the level that counts as 1; may be NULL */
+        *offset;                   /* columns, and the level that counts as 1; may be NULL */
+    const char *const *class_name; /* of the classes that labels are; NULL: they are numbers */
+    size_t classes;
     const char *oracle; /* the URL of the labels; NULL: in this process */
     bool leaves_out; /* rows may be left out: not available, or another row of the unit is used */
     const char *out; /* the model file; NULL: none is written */

@@ -44,8 +44,10 @@ void view_print_finals(const view *v, pboost_algorithm algorithm, experiment_pen
             v->setup->min_bag[v->setup->n_bags - 1]);
 }
 
-page_verdict view_combine(bool first, bool second)
+page_verdict view_combine(const view *v, bool first, bool second)
 {
+    v->under[0] = first ? PAGE_HOLDS : PAGE_DOES_NOT_HOLD;
+    v->under[1] = second ? PAGE_HOLDS : PAGE_DOES_NOT_HOLD;
     return first && second   ? PAGE_HOLDS
            : first || second ? PAGE_HOLDS_ONE_READING
                              : PAGE_DOES_NOT_HOLD;

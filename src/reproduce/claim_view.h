@@ -15,6 +15,7 @@ typedef struct {
     const repro_result *r;
     const experiment_setup *setup;
     FILE *out;
+    page_verdict *under; /* the verdicts on two readings */
 } view;
 
 const repro_curve *view_find(const view *v, pboost_algorithm algorithm, experiment_penalty penalty,
@@ -30,8 +31,8 @@ bool view_has_one(const view *v);
 bool view_exceeds(const view *v, const repro_curve *a, const repro_curve *b, size_t i, size_t j);
 bool view_reverses(const view *v, const repro_curve *a, const repro_curve *b, size_t i, size_t j);
 
-/* The verdict where a claim was tested under two readings. */
-page_verdict view_combine(bool first, bool second);
+/* The verdict where a claim was tested under two readings, which are noted. */
+page_verdict view_combine(const view *v, bool first, bool second);
 
 page_verdict claim_linear_convergence(const view *v);
 page_verdict claim_logistic_convergence(const view *v);

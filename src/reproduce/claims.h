@@ -11,7 +11,9 @@ typedef struct {
     const char *text;      /* what the paper says */
     const char *criterion; /* when it counts as true */
     page_verdict verdict;
-    char *measured; /* the numbers that decide */
+    const char *reading[2]; /* what the claim can mean; NULL: there is one reading, the text */
+    page_verdict under[2];  /* the verdicts on them */
+    char *measured;         /* the numbers that decide */
 } repro_claim;
 
 typedef struct {
@@ -21,6 +23,9 @@ typedef struct {
 
 /* The claims about the experiments of the run. */
 pboost_status repro_claims_make(repro_claims *out, const repro_results *results, pboost_error *err);
+
+/* Whether the verdict depends on the reading. */
+bool repro_claim_is_split(const repro_claim *claim);
 void repro_claims_free(repro_claims *claims);
 
 #endif

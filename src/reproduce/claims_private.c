@@ -112,7 +112,7 @@ page_verdict claim_privacy_priorboost(const view *v)
     fprintf(v->out,
             ". Read as 'improves until it is within 10 %% of its own loss without noise' it %s.",
             saturating ? "holds" : "does not hold either");
-    return view_combine(strict, saturating);
+    return view_combine(v, strict, saturating);
 }
 
 page_verdict claim_privacy_oneshot(const view *v)
@@ -201,7 +201,7 @@ page_verdict claim_privacy_match(const view *v)
     fputs(". λ per row: ", v->out);
     bool rows = matches(v, PENALTY_PER_ROW);
     fputc('.', v->out);
-    return view_combine(sum, rows);
+    return view_combine(v, sum, rows);
 }
 
 /* ---- Figure 4: the best bag size ------------------------------------------------------------- */
@@ -236,7 +236,7 @@ page_verdict claim_bag_size_grows(const view *v)
             : but_for_chance ? "where it falls, the two losses are within two standard errors"
                              : "it falls by more than two standard errors");
     bool grows = repro_best_bag(v->results, v->id, last) > repro_best_bag(v->results, v->id, 0);
-    return view_combine(strictly && grows, but_for_chance && grows);
+    return view_combine(v, strictly && grows, but_for_chance && grows);
 }
 
 /* log2 of the n from which on `large` is better than `small`, between two points by the straight
@@ -287,5 +287,5 @@ page_verdict claim_bag_size_spread(const view *v)
     }
     fprintf(v->out, ". Their distances %s in n and %s in log n.",
             in_rows ? "grow" : "do not all grow", in_logs ? "grow" : "do not all grow");
-    return view_combine(in_rows, in_logs);
+    return view_combine(v, in_rows, in_logs);
 }

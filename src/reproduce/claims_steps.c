@@ -55,7 +55,7 @@ page_verdict claim_linear_convergence(const view *v)
             ". Read as 'within 10 %% after %zu steps' it %s; as 'at most 2 %% of the excess "
             "remains' it %s.",
             v->r->n_points, near ? "holds" : "does not hold", vanishes ? "holds" : "does not hold");
-    return view_combine(near, vanishes);
+    return view_combine(v, near, vanishes);
 }
 
 page_verdict claim_logistic_convergence(const view *v)
@@ -75,7 +75,7 @@ page_verdict claim_logistic_convergence(const view *v)
         all_labels, one / all_labels, worst_final(v) / all_labels, per_row);
     bool rows = converges_to(v, per_row);
     fputc('.', v->out);
-    return view_combine(own && rows, worst_final(v) / all_labels <= NEAR);
+    return view_combine(v, own && rows, worst_final(v) / all_labels <= NEAR);
 }
 
 static bool increases(const view *v, experiment_penalty penalty)
@@ -102,7 +102,7 @@ page_verdict claim_logistic_oneshot(const view *v)
     fputs("; λ per row: ", v->out);
     view_print_finals(v, PBOOST_ONESHOT, PENALTY_PER_ROW);
     fputc('.', v->out);
-    return view_combine(increases(v, PENALTY_SUM), increases(v, PENALTY_PER_ROW));
+    return view_combine(v, increases(v, PENALTY_SUM), increases(v, PENALTY_PER_ROW));
 }
 
 /* The first step whose loss is at most `level`; 0: none. */
@@ -172,5 +172,5 @@ page_verdict claim_logistic_prefix(const view *v)
     fputs(". λ per row: ", v->out);
     bool rows = prefix_loses(v, PENALTY_PER_ROW, FROM_BAG);
     fputs(". (With λ on the sum PBPrefix is penalised less and less as it gathers rows.)", v->out);
-    return view_combine(sum, rows);
+    return view_combine(v, sum, rows);
 }

@@ -12,8 +12,9 @@ typedef struct {
 
 /* x with its real responses y and their rounded labels in {0, 1}, as numbers and as bytes. */
 typedef struct {
-    size_t rows;
+    size_t rows, features;
     double *x, *y, *label;
+    ptrdiff_t row_stride, col_stride; /* of x */
     unsigned char *bit;
     double longest; /* the largest Euclidean norm of a row */
 } data_table;
@@ -29,5 +30,12 @@ void repro_data_free(repro_data *data);
 
 /* The responses that the family learns from. */
 const double *repro_data_responses(const data_table *table, pboost_family family);
+
+/* Rows first .. first+n of x. */
+pboost_matrix repro_data_rows(const data_table *table, size_t first, size_t n);
+
+/* The model's predicted means of these rows. */
+void repro_data_predict(double *mean, const data_table *table, size_t first, size_t n,
+                        pboost_family family, const pboost_coef *coef);
 
 #endif

@@ -49,16 +49,27 @@ static json_t *json_rows(const repro_results *results, experiment_id id, experim
     return unless_bad(rows, bad);
 }
 
+/* [{"reading", "verdict"}, ...]; empty where there is one reading. */
+static json_t *json_readings(const repro_claim *c)
+{
+    json_t *array = json_array();
+    int bad = 0;
+    for (size_t i = 0; i < 2 && c->reading[i] != NULL; i++)
+        bad |= json_array_append_new(array, json_pack("{s:s, s:s}", "reading", c->reading[i],
+                                                      "verdict", page_verdict_name(c->under[i])));
+    return unless_bad(array, bad);
+}
+
 static json_t *json_claims(const repro_claims *claims)
 {
     json_t *array = json_array();
     int bad = 0;
     for (size_t i = 0; i < claims->n; i++) {
         const repro_claim *c = &claims->claim[i];
-        json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "id", c->id, "experiment",
+        json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:s}", "id", c->id, "experiment",
                                 repro_experiment(c->experiment)->name, "claim", c->text,
                                 "criterion", c->criterion, "verdict", page_verdict_name(c->verdict),
-                                "measured", c->measured);
+                                "readings", json_readings(c), "measured", c->measured);
         bad |= json_array_append_new(array, row);
     }
     return unless_bad(array, bad);

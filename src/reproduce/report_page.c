@@ -49,6 +49,11 @@ static void write_claims(FILE *out, const repro_claims *claims, const experiment
         page_cell_verdict(&t, c->verdict, NULL);
         page_cell_text(&t, c->text);
         page_cell_text(&t, about == NULL ? c->criterion : c->measured);
+        for (size_t j = 0; j < 2 && about == NULL && repro_claim_is_split(c); j++) {
+            page_cell_verdict(&t, c->under[j], NULL);
+            page_cell_text(&t, "… if it means:");
+            page_cell_text(&t, c->reading[j]);
+        }
     }
     page_table_end(&t);
 }

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "entropy.h"
 #include "service.h"
 
 struct source {
@@ -32,7 +32,7 @@ pboost_status pboost_addresses_init(addresses *all, const pboost_server_options 
     pthread_mutex_init(&all->lock, NULL);
     all->most_connections = o->address_connections;
     all->most_requests = o->address_requests;
-    if (getrandom(&all->secret, sizeof all->secret, 0) != sizeof all->secret)
+    if (getentropy(&all->secret, sizeof all->secret) != 0)
         return pboost_fail(err, PBOOST_INTERNAL, "the system gives no random bytes");
     return PBOOST_OK;
 }

@@ -66,7 +66,7 @@ touch model.json
 mkdir models
 completes "train" priorboost tr
 completes "report reproduce" priorboost rep
-completes "linear logistic poisson" priorboost train --family ""
+completes "linear logistic poisson classes" priorboost train --family ""
 completes "features" priorboost train --bags f
 completes "model.json models" priorboost predict --model mod
 completes "models" priorboost train --checkpoint mod

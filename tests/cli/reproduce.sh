@@ -28,6 +28,8 @@ for name, axis, algorithms, points in (
     assert all(x["realizations"] == 2 and x["sd"] >= 0 and 0 < x["mean"] < 100 for x in rows), name
     assert any(x["sd"] > 0 for x in rows), name
 assert {c["verdict"] for c in r["claims"]} <= {"holds", "does not hold", "holds under one reading", "not tested"}
+assert {len(c["readings"]) for c in r["claims"]} == {0, 2}
+assert all(len({x["verdict"] for x in c["readings"]}) == 2 for c in r["claims"] if c["verdict"] == "holds under one reading")
 assert len(r["claims"]) == 13 and all(c["claim"] and c["criterion"] for c in r["claims"])
 assert r["seed"] == 7 and r["seconds"] > 0 and r["machine"] and r["version"]
 for t in r["theory"]:  # the formulas are what simulation shows, and the bounds bound

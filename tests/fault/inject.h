@@ -1,5 +1,5 @@
 /* Failures on demand.  Programs in tests/fault are linked with --wrap, so that every allocation and
- * every getrandom of the library passes here.  Include it once per program.
+ * every getentropy of the library passes here.  Include it once per program.
  *
  *     for (long n = 1; n == 1 || injected(); n++) {
  *         inject_allocation(n);         the n-th allocation from here on fails, once
@@ -21,20 +21,18 @@ void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
 void *__real_realloc(void *old, size_t bytes);
 void *__real_aligned_alloc(size_t alignment, size_t bytes);
-ssize_t __real_getrandom(void *buffer, size_t bytes, unsigned flags);
+int __real_getentropy(void *buffer, size_t bytes);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_realloc(void *old, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-ssize_t __wrap_getrandom(void *buffer, size_t bytes, unsigned flags);
+int __wrap_getentropy(void *buffer, size_t bytes);
 
 static struct {
     long allocation; /* calls until one fails; 0: none will */
     long entropy;
-    int entropy_errno; /* 0: the call returns no bytes */
+    int entropy_errno;
     bool entropy_for_good;
-    int interruptions; /* of getrandom, still to come */
-    size_t most_bytes; /* that getrandom gives at once; 0: all */
     bool hit;
 } inject;
 
@@ -62,7 +60,7 @@ static inline void inject_allocation(long n)
     inject.allocation = n;
 }
 
-/* The n-th getrandom fails, and every later one too if for_good. */
+/* The n-th getentropy fails, and every later one too if for_good. */
 static inline void inject_entropy(long n, int error, bool for_good)
 {
     memset(&inject, 0, sizeof inject);
@@ -102,22 +100,15 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
     return allocation_fails(bytes) ? NULL : __real_aligned_alloc(alignment, bytes);
 }
 
-ssize_t __wrap_getrandom(void *buffer, size_t bytes, unsigned flags)
+int __wrap_getentropy(void *buffer, size_t bytes)
 {
-    if (inject.interruptions > 0) {
-        inject.interruptions--;
-        errno = EINTR;
-        return -1;
-    }
     if (inject.entropy > 0 && --inject.entropy == 0) {
         inject.hit = true;
         inject.entropy = inject.entropy_for_good ? 1 : 0;
         errno = inject.entropy_errno;
-        return inject.entropy_errno == 0 ? 0 : -1;
+        return -1;
     }
-    if (inject.most_bytes > 0 && bytes > inject.most_bytes)
-        bytes = inject.most_bytes;
-    return __real_getrandom(buffer, bytes, flags);
+    return __real_getentropy(buffer, bytes);
 }
 
 #endif

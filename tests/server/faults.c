@@ -1,7 +1,7 @@
 /* Preloaded into the service: entropy or the disk fails while a file says so.
  *
- * $FAULT_FOLDER/entropy: getrandom fails; $FAULT_FOLDER/sync: fsync and fdatasync fail;
- * $FAULT_FOLDER/space: there is no space to write to a place in a file. */
+ * $FAULT_FOLDER/entropy: getrandom and getentropy fail; $FAULT_FOLDER/sync: fsync and fdatasync
+ * fail; $FAULT_FOLDER/space: there is no space to write to a place in a file. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,6 +29,11 @@ __attribute__((visibility("default"))) ssize_t getrandom(void *buffer, size_t le
                                                          unsigned flags)
 {
     return fails("entropy") ? -1 : syscall(SYS_getrandom, buffer, length, flags);
+}
+
+__attribute__((visibility("default"))) int getentropy(void *buffer, size_t length)
+{
+    return getrandom(buffer, length, 0) == (ssize_t)length ? 0 : -1;
 }
 
 static ssize_t write_at(int fd, const void *data, size_t length, long at)

@@ -110,16 +110,18 @@ double pboost_bags_cost(const pboost_bags *bags, const double *score)
     for (size_t b = 0; b < bags->n_bags; b++) {
         const size_t *row = bags->row + bags->start[b];
         size_t size = bags->start[b + 1] - bags->start[b];
-        double origin = size > 0 ? score[row[0]] : 0, mean = 0, within = 0;
+        double origin = size > 0 ? score[row[0]] : 0, sum = 0, within = 0;
+        for (size_t i = 0; i < size; i++)
+            sum += score[row[i]] - origin;
+        double mean = sum / (double)size;
         for (size_t i = 0; i < size; i++) {
-            double d = score[row[i]] - origin, off = d - mean;
-            mean += off / (double)(i + 1);
-            within += off * (d - mean);
+            double off = score[row[i]] - origin - mean;
+            within += off * off;
         }
         /* Kahan's sum: a bag counts, even after a million others */
-        double add = within - lost, sum = total + add;
-        lost = (sum - total) - add;
-        total = sum;
+        double add = within - lost, next = total + add;
+        lost = (next - total) - add;
+        total = next;
     }
     return total;
 }

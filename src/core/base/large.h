@@ -8,11 +8,9 @@
 
 #include <stdlib.h>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include <try.h>
+
+#include "base/system.h"
 
 #define LARGE_PAGE ((size_t)1 << 21)
 
@@ -24,10 +22,8 @@ static inline void *pboost_alloc_large(size_t n, size_t size)
         return pboost_alloc(n, size);
     bytes = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
     void *memory = aligned_alloc(LARGE_PAGE, bytes);
-#ifdef MADV_HUGEPAGE
     if (memory != NULL)
-        (void)madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
+        pboost_system_large_pages(memory, bytes);
     return memory;
 }
 

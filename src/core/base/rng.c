@@ -1,18 +1,17 @@
-/* Random words: Philox 4x32-10 for what must be reproducible, getrandom for what must not be.
+/* Random words: Philox 4x32-10 for what must be reproducible, the system for what must not be.
  *
  * The counter of Philox is (index, purpose, stream) and its key is the seed.  Philox is a bijection
  * of the counter for each key, so distinct (purpose, stream, index) give distinct blocks of words.
  * The purpose takes the place of the top byte of the index; that byte, which only hashes use, goes
  * to the top byte of the stream.
  *
- * There is no substitute for system words: if getrandom fails for any reason except an
- * interruption, the call fails, and with it the question. */
+ * There is no substitute for system words: if the system has none, the call fails, and with it the
+ * question. */
 #include "base/rng.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
+#include "base/system.h"
 #include "kernels/random.h"
 #include "kernels/simd.h"
 #include "try.h"
@@ -113,25 +112,17 @@ void pboost_rng_source_system(rng_source *source)
 
 void pboost_rng_source_wipe(rng_source *source)
 {
-    explicit_bzero(source, sizeof *source);
+    pboost_system_wipe(source, sizeof *source);
 }
 
 static pboost_status system_fill(void *buffer, size_t bytes, pboost_error *err)
 {
-    unsigned char *to = buffer;
+    int problem = pboost_system_entropy(buffer, bytes);
 
-    while (bytes > 0) {
-        ssize_t got = getrandom(to, bytes, 0);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return pboost_fail(err, PBOOST_ORACLE,
-                               "no entropy: getrandom failed (errno %d); nothing was answered",
-                               got < 0 ? errno : 0);
-        to += got;
-        bytes -= (size_t)got;
-    }
-    return PBOOST_OK;
+    if (problem == 0)
+        return PBOOST_OK;
+    return pboost_fail(err, PBOOST_ORACLE,
+                       "no entropy: getentropy failed (errno %d); nothing was answered", problem);
 }
 
 pboost_status pboost_rng_refill(rng_source *source, pboost_error *err)

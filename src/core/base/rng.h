@@ -20,6 +20,7 @@ typedef enum {
     RNG_LABELS,
     RNG_RESPONSES,
     RNG_TREES,
+    RNG_SKETCH,
     RNG_PURPOSES
 } rng_purpose;
 

@@ -10,11 +10,7 @@
 #include "kernels/vec.h"
 
 /* Columns per side of a tile: as many as leave no accumulator without a register. */
-#ifdef __AVX512F__
-#define TILE 4
-#else
-#define TILE 2
-#endif
+#define TILE (VEC_REGISTERS / 8)
 
 /* Where the accumulators are, each of LANES doubles: gradient, cross, lower triangle by rows. */
 enum { COLS = 8, AT_GRADIENT = 0, AT_CROSS = COLS, AT_GRAM = 2 * COLS };
@@ -69,8 +65,10 @@ void SIMD(pboost_columns_eta)(double *eta, const double *columns, size_t capacit
  * arithmetic to do. */
 INLINE void ask_ahead(const glm_columns *c, size_t r)
 {
-    for (ptrdiff_t i = 0; c->ahead != NULL && i < LANES; i++)
-        __builtin_prefetch(c->ahead + ((ptrdiff_t)r + i) * c->ahead_stride);
+    for (size_t i = r; c->ahead != NULL && i < r + LANES; i++) {
+        ptrdiff_t line = (ptrdiff_t)(c->ahead_turned ? i % COLS : i);
+        __builtin_prefetch(c->ahead + line * c->ahead_stride + (c->ahead_turned ? r : 0));
+    }
 }
 
 /* The gradient of TILE columns. */

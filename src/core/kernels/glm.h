@@ -12,7 +12,8 @@ typedef struct {
     const double *x;
     size_t capacity, count, blocks;
     const double *ahead; /* where the rows of the next panel will be read from; NULL: not known */
-    ptrdiff_t ahead_stride;
+    ptrdiff_t ahead_stride; /* of its rows, or of its columns if they are turned already */
+    bool ahead_turned;
 } glm_panel;
 
 /* Up to 8 columns of `count` rows, turned: column j of row r is x[j * capacity + r].  Residual and
@@ -21,9 +22,10 @@ typedef struct {
     const double *x;
     size_t capacity, count, cols;
     const double *residual, *curvature;
-    bool cross;          /* whether the cross terms are wanted with a Gram matrix */
-    const double *ahead; /* as in glm_panel */
-    ptrdiff_t ahead_stride;
+    bool cross;             /* whether the cross terms are wanted with a Gram matrix */
+    const double *ahead;    /* as in glm_panel */
+    ptrdiff_t ahead_stride; /* of its rows, or of its columns if they are turned already */
+    bool ahead_turned;
 } glm_columns;
 
 /* Turned rows with their targets, for many models; arrays by column, the last entry is of the

@@ -16,11 +16,7 @@
 
 /* Vectors taken together, so that while one waits for its exponential the others go on: as many as
  * leave what they need in registers. */
-#ifdef __AVX512F__
-#define TOGETHER 8
-#else
-#define TOGETHER 4
-#endif
+#define TOGETHER (VEC_REGISTERS / 4)
 
 #define SAFE_SIZE 700.0         /* e^-|eta| is a normal number */
 #define CANCELLED (1.0 / 512.0) /* a loss below this fraction of the terms that cancel */

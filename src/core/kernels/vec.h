@@ -4,7 +4,10 @@
  * use eight.  The compiler lowers sums and products of longer vectors to
  * several registers, but comparisons and shifts to single elements (GCC 12), so functions are for
  * vectors of a register.  Everything is forced inline, so no vector ever crosses a call and the
- * levels can share names. */
+ * levels can share names.
+ *
+ * The plain level has the width of SSE2 and of NEON, which every x86-64 and every 64-bit ARM has.
+ */
 #ifndef PBOOST_VEC_H
 #define PBOOST_VEC_H
 
@@ -26,6 +29,13 @@
 #endif
 #endif
 #define INLINE static inline __attribute__((always_inline))
+
+/* Vector registers of the level: loops keep as many sums as leave none of them in memory. */
+#if defined __AVX512F__ || defined __aarch64__
+#define VEC_REGISTERS 32
+#else
+#define VEC_REGISTERS 16
+#endif
 
 typedef double vec __attribute__((vector_size(8 * LANES)));
 typedef long long vec_mask __attribute__((vector_size(8 * LANES)));

@@ -20,13 +20,20 @@
 #include "try.h"
 
 #define N_KINDS PBOOST_MEMBER_KINDS
-#define FEWEST_BAGS (2 * CROSSVAL_FOLDS) /* fewer cannot compare models */
+
+/* A forest is the mean of those of the folds: more folds are better, and each costs a forest. */
+#define MOST_FOLDS 10
+#define LARGE_FOLDS 5 /* of a large table */
+#define LARGE_ROWS 100000
+#define FEWEST_BAGS (2 * LARGE_FOLDS) /* fewer cannot compare models */
 
 /* Weights that are expected before the answers are seen, and how far they are from that: on real
  * tables the plain mean of the curved models predicts better than the one chosen. */
-static const double EXPECTED[N_KINDS] = {
-    [PBOOST_MEMBER_SMOOTH] = 1.0, [PBOOST_MEMBER_TREES] = 1.0, [PBOOST_MEMBER_GLM_TREES] = 1.0};
-#define SPREAD 0.3
+static const double EXPECTED[N_KINDS] = {[PBOOST_MEMBER_GLM] = 0.5,
+                                         [PBOOST_MEMBER_SMOOTH] = 1.0,
+                                         [PBOOST_MEMBER_TREES] = 1.0,
+                                         [PBOOST_MEMBER_GLM_TREES] = 1.0};
+#define SPREAD 0.1
 #define LEAST_VARIANCE_SHARE 0.1
 
 typedef struct {
@@ -36,10 +43,10 @@ typedef struct {
     const pboost_answers *answers;
     size_t first_bag, n_bags;
     const pboost_mixture_options *options;
-    unsigned char *fold;           /* by bag */
+    unsigned char *fold, folds;    /* by bag; number of them */
     double *left_out[N_KINDS];     /* by bag: what a fit without it predicts */
     double *precision;             /* by bag: 1 / V */
-    double *start[CROSSVAL_FOLDS]; /* by row: the predictor of the GLM that left the fold out */
+    double *start[MOST_FOLDS];     /* by row: the predictor of the GLM that left the fold out */
     pboost_member member[N_KINDS]; /* fitted to all bags */
     bool usable[N_KINDS];          /* fitted in every fold */
     double expected[N_KINDS];      /* weights before the answers are seen, up to a factor */
@@ -120,8 +127,8 @@ static pboost_status start_trees(mixture_fit *f, unsigned char which, const pboo
     NEED(f->start[which] = pboost_alloc(rows.n, sizeof(double)), err);
     TRY(pboost_predict_eta(f->start[which], &rows, glm, f->options->fit.threads, err));
     for (size_t j = 0; j < glm->n; j++)
-        mean->theta[j] += glm->theta[j] / CROSSVAL_FOLDS;
-    mean->intercept += glm->intercept / CROSSVAL_FOLDS;
+        mean->theta[j] += glm->theta[j] / f->folds;
+    mean->intercept += glm->intercept / f->folds;
 done:
     return st;
 }
@@ -217,7 +224,7 @@ static pboost_status fit_trees(mixture_fit *f, pboost_member_kind kind, pboost_e
     o.family = f->options->fit.family;
     o.threads = f->options->fit.threads;
     o.seed = f->options->fit.seed;
-    o.folds = CROSSVAL_FOLDS;
+    o.folds = f->folds;
     o.fold = f->fold;
     o.fold_start = kind == PBOOST_MEMBER_GLM_TREES ? (const double *const *)f->start : NULL;
     o.cancel = f->options->fit.cancel;
@@ -245,7 +252,7 @@ static void mixture_fit_free(mixture_fit *f)
         pboost_forest_free(&f->member[k].forest);
     }
     free(f->fold);
-    for (size_t i = 0; i < CROSSVAL_FOLDS; i++)
+    for (size_t i = 0; i < MOST_FOLDS; i++)
         free(f->start[i]);
     free(f->precision);
 }
@@ -255,7 +262,7 @@ static pboost_status mixture_fit_init(mixture_fit *f, pboost_error *err)
     pboost_status st = PBOOST_OK;
 
     NEED(f->fold = pboost_alloc(f->n_bags, 1), err);
-    pboost_crossval_folds(f->fold, f->n_bags, CROSSVAL_FOLDS, f->options->fit.seed);
+    pboost_crossval_folds(f->fold, f->n_bags, f->folds, f->options->fit.seed);
     NEED(f->precision = pboost_alloc(f->n_bags, sizeof(double)), err);
     for (unsigned k = 0; k < N_KINDS; k++) {
         f->member[k].kind = (pboost_member_kind)k;
@@ -277,7 +284,7 @@ static pboost_status fit_members(mixture_fit *f, const pboost_fit_report *glm, p
     pboost_status st = PBOOST_OK;
 
     TRY(set_precision(f, glm->dispersion, err));
-    for (unsigned char which = 0; which < CROSSVAL_FOLDS; which++)
+    for (unsigned char which = 0; which < f->folds; which++)
         TRY(run_fold(f, which, err));
     if (f->usable[PBOOST_MEMBER_SMOOTH])
         TRY(fit_whole(f, PBOOST_MEMBER_SMOOTH, NULL, err));
@@ -293,7 +300,7 @@ done:
 static void weigh(mixture_fit *f)
 {
     const double *predicted[N_KINDS];
-    double weight[N_KINDS], expected[N_KINDS], total = 0.0;
+    double weight[N_KINDS], expected[N_KINDS], total = 0.0, least = INFINITY;
     size_t kind[N_KINDS], n = 0;
     pboost_mixture_report *r = f->report;
 
@@ -308,15 +315,19 @@ static void weigh(mixture_fit *f)
     for (size_t i = 0; i < n; i++)
         expected[i] = total > 0.0 ? expected[i] / total : kind[i] == PBOOST_MEMBER_GLM;
     left_out_bags bags = {n, f->n_bags, predicted, f->answers->mean + f->first_bag, f->precision};
-    pboost_mixture_weights(weight, expected, SPREAD, &bags);
-    r->misfit = pboost_mixture_misfit(weight, &bags);
     for (size_t i = 0; i < n; i++) {
         double alone[N_KINDS] = {0};
         alone[i] = 1.0;
-        f->member[kind[i]].weight = r->member[kind[i]].weight = weight[i];
         r->member[kind[i]].fitted = true;
         r->member[kind[i]].misfit = pboost_mixture_misfit(alone, &bags);
+        least = fmin(least, r->member[kind[i]].misfit);
     }
+    /* Where even the best member misses the answers by more than V, they say less of the weights.
+     */
+    pboost_mixture_weights(weight, expected, SPREAD / sqrt(fmax(least / f->n_bags, 0.01)), &bags);
+    r->misfit = pboost_mixture_misfit(weight, &bags);
+    for (size_t i = 0; i < n; i++)
+        f->member[kind[i]].weight = r->member[kind[i]].weight = weight[i];
 }
 
 /* Moves the members that have a weight. */
@@ -356,6 +367,7 @@ pboost_status pboost_mixture_fit(pboost_mixture *out, pboost_mixture_report *rep
     f.first_bag = first_bag;
     f.n_bags = report->bags = answers->n_bags - first_bag;
     f.straight.x.cols -= own.fit.curves;
+    f.folds = features->x.rows > LARGE_ROWS || f.n_bags < 2 * MOST_FOLDS ? LARGE_FOLDS : MOST_FOLDS;
     TRY(mixture_fit_init(&f, err));
     TRY(fit_whole(&f, PBOOST_MEMBER_CONSTANT, NULL, err));
     TRY(fit_whole(&f, PBOOST_MEMBER_GLM, &glm, err));

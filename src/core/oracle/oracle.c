@@ -11,6 +11,7 @@
 #include "bags/bags.h"
 #include "base/options.h"
 #include "base/rng.h"
+#include "mean.h"
 #include "oracle/mechanism.h"
 #include "try.h"
 
@@ -349,18 +350,15 @@ static pboost_status answer_plain(double *answer, const pboost_memory_oracle *o,
 {
     pboost_status st = PBOOST_OK;
     size_t width = o->rules.width;
-    long double total = 0; /* wider than the labels in digits and in range */
 
     for (size_t j = 0; j < width; j++) {
-        const double *value = o->value + j;
-        total = 0;
+        running_mean mean = {0};
         for (size_t i = 0; i < bag->size; i++)
-            total += (long double)value[bag->row[i] * width];
-        answer[j] = (double)(total / (long double)bag->size);
+            running_mean_add(&mean, o->value[bag->row[i] * width + j]);
+        answer[j] = running_mean_value(&mean);
     }
     if (o->rules.round) {
-        long double twice = 2 * total, size = (long double)bag->size;
-        int side = (twice > size) - (twice < size);
+        int side = (*answer > 0.5) - (*answer < 0.5);
         TRY(round_mean(answer, side, o, bag->row, bag->size, source, err));
     }
 done:

@@ -65,6 +65,14 @@ static void plan_chunks(pass_plan *plan)
         plan->work_size += plan->pitch * plan->padded + GLM_COLUMNS_LANES;
 }
 
+/* Whether the table itself is a turned panel: its columns lie in memory one after the other. */
+static bool are_turned(const pboost_samples *s, size_t stride, const double *shift)
+{
+    const pboost_matrix *x = s->x;
+    return s->row == NULL && stride == 1 && shift == NULL && x->type == PBOOST_F64 &&
+           x->row_stride == 1 && x->col_stride > 0 && x->cols == PANEL_LANES;
+}
+
 pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *samples,
                                     const family_info *family, size_t stride, const double *shift,
                                     int threads, pboost_workspace *memory, pboost_error *err)
@@ -89,7 +97,9 @@ pboost_status pboost_pass_init_part(pass_plan *plan, const pboost_samples *sampl
     size_t work = plan->n_workers * plan->work_size;
     size_t panels = (plan->count + plan->panel_rows - 1) / plan->panel_rows;
     size_t cache = panels * plan->pitch * plan->padded;
-    bool direct = !plan->turned && pboost_panel_is_direct(samples, stride, shift);
+    plan->in_columns = plan->turned && are_turned(samples, stride, shift);
+    bool direct =
+        plan->in_columns || (!plan->turned && pboost_panel_is_direct(samples, stride, shift));
     if (cache > CACHE_VALUES || direct)
         cache = 0;
     NEED(plan->block = pboost_acquire(memory, work + cache + PANEL_LANES, sizeof *plan->block),
@@ -201,16 +211,27 @@ static const double *gather_panel(double *to, const pass_plan *plan, size_t firs
     return to;
 }
 
-/* The panel from row `first` of the plan on, turned where the plan says so. */
-static const double *find_panel(const pass_plan *plan, double *work, size_t first, size_t count)
+/* The panel from row `first` of the plan on, turned where the plan says so.  Kernels read turned
+ * panels by the register, beyond count: the last rows of a table are copied. */
+static glm_panel find_panel(const pass_plan *plan, double *work, size_t first, size_t count)
 {
+    const pboost_matrix *table = plan->samples->x;
     double *panel = work;
+    glm_panel found = {.capacity = plan->pitch, .count = count, .blocks = plan->blocks};
+    if (plan->in_columns && count % PANEL_LANES == 0) {
+        found.x = (const double *)table->data + first;
+        found.capacity = (size_t)table->col_stride;
+        return found;
+    }
     if (plan->cache != NULL)
         panel = plan->cache + first / plan->panel_rows * plan->pitch * plan->padded;
+    found.x = panel;
     if (plan->cached)
-        return panel;
-    if (!plan->turned)
-        return gather_panel(panel, plan, first, count);
+        return found;
+    if (!plan->turned) {
+        found.x = gather_panel(panel, plan, first, count);
+        return found;
+    }
     const double *x = NULL;
     if (plan->stride == 1)
         x = pboost_panel_direct(plan->samples, (panel_rows){first, count, 1, plan->shift});
@@ -218,7 +239,7 @@ static const double *find_panel(const pass_plan *plan, double *work, size_t firs
         x = gather_panel(work + plan->work_size - plan->pitch * plan->padded, plan, first, count);
     plan->kernels->transpose(
         panel, (glm_panel){.x = x, .capacity = plan->pitch, .count = count, .blocks = 1});
-    return panel;
+    return found;
 }
 
 /* Says where the next panel will be read from, if that is known and there is a whole one. */
@@ -229,7 +250,11 @@ static void look_ahead(glm_panel *panel, const pass_task *task, size_t first)
     size_t step = step_of(task), next = first + step;
     if (next + step > plan->count)
         return;
-    if (plan->cached && plan->turned) {
+    if (plan->in_columns) {
+        panel->ahead = (const double *)x->data + next;
+        panel->ahead_stride = x->col_stride;
+        panel->ahead_turned = true;
+    } else if (plan->cached && plan->turned) {
         panel->ahead = panel->x + plan->pitch * plan->padded;
         panel->ahead_stride = PANEL_LANES;
     } else if (plan->cache == NULL && plan->samples->row == NULL && x->type == PBOOST_F64 &&
@@ -251,12 +276,10 @@ static pass_panel load_panel(const pass_task *task, int worker, size_t first, si
     const double *offset =
         gather_columns(&p, plan, first, count, rest + 3 * length, rest + 4 * length, p.residual);
     bool in_place = reads_in_place(task);
-    p.panel = (glm_panel){
-        .x = in_place ? NULL : find_panel(plan, work, first, count),
-        .capacity = pitch,
-        .count = count,
-        .blocks = plan->blocks,
-    };
+    if (in_place)
+        p.panel = (glm_panel){.count = count, .blocks = plan->blocks};
+    else
+        p.panel = find_panel(plan, work, first, count);
     look_ahead(&p.panel, task, first);
     if (in_place) {
         const pboost_matrix *x = plan->samples->x;
@@ -271,8 +294,8 @@ static pass_panel load_panel(const pass_task *task, int worker, size_t first, si
     if (in_place)
         plan->kernels->eta_table(p.eta, &p.table, task->theta, task->intercept);
     else if (plan->turned)
-        plan->kernels->eta_columns(p.eta, p.panel.x, pitch, count, plan->cols, task->theta,
-                                   task->intercept);
+        plan->kernels->eta_columns(p.eta, p.panel.x, p.panel.capacity, count, plan->cols,
+                                   task->theta, task->intercept);
     else
         plan->kernels->eta(p.eta, p.panel, task->theta, task->intercept);
     for (size_t r = 0; with_offset && offset != NULL && r < count; r++)
@@ -287,14 +310,15 @@ static void add_turned(double *lanes, const pass_plan *plan, const pass_panel *p
     for (size_t r = count; r % PANEL_LANES != 0; r++)
         p->residual[r] = p->curvature[r] = 0.0;
     glm_columns columns = {.x = p->panel.x,
-                           .capacity = plan->pitch,
+                           .capacity = p->panel.capacity,
                            .count = count,
                            .cols = plan->cols,
                            .residual = p->residual,
                            .curvature = p->curvature,
                            .cross = plan->cross,
                            .ahead = p->panel.ahead,
-                           .ahead_stride = p->panel.ahead_stride};
+                           .ahead_stride = p->panel.ahead_stride,
+                           .ahead_turned = p->panel.ahead_turned};
     plan->kernels->add_columns(lanes, &columns, gram);
 }
 
@@ -332,11 +356,18 @@ static void add_chunk(void *context, size_t chunk, int worker)
         kernels->finish_columns(gradient, cross, gram, lanes, task->gram);
 }
 
+static int pass_threads(const pass_plan *plan, bool gram)
+{
+    double width = (double)plan->padded;
+    double row = pboost_row_ns(plan->padded) + (gram ? GRAM_NS * width * width : 0.0);
+    return pboost_threads_for(plan->threads, row * (double)plan->count);
+}
+
 pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept, bool gram)
 {
     pass_task task = {plan, theta, intercept, gram};
     size_t used = gram ? plan->sums_size : SUM_HEAD + 2 * plan->padded;
-    pboost_parallel(plan->n_chunks, plan->threads, add_chunk, &task);
+    pboost_parallel(plan->n_chunks, pass_threads(plan, gram), add_chunk, &task);
     plan->cached = plan->cache != NULL;
     double *head = plan->sums;
     for (size_t chunk = 1; chunk < plan->n_chunks; chunk++)
@@ -377,7 +408,7 @@ static void direction_chunk(void *context, size_t chunk, int worker)
 pass_direction pboost_pass_direction(pass_plan *plan, const double *theta, double intercept)
 {
     pass_task task = {plan, theta, intercept, false};
-    pboost_parallel(plan->n_chunks, plan->threads, direction_chunk, &task);
+    pboost_parallel(plan->n_chunks, pass_threads(plan, false), direction_chunk, &task);
     double reach = 0.0, slope = 0.0, length = 0.0;
     for (size_t chunk = 0; chunk < plan->n_chunks; chunk++) {
         const double *head = plan->sums + chunk * plan->sums_size;

@@ -21,9 +21,10 @@ typedef struct pass_plan {
     double scale;        /* what every sum is multiplied by: all samples over those taken */
     const double *shift; /* of columns; NULL: none */
     size_t cols, padded, blocks;
-    bool cross;    /* cross terms are wanted with gram; set to false they may be left out */
-    bool in_place; /* a pass without gram reads rows in place */
-    bool turned;   /* panels hold columns: there are few enough for that to be faster */
+    bool cross;      /* cross terms are wanted with gram; set to false they may be left out */
+    bool in_columns; /* a turned panel is the matrix itself */
+    bool in_place;   /* a pass without gram reads rows in place */
+    bool turned;     /* panels hold columns: there are few enough for that to be faster */
     size_t panel_rows;
     size_t pitch; /* rows from one block of a panel to the next */
     size_t n_chunks, chunk_rows;

@@ -171,6 +171,28 @@ static void refuses_to_learn(void **unused)
     free(text);
 }
 
+/* Sums and squares of which overflow. */
+static void winsorizes_numbers_of_any_size(void **unused)
+{
+    (void)unused;
+    static const char *const END[] = {"", "e-300", "e307"};
+    for (size_t i = 0; i < sizeof END / sizeof *END; i++) {
+        char text[100];
+        pboost_error err = {0};
+        snprintf(text, sizeof text, "a\n1%s\n2%s\n3%s\n", END[i], END[i], END[i]);
+        pboost_table *t = table_of(text);
+        pboost_encoding e = learn(t, false);
+        assert_ok(pboost_encoding_winsorize(&e, t, 1.0, &err), err);
+        const pboost_feature *f = &e.feature[0];
+        double two = i == 0 ? 2 : i == 1 ? 2e-300 : 2e307;
+        assert_true(f->winsorize);
+        assert_close(f->lower / two, 1 - sqrt(2.0 / 3) / 2, 1e-14);
+        assert_close(f->upper / two, 1 + sqrt(2.0 / 3) / 2, 1e-14);
+        pboost_encoding_free(&e);
+        pboost_table_free(t);
+    }
+}
+
 static void refuses_to_impute_from_nothing(void **unused)
 {
     static const char *const TEXT[] = {"a,b\n1,\n2,NA\n", "b\n\"\"\n"};
@@ -312,6 +334,7 @@ int main(void)
         cmocka_unit_test(imputes_the_mean_and_the_reference),
         cmocka_unit_test(encodes_many_rows),
         cmocka_unit_test(refuses_to_learn),
+        cmocka_unit_test(winsorizes_numbers_of_any_size),
         cmocka_unit_test(refuses_to_impute_from_nothing),
         cmocka_unit_test(refuses_tables_that_do_not_fit),
         cmocka_unit_test(no_columns_are_fine),

@@ -222,7 +222,7 @@ static void refuses_wrong_content(void **unused)
     bad("\"version\": 1", "\"version\": 3", "version 3 is newer than this program understands (2)");
     bad("\"version\": 1", "\"version\": 0", "\"version\"");
     bad("\"version\": 1", "\"version\": \"1\"", "\"version\" is text");
-    bad("poisson", "gamma", "\"family\" is \"gamma\"; it must be linear, logistic or poisson");
+    bad("poisson", "gamma", "\"family\" is \"gamma\"; it must be linear, logistic, poisson or classes");
     bad("\"poisson\"", "3", "\"family\" is a whole number; it must be text");
     bad("\"label\": \"", "\"label\": 4, \"l\": \"", "\"label\" is a whole number");
     bad("0.10000000000000001", "\"x\"", "\"theta\" is text; it must be a number");

@@ -37,6 +37,16 @@ static void fill(double (*loss)(const repro_series *s, double x))
     }
 }
 
+/* The verdict is that of both readings, or it is that they differ. */
+static void assert_readings_explain(const repro_claim *c)
+{
+    bool differ = c->under[0] != c->under[1];
+    assert_true(c->reading[0] != NULL || c->verdict != PAGE_HOLDS_ONE_READING);
+    assert_int_equal(repro_claim_is_split(c), differ);
+    if (c->reading[0] != NULL && !differ)
+        assert_int_equal(c->under[0], c->verdict);
+}
+
 static page_verdict verdict(const char *id)
 {
     pboost_error err = {0};
@@ -46,9 +56,11 @@ static page_verdict verdict(const char *id)
 
     assert_ok(repro_results_make(&results, &plan, &settings, 1.0, &err), err);
     assert_ok(repro_claims_make(&claims, &results, &err), err);
-    for (size_t i = 0; i < claims.n; i++)
+    for (size_t i = 0; i < claims.n; i++) {
+        assert_readings_explain(&claims.claim[i]);
         if (strcmp(claims.claim[i].id, id) == 0)
             found = claims.claim[i].verdict;
+    }
     repro_claims_free(&claims);
     repro_results_free(&results);
     assert_int_not_equal(found, PAGE_NO_VERDICT);

@@ -89,6 +89,9 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
 /* Its steps: sets parameter, point and phi; residuals at the point; what the report says. */
 void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef);
 void pboost_aggregate_set_residuals(aggregate_fit *fit);
+/* Minus twice the Gaussian pseudo-likelihood of the point: the sum over bags of squared residual
+ * over variance, and of the log variance. */
+double pboost_aggregate_misfit(const aggregate_fit *fit);
 void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit,
                              const levenberg_report *last);
 

@@ -14,9 +14,7 @@ void pboost_aggregate_set_residuals(aggregate_fit *fit)
         fit->residual[b] = fit->data.answer[b] - fit->point.mean[b];
 }
 
-/* Minus twice the Gaussian pseudo-likelihood of the point: the sum over bags of squared residual
- * over variance, and of the log variance. */
-static double misfit(const aggregate_fit *fit)
+double pboost_aggregate_misfit(const aggregate_fit *fit)
 {
     double sum = 0.0;
     for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
@@ -34,7 +32,7 @@ static double move_to(aggregate_fit *fit, const double *x)
     pboost_bagpass_run(&fit->point, &fit->pass, x);
     pboost_effects_add(fit, &fit->point);
     pboost_aggregate_set_residuals(fit);
-    return misfit(fit);
+    return pboost_aggregate_misfit(fit);
 }
 
 void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef)
@@ -50,7 +48,7 @@ void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef)
     move_to(fit, x);
     pboost_refresh_dispersion(fit, 1.0);
     pboost_ridge_start(fit);
-    double constant = misfit(fit);
+    double constant = pboost_aggregate_misfit(fit);
     if (!warm || fit->mean_masked)
         return; /* NOLINT(clang-analyzer-unix.Malloc): x belongs to the fit */
     pboost_units_enter(given, &fit->units, coef, fit->options->intercept);

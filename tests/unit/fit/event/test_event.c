@@ -137,6 +137,64 @@ static void aligned_tables_are_read_in_place(void **state)
     }
 }
 
+/* Columns one after the other are read in place; every bit is that of the table by rows.  Values
+ * after a column's end are not read as rows. */
+static void tables_by_column_give_the_same_bits(void **state)
+{
+    (void)state;
+    enum { AFTER = 9 };
+    for (size_t n = 100; n <= 30003; n = 300 * n + 3) {
+        test_table t = make_table(PBOOST_LOGISTIC, n, 8, 9);
+        size_t pitch = n + AFTER;
+        double *columns = calloc(8 * pitch, sizeof *columns);
+        pboost_matrix by_row = t.matrix;
+        pboost_matrix by_column = {columns, PBOOST_F64, n, 8, 1, (ptrdiff_t)pitch};
+        for (size_t j = 0; j < 8; j++)
+            for (size_t i = 0; i < pitch; i++)
+                columns[j * pitch + i] = i < n ? t.x[i * 8 + j] : NAN;
+        for (size_t f = 0; f < 3; f++) {
+            pboost_fit_options o = options_for(FAMILIES[f], 1.0, f % 2 == 0);
+            pboost_coef coef[2];
+            for (size_t k = 0; k < 2; k++) {
+                pboost_samples s = {.x = k == 0 ? &by_row : &by_column, .n = n, .target = t.y};
+                assert_int_equal(pboost_coef_init(&coef[k], 8, NULL), PBOOST_OK);
+                assert_int_equal(pboost_event_fit(&coef[k], NULL, &s, &o, NULL), PBOOST_OK);
+            }
+            assert_memory_equal(coef[0].theta, coef[1].theta, 8 * sizeof *coef[0].theta);
+            assert_true(coef[0].intercept == coef[1].intercept);
+            pboost_coef_free(&coef[0]);
+            pboost_coef_free(&coef[1]);
+        }
+        free(columns);
+        free_table(&t);
+    }
+}
+
+/* With many columns a fit that continues computes one Hessian; it ends where any other does. */
+static void a_fit_of_many_columns_continues(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < 3; f++) {
+        test_table t = make_table(FAMILIES[f], 600, 40, 21);
+        pboost_samples s = {.x = &t.matrix, .n = 500, .target = t.y};
+        pboost_fit_options o = options_for(FAMILIES[f], 3.0, true);
+        pboost_coef coef[2];
+        for (size_t k = 0; k < 2; k++) {
+            assert_int_equal(pboost_coef_init(&coef[k], 40, NULL), PBOOST_OK);
+            s.n = 500;
+            if (k == 1)
+                assert_int_equal(pboost_event_fit(&coef[k], NULL, &s, &o, NULL), PBOOST_OK);
+            s.n = 600;
+            assert_int_equal(pboost_event_fit(&coef[k], NULL, &s, &o, NULL), PBOOST_OK);
+        }
+        for (size_t j = 0; j < 40; j++)
+            assert_near(coef[0].theta[j], coef[1].theta[j], 1e-6);
+        pboost_coef_free(&coef[0]);
+        pboost_coef_free(&coef[1]);
+        free_table(&t);
+    }
+}
+
 static void threads_change_no_bit(void **state)
 {
     (void)state;
@@ -601,6 +659,8 @@ int main(void)
         cmocka_unit_test(warm_up_and_rough_hessian_reach_the_minimum),
         cmocka_unit_test(strides_types_and_rows_agree),
         cmocka_unit_test(aligned_tables_are_read_in_place),
+        cmocka_unit_test(tables_by_column_give_the_same_bits),
+        cmocka_unit_test(a_fit_of_many_columns_continues),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(separable_data_have_no_minimiser),
         cmocka_unit_test(poisson_without_minimiser),

@@ -85,6 +85,36 @@ static void a_rough_hessian_saves_hessians(void **state)
     assert_int_equal(bowl.hessians, 0);
 }
 
+/* From a start that is near, one Hessian serves for all steps, and the minimum is the same. */
+static void a_kept_hessian_saves_hessians(void **state)
+{
+    (void)state;
+    pboost_newton_options options = OPTIONS;
+    for (double steepness = 0.1; steepness < 12.0; steepness *= 3.0) {
+        cosh_bowl bowl = {.n = 5, .centre = CENTRE, .steepness = steepness};
+        pboost_objective f = {5, &bowl, cosh_value, NULL, cosh_reach, NULL};
+        pboost_newton_report report;
+        double x[5];
+        options.keeps_hessian = true;
+        for (int i = 0; i < 5; i++)
+            x[i] = CENTRE[i] + 0.3 / steepness;
+        assert_int_equal(pboost_newton(x, &report, &f, &options, NULL), PBOOST_OK);
+        assert_true(report.converged);
+        assert_int_equal(report.rank, 5);
+        assert_int_equal(bowl.hessians, 1);
+        for (int i = 0; i < 5; i++)
+            assert_near(steepness * x[i], steepness * CENTRE[i], 1e-6);
+    }
+    /* Far away it becomes Newton's method. */
+    cosh_bowl bowl = {.n = 5, .centre = CENTRE, .steepness = 8.0};
+    pboost_objective f = {5, &bowl, cosh_value, NULL, cosh_reach, NULL};
+    pboost_newton_report report;
+    double x[5] = {0};
+    assert_int_equal(pboost_newton(x, &report, &f, &options, NULL), PBOOST_OK);
+    assert_true(report.converged && bowl.hessians > 1);
+    assert_near(report.value, 5.0, 1e-12);
+}
+
 static double slide_reach(void *self, const double *p)
 {
     (void)self;
@@ -247,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_the_minimum),
         cmocka_unit_test(a_rough_hessian_saves_hessians),
+        cmocka_unit_test(a_kept_hessian_saves_hessians),
         cmocka_unit_test(a_sure_step_is_not_evaluated),
         cmocka_unit_test(a_quadratic_is_solved_at_once),
         cmocka_unit_test(a_start_beyond_the_limit_is_refused),
