@@ -33,6 +33,8 @@ def _is_finite(X: Array) -> bool:
 
 def require_finite(X: Array) -> None:
     """Raise scikit-learn's error about NaN and infinity, if X has one."""
+    if not isinstance(X, np.ndarray):  # sparse rows, which scikit-learn has checked
+        return
     if not _is_finite(X):
         check_array(X, dtype=[_F64, _F32], input_name="X")
 

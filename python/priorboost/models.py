@@ -18,6 +18,7 @@ from .data import Array
 from .encoding import Encoding, Feature
 from .members import Member, lend_members, predict_members, read_members
 from .options import FAMILIES
+from .sparse import SparseColumns
 from .tables import column_or_values, open_table
 from .training import predict_mean
 
@@ -47,6 +48,8 @@ class Model:
         How the model was trained.
     members : list of Member
         Of trees, and of a model that is the mean of others; `coef` is empty then.
+    sparse : SparseColumns or None
+        Of a model of sparse rows, which has no `features` and no `columns`.
     unseen : {"baseline", "error"}
         What becomes of a category that was not in the training table: the first level, or an error.
     classes : list of str
@@ -77,6 +80,7 @@ class Model:
     training: dict[str, Any] = field(default_factory=dict)
     unseen: str = "baseline"
     members: list[Member] = field(default_factory=list)
+    sparse: SparseColumns | None = None
     classes: list[str] = field(default_factory=list)
 
     def encode(self, X: Any) -> Array:
@@ -118,6 +122,11 @@ class Model:
         if offset is None:
             offset = self.offset
         offset = column_or_values(X, offset, "offset")
+        if self.sparse is not None:
+            extra = by_row(offset, X.shape[0], "offset")
+            weights = np.append(self.coef, self.intercept)
+            how = FAMILIES[self.family], weights, extra, threads_of(n_jobs)
+            return self.sparse.predict(X, *how)
         values = self.encode(X)
         extra = by_row(offset, len(values), "offset")
         family = FAMILIES[self.family]
@@ -207,6 +216,11 @@ class Model:
         """
         from . import sklearn as estimators
 
+        if self.sparse is not None and self.sparse.bits > 0:
+            raise ValueError(
+                "the model hashes the columns of a table, which no estimator does; use predict"
+            )
+
         kinds = {
             "linear": estimators.PriorBoostRegressor,
             "logistic": estimators.PriorBoostClassifier,
@@ -223,7 +237,8 @@ class Model:
     @classmethod
     def from_estimator(cls, estimator: Any) -> Model:
         """Return what a fitted estimator has learnt."""
-        columns = estimator.get_feature_names_out().tolist()
+        sparse = estimator._fitted.sparse
+        columns = [] if sparse else estimator.get_feature_names_out().tolist()
         encoding = estimator._encoding
         members = list(estimator._fitted.members)
         positive = None
@@ -248,6 +263,7 @@ class Model:
             training=dict(estimator.training_),
             unseen=encoding.unseen,
             members=members,
+            sparse=SparseColumns(estimator.n_features_in_) if sparse else None,
             classes=names,
         )
 
@@ -351,6 +367,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             training=_read_training(m.training),
             unseen=encoding.unseen,
             members=read_members(m.mixture),
+            sparse=SparseColumns.read(m.sparse),
             classes=classes,
         )
     finally:
@@ -402,7 +419,9 @@ def _lend_model(model: Model) -> _library.Model:
         mixture,
         classes=classes,
     )
-    lent.lent = (theta, covariance, mixture, encoding, names)
+    if model.sparse is not None:
+        lent.sparse = model.sparse.lend()
+    lent.lent = (theta, covariance, mixture, encoding, lent.sparse, names)
     return lent
 
 

@@ -92,6 +92,11 @@ static pboost_status describe_run(unsigned char **text, size_t *length, const pb
     put_list(&b, "--categorical", &a->columns.categorical);
     put_list(&b, "--date", &a->columns.date);
     put_list(&b, "--na", &a->columns.na);
+    if (a->wide) { /* runs of other tables keep their checkpoints of earlier versions */
+        pboost_buffer_format(&b, "--hash %zu\n--columns %zu\n", a->hash, a->columns_given);
+        put_list(&b, "--cross", &a->cross);
+        put_text(&b, "--index-base", a->index_base);
+    }
     put_text(&b, "--weight", a->weight);
     put_text(&b, "--offset", a->offset);
     put_text(&b, "--impute", a->columns.impute);

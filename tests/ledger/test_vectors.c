@@ -196,6 +196,37 @@ static void one_changed_count_is_found(void **state)
     drop_store(&t);
 }
 
+/* A label that was exchanged by someone with the key file no longer gives the answer.  It is
+ * sealed anew here, so that only the sums can tell. */
+static void labels_that_do_not_give_the_answer_are_found(void **state)
+{
+    (void)state;
+    test_store t;
+    pboost_error err = {0};
+    const pboost_ledger_rules all[] = {plain_rules(), class_rules(), column_rules()};
+    double label[2 * N] = {0};
+
+    for (int kind = 0; kind < 3; kind++) {
+        pboost_ledger *ledger = make_ledger(&t, &all[kind], N, label);
+        pboost_token token = plain_token(ledger, "a");
+        pboost_reply reply;
+        pboost_audit audit;
+        size_t rows;
+        uint32_t key;
+        assert_ok(ask_for(&reply, ledger, &token, "r", 1, 8, 4, (pboost_answer)kind, &err), err);
+        pboost_reply_free(&reply);
+        assert_sound(ledger);
+        assert_ok(pboost_labels_refresh(&ledger->labels, ledger->write.store, &err), err);
+        ledger->labels.label[ledger->labels.columns - 1] = 1; /* the last label of row 1 */
+        assert_ok(pboost_ledger_rekey(&rows, &key, ledger, &err), err);
+        assert_ok(pboost_ledger_audit(&audit, ledger, &err), err);
+        assert_int_equal(audit.problems, 1);
+        assert_non_null(strstr(audit.first_problem, "another sum"));
+        pboost_ledger_close(ledger);
+        drop_store(&t);
+    }
+}
+
 /* ---- Rules and imports ----------------------------------------------------------------------- */
 
 static void senseless_names_are_refused(void **state)
@@ -426,6 +457,7 @@ int main(void)
         cmocka_unit_test(means_are_by_column),
         cmocka_unit_test(a_question_that_expects_something_else_spends_nothing),
         cmocka_unit_test(one_changed_count_is_found),
+        cmocka_unit_test(labels_that_do_not_give_the_answer_are_found),
         cmocka_unit_test(senseless_names_are_refused),
         cmocka_unit_test(many_classes_are_kept),
         cmocka_unit_test(labels_that_are_no_class_are_refused),

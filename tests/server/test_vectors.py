@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import unittest
 
+import test_openapi
 from service import BINARY, PRIORBOOST, Case, new_store, pack_question, unpack_answer
 
 AUDIT_DEVIATES = 5.5
@@ -42,6 +43,11 @@ class Vectors(Case):
         return service.send("POST", "/v1/queries", pack_question(name, bags, answer=answer),
                             token=self.token["learner"], type=BINARY)
 
+    def check_described(self, service, schema, value):
+        document = service.get("/v1/openapi.json").json()
+        described = {"$ref": f"#/components/schemas/{schema}"}
+        self.assertEqual(list(test_openapi.violations(value, described, document)), [])
+
     def test_counts_in_both_forms(self):
         rows = [(i, CLASSES[i * i % 3]) for i in range(60)]
         self.make(["id", "label"], rows, "--min-bag", "5", "--no-noise", "--classes", ",".join(CLASSES))
@@ -51,8 +57,10 @@ class Vectors(Case):
             learner = self.token["learner"]
             config = service.get("/v1/config", token=learner).json()
             self.assertEqual((config["answer"], config["width"], config["classes"]), ("classes", 3, CLASSES))
+            self.check_described(service, "Config", config)
             answer = service.ask(learner, "a", [[str(i) for i in bag] for bag in bags], answer="classes").json()
             self.assertEqual(answer["answers"], [{"counts": c, "size": sum(c)} for c in expected])
+            self.check_described(service, "Answer", answer)
             bags = [[i + 17 for i in bag] for bag in bags]
             expected = [[sum(rows[i][1] == c for i in bag) for c in CLASSES] for bag in bags]
             reply = self.ask_binary(service, "b", bags, 1)
@@ -73,7 +81,7 @@ class Vectors(Case):
             learner = self.token["learner"]
             for reply in (service.ask(learner, "a", text), service.ask(learner, "a", text, answer="columns"),
                           service.send("POST", "/v1/queries", pack_question("a", bags), token=learner, type=BINARY)):
-                self.check_problem(reply, 409, "answer-kind")
+                self.check_described(service, "Problem", self.check_problem(reply, 409, "answer-kind"))
             self.check_problem(service.ask(learner, "a", text, answer="sums"), 400, "malformed-request")
             status = service.get("/v1/status", token=self.token["operator"]).json()
             self.assertEqual((status["ledger"]["spent"], status["ledger"]["answers"]), (0, 0))
@@ -91,6 +99,8 @@ class Vectors(Case):
             self.assertEqual(config["columns"], [{"name": "visits", "lower": 0, "upper": 6, "step": 1, "share": 2},
                                                  {"name": "cost", "lower": 0, "upper": 1, "step": 0.25, "share": 1}])
             answer = service.ask(self.token["learner"], "a", [[str(i) for i in bag]], answer="columns").json()
+            self.check_described(service, "Config", config)
+            self.check_described(service, "Answer", answer)
             for got, want in zip(answer["answers"][0]["means"], expected):
                 self.assertAlmostEqual(got, want)
             reply = self.ask_binary(service, "b", [[i + 20 for i in bag[:5]]], 2)

@@ -12,6 +12,7 @@
  * its own steps instead of twelve are worse.) */
 #include "bags/tree_node.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -146,10 +147,11 @@ static void run_sums(node_sums *p, int threads)
     p->chunk_rows = (rows + parts - 1) / parts;
     size_t chunks = (rows + p->chunk_rows - 1) / p->chunk_rows;
     p->size = matrix ? t->stride * t->stride : row_sums(t);
+    double values = (double)(rows * (matrix ? p->size / 4 : t->stride));
     if (chunks == 1)
         sum_chunk(p, 0, 0);
     else
-        pboost_parallel(chunks, threads, sum_chunk, p);
+        pboost_parallel(chunks, pboost_threads_for(threads, TREE_VALUE_NS * values), sum_chunk, p);
     size_t length = matrix ? p->size : t->stride + 1;
     for (size_t c = 1; c < chunks; c++)
         for (size_t j = 0; j < length; j++)
@@ -226,8 +228,8 @@ pboost_status pboost_tree_direction(float *center, const tree *t, size_t index, 
         apply_scatter(t, node, mean, b);
         for (size_t j = 0; j < t->stride; j++)
             largest = fabsf(b.image[j]) > largest ? fabsf(b.image[j]) : largest;
-        if (!(largest > 0.0f))
-            break; /* all samples are the same: any direction can be used */
+        if (!(largest > FLT_MIN)) /* below, 1 / largest overflows */
+            break;                /* all samples are the same: any direction can be used */
         float scale = 1.0f / largest;
         for (size_t j = 0; j < t->stride; j++)
             b.image[j] *= scale;
