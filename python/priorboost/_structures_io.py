@@ -17,7 +17,7 @@ from ctypes import (
     c_void_p,
 )
 
-from ._structures import Cancel, Coef, FitOptions, Rational
+from ._structures import Cancel, ClassCoef, Coef, FitOptions, Rational
 
 
 class Column(Structure):
@@ -367,28 +367,6 @@ class Sources(Structure):
     _fields_ = [("columns", Columns), ("block", POINTER(c_void_p))]
 
 
-class Hashing(Structure):
-    """``pboost_hashing``."""
-
-    _fields_ = [
-        ("bits", c_uint),
-        ("n_columns", c_size_t),
-        ("n_crosses", c_size_t),
-        ("column", c_void_p),
-        ("cross", c_void_p),
-    ]
-
-
-class ModelSparse(Structure):
-    """``pboost_model_sparse``."""
-
-    _fields_ = [("columns", c_size_t), ("index_base", c_int), ("hashing", Hashing)]
-
-
-class ClassCoef(Structure):
-    """``pboost_class_coef``."""
-
-    _fields_ = [("classes", c_size_t), ("cols", c_size_t), ("theta", c_void_p)]
 
 
 class ModelClasses(Structure):

@@ -37,6 +37,7 @@ class FittedGLM:
     _family: ClassVar[str]
     n_jobs: int | None
     fit_intercept: bool
+    model: str
     _fitted: Any
 
     path_ = property(attrgetter("_fitted.path"))
@@ -119,7 +120,7 @@ class FittedGLM:
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self.model == "glm"
         return tags
 
     def _require_weights(self) -> None:
@@ -259,7 +260,7 @@ class FittedGLM:
     def _adopt(self, model: Model) -> None:
         """Take a model that was fitted elsewhere."""
         self._fitted = SimpleNamespace(
-            path=np.append(model.coef, model.intercept).reshape(1, -1),
+            path=np.append(model.coef, np.expand_dims(model.intercept, -1), axis=-1)[np.newaxis],
             history=np.empty(0, _library.ROUND),
             covariance=model.covariance,
             training=dict(model.training),

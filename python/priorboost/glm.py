@@ -188,6 +188,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             raise ValueError("weight and sample_weight are the same; pass one of them")
         weight = sample_weight if weight is None else weight
         roles = {"y": y, "ids": ids, "weight": weight, "offset": offset, "unit": unit, "bag": bag}
+        if sums is not None and is_sparse(X):
+            raise ValueError("sums name columns of a data frame, but X is sparse")
         sums = GivenSums(sums) if sums is not None and not isinstance(sums, GivenSums) else sums
         lines = None if sums is None else sums.bags(X)
         X, roles, names = take_columns(X, roles)

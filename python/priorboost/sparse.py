@@ -22,7 +22,8 @@ from .relay import Relay
 from .tables import as_category, as_number, cells_of
 from .training import GLMResult, Progress, Settings, Table, Trainer
 
-ROUNDS, SKETCH_DIMS = 4, 24  # as the command line's, PBOOST_SKETCH_DIMS
+PAPER_ROUNDS = 4  # as the command line's
+SKETCH_DIMS = 16  # PBOOST_SKETCH_DIMS
 TOLERANCE = 1e-9  # PBOOST_WIDE_OPTIONS_INIT
 
 # Parameters that sparse rows do not have, and what they may be.
@@ -126,10 +127,11 @@ def _take(result: GLMResult, at: int, coef: _library.Coef, report: _library.FitR
 def choose(settings: Settings, fit: _library.FitOptions, bags: Any, automatic: bool) -> None:
     """Set what the parameters leave open, as the command line does."""
     fit.tolerance = TOLERANCE
-    if settings.rounds == 0:
-        settings.rounds = ROUNDS
     if bags is None and automatic:
-        settings.bags = _library.BAGS_HYBRID
+        settings.bags = _library.BAGS_FEATURES
+    scored = settings.bags in (_library.BAGS_PRIOR, _library.BAGS_HYBRID)
+    if settings.rounds == 0:
+        settings.rounds = PAPER_ROUNDS if scored or not automatic else 1
 
 
 def _sketch(X: Any, x: _library.Sparse, settings: Settings, relay: Relay) -> Any:

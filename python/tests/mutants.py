@@ -258,7 +258,7 @@ MUTANTS = {
             ("weights below zero", "out.min() < 0.0", "False"),
             ("numbers that are not one per row", "if out.shape != (n_rows,):"),
             ("one class", "if len(classes) < 2:"),
-            ("many classes", 'if type_of_target(y) != "binary":'),
+            ("many classes", "if type_of_target(y) not in possible:"),
             ("labels of another length", "and len(y) == n_rows", ""),
             ("a table of one row", "rows >= min_rows and ", ""),
         ],

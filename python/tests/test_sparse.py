@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from scipy import sparse
 
 import priorboost as pb
 from priorboost import _library
-from priorboost.sparse import lend_sparse
+from priorboost.sparse import SKETCH_DIMS, TOLERANCE, lend_sparse
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -28,8 +29,8 @@ def test_learns_from_sparse_rows():
     X, y, weight = table(12000)
     model = pb.PriorBoostClassifier(min_bag=4, random_state=1).fit(X, y)
     assert model.coef_.shape == (1, D)
-    assert model.path_.shape == (4, D + 1)
-    assert model.training_["bags"] == "hybrid"
+    assert model.path_.shape == (1, D + 1)
+    assert model.training_["bags"] == "features"
     assert model.covariance_ is None
     assert np.corrcoef(model.coef_[0], weight)[0, 1] > 0.8
     assert model.score(X, y) > max(y.mean(), 1 - y.mean())
@@ -49,6 +50,12 @@ def test_predicts_what_dense_rows_give(estimator, dtype):
             min_bag=3, estimator=estimator, bags="random", rounds=1, l2=1.0, random_state=1
         ).fit(dense, y)
         np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-4)
+
+
+def test_constants_are_those_of_the_header():
+    header = (ROOT / "include/priorboost/sparse.h").read_text()
+    assert f"#define PBOOST_SKETCH_DIMS {SKETCH_DIMS} " in header
+    assert f"{{PBOOST_L2_AUTO, 0.0}}, true, 1, 100, {TOLERANCE:.0e}".replace("e-0", "e-") in header
 
 
 def test_is_not_copied():

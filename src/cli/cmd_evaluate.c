@@ -171,6 +171,7 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
         FAIL(err, PBOOST_INVALID,
              "--model and --data are required; see 'priorboost evaluate --help'");
     TRY(pboost_model_load(&model, a.model, err));
+    TRY(data_check_hash(&model, a.hash, a.model, err));
     if (model.classes.n > 0) {
         if (a.positive != NULL)
             FAIL(err, PBOOST_INVALID, "--positive cannot be used with %s: it is a model of classes",
@@ -184,7 +185,6 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
                                       .threads = a.threads};
         TRY(evaluate_classes(cli, &task, err));
     } else {
-        TRY(data_check_hash(&model, a.hash, a.model, err));
         TRY(evaluate(cli, &a, &model, err));
     }
 done:

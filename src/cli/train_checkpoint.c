@@ -82,7 +82,7 @@ static pboost_status describe_run(unsigned char **text, size_t *length, const pb
                          pboost_rational_value(rules->epsilon));
     pboost_buffer_format(&b, "oracle bounds %.17g,%.17g\noracle step %.17g\n", rules->lower,
                          rules->upper, rules->step);
-    put_text(&b, "--family", pboost_family_name(a->family));
+    put_text(&b, "--family", a->classes ? "classes" : pboost_family_name(a->family));
     put_text(&b, "--id", a->id);
     put_text(&b, "--unit", a->unit);
     put_list(&b, "--exclude", &a->columns.exclude);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ROUNDS = 4 }; /* a first one by features, then three by features and scores */
+enum { PAPER_ROUNDS = 4 }; /* by default; a slice of a wide table must not be small */
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -24,6 +24,8 @@ static pboost_status refuse_others(const train_arguments *a, pboost_error *err)
         {a->estimator != NULL && strcmp(a->estimator, "event") != 0 &&
              strcmp(a->estimator, "aggregate") != 0,
          "--estimator", "that of sparse rows is event or aggregate"},
+        {a->classes, "--family classes", "the model of sparse rows has one response"},
+        {a->sums != NULL, "--sums", "it needs columns x columns of memory"},
         {a->covariance != NULL, "--covariance", "sparse rows have none"},
         {a->standardize, "--standardize", "hashed numbers are standardised already"},
         {a->winsorize > 0.0, "--winsorize", "the columns have no names"},
@@ -92,9 +94,12 @@ void train_wide_choose(train_result *result, const train_arguments *a)
     result->fit_options.tolerance = defaults.tolerance;
     result->fit_options.max_iterations = defaults.max_iterations;
     if (a->bags == NULL && a->automatic)
-        result->options.bags = PBOOST_BAGS_HYBRID;
+        result->options.bags = PBOOST_BAGS_FEATURES;
     if (a->rounds == 0 && result->options.algorithm != PBOOST_ONESHOT)
-        result->options.rounds = ROUNDS;
+        result->options.rounds = a->automatic && result->options.bags != PBOOST_BAGS_PRIOR &&
+                                         result->options.bags != PBOOST_BAGS_HYBRID
+                                     ? 1
+                                     : PAPER_ROUNDS;
 }
 
 /* ---- The rows -------------------------------------------------------------------------------- */

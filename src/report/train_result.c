@@ -30,7 +30,7 @@ static const char *family_in_use(const train_description *d)
 /* Bags of classes are chosen by a rule, without a forecast. */
 static bool has_plan(const train_description *d)
 {
-    return d->automatic && !d->result->given && d->classes == 0;
+    return d->automatic && !d->result->given && d->classes == 0 && d->sparse == NULL;
 }
 
 static const char *strategy_in_use(const train_result *r)
@@ -374,12 +374,6 @@ static json_t *describe_assumptions(const train_result *r)
     for (size_t i = 0; array != NULL && i < r->n_assumptions; i++)
         json_array_append_new(array, json_string(r->assumption[i]));
     return array;
-}
-
-/* Sparse rows are not planned. */
-static bool has_plan(const train_description *d)
-{
-    return d->automatic && !d->result->given && d->sparse == NULL;
 }
 
 static json_t *describe_sparse(const train_description *d)

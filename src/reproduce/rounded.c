@@ -66,6 +66,16 @@ void repro_rounded_free(repro_rounded *oracle)
     free(oracle);
 }
 
+/* The library's coin for a tie without noise: it depends on the rows, not on their order or on when
+ * they are asked about. */
+static double toss(const repro_rounded *o, const size_t *row, size_t size)
+{
+    uint64_t content = 0;
+    for (size_t i = 0; i < size; i++)
+        content += pboost_rng_key(o->seed, RNG_COIN, 0, row[i]);
+    return (double)(pboost_rng_key(o->seed, RNG_COIN, content | 1, 0) >> 63);
+}
+
 static uint64_t chance_of(const repro_rounded *o, const size_t *row, size_t size)
 {
     size_t ones = 0;
@@ -89,9 +99,12 @@ static pboost_status ask(void *self, size_t round, const pboost_bags *bags, doub
         size_t count = bags->n_bags - first < BLOCK ? bags->n_bags - first : BLOCK;
         pboost_rng_fill(word, (count + 1) / 2, o->seed, RNG_NOISE, o->questions, first / 2);
         for (size_t b = first; b < first + count; b++) {
-            size_t start = bags->start[b];
-            uint64_t chance = chance_of(o, bags->row + start, bags->start[b + 1] - start);
+            const size_t *row = bags->row + bags->start[b];
+            size_t size = bags->start[b + 1] - bags->start[b];
+            uint64_t chance = chance_of(o, row, size);
             answer[b] = word[b - first] >> 1 < chance ? 1.0 : 0.0;
+            if (chance == ALWAYS / 2 && isinf(o->epsilon))
+                answer[b] = toss(o, row, size);
         }
     }
     o->questions++;

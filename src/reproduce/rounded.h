@@ -12,8 +12,8 @@
 
 typedef struct repro_rounded repro_rounded;
 
-/* Borrows the labels.  epsilon 0/0 is no noise: then half a tie's answers are 1.  The answers to
- * question i are a function of the bags, the seed and i. */
+/* Borrows the labels.  epsilon 0/0 is no noise: then the answers are those of the library's oracle
+ * with that seed.  The answers to question i are a function of the bags, the seed and i. */
 pboost_status repro_rounded_create(repro_rounded **out, const unsigned char *label, size_t min_bag,
                                    pboost_rational epsilon, uint64_t seed, pboost_error *err);
 void repro_rounded_free(repro_rounded *oracle);

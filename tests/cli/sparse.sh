@@ -11,7 +11,8 @@ common=(--data clicks.csv --id id --label click --min-bag 4 --seed 1 --hash 12)
 expect 0 priorboost train "${common[@]}" --cross 'c1*c2' --test test.csv --out model.json \
     --report run.html --json
 [ "$(field family)" = logistic ] || fail 'the default family'
-[ "$(field bags)" = hybrid ] || fail 'the default bags'
+[ "$(field bags)" = features ] || fail 'the default bags'
+[ "$(field rounds)" = 1 ] || fail 'the default rounds'
 [ "$(field sparse.columns)" = 4096 ] || fail 'the number of columns'
 [ "$(field sparse.hash_bits)" = 12 ] || fail 'the bits'
 [ "$(field rows_spent)" = 6000 ] || fail 'the rows'
@@ -46,7 +47,7 @@ within 0 1e-5 "$(paste -d, t1.csv turned.csv | awk -F, 'NR > 1 { d = $1 - $2; d 
     if (d > most) most = d } END { print most + 0 }')"
 
 # ---- the estimators, the bags ----
-for bags in random prior features; do
+for bags in random prior hybrid; do
     expect 0 priorboost train "${common[@]}" --bags $bags --rounds 2 --json
     [ "$(field bags)" = $bags ] || fail "bags $bags"
 done

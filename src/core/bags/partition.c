@@ -17,6 +17,8 @@
 #include "kernels/partition.h"
 #include "kernels/simd.h"
 
+#define ROW_NS 3.0 /* what a row takes on one thread, at least */
+
 /* From this k on, bisection beats trying every size. */
 #define MANY_FROM 20
 
@@ -335,7 +337,7 @@ static pboost_status solve_two_ends(const problem *p, partition_cuts *cuts, int 
     for (int end = 0; end < 2; end++)
         TRY(pboost_partition_work_init(&t.work[end], t.piece[end].last - t.piece[end].first, k,
                                        p->memory, err));
-    pboost_parallel(2, threads, sweep_end, &t);
+    pboost_parallel(2, pboost_threads_for(threads, ROW_NS * (double)(p->n - first)), sweep_end, &t);
 
     /* cut middle - i is end[-i] of one sweep and end[-(2k-2-i)] of the other */
     const double *forward = t.work[0].end, *backward = t.work[1].end - (2 * k - 2);
@@ -427,7 +429,7 @@ static pboost_status solve_chunks(problem *p, partition_cuts *cuts, int threads,
     pboost_workspace *memory = p->memory;
     size_t n_chunks = p->grid.n_chunks, k = p->table.min_bag;
     size_t max_rows = chunk_rows(p->n, p->grid), max_cuts = chunk_cuts(p->n, k, p->grid);
-    size_t n_workers = (size_t)pboost_threads(threads);
+    size_t n_workers = (size_t)pboost_threads_for(threads, ROW_NS * (double)p->n);
 
     if (n_workers > n_chunks)
         n_workers = n_chunks;

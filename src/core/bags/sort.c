@@ -33,6 +33,11 @@
 /* The least rows of a task that reads a long list, and the most tasks.  A bucket has a separate
  * range for each task, and the cache lines at the ends of a range are not written as a whole. */
 #define TASK_ROWS 65536
+/* What the steps take, by row, on one thread. */
+#define SURVEY_NS 0.2
+#define COUNT_NS 1.0
+#define SCATTER_NS 2.5
+#define BUCKET_NS 4.0
 #define MAX_TASKS 16
 
 /* The range of a long list and the sizes of its buckets are estimated from one row in this many:
@@ -272,13 +277,15 @@ static pboost_status sort_long(size_t *row, double *sorted, const double *value,
         s.lines = (sort_lines *)(((uintptr_t)block + 63) / 64 * 64);
     }
 
-    pboost_parallel(s.n_tasks, threads, count_task, &s);
+    pboost_parallel(s.n_tasks, pboost_threads_for(threads, COUNT_NS * (double)n), count_task, &s);
     for (size_t t = 0; t < s.n_tasks; t++)
         if (s.not_finite[t] != 0)
             TRY(refuse_nonfinite(value, n, err));
     make_offsets(&s, s.offset + s.n_tasks * s.n_buckets);
-    pboost_parallel(s.n_tasks, threads, s.lines != NULL ? stream_task : scatter_task, &s);
-    pboost_parallel(s.n_buckets, threads, bucket_task, &s);
+    pboost_parallel(s.n_tasks, pboost_threads_for(threads, SCATTER_NS * (double)n),
+                    s.lines != NULL ? stream_task : scatter_task, &s);
+    pboost_parallel(s.n_buckets, pboost_threads_for(threads, BUCKET_NS * (double)n), bucket_task,
+                    &s);
     TRY(sort_rest(&s, threads, depth, memory, err));
 done:
     pboost_release(memory, block);
@@ -370,7 +377,7 @@ static sort_range survey_all(const double *value, size_t n, int threads)
 {
     sort_range part[MAX_TASKS];
     survey_list s = {value, n, n / TASK_ROWS < MAX_TASKS ? n / TASK_ROWS + 1 : MAX_TASKS, part};
-    pboost_parallel(s.n_tasks, threads, survey_task, &s);
+    pboost_parallel(s.n_tasks, pboost_threads_for(threads, SURVEY_NS * (double)n), survey_task, &s);
     for (size_t t = 1; t < s.n_tasks; t++) {
         part->low = part[t].low < part->low ? part[t].low : part->low;
         part->high = part[t].high > part->high ? part[t].high : part->high;

@@ -35,6 +35,11 @@
 #include "data/matrix.h"
 #include "try.h"
 
+/* What work takes on one thread: a multiplication by an entry of a matrix, and all that a split
+ * does, by value of its rows. */
+#define MATRIX_NS 0.3
+#define SPLIT_NS 2.0
+
 #define LEVEL_GAIN 0.6366197724 /* 2/pi: of the variance of a normal, what halving it explains */
 
 /* ---- One level ------------------------------------------------------------------------------- */
@@ -59,13 +64,16 @@ static void add_info(tree *t, double *to, bool leaves)
 {
     bool any = false;
     info_task task = {t, to};
+    double matrix = (double)(t->stride * t->stride);
     for (size_t i = 0; i < t->now.count; i++) {
         bool counts = is_leaf(t, t->now.node[i]) == leaves;
         t->share[i] = counts ? t->now.mass[i] : 0.0f;
         any = any || counts;
     }
     if (any)
-        pboost_parallel(t->stride / NODE_LANES, t->threads, info_block, &task);
+        pboost_parallel(t->stride / NODE_LANES,
+                        pboost_threads_for(t->threads, MATRIX_NS * matrix * (double)t->now.count),
+                        info_block, &task);
 }
 
 /* Row i of I^-2, which is symmetric: a column is a row. */
@@ -96,7 +104,8 @@ static void reach_info(tree *t)
     }
     memset(t->info.dropped, 0, t->rank);
     pboost_cholesky_factor(&t->info, pboost_rank_tolerance(t->rank), false);
-    pboost_parallel(t->rank, t->threads, inverse_row, t);
+    double work = MATRIX_NS * pow((double)t->rank, 3.0);
+    pboost_parallel(t->rank, pboost_threads_for(t->threads, 4.0 * work), inverse_row, t);
 }
 
 /* Splits a node in two, or makes it a leaf. */
@@ -158,7 +167,8 @@ static pboost_status split_all_small(tree *t, pboost_error *err)
             rows += node_size(t->now.node[i]);
         }
         TRY(pboost_cancel_check(t->cancel, err));
-        TRY(pboost_parallel_try(i - batch.first, t->threads, split_small, &batch, err));
+        int threads = pboost_threads_for(t->threads, SPLIT_NS * (double)floats);
+        TRY(pboost_parallel_try(i - batch.first, threads, split_small, &batch, err));
     }
 done:
     return st;
@@ -290,7 +300,8 @@ static pboost_status tree_init(tree *t, const pboost_white *white, const double 
     for (size_t i = 0; weight != NULL && i < n; i++)
         t->weight[i] = (float)weight[i];
     copy_task task = {t, white};
-    pboost_parallel(tree_chunks(n), t->threads, copy_chunk, &task);
+    int workers = pboost_threads_for(t->threads, TREE_VALUE_NS * (double)(n * t->stride));
+    pboost_parallel(tree_chunks(n), workers, copy_chunk, &task);
     t->now.node[0] = (tree_node){0, n};
     t->now.count = 1;
 done:

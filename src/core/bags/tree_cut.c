@@ -39,10 +39,11 @@ static node_rows chunk_rows(const node_cut *p, size_t chunk)
 static void for_chunks(node_cut *p, size_t chunks, int threads,
                        void (*body)(void *context, size_t chunk, int worker))
 {
+    double values = (double)(chunks * TREE_CHUNK * p->tree->stride);
     if (chunks == 1)
         body(p, 0, 0);
     else
-        pboost_parallel(chunks, threads, body, p);
+        pboost_parallel(chunks, pboost_threads_for(threads, TREE_VALUE_NS * values), body, p);
 }
 
 static void project_chunk(void *context, size_t chunk, int worker)

@@ -147,10 +147,11 @@ static void run_sums(node_sums *p, int threads)
     p->chunk_rows = (rows + parts - 1) / parts;
     size_t chunks = (rows + p->chunk_rows - 1) / p->chunk_rows;
     p->size = matrix ? t->stride * t->stride : row_sums(t);
+    double values = (double)(rows * (matrix ? p->size / 4 : t->stride));
     if (chunks == 1)
         sum_chunk(p, 0, 0);
     else
-        pboost_parallel(chunks, threads, sum_chunk, p);
+        pboost_parallel(chunks, pboost_threads_for(threads, TREE_VALUE_NS * values), sum_chunk, p);
     size_t length = matrix ? p->size : t->stride + 1;
     for (size_t c = 1; c < chunks; c++)
         for (size_t j = 0; j < length; j++)

@@ -86,6 +86,8 @@ static inline bool is_sampled(const tree *t, tree_node node)
 }
 
 /* Chunks that the rows of a node are cut into. */
+#define TREE_VALUE_NS 0.3 /* what a value of a row takes on one thread, each time it is read */
+
 static inline size_t tree_chunks(size_t size)
 {
     return (size + TREE_CHUNK - 1) / TREE_CHUNK;

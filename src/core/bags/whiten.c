@@ -16,6 +16,8 @@
 #include "passes/row_pass.h"
 #include "try.h"
 
+#define VALUE_NS 1.0 /* what a value takes on one thread, at least */
+
 #define CHUNK_ROWS 256
 /* A column that adds less than this fraction of its variance is rounding or a near copy. */
 #define LEAST_SHARE 1e-9
@@ -185,12 +187,15 @@ static pboost_status map_rows(whitening *w, const pboost_samples *samples, const
     size_t workers = (size_t)pboost_threads(threads),
            chunks = (out->n + CHUNK_ROWS - 1) / CHUNK_ROWS;
     size_t batch = WATCH_BATCH / (CHUNK_ROWS * w->padded) + 1;
+    double row_ns = VALUE_NS * (double)w->padded;
 
     NEED(w->work = pboost_alloc(workers * CHUNK_ROWS * (w->padded + 1), sizeof *w->work), err);
     for (size_t at = 0; at < chunks; at += batch) {
         whiten_task task = {w, samples, out, at * CHUNK_ROWS};
         TRY(pboost_cancel_check(cancel, err));
-        pboost_parallel(chunks - at < batch ? chunks - at : batch, threads, map_chunk, &task);
+        size_t count = chunks - at < batch ? chunks - at : batch;
+        pboost_parallel(count, pboost_threads_for(threads, row_ns * (double)(count * CHUNK_ROWS)),
+                        map_chunk, &task);
     }
 done:
     return st;

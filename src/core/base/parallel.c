@@ -1,9 +1,9 @@
 /* The only file that starts threads.
  *
  * Threads live as long as one call: the caller works too, takes chunks from a common counter, and
- * sleeps until the others are done.  Starting threads takes some ten microseconds, little compared
- * with work that is cut into chunks.  In return no thread spins on a busy machine, a forked child
- * misses nothing, and there is no state between calls. */
+ * sleeps until the others are done.  Starting a thread takes some ten microseconds, so callers ask
+ * for no more threads than their work is worth (pboost_threads_for).  In return no thread spins on
+ * a busy machine, a forked child misses nothing, and there is no state between calls. */
 #include "base/parallel.h"
 
 #include <pthread.h>
@@ -12,12 +12,24 @@
 #include "base/system.h"
 
 enum { MOST_WORKERS = 1024 };
+#ifdef PBOOST_EAGER_THREADS /* so that the small problems of tests have threads too */
+#define WORTH_A_THREAD 1e-9
+#else
+#define WORTH_A_THREAD 3e5 /* nanoseconds */
+#endif
 
 int pboost_threads(int threads)
 {
     if (threads <= 0)
         threads = pboost_system_processors();
     return threads < MOST_WORKERS ? threads : MOST_WORKERS;
+}
+
+int pboost_threads_for(int threads, double nanoseconds)
+{
+    int most = pboost_threads(threads);
+    double worth = nanoseconds / WORTH_A_THREAD;
+    return worth >= most ? most : worth > 1.0 ? (int)worth : 1;
 }
 
 typedef struct {

@@ -13,6 +13,10 @@
 /* The number of threads that `threads` asks for; 0 means one per core. */
 int pboost_threads(int threads);
 
+/* As many of these as are worth starting for work that takes one thread so many nanoseconds,
+ * roughly: each must have ten times as much to do as it takes to start it. */
+int pboost_threads_for(int threads, double nanoseconds);
+
 /* Calls body(context, chunk, worker) for chunk = 0 .. n_chunks-1 in any order; worker is less than
  * the number of threads and no two calls with the same worker overlap. */
 void pboost_parallel(size_t n_chunks, int threads,

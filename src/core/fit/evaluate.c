@@ -120,7 +120,8 @@ static pboost_status losses_by_pass(double *loss, pboost_family family,
     double *work = NULL;
     size_t padded = pboost_panel_blocks(samples->x->cols) * PANEL_LANES;
     size_t n_chunks = (samples->n + CHUNK_ROWS - 1) / CHUNK_ROWS;
-    size_t n_workers = smaller((size_t)pboost_threads(threads), n_chunks);
+    double work_ns = 0.4 * pboost_row_ns(padded) * (double)n_coef * (double)samples->n;
+    size_t n_workers = smaller((size_t)pboost_threads_for(threads, work_ns), n_chunks);
     losses_task t = {.samples = samples,
                      .coef = coef,
                      .n_coef = n_coef,
@@ -132,7 +133,7 @@ static pboost_status losses_by_pass(double *loss, pboost_family family,
     NEED(work = pboost_alloc(n_workers * t.work_size + PANEL_LANES, sizeof *work), err);
     t.work = pboost_panel_align(work);
     NEED(t.sums = pboost_alloc(n_chunks * n_coef, sizeof *t.sums), err);
-    pboost_parallel(n_chunks, threads, losses_chunk, &t);
+    pboost_parallel(n_chunks, (int)n_workers, losses_chunk, &t);
     memset(loss, 0, n_coef * sizeof *loss);
     for (size_t chunk = 0; chunk < n_chunks; chunk++)
         for (size_t k = 0; k < n_coef; k++)

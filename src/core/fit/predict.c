@@ -99,7 +99,8 @@ static pboost_status predict(pboost_workspace *memory, double *out, pboost_famil
     double *theta = NULL, *work = NULL;
     size_t padded = pboost_panel_blocks(coef->n) * PANEL_LANES;
     size_t n_chunks = (samples->n + CHUNK_ROWS - 1) / CHUNK_ROWS;
-    size_t n_workers = smaller((size_t)pboost_threads(threads), n_chunks);
+    double work_ns = pboost_row_ns(padded) * (double)samples->n;
+    size_t n_workers = smaller((size_t)pboost_threads_for(threads, work_ns), n_chunks);
     predict_task t = {.samples = samples,
                       .intercept = coef->intercept,
                       .blocks = padded / PANEL_LANES,
@@ -113,7 +114,7 @@ static pboost_status predict(pboost_workspace *memory, double *out, pboost_famil
     t.work = pboost_panel_align(work);
     memcpy(theta, coef->theta, coef->n * sizeof *theta);
     t.theta = theta;
-    pboost_parallel(n_chunks, threads, predict_chunk, &t);
+    pboost_parallel(n_chunks, (int)n_workers, predict_chunk, &t);
     if (atomic_load(&t.bad)) {
         pboost_samples features = *samples;
         features.target = features.weight = NULL;

@@ -113,6 +113,11 @@ void pboost_bag_moments_free(bag_moments *moments)
 
 /* ---- Moments --------------------------------------------------------------------------------- */
 
+static size_t rows_of(const bag_pass *pass)
+{
+    return pass->bags.start[pass->bags.n_bags] - pass->bags.start[0];
+}
+
 typedef struct {
     bag_pass *pass;
     bag_moments *out;
@@ -265,7 +270,8 @@ static void local_moments(bag_moments *out, bag_pass *pass, const double *parame
         intercept -= u->scale != NULL ? pass->theta[j] * u->center[j] : 0.0;
     }
     moments_task task = {pass, out, intercept};
-    pboost_parallel(pass->n_chunks, pass->threads, moments_chunk, &task);
+    double work = 2.0 * pboost_row_ns(pass->padded) * (double)rows_of(pass);
+    pboost_parallel(pass->n_chunks, pboost_threads_for(pass->threads, work), moments_chunk, &task);
     for (size_t c = 0; c < pass->n_chunks; c++) {
         sum += pass->sums[c * pass->sums_size];
         square += pass->sums[c * pass->sums_size + 1];
@@ -318,7 +324,9 @@ static void local_gram(double *gram, double *vector, bag_pass *pass, const bag_m
     size_t n = pass->n_parameters, chunks = pass->n_chunks;
     gram_task task = {pass, moments, weight, vector != NULL ? residual : NULL,
                       (pass->bags.n_bags + chunks - 1) / chunks};
-    pboost_parallel(chunks, pass->threads, gram_chunk, &task);
+    double bag = GRAM_NS * (double)pass->sums_size + pboost_row_ns(pass->padded);
+    pboost_parallel(chunks, pboost_threads_for(pass->threads, bag * (double)pass->bags.n_bags),
+                    gram_chunk, &task);
     for (size_t c = 1; c < chunks; c++)
         for (size_t i = 0; i < pass->sums_size; i++)
             pass->sums[i] += pass->sums[c * pass->sums_size + i];

@@ -356,11 +356,18 @@ static void add_chunk(void *context, size_t chunk, int worker)
         kernels->finish_columns(gradient, cross, gram, lanes, task->gram);
 }
 
+static int pass_threads(const pass_plan *plan, bool gram)
+{
+    double width = (double)plan->padded;
+    double row = pboost_row_ns(plan->padded) + (gram ? GRAM_NS * width * width : 0.0);
+    return pboost_threads_for(plan->threads, row * (double)plan->count);
+}
+
 pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept, bool gram)
 {
     pass_task task = {plan, theta, intercept, gram};
     size_t used = gram ? plan->sums_size : SUM_HEAD + 2 * plan->padded;
-    pboost_parallel(plan->n_chunks, plan->threads, add_chunk, &task);
+    pboost_parallel(plan->n_chunks, pass_threads(plan, gram), add_chunk, &task);
     plan->cached = plan->cache != NULL;
     double *head = plan->sums;
     for (size_t chunk = 1; chunk < plan->n_chunks; chunk++)
@@ -401,7 +408,7 @@ static void direction_chunk(void *context, size_t chunk, int worker)
 pass_direction pboost_pass_direction(pass_plan *plan, const double *theta, double intercept)
 {
     pass_task task = {plan, theta, intercept, false};
-    pboost_parallel(plan->n_chunks, plan->threads, direction_chunk, &task);
+    pboost_parallel(plan->n_chunks, pass_threads(plan, false), direction_chunk, &task);
     double reach = 0.0, slope = 0.0, length = 0.0;
     for (size_t chunk = 0; chunk < plan->n_chunks; chunk++) {
         const double *head = plan->sums + chunk * plan->sums_size;

@@ -12,6 +12,8 @@
 #include "base/parallel.h"
 #include "try.h"
 
+#define VALUE_NS 0.5 /* what a value takes on one thread */
+
 #define SHIFT_RATIO 16.0           /* mean over standard deviation from which a column is shifted */
 #define SUM_ROWS ((size_t)1 << 14) /* of a chunk */
 #define ROWS_AHEAD 12
@@ -88,6 +90,7 @@ static pboost_status sum_columns(double *sum, double *square, double *base, doub
     for (size_t j = 0; j < d; j++)
         base[j] = pboost_matrix_at(bags->x, bags->row[bags->start[0]], j);
     NEED(task.sums = pboost_alloc(chunks * 3 * d, sizeof *task.sums), err);
+    threads = pboost_threads_for(threads, VALUE_NS * (double)(n * d));
     pboost_parallel(chunks, threads, sum_chunk, &task);
     for (size_t j = 0; j < d; j++) {
         sum[j] = square[j] = 0.0;
@@ -219,6 +222,7 @@ pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, cons
         out->start[b] = bags->start[b] - bags->start[0];
     out->matrix = pboost_matrix_f64(out->x, n, cols);
     gather_task task = {out, bags, units};
+    threads = pboost_threads_for(threads, VALUE_NS * (double)(n * cols));
     pboost_parallel((n + SUM_ROWS - 1) / SUM_ROWS, threads, standardise_chunk, &task);
     out->rows = (bag_rows){.x = &out->matrix,
                            .weight = out->weight,

@@ -10,6 +10,8 @@
 #include "base/sizes.h"
 #include "try.h"
 
+#define VALUE_NS 20.0 /* what a value takes on one thread */
+
 #define SAMPLE ((size_t)200000) /* rows that quantiles are found from */
 #define CHUNK_ROWS ((size_t)1 << 15)
 
@@ -199,6 +201,7 @@ pboost_status pboost_bin(binned *out, const pboost_columns *columns, const size_
     NEED(out->column = calloc(larger(1, columns->n), sizeof *out->column), err);
     NEED(out->bin = pboost_alloc_large(n, out->n_blocks * BIN_COLUMNS), err);
     memset(out->bin, 0, n * out->n_blocks * BIN_COLUMNS);
+    threads = pboost_threads_for(threads, VALUE_NS * (double)(n * columns->n));
     TRY(pboost_parallel_try(out->n_blocks, threads, bin_block, &task, err));
     for (size_t j = 0; j < columns->n; j++) {
         out->column[j].first = out->n_bins;

@@ -11,6 +11,8 @@
 #include "base/sizes.h"
 #include "try.h"
 
+#define ROW_NS 5.0 /* what a row takes on one thread */
+
 #define LARGEST_STEP 1.0 /* of a leaf, where b is curved: the quadratic does not reach further */
 #define HALVINGS 20
 
@@ -74,10 +76,16 @@ static void pass_chunk(void *context, size_t chunk, int worker)
     close_bag(t, bag, size, sums);
 }
 
+/* For a walk over all rows. */
+static int threads_for(const boost_problem *p, int threads)
+{
+    return p->n_chunks == 1 ? 1 : pboost_threads_for(threads, ROW_NS * (double)p->rows);
+}
+
 static void pass(const pass_task *t, int threads)
 {
     const boost_problem *p = t->b->problem;
-    pboost_parallel(p->n_chunks, p->n_chunks == 1 ? 1 : threads, pass_chunk, (void *)(uintptr_t)t);
+    pboost_parallel(p->n_chunks, threads_for(p, threads), pass_chunk, (void *)(uintptr_t)t);
 }
 
 /* ---- The objective --------------------------------------------------------------------------- */
@@ -243,7 +251,7 @@ static void solve_leaves(const booster *b, boost_work *work, size_t n, int threa
     double *sum = work->sums, rate = p->options->rate;
     double limit = p->family->curved ? LARGEST_STEP : INFINITY;
 
-    pboost_parallel(p->n_chunks, p->n_chunks == 1 ? 1 : threads, normal_chunk, &task);
+    pboost_parallel(p->n_chunks, threads_for(p, threads), normal_chunk, &task);
     for (size_t c = 1; c < p->n_chunks; c++)
         for (size_t i = 0; i < size; i++)
             sum[i] += sum[c * stride * (stride + 1) + i];
@@ -289,7 +297,7 @@ void pboost_boost(booster *b, boost_work *work, size_t tree, int threads)
     if (b->done)
         return;
     pboost_booster_freeze(b);
-    pboost_parallel(p->n_chunks, p->n_chunks == 1 ? 1 : threads, slope_chunk, &task);
+    pboost_parallel(p->n_chunks, threads_for(p, threads), slope_chunk, &task);
     b->done = !grow_tree(b, work, tree, threads);
     if (b->done)
         return;

@@ -11,6 +11,8 @@
 #include "trees/checks.h"
 #include "try.h"
 
+#define TREE_NS 8.0 /* what a row takes to go down a tree, on one thread */
+
 #define CHUNK_ROWS ((size_t)4096)
 #define BLOCK_ROWS ((size_t)256) /* whose cells stay in the cache while all trees are added */
 
@@ -97,6 +99,7 @@ pboost_status pboost_forest_add(double *eta, const pboost_forest *forest,
         FAIL(err, PBOOST_INVALID, "the trees were fitted to %zu columns, but there are %zu",
              forest->n_columns, columns->n);
     TRY(pboost_columns_check(columns, row, n, err));
+    threads = pboost_threads_for(threads, TREE_NS * (double)(forest->n_trees * n));
     pboost_parallel((n + CHUNK_ROWS - 1) / CHUNK_ROWS, threads, add_chunk, &task);
 done:
     return st;

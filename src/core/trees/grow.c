@@ -8,6 +8,8 @@
 #include "base/sizes.h"
 #include "try.h"
 
+#define PART_NS 2.0 /* what a row takes on one thread */
+
 #define CHUNK_ROWS ((size_t)1 << 16)
 #define MAX_CHUNKS ((size_t)16)
 
@@ -106,7 +108,7 @@ static size_t part_rows(part_task *t, size_t first, size_t end, int threads)
     t->first = first;
     t->n = end - first;
     t->n_chunks = larger(1, smaller(t->n / CHUNK_ROWS, MAX_CHUNKS));
-    threads = t->n_chunks == 1 ? 1 : threads;
+    threads = t->n_chunks == 1 ? 1 : pboost_threads_for(threads, PART_NS * (double)t->n);
     pboost_parallel(t->n_chunks, threads, part_chunk, t);
     pboost_parallel(t->n_chunks, threads, place_chunk, t);
     for (size_t c = 0; c < t->n_chunks; c++)
@@ -263,5 +265,6 @@ void pboost_grow(growing_forest *out, grow_work *work, const binned *data, size_
             break;
         split_leaf(&t, best, work->n_leaves + 1 == leaves);
     }
-    pboost_parallel(work->n_leaves, threads, mark_leaf, work);
+    pboost_parallel(work->n_leaves, pboost_threads_for(threads, PART_NS * (double)n), mark_leaf,
+                    work);
 }

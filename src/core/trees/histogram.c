@@ -10,6 +10,8 @@
 #include "base/parallel.h"
 #include "base/sizes.h"
 
+#define VALUE_NS 1.0 /* what a value takes on one thread */
+
 #define STRETCH ((size_t)1 << 14) /* rows whose sums are in single precision */
 #define CHUNK_ROWS ((size_t)1 << 15)
 #define MAX_CHUNKS ((size_t)16)
@@ -111,9 +113,8 @@ void pboost_histogram(hist_cell *hist, hist_cell *part, const binned *data, cons
 {
     size_t n_chunks = pboost_hist_chunks(n);
     hist_task task = {n_chunks == 1 ? hist : part, data, slope, row, n, n_chunks};
-    if (n_chunks == 1)
-        threads = 1;
-    pboost_parallel(n_chunks * data->n_blocks, threads, add_block, &task);
+    threads = pboost_threads_for(threads, VALUE_NS * (double)(n * data->n_columns));
+    pboost_parallel(n_chunks * data->n_blocks, n_chunks == 1 ? 1 : threads, add_block, &task);
     if (n_chunks == 1)
         return;
     memcpy(hist, part, data->n_bins * sizeof *hist);

@@ -14,6 +14,8 @@
 #include "trees/boost.h"
 #include "try.h"
 
+#define ROW_NS 5.0 /* what a row takes on one thread, at least */
+
 #define LEVEL_L2 10.0
 
 typedef struct {
@@ -95,6 +97,7 @@ pboost_status pboost_order_levels(booster *b, int threads, pboost_error *err)
     pboost_status st = PBOOST_OK;
     NEED(b->order = calloc(b->problem->data.n_bins, 1), err);
     pboost_booster_freeze(b);
+    threads = pboost_threads_for(threads, ROW_NS * (double)b->problem->rows);
     TRY(pboost_parallel_try(b->problem->data.n_columns, threads, order_column, b, err));
 done:
     return st;

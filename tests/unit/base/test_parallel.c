@@ -47,10 +47,25 @@ static void the_first_failure_is_told_and_ends_the_rest(void **state)
     }
 }
 
+/* Where a sanitizer looks for races, work of any size has its threads. */
+static void small_work_has_one_thread(void **state)
+{
+    (void)state;
+#ifdef PBOOST_EAGER_THREADS
+    assert_int_equal(pboost_threads_for(THREADS, 1.0), THREADS);
+#else
+    assert_int_equal(pboost_threads_for(THREADS, 1e5), 1);
+    assert_int_equal(pboost_threads_for(THREADS, 1e6), 3);
+#endif
+    assert_int_equal(pboost_threads_for(THREADS, 0.0), 1);
+    assert_int_equal(pboost_threads_for(THREADS, 1e9), THREADS);
+    assert_int_equal(pboost_threads_for(1, 1e9), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_job_is_run_once),
+        cmocka_unit_test(small_work_has_one_thread), cmocka_unit_test(each_job_is_run_once),
         cmocka_unit_test(the_first_failure_is_told_and_ends_the_rest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
