@@ -366,14 +366,16 @@ def threads_section(rows):
     if row is None:
         return []
     sizes = sorted({r["n"] for r in row["result"]})
-    ratio = {(r["kind"], r["n"]): r["two"] / r["one"] for r in row["result"]}
+    ratio = {(r["kind"], r["n"]): f"{r['two'] / r['one']:.2f} ({r['cpu_two'] / r['cpu_one']:.2f})"
+             for r in row["result"]}
     kinds = list(dict.fromkeys(r["kind"] for r in row["result"]))
-    lines = [[kind, *(f"{ratio[kind, n]:.2f}" if (kind, n) in ratio else "" for n in sizes)]
-             for kind in kinds]
+    lines = [[kind, *(ratio.get((kind, n), "") for n in sizes)] for kind in kinds]
     return ["## Threads", "", "The time of two threads over that of one: above 1 two are slower.  Both take turns in one "
-            "process, and the least times are compared.  Work that one thread does in 0.6 ms or less has one thread, "
-            "whatever number is asked for; only then can the ratio be exactly 1.  If other programs keep the "
-            "cores busy, two threads wait for the slower one, and larger ratios than 1 are theirs.", "",
+            "process, and the least times are compared.  In brackets the same ratio of the processor time of all "
+            "threads together: what is above 1 there is what the second thread costs.  A step that takes one thread "
+            "0.6 ms or less, by an estimate from its size, has one thread, whatever number is asked for.  On a busy "
+            "machine two threads also wait for a second core, which the first ratio counts and the second does "
+            "not.", "",
             f"Measured on {row['where']}.", "",
             *table(["work", *(f"{n:.0e} rows" for n in sizes)], lines)]
 
