@@ -23,9 +23,10 @@ fi
 mkdir build/wheel/source
 tar -x -C build/wheel/source --strip-components 1 -f build/wheel/sdist/priorboost-*.tar.gz
 # The folder of libraries is named, because gcc looks in the machine's own before it looks in the sysroot.
+# Old threads are a library of their own; with -z defs the linker says if a library is missing.
 PKG_CONFIG_SYSROOT_DIR=$sysroot PKG_CONFIG_LIBDIR=$libraries/pkgconfig \
     "$tools/pip" wheel -q --no-deps --no-build-isolation -w build/wheel/built build/wheel/source \
-    -C cmake.define.CMAKE_SYSROOT="$sysroot" -C cmake.define.CMAKE_SHARED_LINKER_FLAGS="-L$libraries" \
+    -C cmake.define.CMAKE_SYSROOT="$sysroot" -C cmake.define.CMAKE_SHARED_LINKER_FLAGS="-L$libraries -pthread -Wl,-z,defs" \
     -C cmake.define.CMAKE_C_FLAGS="-include $PWD/tests/machines/glibc.h"
 PATH=$PWD/$tools:$PATH auditwheel repair --ldpaths "$libraries" -w build/wheel build/wheel/built/priorboost-*.whl
 wheel=$(echo build/wheel/priorboost-*.whl)
