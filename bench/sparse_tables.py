@@ -7,9 +7,9 @@ import scipy.sparse as sp
 def mix(field, level):
     """64 random-looking bits for each (field, level): Steele's splitmix64."""
     with np.errstate(over="ignore"):
-        z = level.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(field + 1) * np.uint64(
-            0xD1B54A32D192ED03
-        )
+        z = level.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(
+            field + 1
+        ) * np.uint64(0xD1B54A32D192ED03)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return z ^ (z >> np.uint64(31))
@@ -78,29 +78,48 @@ def flights(bits=18, seed=0):
 
     table = table[table.arr_delay.notna()].reset_index(drop=True)
     key = ["origin", "year", "month", "day", "hour"]
-    table = table.merge(weather.drop(columns=["time_hour"]).drop_duplicates(key), on=key, how="left")
     table = table.merge(
-        planes[["tailnum", "manufacturer", "model"]], on="tailnum", how="left"
+        weather.drop(columns=["time_hour"]).drop_duplicates(key), on=key, how="left"
     )
+    table = table.merge(planes[["tailnum", "manufacturer", "model"]], on="tailnum", how="left")
     week = pd.to_datetime(table[["year", "month", "day"]]).dt.dayofweek
     binned = {
         name: (table[name].fillna(-99.0) // width).astype(int)
         for name, width in (
-            ("visib", 1), ("wind_speed", 4), ("precip", 0.05), ("temp", 5), ("humid", 10), ("pressure", 3)
+            ("visib", 1),
+            ("wind_speed", 4),
+            ("precip", 0.05),
+            ("temp", 5),
+            ("humid", 10),
+            ("pressure", 3),
         )
     }
     single = {
-        **{c: table[c] for c in ("carrier", "origin", "dest", "tailnum", "flight", "hour", "month")},
+        **{
+            c: table[c] for c in ("carrier", "origin", "dest", "tailnum", "flight", "hour", "month")
+        },
         **{c: table[c] for c in ("manufacturer", "model", "minute")},
         "week": week,
         "day": table.month * 100 + table.day,
         **binned,
     }
     pairs = [
-        ("carrier", "origin"), ("carrier", "dest"), ("origin", "dest"), ("carrier", "hour"),
-        ("origin", "hour"), ("dest", "hour"), ("day", "origin"), ("day", "hour"), ("day", "carrier"),
-        ("month", "hour"), ("week", "hour"), ("dest", "month"), ("visib", "precip"), ("temp", "humid"),
-        ("day", "dest"), ("flight", "carrier"),
+        ("carrier", "origin"),
+        ("carrier", "dest"),
+        ("origin", "dest"),
+        ("carrier", "hour"),
+        ("origin", "hour"),
+        ("dest", "hour"),
+        ("day", "origin"),
+        ("day", "hour"),
+        ("day", "carrier"),
+        ("month", "hour"),
+        ("week", "hour"),
+        ("dest", "month"),
+        ("visib", "precip"),
+        ("temp", "humid"),
+        ("day", "dest"),
+        ("flight", "carrier"),
     ]
     columns = [pd.factorize(v)[0] + 1 for v in single.values()]
     codes = dict(zip(single, columns, strict=True))

@@ -18,6 +18,7 @@ ERROR = S.Error()
 FAMILIES = {"linear": 0, "logistic": 1, "poisson": 2}
 EVENT, AGGREGATE = 0, 1
 AUTO, FIXED = 0, 1
+SKETCH_DIMS = 16
 BAGS = {"prior": 0, "random": 1, "features": 2, "hybrid": 3}
 
 
@@ -108,7 +109,11 @@ def event_fit(x, y, options):
     samples = WideSamples(C.pointer(matrix), None, x.shape[0], y.ctypes.data, None, None)
     check(
         LIBRARY.pboost_wide_event_fit(
-            C.byref(model.coef), C.byref(model.report), C.byref(samples), C.byref(options), C.byref(ERROR)
+            C.byref(model.coef),
+            C.byref(model.report),
+            C.byref(samples),
+            C.byref(options),
+            C.byref(ERROR),
         )
     )
     return model
@@ -130,7 +135,9 @@ def sketch(x, dims, seed=0, threads=2):
     return out
 
 
-def train(x, y, options, bag, bags, rounds, narrow=None, epsilon=None, seed=0, threads=2, on_round=None):
+def train(
+    x, y, options, bag, bags, rounds, narrow=None, epsilon=None, seed=0, threads=2, on_round=None
+):
     """Through a trainer and an oracle in memory; narrow: the sketch.  Returns the model."""
     features = WideFeatures(describe(x), None, None)
     rules = S.Rules()
@@ -145,7 +152,11 @@ def train(x, y, options, bag, bags, rounds, narrow=None, epsilon=None, seed=0, t
     labels, wide, trainer = C.c_void_p(), C.c_void_p(), C.c_void_p()
     check(
         LIBRARY.pboost_memory_oracle_create(
-            C.byref(labels), C.c_void_p(y.ctypes.data), C.c_size_t(len(y)), C.byref(rules), C.byref(holder),
+            C.byref(labels),
+            C.c_void_p(y.ctypes.data),
+            C.c_size_t(len(y)),
+            C.byref(rules),
+            C.byref(holder),
             C.byref(ERROR),
         )
     )
@@ -153,7 +164,9 @@ def train(x, y, options, bag, bags, rounds, narrow=None, epsilon=None, seed=0, t
     LIBRARY.pboost_wide_learner.restype = S.Learner
     oracle = LIBRARY.pboost_memory_oracle_interface(labels)
     check(
-        LIBRARY.pboost_wide_create(C.byref(wide), C.byref(features), None, C.byref(options), C.byref(ERROR))
+        LIBRARY.pboost_wide_create(
+            C.byref(wide), C.byref(features), None, C.byref(options), C.byref(ERROR)
+        )
     )
     learner = LIBRARY.pboost_wide_learner(wide)
     training = S.TrainerOptions()
@@ -165,7 +178,11 @@ def train(x, y, options, bag, bags, rounds, narrow=None, epsilon=None, seed=0, t
         training.x = C.addressof(matrix)
     check(
         LIBRARY.pboost_trainer_create(
-            C.byref(trainer), C.c_size_t(x.shape[0]), C.byref(oracle), C.byref(learner), C.byref(training),
+            C.byref(trainer),
+            C.c_size_t(x.shape[0]),
+            C.byref(oracle),
+            C.byref(learner),
+            C.byref(training),
             C.byref(ERROR),
         )
     )

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Given bags, side by side with published methods, on the tables, bags and splits of two public repositories.
 
-    experiments/evidence_llp.py REPOSITORY [--executions 5] [--lines FILE]
+    experiments/evidence_llp.py REPOSITORY [--executions 5] [--models glm,smooth,trees] [--lines FILE]
 
 REPOSITORY is a checkout of gaabrielfranco/complex-llp-evaluation (Adult with 52 bag assignments; test accuracy and F1
 of eight methods) or of gaabrielfranco/llp-variants-kdd (Adult, Census and credit default with four assignments each; test
 accuracy of two methods).  Their methods were tuned by their authors; the seeds of the splits are read from their
 scripts, and features are scaled to [-1, 1] as there.  Ours is PriorBoostClassifier with nothing set, and the same model
-with threshold="prevalence".  Prints the tables of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has
+with threshold="prevalence"; other models of --models have the first threshold only.  Prints the tables of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has
 are not repeated.  Needs pandas and pyarrow.
 """
 
@@ -68,35 +68,44 @@ def scores(truth, share, limit):
     return {"accuracy": accuracy_score(truth, share > limit), "f1": f1_score(truth, share > limit)}
 
 
+def name_of(model):
+    """Our method with this model, as the tables call it."""
+    return OURS if model == "glm" else f"{OURS}, model=\"{model}\""
+
+
 def measure(model, X, y, test, truth, bag):
-    """Our scores for one assignment and split, with both thresholds."""
+    """Our scores for one assignment and split; of the default model with both thresholds."""
     answers = pandas.DataFrame({"bag": bag, "y": y}).groupby("bag").y.agg(["count", "mean"]).reset_index()
     model.fit(X, bag=bag, answers=answers)
     share = model.predict_proba(test)[:, 1]
-    lines = {OURS: scores(truth, share, 0.5), OURS_SHARE: scores(truth, share, model.threshold_)}
-    lines[OURS]["auc"] = roc_auc_score(truth, share)
+    name = name_of(model.model)
+    lines = {name: scores(truth, share, 0.5)}
+    lines[name]["auc"] = roc_auc_score(truth, share)
+    if name == OURS:
+        lines[OURS_SHARE] = scores(truth, share, model.threshold_)
     return lines
 
 
-def fit_all(repository, peer, executions, kept):
+def fit_all(repository, peer, executions, models, kept):
     """Measure what is missing of `kept`, (execution, assignment, method)."""
     for execution, seed in enumerate(read_seeds(repository, peer)[:executions]):
         for name in find_assignments(repository):
-            if (execution, name, OURS) in kept:
+            missing = [model for model in models if (execution, name, name_of(model)) not in kept]
+            if not missing:
                 continue
             X, y, bag = read(repository, name)
             train, test = next(ShuffleSplit(n_splits=1, test_size=0.25, random_state=seed).split(X))
             scaler = MinMaxScaler((-1, 1)).fit(X[train])
             known, unknown = scaler.transform(X[train]), scaler.transform(X[test])
-            model = pb.PriorBoostClassifier(threshold="prevalence")
-            found = measure(model, known, y[train], unknown, y[test], bag[train])
             table = kind_of(name).partition(",")[0]
             if (execution, table, ALL_LABELS) not in kept:
                 kept.add((execution, table, ALL_LABELS))
                 share = LogisticRegression(max_iter=1000).fit(known, y[train]).predict_proba(unknown)[:, 1]
                 yield execution, table, ALL_LABELS, scores(y[test], share, 0.5)
-            for method, values in found.items():
-                yield execution, name, method, values
+            for model in missing:
+                ours = pb.PriorBoostClassifier(threshold="prevalence", model=model)
+                for method, values in measure(ours, known, y[train], unknown, y[test], bag[train]).items():
+                    yield execution, name, method, values
 
 
 def read_published(repository, peer, executions, assignments):
@@ -113,9 +122,14 @@ def read_published(repository, peer, executions, assignments):
                              "f1": table.f1_test if "f1_test" in table else np.nan})
 
 
-def mean_ranks(lines, left_out):
-    """By method, among all but one of our two variants."""
-    lines = lines[lines.method != left_out]
+def is_ours(methods):
+    """Say of each whether it is one of our variants."""
+    return methods.str.startswith(OURS)
+
+
+def mean_ranks(lines, ours):
+    """By method, among the others and one of our variants."""
+    lines = lines[~is_ours(lines.method) | (lines.method == ours)]
     group = lines.groupby(["execution", "assignment"])
     return pandas.DataFrame({m: group[m].rank(ascending=False) for m in ("accuracy", "f1")}).groupby(lines.method).mean()
 
@@ -128,10 +142,11 @@ def best_of(scores):
 def print_tables(all_lines):
     """Means and mean ranks over assignments and executions, then accuracy and F1 by kind of bags."""
     lines = all_lines[all_lines.method != ALL_LABELS]
-    ranks = mean_ranks(lines, OURS_SHARE)
-    ranks.loc[OURS_SHARE] = mean_ranks(lines, OURS).loc[OURS_SHARE]
+    ranks = mean_ranks(lines, OURS)
+    for method in lines.method[is_ours(lines.method)].unique():
+        ranks.loc[method] = mean_ranks(lines, method).loc[method]
     print("| method | accuracy | mean rank | F1 | mean rank |\n|---|---|---|---|---|")
-    f1_known = lines[~lines.method.isin([OURS, OURS_SHARE])].f1.notna().any()
+    f1_known = lines[~is_ours(lines.method)].f1.notna().any()
     means = lines.groupby("method")[["accuracy", "f1"]].mean().sort_values("accuracy", ascending=False)
     for method, row in means.iterrows():
         rank = ranks.loc[method]
@@ -143,25 +158,40 @@ def print_tables(all_lines):
     for kind, some in lines.groupby(lines.assignment.map(kind_of)):
         by_method = some.groupby("method")[["accuracy", "f1"]].mean()
         mine = [f"{by_method.accuracy[m]:.3f}, {by_method.f1[m]:.3f}" for m in (OURS, OURS_SHARE)]
-        others = by_method.drop(index=[OURS, OURS_SHARE])
+        others = by_method[~is_ours(by_method.index)]
         print(f"| {kind} | " + " | ".join([*mine, best_of(others.accuracy), best_of(others.f1)]) + " |")
+
+
+def print_models(lines):
+    """Our models by kind of bags, where there are several."""
+    models = [m for m in dict.fromkeys(lines.method) if m == OURS or m.startswith(f"{OURS}, model")]
+    if len(models) < 2:
+        return
+    print("\n| bags | " + " | ".join(models) + " |\n|---" + "|---" * len(models) + "|")
+    kinds = lines.assignment.map(lambda name: name if name in TABLES else kind_of(name))
+    means = lines.groupby([kinds, lines.method])[["accuracy", "f1"]].mean()
+    for kind in dict.fromkeys(sorted(set(kinds) - set(TABLES))):
+        rows = [means.loc[(kind, model)] for model in models]
+        print(f"| {kind} | " + " | ".join(f"{row.accuracy:.3f}, {row.f1:.3f}" for row in rows) + " |")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("repository", type=Path)
     parser.add_argument("--executions", type=int, default=5)
+    parser.add_argument("--models", default="glm", help="of --model, with commas; glm is always one of them")
     parser.add_argument("--lines", type=Path)
     a = parser.parse_args()
     peer = next((p for p in PEERS if (a.repository / p.script).exists()), None)
     if peer is None:
         parser.error(f"{a.repository} has neither {' nor '.join(p.script for p in PEERS)}: it is no checkout of a peer")
     warnings.simplefilter("ignore")
+    models = list(dict.fromkeys(["glm", *a.models.split(",")]))
     lines = []
     if a.lines and a.lines.exists():
         lines = [json.loads(line) for line in a.lines.read_text(encoding="utf-8").splitlines()]
     kept = {(line["execution"], line["assignment"], line["method"]) for line in lines}
-    for execution, assignment, method, values in fit_all(a.repository, peer, a.executions, kept):
+    for execution, assignment, method, values in fit_all(a.repository, peer, a.executions, models, kept):
         lines.append({"execution": execution, "assignment": assignment, "method": method, **values})
         if a.lines:
             with open(a.lines, "a", encoding="utf-8") as file:
@@ -169,6 +199,7 @@ def main():
     wanted = pandas.DataFrame(lines)
     wanted = wanted[wanted.execution < a.executions]
     print_tables(pandas.concat([wanted, read_published(a.repository, peer, a.executions, set(wanted.assignment))]))
+    print_models(wanted)
 
 
 if __name__ == "__main__":

@@ -166,6 +166,9 @@ bool pboost_table_level_number(double *out, const pboost_table *table, size_t co
 
 /* ---- Sparse rows ----------------------------------------------------------------------------- */
 
+/* Whether a name ends in .svm, .svmlight or .libsvm, before .gz or .zst. */
+bool pboost_names_svmlight(const char *name);
+
 /* Sparse rows that own their memory. */
 typedef struct pboost_entries {
     pboost_sparse x; /* what is below, borrowed */
@@ -229,8 +232,8 @@ pboost_status pboost_hashing_apply(pboost_entries *out, const pboost_hashing *ha
 
 /* Columns of a hashed table by what is in them: name[i] (NULL: nothing) is the text of the first
  * entry of the table in column[i] and, if there are others, " and others"; free each with free().
- * Columns ascend. */
-pboost_status pboost_hashing_names(char **name, const uint32_t *column, size_t n,
+ * sign[i], 1 or -1, is that of this entry.  Columns ascend. */
+pboost_status pboost_hashing_names(char **name, double *sign, const uint32_t *column, size_t n,
                                    const pboost_hashing *hashing, const pboost_table *table,
                                    pboost_error *err);
 

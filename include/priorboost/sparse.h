@@ -103,11 +103,12 @@ const pboost_fit_report *pboost_wide_report(const pboost_wide *wide);
 
 /* ---- Bags ------------------------------------------------------------------------------------ */
 
-#define PBOOST_SKETCH_DIMS 24 /* a number of columns of a sketch that serves most tables */
+#define PBOOST_SKETCH_DIMS 16 /* a number of columns of a sketch that serves most tables */
+#define PBOOST_MOST_SKETCH_DIMS 256
 
-/* A narrow matrix that stands for x where bags are made: out (rows x dims, row-major) is a seeded
- * random projection of it in which rows that share many entries are near each other.  Give it to a
- * trainer as options.x, of type PBOOST_F32, for bags by `features` and `hybrid`. */
+/* A narrow matrix that stands for x where bags are made: out (rows x dims, row-major) is the rows
+ * along about the leading directions of x.  Give it to a trainer as options.x, of type PBOOST_F32,
+ * for bags by `features` and `hybrid`.  The same seed gives the same sketch. */
 pboost_status pboost_sparse_sketch(float *out, const pboost_sparse *x, size_t dims, uint64_t seed,
                                    int threads, const pboost_cancel *cancel, pboost_error *err);
 

@@ -27,6 +27,7 @@ F64, F32 = 0, 1
 LINEAR, LOGISTIC, POISSON = 0, 1, 2
 EVENT, AGGREGATE, ESTIMATOR_CV = 0, 1, 3
 L2_AUTO, L2_FIXED, L2_CV = 0, 1, 2
+BAGS_PRIOR, BAGS_FEATURES, BAGS_HYBRID = 0, 2, 3
 UNUSABLE, MOST_WARNINGS = 2, 12  # kinds up to UNUSABLE: the fit must not be used
 
 
@@ -93,6 +94,12 @@ class Coef(Structure):
     """``pboost_coef``."""
 
     _fields_ = [("n", c_size_t), ("theta", c_void_p), ("intercept", c_double)]
+
+
+class ClassCoef(Structure):
+    """``pboost_class_coef``."""
+
+    _fields_ = [("classes", c_size_t), ("cols", c_size_t), ("theta", c_void_p)]
 
 
 class L2(Structure):
@@ -208,7 +215,10 @@ class Rules(Structure):
         ("round", c_bool),
         ("width", c_size_t),
         ("answer", c_int),
+        ("mechanism", c_int),
         ("columns", c_void_p),
+        ("delta", Rational),
+        ("rho", Rational),
     ]
 
 

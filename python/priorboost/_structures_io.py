@@ -17,7 +17,7 @@ from ctypes import (
     c_void_p,
 )
 
-from ._structures import Cancel, Coef, FitOptions, Rational
+from ._structures import Cancel, ClassCoef, Coef, FitOptions, Rational
 
 
 class Column(Structure):
@@ -186,7 +186,84 @@ class TableOptions(Structure):
         ("only_named", c_bool),
         ("rows", c_void_p),
         ("cancel", POINTER(Cancel)),
+        ("svmlight", c_bool),
+        ("index_base", c_int),
+        ("sparse_columns", c_size_t),
     ]
+
+
+class Sparse(Structure):
+    """``pboost_sparse``: borrowed rows by their non-zero entries."""
+
+    _fields_ = [
+        ("rows", c_size_t),
+        ("cols", c_size_t),
+        ("start", c_void_p),
+        ("start_bytes", c_uint),
+        ("type", c_int),
+        ("column", c_void_p),
+        ("value", c_void_p),
+    ]
+
+
+class WideFeatures(Structure):
+    """``pboost_wide_features``."""
+
+    _fields_ = [("x", Sparse), ("weight", c_void_p), ("offset", c_void_p)]
+
+
+class WideSamples(Structure):
+    """``pboost_wide_samples``."""
+
+    _fields_ = [
+        ("x", POINTER(Sparse)),
+        ("row", c_void_p),
+        ("n", c_size_t),
+        ("target", c_void_p),
+        ("weight", c_void_p),
+        ("offset", c_void_p),
+    ]
+
+
+class Entries(Structure):
+    """``pboost_entries``: sparse rows that own their memory."""
+
+    _fields_ = [("x", Sparse), ("start", c_void_p), ("column", c_void_p), ("value", c_void_p)]
+
+
+class HashColumn(Structure):
+    """``pboost_hash_column``."""
+
+    _fields_ = [
+        ("name", c_char_p),
+        ("number", c_bool),
+        ("mean", c_double),
+        ("scale", c_double),
+    ]
+
+
+class HashCross(Structure):
+    """``pboost_hash_cross``."""
+
+    _fields_ = [("a", c_size_t), ("b", c_size_t)]
+
+
+class Hashing(Structure):
+    """``pboost_hashing``."""
+
+    _fields_ = [
+        ("bits", c_uint),
+        ("n_columns", c_size_t),
+        ("n_crosses", c_size_t),
+        ("column", POINTER(HashColumn)),
+        ("cross", POINTER(HashCross)),
+    ]
+
+
+class ModelSparse(Structure):
+    """``pboost_model_sparse``."""
+
+    _fields_ = [("columns", c_size_t), ("index_base", c_int), ("hashing", Hashing)]
 
 
 # pboost_column_kind
@@ -288,30 +365,6 @@ class Sources(Structure):
     """``pboost_sources``."""
 
     _fields_ = [("columns", Columns), ("block", POINTER(c_void_p))]
-
-
-class Hashing(Structure):
-    """``pboost_hashing``."""
-
-    _fields_ = [
-        ("bits", c_uint),
-        ("n_columns", c_size_t),
-        ("n_crosses", c_size_t),
-        ("column", c_void_p),
-        ("cross", c_void_p),
-    ]
-
-
-class ModelSparse(Structure):
-    """``pboost_model_sparse``."""
-
-    _fields_ = [("columns", c_size_t), ("index_base", c_int), ("hashing", Hashing)]
-
-
-class ClassCoef(Structure):
-    """``pboost_class_coef``."""
-
-    _fields_ = [("classes", c_size_t), ("cols", c_size_t), ("theta", c_void_p)]
 
 
 class ModelClasses(Structure):

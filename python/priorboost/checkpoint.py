@@ -140,9 +140,17 @@ def table_digest(ids: list[str], keys: Array, X: Any = None) -> str:
     False
     """
     names = hashlib.sha256("\0".join(sorted(ids)).encode()).hexdigest()
+    mixed = keys.copy()  # a hash of each row, and then their sum
+    if hasattr(X, "indptr"):  # rows by their entries
+        bits = X.data.astype(np.float64).view(np.uint64)
+        cell = (X.indices.astype(np.uint64) ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+        cell = (cell ^ (cell >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+        row = np.repeat(keys, np.diff(X.indptr))
+        mixed = (cell ^ row) * np.uint64(0x94D049BB133111EB)
+        mixed ^= mixed >> np.uint64(31)
+        return f"{names}-{int(mixed.sum(dtype=np.uint64)):016x}"
     if not isinstance(X, np.ndarray):
         return names
-    mixed = keys.copy()  # a hash of each row, and then their sum
     for j in range(X.shape[1]):
         mixed ^= X[:, j].astype(np.float64).view(np.uint64)
         mixed *= np.uint64(0x9E3779B97F4A7C15)

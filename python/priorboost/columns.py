@@ -53,15 +53,17 @@ class Columns:
         if self.mean is None or self.scale is None:
             return
         mean, scale = self.mean, self.scale
-        for weights in result.path:
+        n = len(mean) + 1  # weights of a model, or of each class of one
+        for weights in result.path.reshape(-1, n):
             for j in range(len(mean)):  # in the order of the command line, for the same bits
                 weights[j] /= scale[j]
                 weights[-1] -= weights[j] * mean[j]
         if result.covariance is not None:
-            for C in (result.covariance.T, result.covariance):  # columns first, then rows
-                for j in range(len(mean)):
-                    C[j] /= scale[j]
-                    C[-1] -= C[j] * mean[j]
+            for whole in (result.covariance.T, result.covariance):  # columns first, then rows
+                for C in np.split(whole, len(whole) // n):
+                    for j in range(len(mean)):
+                        C[j] /= scale[j]
+                        C[-1] -= C[j] * mean[j]
 
 
 PLAIN = Columns()  # nothing is done

@@ -33,6 +33,8 @@ def _is_finite(X: Array) -> bool:
 
 def require_finite(X: Array) -> None:
     """Raise scikit-learn's error about NaN and infinity, if X has one."""
+    if not isinstance(X, np.ndarray):  # sparse rows, which scikit-learn has checked
+        return
     if not _is_finite(X):
         check_array(X, dtype=[_F64, _F32], input_name="X")
 
@@ -141,13 +143,17 @@ def _refuse_gaps(y: Array) -> None:
             raise ValueError(f"y is missing in row {row} (counted from 0); leave such rows out")
 
 
-def binary_labels(y: Any, n_rows: int) -> tuple[Array, Array]:
-    """Return the two classes and each row's label as 0 or 1."""
+def class_labels(y: Any, n_rows: int, several: bool) -> tuple[Array, Array]:
+    """Return the classes and the number of each row's class.
+
+    There are two classes or, where `several` are possible, more.
+    """
     y = column_or_1d(y, warn=True)
     check_consistent_length(range(n_rows), y)
     _refuse_gaps(y)
     check_classification_targets(y)
-    if type_of_target(y) != "binary":
+    possible = ("binary", "multiclass") if several else ("binary",)
+    if type_of_target(y) not in possible:
         values, rows = np.unique(y, return_counts=True)
         listed = [f"{v!r} in {n} rows" for v, n in zip(values.tolist(), rows, strict=True)]
         raise ValueError(

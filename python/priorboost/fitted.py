@@ -17,6 +17,7 @@ from .errors import warn
 from .members import Member, Sources, predict_members
 from .models import Model, save_model
 from .options import FAMILIES, threads_of
+from .sparse import is_sparse, sparse_rows
 from .summary import Summary, summarize
 from .tables import column_or_values, is_table, open_table
 from .training import predict_interval, predict_mean
@@ -36,6 +37,7 @@ class FittedGLM:
     _family: ClassVar[str]
     n_jobs: int | None
     fit_intercept: bool
+    model: str
     _fitted: Any
 
     path_ = property(attrgetter("_fitted.path"))
@@ -99,7 +101,14 @@ class FittedGLM:
         if offset is None and is_table(X):
             offset = self._fitted.names.get("offset")
         offset = column_or_values(X, offset, "offset")
-        if getattr(self._encoding, "by_position", False):
+        if is_sparse(X):
+            if self._encoding is not None or self.limits_ is not None or self._fitted.members:
+                raise ValueError(
+                    "X is sparse, but the model was fitted to columns that it changes: with a data "
+                    "frame, winsorize, or another model than glm; pass X as in fit"
+                )
+            rows = sparse_rows(self, X, reset=False)
+        elif getattr(self._encoding, "by_position", False):
             rows = self._encoding.apply_numbers(features(self, X, reset=False))
         elif self._encoding is not None:
             rows = self._encoding.encode(X)
@@ -108,6 +117,11 @@ class FittedGLM:
         if self.limits_ is not None:
             rows = np.clip(rows, *self.limits_)
         return rows, by_row(offset, rows.shape[0], "offset")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = self.model == "glm"
+        return tags
 
     def _require_weights(self) -> None:
         if self._fitted.members:
@@ -246,7 +260,7 @@ class FittedGLM:
     def _adopt(self, model: Model) -> None:
         """Take a model that was fitted elsewhere."""
         self._fitted = SimpleNamespace(
-            path=np.append(model.coef, model.intercept).reshape(1, -1),
+            path=np.append(model.coef, np.expand_dims(model.intercept, -1), axis=-1)[np.newaxis],
             history=np.empty(0, _library.ROUND),
             covariance=model.covariance,
             training=dict(model.training),
@@ -262,8 +276,12 @@ class FittedGLM:
             curve_freedom=None,
             members=tuple(model.members),
             trees=None,
+            sparse=model.sparse is not None,
         )
         self._fitted.names = {k: v for k, v in self._fitted.names.items() if v is not None}
+        if model.sparse is not None:
+            self.n_features_in_ = model.sparse.n
+            return
         if all(f.is_number and f.fill is None for f in model.features):
             self.n_features_in_ = len(model.columns)
             self.feature_names_in_ = np.array(model.columns, dtype=object)

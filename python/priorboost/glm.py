@@ -6,6 +6,7 @@ import ctypes
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from . import _library
@@ -37,6 +38,14 @@ from .planner import Automatic
 from .records import check_sources, describe, describe_given, describe_run
 from .relay import Relay
 from .remote import RemoteOracle
+from .sparse import (
+    choose,
+    fit_given_sparse,
+    is_sparse,
+    refuse_parameters,
+    sparse_rows,
+    train_sparse,
+)
 from .sums import GivenSums, known_labels
 from .tables import is_table, open_table, take_columns
 from .training import (
@@ -116,10 +125,11 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_rows, n_features), or path
-            float64 and float32 arrays are not copied.  The columns of a data frame (pandas, polars,
-            pyarrow) may be numbers, truth values, texts, categories and dates; they become features
-            as in ``priorboost train``.  The path of a Parquet or Arrow file stands for its table.
+        X : array-like, sparse matrix or data frame of shape (n_rows, n_features), or path
+            float64 and float32 arrays are not copied, nor are SciPy's CSR matrices of them.  The
+            columns of a data frame (pandas, polars, pyarrow) may be numbers, truth values, texts,
+            categories and dates; they become features as in ``priorboost train``.  The path of a
+            Parquet or Arrow file stands for its table.
         y : array-like of shape (n_rows,), optional
             The labels, if they are here: an oracle in memory keeps them, answers only for bags of
             at least ``min_bag`` rows, and uses each label once.
@@ -178,6 +188,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             raise ValueError("weight and sample_weight are the same; pass one of them")
         weight = sample_weight if weight is None else weight
         roles = {"y": y, "ids": ids, "weight": weight, "offset": offset, "unit": unit, "bag": bag}
+        if sums is not None and is_sparse(X):
+            raise ValueError("sums name columns of a data frame, but X is sparse")
         sums = GivenSums(sums) if sums is not None and not isinstance(sums, GivenSums) else sums
         lines = None if sums is None else sums.bags(X)
         X, roles, names = take_columns(X, roles)
@@ -202,11 +214,14 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             require_finite(fitted_on)  # says it in scikit-learn's words
             raise
         result.encoding, result.names = table.encoding, names_in_file(names, roles["y"])
+        result.sparse = is_sparse(fitted_on)
         if trees:
             result.warnings = warn_of_trees(self, result)
         elif result.outcome.warnings:
             said = result.report, fitted_on, result.path[-1], table.columns, result.one_row_bags
             n_curves = 0 if table.curve_of is None else len(table.curve_of)
+            if is_sparse(fitted_on):  # its columns have no names, and many have no weight
+                said = result.report, np.empty((0, 0)), *said[2:]
             advice = (
                 "covariance='sandwich'"
                 if not is_given
@@ -231,6 +246,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         check_words(self.impute, self.unseen)
         encoding: Any = None
         values = X
+        if is_sparse(X):
+            refuse_parameters(self)
+            least = count_of(self.min_bag, "min_bag") if local else 1
+            return sparse_rows(self, X, reset=True, min_rows=least), None
         if self.formula is not None and self._has_curves():
             raise ValueError(
                 f"model={self.model!r} and formula contradict each other; leave one out"
@@ -301,7 +320,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         table = table.take(None)
         assert table.labels is not None
         # Is there something to do between the rounds?
-        if self.verbose or self.model != "glm" or self._method(self.round_answers) == "auto":
+        between = self.verbose or self.model != "glm" or is_sparse(table.X)
+        if between or self._method(self.round_answers) == "auto":
             has_seed, seed = seed_of(self.random_state)
             keeper = MemoryHandle(table.labels, self._rules(), self.clamp, has_seed, seed)
             return self._train(table, keeper.interface, Relay(), has_seed)
@@ -353,7 +373,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         run = describe_run(self, oracle, seed, table.ids, table.keys, table.given)
         table = table.take(oracle._choose_rows(table.ids, run))
         by_unit = table.unit is not None
-        interface = oracle._connect(len(table.X), table.ids, relay, run, by_unit)
+        interface = oracle._connect(table.X.shape[0], table.ids, relay, run, by_unit)
         simulated = getattr(oracle, "simulated", False)  # a service has noise of its own
         return self._train(table, interface, relay, simulated)
 
@@ -372,6 +392,13 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         fit = self._fit_options(
             self._family, DEFAULT_ESTIMATOR[method], rounded, seed, settings.threads
         )
+        if is_sparse(table.X):
+            choose(settings, fit, self.bags, automatic)
+            with relay:
+                result = train_sparse(table, fit, interface, settings, relay, self.verbose)
+            result.record = describe(rules, settings, has_seed, simulated)
+            result.method = method
+            return result
         freedom = table.bend(fit)
         fixed = _library.Fixed(
             settings.rounds,
@@ -416,7 +443,9 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             raise ValueError(f"model={self.model!r} needs all rows of the bags; rows is {rows!r}")
         if effects and self._has_trees():
             raise ValueError(f"bag_effects are for model='glm', not for {self.model!r}")
-        names, bags = group_rows(bag, len(table.X))
+        if (effects or rows != "all") and is_sparse(table.X):
+            raise ValueError("rows and bag_effects are for dense X; X is sparse")
+        names, bags = group_rows(bag, table.X.shape[0])
         mean, noise, persons = match_answers(answers, names, bags, self._family, column, rows)
         has_seed, seed = seed_of(self.random_state)
         method = self._method(False)
@@ -429,7 +458,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 f"; estimator is {self.estimator!r}, method is {self.method!r}"
             )
         freedom = table.bend(fit)
-        fit.bag_effects, n_rows = effects, len(table.X)
+        fit.bag_effects, n_rows = effects, table.X.shape[0]
         doubts: list[str] = []
         if rows != "all":
             table, bags, doubts = stand_for_persons(
@@ -439,7 +468,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             warn(text)
         with GivenAnswers(bags, mean, noise) as log:
             fit_trees = self._fit_trees if table.sources is not None else None
-            result = fit_given(table, log, fit, fit_trees)
+            if is_sparse(table.X):
+                result = fit_given_sparse(table, log, fit)
+            else:
+                result = fit_given(table, log, fit, fit_trees)
         result.history["rows"] = n_rows
         result.curve_freedom = freedom
         result.one_row_bags = int((persons == 1).sum())

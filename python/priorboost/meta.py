@@ -23,8 +23,8 @@ from .bags import Bags
 from .boosters import BagBooster, family_by_objective, package_of
 from .data import (
     Array,
-    binary_labels,
     choose_rows,
+    class_labels,
     coordinates,
     id_texts,
     matrix,
@@ -267,7 +267,7 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
     def _encode_labels(self, y: Any, n_rows: int) -> Array:
         if not is_classifier(self.estimator):
             return response(y, n_rows)
-        self.classes_, labels = binary_labels(y, n_rows)
+        self.classes_, labels = class_labels(y, n_rows, False)
         return labels
 
     def _rules(self) -> _library.Rules:

@@ -18,6 +18,7 @@ from .data import Array
 from .encoding import Encoding, Feature
 from .members import Member, lend_members, predict_members, read_members
 from .options import FAMILIES
+from .sparse import SparseColumns
 from .tables import column_or_values, open_table
 from .training import predict_mean
 
@@ -32,22 +33,27 @@ class Model:
 
     Attributes
     ----------
-    family : {"linear", "logistic", "poisson"}
+    family : {"linear", "logistic", "poisson", "classes"}
     features : list of Feature
         The source columns.
     columns : list of str
         The encoded columns, such as "age" and "sex=Male"; one weight each.
-    coef : ndarray of shape (n_columns,)
-    intercept : float
+    coef : ndarray of shape (n_columns,), or (n_classes, n_columns)
+    intercept : float, or ndarray of shape (n_classes,)
     covariance : ndarray of shape (n_columns + 1, n_columns + 1) or None
+        Of classes that of the weights of all but the first, class by class.
     label, positive, offset : str or None
         Names of the response, of the level that counts as 1, and of the offset column.
     training : dict
         How the model was trained.
     members : list of Member
         Of trees, and of a model that is the mean of others; `coef` is empty then.
+    sparse : SparseColumns or None
+        Of a model of sparse rows, which has no `features` and no `columns`.
     unseen : {"baseline", "error"}
         What becomes of a category that was not in the training table: the first level, or an error.
+    classes : list of str
+        The names of several classes, the base first; empty for other families.
 
     Examples
     --------
@@ -66,7 +72,7 @@ class Model:
     features: list[Feature]
     columns: list[str]
     coef: Array
-    intercept: float
+    intercept: Any
     covariance: Array | None = None
     label: str | None = None
     positive: str | None = None
@@ -74,6 +80,8 @@ class Model:
     training: dict[str, Any] = field(default_factory=dict)
     unseen: str = "baseline"
     members: list[Member] = field(default_factory=list)
+    sparse: SparseColumns | None = None
+    classes: list[str] = field(default_factory=list)
 
     def encode(self, X: Any) -> Array:
         """Return the encoded columns of X.
@@ -91,6 +99,8 @@ class Model:
     def predict(self, X: Any, *, offset: Any = None, n_jobs: int | None = None) -> Array:
         """Return the predicted mean response of every row, as ``priorboost predict`` does.
 
+        Of several classes: the name of the most likely one; see `predict_proba`.
+
         Parameters
         ----------
         X : array-like of encoded columns, or a table with the source columns by name
@@ -105,10 +115,18 @@ class Model:
         from .data import by_row
         from .options import threads_of
 
+        if self.classes:
+            best = self.predict_proba(X, n_jobs=n_jobs).argmax(axis=1)
+            return np.asarray(np.array(self.classes)[best])
         X = open_table(X)
         if offset is None:
             offset = self.offset
         offset = column_or_values(X, offset, "offset")
+        if self.sparse is not None:
+            extra = by_row(offset, X.shape[0], "offset")
+            weights = np.append(self.coef, self.intercept)
+            how = FAMILIES[self.family], weights, extra, threads_of(n_jobs)
+            return self.sparse.predict(X, *how)
         values = self.encode(X)
         extra = by_row(offset, len(values), "offset")
         family = FAMILIES[self.family]
@@ -117,6 +135,26 @@ class Model:
             return predict_members(values, sources, family, self.members, extra, threads_of(n_jobs))
         weights = np.append(self.coef, self.intercept)
         return predict_mean(values, family, weights, extra, threads_of(n_jobs))
+
+    def predict_proba(self, X: Any, *, n_jobs: int | None = None) -> Array:
+        """Return the probability of each of several classes for every row.
+
+        Parameters
+        ----------
+        X : array-like of encoded columns, or a table with the source columns by name
+        n_jobs : int, optional
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        from .classes import predict_classes
+        from .options import threads_of
+
+        if not self.classes:
+            raise ValueError(f"the model is {self.family}; predict gives its predictions")
+        theta = np.column_stack([self.coef, self.intercept])
+        return predict_classes(self.encode(open_table(X)), theta, threads_of(n_jobs))
 
     @property
     def encoding(self) -> Encoding:
@@ -178,9 +216,15 @@ class Model:
         """
         from . import sklearn as estimators
 
+        if self.sparse is not None and self.sparse.bits > 0:
+            raise ValueError(
+                "the model hashes the columns of a table, which no estimator does; use predict"
+            )
+
         kinds = {
             "linear": estimators.PriorBoostRegressor,
             "logistic": estimators.PriorBoostClassifier,
+            "classes": estimators.PriorBoostClassifier,
             "poisson": estimators.PriorBoostPoissonRegressor,
         }
         parameters = ("algorithm", "estimator", "bags", "min_bag", "rounds", "l2")
@@ -193,21 +237,25 @@ class Model:
     @classmethod
     def from_estimator(cls, estimator: Any) -> Model:
         """Return what a fitted estimator has learnt."""
-        columns = estimator.get_feature_names_out().tolist()
+        sparse = estimator._fitted.sparse
+        columns = [] if sparse else estimator.get_feature_names_out().tolist()
         encoding = estimator._encoding
         members = list(estimator._fitted.members)
         positive = None
         classes = getattr(estimator, "classes_", None)
-        if classes is not None and (classes.dtype == bool or classes.tolist() != [0, 1]):
+        weights, several = estimator.path_[-1], classes is not None and len(classes) > 2
+        names = [str(name) for name in classes] if classes is not None and several else []
+        plain = classes is None or several or classes.tolist() == [0, 1]
+        if classes is not None and (not plain or classes.dtype == bool):
             positive = str(classes[1])
         if not isinstance(encoding, Encoding):
             encoding = Encoding(_limited(columns, estimator.limits_), columns)
         return cls(
-            family=estimator._family,
+            family="classes" if several else estimator._family,
             features=encoding.features,
             columns=columns,
-            coef=np.empty(0) if members else estimator.path_[-1, :-1].copy(),
-            intercept=0.0 if members else float(estimator.path_[-1, -1]),
+            coef=np.empty(0) if members else weights[..., :-1].copy(),
+            intercept=weights[:, -1].copy() if several else 0.0 if members else float(weights[-1]),
             covariance=None if members else estimator.covariance_,
             label=estimator._fitted.names.get("y", "y"),
             positive=positive,
@@ -215,6 +263,8 @@ class Model:
             training=dict(estimator.training_),
             unseen=encoding.unseen,
             members=members,
+            sparse=SparseColumns(estimator.n_features_in_) if sparse else None,
+            classes=names,
         )
 
 
@@ -291,18 +341,25 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     m = _library.Model()
     _check(lib.model_load, m, os.fsencode(path))
     try:
-        n = m.coef.n
+        coef: Array = _library.copy_array(m.coef.theta, m.coef.n, np.float64)
+        intercept: Any = m.coef.intercept
+        classes = [m.classes.name[c].decode() for c in range(m.classes.n)]
+        n = m.coef.n + 1
+        if classes:
+            shape = m.classes.coef.classes, m.classes.coef.cols + 1
+            theta = _library.copy_array(m.classes.coef.theta, shape[0] * shape[1], np.float64)
+            coef, intercept = theta.reshape(shape)[:, :-1], theta.reshape(shape)[:, -1]
+            n = lib.class_weights(shape[0], shape[1] - 1)
         covariance = None
         if m.covariance:
-            flat = _library.copy_array(m.covariance, (n + 1) * (n + 1), np.float64)
-            covariance = flat.reshape(n + 1, n + 1)
+            covariance = _library.copy_array(m.covariance, n * n, np.float64).reshape(n, n)
         encoding = Encoding.read(m.encoding)
         return Model(
-            family=_FAMILY_NAMES[m.family],
+            family="classes" if classes else _FAMILY_NAMES[m.family],
             features=encoding.features,
             columns=encoding.columns,
-            coef=_library.copy_array(m.coef.theta, n, np.float64),
-            intercept=m.coef.intercept,
+            coef=coef,
+            intercept=intercept,
             covariance=covariance,
             label=_text(m.label),
             positive=_text(m.positive),
@@ -310,6 +367,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
             training=_read_training(m.training),
             unseen=encoding.unseen,
             members=read_members(m.mixture),
+            sparse=SparseColumns.read(m.sparse),
+            classes=classes,
         )
     finally:
         lib.model_free(ctypes.byref(m))
@@ -340,18 +399,29 @@ def _lend_model(model: Model) -> _library.Model:
     if model.covariance is not None:
         covariance = np.ascontiguousarray(model.covariance, dtype=np.float64)
     mixture, encoding = lend_members(model.members), model.encoding.lend()
+    coef, classes, names = _library.Coef(), _library.ModelClasses(), None
+    if model.classes:
+        theta = np.ascontiguousarray(np.column_stack([theta, model.intercept]))
+        names = (ctypes.c_char_p * len(model.classes))(*[c.encode() for c in model.classes])
+        of_classes = _library.ClassCoef(len(names), theta.shape[1] - 1, _library.address(theta))
+        classes = _library.ModelClasses(len(names), names, of_classes)
+    else:
+        coef = _library.Coef(theta.size, _library.address(theta), model.intercept)
     lent = _library.Model(
-        FAMILIES[model.family],
+        0 if model.classes else FAMILIES[model.family],
         encoding,
-        _library.Coef(theta.size, _library.address(theta), model.intercept),
+        coef,
         _bytes(model.label),
         _bytes(model.positive),
         _bytes(model.offset),
         _library.address(covariance),
         _lend_training(model.training),
         mixture,
+        classes=classes,
     )
-    lent.lent = (theta, covariance, mixture, encoding)
+    if model.sparse is not None:
+        lent.sparse = model.sparse.lend()
+    lent.lent = (theta, covariance, mixture, encoding, lent.sparse, names)
     return lent
 
 

@@ -19,12 +19,15 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _library
-from .data import Array, binary_labels, response
+from .classes import class_rules, predict_class_interval, predict_classes, train_classes
+from .data import Array, class_labels, response
 from .glm import PriorBoostGLM
 from .members import predict_members
 from .models import Model
-from .options import rules_of, threads_of
+from .options import rules_of, seed_of, threads_of
+from .oracle import MemoryHandle
 from .parameters import parameters
+from .relay import Relay
 from .training import GLMResult, Table, predict_mean
 
 __all__ = ["PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"]
@@ -268,33 +271,34 @@ class PriorBoostPoissonRegressor(_Regressor):
         return {"requires_positive_y": True}
 
 
-def log_ratio(class_weight: Any, classes: npt.NDArray[Any], share: float) -> float:
-    """Return the logarithm of the weight of the second class over that of the first.
+def log_weights(class_weight: Any, classes: npt.NDArray[Any], share: Array) -> Array:
+    """Return the logarithm of the weight of each class over that of the first.
 
-    `share` is that of the second class; "balanced" weighs a class by one over its share.
+    `share` is that of each class; "balanced" weighs a class by one over its share.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from priorboost.sklearn import log_ratio
-    >>> log_ratio({"no": 1, "yes": 1}, np.array(["no", "yes"]), 0.1)
-    0.0
-    >>> round(log_ratio("balanced", np.array(["no", "yes"]), 0.1), 3)
-    2.197
+    >>> from priorboost.sklearn import log_weights
+    >>> log_weights({"no": 1, "yes": 1}, np.array(["no", "yes"]), np.array([0.9, 0.1])).tolist()
+    [0.0, 0.0]
+    >>> log_weights("balanced", np.array(["no", "yes"]), np.array([0.9, 0.1])).round(3).tolist()
+    [0.0, 2.197]
     """
+    known = classes.tolist()
     if isinstance(class_weight, str) and class_weight == "balanced":
-        if not 0.0 < share < 1.0:
-            raise ValueError(
-                f"class_weight='balanced' needs both classes, but the fitted share of "
-                f"{classes[1]!r} is {share:g}; pass the weights, {{class: weight}}"
-            )
-        return math.log1p(-share) - math.log(share)
+        for label, part in zip(known, share.tolist(), strict=True):
+            if not 0.0 < part < 1.0:
+                raise ValueError(
+                    f"class_weight='balanced' needs all classes, but the fitted share of "
+                    f"{label!r} is {part:g}; pass the weights, {{class: weight}}"
+                )
+        return np.asarray(math.log(share[0]) - np.log(share))
     if not isinstance(class_weight, Mapping):
         raise ValueError(
             f"class_weight is {class_weight!r}; it must be 'balanced', a dict of weights by class, "
             "or None"
         )
-    known = classes.tolist()
     for label, weight in class_weight.items():
         if label not in known:
             raise ValueError(f"class_weight names the class {label!r}; the classes are {known}")
@@ -303,31 +307,36 @@ def log_ratio(class_weight: Any, classes: npt.NDArray[Any], share: float) -> flo
                 f"class_weight gives the class {label!r} the weight {weight!r}; it must be more "
                 "than 0, because no answer is about one class alone, which could be left out"
             )
-    first, second = (float(class_weight.get(label, 1.0)) for label in known)
-    return math.log(second) - math.log(first)
+    logs = np.array([math.log(float(class_weight.get(label, 1.0))) for label in known])
+    return np.asarray(logs - logs[0])
 
 
 @parameters
 class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc]
-    """Logistic regression of two classes from the mean labels of bags.
+    """Logistic regression from the mean labels of bags.
 
-    An answer is the fraction of a bag's rows that belong to ``classes_[1]``.
+    With two classes an answer is the fraction of a bag's rows that belong to ``classes_[1]``.
+    With more it has the fraction of each class, and the model is multinomial: ``coef_`` has a row
+    for each class, and that of ``classes_[0]``, the base, is 0.
 
-    Parameters are those of `PriorBoostRegressor`, and
+    Parameters are those of `PriorBoostRegressor` (of several classes, ``model``, ``estimator``,
+    ``prior``, ``bounds``, ``step``, ``clamp`` and ``l2`` may not have all values), and
 
     round_answers : bool, default=False
-        The oracle answers 0 or 1, whichever is nearer to the (noisy) fraction, as in the paper.
+        Two classes: the oracle answers 0 or 1, whichever is nearer to the (noisy) fraction, as in
+        the paper.
 
     class_weight : dict or "balanced", optional
-        Weights by class.  Answers are means over both classes, so no row can be weighted by its
-        class.  Instead, after the fit, the logarithm of the ratio of the two weights is added to
-        the intercept (``class_shift_``): if the model is right, this is what weighted rows would
-        give.  The other weights and the covariance stay as they are.  Probabilities are then those
-        of a population with weighted classes.  "balanced": each class by one over its share, which
-        is the mean prediction of the training rows; no further label is used.
+        Weights by class.  Answers are means over all classes, so no row can be weighted by its
+        class.  Instead, after the fit, the logarithm of the weight over that of ``classes_[0]`` is
+        added to the intercept (``class_shift_``): if the model is right, this is what weighted rows
+        would give.  The other weights and the covariance stay as they are.  Probabilities are then
+        those of a population with weighted classes.  "balanced": each class by one over its share,
+        which is the mean prediction of the training rows; no further label is used.
 
     threshold : float or "prevalence", default=0.5
-        `predict` gives ``classes_[1]`` to rows whose probability is above it.  "prevalence": the
+        Two classes: `predict` gives ``classes_[1]`` to rows whose probability is above it.
+        "prevalence": the
         value that gives this class to as many training rows as the model expects to be in it.
         Few or noisy answers shrink probabilities towards their mean, and then few or none are
         above 0.5 where the class is rare: the order of the rows is right, F1 and recall are not.
@@ -335,12 +344,17 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     ``bounds`` are (0, 1) where epsilon is given and they are not.  Attributes are those of
     `PriorBoostRegressor`, and
 
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         The labels; 0 and 1 where they are the oracle's.
     threshold_ : float
         The threshold as a number; 0.5 for "prevalence" where the model comes from a file.
-    coef_ : ndarray of shape (1, n_features)
-    intercept_ : ndarray of shape (1,)
+    coef_ : ndarray of shape (1, n_features), or (n_classes, n_features) for more than two
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    standard_errors_ : ndarray of the shape of ``coef_``, with one more column for the intercept
+        NaN where the estimator gives none, and 0 for the base of several classes.
+
+    Of several classes ``path_`` has the last round alone, shape (1, n_classes, n_features + 1), and
+    ``covariance_`` is that of the weights of ``classes_[1:]``, class by class, intercepts last.
 
     Examples
     --------
@@ -369,18 +383,44 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
             bounds = (0.0, 1.0)
         return rules_of(self.min_bag, self.epsilon, bounds, self.step, self.round_answers)
 
+    @property
+    def _several(self) -> bool:
+        """Whether there are more than two classes."""
+        return len(self.classes_) > 2
+
     def _encode_labels(self, y: Any, n_rows: int) -> Array | None:
-        self.classes_, labels = binary_labels(y, n_rows)
+        self.classes_, labels = class_labels(y, n_rows, self.model == "glm")
         return labels
+
+    def _fit_labels(self, table: Table) -> Any:
+        if not self._several:
+            return super()._fit_labels(table)
+        table = table.take(None)
+        assert table.labels is not None
+        has_seed, seed = seed_of(self.random_state)
+        rules = class_rules(self, len(self.classes_))
+        keeper = MemoryHandle(table.labels, rules, False, has_seed, seed)
+        return train_classes(self, table, keeper.interface, Relay(), has_seed)
+
+    def _train(self, table: Table, interface: Any, relay: Relay, simulated: bool) -> Any:
+        if interface.rules.width < 3:
+            return super()._train(table, interface, relay, simulated)
+        self.classes_ = np.arange(interface.rules.width)
+        return train_classes(self, table, interface, relay, simulated)
 
     def _expect_labels(self) -> Array | None:
         self.classes_ = np.array([0, 1])
         return None
 
     def _weigh_classes(self, result: GLMResult, X: Array, table: Table) -> None:
+        if self._several:
+            self.threshold_ = self._fixed_threshold()
+            self._weigh_several(result, X)
+            return
         if self.class_weight is not None:
-            mean = self._trained_mean(result, X, table).mean()
-            shift = log_ratio(self.class_weight, self.classes_, float(mean))
+            mean = float(self._trained_mean(result, X, table).mean())
+            share = np.array([1.0 - mean, mean])
+            shift = float(log_weights(self.class_weight, self.classes_, share)[1])
             result.class_shift = shift
             result.path[:, -1] += shift
             result.members = tuple(
@@ -391,6 +431,13 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
             self.threshold_ = float(np.quantile(share, 1.0 - share.mean()))
         else:
             self.threshold_ = self._fixed_threshold()
+
+    def _weigh_several(self, result: Any, X: Array) -> None:
+        if self.class_weight is None:
+            return
+        share = predict_classes(X, result.path[-1], threads_of(self.n_jobs)).mean(axis=0)
+        result.class_shift = log_weights(self.class_weight, self.classes_, share)
+        result.path[:, :, -1] += result.class_shift
 
     def _trained_mean(self, result: GLMResult, X: Array, table: Table) -> Array:
         """Return what the model predicts for the rows that it was fitted to."""
@@ -409,32 +456,48 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         return float(self.threshold)
 
     @property
-    def class_shift_(self) -> float:
-        """What ``class_weight`` has added to the intercept."""
-        return float(self._fitted.class_shift)
+    def class_shift_(self) -> Any:
+        """What ``class_weight`` has added to the intercept, or to that of each class."""
+        return self._fitted.class_shift
 
     @property
     def coef_(self) -> Array:
         """One weight per feature."""
         self._require_weights()
-        weights: Array = self.path_[-1:, :-1]
+        weights: Array = self.path_[-1, :, :-1] if self._several else self.path_[-1:, :-1]
         return weights
 
     @property
     def intercept_(self) -> Array:
         """The intercept."""
         self._require_weights()
-        intercept: Array = self.path_[-1, -1:]
+        intercept: Array = self.path_[-1, :, -1] if self._several else self.path_[-1, -1:]
         return intercept
+
+    @property
+    def standard_errors_(self) -> Array:
+        """Of the weights and, in the last column, of the intercept."""
+        self._require_weights()
+        models, n = self.coef_.shape[0], self.coef_.shape[1] + 1
+        if self.covariance_ is None:
+            return np.full((models, n), np.nan)
+        errors = np.sqrt(np.diag(self.covariance_))
+        base = np.zeros(n if self._several else 0)
+        return np.append(base, errors).reshape(models, n)
 
     def _adopt(self, model: Model) -> None:
         super()._adopt(model)
-        self.classes_ = np.array([0, 1])
+        self.classes_ = np.array(model.classes) if model.classes else np.array([0, 1])
         self.threshold_ = 0.5 if self.threshold == "prevalence" else self._fixed_threshold()
 
     def decision_function(self, X: Any, *, offset: Any = None) -> Array:
-        """Return the log odds of ``classes_[1]`` for every row."""
+        """Return the log odds of ``classes_[1]`` for every row.
+
+        Of several classes those of each against the base, shape (n_rows, n_classes).
+        """
         check_is_fitted(self, "path_")
+        if self._several:
+            return np.asarray(self._class_rows(X, offset) @ self.coef_.T + self.intercept_)
         if self._fitted.members:
             share = self._mean(X, offset)
             with np.errstate(divide="ignore"):
@@ -443,7 +506,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         return predict_mean(X, _library.LINEAR, self.path_[-1], extra, threads_of(self.n_jobs))
 
     def predict_proba(self, X: Any, *, offset: Any = None) -> Array:
-        """Return the probabilities of both classes for every row.
+        """Return the probabilities of the classes for every row.
 
         Parameters
         ----------
@@ -452,33 +515,71 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
 
         Returns
         -------
-        ndarray of shape (n_rows, 2)
+        ndarray of shape (n_rows, n_classes)
         """
+        check_is_fitted(self, "path_")
+        if self._several:
+            rows = self._class_rows(X, offset)
+            return predict_classes(rows, self.path_[-1], threads_of(self.n_jobs))
         share = self._mean(X, offset)
         return np.column_stack([1.0 - share, share])
 
     def predict_log_proba(self, X: Any, *, offset: Any = None) -> Array:
-        """Return the logarithms of the probabilities of both classes for every row."""
+        """Return the logarithms of the probabilities of the classes for every row."""
         eta = self.decision_function(X, offset=offset)
+        if self._several:
+            return np.asarray(eta - np.logaddexp.reduce(eta, axis=1, keepdims=True))
         return np.column_stack([-np.logaddexp(0.0, eta), -np.logaddexp(0.0, -eta)])
 
     def predict(self, X: Any, *, offset: Any = None) -> npt.NDArray[Any]:
-        """Return ``classes_[1]`` for rows whose probability is above ``threshold_``."""
+        """Return ``classes_[1]`` for rows whose probability is above ``threshold_``.
+
+        Of several classes the most likely one.
+        """
         check_is_fitted(self, "path_")
+        if self._several:
+            best = self.predict_proba(X, offset=offset).argmax(axis=1)
+            return np.asarray(self.classes_[best])
         limit = math.log(self.threshold_ / (1.0 - self.threshold_))
         positive = self.decision_function(X, offset=offset) > limit
         return self.classes_[positive.astype(np.intp)]
 
     def staged_predict_proba(self, X: Any, *, offset: Any = None) -> Iterator[Array]:
-        """Yield the probabilities of both classes by the model after each round."""
+        """Yield the probabilities of the classes by the model after each round.
+
+        Of several classes only the model of the last round is kept.
+        """
+        if self._several:
+            yield self.predict_proba(X, offset=offset)
+            return
         for share in self._staged_mean(X, offset):
             yield np.column_stack([1.0 - share, share])
 
+    def _class_rows(self, X: Any, offset: Any) -> Array:
+        rows, extra = self._rows(X, offset)
+        if extra is not None:
+            raise ValueError("several classes take no offset: it changes no probability")
+        return rows
+
+    def predict_interval(
+        self, X: Any, *, level: float = 0.95, offset: Any = None
+    ) -> tuple[Array, Array]:
+        """Return a confidence interval of the probability of ``classes_[1]`` for every row.
+
+        Of several classes that of each, two arrays of shape (n_rows, n_classes).
+        """
+        check_is_fitted(self, "path_")
+        if not self._several or self.covariance_ is None:
+            return super().predict_interval(X, level=level, offset=offset)
+        rows = self._class_rows(X, offset)
+        theta, threads = self.path_[-1], threads_of(self.n_jobs)
+        return predict_class_interval(rows, theta, self.covariance_, level, threads)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self.model == "glm"
         tags.classifier_tags.poor_score = self.model in ("trees", "auto")  # on a few hundred rows
         return tags
 
     def _more_tags(self) -> dict[str, Any]:
-        return {"binary_only": True}
+        return {"binary_only": self.model != "glm"}

@@ -124,13 +124,20 @@ def p_text(p: float) -> str:
     return "" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def _family(model: Any) -> str:
+    classes: Any = getattr(model, "classes_", ())
+    if len(classes) > 2:
+        return f"{len(classes)} classes, weights against {classes[0]}"
+    return _FAMILIES[model._family]
+
+
 def _header(model: Any) -> dict[str, str]:
     said, fitted = model.training_, model._fitted
     rules = f"bags of at least {said['min_bag']} rows"
     epsilon = said.get("epsilon")
     rules += ", no noise" if epsilon is None else f", epsilon {float(epsilon):g} per label"
     out = {
-        "family": _FAMILIES[model._family],
+        "family": _family(model),
         "estimator": f"{said['estimator']}, bags: {said['bags']}",
         "label holder's rules": rules,
         "rounds": str(said["rounds"]),
@@ -153,9 +160,10 @@ def _notes(model: Any) -> list[str]:
         notes.insert(0, "this fit must not be used")
     if model.covariance_ is None:
         notes.append(_NO_COVARIANCE.get(estimator, "the model has no covariance"))
-    if fitted.class_shift:
+    if np.any(fitted.class_shift):
+        added = ", ".join(f"{shift:.4g}" for shift in np.atleast_1d(fitted.class_shift))
         notes.append(
-            f"class_weight has added {fitted.class_shift:.4g} to the intercept: probabilities are "
+            f"class_weight has added {added} to the intercept: probabilities are "
             "those of a population with weighted classes"
         )
     if getattr(fitted.encoding, "n_curves", 0):
@@ -174,19 +182,24 @@ def summarize(model: Any, level: float) -> Summary:
 
     if not 0.0 < level < 1.0:
         raise ValueError(f"level is {level:g}; it must be between 0 and 1, such as 0.95")
-    weight = np.array(model.path_[-1], dtype=np.float64)
+    last, columns = model.path_[-1], [*model.get_feature_names_out(), "(intercept)"]
+    columns = columns if model.fit_intercept else columns[:-1]
+    n = len(columns)
+    weight = np.array(last if last.ndim == 1 else last[1:, :n].ravel(), dtype=np.float64)
     se = np.full(weight.shape, np.nan)
     if model.covariance_ is not None:
         se = np.sqrt(np.diag(model.covariance_))
+    if last.ndim == 2:  # by class, but for the base
+        se = model.standard_errors_[1:, :n].ravel()
+        columns = [f"{name}: {column}" for name in model.classes_[1:] for column in columns]
+        n = len(columns)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = weight / se
     reach = ndtri(0.5 + level / 2) * se
-    columns = [*model.get_feature_names_out(), "(intercept)"]
-    n = len(columns) if model.fit_intercept else len(columns) - 1
     return Summary(
         header=_header(model),
         notes=_notes(model),
-        columns=columns[:n],
+        columns=columns,
         weight=weight[:n],
         se=se[:n],
         z=z[:n],

@@ -147,7 +147,7 @@ class Table:
 
     def take(self, rows: Array | None) -> Table:
         """Return rows in this order (None: all): one of each unit, where rows have one."""
-        rows = choose_rows(len(self.X), rows, self.unit, self.keys)
+        rows = choose_rows(self.X.shape[0], rows, self.unit, self.keys)
         if rows is None:
             return self
         out = Table(self.X[rows])
@@ -181,6 +181,7 @@ class GLMResult:
     curve_freedom: Array | None = None  # by curve
     members: tuple[Any, ...] = ()  # of a model that is no GLM
     trees: Any = None  # report about them
+    sparse = False  # it was fitted to sparse rows
 
     def __init__(self, n_rows: int, rounds: int, n: int, estimator: int) -> None:
         """Make room for rounds models of n weights, the intercept's included."""
@@ -228,7 +229,7 @@ class GLMResult:
     @cached_property
     def covariance(self) -> Array | None:
         """The covariance of theta and, last, the intercept; None where the estimator has none."""
-        if self.report.estimator != _library.AGGREGATE:
+        if self.report.estimator != _library.AGGREGATE or not self.outcome.covariance:
             return None
         n = self._size[2]
         return self._array((n, n), _F64, self.outcome.covariance)
@@ -422,6 +423,10 @@ def predict_mean(
     X: Array, family: int, weights: Array, offset: Array | None, threads: int
 ) -> Array:
     """Return the predicted mean response of every row; the last weight is the intercept."""
+    if not isinstance(X, np.ndarray):
+        from .sparse import lend_sparse, predict_sparse
+
+        return predict_sparse(lend_sparse(X), family, weights, offset, threads)
     samples, coef = _lend(X, weights, offset)
     out = np.empty(X.shape[0])
     _check(lib.predict, address(out), family, samples, coef, threads)

@@ -22,6 +22,7 @@ static const cli_usage USAGE = {
 typedef struct {
     const char *model, *data, *label, *positive, *report;
     cli_list na;
+    size_t hash;
     int threads;
 } arguments;
 
@@ -51,10 +52,17 @@ static pboost_status evaluate_block(job *j, const pboost_table *block, pboost_er
     pboost_status st = PBOOST_OK;
     const pboost_model *model = j->model;
     double *x = NULL, *y = NULL, *offset = NULL, *mean = NULL;
+    predictions sparse = {0};
     pboost_unseen unseen = {0};
     size_t n = pboost_table_rows(block);
 
     TRY(data_labels(&y, &j->rule, block, j->label, model->family, err));
+    if (model->sparse.columns > 0) {
+        pboost_samples labels = {.n = n, .target = y};
+        TRY(data_predict(&sparse, model, block, 0.0, j->a->threads, err));
+        TRY(pboost_evaluator_add_means(j->evaluator, &labels, sparse.mean, err));
+        goto done;
+    }
     TRY(data_features(&x, &unseen, &model->encoding, block, err));
     unseen_cells_add(&j->unseen, &unseen, &model->encoding, block);
     TRY(data_numbers(&offset, block, model->offset, err));
@@ -68,6 +76,7 @@ static pboost_status evaluate_block(job *j, const pboost_table *block, pboost_er
         TRY(pboost_evaluator_add(j->evaluator, &samples, &model->coef, j->a->threads, err));
     }
 done:
+    predictions_free(&sparse);
     free(x);
     free(y);
     free(offset);
@@ -83,7 +92,7 @@ static pboost_status open_blocks(data_blocks *out, table_reading *text, const jo
 
     TRY(table_reading_add_n(text, j->label, strlen(j->label),
                             labels_are_text(model->family, j->rule.positive), err));
-    TRY(table_reading_add_encoding(text, &model->encoding, err));
+    TRY(table_reading_add_model(text, model, err));
     if (model->offset != NULL)
         TRY(table_reading_add_n(text, model->offset, strlen(model->offset), false, err));
     TRY(data_blocks_open(out, text, j->a->data, model->encoding.n_columns, err));
@@ -148,6 +157,7 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
          "the label that counts as 1; default: as in training"},
         {"--na", "TEXT,...", cli_read_list, &a.na, NULL,
          "cells that are missing, beside empty ones and NA"},
+        {"--hash", "BITS", cli_read_count, &a.hash, NULL, DATA_HASH},
         {"--report", "FILE", cli_read_text, &a.report, NULL,
          "a page with the measures and a chart of calibration; if\nthe name ends in .svg, only the "
          "chart"},
@@ -161,6 +171,7 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
         FAIL(err, PBOOST_INVALID,
              "--model and --data are required; see 'priorboost evaluate --help'");
     TRY(pboost_model_load(&model, a.model, err));
+    TRY(data_check_hash(&model, a.hash, a.model, err));
     if (model.classes.n > 0) {
         if (a.positive != NULL)
             FAIL(err, PBOOST_INVALID, "--positive cannot be used with %s: it is a model of classes",

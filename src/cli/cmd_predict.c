@@ -19,6 +19,7 @@ static const cli_usage USAGE = {
 typedef struct {
     const char *model, *data, *id, *out;
     cli_list na;
+    size_t hash;
     int threads;
     double level;
     bool interval;
@@ -233,7 +234,7 @@ static pboost_status predict(cli_context *cli, const arguments *a, const pboost_
     cli->reading = "predicting";
     if (a->out == NULL && isatty(STDOUT_FILENO)) /* the rows show how far it is */
         text.cli = NULL;
-    TRY(table_reading_add_encoding(&text, &model->encoding, err));
+    TRY(table_reading_add_model(&text, model, err));
     if (a->id != NULL)
         TRY(table_reading_add(&text, a->id, err));
     if (model->offset != NULL)
@@ -277,6 +278,7 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
         {"--id", "COL", cli_read_text, &a.id, NULL, "write this column before the predictions"},
         {"--na", "TEXT,...", cli_read_list, &a.na, NULL,
          "cells that are missing, beside empty ones and NA"},
+        {"--hash", "BITS", cli_read_count, &a.hash, NULL, DATA_HASH},
         {"--interval", "[LEVEL]", cli_read_positive, &a.level, &a.interval,
          "also the lower and upper ends of an interval for the\nmean response; default level 0.95"},
         {"--out", "FILE", cli_read_text, &a.out, NULL, "the predictions; default: stdout"},
@@ -297,6 +299,9 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
              "%s: trees and means of several models have no intervals; leave --interval out, or "
              "train with --model glm or smooth",
              a.model);
+    TRY(data_check_hash(&model, a.hash, a.model, err));
+    if (a.interval && model.sparse.columns > 0)
+        FAIL(err, PBOOST_BAD_DATA, "%s: models of sparse rows have no intervals", a.model);
     if (a.interval && model.covariance == NULL)
         FAIL(err, PBOOST_BAD_DATA,
              "%s has no covariance, so there are no intervals; train with --estimator aggregate",

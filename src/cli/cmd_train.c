@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "train_classes.h"
+#include "train_wide.h"
 
 static const cli_usage USAGE = {
     .synopsis =
@@ -284,6 +285,8 @@ static train_description describe(const train_arguments *a, const train_data *da
                                .rows = data->rows,
                                .encoding = &data->encoding,
                                .scale = data->scale,
+                               .sparse = a->wide ? &data->sparse : NULL,
+                               .sparse_coef = a->wide ? &data->wide_coef : NULL,
                                .label = a->label,
                                .positive = label_rule_positive(&data->labels),
                                .class_name = (const char *const *)data->classes.name,
@@ -342,7 +345,9 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     result.fit_options.curve_of = data.curve_of;
     result.options.row_key = data.row_key;
     result.options.prior_score = data.prior_score;
-    if (a->automatic && !train_is_given(a))
+    if (a->wide)
+        train_wide_choose(&result, a);
+    else if (a->automatic && !train_is_given(a))
         TRY(a->classes ? train_classes_plan(&result, a, &data, err)
                        : train_auto_choose(&result, a, &data, err));
     if (a->out != NULL) /* before any label is spent */
@@ -351,10 +356,11 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
         TRY(pboost_output_open(&page, a->report, err));
     if (oracle.remote != NULL)
         TRY(train_remote_begin(oracle.remote, &data, err));
-    TRY(a->classes          ? train_classes_run(&result, cli, a, &data, &oracle, err)
+    TRY(a->wide      ? train_wide_run(&result, cli, a, &data, a->bag == NULL ? &oracle : NULL, err)
+        : a->classes ? train_classes_run(&result, cli, a, &data, &oracle, err)
         : train_is_given(a) ? train_run_given(&result, cli, a, &data, err)
                             : train_run(&result, cli, a, &data, &oracle, err));
-    if (a->test != NULL && !a->classes)
+    if (a->test != NULL && !a->wide && !a->classes)
         TRY(train_test_losses(&result, a, &data, err));
     result.seconds = cli_seconds() - began;
     const train_description about = describe(a, &data, &result);
@@ -454,6 +460,19 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "the column that names the unit of a row, such as a\n"
          "person; one row of each unit is used"},
         COLUMN_OPTIONS(a.columns),
+        {"--hash", "BITS", cli_read_count, &a.hash, NULL,
+         "for very many categories: each cell is hashed to one of\n"
+         "2^BITS columns (1 to 26), numbers are standardised; the\n"
+         "model is then a glm on sparse rows, see docs/sparse.md"},
+        {"--cross", "A*B,...", cli_read_list, &a.cross, NULL,
+         "--hash: also each pair of values of columns A and B"},
+        {"--index-base", "0|1", cli_read_text, &a.index_base, NULL,
+         "svmlight files (.svm, .svmlight, .libsvm, or any name with\n"
+         "this option): the first index; default: 0 if the file\n"
+         "has an index 0, else 1"},
+        {"--columns", "N", cli_read_count, &a.columns_given, NULL,
+         "svmlight files: how many columns there are; default: as\n"
+         "many as the largest index says"},
         {"--weight", "COL", cli_read_text, &a.weight, NULL, "weight of each row in the fit"},
         {"--offset", "COL", cli_read_text, &a.offset, NULL,
          "added to the linear predictor, such as log exposure"},
@@ -604,6 +623,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
+    TRY(train_wide_check(&a, err));
     TRY(train_classes_guess(cli, &a, err));
     TRY(require_options(&a, err));
     TRY(train_classes_check(&a, err));
@@ -615,5 +635,6 @@ done:
     column_arguments_free(&a.columns);
     cli_list_free(&a.answer_columns);
     cli_list_free(&a.class_columns);
+    cli_list_free(&a.cross);
     return st;
 }

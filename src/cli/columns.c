@@ -134,7 +134,7 @@ done:
     return st;
 }
 
-/* Whether a column is a feature. */
+/* Whether a column is a feature.  date NULL: one that holds dates is a category. */
 static pboost_status choose(bool *use, unsigned *date, const cli_context *cli,
                             const pboost_table *table, size_t col, const column_arguments *c,
                             pboost_error *err)
@@ -144,7 +144,8 @@ static pboost_status choose(bool *use, unsigned *date, const cli_context *cli,
     pboost_column_info info;
 
     pboost_table_describe(&info, table, col);
-    TRY(date_parts(date, c, name, err));
+    if (date != NULL)
+        TRY(date_parts(date, c, name, err));
     if (info.kind == PBOOST_COLUMN_EMPTY) {
         *use = false;
         cli_note(cli, "note: column '%s' is missing in every row; it is left out", name);
@@ -154,7 +155,7 @@ static pboost_status choose(bool *use, unsigned *date, const cli_context *cli,
                  "note: the values of column '%s' all differ, like ids; it is left out (--keep %s "
                  "makes it a feature)",
                  name, name);
-    } else if (info.kind == PBOOST_COLUMN_DATE && *date == 0) {
+    } else if (info.kind == PBOOST_COLUMN_DATE && date != NULL && *date == 0) {
         FAIL(err, PBOOST_BAD_DATA,
              "%s: column '%s' holds dates such as '%s'; say --date %s (days since 1970), --date "
              "%s=days+month+weekday, or --drop %s",
@@ -179,13 +180,13 @@ static void note_rare(const cli_context *cli, const pboost_encoding *encoding)
                      encoding->feature[i].name, encoding->feature[i].n_levels);
 }
 
-pboost_status columns_learn(pboost_encoding *out, bool *use, const cli_context *cli,
-                            const pboost_table *table, const column_arguments *c, pboost_error *err)
+/* date: by column; NULL: dates are categories. */
+static pboost_status choose_all(bool *use, unsigned *date, const cli_context *cli,
+                                const pboost_table *table, const column_arguments *c,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_encoding_options o = PBOOST_ENCODING_OPTIONS_INIT;
     size_t n = pboost_table_cols(table), n_used = 0;
-    unsigned *date = NULL;
     const struct {
         const cli_list *list;
         const char *option;
@@ -194,16 +195,34 @@ pboost_status columns_learn(pboost_encoding *out, bool *use, const cli_context *
 
     for (size_t i = 0; i < sizeof named / sizeof *named; i++)
         TRY(check_names(named[i].list, named[i].option, table, err));
-    NEED(date = calloc(n, sizeof *date), err);
     for (size_t j = 0; j < n; j++) {
         const char *name = pboost_table_name(table, j);
         use[j] = use[j] && !has(&c->exclude, name) && !has(&c->drop, name);
         if (use[j])
-            TRY(choose(&use[j], &date[j], cli, table, j, c, err));
+            TRY(choose(&use[j], date != NULL ? &date[j] : NULL, cli, table, j, c, err));
         n_used += use[j];
     }
     if (n_used == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: no column is left to learn from", pboost_table_path(table));
+done:
+    return st;
+}
+
+pboost_status columns_choose(bool *use, const cli_context *cli, const pboost_table *table,
+                             const column_arguments *c, pboost_error *err)
+{
+    return choose_all(use, NULL, cli, table, c, err);
+}
+
+pboost_status columns_learn(pboost_encoding *out, bool *use, const cli_context *cli,
+                            const pboost_table *table, const column_arguments *c, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_encoding_options o = PBOOST_ENCODING_OPTIONS_INIT;
+    unsigned *date = NULL;
+
+    NEED(date = calloc(pboost_table_cols(table), sizeof *date), err);
+    TRY(choose_all(use, date, cli, table, c, err));
     o.use = use;
     o.date = date;
     o.impute = c->impute != NULL || c->take_missing;

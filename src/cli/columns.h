@@ -53,6 +53,10 @@ pboost_status column_arguments_check(const column_arguments *c, pboost_error *er
 pboost_status columns_read(pboost_table **out, table_reading *text, const column_arguments *c,
                            const char *path, pboost_error *err);
 
+/* Leaves in use[col] the columns that are features, as columns_learn does; dates are categories. */
+pboost_status columns_choose(bool *use, const cli_context *cli, const pboost_table *table,
+                             const column_arguments *c, pboost_error *err);
+
 /* Learns the encoding of the columns that have no other role: use[col].  Notes say what is unusual:
  * columns that are left out, words that count as missing, rare categories. */
 pboost_status columns_learn(pboost_encoding *out, bool *use, const cli_context *cli,

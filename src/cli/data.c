@@ -62,6 +62,31 @@ done:
     return st;
 }
 
+pboost_status table_reading_add_sparse(table_reading *t, const pboost_model_sparse *sparse,
+                                       pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_hashing *h = &sparse->hashing;
+
+    for (size_t i = 0; i < h->n_columns; i++)
+        TRY(table_reading_add_n(t, h->column[i].name, strlen(h->column[i].name),
+                                !h->column[i].number, err));
+    if (h->bits == 0 && sparse->columns > 0) {
+        t->svmlight = t->has_base = true;
+        t->index_base = sparse->index_base;
+        t->sparse_columns = sparse->columns;
+    }
+done:
+    return st;
+}
+
+pboost_status table_reading_add_model(table_reading *t, const pboost_model *model,
+                                      pboost_error *err)
+{
+    pboost_status st = table_reading_add_encoding(t, &model->encoding, err);
+    return st != PBOOST_OK ? st : table_reading_add_sparse(t, &model->sparse, err);
+}
+
 /* Fills t->options; *name is what messages call the table. */
 static pboost_status begin_reading(const char **name, table_reading *t, const char *path,
                                    pboost_error *err)
@@ -80,6 +105,9 @@ static pboost_status begin_reading(const char **name, table_reading *t, const ch
     t->options.only_named = t->only_named;
     t->options.unused = (const char *const *)t->unused.name;
     t->options.n_unused = t->unused.n;
+    t->options.svmlight = t->svmlight;
+    t->options.index_base = t->has_base ? t->index_base : PBOOST_INDEX_BASE_AUTO;
+    t->options.sparse_columns = t->sparse_columns;
     t->options.cancel = t->cli != NULL ? &t->cli->watch : NULL;
     if (query_is(path)) {
         TRY(query_open(&t->query, path, err));
@@ -149,6 +177,43 @@ pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_en
 done:
     free(x);
     return st;
+}
+
+pboost_status data_sparse(pboost_sparse *x, pboost_entries *own, const pboost_model_sparse *sparse,
+                          const pboost_table *table, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_table_sparse entries;
+
+    *own = (pboost_entries){0};
+    if (sparse->hashing.bits > 0) {
+        TRY(pboost_hashing_apply(own, &sparse->hashing, table, err));
+        *x = own->x;
+    } else if (pboost_table_entries(&entries, table)) {
+        *x = entries.x;
+    } else {
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s is no svmlight file, but the model was trained on one: it has %zu columns without "
+             "names",
+             pboost_table_path(table), sparse->columns);
+    }
+done:
+    return st;
+}
+
+pboost_status data_check_hash(const pboost_model *model, size_t bits, const char *path,
+                              pboost_error *err)
+{
+    if (bits == 0 || bits == model->sparse.hashing.bits)
+        return PBOOST_OK;
+    if (model->sparse.hashing.bits == 0)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--hash is %zu, but %s was trained without --hash; leave it out", bits,
+                           path);
+    return pboost_fail(err, PBOOST_INVALID,
+                       "--hash is %zu, but %s was trained with --hash %u; leave it out, or train "
+                       "again",
+                       bits, path, model->sparse.hashing.bits);
 }
 
 void unseen_cells_add(unseen_cells *all, const pboost_unseen *unseen,
@@ -360,6 +425,33 @@ done:
     return st;
 }
 
+static pboost_status predict_sparse(double *mean, const pboost_model *model,
+                                    const pboost_table *table, const double *offset, int threads,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_entries own = {0};
+    pboost_sparse x;
+
+    TRY(data_sparse(&x, &own, &model->sparse, table, err));
+    pboost_wide_samples samples = {.x = &x, .n = pboost_table_rows(table), .offset = offset};
+    TRY(pboost_wide_predict(mean, model->family, &samples, &model->coef, threads, err));
+done:
+    pboost_entries_free(&own);
+    return st;
+}
+
+static pboost_status check_means(const double *mean, const pboost_table *table, pboost_error *err)
+{
+    for (size_t i = 0; i < pboost_table_rows(table); i++)
+        if (!isfinite(mean[i]))
+            return pboost_fail(
+                err, PBOOST_BAD_DATA,
+                "%s:%zu: the model predicts %g; its weights are too large for these features",
+                pboost_table_row_path(table, i), pboost_table_line(table, i), mean[i]);
+    return PBOOST_OK;
+}
+
 pboost_status data_predict(predictions *out, const pboost_model *model, const pboost_table *table,
                            double level, int threads, pboost_error *err)
 {
@@ -368,17 +460,18 @@ pboost_status data_predict(predictions *out, const pboost_model *model, const pb
     size_t n = pboost_table_rows(table);
 
     *out = (predictions){0};
-    TRY(data_features(&x, &out->unseen, &model->encoding, table, err));
     TRY(data_numbers(&offset, table, model->offset, err));
+    NEED(out->mean = pboost_alloc(n, sizeof *out->mean), err);
+    if (model->sparse.columns > 0) {
+        TRY(predict_sparse(out->mean, model, table, offset, threads, err));
+        TRY(check_means(out->mean, table, err));
+        goto done;
+    }
+    TRY(data_features(&x, &out->unseen, &model->encoding, table, err));
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
     pboost_samples samples = {.x = &matrix, .n = n, .offset = offset};
-    NEED(out->mean = pboost_alloc(n, sizeof *out->mean), err);
     TRY(data_mean(out->mean, model, table, &samples, threads, err));
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(out->mean[i]))
-            FAIL(err, PBOOST_BAD_DATA,
-                 "%s:%zu: the model predicts %g; its weights are too large for these features",
-                 pboost_table_row_path(table, i), pboost_table_line(table, i), out->mean[i]);
+    TRY(check_means(out->mean, table, err));
     if (level > 0.0) {
         NEED(out->lower = pboost_alloc(n, sizeof *out->lower), err);
         NEED(out->upper = pboost_alloc(n, sizeof *out->upper), err);

@@ -10,6 +10,9 @@
     "'sqlite:FILE?query=SELECT ...' or\n"                                                          \
     "'postgresql://HOST/DATABASE?query=SELECT ...'"
 
+/* The option --hash of commands that use a model. */
+#define DATA_HASH "checked against that of the model; not needed"
+
 /* Names that grow in number. */
 typedef struct cli_names {
     size_t n, capacity;
@@ -24,6 +27,10 @@ typedef struct table_reading {
     const char *const *missing; /* borrowed */
     size_t n_missing;
     bool only_named; /* other columns are not kept */
+    bool svmlight;   /* the file is, whatever its name */
+    bool has_base;   /* index_base is known */
+    int index_base;
+    size_t sparse_columns; /* 0: as the file says */
     pboost_table_options options;
     struct query *query; /* where the rows come from, if not from files */
 } table_reading;
@@ -38,6 +45,11 @@ pboost_status table_reading_leave_out(table_reading *t, const char *name, pboost
 /* The columns of an encoding. */
 pboost_status table_reading_add_encoding(table_reading *t, const pboost_encoding *encoding,
                                          pboost_error *err);
+/* What the rows of a model are made from: its columns, or entries of as many columns. */
+pboost_status table_reading_add_sparse(table_reading *t, const pboost_model_sparse *sparse,
+                                       pboost_error *err);
+pboost_status table_reading_add_model(table_reading *t, const pboost_model *model,
+                                      pboost_error *err);
 /* path: a file, a pattern of files, "-", or a query of a database (query.h). */
 pboost_status table_reading_read(pboost_table **out, table_reading *t, const char *path,
                                  pboost_error *err);
@@ -58,6 +70,14 @@ void data_blocks_close(data_blocks *blocks);
 /* Features, rows by n_columns; unseen may be NULL. */
 pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
                             const pboost_table *table, pboost_error *err);
+
+/* The rows of a table as a model of sparse rows takes them: hashed, in *own, or the table's. */
+pboost_status data_sparse(pboost_sparse *x, pboost_entries *own, const pboost_model_sparse *sparse,
+                          const pboost_table *table, pboost_error *err);
+
+/* Refuses bits other than those of the model, from the file `path`; 0: nothing was said. */
+pboost_status data_check_hash(const pboost_model *model, size_t bits, const char *path,
+                              pboost_error *err);
 
 /* Cells of all blocks that hold a category that was not in training, and words about the first. */
 typedef struct unseen_cells {

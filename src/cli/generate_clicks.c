@@ -18,12 +18,6 @@ typedef struct {
     bool svm;
 } job;
 
-static bool names_svm(const char *path)
-{
-    size_t n = strlen(path);
-    return n > 4 && strcmp(path + n - 4, ".svm") == 0;
-}
-
 static void print_header(FILE *out, const job *j)
 {
     fputs(j->a->with_ids ? "id,click" : "click", out);
@@ -78,7 +72,7 @@ static pboost_status write_log(cli_context *cli, job *j, const char *path, size_
     pboost_status st = PBOOST_OK;
     pboost_output *output = NULL;
 
-    j->svm = names_svm(path);
+    j->svm = pboost_names_svmlight(path);
     TRY(pboost_output_open(&output, path, err));
     FILE *stream = pboost_output_stream(output);
     if (!j->svm)

@@ -204,6 +204,19 @@ static pboost_status refuse_level(const label_rule *rule, const pboost_table *ta
                        level, rule->one, rule->zero);
 }
 
+/* 1 and -1 count as 1 and 0, unless there is a 0 too. */
+static void take_signs(double *value, size_t n, label_rule *rule)
+{
+    for (size_t i = 0; i < n; i++) {
+        rule->minus = rule->minus || value[i] == -1.0;
+        rule->nought = rule->nought || value[i] == 0.0;
+    }
+    for (size_t i = 0; i < n && !rule->nought; i++)
+        value[i] = value[i] == -1.0 ? 0.0 : value[i];
+    for (size_t i = 0; i < n && rule->nought && rule->minus; i++)
+        value[i] = value[i] == 0.0 ? (double)NAN : value[i];
+}
+
 static pboost_status text_labels(double *y, label_rule *rule, const pboost_table *table, size_t col,
                                  pboost_family family, pboost_error *err)
 {
@@ -212,6 +225,8 @@ static pboost_status text_labels(double *y, label_rule *rule, const pboost_table
     double *value = NULL;
 
     TRY(label_rule_apply(&value, rule, table, col, err));
+    if (rule->kind == LABELS_NUMBERS && family == PBOOST_LOGISTIC)
+        take_signs(value, pboost_table_n_levels(table, col), rule);
     for (size_t i = 0; i < pboost_table_rows(table); i++) {
         y[i] = NAN;
         if (code[i] == UINT32_MAX && rule->partly)

@@ -13,7 +13,8 @@ typedef struct label_rule {
     bool partly;                     /* a label may be missing: it is NaN */
     bool guessed;                    /* they are a pair that everybody knows, such as yes and no */
     label_kind kind;
-    char *one, *zero; /* the first of these words, as the table writes them */
+    bool minus, nought; /* numbers: a -1, a 0 was there */
+    char *one, *zero;   /* the first of these words, as the table writes them */
 } label_rule;
 
 /* positive and negative are what the user says; NULL: nothing. */

@@ -25,6 +25,11 @@ typedef struct train_arguments {
     const char *sd;            /* suffix of columns of standard deviations; NULL: there are none */
     bool effects, has_effects; /* bags have */
     column_arguments columns;
+    size_t hash;            /* bits; 0: columns are not hashed */
+    cli_list cross;         /* of hashed columns: A*B */
+    const char *index_base; /* of an svmlight file; NULL: found */
+    size_t columns_given;   /* of an svmlight file; 0: as it says */
+    bool wide;              /* rows are sparse */
     bool standardize;
     double winsorize; /* 0: not */
 
@@ -97,6 +102,11 @@ typedef struct train_data {
     size_t table_rows;      /* of the file: rows that stand for a bag's means may be more */
     double *persons_weight; /* by row: persons of its bag over rows; NULL: all rows are there */
     train_warning doubt[2]; /* about samples; empty text: none */
+    /* Of sparse rows, in place of x; wide_x is that of entries or of the table. */
+    pboost_model_sparse sparse;
+    pboost_entries entries, test_entries;
+    pboost_sparse wide_x, test_wide_x;
+    pboost_coef wide_coef;
 } train_data;
 
 pboost_status train_data_load(train_data *out, const cli_context *cli, const train_arguments *a,
@@ -150,6 +160,12 @@ pboost_status train_districts_roles(bool *use, const pboost_table *table, const 
 void train_districts_assume(train_result *result, const train_arguments *a);
 
 void train_result_free(train_result *result);
+/* Room for what is recorded of each round. */
+pboost_status train_result_rounds(train_result *result, pboost_error *err);
+/* The sizes of bags first .. end-1, and the spread of predicted means within them; mean: by row of
+ * these bags. */
+void train_measure_bags(train_bags *out, const pboost_bags *bags, size_t first, size_t end,
+                        const double *mean);
 /* Adds a warning; texts that are too long are cut. */
 void train_warn(train_result *result, const char *text);
 

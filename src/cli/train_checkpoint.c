@@ -82,7 +82,7 @@ static pboost_status describe_run(unsigned char **text, size_t *length, const pb
                          pboost_rational_value(rules->epsilon));
     pboost_buffer_format(&b, "oracle bounds %.17g,%.17g\noracle step %.17g\n", rules->lower,
                          rules->upper, rules->step);
-    put_text(&b, "--family", pboost_family_name(a->family));
+    put_text(&b, "--family", a->classes ? "classes" : pboost_family_name(a->family));
     put_text(&b, "--id", a->id);
     put_text(&b, "--unit", a->unit);
     put_list(&b, "--exclude", &a->columns.exclude);
@@ -92,6 +92,11 @@ static pboost_status describe_run(unsigned char **text, size_t *length, const pb
     put_list(&b, "--categorical", &a->columns.categorical);
     put_list(&b, "--date", &a->columns.date);
     put_list(&b, "--na", &a->columns.na);
+    if (a->wide) { /* runs of other tables keep their checkpoints of earlier versions */
+        pboost_buffer_format(&b, "--hash %zu\n--columns %zu\n", a->hash, a->columns_given);
+        put_list(&b, "--cross", &a->cross);
+        put_text(&b, "--index-base", a->index_base);
+    }
     put_text(&b, "--weight", a->weight);
     put_text(&b, "--offset", a->offset);
     put_text(&b, "--impute", a->columns.impute);

@@ -55,6 +55,10 @@ pboost_status train_classes_check(const train_arguments *a, pboost_error *err)
         if (never[i].given)
             return pboost_fail(err, PBOOST_INVALID, "%s cannot be used with --family classes: %s",
                                never[i].option, never[i].reason);
+    if (a->classes && a->oracle != NULL && a->test != NULL)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--test cannot be used with --oracle and --family classes; 'priorboost "
+                           "evaluate' evaluates the model");
     if (a->class_columns.n > 0 && (!a->classes || a->answers == NULL))
         return pboost_fail(err, PBOOST_INVALID,
                            "--class-columns needs --family classes and --answers");

@@ -3,6 +3,7 @@
 
 #include "train.h"
 #include "train_rows.h"
+#include "train_wide.h"
 
 /* Columns with another role are not features. */
 static pboost_status find_roles(bool *use, const pboost_table *table, const train_arguments *a,
@@ -49,6 +50,20 @@ static pboost_status learn_curves(train_data *out, const cli_context *cli,
         curve += e->feature[i].curve.n > 0;
     }
 done:
+    return st;
+}
+
+static pboost_status learn_sparse(train_data *out, const cli_context *cli, pboost_table *table,
+                                  const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool *use = NULL;
+
+    NEED(use = pboost_alloc(pboost_table_cols(table), sizeof *use), err);
+    TRY(find_roles(use, table, a, err));
+    TRY(train_wide_learn(out, cli, table, use, a, err));
+done:
+    free(use);
     return st;
 }
 
@@ -178,6 +193,24 @@ done:
     return st;
 }
 
+static pboost_status learn_dense(train_data *out, const cli_context *cli, pboost_table *table,
+                                 const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(learn_encoding(out, cli, table, a, err));
+    cli_progress(cli, "encoding", 0.0, 0.0);
+    TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    if (a->standardize)
+        TRY(standardize(out, !a->no_intercept, err));
+    if (a->trees) {
+        TRY(pboost_sources_read(&out->sources, NULL, &out->encoding, table, err));
+        out->table = table;
+    }
+done:
+    return st;
+}
+
 static pboost_status load_training(train_data *out, const cli_context *cli,
                                    const train_arguments *a, const pboost_model *prior,
                                    pboost_error *err)
@@ -201,7 +234,12 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
         TRY(table_reading_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(table_reading_add(&text, a->bag, err));
-    TRY(table_reading_add_encoding(&text, &prior->encoding, err));
+    TRY(table_reading_add_model(&text, prior, err));
+    if (a->index_base != NULL) {
+        text.svmlight = text.has_base = true;
+        text.index_base = a->index_base[0] - '0';
+        text.sparse_columns = a->columns_given;
+    }
     TRY(leave_out(&text, a, &a->columns.exclude, sums, err));
     TRY(leave_out(&text, a, &a->columns.drop, sums, err));
     TRY(columns_read(&table, &text, &a->columns, a->data, err));
@@ -217,14 +255,11 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     }
     TRY(data_weights(&out->weight, table, a->weight, err));
     TRY(data_numbers(&out->offset, table, a->offset, err));
-    TRY(learn_encoding(out, cli, table, a, err));
-    cli_progress(cli, "encoding", 0.0, 0.0);
-    TRY(data_features(&out->x, NULL, &out->encoding, table, err));
-    if (a->standardize)
-        TRY(standardize(out, !a->no_intercept, err));
-    if (a->trees) {
-        TRY(pboost_sources_read(&out->sources, NULL, &out->encoding, table, err));
-        out->table = table;
+    if (a->wide) {
+        out->table = table; /* entries and names are the table's */
+        TRY(learn_sparse(out, cli, table, a, err));
+    } else {
+        TRY(learn_dense(out, cli, table, a, err));
     }
     if (a->bag != NULL)
         TRY(train_bags_load(out, table, a, err));
@@ -251,6 +286,7 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
     pboost_table *table = NULL;
 
     TRY(table_reading_add_encoding(&text, &out->encoding, err));
+    TRY(table_reading_add_sparse(&text, &out->sparse, err));
     if (a->classes || labels_are_text(a->family, a->positive))
         TRY(table_reading_add(&text, a->label, err));
     TRY(table_reading_read(&table, &text, a->test, err));
@@ -258,6 +294,11 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
     TRY(a->classes ? class_labels(&out->test_label, &out->classes, table, a->label, err)
                    : data_labels(&out->test_label, &out->labels, table, a->label, a->family, err));
     TRY(data_numbers(&out->test_offset, table, a->offset, err));
+    if (a->wide) {
+        out->test_table = table;
+        TRY(train_wide_learn_test(out, table, err));
+        goto done;
+    }
     TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
     unseen_cells_add(&cells, &unseen, &out->encoding, table);
     unseen_cells_note(cli, &cells);
@@ -280,9 +321,10 @@ pboost_status train_data_load(train_data *out, const cli_context *cli, const tra
 
     if (a->prior != NULL)
         TRY(data_model_of_numbers(&prior, a->prior, err));
-    train_memory_note(cli, a->data);
+    if (!a->wide)
+        train_memory_note(cli, a->data);
     st = load_training(out, cli, a, &prior, err);
-    if (st == PBOOST_NO_MEMORY)
+    if (st == PBOOST_NO_MEMORY && !a->wide)
         (void)train_memory_explain(a, err);
     TRY(st);
     if (a->test != NULL)
@@ -309,6 +351,10 @@ pboost_features train_straight_features(const train_data *data)
 void train_data_free(train_data *data)
 {
     pboost_encoding_free(&data->encoding);
+    pboost_hashing_free(&data->sparse.hashing);
+    pboost_entries_free(&data->entries);
+    pboost_entries_free(&data->test_entries);
+    pboost_coef_free(&data->wide_coef);
     pboost_sources_free(&data->sources);
     pboost_sources_free(&data->test_sources);
     pboost_table_free(data->table);

@@ -85,6 +85,7 @@ pboost_status train_oracle_open(train_oracle *out, cli_context *cli, const train
 
     if (a->oracle != NULL) {
         TRY(train_remote_open(&out->remote, &result->rules, cli, a, err));
+        TRY(train_remote_classes(&data->classes, out->remote, a->classes, err));
         TRY(train_remote_choose_rows(out->remote, data, result, err));
         out->interface = train_remote_oracle(out->remote);
         out->interface.rules = result->rules;

@@ -109,6 +109,42 @@ void train_remote_close(train_remote *remote)
     free(remote);
 }
 
+static pboost_status read_names(class_names *out, const char *lines, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char *text = NULL, *rest = NULL;
+
+    NEED(text = strdup(lines), err);
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+        TRY(class_names_add(out, line, err));
+done:
+    free(text);
+    return st;
+}
+
+pboost_status train_remote_classes(class_names *out, const train_remote *remote, bool classes,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const wire_config *config = pboost_remote_config(remote->remote);
+    pboost_answer kind = config->rules.answer;
+
+    if (kind == PBOOST_ANSWER_COLUMNS)
+        FAIL(err, PBOOST_INVALID,
+             "the oracle answers for %zu label columns at once, which train cannot learn from",
+             config->rules.width);
+    if (classes != (kind == PBOOST_ANSWER_CLASSES))
+        FAIL(err, PBOOST_INVALID, "the oracle answers with %s; --family must %sbe classes",
+             classes ? "means" : "the counts of classes", classes ? "not " : "");
+    if (classes)
+        TRY(read_names(out, config->names, err));
+    if (classes && out->n != config->rules.width)
+        FAIL(err, PBOOST_ORACLE, "the oracle names %zu classes, but answers for %zu", out->n,
+             config->rules.width);
+done:
+    return st;
+}
+
 pboost_oracle train_remote_oracle(train_remote *remote)
 {
     return pboost_remote_interface(remote->remote);

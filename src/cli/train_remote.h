@@ -11,6 +11,10 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
                                 const train_arguments *a, pboost_error *err);
 void train_remote_close(train_remote *remote);
 
+/* The classes that the oracle has; its answers must be of the kind that the family needs. */
+pboost_status train_remote_classes(class_names *out, const train_remote *remote, bool classes,
+                                   pboost_error *err);
+
 /* Finds out which rows may be asked about, leaves the others out of the data, and says how many;
  * without --skip-unavailable they are an error.  A checkpoint that was begun holds the list. */
 pboost_status train_remote_choose_rows(train_remote *remote, train_data *data, train_result *result,

@@ -7,6 +7,23 @@
 
 #include "remote.h"
 
+/* The entries of a row of an svmlight file. */
+static void hash_entries(crypto_generichash_state *state, const pboost_table *table, size_t row)
+{
+    pboost_table_sparse s;
+
+    if (!pboost_table_entries(&s, table))
+        return;
+    const uint64_t *start = s.x.start;
+    size_t size = s.x.type == PBOOST_F32 ? sizeof(float) : sizeof(double);
+    size_t n = start[row + 1] - start[row];
+    crypto_generichash_update(state, (const unsigned char *)(s.x.column + start[row]),
+                              n * sizeof *s.x.column);
+    if (s.x.value != NULL)
+        crypto_generichash_update(state, (const unsigned char *)s.x.value + start[row] * size,
+                                  n * size);
+}
+
 /* The cells of a row; number[j] is NULL if column j is text or cannot be a feature. */
 static void hash_row(unsigned char hash[TRAIN_HASH], const pboost_table *table,
                      const double *const *number, size_t row)
@@ -24,6 +41,7 @@ static void hash_row(unsigned char hash[TRAIN_HASH], const pboost_table *table,
             crypto_generichash_update(&state, (const unsigned char *)text, strlen(text) + 1);
         }
     }
+    hash_entries(&state, table, row);
     crypto_generichash_final(&state, hash, TRAIN_HASH);
 }
 
@@ -155,7 +173,8 @@ pboost_status train_rows_arrange(train_data *data, const size_t *row, size_t n, 
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(gather(&data->x, data->cols * sizeof *data->x, row, n, err));
+    if (data->x != NULL)
+        TRY(gather(&data->x, data->cols * sizeof *data->x, row, n, err));
     TRY(gather(&data->weight, sizeof *data->weight, row, n, err));
     TRY(gather(&data->offset, sizeof *data->offset, row, n, err));
     TRY(gather(&data->prior_score, sizeof *data->prior_score, row, n, err));
@@ -168,6 +187,13 @@ pboost_status train_rows_arrange(train_data *data, const size_t *row, size_t n, 
         TRY(pboost_sources_gather(&kept, &data->sources.columns, row, n, err));
         pboost_sources_free(&data->sources);
         data->sources = kept;
+    }
+    if (data->sparse.columns > 0) {
+        pboost_entries kept;
+        TRY(pboost_entries_gather(&kept, &data->wide_x, row, n, err));
+        pboost_entries_free(&data->entries);
+        data->entries = kept;
+        data->wide_x = kept.x;
     }
     data->rows = n;
 done:

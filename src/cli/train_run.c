@@ -9,7 +9,27 @@
 
 /* ---- After a round --------------------------------------------------------------------------- */
 
-/* The sizes of bags first .. end, and the spread of the model's predictions within them. */
+void train_measure_bags(train_bags *out, const pboost_bags *bags, size_t first, size_t end,
+                        const double *mean)
+{
+    size_t begin = bags->start[first], n = bags->start[end] - begin;
+    double squares = 0.0;
+
+    *out = (train_bags){.smallest = SIZE_MAX};
+    for (size_t b = first; b < end; b++) {
+        size_t size = bags->start[b + 1] - bags->start[b];
+        const double *of_bag = mean + (bags->start[b] - begin);
+        double centre = 0.0;
+        out->smallest = size < out->smallest ? size : out->smallest;
+        out->largest = size > out->largest ? size : out->largest;
+        for (size_t i = 0; i < size; i++)
+            centre += of_bag[i] / (double)size;
+        for (size_t i = 0; i < size; i++)
+            squares += (of_bag[i] - centre) * (of_bag[i] - centre);
+    }
+    out->spread = sqrt(squares / (double)n);
+}
+
 static pboost_status measure_bags(train_bags *out, const train_data *data,
                                   const pboost_fit_options *fit, const pboost_answers *answers,
                                   size_t first, size_t end, const pboost_coef *coef,
@@ -20,23 +40,11 @@ static pboost_status measure_bags(train_bags *out, const train_data *data,
     pboost_bags bags = pboost_answers_bags(answers);
     size_t begin = bags.start[first], n = bags.start[end] - begin;
     pboost_samples samples = {.x = &x, .row = bags.row + begin, .n = n, .offset = data->offset};
-    double *mean = NULL, squares = 0.0;
+    double *mean = NULL;
 
-    *out = (train_bags){.smallest = SIZE_MAX};
     NEED(mean = pboost_alloc(n, sizeof *mean), err);
     TRY(pboost_predict(mean, fit->family, &samples, coef, fit->threads, err));
-    for (size_t b = first; b < end; b++) {
-        size_t size = bags.start[b + 1] - bags.start[b];
-        const double *of_bag = mean + (bags.start[b] - begin);
-        double centre = 0.0;
-        out->smallest = size < out->smallest ? size : out->smallest;
-        out->largest = size > out->largest ? size : out->largest;
-        for (size_t i = 0; i < size; i++)
-            centre += of_bag[i] / (double)size;
-        for (size_t i = 0; i < size; i++)
-            squares += (of_bag[i] - centre) * (of_bag[i] - centre);
-    }
-    out->spread = sqrt(squares / (double)n);
+    train_measure_bags(out, &bags, first, end, mean);
 done:
     free(mean);
     return st;
@@ -101,16 +109,26 @@ done:
 
 /* ---- The result ------------------------------------------------------------------------------ */
 
-static pboost_status result_reserve(train_result *result, size_t cols, pboost_error *err)
+pboost_status train_result_rounds(train_result *result, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t rounds = result->options.rounds, n = cols + 1;
+    size_t rounds = result->options.rounds;
 
     NEED(result->path = calloc(rounds, sizeof *result->path), err);
     NEED(result->history = calloc(rounds, sizeof *result->history), err);
     NEED(result->bags_asked = calloc(rounds, sizeof *result->bags_asked), err);
     NEED(result->bag_deviance = calloc(rounds, sizeof(double)), err);
     NEED(result->bag_deviance_ahead = calloc(rounds, sizeof(double)), err);
+done:
+    return st;
+}
+
+static pboost_status result_reserve(train_result *result, size_t cols, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = cols + 1;
+
+    TRY(train_result_rounds(result, err));
     if (result->fit_options.curves > 0)
         NEED(result->curve_freedom = calloc(result->fit_options.curves, sizeof(double)), err);
     result->fit_options.curve_freedom = result->curve_freedom;

@@ -144,6 +144,7 @@ typedef struct {
 typedef struct {
     uint32_t column;
     float value;
+    bool minus; /* the sign of the hash */
     size_t from;
 } item;
 
@@ -245,6 +246,7 @@ static void add_item(walk *w, uint64_t key, double value, size_t from)
 
     w->item[w->n++] = (item){.column = (uint32_t)(mixed & ((UINT64_C(1) << w->h->bits) - 1)),
                              .value = (float)(mixed >> 63 ? -value : value),
+                             .minus = mixed >> 63 != 0,
                              .from = from};
 }
 
@@ -406,23 +408,28 @@ static int compare_columns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-pboost_status pboost_hashing_names(char **name, const uint32_t *among, size_t n,
+pboost_status pboost_hashing_names(char **name, double *sign, const uint32_t *among, size_t n,
                                    const pboost_hashing *h, const pboost_table *table,
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     walk w = {.h = h};
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         name[i] = NULL;
+        sign[i] = 1.0;
+    }
     TRY(walk_open(&w, h, table, err));
     for (size_t i = 0; i < table->rows; i++) {
         read_row(&w, i);
         for (size_t k = 0; k < w.n; k++) {
             const uint32_t *found =
                 n > 0 ? bsearch(&w.item[k].column, among, n, sizeof *among, compare_columns) : NULL;
-            if (found != NULL)
-                TRY(note_name(&name[found - among], &w, &w.item[k], i, err));
+            if (found == NULL)
+                continue;
+            if (name[found - among] == NULL && w.item[k].minus)
+                sign[found - among] = -1.0;
+            TRY(note_name(&name[found - among], &w, &w.item[k], i, err));
         }
     }
 done:

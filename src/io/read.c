@@ -22,20 +22,36 @@ struct pboost_table_reader {
 
 /* ---- Which files ----------------------------------------------------------------------------- */
 
+/* The pattern that matches this name alone; free it. */
+static char *escape(const char *name)
+{
+    char *out = malloc(2 * strlen(name) + 1), *to = out;
+
+    if (out == NULL)
+        return NULL;
+    for (; *name != '\0'; name++) {
+        if (strchr("*?[\\", *name) != NULL)
+            *to++ = '\\';
+        *to++ = *name;
+    }
+    *to = '\0';
+    return out;
+}
+
 /* A file of that name is meant before a pattern or a list is. */
 static pboost_status find_files(glob_t *out, const char *path, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     char *copy = NULL, *rest = NULL;
-    int flags = GLOB_NOESCAPE;
+    bool exact = strcmp(path, "-") == 0 || access(path, F_OK) == 0;
+    int flags = exact ? 0 : GLOB_NOESCAPE;
 
     *out = (glob_t){0};
-    NEED(copy = strdup(path), err);
-    bool exact = strcmp(path, "-") == 0 || access(path, F_OK) == 0;
+    NEED(copy = exact ? escape(path) : strdup(path), err);
     for (char *item = exact ? copy : strtok_r(copy, ",", &rest); item != NULL;
          item = exact ? NULL : strtok_r(NULL, ",", &rest), flags |= GLOB_APPEND) {
         bool pattern = !exact && strpbrk(item, "*?[") != NULL;
-        int code = glob(item, pattern ? flags : flags | GLOB_NOCHECK | GLOB_NOMAGIC, NULL, out);
+        int code = glob(item, pattern ? flags : flags | GLOB_NOCHECK, NULL, out);
         if (code == GLOB_NOMATCH)
             FAIL(err, PBOOST_BAD_DATA, "no file matches %s", item);
         if (code != 0)
@@ -75,8 +91,7 @@ static bool is_npy(const source *src)
     return src->end - src->begin >= n && memcmp(src->data + src->begin, MAGIC, n) == 0;
 }
 
-/* A name that ends in .svm, .svmlight or .libsvm, before .gz or .zst. */
-static bool names_svm(const char *name)
+bool pboost_names_svmlight(const char *name)
 {
     static const char *const PACKED[] = {".gz", ".zst"}, *const ENDS[] = {".svm", ".svmlight",
                                                                           ".libsvm"};
@@ -104,7 +119,8 @@ static pboost_status open_format(pboost_table_reader *r, pboost_error *err)
     r->format = &PBOOST_ROWS;
     if (r->src != NULL) {
         TRY(pboost_source_need(r->src, 6, err));
-        bool svm = (r->options != NULL && r->options->svmlight) || names_svm(r->src->name);
+        bool svm =
+            (r->options != NULL && r->options->svmlight) || pboost_names_svmlight(r->src->name);
         r->format = is_npy(r->src) ? &PBOOST_NPY : svm ? &PBOOST_SVM : &PBOOST_CSV;
     }
     if (r->format == &PBOOST_NPY && r->n_sources > 1)

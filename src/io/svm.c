@@ -145,7 +145,8 @@ static pboost_status put_label(reader *r, size_t row, word w, pboost_error *err)
 
     if (pboost_number_parse(&v, w.text, w.n) != NUMBER_FINITE)
         return pboost_fail(err, PBOOST_BAD_DATA,
-                           "%s: the label is '%s'; a row must begin with a finite number",
+                           "%s: the label is '%s'; a row of an svmlight file must begin with a "
+                           "finite number",
                            place_of(r, w.text).text, pboost_shown(w.text, w.n).text);
     return pboost_column_put_text(r->table, &r->table->column[LABEL], row, w.text, w.n, err);
 }

@@ -23,6 +23,42 @@ static void set_name(run_record *run, const char *path)
     snprintf(run->name, sizeof run->name, "%.*s", (int)(length < 60 ? length : 60), base);
 }
 
+static double number_of(const json_t *value)
+{
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* A model of sparse rows has more columns than a page: those with the heaviest weights, as train
+ * recorded them, take their place. */
+static pboost_status keep_heaviest(run_record *run, const char *name, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const json_t *heaviest = json_object_get(run->record, "heaviest");
+    const json_t *columns = json_object_get(heaviest, "columns");
+    const json_t *weights = json_object_get(heaviest, "weights");
+    pboost_model *m = &run->model;
+    size_t n = json_array_size(columns);
+    pboost_coef kept = {0};
+
+    if (m->sparse.columns == 0)
+        goto done;
+    if (json_array_size(weights) != n)
+        FAIL(err, PBOOST_BAD_DATA, "%s: \"heaviest\" must have as many weights as columns", name);
+    TRY(pboost_coef_init(&kept, n, err));
+    kept.intercept = m->coef.intercept;
+    pboost_coef_free(&m->coef);
+    m->coef = kept;
+    NEED(m->encoding.column = calloc(n > 0 ? n : 1, sizeof *m->encoding.column), err);
+    m->encoding.n_columns = n;
+    for (size_t i = 0; i < n; i++) {
+        const char *text = json_string_value(json_array_get(columns, i));
+        m->coef.theta[i] = number_of(json_array_get(weights, i));
+        NEED(m->encoding.column[i] = strdup(text != NULL ? text : ""), err);
+    }
+done:
+    return st;
+}
+
 static pboost_status take_root(run_record *run, json_t *root, const char *name, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -33,6 +69,7 @@ static pboost_status take_root(run_record *run, json_t *root, const char *name, 
     run->record = json_object_get(root, "run");
     if (run->record != NULL && !json_is_object(run->record))
         FAIL(err, PBOOST_BAD_DATA, "%s: \"run\" must be an object", name);
+    TRY(keep_heaviest(run, name, err));
 done:
     if (st != PBOOST_OK)
         run_free(run);
@@ -68,11 +105,6 @@ pboost_status run_load(run_record *out, const char *path, pboost_error *err)
         return load_standard(out, err);
     pboost_status st = pboost_model_load(&out->model, path, err);
     return st == PBOOST_OK ? take_root(out, json_load_file(path, 0, NULL), path, err) : st;
-}
-
-static double number_of(const json_t *value)
-{
-    return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
 size_t run_rounds(const run_record *run)

@@ -30,7 +30,7 @@ static const char *family_in_use(const train_description *d)
 /* Bags of classes are chosen by a rule, without a forecast. */
 static bool has_plan(const train_description *d)
 {
-    return d->automatic && !d->result->given && d->classes == 0;
+    return d->automatic && !d->result->given && d->classes == 0 && d->sparse == NULL;
 }
 
 static const char *strategy_in_use(const train_result *r)
@@ -93,6 +93,11 @@ static pboost_model lend_model(const train_description *d)
                           .simulated = r->simulated,
                           .has_seed = d->has_seed,
                           .seed = d->seed};
+    if (d->sparse != NULL) {
+        model.encoding = (pboost_encoding){0};
+        model.coef = *d->sparse_coef;
+        model.sparse = *d->sparse;
+    }
     return model;
 }
 
@@ -165,10 +170,22 @@ static void print_weight(FILE *out, const char *name, double weight, double erro
     fputc('\n', out);
 }
 
+/* Of sparse rows: the columns whose weight is not 0. */
+static size_t count_weights(const train_description *d)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < d->sparse_coef->n; j++)
+        n += d->sparse_coef->theta[j] != 0.0;
+    return n;
+}
+
 static void print_coef(FILE *out, const train_description *d)
 {
     const train_result *r = d->result;
     const pboost_coef *coef = final_coef(r);
+    if (d->sparse != NULL)
+        fprintf(out, "\n%zu of %zu columns have a weight; the heaviest are these\n",
+                count_weights(d), d->sparse->columns);
     fprintf(out, "\n%-32s %-12s", "column", " weight");
     fprintf(out, r->covariance != NULL ? " %-12s %s\n" : "\n", "std. error", " 95 % interval");
     for (size_t j = 0; j < coef->n - d->encoding->n_curves; j++)
@@ -359,6 +376,13 @@ static json_t *describe_assumptions(const train_result *r)
     return array;
 }
 
+static json_t *describe_sparse(const train_description *d)
+{
+    return json_pack("{s:I, s:I, s:I}", "columns", (json_int_t)d->sparse->columns, "weights",
+                     (json_int_t)count_weights(d), "hash_bits",
+                     (json_int_t)d->sparse->hashing.bits);
+}
+
 static json_t *describe_plan(const train_result *r)
 {
     const pboost_choice *choice = &r->choice;
@@ -389,6 +413,8 @@ json_t *train_json(const train_description *d)
     if (d->classes > 0)
         class_describe(report, d);
     json_object_set_new(report, "history", describe_history(r));
+    if (d->sparse != NULL)
+        json_object_set_new(report, "sparse", describe_sparse(d));
     if (has_plan(d))
         json_object_set_new(report, "plan", describe_plan(r));
     if (d->tested)
@@ -435,6 +461,11 @@ static json_t *describe_record(const train_description *d)
     describe_fit(record, d);
     train_describe_model(record, d);
     describe_curves(record, d);
+    if (d->sparse != NULL)
+        json_object_set_new(record, "heaviest",
+                            json_pack("{s:o, s:o}", "columns", describe_columns(d->encoding),
+                                      "weights",
+                                      report_json_numbers(final_coef(r)->theta, final_coef(r)->n)));
     if (has_plan(d)) {
         const pboost_plan *forecast = &r->choice.plan;
         json_t *plan = describe_plan(r), *errors = json_array();
@@ -464,8 +495,9 @@ static pboost_status model_text(char **out, const train_description *d, pboost_e
     NEED(root = json_loads(text, 0, NULL), err);
     json_object_set_new(root, "run", describe_record(d));
     TRY(report_json_check(root, err));
-    NEED(*out = json_dumps(root, (model.mixture.n > 0 ? JSON_COMPACT : JSON_INDENT(1)) |
-                                     JSON_REAL_PRECISION(17)),
+    bool long_one = model.mixture.n > 0 || d->sparse != NULL;
+    NEED(*out =
+             json_dumps(root, (long_one ? JSON_COMPACT : JSON_INDENT(1)) | JSON_REAL_PRECISION(17)),
          err);
 done:
     json_decref(root);

@@ -77,6 +77,10 @@ typedef struct train_description {
     uint64_t seed;
     size_t rows;
     const pboost_encoding *encoding;
+    /* Of sparse rows: the model, of which encoding and the last of path are the heaviest weights.
+     */
+    const pboost_model_sparse *sparse;
+    const pboost_coef *sparse_coef;
     const double *scale; /* by column, what x was divided by; NULL: nothing */
     const char *label, *positive,
         *offset;                   /* columns, and the level that counts as 1; may be NULL */

@@ -91,17 +91,32 @@ mutant() {
 
 [ "$list" ] || printf '| guard taken out | test | |\n|---|---|---|\n'
 mutant "sensitivity" core/oracle/mechanism.c privacy_epsilon_audit '(grid->upper - grid->lower) * epsilon.den' '((grid->upper - grid->lower) / 2) * epsilon.den'
-mutant "sensitivity, in the ledger" ledger/open.c ledger_noise 'pboost_laplace_scale(&l->grid,' 'pboost_laplace_scale(&(label_grid){0, (l->grid.upper - l->grid.lower) / 2, 1},'
-low_scale='pboost_laplace_scale(&l->grid, (pboost_rational){10 * l->rules.rules.epsilon.num, 9 * l->rules.rules.epsilon.den})'
-paired='static int64_t first; if (b % 2 == 1) noise = -first; first = noise; total += noise;'
-mutant "scale of the noise" ledger/open.c ledger_noise 'pboost_laplace_scale(&l->grid, l->rules.rules.epsilon)' "$low_scale"
-mutant "scale of the noise, through HTTP" ledger/open.c server_noise 'pboost_laplace_scale(&l->grid, l->rules.rules.epsilon)' "$low_scale"
-mutant "no opposite noise in a pair of bags" ledger/ledger.c ledger_noise 'total += noise;' "$paired"
-mutant "no opposite noise in a pair of bags, through HTTP" ledger/ledger.c server_noise 'total += noise;' "$paired"
-mutant "no noise for two bags" ledger/ledger.c ledger_noise 'total += noise;' "${paired/-first/first}"
-mutant "no noise for two requests" ledger/ledger.c ledger_noise 'total += noise;' 'static int64_t kept[1 << 12]; if (kept[b] != 0) noise = kept[b]; kept[b] = noise; total += noise;'
+scale='pboost_laplace_scale(&number[j].grid, own.epsilon)'
+low_scale='pboost_laplace_scale(&number[j].grid, (pboost_rational){10 * own.epsilon.num, 9 * own.epsilon.den})'
+release='TRY(pboost_number_release(&a->total[j], &l->number[j], &source, err));'
+# with_noise STATEMENTS: they change the noise of number j of bag b
+with_noise() { echo "int64_t before = a->total[j]; $release int64_t noise = a->total[j] - before; $1 a->total[j] = before + noise;"; }
+paired='static int64_t first; if (b % 2 == 1) noise = -first; first = noise;'
+mutant "sensitivity, in the ledger" core/oracle/rules.c ledger_noise "$scale" 'pboost_laplace_scale(&(label_grid){0, (number[j].grid.upper - number[j].grid.lower) / 2, 1}, own.epsilon)'
+mutant "sensitivity of counts" core/oracle/rules.c ledger_vectors 'PBOOST_ANSWER_CLASSES ? 2' 'PBOOST_ANSWER_CLASSES ? 1'
+mutant "sensitivity of counts, through HTTP" core/oracle/rules.c server_vectors 'PBOOST_ANSWER_CLASSES ? 2' 'PBOOST_ANSWER_CLASSES ? 1'
+mutant "columns share epsilon" core/oracle/rules.c ledger_vectors 'rules->answer == PBOOST_ANSWER_CLASSES ? 2 : total_shares(rules)' 'rules->answer == PBOOST_ANSWER_CLASSES ? 2 : 1'
+mutant "sensitivity, of Gaussian noise" core/oracle/rules.c ledger_vectors 'own.rho, err));' '(pboost_rational){4 * own.rho.num, own.rho.den}, err));'
+mutant "the law of Gaussian noise" core/oracle/gaussian.c privacy_gaussian 'size * t * s->den) - s->num' 'size * t * s->den) - 0'
+mutant "variance of Gaussian noise, rounded up" core/oracle/gaussian.c privacy_gaussian '* (1 + MARGIN) + 0x1p-20' '* (1 - MARGIN) - 0x1p-20'
+mutant "rho of Gaussian noise, rounded down" core/oracle/gaussian.c privacy_gaussian 'root * root * (1 - MARGIN)' 'root * root * (1 + MARGIN)'
+mutant "no Gaussian noise for learners that do not know it" ledger/answer_rules.c ledger_vectors 'core.mechanism != PBOOST_LAPLACE)' 'false)'
+mutant "noise for every number" ledger/ledger.c ledger_vectors "$release" "if (j > 0) { $release }"
+mutant "each number has noise of its own" ledger/ledger.c ledger_vectors "$release" "$(with_noise 'static int64_t first; if (j > 0) noise = first; first = noise;')"
+mutant "scale of the noise" core/oracle/rules.c ledger_noise "$scale" "$low_scale"
+mutant "scale of the noise, of counts" core/oracle/rules.c ledger_vectors "$scale" "$low_scale"
+mutant "scale of the noise, through HTTP" core/oracle/rules.c server_noise "$scale" "$low_scale"
+mutant "no opposite noise in a pair of bags" ledger/ledger.c ledger_noise "$release" "$(with_noise "$paired")"
+mutant "no opposite noise in a pair of bags, through HTTP" ledger/ledger.c server_noise "$release" "$(with_noise "$paired")"
+mutant "no noise for two bags" ledger/ledger.c ledger_noise "$release" "$(with_noise "${paired/-first/first}")"
+mutant "no noise for two requests" ledger/ledger.c ledger_noise "$release" "$(with_noise 'static int64_t kept[1 << 12]; if (kept[b] != 0) noise = kept[b]; kept[b] = noise;')"
 mutant "the system's randomness" ledger/ledger.c ledger_noise 'pboost_rng_source_system(&source);' 'pboost_rng_source_seeded(&source, 1, RNG_NOISE, 0);'
-mutant "no sum without noise in the log" ledger/ledger.c server_noise 'total += noise;' 'dprintf(2, "{\"time\":0,\"level\":\"info\",\"event\":\"sum\",\"message\":\"%lld\"}\n", (long long)total); total += noise;'
+mutant "no sum without noise in the log" ledger/ledger.c server_noise "$release" 'dprintf(2, "{\"time\":0,\"level\":\"info\",\"event\":\"sum\",\"message\":\"%lld\"}\n", (long long)a->total[j]); '"$release"
 mutant "sums that could overflow" core/oracle/mechanism.c unit_oracle_mechanism 'sum > (pboost_u128)SUM_LIMIT' 'false'
 mutant "every bag is checked" ledger/ledger.c ledger_rules 'claim c = {a->q->n_bags, a->n' 'claim c = {1, a->n'
 mutant "bags of at least k" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_BAG_TOO_SMALL, small_bags},' ''
@@ -117,11 +132,14 @@ mutant "the epsilon of a unit is confirmed" ledger/rules.c ledger_rules '(pboost
 mutant "what an oracle tells cannot steer a terminal" io/utf8.c unit_net_wire "*c < ' ' || *c == 0x7f ||" ""
 mutant "the data sheet is part of the rules" ledger/rules.c ledger_rules 'TRY(pboost_sheet_set(&rules.sheet, i, pboost_read_text(&r), err));' '(void)pboost_read_text(&r);'
 mutant "scopes" ledger/ledger.c ledger_tokens 't->scope[slot[i]] != scope' 'false'
-mutant "erased rows look unknown" ledger/ledger.c ledger_tokens '(t->label[slot[i]] == NO_LABEL ||' '(false ||'
+mutant "erased rows look unknown" ledger/ledger.c ledger_tokens '(*pboost_labels_of(t, slot[i]) == NO_LABEL ||' '(false ||'
 mutant "same id, other question" ledger/ledger.c ledger_rules 'stored.found && !pboost_digest_equal(&stored.hash, &a->hash)' 'false'
 mutant "same id, same bytes" ledger/ledger.c ledger_rules '*answered = stored.found;' '*answered = false;'
 mutant "unknown heads" ledger/ledger.c ledger_chain 'if (!known)' 'if (false)'
-mutant "noise" ledger/ledger.c ledger_rules 'if (!l->rules.no_noise)' 'if (false)'
+mutant "noise" core/oracle/rules.c ledger_rules 'if (number->noisy)' 'if (false)'
+mutant "answers that a learner does not know" ledger/ledger.c ledger_vectors 'a->q->answer != l->rules.rules.answer' 'false'
+mutant "answers that a learner does not know, through HTTP" server/handlers_query.c server_vectors 'question.answer = q.answer;' 'question.answer = pboost_ledger_get_rules(r->service->ledger)->rules.answer;'
+mutant "names of classes are part of the rules" ledger/answer_rules.c ledger_vectors 'memcpy(rules->names, names, strlen(names) + 1);' 'memset(rules->names, 0, sizeof rules->names);'
 mutant "claims of other processes are read" ledger/labels.c ledger_import 'last.number == t->link.number && pboost_digest_equal(&last.hash, &t->link.hash)' 'true'
 mutant "a rollback under a running service" ledger/labels.c ledger_chain 'mine.number < 0 || !pboost_digest_equal(&mine.hash, &t->link.hash)' 'false'
 mutant "rules are in the chain" ledger/open.c ledger_rules 'memcmp(value[5].data, link.hash.byte, sizeof link.hash.byte) != 0' 'false'
@@ -156,8 +174,9 @@ mutant "known ids at import" ledger/import.c ledger_import 'if (slot != NO_NUMBE
         FAIL'
 mutant "NaN at import" ledger/import.c ledger_import '!isfinite(label)' 'false'
 mutant "bounds at import" ledger/import.c ledger_import 'outside && !m->in->clamp' 'false'
+mutant "only classes of the store at import" ledger/import.c ledger_vectors 'if (outside && classes)' 'if (false)'
 mutant "bad labels are taken in" ledger/import.c ledger_import 'm->in->replace_bad && (' 'false && ('
-mutant "bad labels become a value within the bounds" ledger/import.c ledger_import 'in->bad_label <= l->rules.rules.upper' 'true'
+mutant "bad labels become a value within the bounds" ledger/import.c ledger_import 'm->in->bad_label <= b->upper' 'true'
 mutant "dates that are past" cli/oracle_token.c cli_oracle 'if (*out <= now)' 'if (false)'
 mutant "rows of a unit are erased" ledger/erase.c cli_oracle 'among(unit, e->n_units, t->unit[slot])' 'false'
 mutant "each scope has a share of its own" ledger/labels.c ledger_scopes 't->share[number] = pboost_shares_find(&t->shares, value[1].data);' 't->share[number] = 0;'
@@ -189,7 +208,7 @@ mutant "a new key is kept before it is used" ledger/rekey.c ledger_seal 'TRY(res
 mutant "old keys leave the file" ledger/rekey.c ledger_seal 'TRY(pboost_keys_write(&kept, s->key_file, true, err));' 'kept = l->keys;'
 mutant "hash of an entry" ledger/audit.c ledger_chain 'memcmp(value[HASH].data, link.hash.byte, sizeof(digest)) != 0' 'false'
 mutant "seal of a reply" ledger/audit.c ledger_chain 'memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0' 'false'
-mutant "sums are computed again" ledger/audit.c ledger_chain 'known && sum != released' 'false'
+mutant "sums are computed again" ledger/audit.c ledger_vectors 'known && !same' 'false'
 mutant "claims belong to entries" ledger/audit.c ledger_chain 'a->claimed[slot] != (uint32_t)value[1].number + 1' 'false'
 mutant "MAC of an entry, in an audit" ledger/audit.c ledger_chain 'sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0' 'false'
 mutant "names of units and scopes" ledger/audit.c ledger_upgrade '!pboost_digest_equal(&now.range[i].hash, &list->range[i].hash)' 'false'
@@ -257,7 +276,7 @@ mutant "no body where none is taken" server/request.c server_framing 'has_body &
 mutant "a share of the bytes" server/shares.c server_greedy 'a->bytes + more <= free_bytes - more' 'true'
 mutant "replies count" server/request.c server_greedy '!pboost_share_bytes(r, r->reply.lent ? 0 : r->reply.length)' 'false'
 mutant "replies wait where they count" server/listen.c server_greedy 'IPPROTO_TCP, TCP_NOTSENT_LOWAT' 'IPPROTO_TCP, TCP_MAXSEG'
-mutant "what reading a body takes counts" server/request.c server_greedy 'r->capacity + pboost_wire_cost(r->format, r->body, r->length)' 'r->capacity'
+mutant "what reading a body takes counts" server/request.c server_greedy 'bytes += pboost_wire_cost(r->format, r->body, r->length, width);' ';'
 mutant "a share of the connections" server/shares.c server_greedy 'a->connections + 1 <= s->most_connections - s->connections' 'true'
 mutant "strangers make room" server/connections.c server_greedy 'all->n - all->n_ended + 1 + spare > s->most_connections' 'false'
 mutant "who has a token stays" server/connections.c server_greedy 'c->owner != &s->strangers || ' ''
@@ -303,7 +322,7 @@ mutant "who signed the certificate" net/http.c server_tls 'CURLOPT_SSL_VERIFYPEE
 mutant "whose certificate it is" net/http.c server_tls 'CURLOPT_SSL_VERIFYHOST, 2L' 'CURLOPT_SSL_VERIFYHOST, 0L'
 mutant "no token without encryption" net/http.c server_learner 'is_http && !is_loopback(url + 7)' 'false'
 mutant "answers to another question" net/remote.c server_learner 'strcmp(a->request_id, q->request_id) != 0' 'false'
-mutant "noise other than announced" net/remote.c server_learner 'epsilon = r->config.rules.epsilon;' 'epsilon = a->epsilon;'
+mutant "noise other than announced" net/remote.c server_learner 'epsilon = rules->epsilon;' 'epsilon = a->epsilon;'
 mutant "kept: a question before it is sent" net/remote.c server_checkpoint 'TRY(pboost_round_write(out, r->checkpoint, round, err));' ';'
 mutant "kept: an answer before it is used" net/remote.c server_checkpoint 'TRY(pboost_checkpoint_write(r->checkpoint, name, body, length, err));' ';'
 mutant "kept: on the disk" net/checkpoint.c server_checkpoint 'return fsync(fd) == 0;' 'return true;'

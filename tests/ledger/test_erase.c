@@ -64,13 +64,13 @@ static bool store_holds(const test_store *t, const void *bytes, size_t n)
 static pboost_status take_bytes(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     (void)n, (void)err;
-    assert_int_equal(value[0].length, SEALED_BYTES);
-    memcpy(user, value[0].data, SEALED_BYTES);
+    assert_int_equal(value[0].length, SEALED_BYTES(1));
+    memcpy(user, value[0].data, SEALED_BYTES(1));
     return PBOOST_OK;
 }
 
 /* The label of a row as it is on the disk. */
-static void sealed_label(unsigned char out[SEALED_BYTES], const test_store *t, int64_t slot)
+static void sealed_label(unsigned char out[SEALED_BYTES(1)], const test_store *t, int64_t slot)
 {
     pboost_error err = {0};
     store *s;
@@ -150,7 +150,7 @@ static void what_is_erased_is_in_no_file(void **state)
     test_store t;
     pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
     pboost_error err = {0};
-    unsigned char label[4][SEALED_BYTES];
+    unsigned char label[4][SEALED_BYTES(1)];
     size_t forgotten;
 
     import_named(ledger, ROWS, true);
@@ -161,12 +161,12 @@ static void what_is_erased_is_in_no_file(void **state)
     if (on_postgresql()) /* whose statistics would keep ids */
         change_store(&t, "ANALYZE");
     assert_true(store_holds(&t, MARK, strlen(MARK)));
-    assert_true(store_holds(&t, label[1], SEALED_BYTES));
+    assert_true(store_holds(&t, label[1], SEALED_BYTES(1)));
     assert_ok(forget_marked(&forgotten, ledger, ROWS, &err), err);
     assert_true(forgotten > ROWS / 3);
     assert_false(store_holds(&t, MARK, strlen(MARK)));
     for (int i = 0; i < 4; i++)
-        assert_false(store_holds(&t, label[i], SEALED_BYTES));
+        assert_false(store_holds(&t, label[i], SEALED_BYTES(1)));
     assert_true(store_holds(&t, "-kept", 5));
     assert_sound(ledger);
     pboost_ledger_close(ledger);

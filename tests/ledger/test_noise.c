@@ -50,7 +50,7 @@ static void ask_request(answers *out, pboost_ledger *ledger, const pboost_token 
 {
     pboost_error err = {0};
     pboost_reply reply;
-    label_grid grid = ledger->grid;
+    label_grid grid = ledger->number->grid;
     int64_t row[BAGS * LARGEST];
     char name[32];
 

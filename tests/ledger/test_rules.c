@@ -85,7 +85,7 @@ static pboost_status render_text(void *user, unsigned char **body, size_t *lengt
     if (user != NULL)
         return pboost_fail(err, PBOOST_INTERNAL, "no rendering today");
     *length = (size_t)snprintf(text, sizeof text, "%s %zu %zu %g %d %g %s", answer->request_id,
-                               answer->n_bags, answer->size[0], answer->mean[0], answer->dp,
+                               answer->n_bags, answer->size[0], answer->value[0], answer->dp,
                                pboost_rational_value(answer->epsilon), answer->head);
     *body = (unsigned char *)strdup(text);
     return PBOOST_OK;

@@ -11,7 +11,7 @@ static const double LABEL = 0x123456789abc;
 static const unsigned char LABEL_BYTES[] = {0xbc, 0x9a, 0x78, 0x56, 0x34, 0x12};
 
 typedef struct {
-    unsigned char label[ROWS][SEALED_BYTES];
+    unsigned char label[ROWS][SEALED_BYTES(1)];
     size_t n;
 } sealed_labels;
 
@@ -20,8 +20,8 @@ static pboost_status take_label(void *user, const store_value *value, size_t n, 
     sealed_labels *all = user;
     (void)n, (void)err;
     assert_true(all->n < ROWS);
-    assert_int_equal(value[0].length, SEALED_BYTES);
-    memcpy(all->label[all->n++], value[0].data, SEALED_BYTES);
+    assert_int_equal(value[0].length, SEALED_BYTES(1));
+    memcpy(all->label[all->n++], value[0].data, SEALED_BYTES(1));
     return PBOOST_OK;
 }
 
@@ -86,7 +86,7 @@ static void labels_are_not_in_the_store(void **state)
 
     read_sealed(&sealed, &t);
     for (size_t i = 0; i < ROWS; i++) {
-        assert_false(bytes_hold(sealed.label[i], SEALED_BYTES, LABEL_BYTES, 6));
+        assert_false(bytes_hold(sealed.label[i], SEALED_BYTES(1), LABEL_BYTES, 6));
         for (size_t j = 0; j < i; j++) /* not even eight bytes agree */
             assert_memory_not_equal(sealed.label[i], sealed.label[j], 8);
     }
@@ -111,14 +111,15 @@ static void a_slot_is_never_sealed_twice_under_a_key(void **state)
     pboost_ledger *ledger = make_labels(&t);
     pboost_error err = {0};
     store *s = ledger->write.store;
-    unsigned char bytes[2][SEALED_BYTES];
+    unsigned char bytes[2][SEALED_BYTES(1)];
+    const int64_t label = 1;
 
     for (int i = 0; i < 2; i++) {
         label_seal seal;
         assert_ok(pboost_store_begin(s, true, &err), err);
         assert_ok(pboost_seal_make(&seal, s, ROWS, 1, &err), err);
         pboost_store_rollback(s);
-        pboost_label_seal(bytes[i], &seal, ROWS, 1);
+        pboost_label_seal(bytes[i], &seal, ROWS, &label, 1);
     }
     assert_memory_not_equal(bytes[0], bytes[1], 8);
     pboost_ledger_close(ledger);

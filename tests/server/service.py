@@ -147,12 +147,13 @@ class Service:
         return self.process.wait(120)
 
 
-def pack_question(request_id, bags, head=None):
-    """The binary form, numbers or text."""
+def pack_question(request_id, bags, head=None, answer=0):
+    """The binary form, numbers or text; answer: what is expected, 0 means, 1 classes, 2 columns."""
     ids = [i for bag in bags for i in bag]
     text = any(isinstance(i, str) for i in ids)
     name = request_id.encode()
-    out = b"PBQ1" + struct.pack("<BBBBII", 2 if text else 1, len(name), head is not None, 0, len(bags), len(ids))
+    out = b"PBQ1" + struct.pack("<BBBBII", 2 if text else 1, len(name), head is not None, answer, len(bags),
+                                len(ids))
     out += name + (bytes.fromhex(head) if head else b"")
     out += b"".join(struct.pack("<I", len(bag)) for bag in bags)
     if text:
@@ -162,14 +163,16 @@ def pack_question(request_id, bags, head=None):
 
 
 def unpack_answer(body):
-    magic, dp, name, zero, bags, zero2, num, den = struct.unpack_from("<4sBBHIIQQ", body)
-    assert magic == b"PBA1" and zero == zero2 == 0
-    head, at = body[32:64].hex(), 64 + name
-    mean = struct.unpack_from(f"<{bags}d", body, at)
-    size = struct.unpack_from(f"<{bags}I", body, at + 8 * bags)
-    assert len(body) == at + 12 * bags
+    magic, dp, name, kind, bags, width, num, den = struct.unpack_from("<4sBBHIIQQ", body)
+    assert (magic, kind, width) == (b"PBA1", 0, 0) or (magic == b"PBA2" and kind in (1, 2) and width > 0)
+    head, at, width = body[32:64].hex(), 64 + name, width or 1
+    value = struct.unpack_from(f"<{bags * width}d", body, at)
+    size = struct.unpack_from(f"<{bags}I", body, at + 8 * bags * width)
+    assert len(body) == at + (8 * width + 4) * bags
+    values = [list(value[i:i + width]) for i in range(0, len(value), width)]
+    answers = [{"mean": v[0], "size": s} if kind == 0 else {"values": v, "size": s} for v, s in zip(values, size)]
     return {"request_id": body[64:at].decode(), "dp": bool(dp), "epsilon": num / den if den else None,
-            "head": head, "answers": [{"mean": m, "size": s} for m, s in zip(mean, size)]}
+            "head": head, "answers": answers}
 
 
 class Case(unittest.TestCase):

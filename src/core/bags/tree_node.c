@@ -12,6 +12,7 @@
  * its own steps instead of twelve are worse.) */
 #include "bags/tree_node.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -227,8 +228,8 @@ pboost_status pboost_tree_direction(float *center, const tree *t, size_t index, 
         apply_scatter(t, node, mean, b);
         for (size_t j = 0; j < t->stride; j++)
             largest = fabsf(b.image[j]) > largest ? fabsf(b.image[j]) : largest;
-        if (!(largest > 0.0f))
-            break; /* all samples are the same: any direction can be used */
+        if (!(largest > FLT_MIN)) /* below, 1 / largest overflows */
+            break;                /* all samples are the same: any direction can be used */
         float scale = 1.0f / largest;
         for (size_t j = 0; j < t->stride; j++)
             b.image[j] *= scale;

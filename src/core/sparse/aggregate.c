@@ -19,6 +19,8 @@
 #define INNER_STEPS 4    /* between two refreshes of V, at most */
 #define INNER_SLACK 5e-2 /* what is left to the next refresh */
 #define MOST_REFRESHES 100
+/* If residuals are large, steps are short: this many count as one Newton step. */
+#define STEPS_A_STEP 5
 #define SETTLED 1e-9
 /* After this many refreshes a fit may end this near to its solution, in standard errors. */
 #define ENOUGH_REFRESHES 25
@@ -107,7 +109,7 @@ static void image_chunk(void *context, size_t chunk, int worker)
 static void pull_chunk(void *context, size_t chunk, int worker)
 {
     wide_fit *f = context;
-    double total = 0.0, square = 0.0;
+    double total = 0.0;
     size_t from, end;
     (void)worker;
     bags_of(f, chunk, &from, &end);
@@ -119,10 +121,8 @@ static void pull_chunk(void *context, size_t chunk, int worker)
             f->image[i] = pull != 0.0 ? f->slope[i] * pull : 0.0;
         }
         total += pull != 0.0 ? pull * slopes : 0.0;
-        square += weight > 0.0 ? weight * slopes * slopes : 0.0;
     }
     f->sums[2 * chunk] = total;
-    f->sums[2 * chunk + 1] = square;
 }
 
 typedef struct {
@@ -130,7 +130,8 @@ typedef struct {
     double *out;
 } diagonal_task;
 
-/* sum_B J_Bj^2 / V_B: the entries of a column are in the order of the bags. */
+/* sum_B J_Bj^2 / V_B + lambda: the entries of a column are in the order of the bags.  Columns that
+ * are unknowns of the coarse system on their own need none. */
 static void diagonal_chunk(void *context, size_t chunk, int worker)
 {
     diagonal_task *t = context;
@@ -139,14 +140,15 @@ static void diagonal_chunk(void *context, size_t chunk, int worker)
     (void)worker;
     for (size_t j = r->column_chunk[chunk]; j < r->column_chunk[chunk + 1]; j++) {
         double sum = 0.0;
-        for (size_t p = r->first[j]; p < r->first[j + 1];) {
+        bool needed = j + f->coarse.intercept >= f->coarse.single;
+        for (size_t p = r->first[j]; needed && p < r->first[j + 1];) {
             uint32_t b = f->bag[r->row[p]];
             double jacobian = 0.0, weight = f->bags.weight[b];
             for (; p < r->first[j + 1] && f->bag[r->row[p]] == b; p++)
                 jacobian += f->slope[r->row[p]] * pboost_wide_cell(r, p);
             sum += weight > 0.0 ? weight * jacobian * jacobian : 0.0;
         }
-        t->out[j] = sum;
+        t->out[j] = sum + f->l2 > 0.0 ? sum + f->l2 : 1.0;
     }
 }
 
@@ -189,26 +191,24 @@ static void accept(void *self)
     pboost_quasi_set_weights(&f->bags);
 }
 
+/* The preconditioner is that of where the sizes were frozen: it need not be exact. */
 static void here(void *self, const double *x, double *gradient, double *diagonal)
 {
     wide_fit *f = self;
     size_t first = f->options.intercept;
     pboost_parallel(f->rows.n_row_chunks, f->rows.threads, pull_chunk, f);
-    if (first > 0) {
+    if (first > 0)
         gradient[0] = sum_of(f, 0);
-        diagonal[0] = sum_of(f, 1);
-    }
     pboost_wide_turn(gradient + first, &f->rows, f->image);
+    for (size_t k = 0; k < f->problem.n; k++)
+        gradient[k] = (k < first ? 0.0 : f->l2 * x[k]) - gradient[k];
+    if (f->preconditioned)
+        return;
     diagonal_task task = {f, diagonal + first};
+    coarse_groups groups = {f->bag, f->slope, f->bags.weight, f->l2};
     pboost_parallel(f->rows.n_column_chunks, f->rows.threads, diagonal_chunk, &task);
-    for (size_t k = 0; k < f->problem.n; k++) {
-        double l2 = k < first ? 0.0 : f->l2;
-        gradient[k] = l2 * x[k] - gradient[k];
-        diagonal[k] += l2;
-        diagonal[k] = diagonal[k] > 0.0 ? diagonal[k] : 1.0;
-    }
-    coarse_units units = {f->bag, f->slope, f->bags.weight, f->l2};
-    pboost_coarse_refresh(&f->coarse, &f->rows, &units);
+    pboost_coarse_refresh(&f->coarse, &f->rows, &groups);
+    f->preconditioned = true;
 }
 
 static void precondition(void *self, double *out, const double *r, const double *diagonal)
@@ -292,6 +292,7 @@ pboost_status pboost_wide_fit_init(wide_fit *out, const pboost_wide_features *fe
     out->bags.pass = (bag_pass){.bags = data.rows, .n_parameters = options->intercept};
     TRY(pboost_aggregate_reserve(&out->bags, err));
     TRY(number_bags(out, &data.rows, err));
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): first belongs to out */
     TRY(pboost_wide_rows_init(&out->rows, &samples, out->first, data.rows.n_bags, options->threads,
                               err));
     out->problem = (wide_problem){
@@ -335,7 +336,7 @@ void pboost_wide_start(wide_fit *f, const pboost_coef *coef)
     double constant = pboost_aggregate_misfit(bags), start = first > 0 ? x[0] : 0.0;
     if (coef == NULL || bags->mean_masked || bags->unpenalised ||
         pboost_is_zero(coef->theta, coef->n))
-        return;
+        return; /* NOLINT(clang-analyzer-unix.Malloc): x belongs to the fit */
     if (first > 0)
         given[0] = coef->intercept;
     pboost_wide_enter(given + first, &f->rows, coef);
@@ -351,6 +352,7 @@ void pboost_wide_start(wide_fit *f, const pboost_coef *coef)
 void pboost_wide_refresh_sizes(wide_fit *f, size_t refreshes)
 {
     pboost_quasi_refresh_sizes(&f->bags, refreshes);
+    f->preconditioned = false;
     if (f->fold == NULL)
         return;
     for (size_t b = 0; b < f->bags.data.rows.n_bags; b++)
@@ -372,7 +374,7 @@ pboost_status pboost_wide_fit_solve(wide_fit *f, pboost_fit_report *report, doub
     aggregate_fit *bags = &f->bags;
     wide_newton_report last = {0};
     double floor = 0.0, freedom;
-    size_t most = f->options.max_iterations, steps = 0, refreshes;
+    size_t most = f->options.max_iterations * STEPS_A_STEP, steps = 0, refreshes;
     bool converged = bags->mean_masked;
 
     for (refreshes = 1; !converged && steps < most && refreshes <= MOST_REFRESHES; refreshes++) {

@@ -24,6 +24,7 @@ typedef struct {
     unsigned char left_out;    /* the fold that is */
     wide_newton newton;
     coarse_system coarse;
+    bool preconditioned; /* diagonal and coarse system are those of these sizes */
     wide_problem problem;
     const double *at; /* the parameters of a pass */
     size_t iterations;

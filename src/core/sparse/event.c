@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cancel.h"
+#include "base/linalg.h"
 #include "base/options.h"
 #include "base/parallel.h"
 #include "base/sizes.h"
@@ -132,8 +133,8 @@ static void here(void *self, const double *x, double *gradient, double *diagonal
     }
     for (size_t k = 0; k < e->rows.cols + first; k++)
         diagonal[k] = diagonal[k] > 0.0 ? diagonal[k] : 1.0;
-    coarse_units units = {.weight = e->point.curvature, .l2 = e->l2};
-    pboost_coarse_refresh(&e->coarse, &e->rows, &units);
+    coarse_groups groups = {.weight = e->point.curvature, .l2 = e->l2};
+    pboost_coarse_refresh(&e->coarse, &e->rows, &groups);
 }
 
 static void precondition(void *self, double *out, const double *r, const double *diagonal)
@@ -184,6 +185,17 @@ static pboost_status check_intercept(const pboost_wide_samples *s, const pboost_
                         : PBOOST_OK;
 }
 
+static double mean_target(const pboost_wide_samples *s)
+{
+    double sum = 0.0, total = 0.0;
+    for (size_t i = 0; i < s->n; i++) {
+        double w = s->weight != NULL ? s->weight[s->row != NULL ? s->row[i] : i] : 1.0;
+        sum += w * s->target[i];
+        total += w;
+    }
+    return sum / total;
+}
+
 static void leave(pboost_coef *coef, pboost_fit_report *report, const wide_event *e,
                   const double *x, const wide_newton_report *last)
 {
@@ -201,6 +213,31 @@ static void leave(pboost_coef *coef, pboost_fit_report *report, const wide_event
                                   .freedom = NAN,
                                   .eta_sd = NAN,
                                   .estimator = PBOOST_EVENT};
+}
+
+/* Moves to coef, to the constant model if coef is 0, or to 0 if it overflows there.  Returns the
+ * value there; *floor: a value that counts as 0. */
+static double move_to_start(double *x, double *floor, wide_event *e,
+                            const pboost_wide_samples *samples, const pboost_coef *coef)
+{
+    size_t first = e->options->intercept, n = e->rows.cols + first;
+    const family_info *family = pboost_family_info(e->options->family);
+    memset(x, 0, n * sizeof *x);
+    double zero = attempt(e, x);
+    *floor = family->no_loss * zero;
+    accept(e);
+    if (first > 0)
+        x[0] = coef->intercept;
+    pboost_wide_enter(x + first, &e->rows, coef);
+    if (first > 0 && pboost_is_zero(x, n))
+        x[0] = family->eta(mean_target(samples));
+    double value = attempt(e, x);
+    if (isfinite(value) || !isfinite(zero)) {
+        accept(e);
+        return value;
+    }
+    memset(x, 0, n * sizeof *x);
+    return zero;
 }
 
 pboost_status pboost_wide_event_run(pboost_coef *coef, pboost_fit_report *report,
@@ -221,20 +258,7 @@ pboost_status pboost_wide_event_run(pboost_coef *coef, pboost_fit_report *report
         .max_steps = o->max_iterations, .tolerance = o->tolerance, .cancel = o->cancel};
     TRY(pboost_wide_newton_init(&newton, n, err));
     NEED(x = pboost_alloc(n, sizeof *x), err);
-    memset(x, 0, n * sizeof *x);
-    double zero = attempt(&e, x);
-    goal.floor = pboost_family_info(o->family)->no_loss * zero;
-    accept(&e);
-    if (o->intercept)
-        x[0] = coef->intercept;
-    pboost_wide_enter(x + o->intercept, &e.rows, coef);
-    double value = attempt(&e, x);
-    if (isfinite(value) || !isfinite(zero))
-        accept(&e);
-    else {
-        memset(x, 0, n * sizeof *x);
-        value = zero;
-    }
+    double value = move_to_start(x, &goal.floor, &e, samples, coef);
     if (!isfinite(value))
         FAIL(err, PBOOST_BAD_DATA,
              "the sum of losses overflows: rescale targets, weights, offsets or values");
@@ -253,7 +277,7 @@ pboost_status pboost_wide_event_fit(pboost_coef *coef, pboost_fit_report *report
                                     const pboost_fit_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_fit_report own_report;
+    pboost_fit_report own_report = {0};
     pboost_fit_options own = PBOOST_WIDE_OPTIONS_INIT;
 
     report = report != NULL ? report : &own_report;

@@ -13,20 +13,35 @@
 
 /* ---- Event ----------------------------------------------------------------------------------- */
 
-/* Whether the mean of the answers explains them better: the aggregate fit judges itself, and here
- * its moments at coef are enough. */
-static pboost_status judge(pboost_fit_report *report, const pboost_coef *coef,
-                           const pboost_wide_features *features, const bag_data *data,
-                           const pboost_fit_options *o, pboost_error *err)
+/* The moments of bags at coef, which say whether the mean of the answers explains them better.  The
+ * aggregate fit judges itself. */
+typedef struct {
+    bag_moments at;
+    double *residual;
+} judgement;
+
+static pboost_status judgement_init(judgement *out, const bag_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const family_info *family = pboost_family_info(o->family);
     bag_pass shape = {.bags = data->rows};
-    bag_moments at = {0};
-    double *residual = NULL, phi = 1.0;
+    TRY(pboost_bag_moments_init(&out->at, &shape, err));
+    NEED(out->residual = pboost_alloc(data->rows.n_bags, sizeof *out->residual), err);
+done:
+    return st;
+}
 
-    TRY(pboost_bag_moments_init(&at, &shape, err));
-    NEED(residual = pboost_alloc(data->rows.n_bags, sizeof *residual), err);
+static void judgement_free(judgement *j)
+{
+    pboost_bag_moments_free(&j->at);
+    free(j->residual);
+}
+
+static bool worse_than_constant(judgement *j, const pboost_coef *coef,
+                                const pboost_wide_features *features, const bag_data *data,
+                                const pboost_fit_options *o)
+{
+    const family_info *family = pboost_family_info(o->family);
+    double phi = 1.0;
     for (size_t b = 0; b < data->rows.n_bags; b++) {
         size_t from = data->rows.start[b], end = data->rows.start[b + 1];
         double size = (double)(end - from), mean = 0.0, variance = 0.0;
@@ -38,19 +53,15 @@ static pboost_status judge(pboost_fit_report *report, const pboost_coef *coef,
             mean += m / size;
             variance += family->variance_at(m) / w / (size * size);
         }
-        at.mean[b] = mean;
-        at.variance[b] = variance;
-        residual[b] = data->answer[b] - mean;
+        j->at.mean[b] = mean;
+        j->at.variance[b] = variance;
+        j->residual[b] = data->answer[b] - mean;
     }
     if (o->family != PBOOST_LOGISTIC) {
-        bag_errors errors = {data->rows.n_bags, residual, at.variance, data->noise};
+        bag_errors errors = {data->rows.n_bags, j->residual, j->at.variance, data->noise};
         phi = pboost_dispersion(&errors, (double)data->rows.n_bags);
     }
-    report->worse_than_constant = pboost_worse_than_constant(data, &at, o, phi > 0.0 ? phi : 1.0);
-done:
-    free(residual);
-    pboost_bag_moments_free(&at);
-    return st;
+    return pboost_worse_than_constant(data, &j->at, o, phi > 0.0 ? phi : 1.0);
 }
 
 /* The event-level targets of eq. (1): the target of every row is its bag's answer. */
@@ -65,6 +76,7 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report,
         .x = WIDE_SHAPE(&features->x), .weight = features->weight, .offset = features->offset};
     bag_data data = pboost_bag_data(&shape, a, first_bag);
     double *target = NULL;
+    judgement judge = {0};
     (void)near;
 
     NEED(target = pboost_alloc(n, sizeof *target), err);
@@ -78,6 +90,7 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report,
                                    .weight = features->weight,
                                    .offset = features->offset};
     TRY(pboost_wide_check_samples(&samples, true, err));
+    TRY(judgement_init(&judge, &data, err)); /* nothing fails after the fit */
     st = pboost_wide_event_run(coef, report, &samples, o, err);
     /* The labels are spent, so the answers are not refused: if noise moved their mean out of the
      * range, the fit is the constant model. */
@@ -86,8 +99,9 @@ static pboost_status fit_event(pboost_coef *coef, pboost_fit_report *report,
         st = PBOOST_OK;
     report->estimator = PBOOST_EVENT;
     if (st == PBOOST_OK && !report->mean_masked && !a->rounded)
-        TRY(judge(report, coef, features, &data, o, err));
+        report->worse_than_constant = worse_than_constant(&judge, coef, features, &data, o);
 done:
+    judgement_free(&judge);
     free(target);
     return st;
 }
@@ -122,7 +136,7 @@ pboost_status pboost_wide_answers_fit(pboost_coef *coef, pboost_fit_report *repo
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_options own = PBOOST_WIDE_OPTIONS_INIT;
-    pboost_fit_report own_report;
+    pboost_fit_report own_report = {0};
 
     report = report != NULL ? report : &own_report;
     *report = (pboost_fit_report){.first_dropped = SIZE_MAX}; /* after any failure */

@@ -11,7 +11,8 @@ typedef struct {
     double (*attempt)(void *self, const double *x);
     /* The trial becomes the point. */
     void (*accept)(void *self);
-    /* At the point, which is x: the gradient, and the diagonal of the matrix (all positive). */
+    /* At the point, which is x: the gradient, and a diagonal for the preconditioner, which may stay
+     * as it was. */
     void (*here)(void *self, const double *x, double *gradient, double *diagonal);
     /* out = M^-1 r, with M near the matrix of the last `here`, positive definite. */
     void (*precondition)(void *self, double *out, const double *r, const double *diagonal);

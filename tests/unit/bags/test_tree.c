@@ -161,6 +161,34 @@ static void test_hybrid(void **state)
 }
 
 /* A Poisson model of rows unlike those it was fitted to can predict anything that is finite. */
+/* One category: the rows of a node are the same but for rounding, whose squares are so small that
+ * one over them overflows. */
+static void test_hybrid_of_one_category(void **state)
+{
+    enum { ROWS = 1200, LEVELS = 20 };
+    static double x[ROWS * LEVELS], score[ROWS];
+    pboost_matrix matrix = pboost_matrix_f64(x, ROWS, LEVELS);
+    pboost_samples samples = {.x = &matrix, .n = ROWS};
+    pboost_error err;
+    pboost_bags bags;
+
+    (void)state;
+    memset(x, 0, sizeof x);
+    for (size_t seed = 1; seed <= 20; seed++) {
+        uint64_t word = seed;
+        memset(x, 0, sizeof x);
+        for (size_t i = 0; i < ROWS; i++) {
+            word = word * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            size_t level = (size_t)(word >> 40) % LEVELS;
+            x[i * LEVELS + level] = 1.0;
+            score[i] = 0.2 + 0.03 * (double)level;
+        }
+        assert_ok(pboost_bags_hybrid(&bags, &samples, PBOOST_LOGISTIC, score, 4, 2, NULL, &err),
+                  err);
+        pboost_bags_free(&bags);
+    }
+}
+
 static void test_hybrid_of_any_scores(void **state)
 {
     (void)state;
@@ -338,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_one_bag),
         cmocka_unit_test(test_hybrid),
         cmocka_unit_test(test_hybrid_of_any_scores),
+        cmocka_unit_test(test_hybrid_of_one_category),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_trainer),
         cmocka_unit_test(test_watch),

@@ -195,6 +195,27 @@ static void errors_name_the_line(void **state)
     assert_null(reader);
 }
 
+/* A file that has this name is read, not others that the name would match as a pattern. */
+static void a_name_with_signs_of_a_pattern_is_a_name(void **state)
+{
+    static const char *const NAME[] = {"d[1].csv", "d*.csv", "d?.csv", "d\\1.csv", "d,e.csv"};
+    char other[4200];
+    pboost_table_options o = named();
+    pboost_error err = {0};
+    pboost_table *t;
+
+    snprintf(other, sizeof other, "%s", path_in(*state, "d1.csv"));
+    write_rows(other, 0, 10);
+    for (size_t i = 0; i < sizeof NAME / sizeof *NAME; i++) {
+        char *path = path_in(*state, NAME[i]);
+        write_rows(path, 0, 3);
+        assert_ok(pboost_table_read(&t, path, &o, &err), err);
+        assert_int_equal(pboost_table_rows(t), 3);
+        pboost_table_free(t);
+        unlink(path);
+    }
+}
+
 /* ---- Arrays ---------------------------------------------------------------------------------- */
 
 static void arrays_come_in_blocks(void **state)
@@ -424,6 +445,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_column_that_is_not_named_is_not_kept, enter_directory,
                                         leave_directory),
         cmocka_unit_test_setup_teardown(errors_name_the_line, enter_directory, leave_directory),
+        cmocka_unit_test_setup_teardown(a_name_with_signs_of_a_pattern_is_a_name, enter_directory,
+                                        leave_directory),
         cmocka_unit_test_setup_teardown(arrays_come_in_blocks, enter_directory, leave_directory),
         cmocka_unit_test(rows_keep_their_types),
         cmocka_unit_test(rows_that_fail_are_errors),

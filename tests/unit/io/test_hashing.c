@@ -145,21 +145,23 @@ static void names_what_is_in_a_column(void **unused)
     pboost_hashing h = learn(t, 24, CROSS, 1), tiny = learn(t, 1, NULL, 0);
     pboost_entries e = apply(&h, t);
     char *name[4], *both[2];
+    double sign[4];
     const uint32_t two[] = {0, 1};
     size_t found = 0;
     pboost_error err = {0};
 
     (void)unused;
-    assert_ok(pboost_hashing_names(name, e.column + e.start[1], 4, &h, t, &err), err);
+    assert_ok(pboost_hashing_names(name, sign, e.column + e.start[1], 4, &h, t, &err), err);
     for (size_t i = 0; i < 4; i++) {
         static const char *const EXPECTED[] = {"site=b", "hour=", "age", "site=b*hour="};
-        assert_non_null(name[i]);
+        assert_non_null(name[i]); /* the age of this row is 1, the categories are 1 */
+        assert_true(((const float *)e.value)[e.start[1] + i] == (float)sign[i]);
         for (size_t k = 0; k < 4; k++)
             found += strcmp(name[i], EXPECTED[k]) == 0;
         free(name[i]);
     }
     assert_int_equal(found, 4);
-    assert_ok(pboost_hashing_names(both, two, 2, &tiny, t, &err), err);
+    assert_ok(pboost_hashing_names(both, sign, two, 2, &tiny, t, &err), err);
     for (size_t i = 0; i < 2; i++) {
         if (both[i] != NULL)
             found += strstr(both[i], " and others") != NULL;

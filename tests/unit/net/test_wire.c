@@ -204,7 +204,8 @@ static void headers_that_lie(void **state)
             body[at] = (unsigned char)value;
             pboost_status st = pboost_wire_read_question(&back, WIRE_BINARY, body, length, &err);
             assert_true(st == PBOOST_OK || st == PBOOST_BAD_DATA);
-            assert_true(value == was ? st == PBOOST_OK : st == PBOOST_BAD_DATA || at == 5);
+            bool kind = at == 7 && value <= PBOOST_ANSWER_COLUMNS; /* of the answer expected */
+            assert_true(value == was || kind ? st == PBOOST_OK : st == PBOOST_BAD_DATA || at == 5);
             pboost_wire_question_free(&back);
         }
         body[at] = was;
@@ -239,7 +240,7 @@ static const double MEANS[] = {0.1, -1e300};
 static pboost_ledger_answer make_answer(void)
 {
     static const char head[] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
-    return (pboost_ledger_answer){"r", 2, SIZES, MEANS, true, {1, 3}, head};
+    return (pboost_ledger_answer){"r", 2, SIZES, PBOOST_ANSWER_MEAN, 1, MEANS, true, {1, 3}, head};
 }
 
 static void answers_survive_the_way(void **state)
@@ -259,7 +260,8 @@ static void answers_survive_the_way(void **state)
     assert_int_equal(back.epsilon.num, 1);
     assert_int_equal(back.epsilon.den, 3);
     assert_int_equal(back.n_bags, 2);
-    assert_memory_equal(back.mean, MEANS, sizeof MEANS);
+    assert_memory_equal(back.value, MEANS, sizeof MEANS);
+    assert_int_equal(back.answer, PBOOST_ANSWER_MEAN);
     assert_memory_equal(back.size, SIZES, sizeof SIZES);
     pboost_wire_answer_free(&back);
     for (size_t n = 0; n < length; n++)
@@ -316,16 +318,162 @@ static void available_rows(void **state)
     free(body);
 }
 
+/* Counts and means of columns, in both forms; what is announced must be there. */
+static void vectors_survive_the_way(void **state)
+{
+    (void)state;
+    static const double values[] = {3, -1, 2, 1e6, 0, -7};
+    static const char *const json[] = {"{\"counts\":[3,-1,2],\"size\":2}",
+                                       "{\"means\":[3,-1,2],\"size\":2}"};
+    pboost_error err;
+
+    for (int kind = PBOOST_ANSWER_CLASSES; kind <= PBOOST_ANSWER_COLUMNS; kind++) {
+        pboost_ledger_answer a = make_answer();
+        wire_answer back;
+        unsigned char *body;
+        size_t length;
+        a.answer = (pboost_answer)kind;
+        a.width = 3;
+        a.value = values;
+        assert_int_equal(pboost_wire_write_answer(&body, &length, WIRE_JSON, &a, &err), PBOOST_OK);
+        assert_non_null(strstr((char *)body, json[kind - 1]));
+        free(body);
+        assert_int_equal(pboost_wire_write_answer(&body, &length, WIRE_BINARY, &a, &err),
+                         PBOOST_OK);
+        assert_memory_equal(body, "PBA2", 4);
+        assert_int_equal(pboost_wire_read_answer(&back, body, length, &err), PBOOST_OK);
+        assert_int_equal(back.answer, kind);
+        assert_int_equal(back.width, 3);
+        assert_memory_equal(back.value, values, sizeof values);
+        assert_memory_equal(back.size, SIZES, sizeof SIZES);
+        pboost_wire_answer_free(&back);
+        for (size_t n = 0; n < length; n++)
+            assert_int_equal(pboost_wire_read_answer(&back, body, n, NULL), PBOOST_BAD_DATA);
+        static const unsigned char wrong[][2] = {{6, 3}, {12, 0}, {12, 4}, {13, 1}, {15, 255}};
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+            unsigned char was = body[wrong[i][0]];
+            body[wrong[i][0]] = wrong[i][1];
+            assert_int_equal(pboost_wire_read_answer(&back, body, length, NULL), PBOOST_BAD_DATA);
+            body[wrong[i][0]] = was;
+        }
+        free(body);
+    }
+}
+
+/* A question says which answers its learner knows; one that says nothing knows means. */
+static void questions_say_what_they_expect(void **state)
+{
+    (void)state;
+    static const char *const text[] = {
+        "{\"request_id\":\"r\",\"bags\":[[\"1\"]]}",
+        "{\"request_id\":\"r\",\"answer\":\"classes\",\"bags\":[[\"1\"]]}",
+        "{\"request_id\":\"r\",\"bags\":[[\"1\"]],\"answer\":\"columns\"}"};
+    pboost_error err = {0};
+    wire_question q, back;
+
+    for (int kind = 0; kind < 3; kind++) {
+        assert_int_equal(pboost_wire_read_question(&q, WIRE_JSON, (const unsigned char *)text[kind],
+                                                   strlen(text[kind]), &err),
+                         PBOOST_OK);
+        assert_int_equal(q.answer, kind);
+        for (int format = WIRE_JSON; format <= WIRE_BINARY; format++) {
+            unsigned char *body;
+            size_t length;
+            assert_int_equal(
+                pboost_wire_write_question(&body, &length, (wire_format)format, &q, &err),
+                PBOOST_OK);
+            assert_int_equal(
+                pboost_wire_read_question(&back, (wire_format)format, body, length, &err),
+                PBOOST_OK);
+            assert_int_equal(back.answer, kind);
+            pboost_wire_question_free(&back);
+            free(body);
+        }
+        pboost_wire_question_free(&q);
+    }
+    static const char bad[] = "{\"request_id\":\"r\",\"answer\":\"sums\",\"bags\":[[\"1\"]]}";
+    assert_fails(
+        pboost_wire_read_question(&q, WIRE_JSON, (const unsigned char *)bad, sizeof bad - 1, &err),
+        PBOOST_BAD_DATA, err, "answer is \"sums\"");
+}
+
 static pboost_status read_config(wire_config *out, const char *text)
 {
     return pboost_wire_read_config(out, (const unsigned char *)text, strlen(text), NULL);
 }
 
+static void rules_of_vectors_survive_the_way(void **state)
+{
+    (void)state;
+    wire_config back;
+    unsigned char *body;
+    size_t length;
+    wire_config config = {.rules = PBOOST_RULES_INIT, .unit_rows = 1, .max_body = 1 << 20};
+
+    config.rules.min_bag = 5;
+    config.rules.epsilon = (pboost_rational){1, 3};
+    config.rules.answer = PBOOST_ANSWER_CLASSES;
+    config.rules.width = 3;
+    strcpy(config.names, "red\nvery \"green\"\nä");
+    assert_int_equal(pboost_rules_check(&config.rules, NULL), PBOOST_OK);
+    assert_int_equal(pboost_wire_write_config(&body, &length, &config, NULL), PBOOST_OK);
+    assert_non_null(strstr(
+        (char *)body,
+        "\"answer\":\"classes\",\"width\":3,\"mechanism\":\"laplace\",\"classes\":[\"red\","));
+    assert_int_equal(pboost_wire_read_config(&back, body, length, NULL), PBOOST_OK);
+    assert_string_equal(back.names, config.names);
+    assert_int_equal(back.rules.answer, PBOOST_ANSWER_CLASSES);
+    assert_int_equal(back.rules.width, 3);
+    free(body);
+
+    config.rules.answer = PBOOST_ANSWER_COLUMNS;
+    config.rules.width = 2;
+    strcpy(config.names, "a\nb");
+    config.column[0] = (pboost_label_column){0, 1, 1, 1};
+    config.column[1] = (pboost_label_column){-3, 1e3, 0.25, 7};
+    assert_int_equal(pboost_wire_write_config(&body, &length, &config, NULL), PBOOST_OK);
+    assert_int_equal(pboost_wire_read_config(&back, body, length, NULL), PBOOST_OK);
+    assert_memory_equal(back.column, config.column, 2 * sizeof *config.column);
+    assert_ptr_equal(pboost_wire_rules(&back).columns, back.column);
+    free(body);
+    config.rules.mechanism = PBOOST_GAUSSIAN;
+    config.rules.delta = (pboost_rational){1, 1000};
+    pboost_rules with = pboost_wire_rules(&config);
+    with.bounded = true;
+    assert_int_equal(pboost_rules_check(&with, NULL), PBOOST_OK);
+    config.rules.rho = with.rho;
+    assert_int_equal(pboost_wire_write_config(&body, &length, &config, NULL), PBOOST_OK);
+    assert_int_equal(pboost_wire_read_config(&back, body, length, NULL), PBOOST_OK);
+    assert_int_equal(back.rules.mechanism, PBOOST_GAUSSIAN);
+    assert_memory_equal(&back.rules.rho, &config.rules.rho, sizeof(pboost_rational));
+    free(body);
+#define RULES                                                                                      \
+    "{\"min_bag\":5,\"dp\":false,\"lower\":0,\"upper\":1,\"step\":1,\"units\":false,"              \
+    "\"unit_rows\":1,\"max_body\":4096"
+    static const char *const wrong[] = {
+        RULES ",\"answer\":\"sketch\",\"width\":3}",
+        RULES ",\"answer\":\"classes\",\"width\":3,\"classes\":[\"a\",\"b\"]}",
+        RULES ",\"answer\":\"classes\",\"width\":3,\"classes\":[\"a\",\"b\",\"\\u001b[2J\"]}",
+        RULES ",\"answer\":\"classes\",\"width\":100000}",
+        RULES ",\"answer\":\"columns\",\"width\":1,\"columns\":[{\"name\":\"a\"}]}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(read_config(&back, wrong[i]), PBOOST_ORACLE);
+#undef RULES
+    assert_int_equal(read_config(&back, "{\"min_bag\":5,\"dp\":false,\"lower\":0,\"upper\":1,"
+                                        "\"step\":1,\"units\":false,\"unit_rows\":1,"
+                                        "\"max_body\":4096}"),
+                     PBOOST_OK); /* an oracle of before answers with means */
+    assert_int_equal(back.rules.width, 1);
+}
+
 static void rules_survive_the_way(void **state)
 {
     (void)state;
-    wire_config config = {
-        PBOOST_RULES_INIT, true, 3, 1 << 20, {{"visits", "", "it's \"fine\"", "ä"}}};
+    wire_config config = {.rules = PBOOST_RULES_INIT,
+                          .units = true,
+                          .unit_rows = 3,
+                          .max_body = 1 << 20,
+                          .sheet = {{"visits", "", "it's \"fine\"", "ä"}}};
     wire_config back;
     unsigned char *body;
     size_t length;
@@ -413,6 +561,9 @@ int main(void)
         cmocka_unit_test(headers_that_lie),
         cmocka_unit_test(binary_text_must_be_text),
         cmocka_unit_test(answers_survive_the_way),
+        cmocka_unit_test(vectors_survive_the_way),
+        cmocka_unit_test(questions_say_what_they_expect),
+        cmocka_unit_test(rules_of_vectors_survive_the_way),
         cmocka_unit_test(available_rows),
         cmocka_unit_test(rules_survive_the_way),
         cmocka_unit_test(sheets_are_text),

@@ -260,6 +260,22 @@ static void answers_that_contradict_each_other_are_refused(void **state)
     free_table(&t);
 }
 
+/* Bags in which nothing happened: their combination is 0 up to rounding. */
+static void sums_of_zero_do_not_contradict_each_other(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LOGISTIC, L2_AUTO);
+    test_table t = make_table(PBOOST_LOGISTIC, 3000, 4, 2);
+    for (size_t i = 0; i < t.n; i++) /* no event in the first level of two keys */
+        t.y[i] = level_of(&t, i, 0, 6) == 0 || level_of(&t, i, 1, 6) == 0 ? 0.0 : t.y[i];
+    pboost_answers a = make_margins(&t, 3, 6, true, 0.0, 1);
+    fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_int_equal(f.report.bags, 1 + 3 * 5 + 3 * 25);
+    fitted_free(&f);
+    pboost_answers_clear(&a);
+    free_table(&t);
+}
+
 /* ---- Refusals -------------------------------------------------------------------------------- */
 
 static void input_that_has_no_meaning_is_refused(void **state)
@@ -324,6 +340,7 @@ int main(void)
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(redundant_margins_are_counted_and_change_nothing),
         cmocka_unit_test(answers_that_contradict_each_other_are_refused),
+        cmocka_unit_test(sums_of_zero_do_not_contradict_each_other),
         cmocka_unit_test(input_that_has_no_meaning_is_refused),
         cmocka_unit_test(too_many_answers_are_refused),
     };

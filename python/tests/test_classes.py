@@ -1,0 +1,168 @@
+"""Classifiers of more than two classes: fits, files, the program, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import priorboost as pb
+
+WEIGHTS = np.array([[0.0, 0.0, 0.0], [1.0, -0.5, 0.3], [-0.6, 0.8, 0.0], [0.2, 0.0, -0.9]])
+NAMES = np.array(["blue", "green", "red", "yellow"])
+
+
+def draw(n, seed=0, names=NAMES):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    odds = np.exp(X @ WEIGHTS[:, :2].T + WEIGHTS[:, 2])
+    share = odds / odds.sum(axis=1, keepdims=True)
+    return X, names[(rng.random(n)[:, None] > share.cumsum(axis=1)).sum(axis=1)], share
+
+
+@pytest.fixture(scope="module")
+def data():
+    return draw(12000)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return pb.PriorBoostClassifier(min_bag=12).fit(*data[:2])
+
+
+def test_the_truth_is_within_the_errors(model):
+    assert model.classes_.tolist() == NAMES.tolist()
+    assert model.coef_.shape == (4, 2)
+    assert model.intercept_.shape == (4,)
+    assert model.covariance_.shape == (9, 9)
+    assert model.usable_
+    found = np.column_stack([model.coef_, model.intercept_])
+    errors = model.standard_errors_
+    assert (found[0] == 0).all()
+    assert (errors[0] == 0).all()
+    z = (found - WEIGHTS)[1:] / errors[1:]
+    assert np.abs(z).max() < 4
+    assert 0.3 < np.mean(z**2) < 2.5
+
+
+def test_predictions_agree_with_each_other(model, data):
+    X, _, share = data
+    proba = model.predict_proba(X)
+    assert np.allclose(proba.sum(axis=1), 1)
+    assert np.abs(proba - share).max() < 0.12
+    assert np.allclose(np.exp(model.predict_log_proba(X)), proba)
+    assert (model.predict(X) == NAMES[proba.argmax(axis=1)]).all()
+    assert (model.decision_function(X).argmax(axis=1) == proba.argmax(axis=1)).all()
+    lower, upper = model.predict_interval(X, level=0.999)
+    assert ((lower < proba) & (proba < upper)).all()
+    assert ((lower < share) & (share < upper)).mean() > 0.97
+    (last,) = model.staged_predict_proba(X)
+    assert (last == proba).all()
+
+
+def test_a_file_and_a_pickle_keep_the_model(model, data, tmp_path):
+    X = data[0]
+    model.save(tmp_path / "m.json")
+    loaded = pb.load_model(tmp_path / "m.json")
+    assert loaded.family == "classes"
+    assert loaded.classes == NAMES.tolist()
+    assert (loaded.covariance == model.covariance_).all()
+    assert (loaded.predict_proba(X) == model.predict_proba(X)).all()
+    assert (loaded.predict(X) == model.predict(X)).all()
+    again = loaded.to_estimator()
+    assert (again.predict(X) == model.predict(X)).all()
+    assert (again.standard_errors_ == model.standard_errors_).all()
+    copy = pickle.loads(pickle.dumps(model))
+    assert (copy.predict_proba(X) == model.predict_proba(X)).all()
+    assert copy.usable_
+    with pytest.raises(ValueError, match="classes, which cannot be exported"):
+        pb.export_onnx(model, tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"bags": "hybrid", "rounds": 2}, {"method": "paper"}, {"standardize": True}]
+)
+def test_the_program_gives_the_same_model(data, tmp_path, cli, more):
+    X, y, _ = data
+    lines = [f"{a!r},{b!r},{c}" for (a, b), c in zip(X.tolist(), y, strict=True)]
+    (tmp_path / "t.csv").write_text("x0,x1,y\n" + "\n".join(lines) + "\n")
+    options = []
+    for name, value in more.items():
+        options += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+    asked = ["--data", tmp_path / "t.csv", "--label", "y", "--min-bag", 12]
+    out = cli("train", *asked, *options)
+    model = pb.PriorBoostClassifier(min_bag=12, **more).fit(X, y)
+    assert np.allclose(model.coef_, out["theta"], rtol=1e-9, atol=1e-12)
+    assert np.allclose(model.intercept_, out["intercept"], rtol=1e-9, atol=1e-12)
+    if out["estimator"] == "aggregate":
+        assert np.allclose(model.standard_errors_[1:], out["standard_errors"][1:], rtol=1e-9)
+
+
+def test_noise_makes_larger_bags_and_errors(model, data):
+    X, y, _ = data
+    with pytest.warns(UserWarning, match="simulated"):
+        noisy = pb.PriorBoostClassifier(min_bag=12, epsilon=1, random_state=3).fit(X, y)
+    assert noisy.history_["bags"][0] < model.history_["bags"][0]
+    assert (noisy.standard_errors_[1:] > model.standard_errors_[1:]).all()
+    z = (np.column_stack([noisy.coef_, noisy.intercept_]) - WEIGHTS)[1:]
+    assert np.abs(z / noisy.standard_errors_[1:]).max() < 4
+
+
+def test_numbers_and_frames_are_classes_too(data):
+    pandas = pytest.importorskip("pandas")
+    X, y, _ = data
+    frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "party": y})
+    frame["side"] = np.where(X[:, 0] > 0, "left", "right")
+    model = pb.PriorBoostClassifier(min_bag=12).fit(frame, "party")
+    assert model.get_feature_names_out().tolist() == ["a", "b", "side=right"]
+    assert model.summary().columns[:4] == [
+        "green: a",
+        "green: b",
+        "green: side=right",
+        "green: (intercept)",
+    ]
+    numbers = pb.PriorBoostClassifier(min_bag=12).fit(X, np.searchsorted(NAMES, y) * 10)
+    assert numbers.classes_.tolist() == [0, 10, 20, 30]
+    assert set(numbers.predict(X).tolist()) <= {0, 10, 20, 30}
+
+
+def test_class_weights_shift_the_intercepts(model, data):
+    X, y, _ = data
+    weighted = pb.PriorBoostClassifier(min_bag=12, class_weight={"red": 4.0}).fit(X, y)
+    assert np.allclose(weighted.intercept_ - model.intercept_, [0, 0, np.log(4), 0])
+    assert (weighted.coef_ == model.coef_).all()
+    balanced = pb.PriorBoostClassifier(min_bag=12, class_weight="balanced").fit(X, y)
+    share = model.predict_proba(X).mean(axis=0)
+    assert np.allclose(balanced.class_shift_, np.log(share[0] / share))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"model": "trees"}, "Only binary classification is supported"),
+        ({"round_answers": True}, "round_answers=True is for two classes"),
+        ({"bounds": (0, 1)}, "bounds=.* is for two classes"),
+        ({"threshold": 0.3}, "threshold=0.3 is for two classes"),
+        ({"threshold": "prevalence"}, "threshold='prevalence' is for two classes"),
+        ({"estimator": "cv"}, "estimator='cv' is for two classes"),
+        ({"l2": "cv"}, "l2='cv' is for two classes"),
+        ({"min_bag": 10**6}, "min_bag|minimum"),
+    ],
+)
+def test_what_several_classes_do_not_have(data, more, said):
+    X, y, _ = data
+    with pytest.raises(ValueError, match=said):
+        pb.PriorBoostClassifier(**({"min_bag": 12} | more)).fit(X[:500], y[:500])
+
+
+def test_an_offset_is_refused(model, data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match="no offset"):
+        pb.PriorBoostClassifier(min_bag=12).fit(X, y, offset=X[:, 0])
+    with pytest.raises(ValueError, match="no offset"):
+        model.predict(X, offset=X[:, 0])
+
+
+def test_a_fit_that_cannot_be_trusted_warns():
+    X, y, _ = draw(60)
+    with pytest.warns(UserWarning, match="bags for 3 parameters"):
+        pb.PriorBoostClassifier(min_bag=12).fit(X, y)

@@ -1,0 +1,27 @@
+/* priorboost train on sparse rows: svmlight files, and tables with --hash. */
+#ifndef PBOOST_CLI_TRAIN_WIDE_H
+#define PBOOST_CLI_TRAIN_WIDE_H
+
+#include "train_oracle.h"
+
+/* Sets a->wide, and the defaults of sparse rows; refuses options that are for other models, or for
+ * sparse rows where there are none. */
+pboost_status train_wide_check(train_arguments *a, pboost_error *err);
+
+/* The rows of the table, which the data take over; use[col]: it has no other role. */
+pboost_status train_wide_learn(train_data *out, const cli_context *cli, pboost_table *table,
+                               bool *use, const train_arguments *a, pboost_error *err);
+pboost_status train_wide_learn_test(train_data *out, pboost_table *table, pboost_error *err);
+
+/* What the command line leaves open. */
+void train_wide_choose(train_result *result, const train_arguments *a);
+
+/* Rounds, or a fit to given bags if oracle is NULL.  Afterwards data->wide_coef is the model, and
+ * data->encoding and result->path name its heaviest weights. */
+pboost_status train_wide_run(train_result *result, cli_context *cli, const train_arguments *a,
+                             train_data *data, const train_oracle *oracle, pboost_error *err);
+
+/* The names of the columns with the heaviest weights (train_wide_names.c). */
+pboost_status train_wide_name(train_data *data, train_result *result, pboost_error *err);
+
+#endif

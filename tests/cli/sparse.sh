@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# Sparse rows: hashed click logs and svmlight files, from the log to predictions; what is refused.
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# ---- a click log, hashed ----
+expect 0 priorboost generate --design clicks --rows 6000 --seed 1 --ids --out clicks.csv \
+    --test-rows 3000 --test-out test.csv --truth truth.json
+[ "$(head -n 1 clicks.csv | cut -d, -f1-3,15,41)" = id,click,n1,n13,c26 ] || fail 'the header'
+within 0.03 0.07 "$(awk -F, 'NR > 1 { s += $2; n++ } END { print s / n }' clicks.csv)"
+common=(--data clicks.csv --id id --label click --min-bag 4 --seed 1 --hash 12)
+expect 0 priorboost train "${common[@]}" --cross 'c1*c2' --test test.csv --out model.json \
+    --report run.html --json
+[ "$(field family)" = logistic ] || fail 'the default family'
+[ "$(field bags)" = features ] || fail 'the default bags'
+[ "$(field rounds)" = 1 ] || fail 'the default rounds'
+[ "$(field sparse.columns)" = 4096 ] || fail 'the number of columns'
+[ "$(field sparse.hash_bits)" = 12 ] || fail 'the bits'
+[ "$(field rows_spent)" = 6000 ] || fail 'the rows'
+loss=$(field test_loss)
+grep -q '<svg' run.html || fail 'the page has no chart'
+expect 0 priorboost train "${common[@]}" --cross 'c1*c2' --test test.csv
+printed 'columns have a weight; the heaviest are these'
+grep -qE '^(c[0-9]+=v[0-9]+|n[0-9]+)' stdout || fail 'the heaviest columns have no names'
+
+expect 0 priorboost evaluate --model model.json --data test.csv --hash 12 --json
+[ "$(field rows)" = 3000 ] || fail 'the rows of the test'
+within "$(python3 -c "print($loss - 1e-12)")" "$(python3 -c "print($loss + 1e-12)")" "$(field loss)"
+expect 0 priorboost predict --model model.json --data test.csv --id id --out all.csv
+[ "$(wc -l <all.csv)" = 3001 ] || fail 'the number of predictions'
+# Rows do not depend on each other, nor on columns that the model does not use.
+{ head -n 1 test.csv; tail -n 2 test.csv; } | sed 's/^/x,/; 1s/^x/other/' >two.csv
+expect 0 priorboost predict --model model.json --data two.csv --id id
+diff <(tail -n 2 all.csv) <(tail -n 2 stdout) || fail 'two rows alone are predicted otherwise'
+expect 0 priorboost report model.json --out report.html
+grep -qE 'c[0-9]+=v[0-9]+|n[0-9]+' report.html || fail 'the page names no column'
+# The same run writes the same file, whatever the order of the rows and the number of threads.
+{ head -n 1 clicks.csv; tail -n +2 clicks.csv | tac; } >turned.csv
+for threads in 1 2; do
+    expect 0 priorboost train "${common[@]}" --threads $threads --out "t$threads.json"
+done
+cmp t1.json t2.json || fail 'threads change the model'
+expect 0 priorboost train --data turned.csv "${common[@]:2}" --out turned.json
+for model in t1 turned; do
+    expect 0 priorboost predict --model $model.json --data test.csv --out $model.csv
+done
+within 0 1e-5 "$(paste -d, t1.csv turned.csv | awk -F, 'NR > 1 { d = $1 - $2; d = d < 0 ? -d : d
+    if (d > most) most = d } END { print most + 0 }')"
+
+# ---- the estimators, the bags ----
+for bags in random prior hybrid; do
+    expect 0 priorboost train "${common[@]}" --bags $bags --rounds 2 --l2 30 --json
+    [ "$(field bags)" = $bags ] || fail "bags $bags"
+done
+expect 0 priorboost train "${common[@]}" --estimator event --algorithm pbprefix --json
+[ "$(field estimator)" = event ] || fail 'the estimator'
+[ "$(field method)" = paper ] || fail 'the method'
+expect 0 priorboost train "${common[@]}" --epsilon 1 --bounds 0,1 --l2 100 --force --json
+[ "$(field epsilon)" = 1.0 ] || fail 'epsilon'
+
+# ---- svmlight ----
+expect 0 priorboost generate --design clicks --rows 6000 --seed 1 --ids --out clicks.svm \
+    --test-rows 3000 --test-out test.svm
+expect 3 priorboost train --data clicks.svm --min-bag 4 --seed 1 --test test.svm
+says 'is out of range; it must be from 1 to'
+expect 0 priorboost train --data clicks.svm --min-bag 4 --seed 1 --test test.svm --index-base 1 \
+    --columns 3000000 --out svm.json --json
+[ "$(field sparse.columns)" = 3000000 ] || fail 'the columns of the file'
+[ "$(field sparse.hash_bits)" = 0 ] || fail 'no hash'
+loss=$(field test_loss)
+gzip -k test.svm
+expect 0 priorboost evaluate --model svm.json --data test.svm.gz --json
+within "$(python3 -c "print($loss - 1e-12)")" "$(python3 -c "print($loss + 1e-12)")" "$(field loss)"
+expect 0 priorboost predict --model svm.json --data test.svm --id comment
+[ "$(sed -n 2p stdout | cut -d, -f1)" = 1 ] || fail 'the ids are the comments'
+expect 0 priorboost report svm.json model.json --out both.html
+grep -q 'column [0-9]' both.html || fail 'the page does not show the columns of the file'
+
+# Labels of -1 and +1, a qid, and indices from 0.
+awk 'BEGIN { for (i = 0; i < 400; i++) print (i % 3 ? "-1" : "+1"), "qid:" i, i % 3 ":1 7:0.5" }' >signs.svm
+expect 0 priorboost train --data signs.svm --min-bag 2 --seed 1 --out signs.json --json
+says 'note: 400 rows have a qid, which is ignored'
+[ "$(field sparse.columns)" = 8 ] || fail 'indices from 0'
+expect 0 priorboost evaluate --model signs.json --data signs.svm --json
+within 0.95 1 "$(field auc)"
+
+# ---- given bags ----
+awk -F, 'NR == 1 { print $0 ",bag"; next } { print $0 ",b" int(NR / 5) }' clicks.csv >bagged.csv
+awk -F, 'NR == 1 { print "bag,count,sum"; next }
+    { b = "b" int(NR / 5); n[b]++; s[b] += $2 } END { for (b in n) print b "," n[b] "," s[b] }' clicks.csv >answers.csv
+expect 0 priorboost train --data bagged.csv --bag bag --answers answers.csv --exclude id,click --hash 12 \
+    --out given.json --json
+[ "$(field algorithm)" = given ] || fail 'given bags'
+expect 0 priorboost predict --model given.json --data test.csv
+
+# ---- labels that stay elsewhere ----
+cut -d, -f1,2 clicks.csv >labels.csv
+cut -d, -f1,3- clicks.csv >features.csv
+expect 0 priorboost oracle init --store store.db --min-bag 4 --no-noise --bounds 0,1
+expect 0 priorboost oracle import --store store.db --data labels.csv --id id --label click
+expect 0 priorboost oracle token create --store store.db --name learner --json
+field token >token
+chmod 600 token
+"$PRIORBOOST" serve --store store.db --listen unix:socket >ready 2>log &
+service=$!
+trap 'kill $service 2>/dev/null || true; rm -rf "$work"' EXIT
+for _ in $(seq 600); do
+    grep -q listening ready && break
+    sleep 0.1
+done
+remote=(--data features.csv --id id --hash 12 --oracle unix:socket --token-file token --rounds 2 --l2 30 --seed 1
+        --checkpoint checkpoint)
+expect 0 priorboost train "${remote[@]}" --bags hybrid --out remote.json
+expect 0 priorboost train "${common[@]}" --bags hybrid --rounds 2 --l2 30 --bounds 0,1 --out here.json
+for model in remote here; do
+    python3 -c 'import json, sys; m = json.load(open(sys.argv[1])); print(m["sparse"], m["intercept"])' \
+        $model.json >$model.weights
+done
+cmp remote.weights here.weights || fail 'another model from the oracle'
+expect 5 priorboost train "${remote[@]:0:10}" --no-checkpoint
+says '6000 of 6000 rows are spent'
+expect 0 priorboost train "${remote[@]}" --bags hybrid --resume --out again.json # the answers are kept
+cmp remote.json again.json || fail 'the checkpoint gives another model'
+expect 2 priorboost train "${remote[@]/12/13}" --bags hybrid --resume
+says "belongs to another run: it has '--hash 12', this run has '--hash 13'"
+kill $service
+wait $service || true
+
+# ---- what is refused ----
+refused() { # CODE MESSAGE OPTION...
+    local code=$1 message=$2
+    shift 2
+    expect "$code" priorboost train --label click --min-bag 4 --out none.json "$@"
+    says "$message"
+    no_file none.json
+}
+refused 2 '--hash is 27; it must be from 1 to 26' --data clicks.csv --hash 27
+refused 2 '--hash' --data clicks.csv --hash 0
+refused 2 '--cross needs --hash BITS' --data clicks.csv --family logistic --cross 'c1*c2'
+refused 2 "the cross is 'c1*nothing'; it must be A*B" --data clicks.csv --hash 8 --cross 'c1*nothing'
+refused 2 "the cross 'c1*n2' has the column 'n2' of numbers" --data clicks.csv --hash 8 --cross 'c1*n2'
+refused 2 '--model cannot be used with --hash: the model of sparse rows is a glm' \
+    --data clicks.csv --hash 8 --model trees
+refused 2 '--estimator cannot be used with --hash' --data clicks.csv --hash 8 --estimator interpolated
+refused 2 '--impute cannot be used with --hash' --data clicks.csv --hash 8 --impute mean
+refused 2 '--hash is for tables' --data clicks.svm --hash 8
+refused 2 '--types cannot be used with an svmlight file' --data clicks.svm --categorical n1
+refused 2 "--index-base is '2'; it must be 0 or 1" --data clicks.svm --index-base 2
+refused 2 '--columns needs --index-base' --data clicks.svm --columns 9
+bad() { # MESSAGE LINE...
+    local message=$1
+    shift
+    printf '%s\n' "$@" >bad.svm
+    expect 3 priorboost train --data bad.svm --min-bag 2 --out none.json
+    says "$message"
+    no_file none.json
+}
+bad 'bad.svm:2:7: index 3 is repeated' '1 1:1' '0 3:1 3:2'
+bad 'bad.svm:2:7: index 2 stands after 3; the indices of a row must ascend' '1 1:1' '0 3:1 2:2'
+bad "bad.svm:1:5: the value of index 3 is 'x'; it must be a finite number" '1 3:x'
+bad "bad.svm:1:5: the value of index 3 is 'inf'; it must be a finite number" '1 3:inf'
+bad "bad.svm:2:1: the label is 'yes'" '1 3:1' 'yes 3:1'
+bad "bad.svm:1: label 'label' is '2'" '2 3:1' '1 4:1'
+bad 'no row has an entry' 1 0
+bad 'bad.svm has no rows' '# nothing'
+expect 2 priorboost predict --model model.json --data test.csv --hash 18
+says '--hash is 18, but model.json was trained with --hash 12; leave it out, or train again'
+expect 2 priorboost evaluate --model svm.json --data test.svm --hash 18
+says '--hash is 18, but svm.json was trained without --hash'
+expect 3 priorboost predict --model model.json --data test.svm
+says 'test.svm is an svmlight file, but the model takes columns by name (--hash 12)'
+expect 3 priorboost predict --model svm.json --data test.csv
+says "test.csv:1:1: the label is 'id,click,"
+expect 3 priorboost predict --model signs.json --data test.svm
+says 'is out of range; it must be from 0 to 7'
+sed 's/"bits":12/"bits":11/' model.json >bits.json
+expect 3 priorboost predict --model bits.json --data test.csv
+says 'the hash has 11 bits, but there are 4096 columns; there must be 2^11'
+cut -d, -f1-40 test.csv >short.csv
+expect 3 priorboost predict --model model.json --data short.csv
+says "has no column 'c26'"
+expect 3 priorboost predict --model model.json --data test.csv --interval
+says 'models of sparse rows have no intervals'
+expect 3 priorboost plan --data clicks.svm --family logistic --min-bag 4
+says 'is an svmlight file'
+expect 3 priorboost export model.json model.onnx
+says 'sparse rows'
+for options in '--features 3' '--noise 1' '--family linear' '--rate 2'; do
+    # shellcheck disable=SC2086
+    expect 2 priorboost generate --design clicks --rows 9 --seed 1 --out none.csv $options
+done
+expect 2 priorboost generate --design other --rows 9 --seed 1 --out none.csv
+says "--design is 'other'; it must be paper or clicks"
+finish

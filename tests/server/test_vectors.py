@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""A service whose answers are vectors: counts of classes, means of label columns.
+
+The draws of the audit are random: it fails by chance less than once in 50,000 runs (a limit of 5.5 deviates,
+distances of 5).
+"""
+
+import csv
+import json
+import math
+import pathlib
+import subprocess
+import unittest
+
+import test_openapi
+from service import BINARY, PRIORBOOST, Case, new_store, pack_question, unpack_answer
+
+AUDIT_DEVIATES = 5.5
+CLASSES = ["red", "dark green", "blü"]
+
+
+def run(*command):
+    done = subprocess.run([PRIORBOOST, "oracle", *command], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return done.stdout.strip()
+
+
+class Vectors(Case):
+    def make(self, header, rows, *rules):
+        """A store of these rows, made by the program, and tokens of a learner and an operator."""
+        self.store = new_store(self.folder)
+        table = pathlib.Path(self.folder, "labels.csv")
+        with table.open("w", newline="") as out:
+            csv.writer(out).writerows([header, *rows])
+        run("init", "--store", self.store, *rules)
+        label = ["--label", "label"] if "label" in header else []
+        run("import", "--store", self.store, "--data", str(table), "--id", "id", *label)
+        self.token = {role: run("token", "create", "--store", self.store, "--name", role, "--role", role)
+                      for role in ("learner", "operator")}
+
+    def ask_binary(self, service, name, bags, answer):
+        return service.send("POST", "/v1/queries", pack_question(name, bags, answer=answer),
+                            token=self.token["learner"], type=BINARY)
+
+    def check_described(self, service, schema, value):
+        document = service.get("/v1/openapi.json").json()
+        described = {"$ref": f"#/components/schemas/{schema}"}
+        self.assertEqual(list(test_openapi.violations(value, described, document)), [])
+
+    def test_counts_in_both_forms(self):
+        rows = [(i, CLASSES[i * i % 3]) for i in range(60)]
+        self.make(["id", "label"], rows, "--min-bag", "5", "--no-noise", "--classes", ",".join(CLASSES))
+        bags = [list(range(0, 10)), list(range(10, 17))]
+        expected = [[sum(rows[i][1] == c for i in bag) for c in CLASSES] for bag in bags]
+        with self.serve_again() as service:
+            learner = self.token["learner"]
+            config = service.get("/v1/config", token=learner).json()
+            self.assertEqual((config["answer"], config["width"], config["classes"]), ("classes", 3, CLASSES))
+            self.check_described(service, "Config", config)
+            answer = service.ask(learner, "a", [[str(i) for i in bag] for bag in bags], answer="classes").json()
+            self.assertEqual(answer["answers"], [{"counts": c, "size": sum(c)} for c in expected])
+            self.check_described(service, "Answer", answer)
+            bags = [[i + 17 for i in bag] for bag in bags]
+            expected = [[sum(rows[i][1] == c for i in bag) for c in CLASSES] for bag in bags]
+            reply = self.ask_binary(service, "b", bags, 1)
+            self.assertEqual([a["values"] for a in unpack_answer(reply.body)["answers"]], expected)
+            again = self.ask_binary(service, "b", bags, 1)
+            self.assertEqual(again.body, reply.body)
+            status = service.get("/v1/status", token=self.token["operator"]).json()
+            self.assertEqual(status["rules"]["classes"], CLASSES)
+            self.assertEqual(status["ledger"]["bags"], 4)
+        self.assertIn("4 sums computed again: sound", run("audit", "--store", self.store))
+
+    def test_a_learner_that_does_not_know_them_spends_nothing(self):
+        rows = [(i, CLASSES[i % 3]) for i in range(60)]
+        self.make(["id", "label"], rows, "--min-bag", "5", "--no-noise", "--classes", ",".join(CLASSES))
+        bags = [list(range(10))]
+        text = [[str(i) for i in bag] for bag in bags]
+        with self.serve_again() as service:
+            learner = self.token["learner"]
+            for reply in (service.ask(learner, "a", text), service.ask(learner, "a", text, answer="columns"),
+                          service.send("POST", "/v1/queries", pack_question("a", bags), token=learner, type=BINARY)):
+                self.check_described(service, "Problem", self.check_problem(reply, 409, "answer-kind"))
+            self.check_problem(service.ask(learner, "a", text, answer="sums"), 400, "malformed-request")
+            status = service.get("/v1/status", token=self.token["operator"]).json()
+            self.assertEqual((status["ledger"]["spent"], status["ledger"]["answers"]), (0, 0))
+            self.assertEqual(service.ask(learner, "a", text, answer="classes").status, 200)
+
+    def test_means_of_columns(self):
+        rows = [(i, i % 7, (i % 5) / 4) for i in range(40)]
+        self.make(["id", "visits", "cost"], rows, "--min-bag", "5", "--no-noise", "--labels", "visits=0:6:1,cost=0:1:0.25",
+                  "--shares", "2,1")
+        bag = list(range(3, 13))
+        expected = [sum(rows[i][j] for i in bag) / len(bag) for j in (1, 2)]
+        with self.serve_again() as service:
+            config = service.get("/v1/config", token=self.token["learner"]).json()
+            self.assertEqual((config["answer"], config["width"]), ("columns", 2))
+            self.assertEqual(config["columns"], [{"name": "visits", "lower": 0, "upper": 6, "step": 1, "share": 2},
+                                                 {"name": "cost", "lower": 0, "upper": 1, "step": 0.25, "share": 1}])
+            answer = service.ask(self.token["learner"], "a", [[str(i) for i in bag]], answer="columns").json()
+            self.check_described(service, "Config", config)
+            self.check_described(service, "Answer", answer)
+            for got, want in zip(answer["answers"][0]["means"], expected):
+                self.assertAlmostEqual(got, want)
+            reply = self.ask_binary(service, "b", [[i + 20 for i in bag[:5]]], 2)
+            self.assertEqual(len(unpack_answer(reply.body)["answers"][0]["values"]), 2)
+        self.assertIn("sound", run("audit", "--store", self.store))
+
+    def test_gaussian_noise_is_announced_and_drawn(self):
+        """The variance that rho needs: counts together have sensitivity sqrt 2."""
+        bags = 4000
+        rows = [(i, CLASSES[0]) for i in range(2 * bags)]
+        self.make(["id", "label"], rows, "--min-bag", "2", "--epsilon", "2", "--mechanism", "gaussian", "--delta", "1e-6",
+                  "--classes", ",".join(CLASSES))
+        with self.serve_again() as service:
+            config = service.get("/v1/config", token=self.token["learner"]).json()
+            self.check_described(service, "Config", config)
+            self.assertEqual((config["mechanism"], config["delta_fraction"]), ("gaussian", "1/1000000"))
+            rho = config["rho"]
+            self.assertLessEqual(rho + 2 * math.sqrt(rho * math.log(1e6)), 2)
+            self.assertGreater(rho + 2 * math.sqrt(rho * math.log(1e6)), 1.9999)
+            asked = [[2 * b, 2 * b + 1] for b in range(bags)]
+            answer = unpack_answer(self.ask_binary(service, "a", asked, 1).body)
+            self.assertIs(answer["dp"], True)
+        noise = [a["values"][j] - (2 if j == 0 else 0) for a in answer["answers"] for j in range(3)]
+        variance = sum(z * z for z in noise) / len(noise)
+        self.assertLess(abs(variance * rho - 1), 5 * math.sqrt(2 / len(noise)))
+        with self.assertRaisesRegex(RuntimeError, "for --classes and --labels"):
+            run("init", "--store", f"sqlite:{self.folder}/x.db", "--min-bag", "2", "--epsilon", "1", "--bounds", "0,1",
+                "--mechanism", "gaussian", "--delta", "1e-6")
+
+    def test_import_names_the_line_of_a_label_that_is_no_class(self):
+        self.make(["id", "label"], [(i, CLASSES[0]) for i in range(3)], "--min-bag", "5", "--no-noise", "--classes",
+                  ",".join(CLASSES))
+        table = pathlib.Path(self.folder, "more.csv")
+        table.write_text("id,label\n7,red\n8,crimson\n")
+        command = ["import", "--store", self.store, "--data", str(table), "--id", "id", "--label", "label"]
+        with self.assertRaisesRegex(RuntimeError, "more.csv:3: label 'label' is missing or none of the store's 3 classes"):
+            run(*command)
+        with self.assertRaisesRegex(RuntimeError, "--bad-label is 'pink'"):
+            run(*command, "--bad-label", "pink")
+        run(*command, "--bad-label", "red")
+        self.assertEqual(json.loads(run("status", "--store", self.store, "--json"))["rows"], 5)
+
+    def test_law_and_audit_of_counts(self):
+        """The first row of a bag is red or green; an observer adds up the evidence of both counts."""
+        epsilon, bags, requests = 1, 2500, 8
+        draws = bags * requests
+        changed = [i * 2654435761 >> 7 & 1 for i in range(draws)]
+        rows = [(2 * i + j, CLASSES[2 if j else changed[i]]) for i in range(draws) for j in (0, 1)]
+        self.make(["id", "label"], rows, "--min-bag", "2", "--epsilon", str(epsilon), "--classes", ",".join(CLASSES))
+        counts = []
+        with self.serve_again() as service:
+            for request in range(requests):
+                asked = [[2 * (request * bags + b), 2 * (request * bags + b) + 1] for b in range(bags)]
+                answer = unpack_answer(self.ask_binary(service, f"round-{request}", asked, 1).body)
+                counts += [a["values"] for a in answer["answers"]]
+        self.assertTrue(all(c == round(c) for count in counts for c in count))
+        rate = epsilon / 2  # of each count: two of them differ
+        variance = 2 * math.exp(-rate) / (1 - math.exp(-rate)) ** 2
+        noise = [[c[0] - (not x), c[1] - x, c[2] - 1] for c, x in zip(counts, changed)]
+        for j in range(3):
+            seen = sum(z[j] ** 2 for z in noise) / draws
+            self.assertLess(abs(seen / variance - 1), 5 * math.sqrt(5 / draws))
+            product = sum(z[j] * z[(j + 1) % 3] for z in noise) / draws
+            self.assertLess(abs(product), 5 * variance / math.sqrt(draws))
+        evidence = [[abs(a - 1) - abs(a) + abs(b) - abs(b - 1) for (a, b, _), y in zip(counts, changed) if y == x]
+                    for x in (0, 1)]
+        shown = max(self.gain(*evidence, t) for t in range(-2, 3))
+        self.assertLessEqual(shown, epsilon)
+        self.assertGreater(shown, 0.8 * epsilon)  # an audit that sees nothing would pass anything
+
+    def gain(self, plain, other, t):
+        n, m = len(plain), len(other)
+        b, a = sum(e >= t for e in plain), sum(e >= t for e in other)
+        most = 0
+        for up, of_up, down, of_down in ((a, m, b, n), (n - b, n, m - a, m)):
+            if up >= 50 and down >= 50:
+                width = math.sqrt(1 / up - 1 / of_up + 1 / down - 1 / of_down)
+                most = max(most, math.log(up / of_up * of_down / down) - AUDIT_DEVIATES * width)
+        return most
+
+
+if __name__ == "__main__":
+    unittest.main()
