@@ -53,7 +53,7 @@ def fit_liblinear(x, y, tolerance):
 
     fit_liblinear.problem = fit_liblinear.problem or problem(y, x.astype(np.float64), bias=1)
     start = seconds()
-    model = train(fit_liblinear.problem, parameter(f"-s 0 -c 1 -e {tolerance} -q -R"))
+    model = train(fit_liblinear.problem, parameter(f"-s 0 -c 1 -e {tolerance} -q -B 1 -R"))
     fit_liblinear.seconds = seconds() - start  # the copy into its own nodes is not counted
     sign = 1.0 if model.get_labels()[0] == 1 else -1.0
     weight = sign * np.ctypeslib.as_array(model.w, (x.shape[1] + 1,))
@@ -153,11 +153,19 @@ def bags(options):
     def loss(p):
         return float(-np.mean(mean * np.log(p) + (1.0 - mean) * np.log1p(-p)))
 
+    def all_labels(rows):
+        """The least loss of models with the labels of so many rows, over some ridges."""
+        part, labels = x[:rows], y[:rows].copy()
+        fits = (
+            wide.event_fit(part, labels, wide.fit_options(wide.EVENT, l2, 2, 1e-5))
+            for l2 in (3.0, 10.0, 30.0, 100.0)
+        )
+        return min(loss(m.predict(x_test)) for m in fits)
+
     constant = loss(np.full(len(mean), y.mean()))
-    fits = [
-        wide.event_fit(x, y, wide.fit_options(wide.EVENT, l2, 2, 1e-6)) for l2 in (3.0, 10.0, 30.0)
-    ]
-    full = min(loss(m.predict(x_test)) for m in fits)
+    parts = options.rows // 2 ** np.arange(8, -1, -1)
+    curve = [all_labels(rows) for rows in parts]
+    full = curve[-1]
     print(
         json.dumps(
             {
@@ -167,9 +175,19 @@ def bags(options):
                 "epsilon": options.epsilon,
                 "constant": constant,
                 "all labels": full,
+                "with labels of": {
+                    int(r): round((c - full) / (constant - full), 3)
+                    for r, c in zip(parts, curve, strict=True)
+                },
             }
-        )
+        ),
+        flush=True,
     )
+
+    def worth(reached):
+        """As how many rows with labels: where the curve has this loss."""
+        return float(np.exp(np.interp(-reached, -np.array(curve), np.log(parts))))
+
     sketches = {}
     for name, rounds, estimator in WAYS:
         for dims in options.dims if name in ("features", "hybrid") else (0,):
@@ -196,6 +214,7 @@ def bags(options):
                         "estimator": "event" if estimator == wide.EVENT else "aggregate",
                         "loss": round(reached, 5),
                         "way to constant": round((reached - full) / (constant - full), 3),
+                        "worth labels": round(worth(reached)),
                         "l2": model.report.l2,
                         "freedom": model.report.freedom,
                         "processor seconds": round((seconds() - start)[1], 1),

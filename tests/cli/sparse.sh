@@ -48,7 +48,7 @@ within 0 1e-5 "$(paste -d, t1.csv turned.csv | awk -F, 'NR > 1 { d = $1 - $2; d 
 
 # ---- the estimators, the bags ----
 for bags in random prior hybrid; do
-    expect 0 priorboost train "${common[@]}" --bags $bags --rounds 2 --json
+    expect 0 priorboost train "${common[@]}" --bags $bags --rounds 2 --l2 30 --json
     [ "$(field bags)" = $bags ] || fail "bags $bags"
 done
 expect 0 priorboost train "${common[@]}" --estimator event --algorithm pbprefix --json
@@ -91,6 +91,39 @@ expect 0 priorboost train --data bagged.csv --bag bag --answers answers.csv --ex
     --out given.json --json
 [ "$(field algorithm)" = given ] || fail 'given bags'
 expect 0 priorboost predict --model given.json --data test.csv
+
+# ---- labels that stay elsewhere ----
+cut -d, -f1,2 clicks.csv >labels.csv
+cut -d, -f1,3- clicks.csv >features.csv
+expect 0 priorboost oracle init --store store.db --min-bag 4 --no-noise --bounds 0,1
+expect 0 priorboost oracle import --store store.db --data labels.csv --id id --label click
+expect 0 priorboost oracle token create --store store.db --name learner --json
+field token >token
+chmod 600 token
+"$PRIORBOOST" serve --store store.db --listen unix:socket >ready 2>log &
+service=$!
+trap 'kill $service 2>/dev/null || true; rm -rf "$work"' EXIT
+for _ in $(seq 600); do
+    grep -q listening ready && break
+    sleep 0.1
+done
+remote=(--data features.csv --id id --hash 12 --oracle unix:socket --token-file token --rounds 2 --l2 30 --seed 1
+        --checkpoint checkpoint)
+expect 0 priorboost train "${remote[@]}" --bags hybrid --out remote.json
+expect 0 priorboost train "${common[@]}" --bags hybrid --rounds 2 --l2 30 --bounds 0,1 --out here.json
+for model in remote here; do
+    python3 -c 'import json, sys; m = json.load(open(sys.argv[1])); print(m["sparse"], m["intercept"])' \
+        $model.json >$model.weights
+done
+cmp remote.weights here.weights || fail 'another model from the oracle'
+expect 5 priorboost train "${remote[@]:0:10}" --no-checkpoint
+says '6000 of 6000 rows are spent'
+expect 0 priorboost train "${remote[@]}" --bags hybrid --resume --out again.json # the answers are kept
+cmp remote.json again.json || fail 'the checkpoint gives another model'
+expect 2 priorboost train "${remote[@]/12/13}" --bags hybrid --resume
+says "belongs to another run: it has '--hash 12', this run has '--hash 13'"
+kill $service
+wait $service || true
 
 # ---- what is refused ----
 refused() { # CODE MESSAGE OPTION...

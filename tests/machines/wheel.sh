@@ -16,6 +16,10 @@ python3 -m venv build/wheel/tools
 
 echo "== the wheel" >&2
 "$tools/python" -m build -q --sdist --no-isolation --outdir build/wheel/sdist .
+if tar -tf build/wheel/sdist/priorboost-*.tar.gz | grep -E '^[^/]*/(build|out|tests)/'; then
+    echo "wheel: the sdist holds files that are not sources of the package" >&2
+    exit 1
+fi
 PKG_CONFIG_SYSROOT_DIR=$sysroot PKG_CONFIG_LIBDIR=$libraries/pkgconfig \
     "$tools/pip" wheel -q --no-deps --no-build-isolation -w build/wheel/built build/wheel/sdist/priorboost-*.tar.gz \
     -C cmake.define.CMAKE_SYSROOT="$sysroot" -C cmake.define.CMAKE_C_FLAGS="-include $PWD/tests/machines/glibc.h"
