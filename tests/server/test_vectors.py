@@ -107,6 +107,29 @@ class Vectors(Case):
             self.assertEqual(len(unpack_answer(reply.body)["answers"][0]["values"]), 2)
         self.assertIn("sound", run("audit", "--store", self.store))
 
+    def test_gaussian_noise_is_announced_and_drawn(self):
+        """The variance that rho needs: counts together have sensitivity sqrt 2."""
+        bags = 4000
+        rows = [(i, CLASSES[0]) for i in range(2 * bags)]
+        self.make(["id", "label"], rows, "--min-bag", "2", "--epsilon", "2", "--mechanism", "gaussian", "--delta", "1e-6",
+                  "--classes", ",".join(CLASSES))
+        with self.serve_again() as service:
+            config = service.get("/v1/config", token=self.token["learner"]).json()
+            self.check_described(service, "Config", config)
+            self.assertEqual((config["mechanism"], config["delta_fraction"]), ("gaussian", "1/1000000"))
+            rho = config["rho"]
+            self.assertLessEqual(rho + 2 * math.sqrt(rho * math.log(1e6)), 2)
+            self.assertGreater(rho + 2 * math.sqrt(rho * math.log(1e6)), 1.9999)
+            asked = [[2 * b, 2 * b + 1] for b in range(bags)]
+            answer = unpack_answer(self.ask_binary(service, "a", asked, 1).body)
+            self.assertIs(answer["dp"], True)
+        noise = [a["values"][j] - (2 if j == 0 else 0) for a in answer["answers"] for j in range(3)]
+        variance = sum(z * z for z in noise) / len(noise)
+        self.assertLess(abs(variance * rho - 1), 5 * math.sqrt(2 / len(noise)))
+        with self.assertRaisesRegex(RuntimeError, "for --classes and --labels"):
+            run("init", "--store", f"sqlite:{self.folder}/x.db", "--min-bag", "2", "--epsilon", "1", "--bounds", "0,1",
+                "--mechanism", "gaussian", "--delta", "1e-6")
+
     def test_import_names_the_line_of_a_label_that_is_no_class(self):
         self.make(["id", "label"], [(i, CLASSES[0]) for i in range(3)], "--min-bag", "5", "--no-noise", "--classes",
                   ",".join(CLASSES))
