@@ -73,6 +73,11 @@ MUTANTS = {
         "remote.py": [
             ("a reply about other bags is taken", "sizes != [len(bag) for bag in bags]", "False"),
             ("a reply to another question is taken", "named != name or ", ""),
+            (
+                "an oracle of several numbers is asked for means",
+                'config.get("answer", "mean") != "mean"',
+                "False",
+            ),
             ("a mean that is not a number is taken", "if not all(map(math.isfinite, means)):"),
             (
                 "a reply of any shape is read",

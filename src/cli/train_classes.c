@@ -36,6 +36,7 @@ pboost_status train_classes_check(const train_arguments *a, pboost_error *err)
         bool given;
         const char *option, *reason;
     } never[] = {
+        {a->sums != NULL, "--sums", "its sums are of numbers"},
         {a->positive != NULL, "--positive", "it is for labels of two values"},
         {a->has_bounds, "--bounds", "a class has no size, and its counts are known to be 0 or 1"},
         {a->step > 0.0, "--step", "a class has no size"},
