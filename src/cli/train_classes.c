@@ -12,7 +12,7 @@ pboost_status train_classes_guess(cli_context *cli, train_arguments *a, pboost_e
     size_t count;
     bool numbers;
 
-    if (a->has_family || a->data == NULL || a->label == NULL || a->bag != NULL ||
+    if (a->has_family || a->data == NULL || a->label == NULL || train_is_given(a) ||
         a->oracle != NULL || strcmp(a->data, "-") == 0)
         return PBOOST_OK;
     TRY(class_values_count(&count, &numbers, a->data, a->label, &a->columns.na, err));
@@ -36,6 +36,7 @@ pboost_status train_classes_check(const train_arguments *a, pboost_error *err)
         bool given;
         const char *option, *reason;
     } never[] = {
+        {a->sums != NULL, "--sums", "its sums are of numbers"},
         {a->positive != NULL, "--positive", "it is for labels of two values"},
         {a->has_bounds, "--bounds", "a class has no size, and its counts are known to be 0 or 1"},
         {a->step > 0.0, "--step", "a class has no size"},
