@@ -189,7 +189,8 @@ def bags(options):
         return float(np.exp(np.interp(-reached, -np.array(curve), np.log(parts))))
 
     sketches = {}
-    for name, rounds, estimator in WAYS:
+    ways = [w for w in WAYS if options.only is None or options.only in w[0]]
+    for name, rounds, estimator in ways:
         for dims in options.dims if name in ("features", "hybrid") else (0,):
             if dims > 0 and dims not in sketches:
                 sketches[dims] = wide.sketch(x, dims)
@@ -269,7 +270,7 @@ def main():
     parser.add_argument("--test-rows", type=int, default=30000)
     parser.add_argument("--epsilon", type=float)
     parser.add_argument("--dims", type=int, nargs="+", default=[wide.SKETCH_DIMS])
-    parser.add_argument("--only", help="speed: fits whose name has this word")
+    parser.add_argument("--only", help="fits, or ways of making bags, whose name has this word")
     options = parser.parse_args()
     options.rows = (
         options.rows or {"speed": 200_000, "bags": 60_000, "scale": 1_000_000}[options.what]

@@ -19,14 +19,22 @@ import random
 import sys
 
 PARTIES = ("blue", "green", "red", "yellow")
-TRUTH = {"blue": (0.0, 0.0, 0.0), "green": (-0.2, -0.03, 0.9), "red": (0.3, 0.0, -0.6), "yellow": (-0.9, 0.02, 0.5)}
+TRUTH = {
+    "blue": (0.0, 0.0, 0.0),
+    "green": (-0.2, -0.03, 0.9),
+    "red": (0.3, 0.0, -0.6),
+    "yellow": (-0.9, 0.02, 0.5),
+}
 
 
 def person(rng, middle_age, share):
     """Age, education and party."""
     age = min(max(rng.gauss(middle_age, 14.0), 18.0), 95.0)
     high = rng.random() < share
-    odds = [math.exp(level + by_age * (age - 45.0) + by_high * high) for level, by_age, by_high in TRUTH.values()]
+    odds = [
+        math.exp(level + by_age * (age - 45.0) + by_high * high)
+        for level, by_age, by_high in TRUTH.values()
+    ]
     return round(age, 1), "high" if high else "low", rng.choices(PARTIES, odds)[0]
 
 

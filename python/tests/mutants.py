@@ -73,6 +73,11 @@ MUTANTS = {
         "remote.py": [
             ("a reply about other bags is taken", "sizes != [len(bag) for bag in bags]", "False"),
             ("a reply to another question is taken", "named != name or ", ""),
+            (
+                "an oracle of several numbers is asked for means",
+                'config.get("answer", "mean") != "mean"',
+                "False",
+            ),
             ("a mean that is not a number is taken", "if not all(map(math.isfinite, means)):"),
             (
                 "a reply of any shape is read",
@@ -478,6 +483,37 @@ MUTANTS = {
         ],
         "oracle.py": [
             ("labels that were used are asked about", "if self.rows_spent:"),
+        ],
+    },
+    "test_classes.py": {
+        "classes.py": [
+            ("parameters of two classes", "if not (value is default or value == default):"),
+            (
+                "an estimator without classes",
+                'if estimator.estimator not in (None, "aggregate", "event"):',
+            ),
+            ("cross-validation of classes", 'if estimator.l2 == "cv":'),
+            ("an offset of classes", "if table.offset is not None:"),
+            ("warnings of classes", "for warning in found[:n]:", "for warning in ():"),
+            ("larger bags under noise", "settings.bag_size = asked.bag_size", "pass"),
+            ("noise of one count", "_check(lib.rules_number, one, rules, 0)", "pass"),
+        ],
+        "sklearn.py": [
+            ("an offset in a prediction of classes", "if extra is not None:"),
+            ("weights of several classes", "result.path[:, :, -1] += result.class_shift", "pass"),
+            ("the base of standard errors", "np.append(base, errors)", "np.append(errors, base)"),
+        ],
+        "columns.py": [
+            (
+                "classes in the units of X",
+                "result.path.reshape(-1, n)",
+                "result.path.reshape(-1, n)[:1]",
+            ),
+            (
+                "errors of classes in the units of X",
+                "np.split(whole, len(whole) // n)",
+                "np.split(whole, len(whole) // n)[:1]",
+            ),
         ],
     },
     "test_convert.py": {

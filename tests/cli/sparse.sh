@@ -57,6 +57,17 @@ expect 0 priorboost train "${common[@]}" --estimator event --algorithm pbprefix 
 expect 0 priorboost train "${common[@]}" --epsilon 1 --bounds 0,1 --l2 100 --force --json
 [ "$(field epsilon)" = 1.0 ] || fail 'epsilon'
 
+# ---- standard errors of columns that are named ----
+expect 0 priorboost train "${common[@]}" --l2 30 --cross 'c1*c2' --errors 'n1,c1=v0,c1=v0*c2=v1' --json
+[ "$(field columns | python3 -c 'import json, sys; print(json.load(sys.stdin)[-3:])')" = \
+    "['n1', 'c1=v0', 'c1=v0*c2=v1']" ] || fail 'the columns that were named'
+for i in -3 -2 -1; do
+    within 1e-6 1 "$(field standard_errors.$i)"
+done
+within 1e-6 1 "$(field intercept_standard_error)"
+expect 0 priorboost train "${common[@]}" --l2 30 --errors n1
+printed '95 % interval'
+
 # ---- svmlight ----
 expect 0 priorboost generate --design clicks --rows 6000 --seed 1 --ids --out clicks.svm \
     --test-rows 3000 --test-out test.svm
@@ -142,6 +153,12 @@ refused 2 '--model cannot be used with --hash: the model of sparse rows is a glm
     --data clicks.csv --hash 8 --model trees
 refused 2 '--estimator cannot be used with --hash' --data clicks.csv --hash 8 --estimator interpolated
 refused 2 '--impute cannot be used with --hash' --data clicks.csv --hash 8 --impute mean
+refused 2 "--errors: 'c99=v0' is not hashed" --data clicks.csv --hash 8 --errors c99=v0
+expect 2 priorboost train --data clicks.svm --min-bag 4 --errors 0
+says "--errors: '0' is no column; it must be an index from 1 to"
+refused 2 '--errors needs --estimator aggregate' --data clicks.csv --hash 8 --errors n1 --estimator event
+refused 2 '--errors needs --estimator aggregate' --data clicks.csv --hash 8 --errors n1 --algorithm oneshot
+refused 2 '--errors needs --hash BITS' --data clicks.csv --family logistic --errors n1
 refused 2 '--hash is for tables' --data clicks.svm --hash 8
 refused 2 '--types cannot be used with an svmlight file' --data clicks.svm --categorical n1
 refused 2 "--index-base is '2'; it must be 0 or 1" --data clicks.svm --index-base 2

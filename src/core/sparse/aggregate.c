@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "fit/aggregate/constant.h"
 #include "fit/aggregate/quasi.h"
+#include "fit/overlap/overlap.h"
 #include "try.h"
 
 #define INNER_STEPS 4    /* between two refreshes of V, at most */
@@ -278,6 +279,7 @@ pboost_status pboost_wide_fit_init(wide_fit *out, const pboost_wide_features *fe
                                    .n = n,
                                    .weight = features->weight,
                                    .offset = features->offset};
+    bool shared;
 
     *out = (wide_fit){.options = *options, .l2 = pboost_l2_or(options->l2, 0.0)};
     TRY(pboost_bag_answers_check(&data, options, err));
@@ -286,6 +288,10 @@ pboost_status pboost_wide_fit_init(wide_fit *out, const pboost_wide_features *fe
              "the answers are rounded to 0 or 1; the %s estimator needs means as they are",
              pboost_estimator_name(options->estimator));
     TRY(pboost_wide_check_samples(&samples, false, err));
+    TRY(pboost_bags_share_rows(&shared, &data, err));
+    if (shared)
+        FAIL(err, PBOOST_INVALID,
+             "a row is in more than one bag; sparse data are fitted to bags that share no rows");
     data.rows.x = NULL;
     out->options.l2 = pboost_l2_fixed(pboost_l2_or(options->l2, 1.0));
     out->bags = (aggregate_fit){.data = data, .options = &out->options};
