@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel against the old glibc in build/sysroot/wheel, bundles jansson, zlib and zstd with it (auditwheel), and
-# trains with it in a new virtual environment that has no compiler: build/wheel/priorboost-*.whl.  See ./dev wheel.
+# Builds the wheel against the old glibc in build/sysroot/wheel, bundles jansson and zstd with it (auditwheel), and trains
+# with it in a new virtual environment that has no compiler: build/wheel/priorboost-*.whl.  See ./dev wheel.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 sysroot=$PWD/build/sysroot/wheel
