@@ -2,10 +2,11 @@
 
     python3 parties.py [FOLDER]
 
-writes people.csv (12,000 persons: id, district, age, education, without votes), votes.csv (id and party:
-what a label holder has), voters.csv (both together), districts.csv (how many voted for each party in each of 300 districts: what is
-published) and check.csv (4,000 other persons with their votes: nobody has this file; here it shows how
-good a model is).  No district, person or vote is real.  The truth, as log odds against blue:
+writes people.csv (12,000 persons: id, district, age, education, without votes), votes.csv (id and
+party: what a label holder has), voters.csv (both together), districts.csv (how many voted for each
+party in each of 300 districts: what is published) and check.csv (4,000 other persons with their
+votes: nobody has this file; here it shows how good a model is).  No district, person or vote is
+real.  The truth, as log odds against blue:
 
     green   -0.2 - 0.03 (age - 45) + 0.9 high
     red      0.3 + 0.00 (age - 45) - 0.6 high
