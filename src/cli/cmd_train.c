@@ -629,8 +629,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         return PBOOST_OK;
     TRY(train_wide_check(&a, err));
     TRY(train_classes_guess(cli, &a, err));
-    TRY(require_options(&a, err));
     TRY(train_classes_check(&a, err));
+    TRY(require_options(&a, err));
     TRY(refuse_with_bags(&a, err));
     TRY(train_model_check(&a, err));
     TRY(settle_method(&a, err));

@@ -43,6 +43,7 @@ pboost_status train_classes_check(const train_arguments *a, pboost_error *err)
         {a->clamp, "--clamp", "a class has no size"},
         {a->round, "--round", "proportions are needed as they are"},
         {a->offset != NULL, "--offset", "a number that all classes share changes no probability"},
+        {a->sums != NULL, "--sums", "they are of numbers"},
         {a->prior != NULL, "--prior", "bags of round 1 are random, or made from features"},
         {a->has_rho, "--rho", "it is for the interpolated estimator"},
         {a->model != NULL && strcmp(a->model, "glm") != 0, "--model", "only glm has classes"},
@@ -63,7 +64,7 @@ pboost_status train_classes_check(const train_arguments *a, pboost_error *err)
     if (a->class_columns.n > 0 && (!a->classes || a->answers == NULL))
         return pboost_fail(err, PBOOST_INVALID,
                            "--class-columns needs --family classes and --answers");
-    if (a->classes && a->answers != NULL && a->class_columns.n == 0 &&
+    if (a->classes && a->answers != NULL && a->data != NULL && a->class_columns.n == 0 &&
         strcmp(a->answers, a->data) == 0)
         return pboost_fail(err, PBOOST_INVALID,
                            "--class-columns is required: --data and --answers are one file, so its "

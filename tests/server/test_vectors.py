@@ -5,10 +5,12 @@ The draws of the audit are random: it fails by chance less than once in 50,000 r
 distances of 5).
 """
 
+import contextlib
 import csv
 import json
 import math
 import pathlib
+import random
 import subprocess
 import unittest
 
@@ -19,11 +21,15 @@ AUDIT_DEVIATES = 5.5
 CLASSES = ["red", "dark green", "blü"]
 
 
-def run(*command):
-    done = subprocess.run([PRIORBOOST, "oracle", *command], capture_output=True, text=True)
+def run_command(*command):
+    done = subprocess.run([PRIORBOOST, *command], capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
     return done.stdout.strip()
+
+
+def run(*command):
+    return run_command("oracle", *command)
 
 
 class Vectors(Case):
@@ -129,6 +135,36 @@ class Vectors(Case):
         with self.assertRaisesRegex(RuntimeError, "for --classes and --labels"):
             run("init", "--store", f"sqlite:{self.folder}/x.db", "--min-bag", "2", "--epsilon", "1", "--bounds", "0,1",
                 "--mechanism", "gaussian", "--delta", "1e-6")
+
+    def test_a_killed_learner_continues(self):
+        """Every row is answered for once, and the model is that of a learner that was not killed."""
+        draw = random.Random(5)
+        table = [(i, draw.gauss(0, 1), draw.gauss(0, 1)) for i in range(600)]
+        labels = [(i, CLASSES[0 if a + draw.gauss(0, 1) > 0.5 else 1 if b + draw.gauss(0, 1) > 0 else 2]) for i, a, b in table]
+        data = pathlib.Path(self.folder, "x.csv")
+        with data.open("w", newline="") as out:
+            csv.writer(out).writerows([["id", "a", "b"], *table])
+        models = []
+        for kills in (5, 0):
+            self.make(["id", "label"], labels, "--min-bag", "10", "--no-noise", "--classes", ",".join(CLASSES))
+            token, model = pathlib.Path(self.folder, "token"), pathlib.Path(self.folder, f"model-{kills}.json")
+            token.write_text(self.token["learner"] + "\n")
+            token.chmod(0o600)
+            with self.serve_again() as service:
+                train = [PRIORBOOST, "train", "--data", str(data), "--id", "id", "--family", "classes", "--rounds", "4",
+                         "--bags", "random", "--oracle", service.url, "--token-file", str(token), "--out", str(model)]
+                for kill in range(1, kills + 1):
+                    resume = ["--resume"] * pathlib.Path(f"{model}.checkpoint").is_dir()
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        subprocess.run([*train, *resume], capture_output=True, timeout=0.04 * kill)
+                resume = ["--resume"] * pathlib.Path(f"{model}.checkpoint").is_dir()
+                if not model.exists():
+                    done = subprocess.run([*train, *resume], capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                status = service.get("/v1/status", token=self.token["operator"]).json()
+                self.assertEqual((status["ledger"]["spent"], status["ledger"]["answers"]), (600, 4))
+            models.append(run_command("predict", "--model", str(model), "--data", str(data)))
+        self.assertEqual(models[0], models[1])
 
     def test_import_names_the_line_of_a_label_that_is_no_class(self):
         self.make(["id", "label"], [(i, CLASSES[0]) for i in range(3)], "--min-bag", "5", "--no-noise", "--classes",
