@@ -1,24 +1,27 @@
-/* Our sort of scores against a plain radix sort, which is a tenth of its size: nanoseconds per row.
+/* Our sort of scores, and optimal bags, which begin with it, against other sorts of the same scores
+ * with their rows: nanoseconds per row.
  *
- *     bench_sort [max_rows]
+ *     bench_sort [max_rows [shape]]
  *
- * prints JSON: medians of five turns.  The peer turns a score into 64 bits of the same order, keeps
- * the first 22 of those in which the list differs (33 from 32768 rows on) in one word with the
- * row's number, distributes the words by 11 bits at a time, the lowest first, and ends by
- * insertion.  The two must give the same order. */
+ * prints JSON: the least of several turns.  One peer is vqsort of the Highway library, on pairs of
+ * a key and a row (null where it was not built in); its time includes making the pairs and taking
+ * them apart.  The other is a plain radix sort, a tenth of the size of ours.  It turns a score into
+ * 64 bits of the same order, keeps the first 22 of those in which the list differs (33 from 32768
+ * rows on) in one word with the row's number, distributes the words by 11 bits at a time, the
+ * lowest first, and ends by insertion.  All must give the same order. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <priorboost/core.h>
+#include <priorboost/trainer.h>
 
 #include "bags/sort.h"
 #include "base/large.h"
 #include "base/parallel.h"
 #include "shapes.h"
 
-enum { TURNS = 5, DIGIT = 11, DIGITS = 1 << DIGIT, MOST_TASKS = 16, TASK_ROWS = 65536, AHEAD = 16 };
+enum { TURNS = 9, DIGIT = 11, DIGITS = 1 << DIGIT, MOST_TASKS = 16, TASK_ROWS = 65536, AHEAD = 16 };
 
 /* ---- The peer -------------------------------------------------------------------------------- */
 
@@ -160,75 +163,196 @@ static void radix_sort(radix *r, int threads)
 
 /* ---- Turns ----------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b)
+typedef struct {
+    uint64_t row, key;
+} pair;
+
+#ifdef BENCH_VQSORT
+void bench_vqsort(void *pairs, size_t n);
+static const bool HAS_VQSORT = true;
+#else
+static const bool HAS_VQSORT = false;
+static void bench_vqsort(void *pairs, size_t n)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    (void)pairs, (void)n;
+}
+#endif
+
+typedef struct {
+    const double *value;
+    size_t n;
+    int threads;
+    double *sorted;
+    size_t *row;
+    pair *pairs;
+    radix radix;
+    pboost_bags bags;
+    const size_t *order; /* what the last run found */
+    pboost_workspace work;
+} list;
+
+static bool run_ours(list *l)
+{
+    l->order = l->row;
+    return !pboost_sort_doubles(l->row, l->sorted, l->value, l->n, l->threads, &l->work, NULL);
 }
 
-/* Medians of both; false: out of memory, or they do not agree. */
-static bool compare(double out[2], const double *value, size_t n, int threads)
+static bool run_radix(list *l)
 {
-    double *sorted = pboost_alloc_large(n, sizeof *sorted), took[2][TURNS];
-    size_t *row = pboost_alloc_large(n, sizeof *row), repeats = 1 + 1000000 / n;
-    radix r = {.value = value,
-               .n = n,
-               .word = pboost_alloc_large(n, sizeof *r.word),
-               .other = pboost_alloc_large(n, sizeof *r.other),
-               .sorted = pboost_alloc_large(n, sizeof *r.sorted),
-               .row = pboost_alloc_large(n, sizeof *r.row),
-               .place = malloc(MOST_TASKS * sizeof *r.place)};
-    bool good = sorted && row && r.word && r.other && r.sorted && r.row && r.place;
-    pboost_workspace work = {0};
+    radix_sort(&l->radix, l->threads);
+    l->order = l->radix.row;
+    return true;
+}
 
-    for (int turn = 0; good && turn < TURNS; turn++) {
-        double start = now();
-        for (size_t i = 0; i < repeats; i++)
-            good = good && !pboost_sort_doubles(row, sorted, value, n, threads, &work, NULL);
-        double middle = now();
-        for (size_t i = 0; i < repeats; i++)
-            radix_sort(&r, threads);
-        took[0][turn] = middle - start;
-        took[1][turn] = now() - middle;
-        good = good && memcmp(row, r.row, n * sizeof *row) == 0;
+/* One thread: it has no other way. */
+static bool run_vqsort(list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        l->pairs[i] = (pair){i, key_of(l->value[i])};
+    bench_vqsort(l->pairs, l->n);
+    for (size_t i = 0; i < l->n; i++) {
+        l->row[i] = l->pairs[i].row;
+        l->sorted[i] = l->value[l->row[i]];
     }
-    for (int side = 0; good && side < 2; side++) {
-        qsort(took[side], TURNS, sizeof **took, by_value);
-        out[side] = 1e9 * took[side][TURNS / 2] / (double)(repeats * n);
-    }
-    pboost_workspace_free(&work);
-    free(sorted);
-    free(row);
-    free(r.word);
-    free(r.other);
-    free(r.sorted);
-    free(r.row);
-    free(r.place);
+    l->order = l->row;
+    return true;
+}
+
+static bool run_bags(list *l, size_t k)
+{
+    pboost_bags_free(&l->bags);
+    bool good = !pboost_bags_optimal(&l->bags, l->value, l->n, k, l->threads, NULL);
+    l->order = l->bags.row;
     return good;
+}
+
+static bool run_bags_8(list *l)
+{
+    return run_bags(l, 8);
+}
+
+static bool run_bags_64(list *l)
+{
+    return run_bags(l, 64);
+}
+
+static const struct {
+    const char *name;
+    bool (*run)(list *l);
+} SIDES[] = {{"ours", run_ours},
+             {"radix", run_radix},
+             {"vqsort", run_vqsort},
+             {"bags_8", run_bags_8},
+             {"bags_64", run_bags_64}};
+enum { N_SIDES = sizeof SIDES / sizeof *SIDES, OF_VQSORT = 2 };
+
+static bool is_left_out(int side, int threads)
+{
+    return side == OF_VQSORT && (!HAS_VQSORT || threads > 1);
+}
+
+/* Of one thread processor time, to which the waiting on a busy machine does not count. */
+static double seconds(int threads)
+{
+    struct timespec t;
+    clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The least of all; false: out of memory, or they do not agree. */
+static bool compare(double out[N_SIDES], list *l)
+{
+    size_t repeats = 1 + 100000 / l->n;
+    size_t *expected = malloc(l->n * sizeof *expected);
+    bool good = expected != NULL && run_ours(l);
+
+    if (good)
+        memcpy(expected, l->row, l->n * sizeof *expected);
+    for (int turn = 0; good && turn < TURNS; turn++)
+        for (int side = 0; good && side < N_SIDES; side++) {
+            if (is_left_out(side, l->threads))
+                continue;
+            double start = seconds(l->threads);
+            for (size_t i = 0; i < repeats; i++)
+                good = good && SIDES[side].run(l);
+            double took = 1e9 * (seconds(l->threads) - start) / (double)(repeats * l->n);
+            out[side] = turn == 0 || took < out[side] ? took : out[side];
+            good = good && memcmp(l->order, expected, l->n * sizeof *expected) == 0;
+        }
+    free(expected);
+    return good;
+}
+
+static bool list_make(list *l, double (*draw)(void), size_t n)
+{
+    double *value = pboost_alloc_large(n, sizeof *value);
+    *l = (list){.value = value,
+                .n = n,
+                .sorted = pboost_alloc_large(n, sizeof *l->sorted),
+                .row = pboost_alloc_large(n, sizeof *l->row),
+                .pairs = pboost_alloc_large(n, sizeof *l->pairs)};
+    l->radix = (radix){.value = value,
+                       .n = n,
+                       .word = pboost_alloc_large(n, sizeof *l->radix.word),
+                       .other = pboost_alloc_large(n, sizeof *l->radix.other),
+                       .sorted = pboost_alloc_large(n, sizeof *l->radix.sorted),
+                       .row = pboost_alloc_large(n, sizeof *l->radix.row),
+                       .place = malloc(MOST_TASKS * sizeof *l->radix.place)};
+    for (size_t i = 0; value != NULL && i < n; i++)
+        value[i] = draw();
+    return value && l->sorted && l->row && l->pairs && l->radix.word && l->radix.other &&
+           l->radix.sorted && l->radix.row && l->radix.place;
+}
+
+static void list_free(list *l)
+{
+    pboost_bags_free(&l->bags);
+    pboost_workspace_free(&l->work);
+    free((void *)(uintptr_t)l->value);
+    free(l->sorted);
+    free(l->row);
+    free(l->pairs);
+    free(l->radix.word);
+    free(l->radix.other);
+    free(l->radix.sorted);
+    free(l->radix.row);
+    free(l->radix.place);
+}
+
+static void print_row(const char *comma, const char *shape, const list *l,
+                      const double took[N_SIDES])
+{
+    printf("%s\n  {\"shape\": \"%s\", \"n\": %zu, \"threads\": %d", comma, shape, l->n, l->threads);
+    for (int side = 0; side < N_SIDES; side++)
+        if (is_left_out(side, l->threads))
+            printf(", \"%s\": null", SIDES[side].name);
+        else
+            printf(", \"%s\": %.2f", SIDES[side].name, took[side]);
+    printf("}");
+    fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
     static const size_t SIZES[] = {4096, 10000, 100000, 1000000, 10000000};
     size_t max_rows = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : 10000000;
-    const char *comma = "[";
+    const char *comma = "[", *shape = argc > 2 ? argv[2] : NULL;
 
     for (size_t s = 0; s < N_SHAPES; s++)
         for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES && SIZES[i] <= max_rows; i++) {
-            size_t n = SIZES[i];
-            double *value = pboost_alloc_large(n, sizeof *value), took[2];
-            for (size_t row = 0; value != NULL && row < n; row++)
-                value[row] = SHAPES[s].draw();
-            for (int threads = 1; threads <= (n < 100000 ? 1 : 2); threads++) {
-                if (value == NULL || !compare(took, value, n, threads))
+            list l;
+            double took[N_SIDES];
+            if (shape != NULL && strcmp(shape, SHAPES[s].name) != 0)
+                continue;
+            if (!list_make(&l, SHAPES[s].draw, SIZES[i]))
+                return 1;
+            for (l.threads = 1; l.threads <= (l.n < 100000 ? 1 : 2); l.threads++) {
+                if (!compare(took, &l))
                     return 1;
-                printf("%s\n  {\"shape\": \"%s\", \"n\": %zu, \"threads\": %d, \"ours\": %.2f, "
-                       "\"radix\": %.2f, \"radix_over_ours\": %.2f}",
-                       comma, SHAPES[s].name, n, threads, took[0], took[1], took[1] / took[0]);
-                fflush(stdout);
+                print_row(comma, SHAPES[s].name, &l, took);
                 comma = ",";
             }
-            free(value);
+            list_free(&l);
         }
     printf("\n]\n");
     return 0;

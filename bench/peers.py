@@ -37,7 +37,8 @@ def program(name, *arguments):
     """A row of what one of our own programs measured, in C."""
     out = subprocess.run([str(ROOT / "build" / "bin" / name), *map(str, arguments)], check=True,
                          capture_output=True, text=True).stdout
-    return {"section": name, "result": json.loads(out)}
+    return {"section": name, "result": json.loads(out),
+            "where": f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"}
 
 
 # ---- Sections: each yields rows of results ----
@@ -111,7 +112,19 @@ def paper(library, scale):
     yield program("bench_paper", scale["paper_rows"], scale["paper_rounds"], 16)
 
 
-SECTIONS = {"losses": losses, "paper": paper, "bags": bags, "fits": fits, "growth": growth}
+def threads(library, scale):
+    """Whether two threads are ever slower than one."""
+    yield program("bench_threads", scale["thread_rows"], scale["budget"])
+
+
+def limits(library, scale):
+    """Against the fastest sort and the bandwidth of memory, in one run each."""
+    yield program("bench_sort", scale["sort_rows"], "gaussian")
+    yield program("bench_aggregate", scale["fit_rows"])
+
+
+SECTIONS = {"losses": losses, "paper": paper, "bags": bags, "fits": fits, "growth": growth,
+            "threads": threads, "limits": limits}
 
 FULL = {
     "budget": 0.5,
@@ -131,6 +144,8 @@ FULL = {
     "growth_n": 50_000,
     "paper_rows": 1 << 20,
     "paper_rounds": 256,
+    "thread_rows": 10**6,
+    "sort_rows": 10**7,
 }
 LARGE = {**FULL, "bag_rows": [*FULL["bag_rows"], 10**8]}
 QUICK = {
@@ -151,6 +166,8 @@ QUICK = {
     "growth_n": 2000,
     "paper_rows": 1 << 16,
     "paper_rounds": 16,
+    "thread_rows": 1000,
+    "sort_rows": 4096,
 }
 
 

@@ -360,6 +360,57 @@ def paper_section(rows):
 # ---- The page -------------------------------------------------------------------------------
 
 
+def threads_section(rows):
+    """Time of two threads over that of one, by kind of work and rows."""
+    row = next((r for r in rows if r["section"] == "bench_threads"), None)
+    if row is None:
+        return []
+    sizes = sorted({r["n"] for r in row["result"]})
+    ratio = {(r["kind"], r["n"]): f"{r['two'] / r['one']:.2f} ({r['cpu_two'] / r['cpu_one']:.2f})"
+             for r in row["result"]}
+    kinds = list(dict.fromkeys(r["kind"] for r in row["result"]))
+    lines = [[kind, *(ratio.get((kind, n), "") for n in sizes)] for kind in kinds]
+    return ["## Threads", "", "The time of two threads over that of one: above 1 two are slower.  Both take turns in one "
+            "process, and the least times are compared.  In brackets the same ratio of the processor time of all "
+            "threads together: what is above 1 there is what the second thread costs.  A step that takes one thread "
+            "0.6 ms or less, by an estimate from its size, has one thread, whatever number is asked for.  On a busy "
+            "machine two threads also wait for a second core, which the first ratio counts and the second does "
+            "not.", "",
+            f"Measured on {row['where']}.", "",
+            *table(["work", *(f"{n:.0e} rows" for n in sizes)], lines)]
+
+
+def limits_section(rows):
+    sort = next((r for r in rows if r["section"] == "bench_sort"), None)
+    fit = next((r for r in rows if r["section"] == "bench_aggregate"), None)
+    out = []
+    if sort is not None:
+        lines = []
+        for r in sort["result"]:
+            fastest = min(v for v in (r["ours"], r["radix"], r["vqsort"]) if v is not None)
+            lines.append([r["shape"], f"{r['n']:.0e}", str(r["threads"]), *(
+                "" if r[k] is None else f"{r[k]:.1f}"
+                for k in ("ours", "radix", "vqsort", "bags_8", "bags_64")),
+                f"{r['bags_8'] / fastest:.2f}×", f"{r['bags_64'] / fastest:.2f}×"])
+        out += ["## Limits: bags against the fastest sort", "",
+                "Optimal bags begin with a sort of the scores with their rows, so no call can be faster than the fastest "
+                "of such sorts.  Nanoseconds per row, the least of nine turns; of one thread processor time.  vqsort is "
+                "Highway's, on pairs of 16 bytes, and has one thread.  The last columns are bags over the fastest "
+                "sort of the row; to reach: 1.5.", "", f"Measured on {sort['where']}.", "",
+                *table(["shape", "n", "threads", "our sort", "radix", "vqsort", "bags, k = 8", "bags, k = 64",
+                        "k = 8 / sort", "k = 64 / sort"], lines)]
+    if fit is not None:
+        lines = [[r["family"], f"{r['rows']} × {r['cols']}", str(r["passes"]), time_text(r["seconds"]),
+                  time_text(r["passes"] * r["read"]), f"{r['gb_per_second']:.1f} GB/s", f"{r['over_limit']:.1f}×"]
+                 for r in fit["result"]]
+        out += ["## Limits: one aggregate fit against memory", "",
+                "An aggregate fit on bags of 16 from features, one thread, λ = 1, cold start.  The limit is the time in "
+                "which this machine reads the table as often as the fit passes over it, at the rate measured in the "
+                "same run; to reach: 3×.", "", f"Measured on {fit['where']}.", "",
+                *table(["family", "table", "passes", "time", "limit", "read at", "time / limit"], lines)]
+    return out
+
+
 def head(results):
     m = results["machine"]
     versions = ", ".join(f"{n} {v}" for n, v in m["versions"].items())
@@ -379,5 +430,6 @@ def head(results):
 def write(results, docs):
     rows = results["rows"]
     page = [*head(results), *verdicts(rows), *bags_section(rows), *fits_section(rows),
-            *growth_section(rows, docs), *paper_section(rows)]
+            *growth_section(rows, docs), *threads_section(rows), *limits_section(rows),
+            *paper_section(rows)]
     (docs / "benchmarks.md").write_text("\n".join(page).rstrip() + "\n")

@@ -53,7 +53,7 @@ def fit_liblinear(x, y, tolerance):
 
     fit_liblinear.problem = fit_liblinear.problem or problem(y, x.astype(np.float64), bias=1)
     start = seconds()
-    model = train(fit_liblinear.problem, parameter(f"-s 0 -c 1 -e {tolerance} -q -R"))
+    model = train(fit_liblinear.problem, parameter(f"-s 0 -c 1 -e {tolerance} -q -B 1 -R"))
     fit_liblinear.seconds = seconds() - start  # the copy into its own nodes is not counted
     sign = 1.0 if model.get_labels()[0] == 1 else -1.0
     weight = sign * np.ctypeslib.as_array(model.w, (x.shape[1] + 1,))
@@ -153,11 +153,19 @@ def bags(options):
     def loss(p):
         return float(-np.mean(mean * np.log(p) + (1.0 - mean) * np.log1p(-p)))
 
+    def all_labels(rows):
+        """The least loss of models with the labels of so many rows, over some ridges."""
+        part, labels = x[:rows], y[:rows].copy()
+        fits = (
+            wide.event_fit(part, labels, wide.fit_options(wide.EVENT, l2, 2, 1e-5))
+            for l2 in (3.0, 10.0, 30.0, 100.0)
+        )
+        return min(loss(m.predict(x_test)) for m in fits)
+
     constant = loss(np.full(len(mean), y.mean()))
-    fits = [
-        wide.event_fit(x, y, wide.fit_options(wide.EVENT, l2, 2, 1e-6)) for l2 in (3.0, 10.0, 30.0)
-    ]
-    full = min(loss(m.predict(x_test)) for m in fits)
+    parts = options.rows // 2 ** np.arange(8, -1, -1)
+    curve = [all_labels(rows) for rows in parts]
+    full = curve[-1]
     print(
         json.dumps(
             {
@@ -167,11 +175,22 @@ def bags(options):
                 "epsilon": options.epsilon,
                 "constant": constant,
                 "all labels": full,
+                "with labels of": {
+                    int(r): round((c - full) / (constant - full), 3)
+                    for r, c in zip(parts, curve, strict=True)
+                },
             }
-        )
+        ),
+        flush=True,
     )
+
+    def worth(reached):
+        """As how many rows with labels: where the curve has this loss."""
+        return float(np.exp(np.interp(-reached, -np.array(curve), np.log(parts))))
+
     sketches = {}
-    for name, rounds, estimator in WAYS:
+    ways = [w for w in WAYS if options.only is None or options.only in w[0]]
+    for name, rounds, estimator in ways:
         for dims in options.dims if name in ("features", "hybrid") else (0,):
             if dims > 0 and dims not in sketches:
                 sketches[dims] = wide.sketch(x, dims)
@@ -196,6 +215,7 @@ def bags(options):
                         "estimator": "event" if estimator == wide.EVENT else "aggregate",
                         "loss": round(reached, 5),
                         "way to constant": round((reached - full) / (constant - full), 3),
+                        "worth labels": round(worth(reached)),
                         "l2": model.report.l2,
                         "freedom": model.report.freedom,
                         "processor seconds": round((seconds() - start)[1], 1),
@@ -250,7 +270,7 @@ def main():
     parser.add_argument("--test-rows", type=int, default=30000)
     parser.add_argument("--epsilon", type=float)
     parser.add_argument("--dims", type=int, nargs="+", default=[wide.SKETCH_DIMS])
-    parser.add_argument("--only", help="speed: fits whose name has this word")
+    parser.add_argument("--only", help="fits, or ways of making bags, whose name has this word")
     options = parser.parse_args()
     options.rows = (
         options.rows or {"speed": 200_000, "bags": 60_000, "scale": 1_000_000}[options.what]

@@ -162,6 +162,19 @@ def print_tables(all_lines):
         print(f"| {kind} | " + " | ".join([*mine, best_of(others.accuracy), best_of(others.f1)]) + " |")
 
 
+def print_models(lines):
+    """Our models by kind of bags, where there are several."""
+    models = [m for m in dict.fromkeys(lines.method) if m == OURS or m.startswith(f"{OURS}, model")]
+    if len(models) < 2:
+        return
+    print("\n| bags | " + " | ".join(models) + " |\n|---" + "|---" * len(models) + "|")
+    kinds = lines.assignment.map(lambda name: name if name in TABLES else kind_of(name))
+    means = lines.groupby([kinds, lines.method])[["accuracy", "f1"]].mean()
+    for kind in dict.fromkeys(sorted(set(kinds) - set(TABLES))):
+        rows = [means.loc[(kind, model)] for model in models]
+        print(f"| {kind} | " + " | ".join(f"{row.accuracy:.3f}, {row.f1:.3f}" for row in rows) + " |")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("repository", type=Path)
@@ -186,6 +199,7 @@ def main():
     wanted = pandas.DataFrame(lines)
     wanted = wanted[wanted.execution < a.executions]
     print_tables(pandas.concat([wanted, read_published(a.repository, peer, a.executions, set(wanted.assignment))]))
+    print_models(wanted)
 
 
 if __name__ == "__main__":

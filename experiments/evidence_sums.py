@@ -92,7 +92,8 @@ def measure(rows, y, test, truth, epsilon, seed):
     rng = np.random.default_rng(seed)
     one = [[k] for k in rows]
     two = one + [list(p) for p in itertools.combinations(PAIRED, 2)]
-    lines, both = sums_by(rows, y, one, epsilon, rng), sums_by(rows, y, two, epsilon, rng)
+    lines = sums_by(rows, y, one, epsilon, rng)
+    both = sums_by(rows, y, two, None, rng) if epsilon is None else None
     dummies = pandas.get_dummies(pandas.concat([rows, test])).to_numpy(dtype=float)
     design, beyond = dummies[: len(rows)], dummies[len(rows):]
     columns = [(k, level) for k in rows for level in sorted(rows[k].unique())]
@@ -103,6 +104,8 @@ def measure(rows, y, test, truth, epsilon, seed):
            "naive Bayes, by one": explained(truth, naive_bayes(lines, test, len(y), y.sum()))}
     for name, given, labels in (("ours, by one", lines, None), ("ours, by one and two", both, None),
                                 (f"ours, by one and {LABELLED:,} labels", lines, some)):
+        if given is None:
+            continue
         model = pb.PriorBoostClassifier().fit(rows, labels, sums=given)
         out[name] = explained(truth, model.predict_proba(test)[:, 1])
     if epsilon is None:

@@ -116,6 +116,7 @@ git clone --quiet --no-hardlinks . "$root/root/priorboost"
 
 if [ -n "$all" ]; then # those with few needs first: what a later one installs does not help them
     commands=('./dev help' './dev build' './dev figures' './dev fuzz 5' './dev format' './dev package' './dev docs'
+        './dev arm' './dev musl' ${pypi:+'./dev wheel'} # whose tools come from PyPI
         ${pypi:+'./dev bench --quick'} # its peers come from PyPI
         './dev torture 100 10' './dev coverage' './dev lint' './dev run' './dev test' './dev clean')
 else

@@ -212,6 +212,15 @@ typedef enum pboost_answer {
 const char *pboost_answer_name(pboost_answer answer);
 pboost_status pboost_answer_parse(pboost_answer *out, const char *name, pboost_error *err);
 
+/* The noise of answers; Gaussian pays where a person has many labels: some ten columns x rows. */
+typedef enum pboost_mechanism {
+    PBOOST_LAPLACE, /* discrete Laplace: epsilon-differential privacy */
+    PBOOST_GAUSSIAN /* discrete Gaussian: rho-zCDP, and so (epsilon, delta) */
+} pboost_mechanism;
+
+const char *pboost_mechanism_name(pboost_mechanism mechanism);
+pboost_status pboost_mechanism_parse(pboost_mechanism *out, const char *name, pboost_error *err);
+
 /* A label column: public bounds and step as in pboost_rules, and its part of epsilon, which is
  * share / (sum of all shares). */
 typedef struct pboost_label_column {
@@ -234,13 +243,20 @@ typedef struct pboost_rules {
      * columns; 0 with a mean: 1. */
     size_t width;
     pboost_answer answer; /* with classes, bounds may be left out: a count is of zeros and ones */
+    pboost_mechanism mechanism;
     /* By label column, borrowed; NULL: all have the bounds above, and equal parts of epsilon. */
     const pboost_label_column *columns;
+    pboost_rational delta; /* Gaussian noise: with epsilon, what one answer about a row costs */
+    pboost_rational rho;   /* Gaussian noise: of zCDP; none: from epsilon and delta, rounded down */
 } pboost_rules;
 
 #define PBOOST_RULES_INIT                                                                          \
     {                                                                                              \
-        sizeof(pboost_rules), 1, {0, 0}, false, 0.0, 0.0, 0.0, false, 1, PBOOST_ANSWER_MEAN, NULL  \
+        sizeof(pboost_rules), 1, {0, 0}, false, 0.0, 0.0, 0.0, false, 1, PBOOST_ANSWER_MEAN,       \
+            PBOOST_LAPLACE, NULL, {0, 0},                                                          \
+        {                                                                                          \
+            0, 0                                                                                   \
+        }                                                                                          \
     }
 
 /* Refuses rules that contradict themselves and fills in the default step. */
@@ -249,9 +265,12 @@ pboost_status pboost_rules_check(pboost_rules *rules, pboost_error *err);
 /* The rules of one number of an answer, as those of a mean that is asked for alone: its bounds, its
  * step and its part of epsilon, which add up to epsilon over the columns.  One label substituted
  * changes two of the classes' counts by 1, so each count has epsilon / 2, however many there are.
- */
+ * With Gaussian noise it is rho that is divided. */
 pboost_status pboost_rules_number(pboost_rules *out, const pboost_rules *rules, size_t number,
                                   pboost_error *err);
+
+/* The epsilon of `answers` answers about one row or unit together, at delta if that is given. */
+double pboost_rules_epsilon(const pboost_rules *rules, size_t answers);
 
 /* c_B: the variance that the mechanism adds to the mean of a bag of `size` rows.  NaN for rules
  * that pboost_rules_check refuses, and for answers of more than one number. */

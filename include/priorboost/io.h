@@ -230,6 +230,11 @@ pboost_status pboost_hashing_learn(pboost_hashing *out, const pboost_table *tabl
 pboost_status pboost_hashing_apply(pboost_entries *out, const pboost_hashing *hashing,
                                    const pboost_table *table, pboost_error *err);
 
+/* The column and the sign of a text: NAME of a number, NAME=VALUE, or A=VALUE*B=VALUE of a cross.
+ * Other texts are refused (PBOOST_INVALID). */
+pboost_status pboost_hashing_find(uint32_t *column, double *sign, const pboost_hashing *hashing,
+                                  const char *text, pboost_error *err);
+
 /* Columns of a hashed table by what is in them: name[i] (NULL: nothing) is the text of the first
  * entry of the table in column[i] and, if there are others, " and others"; free each with free().
  * sign[i], 1 or -1, is that of this entry.  Columns ascend. */

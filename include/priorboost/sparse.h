@@ -62,7 +62,8 @@ pboost_status pboost_wide_event_fit(pboost_coef *coef, pboost_fit_report *report
                                     const pboost_wide_samples *samples,
                                     const pboost_fit_options *options, pboost_error *err);
 
-/* pboost_answers_fit on sparse rows, without a covariance.  Of the report, rank is the number of
+/* pboost_answers_fit on sparse rows, without a covariance.  A row may be in one bag only where the
+ * estimator is aggregate (PBOOST_INVALID).  Of the report, rank is the number of
  * columns that have entries, and freedom an estimate. */
 pboost_status pboost_wide_answers_fit(pboost_coef *coef, pboost_fit_report *report,
                                       const pboost_wide_features *features,

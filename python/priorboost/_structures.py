@@ -215,7 +215,10 @@ class Rules(Structure):
         ("round", c_bool),
         ("width", c_size_t),
         ("answer", c_int),
+        ("mechanism", c_int),
         ("columns", c_void_p),
+        ("delta", Rational),
+        ("rho", Rational),
     ]
 
 

@@ -367,8 +367,6 @@ class Sources(Structure):
     _fields_ = [("columns", Columns), ("block", POINTER(c_void_p))]
 
 
-
-
 class ModelClasses(Structure):
     """``pboost_model_classes``."""
 

@@ -203,6 +203,11 @@ class _Asker(Oracle):
         self.head = read_head(description.token_file)
         folder = description.checkpoint
         self.checkpoint = None if folder is None else Checkpoint(folder)
+        if config.get("answer", "mean") != "mean":  # before anything is asked
+            raise OracleError(
+                f"the oracle answers with {config['answer']}, {config.get('width')} numbers a bag; "
+                "this model needs means"
+            )
         with _as_agreed():
             self.max_body = int(config["max_body"])
             self.min_bag = int(config["min_bag"])

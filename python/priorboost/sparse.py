@@ -249,7 +249,9 @@ class SparseColumns:
                 for c in self.hashed
             ]
         )
-        crosses = (_library.HashCross * len(self.crosses))(*self.crosses)
+        crosses = (_library.HashCross * len(self.crosses))(
+            *[_library.HashCross(a, b) for a, b in self.crosses]
+        )
         hashing = _library.Hashing(self.bits, len(columns), len(crosses), columns, crosses)
         out = _library.ModelSparse(self.n, self.index_base, hashing)
         out.lent = (columns, crosses)

@@ -570,6 +570,9 @@ def test_rules_that_are_none_are_found_out(table, service, oracle):
         service.config = wrong
         with pytest.raises(pb.OracleError, match="not what a service"):
             pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
+    service.config = {"answer": "classes", "width": 3, "classes": ["a", "b", "c"]}
+    with pytest.raises(pb.OracleError, match="answers with classes, 3 numbers a bag"):
+        pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)
     service.config = {"lower": 3.0, "upper": 2.0}
     with pytest.raises(ValueError, match="bounds"):
         pb.PriorBoostRegressor(rounds=4).fit(X, oracle=oracle, ids=ids)

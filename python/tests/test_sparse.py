@@ -211,6 +211,43 @@ def test_refuses_wrong_rows():
         model.fit(bad, y)
 
 
+def test_refuses_other_tables_and_given_rows(tmp_path):
+    X, y, _ = table(300)
+    dense = pb.PriorBoostClassifier(min_bag=2, winsorize=3.0).fit(X.toarray(), y)
+    with pytest.raises(ValueError, match="X is sparse, but the model was fitted to columns that"):
+        dense.predict(X)
+    model = pb.PriorBoostClassifier(min_bag=2, l2=1.0).fit(X, y).to_model()
+    with pytest.raises(ValueError, match="X has 49 columns, but the model has 50"):
+        model.predict(X[:, :-1])
+    with pytest.raises(ValueError, match="X must be a sparse matrix of SciPy with 50 columns"):
+        model.predict(X.toarray())
+    bag, answers = np.arange(300) // 3, dict(enumerate(y.reshape(-1, 3).mean(axis=1)))
+    with pytest.raises(ValueError, match="rows and bag_effects are for dense X"):
+        pb.PriorBoostClassifier().fit(X, bag=bag, answers=answers, bag_effects=True)
+    with pytest.raises(ValueError, match="sums name columns of a data frame"):
+        pb.PriorBoostClassifier().fit(X, sums={"count": [1], "sum": [1]})
+    bad = X.copy()
+    bad.indices[3] = D + 7
+    with pytest.raises(ValueError, match="column"):
+        pb.PriorBoostClassifier().fit(bad, bag=bag, answers=answers)
+
+
+def test_asks_a_service_and_continues(serve, tmp_path):
+    X, y, _ = table(800)
+    ids = [f"r{i}" for i in range(800)]
+    url, token = serve(ids, y.astype(float))
+    oracle = pb.RemoteOracle(url, token, checkpoint=tmp_path / "c")
+    how = {"rounds": 2, "bags": "hybrid", "l2": 1.0}
+    first = pb.PriorBoostClassifier(**how).fit(X, oracle=oracle, ids=ids)
+    assert not oracle.available(ids).any()
+    again = pb.PriorBoostClassifier(**how).fit(X, oracle=oracle, ids=ids)
+    np.testing.assert_array_equal(first.coef_, again.coef_)
+    other = X.copy()
+    other.data[5] += 1.0
+    with pytest.raises(Exception, match=r"checkpoint"):
+        pb.PriorBoostClassifier(**how).fit(other, oracle=oracle, ids=ids)
+
+
 def test_scikit_learn_pipelines():
     from sklearn.feature_extraction import FeatureHasher
     from sklearn.pipeline import make_pipeline

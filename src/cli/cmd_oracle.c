@@ -112,14 +112,16 @@ json_t *oracle_rules_json(const pboost_ledger_rules *rules)
 {
     const pboost_rules *r = &rules->rules;
     bool columns = r->answer == PBOOST_ANSWER_COLUMNS;
-    return json_pack(
-        "{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:s, s:b, s:o, s:s, s:I, s:o}", "min_bag",
-        (json_int_t)r->min_bag, "epsilon", report_json_epsilon(r->epsilon), "dp", !rules->no_noise,
-        "bounds", r->lower, r->upper, "step", r->step, "unit", rules->units, "unit_rows",
-        (json_int_t)rules->unit_rows, "claim_seconds", (json_int_t)rules->claim_seconds,
-        "scope_rows", rules->scope_rows, "require_approval", rules->require_approval, "sheet",
-        sheet_json(&rules->sheet), "answer", pboost_answer_name(r->answer), "width",
-        (json_int_t)r->width, columns ? "columns" : "classes", oracle_names_json(rules));
+    return json_pack("{s:I, s:o, s:b, s:[f,f], s:f, s:b, s:I, s:I, s:s, s:b, s:o, s:s, s:I, s:o}",
+                     "min_bag", (json_int_t)r->min_bag, "epsilon", report_json_epsilon(r->epsilon),
+                     "dp", !rules->no_noise, "bounds", r->lower, r->upper, "step", r->step, "unit",
+                     rules->units, "unit_rows", (json_int_t)rules->unit_rows, "claim_seconds",
+                     (json_int_t)rules->claim_seconds, "scope_rows", rules->scope_rows,
+                     "require_approval", rules->require_approval, "sheet",
+                     sheet_json(&rules->sheet), "answer", pboost_answer_name(r->answer), "width",
+                     (json_int_t)r->width, columns ? "columns" : "classes",
+                     oracle_names_json(rules), "mechanism", pboost_mechanism_name(r->mechanism),
+                     "delta", report_json_epsilon(r->delta), "rho", report_json_epsilon(r->rho));
 }
 
 const char *oracle_time(char out[ORACLE_TIME_TEXT], int64_t seconds)

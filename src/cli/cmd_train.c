@@ -466,6 +466,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "model is then a glm on sparse rows, see docs/sparse.md"},
         {"--cross", "A*B,...", cli_read_list, &a.cross, NULL,
          "--hash: also each pair of values of columns A and B"},
+        {"--errors", "COL=VALUE,...", cli_read_list, &a.errors, NULL,
+         "sparse rows: show also the weights of these, and standard\n"
+         "errors of all that are shown; a number by its name, a\n"
+         "column of an svmlight file by its index"},
         {"--index-base", "0|1", cli_read_text, &a.index_base, NULL,
          "svmlight files (.svm, .svmlight, .libsvm, or any name with\n"
          "this option): the first index; default: 0 if the file\n"
@@ -625,8 +629,8 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         return PBOOST_OK;
     TRY(train_wide_check(&a, err));
     TRY(train_classes_guess(cli, &a, err));
-    TRY(require_options(&a, err));
     TRY(train_classes_check(&a, err));
+    TRY(require_options(&a, err));
     TRY(refuse_with_bags(&a, err));
     TRY(train_model_check(&a, err));
     TRY(settle_method(&a, err));
@@ -636,5 +640,6 @@ done:
     cli_list_free(&a.answer_columns);
     cli_list_free(&a.class_columns);
     cli_list_free(&a.cross);
+    cli_list_free(&a.errors);
     return st;
 }

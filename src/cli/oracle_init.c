@@ -39,6 +39,17 @@ static pboost_status print_rules(cli_context *cli, const char *store,
     return cli_print_json(report, err);
 }
 
+static pboost_status read_delta(void *target, const char *option, const char *text,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    if (pboost_rational_parse(target, text, NULL) != PBOOST_OK)
+        FAIL(err, PBOOST_INVALID,
+             "%s is '%.60s'; it must be a number above 0 and below 1, such as 1e-6", option, text);
+done:
+    return st;
+}
+
 pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -46,6 +57,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     oracle_place place = {0};
     pboost_ledger_options made;
     const char *weak = NULL, *scope_rows = "", *sheet[PBOOST_SHEET_FIELDS] = {NULL};
+    const char *mechanism = "laplace";
     label_arguments labels = {0};
     cli_bounds bounds = {0, 0};
     size_t seconds = rules.claim_seconds;
@@ -57,6 +69,10 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
          "least rows in a bag, at least 2"},
         {"--epsilon", "E", cli_read_epsilon, &rules.rules.epsilon, NULL,
          "of label differential privacy, for each row"},
+        {"--mechanism", "NAME", cli_read_text, &mechanism, NULL,
+         "laplace (default), or gaussian for --classes and --labels:\nit pays where label columns "
+         "times --unit-rows exceed ten"},
+        {"--delta", "D", read_delta, &rules.rules.delta, NULL, "of Gaussian noise, such as 1e-6"},
         {"--weak-privacy", "WORDS", cli_read_text, &weak, NULL,
          "confirms an epsilon above 10 for a row or unit;\nWORDS: '" PBOOST_WEAK_WORDS "'"},
         {"--no-noise", NULL, NULL, &rules.no_noise, NULL,
@@ -105,6 +121,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
         FAIL(err, PBOOST_INVALID, "--weak-privacy is '%.60s'; it must be '%s'", weak,
              PBOOST_WEAK_WORDS);
     rules.weak_privacy = weak != NULL;
+    TRY(pboost_mechanism_parse(&rules.rules.mechanism, mechanism, err));
     rules.rules.bounded = bounded;
     rules.rules.lower = bounds.lower;
     rules.rules.upper = bounds.upper;

@@ -22,9 +22,8 @@ static pboost_status find_spending(double *out, pboost_ledger *ledger, pboost_er
     TRY(pboost_token_list(&token, &n, ledger, err));
     NEED(uses = pboost_alloc(n, sizeof *uses), err);
     TRY(pboost_ledger_uses(&most, uses, ledger, token, n, err));
-    *out = most == 0 ? 0
-                     : (double)most *
-                           pboost_rational_value(pboost_ledger_get_rules(ledger)->rules.epsilon);
+    *out =
+        most == 0 ? 0 : pboost_rules_epsilon(&pboost_ledger_get_rules(ledger)->rules, (size_t)most);
 done:
     free(token);
     free(uses);
@@ -36,7 +35,7 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
 {
     static const char *const NAMES[] = PBOOST_SHEET_NAMES;
     const pboost_rules *r = &rules->rules;
-    char epsilon[40], labels[ORACLE_LABELS_TEXT], step[40] = "";
+    char epsilon[100], labels[ORACLE_LABELS_TEXT], step[40] = "";
 
     if (cli->json)
         return cli_print_json(
@@ -51,6 +50,10 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
         if (rules->sheet.text[i][0] != '\0')
             printf("%-9s %s\n", NAMES[i], rules->sheet.text[i]);
     snprintf(epsilon, sizeof epsilon, "epsilon %g per row", pboost_rational_value(r->epsilon));
+    if (r->mechanism == PBOOST_GAUSSIAN)
+        snprintf(epsilon, sizeof epsilon, "epsilon %g at delta %g per row (rho %g, Gaussian noise)",
+                 pboost_rational_value(r->epsilon), pboost_rational_value(r->delta),
+                 pboost_rational_value(r->rho));
     if (rules->names[0] == '\0')
         snprintf(step, sizeof step, " in steps of %g", r->step);
     printf("rules     bags of at least %zu rows; %s%s; %s\n", r->min_bag,
@@ -64,8 +67,7 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
            (unsigned long long)s->forgotten, (unsigned long long)(s->rows - s->spent));
     if (!rules->no_noise)
         printf("epsilon   %g spent by the most used %s, of at most %g\n", spent,
-               rules->units ? "unit" : "row",
-               pboost_rational_value(r->epsilon) * (double)rules->unit_rows);
+               rules->units ? "unit" : "row", pboost_rules_epsilon(r, rules->unit_rows));
     printf("answers   %llu questions, %llu bags\n", (unsigned long long)s->answers,
            (unsigned long long)s->bags);
     printf("ledger    %llu entries, head %s\n", (unsigned long long)s->entries, s->head);

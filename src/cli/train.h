@@ -30,6 +30,7 @@ typedef struct train_arguments {
     const char *index_base; /* of an svmlight file; NULL: found */
     size_t columns_given;   /* of an svmlight file; 0: as it says */
     bool wide;              /* rows are sparse */
+    cli_list errors;        /* columns of sparse rows whose standard errors are wanted */
     bool standardize;
     double winsorize; /* 0: not */
 

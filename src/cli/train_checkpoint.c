@@ -82,6 +82,11 @@ static pboost_status describe_run(unsigned char **text, size_t *length, const pb
                          pboost_rational_value(rules->epsilon));
     pboost_buffer_format(&b, "oracle bounds %.17g,%.17g\noracle step %.17g\n", rules->lower,
                          rules->upper, rules->step);
+    if (rules->answer != PBOOST_ANSWER_MEAN) /* a checkpoint of means is as it was */
+        pboost_buffer_format(&b, "oracle answer %s %zu\noracle mechanism %s\noracle delta %.17g\n",
+                             pboost_answer_name(rules->answer), rules->width,
+                             pboost_mechanism_name(rules->mechanism),
+                             pboost_rational_value(rules->delta));
     put_text(&b, "--family", a->classes ? "classes" : pboost_family_name(a->family));
     put_text(&b, "--id", a->id);
     put_text(&b, "--unit", a->unit);

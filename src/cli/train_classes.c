@@ -12,7 +12,7 @@ pboost_status train_classes_guess(cli_context *cli, train_arguments *a, pboost_e
     size_t count;
     bool numbers;
 
-    if (a->has_family || a->data == NULL || a->label == NULL || a->bag != NULL ||
+    if (a->has_family || a->data == NULL || a->label == NULL || train_is_given(a) ||
         a->oracle != NULL || strcmp(a->data, "-") == 0)
         return PBOOST_OK;
     TRY(class_values_count(&count, &numbers, a->data, a->label, &a->columns.na, err));
@@ -36,12 +36,14 @@ pboost_status train_classes_check(const train_arguments *a, pboost_error *err)
         bool given;
         const char *option, *reason;
     } never[] = {
+        {a->sums != NULL, "--sums", "its sums are of numbers"},
         {a->positive != NULL, "--positive", "it is for labels of two values"},
         {a->has_bounds, "--bounds", "a class has no size, and its counts are known to be 0 or 1"},
         {a->step > 0.0, "--step", "a class has no size"},
         {a->clamp, "--clamp", "a class has no size"},
         {a->round, "--round", "proportions are needed as they are"},
         {a->offset != NULL, "--offset", "a number that all classes share changes no probability"},
+        {a->sums != NULL, "--sums", "they are of numbers"},
         {a->prior != NULL, "--prior", "bags of round 1 are random, or made from features"},
         {a->has_rho, "--rho", "it is for the interpolated estimator"},
         {a->model != NULL && strcmp(a->model, "glm") != 0, "--model", "only glm has classes"},
@@ -62,7 +64,7 @@ pboost_status train_classes_check(const train_arguments *a, pboost_error *err)
     if (a->class_columns.n > 0 && (!a->classes || a->answers == NULL))
         return pboost_fail(err, PBOOST_INVALID,
                            "--class-columns needs --family classes and --answers");
-    if (a->classes && a->answers != NULL && a->class_columns.n == 0 &&
+    if (a->classes && a->answers != NULL && a->data != NULL && a->class_columns.n == 0 &&
         strcmp(a->answers, a->data) == 0)
         return pboost_fail(err, PBOOST_INVALID,
                            "--class-columns is required: --data and --answers are one file, so its "

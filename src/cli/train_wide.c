@@ -51,7 +51,8 @@ static pboost_status refuse_without(const train_arguments *a, pboost_error *err)
         bool given;
         const char *name, *needs;
     } sparse[] = {{a->cross.n > 0 && a->hash == 0, "--cross", "--hash BITS"},
-                  {a->columns_given > 0 && a->index_base == NULL, "--columns", "--index-base"}};
+                  {a->columns_given > 0 && a->index_base == NULL, "--columns", "--index-base"},
+                  {a->errors.n > 0 && !a->wide, "--errors", "--hash BITS or an svmlight file"}};
 
     for (size_t i = 0; i < sizeof sparse / sizeof *sparse; i++)
         if (sparse[i].given)
@@ -137,6 +138,7 @@ pboost_status train_wide_learn(train_data *out, const cli_context *cli, pboost_t
         TRY(take_entries(out, cli, table, err));
     }
     out->sparse.columns = out->wide_x.cols;
+    TRY(train_wide_check_errors(out, a, err));
 done:
     return st;
 }
@@ -300,6 +302,7 @@ static pboost_status ask_and_fit(train_result *result, cli_context *cli, const t
     TRY(run_rounds(result, cli, a, data, features, wide, trainer, oracle, err));
     result->fit = *pboost_wide_report(wide);
     TRY(keep_coef(&data->wide_coef, pboost_wide_coef(wide), err));
+    TRY(train_wide_name(data, result, a, pboost_trainer_answers(trainer), err));
 done:
     result->options.x = NULL;
     pboost_trainer_free(trainer);
@@ -326,6 +329,7 @@ static pboost_status fit_given(train_result *result, const train_arguments *a, t
     result->history[0] = (pboost_round){
         .round = 1, .rounds = 1, .rows = data->table_rows, .bags = n_bags, .within = NAN};
     TRY(test_loss(&result->history[0].test_loss, a, data, &data->wide_coef, err));
+    TRY(train_wide_name(data, result, a, data->given, err));
 done:
     return st;
 }
@@ -347,7 +351,6 @@ pboost_status train_wide_run(train_result *result, cli_context *cli, const train
     TRY(oracle != NULL ? ask_and_fit(result, cli, a, data, &features, oracle, err)
                        : fit_given(result, a, data, &features, err));
     take_warnings(result, &data->wide_coef);
-    TRY(train_wide_name(data, result, err));
 done:
     return st;
 }

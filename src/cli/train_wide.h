@@ -21,7 +21,13 @@ void train_wide_choose(train_result *result, const train_arguments *a);
 pboost_status train_wide_run(train_result *result, cli_context *cli, const train_arguments *a,
                              train_data *data, const train_oracle *oracle, pboost_error *err);
 
-/* The names of the columns with the heaviest weights (train_wide_names.c). */
-pboost_status train_wide_name(train_data *data, train_result *result, pboost_error *err);
+/* Refuses a column of --errors that there is not; before any label is spent. */
+pboost_status train_wide_check_errors(const train_data *data, const train_arguments *a,
+                                      pboost_error *err);
+
+/* The columns with the heaviest weights and those of --errors, with their names and, with --errors,
+ * their standard errors (train_wide_names.c).  answers are those of the last fit. */
+pboost_status train_wide_name(train_data *data, train_result *result, const train_arguments *a,
+                              const pboost_answers *answers, pboost_error *err);
 
 #endif

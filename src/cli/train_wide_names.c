@@ -11,6 +11,15 @@
 
 enum { HEAVIEST = 20 };
 
+/* The columns that are shown, and by what text. */
+typedef struct {
+    size_t n;
+    uint32_t *column;
+    char **name; /* the encoding's */
+    double
+        *sign; /* of the hash: a weight is shown with it, as what the text adds to the predictor */
+} shown_columns;
+
 static int ascending(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -34,51 +43,145 @@ static size_t find_heaviest(uint32_t column[HEAVIEST], const pboost_coef *coef)
     return n;
 }
 
-/* name[i] of column[i]: what was hashed there, or the index in the file.  A weight is multiplied by
- * the sign with which it was hashed, so that it is what the name adds to the linear predictor. */
-static pboost_status name_columns(char **name, double *weight, const uint32_t *column, size_t n,
-                                  const train_data *data, pboost_error *err)
+/* Names the heaviest by what was hashed there, or by their index in the file. */
+static pboost_status name_heaviest(shown_columns *s, const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     uint32_t sorted[HEAVIEST];
     double sign[HEAVIEST];
     char *found[HEAVIEST] = {NULL}, text[64];
 
-    memcpy(sorted, column, n * sizeof *column);
-    qsort(sorted, n, sizeof *sorted, ascending);
+    memcpy(sorted, s->column, s->n * sizeof *sorted);
+    qsort(sorted, s->n, sizeof *sorted, ascending);
     if (data->sparse.hashing.bits > 0)
-        TRY(pboost_hashing_names(found, sign, sorted, n, &data->sparse.hashing, data->table, err));
-    for (size_t i = 0; i < n; i++) {
+        TRY(pboost_hashing_names(found, sign, sorted, s->n, &data->sparse.hashing, data->table,
+                                 err));
+    for (size_t i = 0; i < s->n; i++) {
         size_t at = 0;
-        while (sorted[at] != column[i])
+        while (sorted[at] != s->column[i])
             at++;
-        name[i] = found[at];
-        weight[i] *= found[at] != NULL ? sign[at] : 1.0;
+        s->sign[i] = found[at] != NULL ? sign[at] : 1.0;
+        s->name[i] = found[at];
         found[at] = NULL;
-        snprintf(text, sizeof text, "column %u", column[i] + (unsigned)data->sparse.index_base);
-        if (name[i] == NULL)
-            NEED(name[i] = strdup(text), err);
+        snprintf(text, sizeof text, "column %u", s->column[i] + (unsigned)data->sparse.index_base);
+        if (s->name[i] == NULL)
+            NEED(s->name[i] = strdup(text), err);
     }
 done:
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < HEAVIEST; i++)
         free(found[i]);
     return st;
 }
 
-pboost_status train_wide_name(train_data *data, train_result *result, pboost_error *err)
+/* ---- Columns by name ------------------------------------------------------------------------- */
+
+/* An index of the file. */
+static pboost_status find_index(uint32_t *out, const train_data *data, const char *text,
+                                pboost_error *err)
+{
+    size_t base = (size_t)data->sparse.index_base, last = data->sparse.columns - 1 + base;
+    char *end;
+    unsigned long long index = strtoull(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end != '\0' || index < base || index > last)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "'%.60s' is no column; it must be an index from %zu to %zu", text, base,
+                           last);
+    *out = (uint32_t)(index - base);
+    return PBOOST_OK;
+}
+
+static pboost_status add_named(shown_columns *s, const train_data *data, const char *text,
+                               pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_coef *shown = &result->path[result->rounds - 1];
-    uint32_t column[HEAVIEST];
-    size_t n = find_heaviest(column, &data->wide_coef);
+    pboost_error why = {0};
+    size_t i = s->n;
 
-    TRY(pboost_coef_init(shown, n, err));
-    shown->intercept = data->wide_coef.intercept;
-    for (size_t i = 0; i < n; i++)
-        shown->theta[i] = data->wide_coef.theta[column[i]];
-    NEED(data->encoding.column = calloc(n > 0 ? n : 1, sizeof *data->encoding.column), err);
-    data->encoding.n_columns = n;
-    TRY(name_columns(data->encoding.column, shown->theta, column, n, data, err));
+    s->sign[i] = 1.0;
+    st = data->sparse.hashing.bits > 0
+             ? pboost_hashing_find(&s->column[i], &s->sign[i], &data->sparse.hashing, text, &why)
+             : find_index(&s->column[i], data, text, &why);
+    if (st != PBOOST_OK)
+        FAIL(err, st, "--errors: %s", why.message);
+    NEED(s->name[i] = strdup(text), err);
+    s->n++;
 done:
+    return st;
+}
+
+pboost_status train_wide_check_errors(const train_data *data, const train_arguments *a,
+                                      pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint32_t column;
+    char *name = NULL;
+    double sign;
+
+    bool aggregate = a->estimator != NULL ? strcmp(a->estimator, "aggregate") == 0 : a->automatic;
+    if (a->errors.n > 0 && !aggregate)
+        FAIL(err, PBOOST_INVALID, "--errors needs --estimator aggregate: event has none");
+    for (size_t i = 0; i < a->errors.n; i++) {
+        shown_columns one = {.column = &column, .name = &name, .sign = &sign};
+        TRY(add_named(&one, data, a->errors.item[i], err));
+        free(name);
+    }
+done:
+    return st;
+}
+
+/* As a covariance of which only the diagonal is known. */
+static pboost_status find_errors(train_result *result, const train_data *data,
+                                 const shown_columns *s, const pboost_answers *answers,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_wide_features features = {
+        .x = data->wide_x, .weight = data->weight, .offset = data->offset};
+    size_t n = s->n + 1, *column = NULL;
+    double *error = NULL;
+
+    NEED(column = pboost_alloc(n, sizeof *column), err);
+    NEED(error = pboost_alloc(n, sizeof *error), err);
+    NEED(result->covariance = calloc(n * n, sizeof *result->covariance), err);
+    for (size_t i = 0; i < s->n; i++)
+        column[i] = s->column[i];
+    column[s->n] = data->sparse.columns; /* the intercept */
+    TRY(pboost_wide_standard_errors(error, column, n, &data->wide_coef, &result->fit, &features,
+                                    answers, 0, &result->fit_options, err));
+    for (size_t i = 0; i < n; i++)
+        result->covariance[i * (n + 1)] = error[i] * error[i];
+done:
+    free(column);
+    free(error);
+    return st;
+}
+
+pboost_status train_wide_name(train_data *data, train_result *result, const train_arguments *a,
+                              const pboost_answers *answers, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_coef *path = &result->path[result->rounds - 1];
+    size_t room = HEAVIEST + a->errors.n;
+    shown_columns s = {0};
+
+    NEED(s.column = pboost_alloc(room, sizeof *s.column), err);
+    NEED(s.sign = pboost_alloc(room, sizeof *s.sign), err);
+    NEED(s.name = data->encoding.column = calloc(room, sizeof *s.name), err);
+    data->encoding.n_columns = room;
+    s.n = find_heaviest(s.column, &data->wide_coef);
+    TRY(name_heaviest(&s, data, err));
+    for (size_t i = 0; i < a->errors.n; i++)
+        TRY(add_named(&s, data, a->errors.item[i], err));
+    data->encoding.n_columns = s.n;
+    TRY(pboost_coef_init(path, s.n, err));
+    path->intercept = data->wide_coef.intercept;
+    for (size_t i = 0; i < s.n; i++)
+        path->theta[i] = s.sign[i] * data->wide_coef.theta[s.column[i]];
+    if (a->errors.n > 0)
+        TRY(find_errors(result, data, &s, answers, err));
+done:
+    free(s.column);
+    free(s.sign);
     return st;
 }

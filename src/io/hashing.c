@@ -345,6 +345,60 @@ done:
     return st;
 }
 
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+/* Whether text[0 .. n) is NAME=VALUE of a column, or NAME where that is a number. */
+static bool is_cell(const pboost_hash_column *c, const char *text, size_t n)
+{
+    size_t name = strlen(c->name);
+    return n >= name && memcmp(text, c->name, name) == 0 &&
+           (n == name ? c->number : text[name] == '=');
+}
+
+/* The key of a cross of this text; there may be a '*' in its values. */
+static bool cross_key(uint64_t *key, const pboost_hashing *h, const pboost_hash_cross *cross,
+                      char *text)
+{
+    bool found = false;
+
+    for (char *star = strchr(text, '*'); star != NULL && !found; star = strchr(star + 1, '*')) {
+        found = is_cell(&h->column[cross->a], text, (size_t)(star - text)) &&
+                is_cell(&h->column[cross->b], star + 1, strlen(star + 1));
+        if (!found)
+            continue;
+        *star = '\0';
+        *key = pair_key(pboost_id_key(text), pboost_id_key(star + 1));
+        *star = '*';
+    }
+    return found;
+}
+
+pboost_status pboost_hashing_find(uint32_t *out, double *sign, const pboost_hashing *h,
+                                  const char *text, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    uint64_t key = pboost_id_key(text);
+    char *copy = NULL;
+    bool found = false;
+
+    NEED(copy = pboost_copy(text), err);
+    for (size_t i = 0; i < h->n_crosses && !found; i++)
+        found = cross_key(&key, h, &h->cross[i], copy);
+    for (size_t i = 0; i < h->n_columns && !found; i++)
+        found = is_cell(&h->column[i], text, strlen(text));
+    if (!found)
+        FAIL(err, PBOOST_INVALID,
+             "'%s' is not hashed; it must be the name of a column of numbers, NAME=VALUE, or "
+             "A=VALUE*B=VALUE of a cross",
+             pboost_shown_text(text).text);
+    uint64_t mixed = mix(key);
+    *out = (uint32_t)(mixed & ((UINT64_C(1) << h->bits) - 1));
+    *sign = mixed >> 63 ? -1.0 : 1.0;
+done:
+    free(copy);
+    return st;
+}
+
 /* ---- Names ----------------------------------------------------------------------------------- */
 
 static const char *level_of(const cells *c, const pboost_table *table, size_t row)

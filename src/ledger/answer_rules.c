@@ -56,6 +56,9 @@ pboost_status pboost_answer_check(pboost_ledger_rules *rules, pboost_error *err)
     if (core.answer == PBOOST_ANSWER_COLUMNS && core.width > PBOOST_LABEL_COLUMNS_MAX)
         FAIL(err, PBOOST_INVALID, "there are %zu label columns; the most is %d", core.width,
              PBOOST_LABEL_COLUMNS_MAX);
+    if (core.answer == PBOOST_ANSWER_MEAN && core.mechanism != PBOOST_LAPLACE)
+        FAIL(err, PBOOST_INVALID, /* a learner of before would take it for Laplace noise */
+             "Gaussian noise (--mechanism) is for --classes and --labels; one column is enough");
     TRY(pboost_rules_check(&core, err));
     TRY(check_names(rules, n, err));
     if (core.answer == PBOOST_ANSWER_MEAN && n == 2 &&
@@ -78,22 +81,37 @@ done:
 
 void pboost_answer_print(char out[ANSWER_TEXT], const pboost_ledger_rules *rules)
 {
+    const pboost_rules *r = &rules->rules;
+    int used = 0;
+
     out[0] = '\0';
     if (pboost_answer_has_names(rules))
-        snprintf(out, ANSWER_TEXT, " answer %s %zu", pboost_answer_name(rules->rules.answer),
-                 rules->rules.width);
+        used =
+            snprintf(out, ANSWER_TEXT, " answer %s %zu", pboost_answer_name(r->answer), r->width);
+    if (r->mechanism != PBOOST_LAPLACE)
+        snprintf(out + used, ANSWER_TEXT - (size_t)used,
+                 " mechanism %s delta %" PRIu64 "/%" PRIu64 " rho %" PRIu64 "/%" PRIu64,
+                 pboost_mechanism_name(r->mechanism), r->delta.num, r->delta.den, r->rho.num,
+                 r->rho.den);
 }
 
 void pboost_answer_read(pboost_ledger_rules *rules, const char *text)
 {
+    pboost_rules *r = &rules->rules;
     char name[16];
     size_t width;
+    int used = 0;
 
-    if (sscanf(text, " answer %15s %zu", name, &width) != 2 ||
-        pboost_answer_parse(&rules->rules.answer, name, NULL) != PBOOST_OK)
+    if (sscanf(text, " answer %15s %zu%n", name, &width, &used) != 2 ||
+        pboost_answer_parse(&r->answer, name, NULL) != PBOOST_OK)
         return;
-    rules->rules.width = width;
+    r->width = width;
     rules->names[0] = '\n'; /* until they are read: the entry has some */
+    if (sscanf(text + used,
+               " mechanism %15s delta %" SCNu64 "/%" SCNu64 " rho %" SCNu64 "/%" SCNu64, name,
+               &r->delta.num, &r->delta.den, &r->rho.num, &r->rho.den) != 5 ||
+        pboost_mechanism_parse(&r->mechanism, name, NULL) != PBOOST_OK)
+        r->delta = r->rho = (pboost_rational){0, 0};
 }
 
 bool pboost_answer_has_names(const pboost_ledger_rules *rules)

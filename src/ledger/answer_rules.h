@@ -1,13 +1,14 @@
 /* What answers a store gives, as its first entry says it.
  *
- * The rules' text has " answer classes 5" after its other numbers; a mean has nothing there, as in
- * stores of before.  The names of classes or label columns are a text of their own in the entry. */
+ * The rules' text has " answer classes 5" after its other numbers, and " mechanism gaussian delta
+ * 1/1000000 rho N/D" where that is; a mean has nothing there, as in stores of before.  The names of
+ * classes or label columns are a text of their own in the entry. */
 #ifndef PBOOST_ANSWER_RULES_H
 #define PBOOST_ANSWER_RULES_H
 
 #include "chain.h"
 
-enum { ANSWER_TEXT = 64 };
+enum { ANSWER_TEXT = 192 };
 
 /* The part of the rules' text; "" for a mean. */
 void pboost_answer_print(char out[ANSWER_TEXT], const pboost_ledger_rules *rules);

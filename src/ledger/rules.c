@@ -102,12 +102,15 @@ static bool sheet_is_empty(const pboost_sheet *sheet)
 /* The epsilon that a row, or a unit in all its bags, can lose. */
 static double most_epsilon(const pboost_ledger_rules *rules)
 {
-    return pboost_rational_value(rules->rules.epsilon) * (double)rules->unit_rows;
+    return pboost_rules_epsilon(&rules->rules, rules->unit_rows);
 }
 
 static bool is_weak(const pboost_ledger_rules *rules)
 {
     const pboost_rational epsilon = rules->rules.epsilon;
+
+    if (rules->rules.mechanism == PBOOST_GAUSSIAN)
+        return most_epsilon(rules) > PBOOST_EPSILON_MOST;
     return (pboost_u128)epsilon.num * rules->unit_rows >
            (pboost_u128)PBOOST_EPSILON_MOST * epsilon.den;
 }

@@ -164,7 +164,7 @@ pboost_status pboost_wire_write_config(unsigned char **body, size_t *length,
     return pboost_buffer_take(body, length, &b, err);
 }
 
-static bool read_fraction(pboost_rational *out, const char *text)
+bool pboost_wire_fraction(pboost_rational *out, const char *text)
 {
     int used = 0;
     return text != NULL &&
@@ -191,7 +191,7 @@ pboost_status pboost_wire_read_config(wire_config *out, const unsigned char *bod
         FAIL(err, PBOOST_ORACLE,
              "the service did not send the rules of an oracle; check its address");
     if (min_bag < 1 || unit_rows < 1 || max_body < 1024 ||
-        (dp && !read_fraction(&rules.epsilon, fraction)) ||
+        (dp && !pboost_wire_fraction(&rules.epsilon, fraction)) ||
         !read_sheet(&read.sheet, json_object_get(config, "sheet")))
         FAIL(err, PBOOST_ORACLE, "the oracle's rules are not valid");
     rules.min_bag = (size_t)min_bag;

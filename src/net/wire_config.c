@@ -1,6 +1,7 @@
 /* What the rules on the wire say about answers. */
 #include "wire_config.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "lines.h"
@@ -41,8 +42,19 @@ void pboost_config_write_answer(pboost_buffer *b, const wire_config *config)
     size_t n = pboost_lines_count(config->names);
     char name[LINE_TEXT];
 
-    pboost_buffer_format(b, ",\"answer\":\"%s\",\"width\":%zu",
-                         pboost_answer_name(config->rules.answer), config->rules.width);
+    const pboost_rules *r = &config->rules;
+    pboost_buffer_format(b, ",\"answer\":\"%s\",\"width\":%zu,\"mechanism\":\"%s\"",
+                         pboost_answer_name(r->answer), r->width,
+                         pboost_mechanism_name(r->mechanism));
+    if (r->mechanism == PBOOST_GAUSSIAN) {
+        pboost_buffer_text(b, ",\"delta\":");
+        pboost_buffer_number(b, pboost_rational_value(r->delta));
+        pboost_buffer_format(b, ",\"delta_fraction\":\"%" PRIu64 "/%" PRIu64 "\",\"rho\":",
+                             r->delta.num, r->delta.den);
+        pboost_buffer_number(b, pboost_rational_value(r->rho));
+        pboost_buffer_format(b, ",\"rho_fraction\":\"%" PRIu64 "/%" PRIu64 "\"", r->rho.num,
+                             r->rho.den);
+    }
     if (n == 0)
         return;
     pboost_buffer_text(b, columns ? ",\"columns\":[" : ",\"classes\":[");
@@ -102,6 +114,22 @@ static bool read_names(wire_config *config, const json_t *object)
                                                              : n == config->rules.width);
 }
 
+/* Without one it is Laplace. */
+static bool read_mechanism(pboost_rules *rules, const json_t *object)
+{
+    const char *name = json_string_value(json_object_get(object, "mechanism"));
+
+    if (name == NULL)
+        return true;
+    if (pboost_mechanism_parse(&rules->mechanism, name, NULL) != PBOOST_OK)
+        return false;
+    return rules->mechanism == PBOOST_LAPLACE ||
+           (pboost_wire_fraction(&rules->delta,
+                                 json_string_value(json_object_get(object, "delta_fraction"))) &&
+            pboost_wire_fraction(&rules->rho,
+                                 json_string_value(json_object_get(object, "rho_fraction"))));
+}
+
 pboost_status pboost_config_read_answer(wire_config *config, const json_t *object,
                                         pboost_error *err)
 {
@@ -118,7 +146,7 @@ pboost_status pboost_config_read_answer(wire_config *config, const json_t *objec
                  "know; use a newer one",
                  kind, (long long)width);
         config->rules.width = (size_t)width;
-        if (!read_names(config, object))
+        if (!read_names(config, object) || !read_mechanism(&config->rules, object))
             FAIL(err, PBOOST_ORACLE, "the oracle's rules are not valid");
     }
     rules = pboost_wire_rules(config);

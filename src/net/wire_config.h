@@ -7,6 +7,9 @@
 #include "buffer.h"
 #include "wire.h"
 
+/* "1/3"; false: it is none. */
+bool pboost_wire_fraction(pboost_rational *out, const char *text);
+
 /* ,"answer":"classes","width":3,"classes":["a",...] or "columns":[{"name":"a",...},...] */
 void pboost_config_write_answer(pboost_buffer *b, const wire_config *config);
 

@@ -95,6 +95,7 @@ static pboost_model lend_model(const train_description *d)
                           .seed = d->seed};
     if (d->sparse != NULL) {
         model.encoding = (pboost_encoding){0};
+        model.covariance = NULL; /* that of the weights that are shown */
         model.coef = *d->sparse_coef;
         model.sparse = *d->sparse;
     }

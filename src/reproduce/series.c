@@ -231,7 +231,9 @@ done:
 typedef struct {
     pboost_bags bags;
     double *answer;
-    double *bag_sums;        /* by column */
+    const double *sums; /* by column, `pitch` apart */
+    size_t pitch;
+    double *own_sums;        /* NULL where bags are rows, and the table is stored by column */
     double *moment, *change; /* X^T y, and what was last added to it */
 } oneshot;
 
@@ -239,7 +241,7 @@ static void oneshot_free(oneshot *o)
 {
     pboost_bags_free(&o->bags);
     free(o->answer);
-    free(o->bag_sums);
+    free(o->own_sums);
     free(o->moment);
     free(o->change);
     *o = (oneshot){0};
@@ -249,18 +251,23 @@ static pboost_status oneshot_make(oneshot *out, const runner *r, pboost_error *e
 {
     pboost_status st = PBOOST_OK;
     size_t d = r->setup->features;
-    pboost_matrix x = repro_data_rows(&r->data->train, 0, r->setup->rows);
+    const data_table *train = &r->data->train;
+    pboost_matrix x = repro_data_rows(train, 0, r->setup->rows);
 
-    *out = (oneshot){0};
+    *out = (oneshot){.sums = train->x, .pitch = (size_t)train->col_stride};
     TRY(neighbour_bags(&out->bags, r->setup->rows, r->series->min_bag, err));
     NEED(out->answer = pboost_alloc(out->bags.n_bags, sizeof *out->answer), err);
     NEED(out->moment = calloc(d, sizeof *out->moment), err);
     NEED(out->change = calloc(d, sizeof *out->change), err);
-    NEED(out->bag_sums = calloc(out->bags.n_bags * d, sizeof *out->bag_sums), err);
+    if (r->series->min_bag == 1 && train->row_stride == 1)
+        goto done;
+    NEED(out->own_sums = calloc(out->bags.n_bags * d, sizeof *out->own_sums), err);
     for (size_t j = 0; j < d; j++)
         for (size_t b = 0; b < out->bags.n_bags; b++)
             for (size_t i = out->bags.start[b]; i < out->bags.start[b + 1]; i++)
-                out->bag_sums[j * out->bags.n_bags + b] += pboost_matrix_at(&x, i, j);
+                out->own_sums[j * out->bags.n_bags + b] += pboost_matrix_at(&x, i, j);
+    out->sums = out->own_sums;
+    out->pitch = out->bags.n_bags;
 done:
     if (st != PBOOST_OK)
         oneshot_free(out);
@@ -271,7 +278,7 @@ static void change_moment(oneshot *o, size_t features)
 {
     size_t n = o->bags.n_bags;
     for (size_t j = 0; j < features; j++) {
-        double moment = pboost_glm_kernels()->dot(o->answer, o->bag_sums + j * n, n);
+        double moment = pboost_glm_kernels()->dot(o->answer, o->sums + j * o->pitch, n);
         o->change[j] = moment - o->moment[j];
         o->moment[j] = moment;
     }

@@ -64,7 +64,8 @@ function rulesOf(r) {
   return [
     ...Object.entries(SHEET).filter(([name]) => r.sheet[name]).map(([name, term]) => [term, r.sheet[name]]),
     ["Least rows in a bag", count(r.min_bag)],
-    ["Noise", r.dp ? `ε = ${r.epsilon} (${r.epsilon_fraction}) per row` : "none: no differential privacy"],
+    ["Noise", r.dp ? `ε = ${r.epsilon} (${r.epsilon_fraction})${r.rho ? ` at δ = ${r.delta}, Gaussian` : ""} per row`
+                   : "none: no differential privacy"],
     ...labelsOf(r),
     ["Each label is used", "in one answer only"],
     ...(r.units ? [["Each unit is used", `in at most ${count(r.unit_rows)} bag${r.unit_rows > 1 ? "s" : ""}`]] : []),
@@ -73,7 +74,9 @@ function rulesOf(r) {
 
 // What the answers to a token can have cost one row, or one unit in all its bags.
 function epsilonOf(t, r) {
-  return r.dp ? `${+(r.epsilon * Math.min(t.rows_used, r.unit_rows)).toPrecision(6)}` : "no noise";
+  const answers = Math.min(t.rows_used, r.unit_rows), rho = (r.rho ?? 0) * answers;
+  const epsilon = r.rho ? rho + 2 * Math.sqrt(rho * Math.log(1 / r.delta)) : r.epsilon * answers;
+  return r.dp ? `${+epsilon.toPrecision(6)}` : "no noise";
 }
 
 function stateOf(t, now) {

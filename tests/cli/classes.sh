@@ -136,6 +136,7 @@ refuse 2 '--estimator cannot be used with --family classes' train --label party 
 refuse 2 '--l2 cv cannot be used' train --label party --l2 cv
 refuse 2 '--round cannot be used' train --label party --round
 refuse 2 '--prior cannot be used' train --label party --prior one.json
+refuse 2 '--sums cannot be used' priorboost train --data rows.csv --family classes --sums counts.csv --out model.json
 refuse 2 '--class-columns needs' train --label party --class-columns a,b
 refuse 2 'linear, logistic, poisson, classes' train --label party --family softmax
 refuse 3 "label 'region' has 2 values" train --label region --family classes

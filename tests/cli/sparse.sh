@@ -48,7 +48,7 @@ within 0 1e-5 "$(paste -d, t1.csv turned.csv | awk -F, 'NR > 1 { d = $1 - $2; d 
 
 # ---- the estimators, the bags ----
 for bags in random prior hybrid; do
-    expect 0 priorboost train "${common[@]}" --bags $bags --rounds 2 --json
+    expect 0 priorboost train "${common[@]}" --bags $bags --rounds 2 --l2 30 --json
     [ "$(field bags)" = $bags ] || fail "bags $bags"
 done
 expect 0 priorboost train "${common[@]}" --estimator event --algorithm pbprefix --json
@@ -56,6 +56,17 @@ expect 0 priorboost train "${common[@]}" --estimator event --algorithm pbprefix 
 [ "$(field method)" = paper ] || fail 'the method'
 expect 0 priorboost train "${common[@]}" --epsilon 1 --bounds 0,1 --l2 100 --force --json
 [ "$(field epsilon)" = 1.0 ] || fail 'epsilon'
+
+# ---- standard errors of columns that are named ----
+expect 0 priorboost train "${common[@]}" --l2 30 --cross 'c1*c2' --errors 'n1,c1=v0,c1=v0*c2=v1' --json
+[ "$(field columns | python3 -c 'import json, sys; print(json.load(sys.stdin)[-3:])')" = \
+    "['n1', 'c1=v0', 'c1=v0*c2=v1']" ] || fail 'the columns that were named'
+for i in -3 -2 -1; do
+    within 1e-6 1 "$(field standard_errors.$i)"
+done
+within 1e-6 1 "$(field intercept_standard_error)"
+expect 0 priorboost train "${common[@]}" --l2 30 --errors n1
+printed '95 % interval'
 
 # ---- svmlight ----
 expect 0 priorboost generate --design clicks --rows 6000 --seed 1 --ids --out clicks.svm \
@@ -92,6 +103,39 @@ expect 0 priorboost train --data bagged.csv --bag bag --answers answers.csv --ex
 [ "$(field algorithm)" = given ] || fail 'given bags'
 expect 0 priorboost predict --model given.json --data test.csv
 
+# ---- labels that stay elsewhere ----
+cut -d, -f1,2 clicks.csv >labels.csv
+cut -d, -f1,3- clicks.csv >features.csv
+expect 0 priorboost oracle init --store store.db --min-bag 4 --no-noise --bounds 0,1
+expect 0 priorboost oracle import --store store.db --data labels.csv --id id --label click
+expect 0 priorboost oracle token create --store store.db --name learner --json
+field token >token
+chmod 600 token
+"$PRIORBOOST" serve --store store.db --listen unix:socket >ready 2>log &
+service=$!
+trap 'kill $service 2>/dev/null || true; rm -rf "$work"' EXIT
+for _ in $(seq 600); do
+    grep -q listening ready && break
+    sleep 0.1
+done
+remote=(--data features.csv --id id --hash 12 --oracle unix:socket --token-file token --rounds 2 --l2 30 --seed 1
+        --checkpoint checkpoint)
+expect 0 priorboost train "${remote[@]}" --bags hybrid --out remote.json
+expect 0 priorboost train "${common[@]}" --bags hybrid --rounds 2 --l2 30 --bounds 0,1 --out here.json
+for model in remote here; do
+    python3 -c 'import json, sys; m = json.load(open(sys.argv[1])); print(m["sparse"], m["intercept"])' \
+        $model.json >$model.weights
+done
+cmp remote.weights here.weights || fail 'another model from the oracle'
+expect 5 priorboost train "${remote[@]:0:10}" --no-checkpoint
+says '6000 of 6000 rows are spent'
+expect 0 priorboost train "${remote[@]}" --bags hybrid --resume --out again.json # the answers are kept
+cmp remote.json again.json || fail 'the checkpoint gives another model'
+expect 2 priorboost train "${remote[@]/12/13}" --bags hybrid --resume
+says "belongs to another run: it has '--hash 12', this run has '--hash 13'"
+kill $service
+wait $service || true
+
 # ---- what is refused ----
 refused() { # CODE MESSAGE OPTION...
     local code=$1 message=$2
@@ -109,6 +153,12 @@ refused 2 '--model cannot be used with --hash: the model of sparse rows is a glm
     --data clicks.csv --hash 8 --model trees
 refused 2 '--estimator cannot be used with --hash' --data clicks.csv --hash 8 --estimator interpolated
 refused 2 '--impute cannot be used with --hash' --data clicks.csv --hash 8 --impute mean
+refused 2 "--errors: 'c99=v0' is not hashed" --data clicks.csv --hash 8 --errors c99=v0
+expect 2 priorboost train --data clicks.svm --min-bag 4 --errors 0
+says "--errors: '0' is no column; it must be an index from 1 to"
+refused 2 '--errors needs --estimator aggregate' --data clicks.csv --hash 8 --errors n1 --estimator event
+refused 2 '--errors needs --estimator aggregate' --data clicks.csv --hash 8 --errors n1 --algorithm oneshot
+refused 2 '--errors needs --hash BITS' --data clicks.csv --family logistic --errors n1
 refused 2 '--hash is for tables' --data clicks.svm --hash 8
 refused 2 '--types cannot be used with an svmlight file' --data clicks.svm --categorical n1
 refused 2 "--index-base is '2'; it must be 0 or 1" --data clicks.svm --index-base 2

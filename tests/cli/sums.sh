@@ -105,6 +105,10 @@ for option in '--min-bag 5' '--l2 cv' '--covariance sandwich' '--model trees' '-
     expect 2 train --sums sums.csv $option
     says "cannot be used with --sums"
 done
+expect 2 priorboost train --data views.csv --sums sums.csv --family classes --label click
+says "--sums cannot be used with --family classes"
+expect 2 priorboost train --data views.csv --sums sums.csv --label region
+says "--family is required"
 expect 2 train --sums -
 says "--sums is '-'; it must be a file"
 finish

@@ -384,6 +384,99 @@ static void naming_an_output_may_fail(void **state)
     assert_int_equal(count_files(*state), 1);
 }
 
+static void reading_svmlight(void **unused)
+{
+    static const char TEXT[] = "# head\n1 1:0.1 20:2 # first\n0 3:1\n1 1:1 2:2 3:3 4:4\n";
+    pboost_table_options o = PBOOST_TABLE_OPTIONS_INIT;
+    static const size_t ROW[] = {2, 0};
+    long n = 1;
+
+    (void)unused;
+    o.svmlight = true;
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        pboost_table *t = NULL;
+        pboost_table_sparse s;
+        pboost_entries some = {0};
+        inject_allocation(n);
+        pboost_status st = table_from(&t, TEXT, strlen(TEXT), 4, &o, &err);
+        if (st == PBOOST_OK && pboost_table_entries(&s, t))
+            st = pboost_entries_gather(&some, &s.x, ROW, 2, &err);
+        inject_nothing();
+        check(st, some.x.rows == 2, &err); /* giving back room may fail */
+        pboost_entries_free(&some);
+        pboost_table_free(t);
+    }
+    assert_true(n > 15);
+}
+
+/* Learns, applies and names the hashing of a table. */
+static pboost_status hash_table(pboost_entries *out, char *name[1], const pboost_table *t,
+                                pboost_error *err)
+{
+    static const char *const CROSS[] = {"c*d"};
+    pboost_hashing h = {0};
+    double sign[1];
+    pboost_status st = pboost_hashing_learn(&h, t, NULL, 20, CROSS, 1, err);
+
+    if (st == PBOOST_OK)
+        st = pboost_hashing_apply(out, &h, t, err);
+    if (st == PBOOST_OK)
+        st = pboost_hashing_names(name, sign, out->column, 1, &h, t, err);
+    pboost_hashing_free(&h);
+    return st;
+}
+
+static void hashing_columns(void **unused)
+{
+    pboost_table *t = table_of("c,d,e\nx,y,1\ny,,2\nx,z,\n");
+    long n = 1;
+
+    (void)unused;
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        pboost_entries e = {0};
+        char *name[1] = {NULL};
+        inject_allocation(n);
+        pboost_status st = hash_table(&e, name, t, &err);
+        inject_nothing();
+        check(st, name[0] != NULL, &err); /* giving back room may fail */
+        free(name[0]);
+        pboost_entries_free(&e);
+    }
+    assert_true(n > 20);
+    pboost_table_free(t);
+}
+
+static void models_of_sparse_rows(void **unused)
+{
+    static const char TEXT[] =
+        "{\"format\":\"priorboost-model\",\"version\":2,\"family\":\"logistic\","
+        "\"intercept\":0.5,\"sparse\":{\"columns\":8,\"hash\":{\"bits\":3,\"signed\":true,"
+        "\"columns\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"n\",\"mean\":1,\"scale\":2}],"
+        "\"crosses\":[[\"a\",\"b\"]]},\"column\":[1,7],\"weight\":[0.5,-1]}}";
+    pboost_model m;
+    char *whole;
+    long n = 1;
+
+    (void)unused;
+    read_with_faults(TEXT);
+    assert_int_equal(pboost_model_parse(&m, TEXT, strlen(TEXT), "m.json", NULL), PBOOST_OK);
+    assert_int_equal(pboost_model_print(&whole, &m, NULL), PBOOST_OK);
+    for (; n == 1 || injected(); n++) {
+        pboost_error err = {0};
+        char *text;
+        inject_allocation(n);
+        pboost_status st = pboost_model_print(&text, &m, &err);
+        inject_nothing();
+        check(st, text != NULL && strcmp(text, whole) == 0, &err);
+        free(text);
+    }
+    assert_true(n > 50);
+    free(whole);
+    pboost_model_free(&m);
+}
+
 #define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, enter_directory, leave_directory)
 
 int main(void)
@@ -395,6 +488,9 @@ int main(void)
         IN_DIRECTORY(reading_blocks),
         cmocka_unit_test(reading_npy),
         cmocka_unit_test(encoding),
+        cmocka_unit_test(reading_svmlight),
+        cmocka_unit_test(hashing_columns),
+        cmocka_unit_test(models_of_sparse_rows),
         cmocka_unit_test(reading_models),
         IN_DIRECTORY(printing_members),
         cmocka_unit_test(reading_columns),

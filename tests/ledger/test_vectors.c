@@ -4,7 +4,7 @@
  * what it expects is refused and spends nothing; and the noise of all numbers together protects one
  * label as epsilon says. */
 #include "ledger_testing.h"
-#include "privacy/law.h"
+#include "privacy/gaussian_law.h"
 
 enum { N = 24, WIDTH = 4 };
 
@@ -450,6 +450,93 @@ static void columns_have_their_parts_of_epsilon(void **state)
     free(label);
 }
 
+/* Gaussian noise through the ledger: of the variance that rho needs at sensitivity sqrt 2, exactly,
+ * and independent; what it costs a unit in many bags adds up by zCDP. */
+static void gaussian_noise_has_the_variance_of_rho(void **state)
+{
+    (void)state;
+    test_store t;
+    pboost_error err = {0};
+    pboost_ledger_rules rules = class_rules();
+    static int64_t noise[3][4 * BAGS];
+    double *label = calloc(2 * (size_t)4 * BAGS, sizeof *label);
+
+    rules.rules.min_bag = 2;
+    rules.rules.width = 3;
+    rules.rules.epsilon = (pboost_rational){2, 1};
+    rules.rules.delta = (pboost_rational){1, 1000000};
+    rules.rules.mechanism = PBOOST_GAUSSIAN;
+    rules.no_noise = false;
+    strcpy(rules.names, "a\nb\nc");
+    pboost_ledger *ledger = make_ledger(&t, &rules, 2 * (size_t)4 * BAGS, label);
+    pboost_token token = plain_token(ledger, "a");
+    pboost_ledger_close(ledger);
+    ledger = open_store(&t);
+    const pboost_rules *read = &pboost_ledger_get_rules(ledger)->rules;
+    assert_int_equal(read->mechanism, PBOOST_GAUSSIAN);
+    double rho = pboost_rational_value(read->rho);
+    for (size_t r = 0; r < 4; r++) {
+        pboost_reply reply;
+        char name[32];
+        snprintf(name, sizeof name, "round-%zu", r);
+        assert_ok(ask_for(&reply, ledger, &token, name, 1 + 2 * BAGS * r, 2 * BAGS, 2,
+                          PBOOST_ANSWER_CLASSES, &err),
+                  err);
+        for (size_t b = 0; b < BAGS; b++)
+            for (size_t j = 0; j < 3; j++)
+                noise[j][r * BAGS + b] = llround(mean_of(&reply, 3 * b + j)) - (j == 0 ? 2 : 0);
+        pboost_reply_free(&reply);
+    }
+    for (size_t j = 0; j < 3; j++) {
+        double product = 0;
+        for (size_t i = 0; i < 4 * BAGS; i++)
+            product += (double)(noise[j][i] * noise[(j + 1) % 3][i]) / (4 * BAGS);
+        assert_true(gaussian_distance(noise[j], 4 * BAGS, 1 / rho) < 5);
+        assert_true(fabs(product) < 5 / rho / sqrt(4 * BAGS));
+    }
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+
+    rules = plain_rules();
+    rules.rules.epsilon = (pboost_rational){1, 1};
+    rules.rules.delta = (pboost_rational){1, 1000000};
+    rules.rules.mechanism = PBOOST_GAUSSIAN;
+    rules.no_noise = false;
+    t = new_store(); /* a learner of before would take it for Laplace noise */
+    assert_fails(pboost_ledger_create(t.url, &rules, NULL, &err), PBOOST_INVALID, err,
+                 "for --classes and --labels");
+    rules = column_rules();
+    rules.rules.epsilon = (pboost_rational){1, 1};
+    rules.rules.delta = (pboost_rational){1, 1000000};
+    rules.rules.mechanism = PBOOST_GAUSSIAN;
+    rules.no_noise = false;
+    rules.units = true;
+    rules.unit_rows = 60; /* Laplace noise would cost a unit 60, Gaussian less than 10 */
+    assert_ok(pboost_ledger_create(t.url, &rules, NULL, &err), err);
+    drop_store(&t);
+    free(label);
+}
+
+/* The bytes of the first entry of a store of means: those of the stores that there are. */
+static void stores_of_means_are_as_before(void **state)
+{
+    (void)state;
+    static const char text[] = "rules 2 min_bag 4 epsilon 0/0 lower 0000000000000000 upper "
+                               "3ff0000000000000 step 3ff0000000000000 units 0 unit_rows 1 "
+                               "claim_seconds 30\0store";
+    pboost_ledger_rules rules = plain_rules(), read;
+    pboost_error err = {0};
+    record first;
+
+    pboost_first_entry_print(&first, &rules, "store");
+    assert_int_equal(first.used, sizeof text);
+    assert_memory_equal(first.byte, text, sizeof text);
+    assert_ok(pboost_first_entry_parse(&read, text, sizeof text, &err), err);
+    assert_int_equal(read.rules.answer, PBOOST_ANSWER_MEAN);
+    assert_int_equal(read.rules.width, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,6 +550,8 @@ int main(void)
         cmocka_unit_test(labels_that_are_no_class_are_refused),
         cmocka_unit_test(class_noise_protects_one_label),
         cmocka_unit_test(columns_have_their_parts_of_epsilon),
+        cmocka_unit_test(gaussian_noise_has_the_variance_of_rho),
+        cmocka_unit_test(stores_of_means_are_as_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

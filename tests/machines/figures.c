@@ -96,6 +96,30 @@ static void noise(void)
     free(z);
 }
 
+/* The Gaussian mechanism: rho, which a logarithm decides, and draws. */
+static void gaussian(void)
+{
+    static const pboost_rational EPSILON[] = {{1, 100}, {1, 10}, {1, 3}, {1, 1}, {5, 2}, {20, 1}};
+    enum { NOISES = 20000 };
+    int64_t *z = calloc(NOISES, sizeof *z);
+    pboost_error err = {0};
+    for (size_t e = 0; e < sizeof EPSILON / sizeof *EPSILON; e++) {
+        pboost_rational rho = pboost_gaussian_rho(EPSILON[e], (pboost_rational){1, 1000000});
+        gaussian_sampler sampler;
+        rng_source source;
+        char name[60];
+        snprintf(name, sizeof name, "rho_%zu", e);
+        print_bits(name, &rho, sizeof rho);
+        assert_ok(pboost_gaussian_sampler(&sampler, 1000, rho, &err), err);
+        pboost_rng_source_seeded(&source, 11, RNG_NOISE, e);
+        for (size_t i = 0; i < NOISES; i++)
+            assert_ok(pboost_gaussian_draw(&z[i], &sampler, &source, &err), err);
+        snprintf(name, sizeof name, "noise_gaussian_%zu", e);
+        print_bits(name, z, NOISES * sizeof *z);
+    }
+    free(z);
+}
+
 /* ---- The ledger ------------------------------------------------------------------------------ */
 
 /* Rules, rows, a token, answers with and without noise, an erasure: the heads of the chain, the
@@ -235,6 +259,7 @@ static void all_figures(void **state)
     (void)state;
     draws();
     noise();
+    gaussian();
     ledger(false);
     ledger(true);
     bags();

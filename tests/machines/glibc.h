@@ -1,5 +1,6 @@
-/* For ./dev wheel alone, included before every file: takes functions from glibc in the version of 2.2.5 (2.17 on ARM),
- * which every glibc has.  Those of 2.27 and 2.29 differ in how they report errors, which nobody asks for
+/* For ./dev wheel alone, included before every file: takes functions from glibc in the version
+ * of 2.2.5 (2.17 on ARM), which every glibc has.  Those of 2.27 and 2.29 differ in how they report
+ * errors, which nobody asks for
  * (-fno-math-errno).  Without this the wheel would need glibc 2.29. */
 #ifndef PBOOST_GLIBC_H
 #define PBOOST_GLIBC_H

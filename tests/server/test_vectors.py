@@ -5,10 +5,12 @@ The draws of the audit are random: it fails by chance less than once in 50,000 r
 distances of 5).
 """
 
+import contextlib
 import csv
 import json
 import math
 import pathlib
+import random
 import subprocess
 import unittest
 
@@ -19,11 +21,15 @@ AUDIT_DEVIATES = 5.5
 CLASSES = ["red", "dark green", "blü"]
 
 
-def run(*command):
-    done = subprocess.run([PRIORBOOST, "oracle", *command], capture_output=True, text=True)
+def run_command(*command):
+    done = subprocess.run([PRIORBOOST, *command], capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
     return done.stdout.strip()
+
+
+def run(*command):
+    return run_command("oracle", *command)
 
 
 class Vectors(Case):
@@ -106,6 +112,59 @@ class Vectors(Case):
             reply = self.ask_binary(service, "b", [[i + 20 for i in bag[:5]]], 2)
             self.assertEqual(len(unpack_answer(reply.body)["answers"][0]["values"]), 2)
         self.assertIn("sound", run("audit", "--store", self.store))
+
+    def test_gaussian_noise_is_announced_and_drawn(self):
+        """The variance that rho needs: counts together have sensitivity sqrt 2."""
+        bags = 4000
+        rows = [(i, CLASSES[0]) for i in range(2 * bags)]
+        self.make(["id", "label"], rows, "--min-bag", "2", "--epsilon", "2", "--mechanism", "gaussian", "--delta", "1e-6",
+                  "--classes", ",".join(CLASSES))
+        with self.serve_again() as service:
+            config = service.get("/v1/config", token=self.token["learner"]).json()
+            self.check_described(service, "Config", config)
+            self.assertEqual((config["mechanism"], config["delta_fraction"]), ("gaussian", "1/1000000"))
+            rho = config["rho"]
+            self.assertLessEqual(rho + 2 * math.sqrt(rho * math.log(1e6)), 2)
+            self.assertGreater(rho + 2 * math.sqrt(rho * math.log(1e6)), 1.9999)
+            asked = [[2 * b, 2 * b + 1] for b in range(bags)]
+            answer = unpack_answer(self.ask_binary(service, "a", asked, 1).body)
+            self.assertIs(answer["dp"], True)
+        noise = [a["values"][j] - (2 if j == 0 else 0) for a in answer["answers"] for j in range(3)]
+        variance = sum(z * z for z in noise) / len(noise)
+        self.assertLess(abs(variance * rho - 1), 5 * math.sqrt(2 / len(noise)))
+        with self.assertRaisesRegex(RuntimeError, "for --classes and --labels"):
+            run("init", "--store", f"sqlite:{self.folder}/x.db", "--min-bag", "2", "--epsilon", "1", "--bounds", "0,1",
+                "--mechanism", "gaussian", "--delta", "1e-6")
+
+    def test_a_killed_learner_continues(self):
+        """Every row is answered for once, and the model is that of a learner that was not killed."""
+        draw = random.Random(5)
+        table = [(i, draw.gauss(0, 1), draw.gauss(0, 1)) for i in range(600)]
+        labels = [(i, CLASSES[0 if a + draw.gauss(0, 1) > 0.5 else 1 if b + draw.gauss(0, 1) > 0 else 2]) for i, a, b in table]
+        data = pathlib.Path(self.folder, "x.csv")
+        with data.open("w", newline="") as out:
+            csv.writer(out).writerows([["id", "a", "b"], *table])
+        models = []
+        for kills in (5, 0):
+            self.make(["id", "label"], labels, "--min-bag", "10", "--no-noise", "--classes", ",".join(CLASSES))
+            token, model = pathlib.Path(self.folder, "token"), pathlib.Path(self.folder, f"model-{kills}.json")
+            token.write_text(self.token["learner"] + "\n")
+            token.chmod(0o600)
+            with self.serve_again() as service:
+                train = [PRIORBOOST, "train", "--data", str(data), "--id", "id", "--family", "classes", "--rounds", "4",
+                         "--bags", "random", "--oracle", service.url, "--token-file", str(token), "--out", str(model)]
+                for kill in range(1, kills + 1):
+                    resume = ["--resume"] * pathlib.Path(f"{model}.checkpoint").is_dir()
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        subprocess.run([*train, *resume], capture_output=True, timeout=0.04 * kill)
+                resume = ["--resume"] * pathlib.Path(f"{model}.checkpoint").is_dir()
+                if not model.exists():
+                    done = subprocess.run([*train, *resume], capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                status = service.get("/v1/status", token=self.token["operator"]).json()
+                self.assertEqual((status["ledger"]["spent"], status["ledger"]["answers"]), (600, 4))
+            models.append(run_command("predict", "--model", str(model), "--data", str(data)))
+        self.assertEqual(models[0], models[1])
 
     def test_import_names_the_line_of_a_label_that_is_no_class(self):
         self.make(["id", "label"], [(i, CLASSES[0]) for i in range(3)], "--min-bag", "5", "--no-noise", "--classes",

@@ -159,7 +159,8 @@ static double bag_size(const class_fit *fit, size_t bag)
 
 static void refresh_sizes(class_fit *fit, size_t refreshes)
 {
-    double part = 1.0 / (1.0 + (double)((refreshes - 1) / FULL_REFRESHES));
+    size_t shorter = (refreshes - 1) / FULL_REFRESHES;
+    double part = 1.0 / (1.0 + (double)shorter);
     size_t n = fit->classes;
     for (size_t b = 0; b < fit->pass.n_bags; b++) {
         double size = bag_size(fit, b), noise = 0.0;

@@ -324,6 +324,21 @@ done:
     return st;
 }
 
+/* Whole units are drawn first, because the first failure ends the draw. */
+pboost_status pboost_coin_exp(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
+                              pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    *out = true;
+    for (; a >= b && *out; a -= b)
+        TRY(coin_exp(out, 1, 1, source, err));
+    if (*out && a > 0)
+        TRY(coin_exp(out, a, b, source, err));
+done:
+    return st;
+}
+
 /* True with probability exp(-block/scale). */
 static pboost_status coin_block(bool *out, const laplace_sampler *sampler, rng_source *source,
                                 pboost_error *err)
@@ -391,21 +406,12 @@ done:
 }
 
 /* True with probability exp(-n/scale): that a geometric size is at least n or, if it is known to be
- * at least m, at least m + n.  Whole multiples of the scale are drawn first, because the first
- * failure ends the draw. */
+ * at least m, at least m + n. */
 static pboost_status reaches(bool *out, const laplace_sampler *sampler, uint64_t n,
                              rng_source *source, pboost_error *err)
 {
-    pboost_status st = PBOOST_OK;
-    pboost_u128 left = (pboost_u128)n * sampler->scale.den, unit = sampler->scale.num;
-
-    *out = true;
-    for (; left >= unit && *out; left -= unit)
-        TRY(coin_exp(out, 1, 1, source, err));
-    if (*out && left > 0)
-        TRY(coin_exp(out, left, unit, source, err));
-done:
-    return st;
+    return pboost_coin_exp(out, (pboost_u128)n * sampler->scale.den, sampler->scale.num, source,
+                           err);
 }
 
 /* The sign of size - n for a geometric size that has not been drawn. */

@@ -78,11 +78,36 @@ laplace_sampler pboost_laplace_sampler(laplace_scale scale);
 pboost_status pboost_laplace_draw(int64_t *out, const laplace_sampler *sampler, rng_source *source,
                                   pboost_error *err);
 
+/* True with probability exp(-a/b); b is positive, a and b are below 2^118. */
+pboost_status pboost_coin_exp(bool *out, pboost_u128 a, pboost_u128 b, rng_source *source,
+                              pboost_error *err);
+
+/* Discrete Gaussian noise: z has probability proportional to exp(-z^2 / (2 sigma^2)). */
+typedef struct {
+    uint64_t num, den; /* sigma^2 */
+    uint64_t most;     /* draws beyond it are not proposed: their probability is below exp(-128) */
+    laplace_sampler proposal;
+} gaussian_sampler;
+
+/* sigma^2 = sensitivity^2 / (2 rho), rounded up; sensitivity in steps.  PBOOST_INVALID: sigma would
+ * be above 2^27 steps. */
+pboost_status pboost_gaussian_sampler(gaussian_sampler *out, double sensitivity,
+                                      pboost_rational rho, pboost_error *err);
+double pboost_gaussian_variance(const gaussian_sampler *sampler); /* of the draws */
+pboost_status pboost_gaussian_draw(int64_t *out, const gaussian_sampler *sampler,
+                                   rng_source *source, pboost_error *err);
+
+/* The largest rho, of 30 bits, for which rho-zCDP is (epsilon, delta)-differential privacy by
+ * rho + 2 sqrt(rho log(1/delta)) <= epsilon (Bun and Steinke 2016). */
+pboost_rational pboost_gaussian_rho(pboost_rational epsilon, pboost_rational delta);
+
 /* One number of an answer: a sum on a grid, and the noise that is added to it. */
 typedef struct {
     label_grid grid; /* of bounded rules */
     bool noisy;
+    pboost_mechanism mechanism;
     laplace_sampler noise;
+    gaussian_sampler gaussian;
 } answer_number;
 
 /* By number, `width` of them; rules that passed pboost_rules_check.  Free with free(). */

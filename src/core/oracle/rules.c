@@ -17,6 +17,9 @@
 static const char *const ANSWERS[] = {"mean", "classes", "columns"};
 PBOOST_NAMES(pboost_answer, ANSWERS, "answer")
 
+static const char *const MECHANISMS[] = {"laplace", "gaussian"};
+PBOOST_NAMES(pboost_mechanism, MECHANISMS, "mechanism")
+
 #define GRID_LIMIT 0x1p53 /* integers up to here are exact as doubles */
 enum { DEFAULT_STEP_BITS = 20, NOISE_SCALE_BITS = 52, SHARE_BITS = 20 };
 
@@ -77,6 +80,11 @@ static pboost_status check_epsilon(const pboost_rules *rules, pboost_error *err)
              "largest possible label",
              pboost_rational_value(epsilon));
     label_grid grid = pboost_grid(rules);
+    if (rules->mechanism == PBOOST_GAUSSIAN) {
+        gaussian_sampler sampler;
+        TRY(pboost_gaussian_sampler(&sampler, (double)(grid.upper - grid.lower), rules->rho, err));
+        goto done;
+    }
     laplace_scale scale = pboost_laplace_scale(&grid, epsilon);
     if (scale.num > (pboost_u128)scale.den << NOISE_SCALE_BITS)
         FAIL(err, PBOOST_INVALID,
@@ -107,12 +115,18 @@ done:
     return st;
 }
 
-/* The variance of discrete Laplace noise is 2p/(1-p)^2 with p = exp(-1/scale). */
+/* Of a mean.  The variance of discrete Laplace noise is 2p/(1-p)^2 with p = exp(-1/scale). */
 static double noise_variance(const pboost_rules *rules, size_t size)
 {
     if (rules->epsilon.den == 0)
         return 0;
     label_grid grid = pboost_grid(rules);
+    if (rules->mechanism == PBOOST_GAUSSIAN) {
+        gaussian_sampler s;
+        double step = grid.step / (double)size;
+        (void)pboost_gaussian_sampler(&s, (double)(grid.upper - grid.lower), rules->rho, NULL);
+        return pboost_gaussian_variance(&s) * step * step;
+    }
     double rate = pboost_rational_value(rules->epsilon) / (double)(grid.upper - grid.lower);
     double unit = grid.step / (double)size / expm1(-rate);
     return 2 * exp(-rate) * unit * unit;
@@ -120,7 +134,7 @@ static double noise_variance(const pboost_rules *rules, size_t size)
 
 /* ---- Which rules a number has ---------------------------------------------------------------- */
 
-/* epsilon * share / total, in lowest terms. */
+/* epsilon (or rho) * share / total, in lowest terms. */
 static pboost_status divide_epsilon(pboost_rational *epsilon, uint64_t share, uint64_t total,
                                     pboost_error *err)
 {
@@ -175,7 +189,8 @@ static pboost_status number_rules(pboost_rules *out, const pboost_rules *rules, 
         share = column->share;
     }
     if (rules->answer != PBOOST_ANSWER_MEAN)
-        TRY(divide_epsilon(&out->epsilon, share, shares, err));
+        TRY(divide_epsilon(out->mechanism == PBOOST_GAUSSIAN ? &out->rho : &out->epsilon, share,
+                           shares, err));
     TRY(check_number(out, err));
 done:
     return st;
@@ -230,6 +245,42 @@ done:
     return st;
 }
 
+/* rho is filled in; one that is given may only be smaller. */
+static pboost_status check_mechanism(pboost_rules *rules, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_rational delta = rules->delta;
+
+    if ((size_t)rules->mechanism >= sizeof MECHANISMS / sizeof *MECHANISMS)
+        FAIL(err, PBOOST_INVALID, "mechanism %d is unknown; it must be 0 or 1",
+             (int)rules->mechanism);
+    if (rules->mechanism == PBOOST_LAPLACE) {
+        if (delta.den != 0 || rules->rho.den != 0)
+            FAIL(err, PBOOST_INVALID, "delta or rho is given, but the noise is Laplace");
+        goto done;
+    }
+    if (rules->round)
+        FAIL(err, PBOOST_INVALID, "answers with Gaussian noise cannot be rounded to 0 or 1");
+    if (rules->epsilon.den == 0 || rules->epsilon.num == 0)
+        FAIL(err, PBOOST_INVALID, "Gaussian noise needs epsilon and delta, but epsilon is none");
+    if (delta.den == 0 || delta.num == 0 || delta.num >= delta.den)
+        FAIL(err, PBOOST_INVALID,
+             "delta is %g; Gaussian noise needs one between 0 and 1, such as 1e-6",
+             delta.den == 0 ? 0.0 : pboost_rational_value(delta));
+    pboost_rational most = pboost_gaussian_rho(rules->epsilon, delta);
+    if (most.den == 0)
+        FAIL(err, PBOOST_INVALID, "epsilon is %g, too small or too large for Gaussian noise",
+             pboost_rational_value(rules->epsilon));
+    if (rules->rho.den == 0)
+        rules->rho = most;
+    if (rules->rho.num == 0 ||
+        pboost_rational_value(rules->rho) > pboost_rational_value(most) * (1 + 1e-12))
+        FAIL(err, PBOOST_INVALID, "rho is %g; for this epsilon and delta it may be at most %g",
+             pboost_rational_value(rules->rho), pboost_rational_value(most));
+done:
+    return st;
+}
+
 static pboost_status check_columns(const pboost_rules *rules, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -256,6 +307,7 @@ static pboost_status check_rules(pboost_rules *rules, pboost_error *err)
     if (rules->min_bag == 0)
         FAIL(err, PBOOST_INVALID, "min_bag is 0; it must be at least 1");
     TRY(check_width(rules, err));
+    TRY(check_mechanism(rules, err));
     if (rules->columns != NULL)
         TRY(check_columns(rules, err));
     if (rules->answer == PBOOST_ANSWER_CLASSES)
@@ -327,7 +379,12 @@ pboost_status pboost_numbers_make(answer_number **out, const pboost_rules *rules
             continue;
         number[j].grid = pboost_grid(&own);
         number[j].noisy = own.epsilon.den != 0;
-        if (number[j].noisy)
+        number[j].mechanism = own.mechanism;
+        if (number[j].noisy && own.mechanism == PBOOST_GAUSSIAN)
+            TRY(pboost_gaussian_sampler(&number[j].gaussian,
+                                        (double)(number[j].grid.upper - number[j].grid.lower),
+                                        own.rho, err));
+        else if (number[j].noisy)
             number[j].noise =
                 pboost_laplace_sampler(pboost_laplace_scale(&number[j].grid, own.epsilon));
     }
@@ -345,10 +402,27 @@ pboost_status pboost_number_release(int64_t *total, const answer_number *number,
     int64_t noise = 0;
 
     if (number->noisy)
-        TRY(pboost_laplace_draw(&noise, &number->noise, source, err));
+        TRY(number->mechanism == PBOOST_GAUSSIAN
+                ? pboost_gaussian_draw(&noise, &number->gaussian, source, err)
+                : pboost_laplace_draw(&noise, &number->noise, source, err));
     *total += noise;
 done:
     return st;
+}
+
+double pboost_rules_epsilon(const pboost_rules *rules, size_t answers)
+{
+    pboost_rules own = PBOOST_RULES_INIT;
+
+    if (OPTIONS_READ(&own, rules, PBOOST_RULES_INIT, NULL) != PBOOST_OK)
+        return NAN;
+    if (own.mechanism != PBOOST_GAUSSIAN)
+        return (double)answers * pboost_rational_value(own.epsilon);
+    if (check_mechanism(&own, NULL) != PBOOST_OK)
+        return NAN;
+    double rho = (double)answers * pboost_rational_value(own.rho);
+    double l = log((double)own.delta.den / (double)own.delta.num);
+    return rho + 2 * sqrt(rho * l);
 }
 
 double pboost_rules_noise_variance(const pboost_rules *rules, size_t size)

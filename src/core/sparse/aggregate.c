@@ -14,11 +14,14 @@
 #include "base/parallel.h"
 #include "fit/aggregate/constant.h"
 #include "fit/aggregate/quasi.h"
+#include "fit/overlap/overlap.h"
 #include "try.h"
 
 #define INNER_STEPS 4    /* between two refreshes of V, at most */
 #define INNER_SLACK 5e-2 /* what is left to the next refresh */
 #define MOST_REFRESHES 100
+/* If residuals are large, steps are short: this many count as one Newton step. */
+#define STEPS_A_STEP 5
 #define SETTLED 1e-9
 /* After this many refreshes a fit may end this near to its solution, in standard errors. */
 #define ENOUGH_REFRESHES 25
@@ -203,9 +206,9 @@ static void here(void *self, const double *x, double *gradient, double *diagonal
     if (f->preconditioned)
         return;
     diagonal_task task = {f, diagonal + first};
-    coarse_units units = {f->bag, f->slope, f->bags.weight, f->l2};
+    coarse_groups groups = {f->bag, f->slope, f->bags.weight, f->l2};
     pboost_parallel(f->rows.n_column_chunks, f->rows.threads, diagonal_chunk, &task);
-    pboost_coarse_refresh(&f->coarse, &f->rows, &units);
+    pboost_coarse_refresh(&f->coarse, &f->rows, &groups);
     f->preconditioned = true;
 }
 
@@ -276,6 +279,7 @@ pboost_status pboost_wide_fit_init(wide_fit *out, const pboost_wide_features *fe
                                    .n = n,
                                    .weight = features->weight,
                                    .offset = features->offset};
+    bool shared;
 
     *out = (wide_fit){.options = *options, .l2 = pboost_l2_or(options->l2, 0.0)};
     TRY(pboost_bag_answers_check(&data, options, err));
@@ -284,12 +288,17 @@ pboost_status pboost_wide_fit_init(wide_fit *out, const pboost_wide_features *fe
              "the answers are rounded to 0 or 1; the %s estimator needs means as they are",
              pboost_estimator_name(options->estimator));
     TRY(pboost_wide_check_samples(&samples, false, err));
+    TRY(pboost_bags_share_rows(&shared, &data, err));
+    if (shared)
+        FAIL(err, PBOOST_INVALID,
+             "a row is in more than one bag; sparse data are fitted to bags that share no rows");
     data.rows.x = NULL;
     out->options.l2 = pboost_l2_fixed(pboost_l2_or(options->l2, 1.0));
     out->bags = (aggregate_fit){.data = data, .options = &out->options};
     out->bags.pass = (bag_pass){.bags = data.rows, .n_parameters = options->intercept};
     TRY(pboost_aggregate_reserve(&out->bags, err));
     TRY(number_bags(out, &data.rows, err));
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): first belongs to out */
     TRY(pboost_wide_rows_init(&out->rows, &samples, out->first, data.rows.n_bags, options->threads,
                               err));
     out->problem = (wide_problem){
@@ -333,7 +342,7 @@ void pboost_wide_start(wide_fit *f, const pboost_coef *coef)
     double constant = pboost_aggregate_misfit(bags), start = first > 0 ? x[0] : 0.0;
     if (coef == NULL || bags->mean_masked || bags->unpenalised ||
         pboost_is_zero(coef->theta, coef->n))
-        return;
+        return; /* NOLINT(clang-analyzer-unix.Malloc): x belongs to the fit */
     if (first > 0)
         given[0] = coef->intercept;
     pboost_wide_enter(given + first, &f->rows, coef);
@@ -371,7 +380,7 @@ pboost_status pboost_wide_fit_solve(wide_fit *f, pboost_fit_report *report, doub
     aggregate_fit *bags = &f->bags;
     wide_newton_report last = {0};
     double floor = 0.0, freedom;
-    size_t most = f->options.max_iterations, steps = 0, refreshes;
+    size_t most = f->options.max_iterations * STEPS_A_STEP, steps = 0, refreshes;
     bool converged = bags->mean_masked;
 
     for (refreshes = 1; !converged && steps < most && refreshes <= MOST_REFRESHES; refreshes++) {

@@ -72,7 +72,7 @@ done:
 typedef struct {
     coarse_system *coarse;
     const wide_rows *rows;
-    const coarse_units *units;
+    const coarse_groups *groups;
 } gram_task;
 
 /* Adds scale x_i to row r of the panel. */
@@ -80,7 +80,7 @@ static void add_row(double *panel, size_t r, const gram_task *t, size_t i)
 {
     const coarse_system *c = t->coarse;
     const wide_rows *rows = t->rows;
-    double scale = t->units->scale != NULL ? t->units->scale[i] : 1.0;
+    double scale = t->groups->scale != NULL ? t->groups->scale[i] : 1.0;
     double *at = panel + r * PANEL_LANES;
     if (c->intercept > 0)
         at[0] += scale;
@@ -96,7 +96,7 @@ static void gram_piece(void *context, size_t piece, int worker)
     gram_task *t = context;
     const coarse_system *c = t->coarse;
     const wide_rows *rows = t->rows;
-    const coarse_units *units = t->units;
+    const coarse_groups *groups = t->groups;
     double memory[PANEL_ROWS * (MOST + PANEL_LANES) + PANEL_LANES], weight[PANEL_ROWS];
     double *panel = pboost_panel_align(memory), *gram = c->gram + piece * c->padded * c->padded;
     size_t end = rows->row_chunk[(piece + 1) * rows->n_row_chunks / c->pieces];
@@ -105,15 +105,15 @@ static void gram_piece(void *context, size_t piece, int worker)
     (void)worker;
     memset(gram, 0, c->padded * c->padded * sizeof *gram);
     for (size_t i = rows->row_chunk[piece * rows->n_row_chunks / c->pieces]; i < end;) {
-        size_t unit = units->unit != NULL ? units->unit[i] : i;
+        size_t group = groups->group != NULL ? groups->group[i] : i;
         if (filled.count == 0)
             memset(panel, 0, PANEL_ROWS * c->padded * sizeof *panel);
         do {
-            if (units->weight[unit] > 0.0)
+            if (groups->weight[group] > 0.0)
                 add_row(panel, filled.count, t, i);
             i++;
-        } while (i < end && units->unit != NULL && units->unit[i] == unit);
-        weight[filled.count++] = fmax(units->weight[unit], 0.0);
+        } while (i < end && groups->group != NULL && groups->group[i] == group);
+        weight[filled.count++] = fmax(groups->weight[group], 0.0);
         if (filled.count == PANEL_ROWS || i >= end) {
             pboost_glm_kernels()->gram(gram, filled, weight);
             filled.count = 0;
@@ -121,9 +121,9 @@ static void gram_piece(void *context, size_t piece, int worker)
     }
 }
 
-void pboost_coarse_refresh(coarse_system *c, const wide_rows *rows, const coarse_units *units)
+void pboost_coarse_refresh(coarse_system *c, const wide_rows *rows, const coarse_groups *groups)
 {
-    gram_task task = {c, rows, units};
+    gram_task task = {c, rows, groups};
     pboost_parallel(c->pieces, rows->threads, gram_piece, &task);
     for (size_t u = 0; u < c->n; u++)
         for (size_t v = 0; v <= u; v++) {
@@ -131,7 +131,7 @@ void pboost_coarse_refresh(coarse_system *c, const wide_rows *rows, const coarse
             for (size_t p = 0; p < c->pieces; p++)
                 sum += c->gram[(p * c->padded + u) * c->padded + v];
             if (u == v && u >= c->intercept)
-                sum += units->l2 * (double)(c->edge[u + 1] - c->edge[u]);
+                sum += groups->l2 * (double)(c->edge[u + 1] - c->edge[u]);
             c->factor.l[u * c->n + v] = sum;
         }
     memset(c->factor.dropped, 0, c->n);

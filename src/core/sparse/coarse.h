@@ -30,15 +30,16 @@ pboost_status pboost_coarse_init(coarse_system *out, const wide_rows *rows, bool
 void pboost_coarse_free(coarse_system *coarse);
 
 /* Which rows make the matrix sum_u weight_u g_u g_u' + l2: g_u is the sum of scale_i x_i over the
- * rows of unit u. */
+ * rows of group u. */
 typedef struct {
-    const uint32_t *unit; /* by row, ascending; NULL: each row is a unit */
-    const double *scale;  /* by row; NULL: 1 */
-    const double *weight; /* by unit */
+    const uint32_t *group; /* by row, ascending; NULL: each row is a group */
+    const double *scale;   /* by row; NULL: 1 */
+    const double *weight;  /* by group */
     double l2;
-} coarse_units;
+} coarse_groups;
 
-void pboost_coarse_refresh(coarse_system *coarse, const wide_rows *rows, const coarse_units *units);
+void pboost_coarse_refresh(coarse_system *coarse, const wide_rows *rows,
+                           const coarse_groups *groups);
 
 /* out = the preconditioner times r; diagonal by parameter, that of the whole matrix. */
 void pboost_coarse_apply(double *out, const coarse_system *coarse, const double *r,

@@ -133,8 +133,8 @@ static void here(void *self, const double *x, double *gradient, double *diagonal
     }
     for (size_t k = 0; k < e->rows.cols + first; k++)
         diagonal[k] = diagonal[k] > 0.0 ? diagonal[k] : 1.0;
-    coarse_units units = {.weight = e->point.curvature, .l2 = e->l2};
-    pboost_coarse_refresh(&e->coarse, &e->rows, &units);
+    coarse_groups groups = {.weight = e->point.curvature, .l2 = e->l2};
+    pboost_coarse_refresh(&e->coarse, &e->rows, &groups);
 }
 
 static void precondition(void *self, double *out, const double *r, const double *diagonal)
@@ -277,7 +277,7 @@ pboost_status pboost_wide_event_fit(pboost_coef *coef, pboost_fit_report *report
                                     const pboost_fit_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_fit_report own_report;
+    pboost_fit_report own_report = {0};
     pboost_fit_options own = PBOOST_WIDE_OPTIONS_INIT;
 
     report = report != NULL ? report : &own_report;

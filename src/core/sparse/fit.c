@@ -136,7 +136,7 @@ pboost_status pboost_wide_answers_fit(pboost_coef *coef, pboost_fit_report *repo
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_options own = PBOOST_WIDE_OPTIONS_INIT;
-    pboost_fit_report own_report;
+    pboost_fit_report own_report = {0};
 
     report = report != NULL ? report : &own_report;
     *report = (pboost_fit_report){.first_dropped = SIZE_MAX}; /* after any failure */

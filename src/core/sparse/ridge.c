@@ -95,8 +95,8 @@ static pboost_status run_folds(double *criterion, left_out *c, pboost_error *err
     *criterion = 0.0;
     memset(c->mean, 0, n * sizeof *c->mean);
     f->fold = c->fold;
-    for (unsigned char k = 0; k < c->folds; k++) {
-        f->left_out = k;
+    for (size_t k = 0; k < c->folds; k++) {
+        f->left_out = (unsigned char)k;
         pboost_wide_move(f, c->at + k * n);
         TRY(pboost_wide_fit_solve(f, &ignored, ROUGH, err));
         memcpy(c->at + k * n, f->parameter, n * sizeof(double));
@@ -125,16 +125,17 @@ pboost_status pboost_wide_choose_l2(wide_fit *f, double near, pboost_error *err)
     if (f->bags.data.rows.n_bags < 2 * CROSSVAL_FOLDS)
         return PBOOST_OK;
     TRY(left_out_init(&c, f, err));
-    for (size_t i = 0; i < candidates && !worse; i++, l2 *= STEP) {
+    for (size_t i = 0; i < candidates && !worse; i++) {
         pboost_progress(f->options.cancel, "ridge", (double)i, (double)candidates);
         f->l2 = l2;
         TRY(run_folds(&criterion, &c, err));
         worse = !(criterion < least);
-        if (worse)
-            continue;
-        least = criterion;
-        best = l2;
-        memcpy(c.best, c.mean, n * sizeof *c.best);
+        if (!worse) {
+            least = criterion;
+            best = l2;
+            memcpy(c.best, c.mean, n * sizeof *c.best);
+        }
+        l2 *= STEP;
     }
     f->l2 = best;
     if (least < INFINITY)

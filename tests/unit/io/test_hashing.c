@@ -152,6 +152,13 @@ static void names_what_is_in_a_column(void **unused)
 
     (void)unused;
     assert_ok(pboost_hashing_names(name, sign, e.column + e.start[1], 4, &h, t, &err), err);
+    for (size_t i = 0; i < 4; i++) { /* the text leads back to its column */
+        uint32_t back;
+        double its_sign;
+        assert_ok(pboost_hashing_find(&back, &its_sign, &h, name[i], &err), err);
+        assert_int_equal(back, e.column[e.start[1] + i]);
+        assert_true(its_sign == sign[i]);
+    }
     for (size_t i = 0; i < 4; i++) {
         static const char *const EXPECTED[] = {"site=b", "hour=", "age", "site=b*hour="};
         assert_non_null(name[i]); /* the age of this row is 1, the categories are 1 */
@@ -181,7 +188,10 @@ static void refuses_what_it_cannot_hash(void **unused)
     static const char *const BAD[] = {"site*nothing", "site", "site*age", "site*site"};
     static const char *const WORDS[] = {"'site*nothing'; it must be A*B", "'site'; it must be A*B",
                                         "the column 'age' of numbers", "'site*site'; it must be"};
+    static const char *const NO_TEXT[] = {"site", "age2", "nothing=1", "site=a*hour=1", ""};
     pboost_hashing h, good = learn(t, 8, NULL, 0);
+    uint32_t where;
+    double sign;
     pboost_entries e;
     pboost_error err;
 
@@ -197,6 +207,10 @@ static void refuses_what_it_cannot_hash(void **unused)
                  "has no column 'hour'");
     assert_fails(pboost_hashing_apply(&e, &good, text, &err), PBOOST_BAD_DATA, err,
                  "column 'age' is 'x'; it must be a number");
+    for (size_t i = 0; i < 5; i++)
+        if (i != 3) /* without a cross this is a value of site */
+            assert_fails(pboost_hashing_find(&where, &sign, &good, NO_TEXT[i], &err),
+                         PBOOST_INVALID, err, "is not hashed; it must be");
     pboost_hashing_free(&good);
     pboost_table_free(t);
     pboost_table_free(numbers);

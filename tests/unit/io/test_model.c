@@ -222,7 +222,8 @@ static void refuses_wrong_content(void **unused)
     bad("\"version\": 1", "\"version\": 3", "version 3 is newer than this program understands (2)");
     bad("\"version\": 1", "\"version\": 0", "\"version\"");
     bad("\"version\": 1", "\"version\": \"1\"", "\"version\" is text");
-    bad("poisson", "gamma", "\"family\" is \"gamma\"; it must be linear, logistic, poisson or classes");
+    bad("poisson", "gamma",
+        "\"family\" is \"gamma\"; it must be linear, logistic, poisson or classes");
     bad("\"poisson\"", "3", "\"family\" is a whole number; it must be text");
     bad("\"label\": \"", "\"label\": 4, \"l\": \"", "\"label\" is a whole number");
     bad("0.10000000000000001", "\"x\"", "\"theta\" is text; it must be a number");
@@ -351,7 +352,8 @@ static void refuses_to_save_what_cannot_be_read_back(void **state)
     m.coef.n = 3;
     assert_fails(pboost_model_save(&m, path_in(*state, "none/m.json"), &err), PBOOST_OUTPUT, err,
                  "none/m.json: No such file");
-    assert_fails(pboost_model_save(&m, "/dev/full", &err), PBOOST_OUTPUT, err, "No space left");
+    assert_fails(pboost_model_save(&m, "/dev/full", &err), PBOOST_OUTPUT, err,
+                 "cannot write /dev/full"); /* the reason is lost where buffers are small */
     assert_int_equal(count_files(*state), 0);
     pboost_model_free(&m);
 }

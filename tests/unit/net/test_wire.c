@@ -417,8 +417,9 @@ static void rules_of_vectors_survive_the_way(void **state)
     strcpy(config.names, "red\nvery \"green\"\nä");
     assert_int_equal(pboost_rules_check(&config.rules, NULL), PBOOST_OK);
     assert_int_equal(pboost_wire_write_config(&body, &length, &config, NULL), PBOOST_OK);
-    assert_non_null(
-        strstr((char *)body, "\"answer\":\"classes\",\"width\":3,\"classes\":[\"red\","));
+    assert_non_null(strstr(
+        (char *)body,
+        "\"answer\":\"classes\",\"width\":3,\"mechanism\":\"laplace\",\"classes\":[\"red\","));
     assert_int_equal(pboost_wire_read_config(&back, body, length, NULL), PBOOST_OK);
     assert_string_equal(back.names, config.names);
     assert_int_equal(back.rules.answer, PBOOST_ANSWER_CLASSES);
@@ -434,6 +435,17 @@ static void rules_of_vectors_survive_the_way(void **state)
     assert_int_equal(pboost_wire_read_config(&back, body, length, NULL), PBOOST_OK);
     assert_memory_equal(back.column, config.column, 2 * sizeof *config.column);
     assert_ptr_equal(pboost_wire_rules(&back).columns, back.column);
+    free(body);
+    config.rules.mechanism = PBOOST_GAUSSIAN;
+    config.rules.delta = (pboost_rational){1, 1000};
+    pboost_rules with = pboost_wire_rules(&config);
+    with.bounded = true;
+    assert_int_equal(pboost_rules_check(&with, NULL), PBOOST_OK);
+    config.rules.rho = with.rho;
+    assert_int_equal(pboost_wire_write_config(&body, &length, &config, NULL), PBOOST_OK);
+    assert_int_equal(pboost_wire_read_config(&back, body, length, NULL), PBOOST_OK);
+    assert_int_equal(back.rules.mechanism, PBOOST_GAUSSIAN);
+    assert_memory_equal(&back.rules.rho, &config.rules.rho, sizeof(pboost_rational));
     free(body);
 #define RULES                                                                                      \
     "{\"min_bag\":5,\"dp\":false,\"lower\":0,\"upper\":1,\"step\":1,\"units\":false,"              \

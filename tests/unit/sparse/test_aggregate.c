@@ -68,9 +68,9 @@ static void test_it_is_the_dense_fit(void **state)
 static void test_bits_do_not_depend_on_threads(void **state)
 {
     (void)state;
-    enum { D = 400 };
+    enum { D = 200 };
     wide_table t;
-    wide_open(&t, PBOOST_LOGISTIC, 40000, D, 8, true, 6);
+    wide_open(&t, PBOOST_LOGISTIC, 20000, D, 8, true, 6);
     pboost_fit_options o = PBOOST_WIDE_OPTIONS_INIT;
     pboost_answers a = wide_answers(&t, 20, 0.02);
     pboost_coef coef[3];

@@ -130,6 +130,11 @@ static void test_bad_samples_and_options_are_named(void **state)
     assert_fails(pboost_wide_answers_fit(&coef, NULL, &t.features, &a, 0, &o, &err), PBOOST_INVALID,
                  err, "the answers are rounded");
     a.rounded = false;
+    size_t row_of_second = a.row[a.start[1]];
+    a.row[a.start[1]] = a.row[0];
+    assert_fails(pboost_wide_answers_fit(&coef, NULL, &t.features, &a, 0, &o, &err), PBOOST_INVALID,
+                 err, "a row is in more than one bag");
+    a.row[a.start[1]] = row_of_second;
     pboost_fit_report report;
     assert_ok(pboost_wide_answers_fit(&coef, &report, &t.features, &a, 0, &o, &err), err);
     assert_fails(pboost_wide_standard_errors(&error, &(size_t){9}, 1, &coef, &report, &t.features,

@@ -25,10 +25,14 @@
 
 #define STEPS_A_STEP 5   /* of this fit in one of max_iterations */
 #define SHORTER 0.5      /* squared length of the next step, relative */
+#define LEAST_PART 0.1   /* of a step that was too long */
 #define MOST_HALVINGS 40 /* of a step */
 #define LEAST_GAIN 1e-4  /* of a part of a step, relative to what its slope promises */
-#define SETTLED 1e-9     /* relative change of the dispersion that counts as 0 */
-#define ROUNDING 1e-20   /* squared length of a step that is rounding, relative to the answers */
+/* After this many steps a fit may end this near to its solution, in standard errors. */
+#define ENOUGH_STEPS 25
+#define NEAR 1e-3
+#define SETTLED 1e-9   /* relative change of the dispersion that counts as 0 */
+#define ROUNDING 1e-20 /* squared length of a step that is rounding, relative to the answers */
 
 /* ---- The equation ---------------------------------------------------------------------------- */
 
@@ -102,34 +106,58 @@ static double frozen_value(overlap_fit *fit, const double *x)
     return isfinite(sum) ? 0.5 * sum : INFINITY;
 }
 
+/* Moves to the point less a part of `step`.  Returns the squared length of the next step by the
+ * same matrix (infinite where something overflows), and what is left of the gradient along `step`.
+ */
+static double try_part(overlap_fit *fit, const double *step, double part, double *along)
+{
+    size_t n = fit->pass.n_parameters;
+    for (size_t j = 0; j < n; j++)
+        fit->trial[j] = fit->parameter[j] - part * step[j];
+    bool finite = move_to(fit, fit->trial);
+    set_gradient(fit, fit->trial);
+    double next = solve_gradient(fit);
+    *along = 0.0;
+    for (size_t j = 0; j < n; j++)
+        *along += fit->gradient[j] * step[j];
+    return finite && isfinite(next) ? next : INFINITY;
+}
+
+/* Halves the step until the sum of squares with V frozen at the point is smaller, and moves there;
+ * false if it never is.  length: squared, of the step. */
+static bool search_frozen(overlap_fit *fit, const double *step, double length, size_t *tried)
+{
+    double part = 1.0, value;
+    move_to(fit, fit->parameter);
+    value = frozen_value(fit, fit->parameter);
+    for (int i = 0; i < MOST_HALVINGS; i++, part *= 0.5) {
+        for (size_t j = 0; j < fit->pass.n_parameters; j++)
+            fit->trial[j] = fit->parameter[j] - part * step[j];
+        ++*tried;
+        if (frozen_value(fit, fit->trial) <= value - LEAST_GAIN * part * length) {
+            move_to(fit, fit->trial);
+            return true;
+        }
+    }
+    move_to(fit, fit->parameter);
+    return false;
+}
+
 /* Takes the step, or a part of it; false if none gains anything.  length: squared, of the step. */
 static bool advance(overlap_fit *fit, double length, size_t *tried)
 {
     size_t n = fit->pass.n_parameters;
-    double part = 1.0, *kept = fit->matrix; /* which the next step sets again */
-    memcpy(kept, fit->step, n * sizeof *kept);
-    for (size_t j = 0; j < n; j++)
-        fit->trial[j] = fit->parameter[j] - kept[j];
+    double along, *step = fit->matrix; /* which the next step sets again */
+    memcpy(step, fit->step, n * sizeof *step);
     ++*tried;
-    bool finite = move_to(fit, fit->trial);
-    set_gradient(fit, fit->trial);
-    double next = solve_gradient(fit);
-    if (!finite || (next > SHORTER * length && length > ROUNDING * fit->quadratic)) {
-        move_to(fit, fit->parameter);
-        double value = frozen_value(fit, fit->parameter);
-        for (int i = 0;; i++, part *= 0.5) {
-            for (size_t j = 0; j < n; j++)
-                fit->trial[j] = fit->parameter[j] - part * kept[j];
-            ++*tried;
-            if (frozen_value(fit, fit->trial) <= value - LEAST_GAIN * part * length)
-                break;
-            if (i == MOST_HALVINGS) {
-                move_to(fit, fit->parameter);
-                return false;
-            }
-        }
-        move_to(fit, fit->trial);
+    double next = try_part(fit, step, 1.0, &along);
+    bool taken = next <= SHORTER * length || length <= ROUNDING * fit->quadratic;
+    if (!taken && isfinite(next) && along < 0.0) { /* too far: back to where the gradient is 0 */
+        ++*tried;
+        taken = try_part(fit, step, fmax(length / (length - along), LEAST_PART), &along) < length;
     }
+    if (!taken && !search_frozen(fit, step, length, tried))
+        return false;
     memcpy(fit->parameter, fit->trial, n * sizeof *fit->trial);
     return true;
 }
@@ -236,8 +264,9 @@ static pboost_status solve(overlap_fit *fit, pboost_fit_report *report, pboost_e
                        fabs(fit->spread - spread) <= SETTLED * fit->spread;
         if (fit->noisy && fit->phi != phi)
             move_to(fit, fit->parameter);
-        report->converged = fit->mean_masked ||
-                            (settled && 0.5 * length <= o->tolerance * fmax(value_at(fit), floor));
+        bool near = report->iterations >= ENOUGH_STEPS && length <= NEAR * NEAR * fit->phi;
+        bool solved = 0.5 * length <= o->tolerance * fmax(value_at(fit), floor);
+        report->converged = fit->mean_masked || (settled && (solved || near));
         if (report->converged && wants_ridge && !fit->judged) {
             judge_spread(fit);
             continue;

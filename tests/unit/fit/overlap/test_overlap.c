@@ -180,6 +180,32 @@ static void all_labels_and_their_margins_are_the_fit_to_labels(void **state)
     }
 }
 
+/* A weight for each level, and noise that makes sums of small groups negative: steps went to and
+ * fro about the solution. */
+static void noisy_sums_of_small_groups_take_few_steps(void **state)
+{
+    (void)state;
+    enum { KEYS = 3, LEVELS = 15 };
+    for (size_t i = 0; i < 6; i++) {
+        pboost_fit_options o = options_for(PBOOST_LOGISTIC, L2_AUTO);
+        test_table t = make_table(PBOOST_LOGISTIC, 2000, KEYS, i);
+        for (size_t r = 0; r < t.n; r++)
+            t.y[r] = r % 4 == 0 ? t.y[r] : 0.0;
+        double *levels = calloc(t.n * KEYS * LEVELS, sizeof *levels);
+        for (size_t r = 0; r < t.n * KEYS; r++)
+            levels[r * LEVELS + level_of(&t, r / KEYS, r % KEYS, LEVELS)] = 1.0;
+        pboost_answers a = make_margins(&t, KEYS, LEVELS, false, 20.0, i);
+        pboost_matrix x = pboost_matrix_f64(levels, t.n, KEYS * LEVELS);
+        fitted f = fit_or_fail(&x, NULL, NULL, &a, &o);
+        assert_true(f.report.converged);
+        assert_true(f.report.iterations <= 60);
+        fitted_free(&f);
+        pboost_answers_clear(&a);
+        free(levels);
+        free_table(&t);
+    }
+}
+
 static void threads_do_not_matter(void **state)
 {
     (void)state;
@@ -337,6 +363,7 @@ int main(void)
         cmocka_unit_test(bags_that_share_nothing_are_the_aggregate_fit),
         cmocka_unit_test(the_equation_is_solved_with_the_full_covariance),
         cmocka_unit_test(all_labels_and_their_margins_are_the_fit_to_labels),
+        cmocka_unit_test(noisy_sums_of_small_groups_take_few_steps),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(redundant_margins_are_counted_and_change_nothing),
         cmocka_unit_test(answers_that_contradict_each_other_are_refused),

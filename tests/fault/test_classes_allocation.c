@@ -1,0 +1,65 @@
+/* Whichever allocation fails while classes are trained or their model is read: the call says so,
+ * nothing changes, nothing leaks (under the address sanitizer). */
+#include "class_support.h"
+
+#include "fault/inject.h"
+
+static void training_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    class_table t = class_table_make(300, 2, 3, 1);
+    pboost_error err = {0};
+    pboost_simulation s = PBOOST_SIMULATION_INIT;
+    long n = 1;
+
+    s.rules.min_bag = 5;
+    s.rules.answer = PBOOST_ANSWER_CLASSES;
+    s.rules.width = 3;
+    s.holder.simulated = true;
+    s.fit.estimator = PBOOST_AGGREGATE;
+    s.trainer.bags = PBOOST_BAGS_HYBRID;
+    s.trainer.rounds = 2;
+    s.trainer.threads = 1;
+    for (; n == 1 || injected(); n++) {
+        double theta[9] = {0};
+        pboost_class_outcome out = {.theta = theta};
+        inject_allocation(n);
+        pboost_status st = pboost_classes_simulate(&out, PLAIN(t.matrix), t.label, &s, &err);
+        inject_nothing();
+        if (injected()) {
+            assert_int_equal(st, PBOOST_NO_MEMORY);
+            assert_true(theta[3] == 0.0);
+        } else {
+            assert_ok(st, err);
+            assert_true(theta[3] != 0.0);
+        }
+    }
+    assert_true(n > 60);
+    class_table_free(&t);
+}
+
+static void evaluating_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    const double p[] = {0.2, 0.3, 0.5, 0.6, 0.2, 0.2}, label[] = {2, 0};
+    pboost_error err = {0};
+    long n = 1;
+
+    for (; n == 1 || injected(); n++) {
+        pboost_class_evaluation e;
+        inject_allocation(n);
+        pboost_status st = pboost_classes_evaluate(&e, p, label, 2, 3, 1, &err);
+        inject_nothing();
+        assert_int_equal(st, injected() ? PBOOST_NO_MEMORY : PBOOST_OK);
+        assert_int_equal(e.confusion == NULL, injected());
+        pboost_class_evaluation_free(&e);
+    }
+    assert_true(n > 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(training_may_run_out_of_memory),
+                                       cmocka_unit_test(evaluating_may_run_out_of_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
