@@ -182,6 +182,11 @@ pboost_status train_run_given(train_result *result, cli_context *cli, const trai
 pboost_status train_fit_model(train_result *result, cli_context *cli, const train_arguments *a,
                               const train_data *data, const pboost_answers *answers,
                               const pboost_coef *coef, pboost_error *err);
+/* Refuses options that do not go together, and settles what follows from them alone. */
+pboost_status train_settings_check(cli_context *cli, train_arguments *a, pboost_error *err);
+/* What the options set before the table is read. */
+pboost_status train_settings_choose(train_result *result, const train_arguments *a,
+                                    pboost_error *err);
 /* --model, and the options that go with it. */
 pboost_status train_model_check(train_arguments *a, pboost_error *err);
 
