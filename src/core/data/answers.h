@@ -12,7 +12,7 @@ struct pboost_answers {
     size_t width;           /* numbers by bag; 0 before memory is reserved */
     double *mean;           /* by bag, `width` each: the oracle's answer */
     double *noise_variance; /* by bag, `width` each: c_B of the mechanism */
-    size_t round_capacity, bag_capacity, row_capacity;
+    size_t round_capacity, bag_capacity, number_capacity, row_capacity;
     bool rounded; /* some answers are means rounded to 0 or 1 */
 };
 

@@ -61,9 +61,7 @@ static pboost_status set_width(pboost_answers *a, size_t width, pboost_error *er
 {
     pboost_status st = PBOOST_OK;
 
-    if (a->n_rounds == 0 && a->width != width)
-        pboost_answers_clear(a);
-    else if (a->width != width)
+    if (a->n_rounds > 0 && a->width != width)
         FAIL(err, PBOOST_INVALID,
              "answers of %zu numbers a bag are added to a log of answers of %zu; use another log",
              width, a->width);
@@ -92,11 +90,12 @@ pboost_status pboost_answers_reserve(pboost_answers *a, size_t width, size_t rou
     RESERVE(a->round_start, rounds, a->round_capacity, err);
     a->round_capacity = rounds;
     RESERVE(a->start, n_bags, a->bag_capacity, err);
+    a->bag_capacity = n_bags;
     if (__builtin_mul_overflow(n_bags, width, &n_numbers))
         FAIL(err, PBOOST_NO_MEMORY, "out of memory");
-    RESERVE(a->mean, n_numbers, a->bag_capacity * width, err);
-    RESERVE(a->noise_variance, n_numbers, a->bag_capacity * width, err);
-    a->bag_capacity = n_bags;
+    RESERVE(a->mean, n_numbers, a->number_capacity, err);
+    RESERVE(a->noise_variance, n_numbers, a->number_capacity, err);
+    a->number_capacity = n_numbers;
     RESERVE(a->row, n_rows, a->row_capacity, err);
     a->row_capacity = n_rows;
 done:

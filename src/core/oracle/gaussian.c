@@ -60,8 +60,8 @@ double pboost_gaussian_variance(const gaussian_sampler *sampler)
 
     if (variance > 64)
         return variance;
-    for (double z = 1; z < 100; z++) {
-        double p = 2 * exp(-z * z / (2 * variance));
+    for (int i = 1; i < 100; i++) {
+        double z = i, p = 2 * exp(-z * z / (2 * variance));
         mass += p;
         square += z * z * p;
     }

@@ -130,7 +130,7 @@ static bool search_frozen(overlap_fit *fit, const double *step, double length, s
     double part = 1.0, value;
     move_to(fit, fit->parameter);
     value = frozen_value(fit, fit->parameter);
-    for (int i = 0; i < MOST_HALVINGS; i++, part *= 0.5) {
+    for (int i = 0; i < MOST_HALVINGS; i++) {
         for (size_t j = 0; j < fit->pass.n_parameters; j++)
             fit->trial[j] = fit->parameter[j] - part * step[j];
         ++*tried;
@@ -138,6 +138,7 @@ static bool search_frozen(overlap_fit *fit, const double *step, double length, s
             move_to(fit, fit->trial);
             return true;
         }
+        part *= 0.5;
     }
     move_to(fit, fit->parameter);
     return false;
