@@ -271,9 +271,11 @@ static pboost_status ask_part(double *answer, pboost_remote *r, const asked_roun
     snprintf(name, sizeof name, "answer-%06zu-%06zu", round, p);
     TRY(pboost_round_part(&q, asked, p, err));
     TRY(answer_part(&a, r, &q, name, err));
-    for (size_t i = 0; i < a.n_bags * a.width; i++) /* counts become proportions */
-        answer[i] = a.answer == PBOOST_ANSWER_CLASSES ? a.value[i] / (double)a.size[i / a.width]
-                                                      : a.value[i];
+    for (size_t i = 0; i < a.n_bags * a.width; i++) { /* counts become proportions */
+        size_t bag = i / a.width;
+        answer[i] =
+            a.answer == PBOOST_ANSWER_CLASSES ? a.value[i] / (double)a.size[bag] : a.value[i];
+    }
 done:
     pboost_wire_question_free(&q);
     pboost_wire_answer_free(&a);

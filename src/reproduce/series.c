@@ -306,7 +306,9 @@ done:
 /* Whether the training at epsilon i is that at the one before, because noise changes no answer. */
 static bool repeats(const experiment_setup *setup, size_t i)
 {
-    return i > 0 && repro_rounded_epsilon(setup->epsilon[i]).den == 0 &&
+    if (i == 0)
+        return false;
+    return repro_rounded_epsilon(setup->epsilon[i]).den == 0 &&
            repro_rounded_epsilon(setup->epsilon[i - 1]).den == 0;
 }
 
