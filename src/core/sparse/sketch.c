@@ -233,7 +233,7 @@ pboost_status pboost_sparse_sketch(float *out, const pboost_sparse *x, size_t di
              PBOOST_MOST_SKETCH_DIMS);
     if (threads < 0)
         FAIL(err, PBOOST_INVALID, "threads is %d; it must not be negative", threads);
-    TRY(pboost_csr_check_shape(x, err));
+    TRY(pboost_sparse_check(x, threads, err));
     NEED(t.scale = pboost_alloc(x->cols, sizeof *t.scale), err);
     NEED(t.mean = pboost_alloc(x->cols, sizeof *t.mean), err);
     NEED(t.direction = pboost_alloc(x->cols, t.blocks * BLOCK * sizeof(float)), err);

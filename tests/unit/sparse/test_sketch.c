@@ -94,6 +94,10 @@ static void test_bad_requests_are_named(void **state)
                  "dims is 257");
     assert_fails(pboost_sparse_sketch(out, &x, 1, 0, -1, NULL, &err), PBOOST_INVALID, err,
                  "threads is -1");
+    column[0] = 7;
+    assert_fails(pboost_sparse_sketch(out, &x, 1, 0, 1, NULL, &err), PBOOST_BAD_DATA, err,
+                 "column");
+    column[0] = 0;
     look_limit limit = {0, 2};
     pboost_cancel cancel = {runs_out, &limit, NULL};
     assert_fails(pboost_sparse_sketch(out, &x, 1, 0, 1, &cancel, &err), PBOOST_CANCELLED, err,
