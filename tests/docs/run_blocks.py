@@ -12,6 +12,7 @@ that:
     <!-- test: skip REASON -->    not run; REASON is listed at the end
     <!-- test: background -->     left running, once it has said "listening": a server
     <!-- test: exit CODE -->      must end with this exit code
+    <!-- test: after sh -->       python that needs files of the sh blocks: --only python runs these too
     <!-- test: prints -->         not a block to run but what the sh block before it prints, but for
                                   blanks, line ends and the order of a json block's members; ...
                                   stands for anything
@@ -84,7 +85,7 @@ def read_blocks(path):
             fence = directive = None
         elif fence is not None:
             text.append(line[len(indent):] if line.startswith(indent) else line)
-        elif found := re.match(r"\s*<!-- test: (skip .+|background|exit \d+|prints) -->", line):
+        elif found := re.match(r"\s*<!-- test: (skip .+|background|exit \d+|prints|after sh) -->", line):
             directive = found.group(1)
         elif re.match(r"\s*<!-- test:(?! needs)", line):
             failures.append(f"{path.relative_to(ROOT)}:{number}: what is this? {line.strip()}")
@@ -221,7 +222,8 @@ def run_r(blocks, folder, env):
 
 def run_file(path, only):
     blocks, needs = read_blocks(path)
-    todo = [b for b in blocks if only in (None, b.language) and wanted(b)]
+    languages = {only} | {"sh" for b in blocks if b.action == "after" and b.language == only}
+    todo = [b for b in blocks if (only is None or b.language in languages) and wanted(b)]
     shell, python, r, c = ([b for b in todo if b.language == k] for k in counts)
     if not todo:
         return
