@@ -21,6 +21,7 @@ from .relay import Relay
 from .training import Progress, Settings, Table, Trainer
 
 ANSWER_CLASSES = 1
+MOST_CLASS_WEIGHTS = 1000  # PBOOST_MAX_CLASS_WEIGHTS
 # Parameters that only labels of two classes have, and their defaults.
 _OF_TWO = {
     "round_answers": False,

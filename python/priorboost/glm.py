@@ -197,6 +197,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         known, roles["y"] = (None, roles["y"]) if sums is None else (roles["y"], None)
         trees = self._has_trees()
         table, columns = self._table(X, by_name=bool(names), **roles)
+        table.X = self._dense_where_needed(table.X)
         fitted_on = table.X
         try:
             if sums is not None:
@@ -240,6 +241,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             result.limits = columns.limits
         self._fitted: Any = result
         return self
+
+    def _dense_where_needed(self, X: Any) -> Any:
+        """Return X, which may be sparse, as the fit takes it."""
+        return X
 
     def _features(self, X: Any, local: bool, by_name: bool) -> tuple[Array, Any]:
         """Return the features of X and, where X is a data frame that needs one, their encoding."""

@@ -19,7 +19,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _library
-from .classes import class_rules, predict_class_interval, predict_classes, train_classes
+from .classes import (
+    MOST_CLASS_WEIGHTS,
+    class_rules,
+    predict_class_interval,
+    predict_classes,
+    train_classes,
+)
 from .data import Array, class_labels, response
 from .glm import PriorBoostGLM
 from .members import predict_members
@@ -28,6 +34,7 @@ from .options import rules_of, seed_of, threads_of
 from .oracle import MemoryHandle
 from .parameters import parameters
 from .relay import Relay
+from .sparse import is_sparse
 from .training import GLMResult, Table, predict_mean
 
 __all__ = ["PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"]
@@ -392,6 +399,17 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         self.classes_, labels = class_labels(y, n_rows, self.model == "glm")
         return labels
 
+    def _dense_where_needed(self, X: Any) -> Any:
+        if not (self._several and is_sparse(X)):
+            return X
+        weights = (len(self.classes_) - 1) * (X.shape[1] + 1)
+        if weights > MOST_CLASS_WEIGHTS:
+            raise ValueError(
+                f"X is sparse with {X.shape[1]} columns: {len(self.classes_)} classes have "
+                f"{weights} weights; they can have {MOST_CLASS_WEIGHTS}"
+            )
+        return X.toarray()
+
     def _fit_labels(self, table: Table) -> Any:
         if not self._several:
             return super()._fit_labels(table)
@@ -556,10 +574,11 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
             yield np.column_stack([1.0 - share, share])
 
     def _class_rows(self, X: Any, offset: Any) -> Array:
-        rows, extra = self._rows(X, offset)
+        found, extra = self._rows(X, offset)
         if extra is not None:
             raise ValueError("several classes take no offset: it changes no probability")
-        return rows
+        rows: Any = found
+        return rows.toarray() if is_sparse(rows) else rows
 
     def predict_interval(
         self, X: Any, *, level: float = 0.95, offset: Any = None

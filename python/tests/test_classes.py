@@ -166,3 +166,16 @@ def test_a_fit_that_cannot_be_trusted_warns():
     X, y, _ = draw(60)
     with pytest.warns(UserWarning, match="bags for 3 parameters"):
         pb.PriorBoostClassifier(min_bag=12).fit(X, y)
+
+
+def test_sparse_rows_of_several_classes():
+    """A model of several classes has few columns: sparse rows are made dense."""
+    sparse = pytest.importorskip("scipy.sparse")
+    X, y = np.repeat(np.eye(4), 60, axis=0), np.tile([0, 0, 1, 2], 60)
+    one = pb.PriorBoostClassifier(min_bag=2, random_state=1).fit(X, y)
+    other = pb.PriorBoostClassifier(min_bag=2, random_state=1).fit(sparse.csr_array(X), y)
+    assert np.array_equal(one.coef_, other.coef_)
+    assert np.array_equal(one.predict_proba(X), other.predict_proba(sparse.csr_array(X)))
+    wide = sparse.csr_array((240, 1000))
+    with pytest.raises(ValueError, match="X is sparse with 1000 columns: 3 classes have 2002"):
+        pb.PriorBoostClassifier(min_bag=2).fit(wide, y)
