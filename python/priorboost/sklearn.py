@@ -573,11 +573,11 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         for share in self._staged_mean(X, offset):
             yield np.column_stack([1.0 - share, share])
 
-    def _class_rows(self, X: Any, offset: Any) -> Array:
-        found, extra = self._rows(X, offset)
+    def _class_rows(self, X: Any, offset: Any) -> Any:
+        rows: Any
+        rows, extra = self._rows(X, offset)
         if extra is not None:
             raise ValueError("several classes take no offset: it changes no probability")
-        rows: Any = found
         return rows.toarray() if is_sparse(rows) else rows
 
     def predict_interval(
