@@ -407,7 +407,7 @@ static void class_noise_protects_one_label(void **state)
         }
         observed plain = {c->n[0], c->evidence[0]}, changed = {c->n[1], c->evidence[1]};
         double gain = observed_gain(plain, changed, -2, 2, 5.5);
-        if (!(gain <= epsilon && gain > 0.9 * epsilon))
+        if (!(gain <= epsilon && gain > 0.8 * epsilon))
             fail_msg("epsilon is %g, but the observer gains %g", epsilon, gain);
         free(c);
     }
