@@ -170,8 +170,15 @@ void train_measure_bags(train_bags *out, const pboost_bags *bags, size_t first, 
 /* Adds a warning; texts that are too long are cut. */
 void train_warn(train_result *result, const char *text);
 
-/* Asks the oracle round by round; or, where bags and answers are given, fits them once. */
+/* Before round t (from 0): what is said of the progress, and bags that were asked about before. */
 struct train_oracle;
+pboost_status train_begin_round(cli_context *cli, const struct train_oracle *oracle,
+                                pboost_trainer *trainer, size_t t, size_t rounds,
+                                pboost_error *err);
+/* What is recorded of answers that were given: one round. */
+void train_take_given(train_result *result, const train_data *data);
+
+/* Asks the oracle round by round; or, where bags and answers are given, fits them once. */
 pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
                         const train_data *data, const struct train_oracle *oracle,
                         pboost_error *err);

@@ -262,15 +262,7 @@ static pboost_status fit_given(train_result *result, const train_data *data, pbo
     TRY(pboost_class_coef_init(&coef, data->classes.n, data->cols, err));
     TRY(pboost_classes_fit(&coef, &result->fit, result->covariance, &features, data->given, 0,
                            &result->fit_options, err));
-    result->rounds = 1;
-    result->rows_spent = data->table_rows;
-    result->rules.min_bag = data->least_bag;
-    result->history[0] = (pboost_round){.round = 1,
-                                        .rounds = 1,
-                                        .rows = data->table_rows,
-                                        .bags = pboost_answers_bags(data->given).n_bags,
-                                        .within = (double)NAN,
-                                        .test_loss = (double)NAN};
+    train_take_given(result, data);
     TRY(note_round(result, 0, data, data->given, &coef, &result->fit, err));
     take_warnings(result, data, &coef);
 done:
@@ -297,10 +289,7 @@ static pboost_status ask_rounds(train_result *result, cli_context *cli, const tr
     TRY(pboost_trainer_create(&trainer, data->rows, &oracle->interface, &learner, &result->options,
                               err));
     for (size_t t = 0; t < rounds; t++) {
-        cli->round = t + 1;
-        cli->rounds = rounds > 1 ? rounds : 0;
-        if (oracle->remote != NULL)
-            TRY(train_remote_recall(oracle->remote, trainer, err));
+        TRY(train_begin_round(cli, oracle, trainer, t, rounds, err));
         TRY(pboost_trainer_step(trainer, err));
         TRY(note_round(result, t, data, pboost_trainer_answers(trainer), pboost_classes_coef(model),
                        pboost_classes_report(model), err));

@@ -173,6 +173,27 @@ void train_warn(train_result *result, const char *text)
     snprintf(w->text, sizeof w->text, "%.299s", text);
 }
 
+pboost_status train_begin_round(cli_context *cli, const train_oracle *oracle,
+                                pboost_trainer *trainer, size_t t, size_t rounds, pboost_error *err)
+{
+    cli->round = t + 1;
+    cli->rounds = rounds > 1 ? rounds : 0;
+    return oracle->remote != NULL ? train_remote_recall(oracle->remote, trainer, err) : PBOOST_OK;
+}
+
+void train_take_given(train_result *result, const train_data *data)
+{
+    result->rounds = 1;
+    result->rows_spent = data->table_rows;
+    result->rules.min_bag = data->least_bag;
+    result->history[0] = (pboost_round){.round = 1,
+                                        .rounds = 1,
+                                        .rows = data->table_rows,
+                                        .bags = pboost_answers_bags(data->given).n_bags,
+                                        .within = NAN,
+                                        .test_loss = NAN};
+}
+
 /* Of the last fit, which gave coef. */
 static void take_warnings(train_result *result, const train_data *data, const pboost_coef *coef)
 {
@@ -236,10 +257,7 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
     TRY(pboost_run_create(&run, &features, &oracle->interface, &result->fit_options,
                           &result->options, err));
     for (size_t t = 0; t < rounds; t++) {
-        cli->round = t + 1;
-        cli->rounds = rounds > 1 ? rounds : 0;
-        if (oracle->remote != NULL)
-            TRY(train_remote_recall(oracle->remote, pboost_run_trainer(run), err));
+        TRY(train_begin_round(cli, oracle, pboost_run_trainer(run), t, rounds, err));
         TRY(pboost_run_rounds(run, 1, err));
         TRY(note_round(result, run, t, data, err));
         if (t == 0 && a->automatic && rounds > 1)
@@ -281,15 +299,7 @@ pboost_status train_run_given(train_result *result, cli_context *cli, const trai
     TRY(keep_coef(&result->path[0], &coef, data, err));
     if (result->covariance != NULL)
         train_data_unscale_covariance(result->covariance, data);
-    result->rounds = 1;
-    result->rows_spent = data->table_rows;
-    result->rules.min_bag = data->least_bag;
-    result->history[0] = (pboost_round){.round = 1,
-                                        .rounds = 1,
-                                        .rows = data->table_rows,
-                                        .bags = pboost_answers_bags(data->given).n_bags,
-                                        .within = NAN,
-                                        .test_loss = NAN};
+    train_take_given(result, data);
     TRY(train_fit_model(result, cli, a, data, data->given, &coef, err));
 done:
     pboost_coef_free(&coef);

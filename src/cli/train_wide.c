@@ -262,10 +262,7 @@ static pboost_status run_rounds(train_result *result, cli_context *cli, const tr
     size_t rounds = result->options.rounds;
 
     for (size_t t = 0; t < rounds; t++) {
-        cli->round = t + 1;
-        cli->rounds = rounds > 1 ? rounds : 0;
-        if (oracle->remote != NULL)
-            TRY(train_remote_recall(oracle->remote, trainer, err));
+        TRY(train_begin_round(cli, oracle, trainer, t, rounds, err));
         TRY(pboost_trainer_step(trainer, err));
         const pboost_answers *answers = pboost_trainer_answers(trainer);
         TRY(measure_bags(&result->bags_asked[t], features, &result->fit_options, answers,
@@ -323,11 +320,7 @@ static pboost_status fit_given(train_result *result, const train_arguments *a, t
                                 &result->fit_options, err));
     TRY(measure_bags(&result->bags_asked[0], features, &result->fit_options, data->given, 0, n_bags,
                      &data->wide_coef, err));
-    result->rounds = 1;
-    result->rows_spent = data->table_rows;
-    result->rules.min_bag = data->least_bag;
-    result->history[0] = (pboost_round){
-        .round = 1, .rounds = 1, .rows = data->table_rows, .bags = n_bags, .within = NAN};
+    train_take_given(result, data);
     TRY(test_loss(&result->history[0].test_loss, a, data, &data->wide_coef, err));
     TRY(train_wide_name(data, result, a, data->given, err));
 done:

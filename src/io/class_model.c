@@ -49,10 +49,7 @@ static pboost_status get_names(pboost_model_classes *out, const json_t *root, co
     NEED(out->name = calloc(n, sizeof *out->name), err);
     out->n = n;
     for (size_t c = 0; c < n; c++) {
-        const json_t *v = json_array_get(names, c);
-        if (!json_is_string(v))
-            TRY(refuse_kind(name, "classes", v, "an array of text", err));
-        NEED(out->name[c] = pboost_copy(json_string_value(v)), err);
+        TRY(get_item(&out->name[c], names, c, "classes", name, err));
         for (size_t k = 0; k < c; k++)
             if (strcmp(out->name[k], out->name[c]) == 0)
                 FAIL(err, PBOOST_BAD_DATA, "%s: class '%s' is there twice", name,

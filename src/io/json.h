@@ -89,6 +89,19 @@ static inline pboost_status get_real(double *out, const json_t *v, const char *k
     return PBOOST_OK;
 }
 
+/* A copy of item i of an array of text. */
+static inline pboost_status get_item(char **out, const json_t *array, size_t i, const char *key,
+                                     const char *name, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const json_t *v = json_array_get(array, i);
+    if (!json_is_string(v))
+        TRY(refuse_kind(name, key, v, "an array of text", err));
+    NEED(*out = pboost_copy(json_string_value(v)), err);
+done:
+    return st;
+}
+
 static inline pboost_status get_array(size_t *n, const json_t *object, const char *key,
                                       const json_t **out, const char *name, pboost_error *err)
 {

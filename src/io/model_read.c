@@ -29,10 +29,7 @@ static pboost_status get_levels(pboost_feature *f, const json_t *object, const c
     NEED(f->level = calloc(n, sizeof *f->level), err);
     f->n_levels = n;
     for (size_t k = 0; k < n; k++) {
-        const json_t *v = json_array_get(levels, k);
-        if (!json_is_string(v))
-            TRY(refuse_kind(name, "levels", v, "an array of text", err));
-        NEED(f->level[k] = pboost_copy(json_string_value(v)), err);
+        TRY(get_item(&f->level[k], levels, k, "levels", name, err));
         if (k > 0 && strcmp(f->level[k - 1], f->level[k]) >= 0)
             FAIL(err, PBOOST_BAD_DATA,
                  "%s: the levels of feature '%s' are not sorted or not unique", name,

@@ -3,19 +3,14 @@
 
 #include <priorboost/classes.h>
 
-#include "base/options.h"
+#include "data/fit_options.h"
 #include "try.h"
 
 static pboost_status read_simulation(pboost_simulation *out, const pboost_simulation *given,
                                      pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    *out = (pboost_simulation)PBOOST_SIMULATION_INIT;
-    TRY(OPTIONS_READ(out, given, PBOOST_SIMULATION_INIT, err));
-    TRY(OPTIONS_INSIDE(&out->rules, PBOOST_RULES_INIT, err));
-    TRY(OPTIONS_INSIDE(&out->holder, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, err));
-    TRY(OPTIONS_INSIDE(&out->fit, PBOOST_FIT_OPTIONS_INIT, err));
-    TRY(OPTIONS_INSIDE(&out->trainer, PBOOST_TRAINER_OPTIONS_INIT, err));
+    TRY(pboost_simulation_read(out, given, err));
     if (out->rules.answer != PBOOST_ANSWER_CLASSES)
         FAIL(err, PBOOST_INVALID, "the answers are those of %s, not of classes",
              pboost_answer_name(out->rules.answer));

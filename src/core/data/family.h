@@ -2,6 +2,8 @@
 #ifndef PBOOST_FAMILY_H
 #define PBOOST_FAMILY_H
 
+#include <math.h>
+
 #include <priorboost/core.h>
 
 #include "kernels/glm.h"
@@ -43,6 +45,13 @@ static inline double pboost_prior_spread(const family_info *family, double eta_s
 static inline const family_kernels *pboost_family_kernels(pboost_family family)
 {
     return &pboost_glm_kernels()->family[family];
+}
+
+/* For making bags, a mean that overflows is just very large. */
+static inline void pboost_limit_scores(double *score, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        score[i] = fmin(score[i], 1e100);
 }
 
 /* Refuses the first label that is not one of the family's, naming its sample and row. */

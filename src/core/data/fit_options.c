@@ -4,6 +4,7 @@
 
 #include <priorboost/smooth.h>
 
+#include "base/options.h"
 #include "data/family.h"
 #include "try.h"
 
@@ -66,6 +67,20 @@ pboost_status pboost_fit_curves_check(const pboost_fit_options *o, size_t cols, 
             FAIL(err, PBOOST_INVALID, "curve %zu has more than %d columns", curve,
                  PBOOST_CURVE_COLUMNS);
     }
+done:
+    return st;
+}
+
+pboost_status pboost_simulation_read(pboost_simulation *out, const pboost_simulation *given,
+                                     pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    *out = (pboost_simulation)PBOOST_SIMULATION_INIT;
+    TRY(OPTIONS_READ(out, given, PBOOST_SIMULATION_INIT, err));
+    TRY(OPTIONS_INSIDE(&out->rules, PBOOST_RULES_INIT, err));
+    TRY(OPTIONS_INSIDE(&out->holder, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, err));
+    TRY(OPTIONS_INSIDE(&out->fit, PBOOST_FIT_OPTIONS_INIT, err));
+    TRY(OPTIONS_INSIDE(&out->trainer, PBOOST_TRAINER_OPTIONS_INIT, err));
 done:
     return st;
 }

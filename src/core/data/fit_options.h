@@ -17,4 +17,8 @@ pboost_status pboost_fit_options_check(const pboost_fit_options *options, pboost
 pboost_status pboost_fit_curves_check(const pboost_fit_options *options, size_t cols,
                                       pboost_error *err);
 
+/* The options of both parties, which an older caller may have given. */
+pboost_status pboost_simulation_read(pboost_simulation *out, const pboost_simulation *given,
+                                     pboost_error *err);
+
 #endif

@@ -143,8 +143,6 @@ done:
     return st;
 }
 
-#define LARGEST_SCORE 1e100
-
 pboost_status pboost_score(double *score, pboost_family family, const pboost_samples *samples,
                            const pboost_coef *coef, int threads, pboost_workspace *work,
                            pboost_error *err)
@@ -152,8 +150,8 @@ pboost_status pboost_score(double *score, pboost_family family, const pboost_sam
     pboost_status st = PBOOST_OK;
     TRY(pboost_models_check(family, samples, false, coef, 1, threads, err));
     TRY(predict(work, score, family, true, samples, coef, threads, err));
-    for (size_t i = 0; family == PBOOST_POISSON && i < samples->n; i++)
-        score[i] = fmin(score[i], LARGEST_SCORE);
+    if (family == PBOOST_POISSON)
+        pboost_limit_scores(score, samples->n);
 done:
     return st;
 }

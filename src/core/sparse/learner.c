@@ -1,15 +1,13 @@
 /* A wide model as a learner: scores rows with its coefficients and fits them again on the oracle's
  * answers. */
-#include <math.h>
 #include <string.h>
 
 #include "base/options.h"
+#include "data/family.h"
 #include "sparse/csr.h"
 #include "sparse/fit.h"
 #include "sparse/predict.h"
 #include "try.h"
-
-#define LARGEST_SCORE 1e100 /* for making bags, a mean that overflows is just very large */
 
 struct pboost_wide {
     pboost_wide_features features;
@@ -76,8 +74,7 @@ static pboost_status score(void *self, const size_t *row, size_t n, double *out,
     pboost_wide_samples samples = {
         .x = &w->features.x, .row = row, .n = n, .offset = w->features.offset};
     TRY(pboost_wide_means(out, w->options.family, &samples, &w->coef, w->options.threads, err));
-    for (size_t i = 0; i < n; i++)
-        out[i] = fmin(out[i], LARGEST_SCORE);
+    pboost_limit_scores(out, n);
 done:
     return st;
 }

@@ -5,6 +5,7 @@
 #include <priorboost/predict.h>
 
 #include "base/options.h"
+#include "data/fit_options.h"
 #include "train/glm.h"
 #include "try.h"
 
@@ -127,20 +128,6 @@ void pboost_run_outcome(pboost_outcome *out, const pboost_run *run)
     out->warnings = pboost_warnings(NULL, &fit);
 }
 
-static pboost_status read_simulation(pboost_simulation *out, const pboost_simulation *given,
-                                     pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    *out = (pboost_simulation)PBOOST_SIMULATION_INIT;
-    TRY(OPTIONS_READ(out, given, PBOOST_SIMULATION_INIT, err));
-    TRY(OPTIONS_INSIDE(&out->rules, PBOOST_RULES_INIT, err));
-    TRY(OPTIONS_INSIDE(&out->holder, PBOOST_MEMORY_ORACLE_OPTIONS_INIT, err));
-    TRY(OPTIONS_INSIDE(&out->fit, PBOOST_FIT_OPTIONS_INIT, err));
-    TRY(OPTIONS_INSIDE(&out->trainer, PBOOST_TRAINER_OPTIONS_INIT, err));
-done:
-    return st;
-}
-
 pboost_status pboost_simulate(pboost_outcome *out, const pboost_features *features,
                               const double *label, const pboost_simulation *simulation,
                               pboost_error *err)
@@ -150,7 +137,7 @@ pboost_status pboost_simulate(pboost_outcome *out, const pboost_features *featur
     pboost_run *run = NULL;
     pboost_simulation s;
 
-    TRY(read_simulation(&s, simulation, err));
+    TRY(pboost_simulation_read(&s, simulation, err));
     TRY(pboost_memory_oracle_create(&labels, label, features->x.rows, &s.rules, &s.holder, err));
     pboost_oracle oracle = pboost_memory_oracle_interface(labels);
     TRY(pboost_run_create(&run, features, &oracle, &s.fit, &s.trainer, err));

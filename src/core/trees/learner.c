@@ -1,14 +1,10 @@
 /* Trees as a learner: scores rows with the forest and fits it again on the oracle's answers. */
-#include <math.h>
-
 #include <priorboost/curves.h>
 
 #include "base/options.h"
 #include "data/family.h"
 #include "trees/checks.h"
 #include "try.h"
-
-#define LARGEST_SCORE 1e100 /* for making bags, a mean that overflows is just very large */
 
 struct pboost_trees {
     pboost_columns columns;
@@ -70,8 +66,7 @@ static pboost_status score(void *self, const size_t *row, size_t n, double *out,
         out[i] = (t->start != NULL ? t->start[row[i]] : 0.0) + t->intercept;
     TRY(pboost_forest_add(out, &t->forest, &t->columns, row, n, t->options.threads, err));
     pboost_glm_kernels()->family[t->options.family].mean(out, out, n);
-    for (size_t i = 0; i < n; i++)
-        out[i] = fmin(out[i], LARGEST_SCORE);
+    pboost_limit_scores(out, n);
 done:
     return st;
 }
