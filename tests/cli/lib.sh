@@ -46,4 +46,16 @@ print(json.dumps(v) if isinstance(v,(list,dict,bool)) or v is None else v)' "$1"
 within() { python3 -c 'import sys; l,h,v=map(float,sys.argv[1:]); sys.exit(not l<=v<=h)' "$@" ||
     fail "$3 is not between $1 and $2"; checks=$((checks + 1)); }
 
+# serve_store: serves store.db on the socket unix:socket until the test ends; $service is its process.
+serve_store() {
+    "$PRIORBOOST" serve --store store.db --listen unix:socket >ready 2>log &
+    service=$!
+    trap 'kill $service 2>/dev/null || true; rm -rf "$work"' EXIT
+    for _ in $(seq 600); do
+        grep -q listening ready && break
+        sleep 0.1
+    done
+    grep -qx 'listening on unix:socket' ready || fail "the service does not listen: $(cat log)"
+}
+
 finish() { echo "$checks checks passed"; }

@@ -111,13 +111,7 @@ expect 0 priorboost oracle import --store store.db --data labels.csv --id id --l
 expect 0 priorboost oracle token create --store store.db --name learner --json
 field token >token
 chmod 600 token
-"$PRIORBOOST" serve --store store.db --listen unix:socket >ready 2>log &
-service=$!
-trap 'kill $service 2>/dev/null || true; rm -rf "$work"' EXIT
-for _ in $(seq 600); do
-    grep -q listening ready && break
-    sleep 0.1
-done
+serve_store
 remote=(--data features.csv --id id --hash 12 --oracle unix:socket --token-file token --rounds 2 --l2 30 --seed 1
         --checkpoint checkpoint)
 expect 0 priorboost train "${remote[@]}" --bags hybrid --out remote.json

@@ -15,14 +15,7 @@ expect 0 priorboost oracle import --store store.db --data labels.csv --id id --l
 expect 0 priorboost oracle token create --store store.db --name berlin --json
 field token >token
 chmod 600 token
-"$PRIORBOOST" serve --store store.db --listen unix:socket >ready 2>log &
-service=$!
-trap 'kill $service 2>/dev/null || true; rm -rf "$work"' EXIT
-for _ in $(seq 600); do
-    grep -q listening ready && break
-    sleep 0.1
-done
-grep -qx 'listening on unix:socket' ready || fail "the service does not listen: $(cat log)"
+serve_store
 
 # ---- the learner ----
 expect 0 priorboost train --data features.csv --id id --family logistic --oracle unix:socket --token-file token \

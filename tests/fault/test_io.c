@@ -266,25 +266,36 @@ static void reading_models(void **unused)
     read_with_faults(MEMBERS);
 }
 
-/* As text, and as an ONNX file. */
-static void printing_members(void **state)
+/* Prints m with every allocation that fails in turn, until none does; more than `least`. */
+static void print_with_faults(const pboost_model *m, long least)
 {
-    char *path = path_in(*state, "m.onnx"), *whole;
-    pboost_model m;
+    char *whole;
     long n = 1;
 
-    assert_int_equal(pboost_model_parse(&m, MEMBERS, strlen(MEMBERS), "m.json", NULL), PBOOST_OK);
-    assert_int_equal(pboost_model_print(&whole, &m, NULL), PBOOST_OK);
+    assert_int_equal(pboost_model_print(&whole, m, NULL), PBOOST_OK);
     for (; n == 1 || injected(); n++) {
         pboost_error err = {0};
         char *text;
         inject_allocation(n);
-        pboost_status st = pboost_model_print(&text, &m, &err);
+        pboost_status st = pboost_model_print(&text, m, &err);
         inject_nothing();
         check(st, text != NULL && strcmp(text, whole) == 0, &err);
+        assert_true((st == PBOOST_OK) == (text != NULL));
         free(text);
     }
-    assert_true(n > 60);
+    assert_true(n > least);
+    free(whole);
+}
+
+/* As text, and as an ONNX file. */
+static void printing_members(void **state)
+{
+    char *path = path_in(*state, "m.onnx");
+    pboost_model m;
+    long n;
+
+    assert_int_equal(pboost_model_parse(&m, MEMBERS, strlen(MEMBERS), "m.json", NULL), PBOOST_OK);
+    print_with_faults(&m, 60);
     for (n = 1; n == 1 || injected(); n++) {
         pboost_error err = {0};
         inject_allocation(n);
@@ -293,35 +304,20 @@ static void printing_members(void **state)
         check(st, st == PBOOST_OK, &err);
     }
     assert_true(n > 40);
-    free(whole);
     pboost_model_free(&m);
 }
 
 /* Labels of many lengths, so that the text runs out of room at many places. */
 static void printing_models(void **unused)
 {
-    char label[] = "0123456789012345678901234567890123456789", *whole, *own;
+    char label[] = "0123456789012345678901234567890123456789", *own;
     pboost_model m;
 
     (void)unused;
     assert_int_equal(pboost_model_parse(&m, MODEL, strlen(MODEL), "m.json", NULL), PBOOST_OK);
     own = m.label;
-    for (m.label = label; *m.label != '\0'; m.label++) {
-        long n = 1;
-        assert_int_equal(pboost_model_print(&whole, &m, NULL), PBOOST_OK);
-        for (; n == 1 || injected(); n++) {
-            pboost_error err = {0};
-            char *text;
-            inject_allocation(n);
-            pboost_status st = pboost_model_print(&text, &m, &err);
-            inject_nothing();
-            check(st, text != NULL && strcmp(text, whole) == 0, &err);
-            assert_true((st == PBOOST_OK) == (text != NULL));
-            free(text);
-        }
-        assert_true(n > 60);
-        free(whole);
-    }
+    for (m.label = label; *m.label != '\0'; m.label++)
+        print_with_faults(&m, 60);
     m.label = own;
     pboost_model_free(&m);
 }
@@ -456,24 +452,11 @@ static void models_of_sparse_rows(void **unused)
         "\"columns\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"n\",\"mean\":1,\"scale\":2}],"
         "\"crosses\":[[\"a\",\"b\"]]},\"column\":[1,7],\"weight\":[0.5,-1]}}";
     pboost_model m;
-    char *whole;
-    long n = 1;
 
     (void)unused;
     read_with_faults(TEXT);
     assert_int_equal(pboost_model_parse(&m, TEXT, strlen(TEXT), "m.json", NULL), PBOOST_OK);
-    assert_int_equal(pboost_model_print(&whole, &m, NULL), PBOOST_OK);
-    for (; n == 1 || injected(); n++) {
-        pboost_error err = {0};
-        char *text;
-        inject_allocation(n);
-        pboost_status st = pboost_model_print(&text, &m, &err);
-        inject_nothing();
-        check(st, text != NULL && strcmp(text, whole) == 0, &err);
-        free(text);
-    }
-    assert_true(n > 50);
-    free(whole);
+    print_with_faults(&m, 50);
     pboost_model_free(&m);
 }
 

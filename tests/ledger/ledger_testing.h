@@ -155,12 +155,10 @@ static inline pboost_ledger *make_ledger(test_store *t, const pboost_ledger_rule
     return ledger;
 }
 
-/* Asks about bags of `size` rows: row[0 .. size), row[size .. 2 size), ... */
-static inline pboost_status ask(pboost_reply *out, pboost_ledger *ledger, const pboost_token *token,
-                                const char *request, const int64_t *row, size_t n, size_t size,
-                                const char *head, pboost_error *err)
+/* Asks about bags of `size` rows, row[0 .. size), row[size .. 2 size), ..., as q says otherwise. */
+static inline pboost_status ask_as(pboost_reply *out, pboost_ledger *ledger, pboost_question q,
+                                   const int64_t *row, size_t n, size_t size, pboost_error *err)
 {
-    pboost_question q = PBOOST_QUESTION_INIT;
     size_t bags = (n + size - 1) / size;
     pboost_id *id = calloc(n + 1, sizeof *id);
     size_t *start = calloc(bags + 1, sizeof *start);
@@ -169,16 +167,24 @@ static inline pboost_status ask(pboost_reply *out, pboost_ledger *ledger, const 
         id[i].number = row[i];
     for (size_t b = 0; b <= bags; b++)
         start[b] = b * size < n ? b * size : n;
-    q.token = token;
-    q.request_id = request;
     q.n_bags = bags;
     q.start = start;
     q.id = id;
-    q.head = head;
     pboost_status st = pboost_ledger_ask(out, ledger, &q, err);
     free(id);
     free(start);
     return st;
+}
+
+static inline pboost_status ask(pboost_reply *out, pboost_ledger *ledger, const pboost_token *token,
+                                const char *request, const int64_t *row, size_t n, size_t size,
+                                const char *head, pboost_error *err)
+{
+    pboost_question q = PBOOST_QUESTION_INIT;
+    q.token = token;
+    q.request_id = request;
+    q.head = head;
+    return ask_as(out, ledger, q, row, n, size, err);
 }
 
 static inline double mean_of(const pboost_reply *reply, size_t bag)

@@ -38,23 +38,15 @@ static pboost_status ask_for(pboost_reply *out, pboost_ledger *ledger, const pbo
                              pboost_answer answer, pboost_error *err)
 {
     pboost_question q = PBOOST_QUESTION_INIT;
-    size_t bags = n / size;
-    pboost_id *id = calloc(n, sizeof *id);
-    size_t *start = calloc(bags + 1, sizeof *start);
+    int64_t *row = calloc(n, sizeof *row);
 
     for (size_t i = 0; i < n; i++)
-        id[i].number = (int64_t)(first + i);
-    for (size_t b = 0; b <= bags; b++)
-        start[b] = b * size;
+        row[i] = (int64_t)(first + i);
     q.token = token;
     q.request_id = request;
-    q.n_bags = bags;
-    q.start = start;
-    q.id = id;
     q.answer = answer;
-    pboost_status st = pboost_ledger_ask(out, ledger, &q, err);
-    free(id);
-    free(start);
+    pboost_status st = ask_as(out, ledger, q, row, n, size, err);
+    free(row);
     return st;
 }
 
