@@ -178,7 +178,9 @@ pboost_status train_begin_round(cli_context *cli, const train_oracle *oracle,
 {
     cli->round = t + 1;
     cli->rounds = rounds > 1 ? rounds : 0;
-    return oracle->remote != NULL ? train_remote_recall(oracle->remote, trainer, err) : PBOOST_OK;
+    if (oracle->remote != NULL)
+        return train_remote_recall(oracle->remote, trainer, err);
+    return PBOOST_OK;
 }
 
 void train_take_given(train_result *result, const train_data *data)
