@@ -102,12 +102,14 @@ mutant "sensitivity of counts" core/oracle/rules.c ledger_vectors 'PBOOST_ANSWER
 mutant "sensitivity of counts, through HTTP" core/oracle/rules.c server_vectors 'PBOOST_ANSWER_CLASSES ? 2' 'PBOOST_ANSWER_CLASSES ? 1'
 mutant "columns share epsilon" core/oracle/rules.c ledger_vectors 'rules->answer == PBOOST_ANSWER_CLASSES ? 2 : total_shares(rules)' 'rules->answer == PBOOST_ANSWER_CLASSES ? 2 : 1'
 mutant "sensitivity, of Gaussian noise" core/oracle/rules.c ledger_vectors 'own.rho, err));' '(pboost_rational){4 * own.rho.num, own.rho.den}, err));'
+mutant "sensitivity, of Gaussian noise through HTTP" core/oracle/rules.c server_vectors 'own.rho, err));' '(pboost_rational){2 * own.rho.num, own.rho.den}, err));' Vectors.test_audit_of_gaussian_counts
 mutant "the law of Gaussian noise" core/oracle/gaussian.c privacy_gaussian 'size * t * s->den) - s->num' 'size * t * s->den) - 0'
 mutant "variance of Gaussian noise, rounded up" core/oracle/gaussian.c privacy_gaussian '* (1 + MARGIN) + 0x1p-20' '* (1 - MARGIN) - 0x1p-20'
 mutant "rho of Gaussian noise, rounded down" core/oracle/gaussian.c privacy_gaussian 'root * root * (1 - MARGIN)' 'root * root * (1 + MARGIN)'
 mutant "no Gaussian noise for learners that do not know it" ledger/answer_rules.c ledger_vectors 'core.mechanism != PBOOST_LAPLACE)' 'false)'
 mutant "noise for every number" ledger/ledger.c ledger_vectors "$release" "if (j > 0) { $release }"
 mutant "each number has noise of its own" ledger/ledger.c ledger_vectors "$release" "$(with_noise 'static int64_t first; if (j > 0) noise = first; first = noise;')"
+mutant "each number has Gaussian noise of its own, through HTTP" ledger/ledger.c server_vectors "$release" "$(with_noise 'static int64_t first; if (j > 0) noise = first; first = noise;')" Vectors.test_audit_of_gaussian_counts
 mutant "scale of the noise" core/oracle/rules.c ledger_noise "$scale" "$low_scale"
 mutant "scale of the noise, of counts" core/oracle/rules.c ledger_vectors "$scale" "$low_scale"
 mutant "scale of the noise, through HTTP" core/oracle/rules.c server_noise "$scale" "$low_scale"
