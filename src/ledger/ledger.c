@@ -201,8 +201,8 @@ static void find_slots(uint32_t *slot, const pboost_ledger *ledger, const pboost
 
     if (token->scoped)
         scope = pboost_ids_find(&t->scopes, (pboost_id){token->scope, 0});
+    pboost_ids_find_all(slot, &t->ids, id, n);
     for (size_t i = 0; i < n; i++) {
-        slot[i] = pboost_ids_find(&t->ids, id[i]);
         if (slot[i] != NO_NUMBER &&
             (*pboost_labels_of(t, slot[i]) == NO_LABEL ||
              (token->scoped && (scope == NO_NUMBER || t->scope[slot[i]] != scope))))
