@@ -12,8 +12,8 @@
  * retry is refused, because nobody could tell whether an answer was once there.
  *
  * Rows are checked twice.  The copy in memory, brought up to date under the store's write lock,
- * says which rows are at fault; the store's constraints forbid a second claim even if the copy is
- * wrong. */
+ * says which rows are at fault; the store's own record (claims.c) forbids a second claim even if
+ * the copy is wrong. */
 #include <string.h>
 
 #include "shards.h"
@@ -194,15 +194,6 @@ typedef struct {
     int64_t entry;
 } claiming;
 
-static pboost_status claim_row(void *user, store_value *value, size_t i, pboost_error *err)
-{
-    const claiming *c = user;
-    (void)err;
-    value[0] = value_number(c->h->sorted[i]);
-    value[1] = value_number(c->entry);
-    return PBOOST_OK;
-}
-
 /* New uses of a unit are numbered after those it has in the row's share; new_uses counts them, and
  * the caller sets it to zero afterwards. */
 static pboost_status use_row(void *user, store_value *value, size_t i, pboost_error *err)
@@ -225,13 +216,12 @@ static pboost_status claim_rows(const shard *h, int64_t entry, pboost_error *err
     store *s = h->l->write.store;
     label_table *t = &h->l->labels;
     claiming c = {h, t, entry};
-    store_bulk claims = {"ledger_claim", "ii", h->n, claim_row, &c};
     store_bulk uses = {"ledger_unit_use", "iii", h->n, use_row, &c};
 
-    memcpy(h->sorted, h->slot, h->n * sizeof *h->slot);
-    pboost_slots_sort(h->sorted, h->n);
-    TRY(s->class->bulk(s, &claims, err));
+    TRY(pboost_claims_add(s, h->slot, h->n, t->n, err));
     if (t->units) {
+        memcpy(h->sorted, h->slot, h->n * sizeof *h->slot);
+        pboost_slots_sort(h->sorted, h->n);
         st = s->class->bulk(s, &uses, err);
         for (size_t i = 0; i < h->n; i++)
             t->new_uses[pboost_labels_use(t, h->slot[i])] = 0;

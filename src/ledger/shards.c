@@ -28,7 +28,8 @@ pboost_status pboost_shard_room(shard *h, const pboost_question *q, bool first, 
 
     h->n_totals = q->n_bags * width;
     h->released_length = q->n_bags * bag_bytes;
-    NEED(h->sorted = pboost_alloc(h->n, sizeof *h->sorted), err);
+    if (h->l->rules.units)
+        NEED(h->sorted = pboost_alloc(h->n, sizeof *h->sorted), err);
     NEED(h->slot_bytes = pboost_alloc(h->n, SLOT_BYTES), err);
     NEED(h->total = pboost_alloc(q->n_bags, width * sizeof *h->total), err);
     NEED(h->released = pboost_alloc(q->n_bags, bag_bytes), err);

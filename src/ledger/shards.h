@@ -18,7 +18,7 @@ typedef struct {
     const size_t *start; /* by bag: its first row */
     size_t *own_start;   /* NULL: start is the question's */
     uint32_t *slot;      /* in the order of the question */
-    uint32_t *sorted;    /* in the order of the store */
+    uint32_t *sorted;    /* in the order of the store, where there are units */
     unsigned char *slot_bytes;
     int64_t *total; /* by bag, by number of an answer: the sum of its rows here */
     size_t n_totals;
