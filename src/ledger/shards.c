@@ -17,7 +17,7 @@ void pboost_shard_clear(shard *h)
     free(h->total);
     free(h->released);
     pboost_reply_free(&h->judged);
-    *h = (shard){.l = h->l};
+    *h = (shard){.l = h->l, .entry = h->entry};
 }
 
 pboost_status pboost_shard_room(shard *h, const pboost_question *q, bool first, pboost_error *err)

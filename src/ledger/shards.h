@@ -26,6 +26,7 @@ typedef struct {
     size_t released_length;
     unsigned char nonce[NONCE_BYTES];
     chain_link link;     /* of the entry */
+    int64_t entry;       /* that must be witnessed before the reply leaves; -1: none here */
     pboost_reply judged; /* what the rules forbid */
 } shard;
 
