@@ -17,7 +17,7 @@ void pboost_shard_clear(shard *h)
     free(h->total);
     free(h->released);
     pboost_reply_free(&h->judged);
-    *h = (shard){.l = h->l};
+    *h = (shard){.l = h->l, .entry = h->entry};
 }
 
 pboost_status pboost_shard_room(shard *h, const pboost_question *q, bool first, pboost_error *err)
@@ -28,7 +28,8 @@ pboost_status pboost_shard_room(shard *h, const pboost_question *q, bool first, 
 
     h->n_totals = q->n_bags * width;
     h->released_length = q->n_bags * bag_bytes;
-    NEED(h->sorted = pboost_alloc(h->n, sizeof *h->sorted), err);
+    if (h->l->rules.units)
+        NEED(h->sorted = pboost_alloc(h->n, sizeof *h->sorted), err);
     NEED(h->slot_bytes = pboost_alloc(h->n, SLOT_BYTES), err);
     NEED(h->total = pboost_alloc(q->n_bags, width * sizeof *h->total), err);
     NEED(h->released = pboost_alloc(q->n_bags, bag_bytes), err);
