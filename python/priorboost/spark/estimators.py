@@ -335,8 +335,11 @@ class PriorBoostClassesModel(_GLMModel):
         frame = frame.withColumn(probability, array_to_vector(shares))
         shares = vector_to_array(F.col(f"`{probability}`"))
         names = F.array(*[F.lit(name) for name in self.classes])
-        best = F.array_position(shares, F.array_max(shares))
-        return frame.withColumn(prediction, F.element_at(names, best.cast("int")))
+        pairs = F.zip_with(
+            shares, names, lambda p, name: F.struct(p.alias("p"), name.alias("name"))
+        )
+        best = F.filter(pairs, lambda pair: pair["p"] == F.array_max(shares))
+        return frame.withColumn(prediction, best[0]["name"])
 
 
 # ---- Estimators ----------------------------------------------------------------------------------
