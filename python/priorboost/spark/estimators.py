@@ -6,9 +6,7 @@ expressions: it runs without Python and without the C library.  Others run in Py
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import tempfile
 from fractions import Fraction
 from types import SimpleNamespace
@@ -21,9 +19,7 @@ from pyspark.ml.linalg import DenseMatrix, DenseVector, VectorUDT
 from pyspark.ml.param import Params
 from pyspark.ml.util import (
     DefaultParamsReadable,
-    DefaultParamsReader,
     DefaultParamsWritable,
-    DefaultParamsWriter,
     MLReadable,
     MLReader,
     MLWritable,
@@ -41,6 +37,7 @@ from ..remote import RemoteOracle
 from .asking import LabelsOnDriver, Service
 from .flow import Result, Run, Settings, Table
 from .params import CLASSES, COLUMNS, PROBABILITY, TRAINING, defaults, parameters
+from .saving import ModelReader, ModelWriter
 from .scoring import by_library, completed, eta_of_vectors, literal
 
 # ---- What estimators and models share ------------------------------------------------------------
@@ -91,39 +88,6 @@ def _number(frame: DataFrame, name: str) -> Column:
 
 
 # ---- Models --------------------------------------------------------------------------------------
-
-
-class _ModelWriter(MLWriter):
-    def __init__(self, instance: Any) -> None:
-        super().__init__()
-        self.instance = instance
-
-    def saveImpl(self, path: str) -> None:  # noqa: N802
-        with tempfile.TemporaryDirectory() as folder:
-            file = os.path.join(folder, "model.json")
-            self.instance.saveModelFile(file)
-            with open(file) as stream:
-                document = json.load(stream)
-        extra = {"priorboost": document, "history": self.instance.history}
-        DefaultParamsWriter.saveMetadata(self.instance, path, self.sc, extraMetadata=extra)
-
-
-class _ModelReader(MLReader):
-    def __init__(self, cls: Any) -> None:
-        super().__init__()
-        self.cls = cls
-
-    def load(self, path: str) -> Any:
-        metadata = DefaultParamsReader.loadMetadata(path, self.sc)
-        with tempfile.TemporaryDirectory() as folder:
-            file = os.path.join(folder, "model.json")
-            with open(file, "w") as stream:
-                json.dump(metadata["priorboost"], stream)
-            model = self.cls.fromModelFile(file)
-        model._resetUid(metadata["uid"])
-        DefaultParamsReader.getAndSetParams(model, metadata)
-        model.history = metadata["history"]
-        return model
 
 
 class _GLMModel(_Columns, Model, MLWritable, MLReadable):
@@ -194,9 +158,9 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
     def fromModelFile(cls, path: str) -> Any:  # noqa: N802
         """Return the model of a file that ``priorboost train --out`` wrote, on the driver.
 
-        Its columns are the encoded ones; where these come from plain numbers alone, they are the
-        names of featuresCols.  Trees, hashed columns and several classes take the source columns
-        by name.
+        Where its features are plain numbers, their names are those of featuresCols.  Other models
+        take the columns of their training table by name: trees, curves, categories, dates, hashed
+        columns and several classes.  With featuresCol, categories and dates come encoded.
         """
         content = models.load_model(path)
         if content.family != cls._family:
@@ -208,22 +172,32 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
 
     def write(self) -> MLWriter:
         """Return what saves this model."""
-        return _ModelWriter(self)
+        return ModelWriter(self)
 
     @classmethod
     def read(cls) -> MLReader:
         """Return what loads such a model."""
-        return _ModelReader(cls)
+        return ModelReader(cls)
 
     def _mean(self, frame: DataFrame) -> Column:
         """Return the predicted mean as an expression."""
         content = self._content()
-        if content.members or (content.sparse is not None and content.sparse.bits > 0):
+        if self._takes_sources():
             return by_library(frame, content, "double")
         eta = self._eta_of_sparse(frame) if content.sparse is not None else self._eta(frame)
         if content.offset is not None:
             eta = eta + _number(frame, content.offset)
         return self._response(eta)
+
+    def _takes_sources(self) -> bool:
+        """Whether the model takes the columns of its training table by name."""
+        content = self._content()
+        if content.sparse is not None:
+            return content.sparse.bits > 0
+        if content.members or any(f.curve is not None for f in content.features):
+            return True
+        encoded = self.isSet("featuresCol") or all(f.is_number for f in content.features)
+        return not encoded
 
     def _eta_of_sparse(self, frame: DataFrame) -> Column:
         name = self.getFeaturesCol()

@@ -318,6 +318,23 @@ def test_sparse_vectors_predict(spark, tmp_path):
         model.transform(frame.withColumn("features", F.array(F.lit(1.0))))
 
 
+def test_curves_and_categories_predict(spark, tmp_path):
+    """From the columns of the training table, by name."""
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame({"age": rng.normal(size=400), "city": rng.choice(list("uvw"), 400)})
+    y = np.sin(table["age"]) + (table["city"] == "v")
+    frame = spark.createDataFrame(table.assign(row=range(400)))
+    for options in ({"model": "smooth"}, {"method": "paper", "rounds": 1}):
+        local = pb.PriorBoostRegressor(4, **options).fit(table, y)
+        local.save(tmp_path / "model.json")
+        model = ps.PriorBoostRegressionModel.fromModelFile(str(tmp_path / "model.json"))
+        found = model.transform(frame).orderBy("row").toPandas()["prediction"]
+        assert np.allclose(found, local.predict(table), rtol=1e-12, atol=1e-12)
+    encoded = frame.select("row", F.array("age", "age", "age").alias("three"))
+    found = model.setFeaturesCol("three").transform(encoded).orderBy("row").toPandas()
+    assert np.allclose(found["prediction"], model.intercept + table["age"] * sum(local.coef_))
+
+
 def test_hashed_columns_predict(spark, cli, tmp_path):
     rng = np.random.default_rng(7)
     table = pd.DataFrame({
