@@ -198,6 +198,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "answers_create": (None, [_HANDLE, _E]),
     "answers_free": (c_void_p, [c_void_p]),
     "answers_append": (None, [c_void_p, POINTER(Bags), c_void_p, c_void_p, _E]),
+    "answers_number": (None, [_HANDLE, c_void_p, c_size_t, _E]),
     "answers_append_vectors": (None, [c_void_p, POINTER(Bags), c_size_t, c_void_p, c_void_p, _E]),
     "answers_width": (c_size_t, [c_void_p]),
     "answers_bags": (Bags, [c_void_p]),
