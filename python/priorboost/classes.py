@@ -20,7 +20,6 @@ from .records import describe
 from .relay import Relay
 from .training import Progress, Settings, Table, Trainer
 
-ANSWER_CLASSES = 1
 MOST_CLASS_WEIGHTS = 1000  # PBOOST_MAX_CLASS_WEIGHTS
 # Parameters that only labels of two classes have, and their defaults.
 _OF_TWO = {
@@ -90,16 +89,6 @@ def require_several(estimator: Any, table: Table) -> None:
         raise ValueError("l2='cv' is for two classes; it must be a number for more")
     if table.offset is not None:
         raise ValueError("several classes take no offset: it changes no probability")
-
-
-def class_rules(estimator: Any, n_classes: int) -> _library.Rules:
-    """Return the label holder's rules for answers with a proportion for each class."""
-    from .options import count_of, epsilon_of
-
-    rules = _library.Rules(ctypes.sizeof(_library.Rules), count_of(estimator.min_bag, "min_bag"))
-    rules.epsilon = _library.Rational(*epsilon_of(estimator.epsilon))
-    rules.answer, rules.width = ANSWER_CLASSES, n_classes
-    return rules
 
 
 def _plan(

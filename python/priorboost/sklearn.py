@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted
 from . import _library
 from .classes import (
     MOST_CLASS_WEIGHTS,
-    class_rules,
     predict_class_interval,
     predict_classes,
     train_classes,
@@ -30,7 +29,7 @@ from .data import Array, class_labels, response
 from .glm import PriorBoostGLM
 from .members import predict_members
 from .models import Model
-from .options import rules_of, seed_of, threads_of
+from .options import rules_of, seed_of, threads_of, vector_rules
 from .oracle import MemoryHandle
 from .parameters import parameters
 from .relay import Relay
@@ -378,6 +377,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     """
 
     _family = "logistic"
+    _answers = ("mean", "classes")
 
     _: KW_ONLY
     round_answers: bool = False
@@ -416,14 +416,15 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         table = table.take(None)
         assert table.labels is not None
         has_seed, seed = seed_of(self.random_state)
-        rules = class_rules(self, len(self.classes_))
+        rules = vector_rules(self.min_bag, self.epsilon, "classes", len(self.classes_))
         keeper = MemoryHandle(table.labels, rules, False, has_seed, seed)
         return train_classes(self, table, keeper.interface, Relay(), has_seed)
 
     def _train(self, table: Table, interface: Any, relay: Relay, simulated: bool) -> Any:
         if interface.rules.width < 3:
             return super()._train(table, interface, relay, simulated)
-        self.classes_ = np.arange(interface.rules.width)
+        names = getattr(interface, "names", None)
+        self.classes_ = np.arange(interface.rules.width) if names is None else np.array(names)
         return train_classes(self, table, interface, relay, simulated)
 
     def _expect_labels(self) -> Array | None:

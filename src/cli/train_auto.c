@@ -50,8 +50,6 @@ pboost_status train_plan_bag_size(size_t *out, const train_result *result, const
 
     o.family = family;
     o.rules = *rules;
-    o.l2 = (pboost_l2){0};
-    o.trees = false;
     o.fixed = (pboost_fixed){.rounds = 1,
                              .has_estimator = true,
                              .has_bags = true,
