@@ -309,6 +309,19 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "classes_coef": (POINTER(ClassCoef), [c_void_p]),
     "classes_report": (POINTER(FitReport), [c_void_p]),
     "classes_covariance": (c_void_p, [c_void_p]),
+    "classes_fit": (
+        None,
+        [
+            POINTER(ClassCoef),
+            POINTER(FitReport),
+            c_void_p,
+            POINTER(Features),
+            c_void_p,
+            c_size_t,
+            POINTER(FitOptions),
+            _E,
+        ],
+    ),
     "classes_warnings": (
         c_size_t,
         [POINTER(FitWarning), POINTER(c_bool), POINTER(ClassCoef), POINTER(Fitted)],

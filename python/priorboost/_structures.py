@@ -201,12 +201,6 @@ class LabelColumn(Structure):
     ]
 
 
-class LabelColumn(Structure):
-    """``pboost_label_column``."""
-
-    _fields_ = [("lower", c_double), ("upper", c_double), ("step", c_double), ("share", c_uint64)]
-
-
 class Rules(Structure):
     """``pboost_rules``."""
 

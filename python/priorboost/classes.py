@@ -172,6 +172,28 @@ def _run(
         lib.classes_free(model)
 
 
+def fit_given_classes(
+    estimator: Any, table: Table, log: ctypes.c_void_p, fit: _library.FitOptions, n_classes: int
+) -> ClassResult:
+    """Fit given answers, which have a proportion for each class."""
+    require_several(estimator, table)
+    theta = np.zeros((n_classes, table.X.shape[1] + 1))
+    report, covariance = _library.FitReport(), None
+    if fit.estimator == _library.AGGREGATE:
+        n = lib.class_weights(n_classes, table.X.shape[1])
+        covariance = np.empty((n, n))
+    with Relay() as relay:
+        fit.cancel = ctypes.addressof(relay.cancel)
+        to = _lend_coef(theta), report, address(covariance)
+        relay.check(lib.classes_fit, *to, table.lend(), log, 0, fit)
+    bags = lib.answers_bags(log)
+    history = np.zeros(1, dtype=_library.ROUND)
+    history[0] = 1, 1, bags.n_rows, bags.n_bags, np.nan, np.nan
+    result = ClassResult(theta, covariance, report, history, True)
+    result.warnings = _warn(estimator, result, table)
+    return result
+
+
 def _read(
     model: ctypes.c_void_p, history: Array, fit: _library.FitOptions, table: Table
 ) -> ClassResult:

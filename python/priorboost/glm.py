@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -100,7 +100,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
     """A generalised linear model from the mean labels of bags."""
 
     round_answers = False  # a classifier's parameter
-    _answers: tuple[str, ...] = ("mean",)  # what a fit can take
+    _answers: ClassVar[tuple[str, ...]] = ("mean",)  # what a fit can take
 
     def fit(
         self,
@@ -379,9 +379,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         run = describe_run(self, oracle, seed, table.ids, table.keys, table.given)
         table = table.take(oracle._choose_rows(table.ids, run))
         by_unit = table.unit is not None
-        interface = oracle._connect(
-            table.X.shape[0], table.ids, relay, run, by_unit, self._answers
-        )
+        interface = oracle._connect(table.X.shape[0], table.ids, relay, run, by_unit, self._answers)
         simulated = getattr(oracle, "simulated", False)  # a service has noise of its own
         return self._train(table, interface, relay, simulated)
 

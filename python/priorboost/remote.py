@@ -145,7 +145,7 @@ class RemoteOracle:
             return dict(config.get("sheet") or {})
 
     def label_names(self) -> list[str]:
-        """Return the names of the classes or of the label columns; none where labels are numbers."""
+        """Return the names of the classes or of the label columns; none for numbers."""
         with _Session(self) as session:
             config = session.send("/v1/config")
         with _as_agreed():

@@ -27,7 +27,7 @@ from .remote import RemoteOracle
 __all__ = ["PriorBoostMultiOutput"]
 
 
-class _Planned(Exception):
+class _PlannedSizeError(Exception):
     """A fit would ask for bags of this size."""
 
 
@@ -67,7 +67,8 @@ class _Shared:
     def choose_rows(self, ids: list[str] | None, run: dict[str, Any]) -> Array | None:
         if self.rows is None:  # later, rows that this training asked about are spent
             self.rows = (self.oracle._choose_rows(ids, run),)
-        return self.rows[0]
+        rows: Array | None = self.rows[0]
+        return rows
 
     def open(self, n_rows: int, ids: list[str] | None, run: dict[str, Any], by_unit: bool) -> Any:
         if self.asker is not None:
@@ -133,7 +134,7 @@ class _Column(Oracle):
 
     def _planned(self, bag_size: int) -> None:
         if self.stop:
-            raise _Planned(bag_size)
+            raise _PlannedSizeError(bag_size)
 
 
 class PriorBoostMultiOutput(BaseEstimator):  # type: ignore[misc]
@@ -300,7 +301,7 @@ class PriorBoostMultiOutput(BaseEstimator):  # type: ignore[misc]
         for number, template in enumerate(templates):
             try:
                 clone(template).fit(X, oracle=_Column(shared, number, True), **by_row)
-            except _Planned as planned:
+            except _PlannedSizeError as planned:
                 largest = max(largest, planned.args[0])
         return largest
 
