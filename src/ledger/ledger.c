@@ -248,17 +248,21 @@ static void sum_bag(int64_t *total, const pboost_ledger *l, const uint32_t *slot
 }
 
 /* S + Z of every number of every bag.  The sums of all rows of all stores are below 2^62 (see
- * import), and so is noise.  The sums of one store leave this process in no form. */
-static pboost_status answer_bags(asking *a, const pboost_ledger *l, pboost_error *err)
+ * import), and so is noise.  The sums of one store leave this process in no form.  Each thread has
+ * a range of the bags to itself. */
+static pboost_status answer_bags(asking *a, shard *h, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const shard *own = a->shard;
-    size_t bag_bytes = RELEASED_BYTES(a->width, l->rules.stores);
+    const pboost_ledger *l = own->l;
+    size_t bag_bytes = RELEASED_BYTES(a->width, l->rules.stores), range = (size_t)(h - own);
+    size_t first = a->q->n_bags * range / a->n_shards,
+           end = a->q->n_bags * (range + 1) / a->n_shards;
     bool counts = l->rules.rules.answer == PBOOST_ANSWER_CLASSES;
     rng_source source;
 
     pboost_rng_source_system(&source);
-    for (size_t b = 0; b < a->q->n_bags; b++) {
+    for (size_t b = first; b < end; b++) {
         unsigned char *released = own->released + b * bag_bytes;
         a->size[b] = a->q->start[b + 1] - a->q->start[b];
         for (size_t j = 0; j < a->width; j++) {
@@ -475,7 +479,7 @@ static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger
 
     TRY(judge_claim(out, a, l, err));
     TRY(pboost_shards_each(a, own, a->n_shards, claim_shard, err));
-    TRY(answer_bags(a, l, err));
+    TRY(pboost_shards_each(a, own, a->n_shards, answer_bags, err));
     describe_answer(&data, a, own);
     chain_entry entry = {"answer", a->now, own->n, a->q->n_bags, data.byte, data.used};
     own->link = pboost_chain_next(&l->labels.link, &entry);
