@@ -325,6 +325,14 @@ typedef struct pboost_unseen {
 pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
                                     const pboost_encoding *encoding, const pboost_table *table,
                                     pboost_error *err);
+/* The same without the last n_curves columns, which pboost_encoding_bends says how to compute: with
+ * x and them a pboost_curved has all columns. */
+pboost_status pboost_encoding_apply_straight(double *x, pboost_unseen *unseen,
+                                             const pboost_encoding *encoding,
+                                             const pboost_table *table, pboost_error *err);
+/* The curves, in the order of their columns, and which column each is a function of.  bend has room
+ * for n_features; returns how many there are.  They are the encoding's. */
+size_t pboost_encoding_bends(pboost_bend *bend, const pboost_encoding *encoding);
 
 /* ---- Columns for trees ----------------------------------------------------------------------- */
 
@@ -356,6 +364,11 @@ typedef struct pboost_sources {
 pboost_status pboost_sources_read(pboost_sources *out, pboost_unseen *unseen,
                                   const pboost_encoding *encoding, const pboost_table *table,
                                   pboost_error *err);
+/* Makes the columns independent of the table, which may then be freed: those whose cells are all in
+ * x (rows by cols, as pboost_encoding_apply or _apply_straight made it) refer to x, and the others,
+ * such as those with missing cells, become copies. */
+pboost_status pboost_sources_own(pboost_sources *sources, const pboost_encoding *encoding,
+                                 const double *x, size_t cols, pboost_error *err);
 /* Rows row[0 .. n) of other columns, copied. */
 pboost_status pboost_sources_gather(pboost_sources *out, const pboost_columns *columns,
                                     const size_t *row, size_t n, pboost_error *err);

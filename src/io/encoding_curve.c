@@ -96,3 +96,15 @@ done:
     free(old);
     return st;
 }
+
+size_t pboost_encoding_bends(pboost_bend *bend, const pboost_encoding *encoding)
+{
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < encoding->n_features; i++) {
+        const pboost_feature *f = &encoding->feature[i];
+        if (f->curve.n > 0)
+            bend[n++] = (pboost_bend){at, &f->curve};
+        at += pboost_feature_columns(f);
+    }
+    return n;
+}

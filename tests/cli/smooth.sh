@@ -43,6 +43,12 @@ expect 0 priorboost report model.json --out again.html
 cmp <(sed -n '/id="curves-1"/,/figcaption/p' again.html | grep -c band) \
     <(sed -n '/id="curves-1"/,/figcaption/p' page.html | grep -c band) || fail 'other curves'
 
+# Standardised columns have the same curves.
+expect 0 "${train[@]}" --test data.csv --model smooth --json
+loss=$(field test_loss)
+expect 0 "${train[@]}" --test data.csv --model smooth --json --standardize
+within "$(python3 -c "print($loss - 1e-6)")" "$(python3 -c "print($loss + 1e-6)")" "$(field test_loss)"
+
 # The bags are those of glm: the answers do not depend on the model.
 expect 0 "${train[@]}" --json --seed 3
 bags=$(field history.0.bags) smallest=$(field history.0.smallest_bag)
