@@ -102,12 +102,14 @@ mutant "sensitivity of counts" core/oracle/rules.c ledger_vectors 'PBOOST_ANSWER
 mutant "sensitivity of counts, through HTTP" core/oracle/rules.c server_vectors 'PBOOST_ANSWER_CLASSES ? 2' 'PBOOST_ANSWER_CLASSES ? 1'
 mutant "columns share epsilon" core/oracle/rules.c ledger_vectors 'rules->answer == PBOOST_ANSWER_CLASSES ? 2 : total_shares(rules)' 'rules->answer == PBOOST_ANSWER_CLASSES ? 2 : 1'
 mutant "sensitivity, of Gaussian noise" core/oracle/rules.c ledger_vectors 'own.rho, err));' '(pboost_rational){4 * own.rho.num, own.rho.den}, err));'
+mutant "sensitivity, of Gaussian noise through HTTP" core/oracle/rules.c server_vectors 'own.rho, err));' '(pboost_rational){2 * own.rho.num, own.rho.den}, err));' Vectors.test_audit_of_gaussian_counts
 mutant "the law of Gaussian noise" core/oracle/gaussian.c privacy_gaussian 'size * t * s->den) - s->num' 'size * t * s->den) - 0'
 mutant "variance of Gaussian noise, rounded up" core/oracle/gaussian.c privacy_gaussian '* (1 + MARGIN) + 0x1p-20' '* (1 - MARGIN) - 0x1p-20'
 mutant "rho of Gaussian noise, rounded down" core/oracle/gaussian.c privacy_gaussian 'root * root * (1 - MARGIN)' 'root * root * (1 + MARGIN)'
 mutant "no Gaussian noise for learners that do not know it" ledger/answer_rules.c ledger_vectors 'core.mechanism != PBOOST_LAPLACE)' 'false)'
 mutant "noise for every number" ledger/ledger.c ledger_vectors "$release" "if (j > 0) { $release }"
 mutant "each number has noise of its own" ledger/ledger.c ledger_vectors "$release" "$(with_noise 'static int64_t first; if (j > 0) noise = first; first = noise;')"
+mutant "each number has Gaussian noise of its own, through HTTP" ledger/ledger.c server_vectors "$release" "$(with_noise 'static int64_t first; if (j > 0) noise = first; first = noise;')" Vectors.test_audit_of_gaussian_counts
 mutant "scale of the noise" core/oracle/rules.c ledger_noise "$scale" "$low_scale"
 mutant "scale of the noise, of counts" core/oracle/rules.c ledger_vectors "$scale" "$low_scale"
 mutant "scale of the noise, through HTTP" core/oracle/rules.c server_noise "$scale" "$low_scale"
@@ -209,7 +211,6 @@ mutant "old keys leave the file" ledger/rekey.c ledger_seal 'TRY(pboost_keys_wri
 mutant "hash of an entry" ledger/audit.c ledger_chain 'memcmp(value[HASH].data, link.hash.byte, sizeof(digest)) != 0' 'false'
 mutant "seal of a reply" ledger/audit.c ledger_chain 'memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0' 'false'
 mutant "sums are computed again" ledger/audit.c ledger_vectors 'known && !same' 'false'
-mutant "claims belong to entries" ledger/audit.c ledger_chain 'a->claimed[slot] != (uint32_t)value[1].number + 1' 'false'
 mutant "MAC of an entry, in an audit" ledger/audit.c ledger_chain 'sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0' 'false'
 mutant "names of units and scopes" ledger/audit.c ledger_upgrade '!pboost_digest_equal(&now.range[i].hash, &list->range[i].hash)' 'false'
 mutant "tokens are as the chain says" ledger/audit.c ledger_upgrade 'if (!pboost_digest_equal(&here, &there))' 'if (false)'
@@ -241,7 +242,11 @@ mutant "a nonce in the seal" ledger/ledger.c ledger_integrity 'pboost_chain_seal
 mutant "MAC of a token" ledger/token.c ledger_integrity 'if (!whole || sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0)' 'if (!whole)'
 mutant "MAC of an entry" ledger/chain.c ledger_integrity 'if (!pboost_digest_equal(&mac, &right))' 'if (false)'
 mutant "the chain is replayed at opening" ledger/open.c ledger_integrity 'if (audit.problems > 0 && !l->options.inspect)' 'if (false)'
-mutant "the constraint on rows" ledger/store.c ledger_rules 'slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL' 'slot INTEGER, entry INTEGER NOT NULL'
+mutant "spent rows, by the store" ledger/claims.c ledger_rules '(*byte & bit) != 0' 'false'
+mutant "the constraint on blocks of spent rows" ledger/store.c ledger_claims 'block INTEGER PRIMARY KEY' 'block INTEGER'
+mutant "spent rows are those that the chain names" ledger/audit.c ledger_chain 'spent && a->claimed[slot] == 0' 'false'
+mutant "rows that the chain names are spent" ledger/audit.c ledger_integrity '!spent && a->claimed[slot] != 0' 'false'
+mutant "an upgrade keeps every claim" ledger/upgrade.c ledger_upgrade 'TRY(pboost_claims_add(s, claims.slot, claims.n, (size_t)claims.rows, err));' ';'
 mutant "the constraint on units" ledger/store.c ledger_rules ', PRIMARY KEY (unit, use))~' ''
 mutant "writers take turns" ledger/store_sqlite.c ledger_races 'write ? "BEGIN IMMEDIATE" : "BEGIN"' '"BEGIN"'
 mutant "a failed fsync breaks the store" ledger/store_sqlite.c fault_ledger 'primary == SQLITE_IOERR ||' ''
@@ -323,6 +328,11 @@ mutant "whose certificate it is" net/http.c server_tls 'CURLOPT_SSL_VERIFYHOST, 
 mutant "no token without encryption" net/http.c server_learner 'is_http && !is_loopback(url + 7)' 'false'
 mutant "answers to another question" net/remote.c server_learner 'strcmp(a->request_id, q->request_id) != 0' 'false'
 mutant "noise other than announced" net/remote.c server_learner 'epsilon = rules->epsilon;' 'epsilon = a->epsilon;'
+mutant "answers of another kind" net/remote.c server_classes 'a->answer != rules->answer || a->width != rules->width' 'a->width != rules->width'
+mutant "answers of another width" net/remote.c server_classes 'a->answer != rules->answer || a->width != rules->width' 'a->answer != rules->answer'
+mutant "counts that are whole numbers" net/remote.c server_classes 'count[j] != rint(count[j]) ||' ''
+mutant "counts that are not below 0" net/remote.c server_classes '(!a->dp && count[j] < 0)' 'false'
+mutant "counts that add up" net/remote.c server_classes '!a->dp && sum != (double)a->size[b]' 'false'
 mutant "kept: a question before it is sent" net/remote.c server_checkpoint 'TRY(pboost_round_write(out, r->checkpoint, round, err));' ';'
 mutant "kept: an answer before it is used" net/remote.c server_checkpoint 'TRY(pboost_checkpoint_write(r->checkpoint, name, body, length, err));' ';'
 mutant "kept: on the disk" net/checkpoint.c server_checkpoint 'return fsync(fd) == 0;' 'return true;'
