@@ -268,7 +268,7 @@ typedef struct pboost_feature {
     double lower, upper;
     bool other;         /* values that are no level share one more column, "city=(other)" */
     unsigned date;      /* pboost_date_part bits; 0: no date */
-    pboost_curve curve; /* of a number, after fill and limits; n_knots 0: none */
+    pboost_curve curve; /* of its first column, a number; n_knots 0: none */
 } pboost_feature;
 
 typedef struct pboost_encoding {
@@ -306,10 +306,10 @@ pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *ta
 pboost_status pboost_encoding_winsorize(pboost_encoding *encoding, const pboost_table *table,
                                         double z, pboost_error *err);
 
-/* Gives every number feature a curve of at most `columns` columns (4 to PBOOST_CURVE_COLUMNS; 0:
- * about 200 for all features together), made from the table; call it after
- * pboost_encoding_winsorize.  A number with fewer than 8 different values stays a straight line.
- * After a failure the encoding is as it was. */
+/* Gives every number feature, and every date that has days or years, a curve of at most `columns`
+ * columns (4 to PBOOST_CURVE_COLUMNS; 0: about 200 for all features together), made from the table;
+ * call it after pboost_encoding_winsorize.  A number with fewer than 8 different values stays a
+ * straight line. After a failure the encoding is as it was. */
 pboost_status pboost_encoding_curve(pboost_encoding *encoding, const pboost_table *table,
                                     size_t columns, int threads, pboost_error *err);
 

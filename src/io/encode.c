@@ -351,6 +351,24 @@ done:
     return st;
 }
 
+pboost_status pboost_encoding_times(double **out, const pboost_encoding *encoding,
+                                    const pboost_feature *feature, const pboost_table *table,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_column part = {0};
+    void *block = NULL;
+    pboost_unseen unseen = {0};
+    step s = {0};
+
+    TRY(prepare(&s, &unseen, encoding, (size_t)(feature - encoding->feature), table, err));
+    TRY(source_date(&part, &block, &s, pboost_date_part_name(feature->date, 0), table->rows, err));
+done:
+    *out = block;
+    step_free(&s);
+    return st;
+}
+
 pboost_status pboost_sources_read(pboost_sources *out, pboost_unseen *unseen,
                                   const pboost_encoding *encoding, const pboost_table *table,
                                   pboost_error *err)
