@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Given bags, side by side with published methods, on the tables, bags and splits of two public repositories.
 
-    experiments/evidence_llp.py REPOSITORY [--executions 5] [--models glm,smooth,trees] [--lines FILE]
+    experiments/evidence_llp.py REPOSITORY [--executions 5] [--models glm,smooth,trees] [--only "5 bags"] [--lines FILE]
 
 REPOSITORY is a checkout of gaabrielfranco/complex-llp-evaluation (Adult with 52 bag assignments; test accuracy and F1
 of eight methods) or of gaabrielfranco/llp-variants-kdd (Adult, Census and credit default with four assignments each; test
 accuracy of two methods).  Their methods were tuned by their authors; the seeds of the splits are read from their
 scripts, and features are scaled to [-1, 1] as there.  Ours is PriorBoostClassifier with nothing set, and the same model
-with threshold="prevalence"; other models of --models have the first threshold only.  Prints the tables of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has
-are not repeated.  Needs pandas and pyarrow.
+with threshold="prevalence"; other models of --models have the first threshold only.  --only takes the kinds of bags that
+have this text.  Prints the tables of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has are not
+repeated.  Needs pandas and pyarrow.
 """
 
 import argparse
@@ -49,6 +50,11 @@ def kind_of(assignment):
         size, size.replace("bags", " bags"))
 
 
+def kind_of_table(name):
+    """The same; of a table itself its name."""
+    return name if name in TABLES else kind_of(name)
+
+
 def find_assignments(repository):
     """The names of the assignments of the tables with two classes; there are pictures, too."""
     names = sorted(path.stem for path in (repository / "datasets-ci").glob("*-*.parquet"))
@@ -65,7 +71,8 @@ def read(repository, name):
 
 
 def scores(truth, share, limit):
-    return {"accuracy": accuracy_score(truth, share > limit), "f1": f1_score(truth, share > limit)}
+    return {"accuracy": accuracy_score(truth, share > limit), "f1": f1_score(truth, share > limit),
+            "positive": float(np.mean(share > limit))}
 
 
 def name_of(model):
@@ -86,10 +93,12 @@ def measure(model, X, y, test, truth, bag):
     return lines
 
 
-def fit_all(repository, peer, executions, models, kept):
+def fit_all(repository, peer, executions, models, only, kept):
     """Measure what is missing of `kept`, (execution, assignment, method)."""
     for execution, seed in enumerate(read_seeds(repository, peer)[:executions]):
         for name in find_assignments(repository):
+            if only not in kind_of(name):
+                continue
             missing = [model for model in models if (execution, name, name_of(model)) not in kept]
             if not missing:
                 continue
@@ -168,11 +177,21 @@ def print_models(lines):
     if len(models) < 2:
         return
     print("\n| bags | " + " | ".join(models) + " |\n|---" + "|---" * len(models) + "|")
-    kinds = lines.assignment.map(lambda name: name if name in TABLES else kind_of(name))
+    kinds = lines.assignment.map(kind_of_table)
     means = lines.groupby([kinds, lines.method])[["accuracy", "f1"]].mean()
     for kind in dict.fromkeys(sorted(set(kinds) - set(TABLES))):
         rows = [means.loc[(kind, model)] for model in models]
         print(f"| {kind} | " + " | ".join(f"{row.accuracy:.3f}, {row.f1:.3f}" for row in rows) + " |")
+
+
+def print_thresholds(lines):
+    """Why F1 depends on the threshold: how well rows are ranked, and how many are predicted to be positive."""
+    if "positive" not in lines or lines.positive.isna().any():
+        return
+    print(f"\n| bags | AUC | predicted positive | with {OURS_SHARE.partition(', ')[2]} |\n|---|---|---|---|")
+    for kind, some in lines[is_ours(lines.method)].groupby(lines.assignment.map(kind_of_table)):
+        means = some.groupby("method")[["auc", "positive"]].mean()
+        print(f"| {kind} | {means.auc[OURS]:.3f} | {means.positive[OURS]:.1%} | {means.positive[OURS_SHARE]:.1%} |")
 
 
 def main():
@@ -180,6 +199,7 @@ def main():
     parser.add_argument("repository", type=Path)
     parser.add_argument("--executions", type=int, default=5)
     parser.add_argument("--models", default="glm", help="of --model, with commas; glm is always one of them")
+    parser.add_argument("--only", default="", help="kinds of bags that have this text, such as 'intermediate, 5 bags'")
     parser.add_argument("--lines", type=Path)
     a = parser.parse_args()
     peer = next((p for p in PEERS if (a.repository / p.script).exists()), None)
@@ -191,15 +211,16 @@ def main():
     if a.lines and a.lines.exists():
         lines = [json.loads(line) for line in a.lines.read_text(encoding="utf-8").splitlines()]
     kept = {(line["execution"], line["assignment"], line["method"]) for line in lines}
-    for execution, assignment, method, values in fit_all(a.repository, peer, a.executions, models, kept):
+    for execution, assignment, method, values in fit_all(a.repository, peer, a.executions, models, a.only, kept):
         lines.append({"execution": execution, "assignment": assignment, "method": method, **values})
         if a.lines:
             with open(a.lines, "a", encoding="utf-8") as file:
                 file.write(json.dumps(lines[-1]) + "\n")
     wanted = pandas.DataFrame(lines)
-    wanted = wanted[wanted.execution < a.executions]
+    wanted = wanted[(wanted.execution < a.executions) & wanted.assignment.map(lambda n: n in TABLES or a.only in kind_of(n))]
     print_tables(pandas.concat([wanted, read_published(a.repository, peer, a.executions, set(wanted.assignment))]))
     print_models(wanted)
+    print_thresholds(wanted)
 
 
 if __name__ == "__main__":
