@@ -67,7 +67,7 @@ const pboost_problem_info *pboost_problem_describe(pboost_problem problem);
 
 typedef struct pboost_ledger pboost_ledger;
 
-enum { PBOOST_STORE_VERSION = 2 };     /* of the stores that this program makes and opens */
+enum { PBOOST_STORE_VERSION = 3 };     /* of the stores that this program makes and opens */
 enum { PBOOST_SCOPE_ROWS_TEXT = 512 }; /* bytes, with the final zero */
 enum { PBOOST_LABEL_NAMES_TEXT = 4096, PBOOST_LABEL_COLUMNS_MAX = 32 };
 /* The epsilon of a row (or of a unit: unit_rows times it) above which noise protects almost

@@ -149,8 +149,8 @@ static const cli_usage UPGRADE = {
     .synopsis = "--store S",
     .text =
         "Brings a store that an older priorboost made to the form that this one uses, in one\n"
-        "transaction, and makes its key file.  First make a backup: older programs cannot open\n"
-        "the store afterwards.  A store that is not sound is left as it is.",
+        "transaction.  A store of version 1 gets its key file.  First make a backup: older\n"
+        "programs cannot open the store afterwards.  A store that is not sound is left as it is.",
     .operand = NULL};
 
 pboost_status oracle_upgrade(cli_context *cli, int argc, char **argv, pboost_error *err)

@@ -14,7 +14,6 @@ typedef struct {
     size_t n_erase, n_spend;
     uint32_t *unit; /* units that have no row left, some perhaps twice */
     size_t n_units;
-    int64_t entry;
     unsigned char *bytes;
 } forgetting;
 
@@ -130,15 +129,6 @@ done:
     return st;
 }
 
-static pboost_status spend_row(void *user, store_value *value, size_t i, pboost_error *err)
-{
-    const forgetting *f = user;
-    (void)err;
-    value[0] = value_number(f->spend[i]);
-    value[1] = value_number(f->entry);
-    return PBOOST_OK;
-}
-
 /* Label and id of the rows. */
 static pboost_status erase_rows(const forgetting *f, const label_table *t, store *s,
                                 pboost_error *err)
@@ -192,11 +182,9 @@ static pboost_status erase(forgetting *f, pboost_ledger *l, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     store *s = l->write.store;
-    store_bulk claims = {"ledger_claim", "ii", f->n_spend, spend_row, f};
     record data = {0};
 
-    f->entry = l->labels.link.number + 1;
-    TRY(s->class->bulk(s, &claims, err));
+    TRY(pboost_claims_add(s, f->spend, f->n_spend, l->labels.n, err));
     TRY(erase_rows(f, &l->labels, s, err));
     TRY(erase_units(f, s, err));
     digest hash = pboost_slots_hash(f->bytes, SLOT_BYTES * f->n_erase);

@@ -6,8 +6,8 @@
  * one question.
  *
  * Rows are checked twice.  The copy in memory, brought up to date under the store's write lock,
- * says which rows are at fault; the store's constraints forbid a second claim even if the copy is
- * wrong. */
+ * says which rows are at fault; the store's own record (claims.c) forbids a second claim even if
+ * the copy is wrong. */
 #include <string.h>
 
 #include "state.h"
@@ -35,7 +35,7 @@ typedef struct {
     digest hash;
     pboost_token token;
     uint32_t *slot;   /* in the order of the question */
-    uint32_t *sorted; /* in the order of the store */
+    uint32_t *sorted; /* in the order of the store, where there are units */
     unsigned char *slot_bytes;
     size_t width; /* numbers in an answer */
     size_t *size;
@@ -106,7 +106,8 @@ static pboost_status prepare(asking *a, const pboost_ledger *l, pboost_reply *ou
     a->width = l->rules.rules.width;
     a->hash = hash_question(q);
     NEED(a->slot = pboost_alloc(a->n, sizeof *a->slot), err);
-    NEED(a->sorted = pboost_alloc(a->n, sizeof *a->sorted), err);
+    if (l->rules.units)
+        NEED(a->sorted = pboost_alloc(a->n, sizeof *a->sorted), err);
     NEED(a->slot_bytes = pboost_alloc(a->n, sizeof *a->slot), err);
     NEED(a->size = pboost_alloc(q->n_bags, sizeof *a->size), err);
     NEED(a->value = pboost_alloc(q->n_bags, a->width * sizeof *a->value), err);
@@ -215,15 +216,6 @@ typedef struct {
     int64_t entry;
 } claiming;
 
-static pboost_status claim_row(void *user, store_value *value, size_t i, pboost_error *err)
-{
-    const claiming *c = user;
-    (void)err;
-    value[0] = value_number(c->a->sorted[i]);
-    value[1] = value_number(c->entry);
-    return PBOOST_OK;
-}
-
 /* New uses of a unit are numbered after those it has in the row's share; new_uses counts them, and
  * the caller sets it to zero afterwards. */
 static pboost_status use_row(void *user, store_value *value, size_t i, pboost_error *err)
@@ -246,13 +238,12 @@ static pboost_status claim_rows(asking *a, pboost_ledger *l, int64_t entry, pboo
     store *s = l->write.store;
     label_table *t = &l->labels;
     claiming c = {a, t, entry};
-    store_bulk claims = {"ledger_claim", "ii", a->n, claim_row, &c};
     store_bulk uses = {"ledger_unit_use", "iii", a->n, use_row, &c};
 
-    memcpy(a->sorted, a->slot, a->n * sizeof *a->slot);
-    pboost_slots_sort(a->sorted, a->n);
-    TRY(s->class->bulk(s, &claims, err));
+    TRY(pboost_claims_add(s, a->slot, a->n, t->n, err));
     if (t->units) {
+        memcpy(a->sorted, a->slot, a->n * sizeof *a->slot);
+        pboost_slots_sort(a->sorted, a->n);
         st = s->class->bulk(s, &uses, err);
         for (size_t i = 0; i < a->n; i++)
             t->new_uses[pboost_labels_use(t, a->slot[i])] = 0;

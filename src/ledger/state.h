@@ -40,6 +40,8 @@ void pboost_side_leave(ledger_side *side);
 pboost_status pboost_ledger_begin(pboost_ledger **out, const pboost_ledger_options *options,
                                   pboost_error *err);
 pboost_status pboost_ledger_open_stores(pboost_ledger *l, const char *url, pboost_error *err);
+pboost_status pboost_ledger_read_keys(pboost_ledger *l, store *s, const char *url,
+                                      pboost_error *err);
 pboost_status pboost_ledger_read_rules(pboost_ledger *l, store *s, pboost_error *err);
 
 /* The files beside a new store: its key and an empty witness.  They come first: a store without its

@@ -177,9 +177,9 @@ static void an_edited_store_is_not_opened(void **state)
 {
     (void)state;
     static const char *const EDIT[] = {
-        "DELETE FROM ledger_claim WHERE slot = 2",
-        "DELETE FROM ledger_claim",
-        "INSERT INTO ledger_claim VALUES (20, 1)",
+        "DELETE FROM ledger_spent",
+        "INSERT INTO ledger_spent SELECT block + 1, bits FROM ledger_spent",
+        "UPDATE ledger_spent SET block = 1",
         "DELETE FROM ledger_unit_use WHERE unit = 2",
         "UPDATE ledger_unit SET id = 'other' WHERE unit = 3",
         "UPDATE ledger_scope SET name = 'east' WHERE scope = 0",
