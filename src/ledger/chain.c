@@ -100,6 +100,24 @@ uint64_t pboost_read_number(record_reader *r)
     return number;
 }
 
+uint64_t pboost_rows_elsewhere(const void *data, size_t length)
+{
+    record_reader r = {data, length, false};
+
+    (void)pboost_read_number(&r); /* see describe_answer in ledger.c */
+    for (int i = 0; i < 3; i++)
+        (void)pboost_read_digest(&r);
+    (void)pboost_read_number(&r);
+    (void)pboost_read_text(&r);
+    uint64_t rows = r.left > 0 ? pboost_read_number(&r) : 0;
+    return r.bad ? 0 : rows;
+}
+
+bool pboost_kind_answers(const char *kind)
+{
+    return strcmp(kind, "answer") == 0 || strcmp(kind, "claim") == 0;
+}
+
 void pboost_slots_write(unsigned char *out, const uint32_t *slot, size_t n)
 {
     for (size_t i = 0; i < n; i++)

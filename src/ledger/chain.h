@@ -101,8 +101,17 @@ pboost_status pboost_chain_take(chain_link *out, store *s, const store_value val
 pboost_status pboost_chain_at(chain_link *out, store *s, int64_t number, pboost_error *err);
 pboost_status pboost_chain_knows(bool *out, store *s, const digest *hash, pboost_error *err);
 
-/* What an answer released: by bag its sums with noise, then its size, 64 bits each. */
-#define RELEASED_BYTES(width) (8 * ((width) + 1))
+/* What an answer released: by bag its sums with noise, then its size, and where the oracle has
+ * several stores how many of its rows are in this one, 64 bits each.  An entry that claims rows for
+ * an answer in another store has that last number alone. */
+#define RELEASED_BYTES(width, stores) (8 * ((width) + 1 + ((stores) > 0)))
+
+/* The rows of an answer that other stores have claimed, as its entry says after the request id; 0
+ * where the oracle has one store. */
+uint64_t pboost_rows_elsewhere(const void *data, size_t length);
+
+/* "answer", and "claim" of another store's answer: entries that have a row of ledger_answer. */
+bool pboost_kind_answers(const char *kind);
 
 /* The rows that an entry claims or erases: 32 bits each. */
 enum { SLOT_BYTES = 4 };

@@ -88,6 +88,21 @@ static size_t hash_of(const id_key *key)
     return (size_t)hash;
 }
 
+/* The map uses the low bits of a hash; the ids of one store would meet there. */
+size_t pboost_id_store(pboost_id id, size_t stores)
+{
+    id_key key = key_of(id);
+    uint64_t hash = key.text == NULL ? mix((uint64_t)key.number) : key.length;
+
+    for (size_t i = 0; key.text != NULL && i < key.length; i += 8) {
+        size_t left = key.length - i;
+        hash = mix(hash ^
+                   pboost_get_number((const unsigned char *)key.text + i, left < 8 ? left : 8)) +
+               UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return (size_t)((hash >> 32) * stores >> 32);
+}
+
 static bool text_at(const id_map *map, uint32_t number)
 {
     return map->is_text[number / 64] >> number % 64 & 1;

@@ -42,4 +42,7 @@ const char *pboost_ids_text(const id_map *map, uint32_t number, char buffer[24])
 enum { ID_CANONICAL_MAX = PBOOST_ID_MAX + 2 };
 size_t pboost_id_canonical(unsigned char out[ID_CANONICAL_MAX], pboost_id id);
 
+/* Which of several stores, from 0, has the row or unit with this id: a hash, the same for ever. */
+size_t pboost_id_store(pboost_id id, size_t stores);
+
 #endif

@@ -351,6 +351,9 @@ void pboost_ledger_close(pboost_ledger *ledger)
 {
     if (ledger == NULL)
         return;
+    for (size_t i = 0; i < ledger->n_others; i++)
+        pboost_ledger_close(ledger->other[i]);
+    free(ledger->other);
     pboost_store_close(ledger->read.store);
     pboost_store_close(ledger->write.store);
     pboost_labels_free(&ledger->labels);
@@ -380,15 +383,26 @@ size_t pboost_ledger_unit_rows(const pboost_ledger *ledger, const pboost_token *
     return share != NO_NUMBER ? pboost_shares_rows(shares, share) : ledger->rules.unit_rows;
 }
 
+static const store *broken_store(const pboost_ledger *l)
+{
+    const store *broken = l->write.store->broken  ? l->write.store
+                          : l->read.store->broken ? l->read.store
+                                                  : NULL;
+
+    for (size_t i = 0; broken == NULL && i < l->n_others; i++)
+        broken = broken_store(l->other[i]);
+    return broken;
+}
+
 bool pboost_ledger_broken(const pboost_ledger *ledger)
 {
-    return ledger->write.store->broken || ledger->read.store->broken;
+    return broken_store(ledger) != NULL;
 }
 
 const char *pboost_ledger_why_broken(const pboost_ledger *ledger)
 {
-    const store *s = ledger->write.store->broken ? ledger->write.store : ledger->read.store;
-    return s->broken ? s->why.message : "";
+    const store *s = broken_store(ledger);
+    return s != NULL ? s->why.message : "";
 }
 
 /* ---- Transactions ---------------------------------------------------------------------------- */

@@ -289,6 +289,7 @@ static const struct {
 } REDO[] = {
     {"answer", redo_answer}, {"burn", redo_answer},   {"burn-all", redo_answer},
     {"forget", redo_forget}, {"revoke", redo_revoke}, {"import", note_import},
+    {"claim", redo_answer},
 };
 
 static pboost_status keep_head(restoring *r, const digest *head, pboost_error *err)

@@ -19,7 +19,8 @@ static pboost_status take_sums(void *user, const store_value *value, size_t n, p
         out->answers += (uint64_t)value[1].number;
         out->spent += (uint64_t)value[2].number;
         out->bags += (uint64_t)value[3].number;
-    } else if (strcmp(kind, "burn") == 0 || strcmp(kind, "burn-all") == 0) {
+    } else if (strcmp(kind, "burn") == 0 || strcmp(kind, "burn-all") == 0 ||
+               strcmp(kind, "claim") == 0) {
         out->spent += (uint64_t)value[2].number;
     } else if (strcmp(kind, "forget") == 0) {
         out->spent += (uint64_t)value[2].number;
@@ -73,8 +74,8 @@ done:
     return st;
 }
 
-pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger *ledger,
-                                       pboost_error *err)
+static pboost_status status_here(pboost_ledger_status *out, pboost_ledger *ledger,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
@@ -84,6 +85,24 @@ pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger 
     *out = ledger->totals;
 done:
     pboost_side_leave(&ledger->read);
+    return st;
+}
+
+/* Rows of all stores; answers, entries and the head of the first. */
+pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger *ledger,
+                                       pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger_status other;
+
+    TRY(status_here(out, ledger, err));
+    for (size_t i = 0; i < ledger->n_others; i++) {
+        TRY(status_here(&other, ledger->other[i], err));
+        out->rows += other.rows;
+        out->spent += other.spent;
+        out->forgotten += other.forgotten;
+    }
+done:
     return st;
 }
 
