@@ -7,8 +7,7 @@ REPOSITORY is a checkout of gaabrielfranco/complex-llp-evaluation (Adult with 52
 of eight methods) or of gaabrielfranco/llp-variants-kdd (Adult, Census and credit default with four assignments each; test
 accuracy of two methods).  Their methods were tuned by their authors; the seeds of the splits are read from their
 scripts, and features are scaled to [-1, 1] as there.  Ours is PriorBoostClassifier with nothing set, and the same model
-with threshold="prevalence"; other models of --models have the first threshold only.  --only takes the kinds of bags that
-have this text.  Prints the tables of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has are not
+with threshold="prevalence"; --models adds others.  --only takes the kinds of bags that have this text.  Prints the tables of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has are not
 repeated.  Needs pandas and pyarrow.
 """
 
@@ -34,7 +33,8 @@ PEERS = (Peer("run_experiments.py", "llp-benchmark-experiment-results.parquet"),
 TABLES = ("adult", "census-kdd-balanced", "default-credit-card")
 METHODS = {"lmm": "LMM", "mm": "MM", "amm": "AMM", "llp-vat": "LLP-VAT", "mixbag": "MixBag", "dllp": "DLLP",
            "llpfc": "LLPFC", "kdd-lr": "EM"}
-OURS, OURS_SHARE = "ours", "ours, threshold=\"prevalence\""
+OURS, BY_PREVALENCE = "ours", ", threshold=\"prevalence\""
+OURS_SHARE = OURS + BY_PREVALENCE
 ALL_LABELS = "logistic regression, all labels"
 
 
@@ -81,15 +81,14 @@ def name_of(model):
 
 
 def measure(model, X, y, test, truth, bag):
-    """Our scores for one assignment and split; of the default model with both thresholds."""
+    """Our scores for one assignment and split, with both thresholds."""
     answers = pandas.DataFrame({"bag": bag, "y": y}).groupby("bag").y.agg(["count", "mean"]).reset_index()
     model.fit(X, bag=bag, answers=answers)
     share = model.predict_proba(test)[:, 1]
     name = name_of(model.model)
     lines = {name: scores(truth, share, 0.5)}
     lines[name]["auc"] = roc_auc_score(truth, share)
-    if name == OURS:
-        lines[OURS_SHARE] = scores(truth, share, model.threshold_)
+    lines[name + BY_PREVALENCE] = scores(truth, share, model.threshold_)
     return lines
 
 
@@ -173,7 +172,7 @@ def print_tables(all_lines):
 
 def print_models(lines):
     """Our models by kind of bags, where there are several."""
-    models = [m for m in dict.fromkeys(lines.method) if m == OURS or m.startswith(f"{OURS}, model")]
+    models = [m for m in dict.fromkeys(lines.method) if m.startswith(OURS) and BY_PREVALENCE not in m]
     if len(models) < 2:
         return
     print("\n| bags | " + " | ".join(models) + " |\n|---" + "|---" * len(models) + "|")
