@@ -7,8 +7,8 @@ REPOSITORY is a checkout of gaabrielfranco/complex-llp-evaluation (Adult with 52
 of eight methods) or of gaabrielfranco/llp-variants-kdd (Adult, Census and credit default with four assignments each; test
 accuracy of two methods).  Their methods were tuned by their authors; the seeds of the splits are read from their
 scripts, and features are scaled to [-1, 1] as there.  Ours is PriorBoostClassifier with nothing set, and the same model
-with threshold="prevalence"; --models adds others.  --only takes the kinds of bags that have this text.  Prints the tables of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has are not
-repeated.  Needs pandas and pyarrow.
+with threshold="prevalence"; --models adds others.  --only takes the kinds of bags that have this text.  Prints the tables
+of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has are not repeated.  Needs pandas and pyarrow.
 """
 
 import argparse
