@@ -46,8 +46,7 @@ struct asking {
     size_t width; /* numbers in an answer */
     size_t *size;
     double *value;
-    int64_t now;   /* when the token was found to be valid, and of the entry */
-    int64_t entry; /* of the answer, new or stored */
+    int64_t now; /* when the token was found to be valid, and of the entry */
 };
 
 static void free_asking(asking *a)
@@ -108,7 +107,7 @@ static pboost_status prepare(asking *a, pboost_ledger *l, pboost_reply *out, pbo
     NEED(a->shard = calloc(1 + l->n_others, sizeof *a->shard), err);
     a->n_shards = 1 + l->n_others;
     for (size_t i = 0; i < a->n_shards; i++)
-        a->shard[i].l = pboost_ledger_store(l, i);
+        a->shard[i] = (shard){.l = pboost_ledger_store(l, i), .entry = -1};
 done:
     return st;
 }
@@ -177,7 +176,8 @@ static pboost_status recall(bool *answered, pboost_reply *out, asking *a, pboost
         TRY(pboost_refuse(&out->problem, PBOOST_PROBLEM_ANSWER_KIND, err));
     TRY(find_answer(&stored, s, a->token.id, a->q->request_id, err));
     *answered = stored.found;
-    a->entry = stored.entry;
+    for (size_t i = 0; stored.found && i < a->n_shards; i++) /* the claims came before */
+        a->shard[i].entry = i == 0 ? stored.entry : INT64_MAX;
     if (stored.found && !pboost_digest_equal(&stored.hash, &a->hash)) {
         pboost_reply_free(out);
         TRY(pboost_refuse(&out->problem, PBOOST_PROBLEM_REQUEST_CONFLICT, err));
@@ -437,10 +437,16 @@ static pboost_status commit_shard(asking *a, shard *h, pboost_error *err)
     TRY(pboost_store_commit(h->l->write.store, err));
     pboost_labels_spend(&h->l->labels, h->slot, h->n, true);
     h->l->labels.link = h->link;
-    if (h != a->shard)
-        TRY(pboost_ledger_cover(h->l, h->link.number, err));
+    h->entry = h->link.number;
 done:
     return st;
+}
+
+/* Before the reply leaves, the witness of each store has its entry. */
+static pboost_status cover_shard(asking *a, shard *h, pboost_error *err)
+{
+    (void)a;
+    return pboost_ledger_cover(h->l, h->entry, err);
 }
 
 /* What all stores found, and rows that none of them has, or two. */
@@ -479,7 +485,6 @@ static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger
     TRY(pboost_token_spend(l->write.store, &token, a->n, err));
     TRY(pboost_shards_each(a, own + 1, a->n_shards - 1, commit_shard, err));
     TRY(commit_shard(a, own, err));
-    a->entry = own->link.number;
 done:
     return st;
 }
@@ -543,7 +548,7 @@ pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
     if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE)
         FAIL(err, PBOOST_INTERNAL, "the store forbids what the rules allow");
     if (st == PBOOST_OK)
-        TRY(pboost_ledger_cover(ledger, a.entry, err));
+        TRY(pboost_shards_each(&a, a.shard, a.n_shards, cover_shard, err));
 done:
     if (st != PBOOST_OK) {
         free(out->body);
@@ -593,6 +598,8 @@ pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *
     *found = stored.found;
 done:
     pboost_side_leave(&ledger->read);
+    for (size_t i = ledger->n_others; st == PBOOST_OK && *found && i > 0; i--)
+        st = pboost_ledger_cover(pboost_ledger_store(ledger, i), INT64_MAX, err);
     if (st == PBOOST_OK && *found)
         st = pboost_ledger_cover(ledger, stored.entry, err);
     if (st != PBOOST_OK)

@@ -17,7 +17,7 @@ void pboost_shard_clear(shard *h)
     free(h->total);
     free(h->released);
     pboost_reply_free(&h->judged);
-    *h = (shard){.l = h->l};
+    *h = (shard){.l = h->l, .entry = h->entry};
 }
 
 pboost_status pboost_shard_room(shard *h, const pboost_question *q, bool first, pboost_error *err)
@@ -28,7 +28,8 @@ pboost_status pboost_shard_room(shard *h, const pboost_question *q, bool first, 
 
     h->n_totals = q->n_bags * width;
     h->released_length = q->n_bags * bag_bytes;
-    NEED(h->sorted = pboost_alloc(h->n, sizeof *h->sorted), err);
+    if (h->l->rules.units)
+        NEED(h->sorted = pboost_alloc(h->n, sizeof *h->sorted), err);
     NEED(h->slot_bytes = pboost_alloc(h->n, SLOT_BYTES), err);
     NEED(h->total = pboost_alloc(q->n_bags, width * sizeof *h->total), err);
     NEED(h->released = pboost_alloc(q->n_bags, bag_bytes), err);
@@ -38,12 +39,10 @@ done:
 
 /* ---- Dividing -------------------------------------------------------------------------------- */
 
-/* The slot of an id that the token may ask about; NO_NUMBER for all others. */
-static uint32_t find_slot(const label_table *t, const pboost_token *token, uint32_t scope,
-                          pboost_id id)
+/* The slot of a row that the token may ask about; NO_NUMBER for all others. */
+static uint32_t allowed(const label_table *t, const pboost_token *token, uint32_t scope,
+                        uint32_t slot)
 {
-    uint32_t slot = pboost_ids_find(&t->ids, id);
-
     if (slot != NO_NUMBER && (*pboost_labels_of(t, slot) == NO_LABEL ||
                               (token->scoped && (scope == NO_NUMBER || t->scope[slot] != scope))))
         return NO_NUMBER;
@@ -66,8 +65,9 @@ pboost_status pboost_shard_find(shard *h, const pboost_token *token, const pboos
     NEED(h->slot = pboost_alloc(n, sizeof *h->slot), err);
     h->start = q->start;
     if (stores == 0) {
+        pboost_ids_find_all(h->slot, &t->ids, q->id, n);
         for (size_t i = 0; i < n; i++)
-            h->slot[i] = find_slot(t, token, scope, q->id[i]);
+            h->slot[i] = allowed(t, token, scope, h->slot[i]);
         h->n = n;
         goto done;
     }
@@ -79,7 +79,7 @@ pboost_status pboost_shard_find(shard *h, const pboost_token *token, const pboos
         for (size_t i = q->start[b]; i < q->start[b + 1]; i++) {
             if (!t->units && pboost_id_store(q->id[i], stores) != number)
                 continue;
-            uint32_t slot = find_slot(t, token, scope, q->id[i]);
+            uint32_t slot = allowed(t, token, scope, pboost_ids_find(&t->ids, q->id[i]));
             if (t->units && slot == NO_NUMBER)
                 continue;
             h->position[h->n] = (uint32_t)i;
@@ -177,7 +177,7 @@ static pboost_status available_here(bool *available, unsigned char *has, pboost_
     TRY(pboost_labels_refresh(&l->labels, l->write.store, err));
     uint32_t scope = scope_of(t, token);
     for (size_t i = 0; i < n; i++) {
-        uint32_t slot = find_slot(t, token, scope, id[i]);
+        uint32_t slot = allowed(t, token, scope, pboost_ids_find(&t->ids, id[i]));
         if (slot == NO_NUMBER)
             continue;
         available[i] =

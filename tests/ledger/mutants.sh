@@ -244,7 +244,7 @@ mutant "MAC of an entry" ledger/chain.c ledger_integrity 'if (!pboost_digest_equ
 mutant "the chain is replayed at opening" ledger/open.c ledger_integrity 'if (audit.problems > 0 && !l->options.inspect)' 'if (false)'
 mutant "spent rows, by the store" ledger/claims.c ledger_rules '(*byte & bit) != 0' 'false'
 mutant "the constraint on blocks of spent rows" ledger/store.c ledger_claims 'block INTEGER PRIMARY KEY' 'block INTEGER'
-mutant "spent rows are those that the chain names" ledger/audit.c ledger_chain 'spent && a->claimed[slot] == 0' 'false'
+mutant "spent rows are those that the chain names" ledger/audit.c ledger_integrity 'spent && a->claimed[slot] == 0' 'false'
 mutant "rows that the chain names are spent" ledger/audit.c ledger_integrity '!spent && a->claimed[slot] != 0' 'false'
 mutant "an upgrade keeps every claim" ledger/upgrade.c ledger_upgrade 'TRY(pboost_claims_add(s, claims.slot, claims.n, (size_t)claims.rows, err));' ';'
 mutant "the constraint on units" ledger/store.c ledger_rules ', PRIMARY KEY (unit, use))~' ''
