@@ -102,12 +102,14 @@ mutant "sensitivity of counts" core/oracle/rules.c ledger_vectors 'PBOOST_ANSWER
 mutant "sensitivity of counts, through HTTP" core/oracle/rules.c server_vectors 'PBOOST_ANSWER_CLASSES ? 2' 'PBOOST_ANSWER_CLASSES ? 1'
 mutant "columns share epsilon" core/oracle/rules.c ledger_vectors 'rules->answer == PBOOST_ANSWER_CLASSES ? 2 : total_shares(rules)' 'rules->answer == PBOOST_ANSWER_CLASSES ? 2 : 1'
 mutant "sensitivity, of Gaussian noise" core/oracle/rules.c ledger_vectors 'own.rho, err));' '(pboost_rational){4 * own.rho.num, own.rho.den}, err));'
+mutant "sensitivity, of Gaussian noise through HTTP" core/oracle/rules.c server_vectors 'own.rho, err));' '(pboost_rational){2 * own.rho.num, own.rho.den}, err));' Vectors.test_audit_of_gaussian_counts
 mutant "the law of Gaussian noise" core/oracle/gaussian.c privacy_gaussian 'size * t * s->den) - s->num' 'size * t * s->den) - 0'
 mutant "variance of Gaussian noise, rounded up" core/oracle/gaussian.c privacy_gaussian '* (1 + MARGIN) + 0x1p-20' '* (1 - MARGIN) - 0x1p-20'
 mutant "rho of Gaussian noise, rounded down" core/oracle/gaussian.c privacy_gaussian 'root * root * (1 - MARGIN)' 'root * root * (1 + MARGIN)'
 mutant "no Gaussian noise for learners that do not know it" ledger/answer_rules.c ledger_vectors 'core.mechanism != PBOOST_LAPLACE)' 'false)'
 mutant "noise for every number" ledger/ledger.c ledger_vectors "$release" "if (j > 0) { $release }"
 mutant "each number has noise of its own" ledger/ledger.c ledger_vectors "$release" "$(with_noise 'static int64_t first; if (j > 0) noise = first; first = noise;')"
+mutant "each number has Gaussian noise of its own, through HTTP" ledger/ledger.c server_vectors "$release" "$(with_noise 'static int64_t first; if (j > 0) noise = first; first = noise;')" Vectors.test_audit_of_gaussian_counts
 mutant "scale of the noise" core/oracle/rules.c ledger_noise "$scale" "$low_scale"
 mutant "scale of the noise, of counts" core/oracle/rules.c ledger_vectors "$scale" "$low_scale"
 mutant "scale of the noise, through HTTP" core/oracle/rules.c server_noise "$scale" "$low_scale"
@@ -323,6 +325,11 @@ mutant "whose certificate it is" net/http.c server_tls 'CURLOPT_SSL_VERIFYHOST, 
 mutant "no token without encryption" net/http.c server_learner 'is_http && !is_loopback(url + 7)' 'false'
 mutant "answers to another question" net/remote.c server_learner 'strcmp(a->request_id, q->request_id) != 0' 'false'
 mutant "noise other than announced" net/remote.c server_learner 'epsilon = rules->epsilon;' 'epsilon = a->epsilon;'
+mutant "answers of another kind" net/remote.c server_classes 'a->answer != rules->answer || a->width != rules->width' 'a->width != rules->width'
+mutant "answers of another width" net/remote.c server_classes 'a->answer != rules->answer || a->width != rules->width' 'a->answer != rules->answer'
+mutant "counts that are whole numbers" net/remote.c server_classes 'count[j] != rint(count[j]) ||' ''
+mutant "counts that are not below 0" net/remote.c server_classes '(!a->dp && count[j] < 0)' 'false'
+mutant "counts that add up" net/remote.c server_classes '!a->dp && sum != (double)a->size[b]' 'false'
 mutant "kept: a question before it is sent" net/remote.c server_checkpoint 'TRY(pboost_round_write(out, r->checkpoint, round, err));' ';'
 mutant "kept: an answer before it is used" net/remote.c server_checkpoint 'TRY(pboost_checkpoint_write(r->checkpoint, name, body, length, err));' ';'
 mutant "kept: on the disk" net/checkpoint.c server_checkpoint 'return fsync(fd) == 0;' 'return true;'

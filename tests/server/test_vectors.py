@@ -32,6 +32,21 @@ def run(*command):
     return run_command("oracle", *command)
 
 
+def exact_excess(rho, epsilon):
+    """The least delta of discrete Gaussian counts of variance 1 / rho, of which one is larger by 1 and one smaller.
+
+    The privacy loss depends on the difference of these two alone, whose mean is -1 or 1.
+    """
+    reach = math.ceil(12 / math.sqrt(rho))
+    mass = [math.exp(-z * z * rho / 2) for z in range(-reach, reach + 1)]
+    total, difference = sum(mass), [0.0] * (4 * reach + 1)
+    for i, a in enumerate(mass):
+        for j, b in enumerate(mass):
+            difference[i - j + 2 * reach] += a * b / total**2
+    above = [sum(difference[i:]) for i in range(len(difference))]
+    return max(above[i] - math.exp(epsilon) * above[i + 2] for i in range(len(above) - 2))
+
+
 class Vectors(Case):
     def make(self, header, rows, *rules):
         """A store of these rows, made by the program, and tokens of a learner and an operator."""
@@ -179,20 +194,27 @@ class Vectors(Case):
         run(*command, "--bad-label", "red")
         self.assertEqual(json.loads(run("status", "--store", self.store, "--json"))["rows"], 5)
 
-    def test_law_and_audit_of_counts(self):
-        """The first row of a bag is red or green; an observer adds up the evidence of both counts."""
-        epsilon, bags, requests = 1, 2500, 8
-        draws = bags * requests
-        changed = [i * 2654435761 >> 7 & 1 for i in range(draws)]
-        rows = [(2 * i + j, CLASSES[2 if j else changed[i]]) for i in range(draws) for j in (0, 1)]
-        self.make(["id", "label"], rows, "--min-bag", "2", "--epsilon", str(epsilon), "--classes", ",".join(CLASSES))
+    def ask_neighbours(self, *rules):
+        """Counts of many bags of two rows, the first red or green by chance; whether it is green; the configuration."""
+        bags, requests = 2500, 8
+        changed = [i * 2654435761 >> 7 & 1 for i in range(bags * requests)]
+        rows = [(2 * i + j, CLASSES[2 if j else changed[i]]) for i in range(bags * requests) for j in (0, 1)]
+        self.make(["id", "label"], rows, "--min-bag", "2", *rules, "--classes", ",".join(CLASSES))
         counts = []
         with self.serve_again() as service:
+            config = service.get("/v1/config", token=self.token["learner"]).json()
             for request in range(requests):
                 asked = [[2 * (request * bags + b), 2 * (request * bags + b) + 1] for b in range(bags)]
                 answer = unpack_answer(self.ask_binary(service, f"round-{request}", asked, 1).body)
                 counts += [a["values"] for a in answer["answers"]]
         self.assertTrue(all(c == round(c) for count in counts for c in count))
+        return counts, changed, config
+
+    def test_law_and_audit_of_counts(self):
+        """An observer adds up the evidence of both counts."""
+        epsilon = 1
+        counts, changed, _ = self.ask_neighbours("--epsilon", str(epsilon))
+        draws = len(counts)
         rate = epsilon / 2  # of each count: two of them differ
         variance = 2 * math.exp(-rate) / (1 - math.exp(-rate)) ** 2
         noise = [[c[0] - (not x), c[1] - x, c[2] - 1] for c, x in zip(counts, changed)]
@@ -206,6 +228,27 @@ class Vectors(Case):
         shown = max(self.gain(*evidence, t) for t in range(-2, 3))
         self.assertLessEqual(shown, epsilon)
         self.assertGreater(shown, 0.7 * epsilon)  # an audit that sees nothing would pass anything
+
+    def test_audit_of_gaussian_counts(self):
+        """(epsilon, delta), and what an observer gains at smaller epsilon: no more than the announced rho allows."""
+        epsilon, delta = 1, 0.1  # with a small delta the noise hides more than the audit can see
+        counts, changed, config = self.ask_neighbours("--epsilon", "1", "--mechanism", "gaussian", "--delta", "0.1")
+        evidence = [[round(b - a) for (a, b, _), y in zip(counts, changed) if y == x] for x in (0, 1)]
+        shown = {e: max(self.excess(*evidence, e), self.excess(*[[-d for d in part] for part in evidence[::-1]], e))
+                 for e in (0, 0.5, epsilon)}
+        self.assertLessEqual(shown[epsilon], delta)
+        for e, seen in shown.items():
+            self.assertLessEqual(seen, exact_excess(config["rho"], e), f"at epsilon {e}")
+        self.assertGreater(shown[0], 0.5 * exact_excess(config["rho"], 0))  # it must see something
+
+    def excess(self, plain, other, epsilon):
+        """The most by which P(evidence >= t) exceeds exp(epsilon) times that of the neighbour, less 5.5 deviates."""
+        most, factor = 0, math.exp(epsilon)
+        for t in range(min(plain), max(other) + 1):
+            a, b = sum(d >= t for d in other) / len(other), sum(d >= t for d in plain) / len(plain)
+            width = math.sqrt(a * (1 - a) / len(other) + factor**2 * b * (1 - b) / len(plain))
+            most = max(most, a - factor * b - AUDIT_DEVIATES * width)
+        return most
 
     def gain(self, plain, other, t):
         n, m = len(plain), len(other)
