@@ -213,7 +213,7 @@ def test_refuses_wrong_rows():
 
 def test_refuses_to_plan():
     for make in (pb.plan, pb.plan_costs):
-        with pytest.raises(ValueError, match="X is sparse; plans of sparse rows are made by the pro"):
+        with pytest.raises(ValueError, match="plans of sparse rows are made by the program"):
             make(table(300)[0], 4, family="logistic")
 
 
