@@ -253,18 +253,6 @@ done:
     return st;
 }
 
-static pboost_status take_claim(void *user, const store_value *value, size_t n, pboost_error *err)
-{
-    label_table *t = user;
-    (void)n;
-
-    if (value[0].number < 0 || value[0].number >= (int64_t)t->n)
-        return damaged(err, "claim", value[0].number);
-    uint32_t slot = (uint32_t)value[0].number;
-    pboost_labels_spend(t, &slot, 1, false);
-    return PBOOST_OK;
-}
-
 static pboost_status take_use(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     label_table *t = user;
@@ -308,7 +296,8 @@ static pboost_status read_all(label_table *t, store *s, pboost_error *err)
 
     pboost_labels_free(t);
     TRY(read_rows(t, s, err));
-    TRY(s->class->run(s, "SELECT slot FROM ledger_claim", NULL, 0, take_claim, t, err));
+    if (t->n > 0)
+        TRY(pboost_claims_read(t->spent, t->n, s, err));
     TRY(s->class->run(s, "SELECT unit, use FROM ledger_unit_use", NULL, 0, take_use, t, err));
 done:
     return st;

@@ -6,6 +6,7 @@
 #define PBOOST_LABELS_H
 
 #include "chain.h"
+#include "claims.h"
 #include "seal.h"
 #include "shares.h"
 
